@@ -1,0 +1,108 @@
+"""Alphabets: which letters are sequence, and the small integer (code) that stands for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.errors import InputError
+
+INVALID = 255
+"""Code of every byte that is no letter of the alphabet."""
+
+
+@dataclass(frozen=True)
+class Alphabet:
+    """Letters in code order; a letter's code is its index. Lower case is read as upper case.
+
+    `aliases` maps further letters onto these. `encoding` is the uint8[256] table from byte to code or `INVALID`.
+    """
+
+    name: str
+    letters: str
+    aliases: tuple[tuple[str, str], ...] = ()
+    encoding: npt.NDArray[np.uint8] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        table = np.full(256, INVALID, dtype=np.uint8)
+        for code, letter in enumerate(self.letters):
+            for form in (letter, letter.lower()):
+                table[ord(form)] = code
+        for alias, letter in self.aliases:
+            for form in (alias, alias.lower()):
+                table[ord(form)] = self.letters.index(letter)
+        table.setflags(write=False)
+        object.__setattr__(self, "encoding", table)
+
+    def __len__(self) -> int:
+        return len(self.letters)
+
+
+DNA = Alphabet("dna", "ACGTRYKMSWBDHVN", aliases=(("U", "T"),))
+"""The IUPAC nucleotide letters; U is read as T."""
+
+PROTEIN = Alphabet("protein", "ARNDCQEGHILKMFPSTWYVBZXUOJ*")
+"""The 20 amino acids, then B, Z, X, U (selenocysteine), O (pyrrolysine), J and * (stop)."""
+
+_BASES = frozenset(b"ACGTUNacgtun")
+_NUCLEOTIDES = np.zeros(256, dtype=bool)
+_NUCLEOTIDES[np.flatnonzero(DNA.encoding != INVALID)] = True
+_PLAIN = np.zeros(256, dtype=bool)
+_PLAIN[list(_BASES)] = True
+_CLEAR_LENGTH = 50
+
+
+def letter_counts(letters: bytes) -> npt.NDArray[np.int64]:
+    """How often each byte value occurs: int64[256]."""
+    return np.bincount(np.frombuffer(letters, dtype=np.uint8), minlength=256).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Guess:
+    """What one record looks like: `protein_letter` holds a letter that no nucleotide code has, `clearly_dna` a long record
+    that is nearly all A, C, G, T, U and N."""
+
+    protein_letter: bool
+    clearly_dna: bool
+    plain_fraction: float
+    length: int
+
+
+def inspect(letters: bytes) -> Guess:
+    """Look at one record's letters (any case)."""
+    counts = letter_counts(letters)
+    total = int(counts.sum())
+    plain = int(counts[_PLAIN].sum())
+    protein_only = (PROTEIN.encoding != INVALID) & ~_NUCLEOTIDES
+    has_protein = bool(counts[protein_only].any())
+    return Guess(has_protein, not has_protein and total >= _CLEAR_LENGTH and plain >= 0.9 * total, plain / max(total, 1), total)
+
+
+def detect(records: Iterable[tuple[str, bytes]]) -> Alphabet:
+    """The alphabet of a set of (name, letters).
+
+    DNA if no letter is outside the IUPAC nucleotide letters and at least 80 % are A, C, G, T, U or N; protein otherwise.
+    Raises `InputError` where a record with letters that only proteins have stands beside a record of 50 or more letters of
+    which 90 % are A, C, G, T, U or N.
+    """
+    protein_name = dna_name = None
+    plain = total = 0.0
+    for name, letters in records:
+        guess = inspect(letters)
+        plain += guess.plain_fraction * guess.length
+        total += guess.length
+        if guess.protein_letter and protein_name is None:
+            protein_name = name
+        if guess.clearly_dna and dna_name is None:
+            dna_name = name
+    if protein_name is not None and dna_name is not None:
+        raise InputError(
+            f"mixed alphabets: {dna_name} looks like DNA, {protein_name} like protein; "
+            "separate them, or say which they are with --alphabet dna or --alphabet protein"
+        )
+    if protein_name is not None or plain < 0.8 * total:
+        return PROTEIN
+    return DNA

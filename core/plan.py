@@ -1,0 +1,186 @@
+"""Cuts the pair space into tiles. Pure: the same lengths, pairing and limits give the same plan.
+
+The pair matrix is cut into *bands* of consecutive queries in input order, so that results can leave in input order while
+only a few bands are held. Within a band the targets that any of its queries needs are sorted by length and cut into
+*tiles*, so that targets of similar length share the lanes of a vector. Tiles are what threads, devices and nodes pull.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.errors import RunError
+
+Lengths = npt.NDArray[np.int64]
+
+MAX_BAND_ROWS = 256
+"""A band computes the square on its diagonal whole (for one set), so bands are kept short beside thousands of sequences."""
+
+BANDS_IN_FLIGHT = 3
+"""Bands whose results are held at once: one being written, one being filled, one that faster workers have begun."""
+
+
+class Pairing(Enum):
+    """Which pairs (query i, target j) are wanted; all but ALL are of one set with itself."""
+
+    ALL = "all"
+    ABOVE = "above"
+    ABOVE_OR_EQUAL = "above-or-equal"
+
+    def first_target(self, query: int) -> int:
+        """The first target wanted for a query; all later ones are wanted too."""
+        return {Pairing.ALL: 0, Pairing.ABOVE: query + 1, Pairing.ABOVE_OR_EQUAL: query}[self]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What an engine and a budget allow.
+
+    result_bytes: memory for bands of results; scratch_bytes: memory that the engine itself takes; item_bytes: of one pair's
+    result; lanes: targets that share one pass of the engine; tile_cells: DP cells of a tile, about.
+    """
+
+    result_bytes: int
+    scratch_bytes: int
+    item_bytes: int
+    lanes: int
+    tile_cells: int
+
+
+@dataclass(frozen=True)
+class Band:
+    """Queries [start, stop) against targets [first_target, target count), in `tiles` tiles."""
+
+    index: int
+    start: int
+    stop: int
+    first_target: int
+    tiles: int
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Queries [query_start, query_stop) against `targets`, record numbers in order of length (int64[count]).
+
+    cells: DP cells of the wanted pairs, sum of length x length. Pairs that `pairing` does not want may be left out.
+    """
+
+    band: Band
+    query_start: int
+    query_stop: int
+    targets: npt.NDArray[np.int64] = field(repr=False)
+    pairing: Pairing
+    cells: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.query_stop - self.query_start, len(self.targets)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Every wanted pair, each in exactly one tile; `tiles()` makes the tiles one by one."""
+
+    query_lengths: Lengths = field(repr=False)
+    target_lengths: Lengths = field(repr=False)
+    pairing: Pairing
+    limits: Limits
+    band_rows: int
+
+    @property
+    def queries(self) -> int:
+        return len(self.query_lengths)
+
+    @property
+    def targets(self) -> int:
+        return len(self.target_lengths)
+
+    @property
+    def pairs(self) -> int:
+        if self.pairing is Pairing.ALL:
+            return self.queries * self.targets
+        n = self.queries
+        return n * (n - 1) // 2 if self.pairing is Pairing.ABOVE else n * (n + 1) // 2
+
+    @property
+    def cells(self) -> int:
+        """DP cells of all wanted pairs: sum of query length x target length."""
+        if self.pairing is Pairing.ALL:
+            return int(self.query_lengths.sum()) * int(self.target_lengths.sum())
+        total = int(self.query_lengths.sum())
+        squares = sum(int(length) ** 2 for length in self.query_lengths)
+        both = total * total - squares
+        return both // 2 if self.pairing is Pairing.ABOVE else both // 2 + squares
+
+    @property
+    def result_bytes(self) -> int:
+        """Memory that the bands in flight take at most."""
+        return min(BANDS_IN_FLIGHT * self.band_rows, max(self.queries, 1)) * self.targets * self.limits.item_bytes
+
+    @property
+    def band_count(self) -> int:
+        # The last record of a set has no target above it, so it belongs to no band.
+        wanted = self.queries - 1 if self.pairing is Pairing.ABOVE else self.queries
+        return -(-wanted // self.band_rows)
+
+    def _cuts(self, start: int, stop: int, targets: npt.NDArray[np.int64]) -> Iterator[tuple[int, int, int, int]]:
+        """Rectangles (query start, query stop, from, to in `targets`) of about `tile_cells` cells."""
+        letters = np.concatenate(([0], np.cumsum(self.target_lengths[targets])))
+        band_letters = int(self.query_lengths[start:stop].sum())
+        at = 0
+        while at < len(targets):
+            # As many whole passes of the lanes as the whole band may have against them, at least one.
+            reach = int(np.searchsorted(letters, letters[at] + self.limits.tile_cells / band_letters, side="right")) - 1
+            to = min(len(targets), at + max(1, (reach - at) // self.limits.lanes) * self.limits.lanes)
+            cells_a_row = band_letters / (stop - start) * int(letters[to] - letters[at])
+            rows = min(stop - start, max(1, int(self.limits.tile_cells / cells_a_row)))
+            for query in range(start, stop, rows):
+                yield query, min(stop, query + rows), at, to
+            at = to
+
+    def _wanted_cells(self, query_start: int, query_stop: int, targets: npt.NDArray[np.int64]) -> int:
+        lengths = self.target_lengths[targets]
+        if self.pairing is Pairing.ALL:
+            return int(self.query_lengths[query_start:query_stop].sum()) * int(lengths.sum())
+        by_number = np.argsort(targets)
+        letters_from = np.concatenate((np.cumsum(lengths[by_number][::-1])[::-1], [0]))
+        firsts = [self.pairing.first_target(query) for query in range(query_start, query_stop)]
+        wanted = letters_from[np.searchsorted(targets[by_number], firsts)]
+        return sum(int(a) * int(b) for a, b in zip(self.query_lengths[query_start:query_stop], wanted, strict=True))
+
+    def tiles(self) -> Iterator[Tile]:
+        """Every tile that holds a wanted pair, band by band."""
+        by_length = np.argsort(self.target_lengths, kind="stable").astype(np.int64)
+        for index in range(self.band_count):
+            start = index * self.band_rows
+            stop = min(self.queries, start + self.band_rows)
+            first = self.pairing.first_target(start)
+            targets = by_length if first == 0 else by_length[by_length >= first]
+            cuts = [(a, b, targets[at:to]) for a, b, at, to in self._cuts(start, stop, targets)]
+            wanted = [(a, b, part, cells) for a, b, part in cuts if (cells := self._wanted_cells(a, b, part))]
+            band = Band(index, start, stop, first, len(wanted))
+            for query_start, query_stop, part, cells in wanted:
+                yield Tile(band, query_start, query_stop, part, self.pairing, cells)
+
+
+def make_plan(query_lengths: Lengths, target_lengths: Lengths, pairing: Pairing, limits: Limits) -> Plan:
+    """Plan all wanted pairs within `limits`; every length is at least 1.
+
+    Raises `RunError` if not even one query's results fit `limits.result_bytes`, `ValueError` for pairings that do not fit
+    the sets.
+    """
+    if pairing is not Pairing.ALL and not np.array_equal(query_lengths, target_lengths):
+        raise ValueError("only a set with itself has pairs above the diagonal")
+    row_bytes = max(1, len(target_lengths) * limits.item_bytes)
+    rows = limits.result_bytes // (BANDS_IN_FLIGHT * row_bytes)
+    if rows < 1:
+        raise RunError(
+            f"the memory budget is too small: results of one query against {len(target_lengths):,} targets need "
+            f"{BANDS_IN_FLIGHT * row_bytes:,} bytes of it, {limits.result_bytes:,} are left; raise --memory"
+        )
+    return Plan(query_lengths, target_lengths, pairing, limits, int(min(rows, MAX_BAND_ROWS)))

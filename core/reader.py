@@ -1,0 +1,159 @@
+"""FASTA and FASTQ, plain or gzip, from a binary stream. What a file is, its content says, never its name."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO, cast
+
+from gpualign.core.alphabet import DNA, PROTEIN, Alphabet, detect
+from gpualign.core.errors import InputError
+from gpualign.core.sequences import SequenceSet, encode
+
+_PEEK = 4096
+_COMPRESSIONS = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
+
+
+class _Pushback(io.RawIOBase):
+    """A stream with bytes put back in front, for streams that cannot seek."""
+
+    def __init__(self, first: bytes, rest: BinaryIO) -> None:
+        self._first = first
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        if self._first:
+            count = min(len(view), len(self._first))
+            view[:count] = self._first[:count]
+            self._first = self._first[count:]
+            return count
+        data = self._rest.read(len(view))
+        view[: len(data)] = data
+        return len(data)
+
+
+def _peek(stream: BinaryIO) -> tuple[bytes, BinaryIO]:
+    first = b""
+    while len(first) < _PEEK:
+        more = stream.read(_PEEK - len(first))
+        if not more:
+            break
+        first += more
+    return first, cast(BinaryIO, io.BufferedReader(_Pushback(first, stream), 1 << 20))
+
+
+def _biopython_records(first: bytes, text: io.TextIOWrapper, source: str) -> Iterator[tuple[str, str]]:
+    # Imported here: Biopython and NumPy cost start-up time that `--help` need not pay.
+    from Bio.SeqIO.FastaIO import SimpleFastaParser
+    from Bio.SeqIO.QualityIO import FastqGeneralIterator
+
+    body = first.lstrip()
+    if not body:
+        raise InputError(f"{source}: empty file; expected FASTA or FASTQ records")
+    if body.startswith(b">"):
+        yield from SimpleFastaParser(text)  # type: ignore[no-untyped-call,unused-ignore]
+    elif body.startswith(b"@"):
+        # Biopython's iterator wants the first record on the first line; FASTA's parser skips blank lines by itself.
+        skip = first[: len(first) - len(body)].replace(b"\r\n", b"\n").replace(b"\r", b"\n").count(b"\n")
+        for _ in range(skip):
+            text.readline()
+        for title, letters, _ in FastqGeneralIterator(text):
+            yield title, letters
+    else:
+        start = body.splitlines()[0][:40].decode("utf-8", "backslashreplace")
+        raise InputError(f"{source}: neither FASTA (a line starting with '>') nor FASTQ ('@'); the file starts with {start!r}")
+
+
+def read_records(stream: BinaryIO, source: str) -> Iterator[tuple[str, str]]:
+    """(title line, letters) of each record. Raises `InputError` for anything that is not a whole FASTA or FASTQ file."""
+    first, stream = _peek(stream)
+    try:
+        if first.startswith(b"\x1f\x8b"):
+            first, stream = _peek(cast(BinaryIO, gzip.GzipFile(fileobj=stream)))
+        for magic, name in _COMPRESSIONS.items():
+            if first.startswith(magic):
+                raise InputError(f"{source}: compressed with {name}; gpualign reads plain text and gzip, so unpack it into a pipe first")
+        if b"\0" in first:
+            raise InputError(f"{source}: a binary file; expected FASTA or FASTQ text")
+        text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape")
+        yield from _biopython_records(first, text, source)
+    except EOFError:
+        raise InputError(f"{source}: truncated gzip file; copy or download it again") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(f"{source}: damaged gzip file ({error})") from None
+    except ValueError as error:
+        raise InputError(f"{source}: bad FASTQ: {error}") from None
+
+
+@dataclass(frozen=True)
+class RawRecords:
+    """Records as read: `letters[i]` are ASCII bytes in the case of the file."""
+
+    source: str
+    ids: list[str]
+    letters: list[bytes]
+
+
+def read_raw(stream: BinaryIO, source: str, allow_duplicates: bool = False) -> RawRecords:
+    """Read a whole file. The id of a record is its title up to the first white space.
+
+    Raises `InputError` for a record without id or letters, and for repeated ids; with `allow_duplicates` the second and
+    later ones become id_2, id_3, ... (numbers that are taken are passed over).
+    """
+    ids: list[str] = []
+    letters: list[bytes] = []
+    seen: dict[str, int] = {}
+    repeated: list[int] = []
+    for number, (title, text) in enumerate(read_records(stream, source), 1):
+        words = title.split(None, 1)
+        if not words:
+            raise InputError(f"{source}: record {number} has no id behind its '>' or '@'")
+        name = words[0]
+        body = text.encode("utf-8", "surrogateescape").translate(None, b" \t\r\n\x0b\x0c")
+        if not body:
+            raise InputError(f"{source}: record {name!r} (number {number}) has no letters")
+        if name in seen:
+            if not allow_duplicates:
+                raise InputError(
+                    f"{source}: records {seen[name]} and {number} have the same id {name!r}; "
+                    "make ids unique, or number repeated ones with --allow-duplicates"
+                )
+            repeated.append(number - 1)
+        else:
+            seen[name] = number
+        ids.append(name)
+        letters.append(body)
+    if not ids:
+        raise InputError(f"{source}: no records")
+    taken = set(ids)
+    following: dict[str, int] = {}
+    for index in repeated:
+        name = ids[index]
+        count = following.get(name, 2)
+        while f"{name}_{count}" in taken:
+            count += 1
+        following[name] = count + 1
+        ids[index] = f"{name}_{count}"
+        taken.add(ids[index])
+    return RawRecords(source, ids, letters)
+
+
+def encode_all(inputs: list[RawRecords], alphabet: str) -> tuple[Alphabet, list[SequenceSet]]:
+    """Encode the inputs of one run in one alphabet: "dna", "protein" or "auto" (`alphabet.detect` over all of them)."""
+    if alphabet == "auto":
+        several = len(inputs) > 1
+        chosen = detect(
+            (f"{raw.source}: record {name!r}" if several else f"record {name!r}", letters)
+            for raw in inputs
+            for name, letters in zip(raw.ids, raw.letters, strict=True)
+        )
+    else:
+        chosen = DNA if alphabet == "dna" else PROTEIN
+    return chosen, [encode(raw.source, raw.ids, raw.letters, chosen) for raw in inputs]
