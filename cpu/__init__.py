@@ -1,0 +1,1 @@
+"""The CPU engine: vector kernels in C++ (src/) and their host."""

@@ -1,0 +1,114 @@
+"""Vectorised alignment kernels for the CPU."""
+
+from typing import Annotated
+
+import numpy
+from numpy.typing import NDArray
+
+
+class Cancel:
+    """A request to stop, shared by the calls that are given it."""
+
+    def __init__(self) -> None: ...
+
+    def request(self) -> None:
+        """Make every call that holds this object return soon."""
+
+class Recipe:
+    """A scoring in the form the kernels compute; see gpualign.cpu.recipe."""
+
+    def __init__(self) -> None: ...
+
+    @property
+    def bitsliced(self) -> bool: ...
+
+    @bitsliced.setter
+    def bitsliced(self, arg: bool, /) -> None: ...
+
+    @property
+    def width(self) -> int: ...
+
+    @width.setter
+    def width(self, arg: int, /) -> None: ...
+
+    @property
+    def letters(self) -> int: ...
+
+    @letters.setter
+    def letters(self, arg: int, /) -> None: ...
+
+    @property
+    def open_extra(self) -> int: ...
+
+    @open_extra.setter
+    def open_extra(self, arg: int, /) -> None: ...
+
+    @property
+    def tight(self) -> bool: ...
+
+    @tight.setter
+    def tight(self, arg: bool, /) -> None: ...
+
+    @property
+    def match_steps(self) -> int: ...
+
+    @match_steps.setter
+    def match_steps(self, arg: int, /) -> None: ...
+
+    @property
+    def mismatch_steps(self) -> int: ...
+
+    @mismatch_steps.setter
+    def mismatch_steps(self, arg: int, /) -> None: ...
+
+    @property
+    def myers(self) -> bool: ...
+
+    @myers.setter
+    def myers(self, arg: bool, /) -> None: ...
+
+    @property
+    def slice_columns(self) -> int: ...
+
+    @slice_columns.setter
+    def slice_columns(self, arg: int, /) -> None: ...
+
+    @property
+    def sum_factor(self) -> int: ...
+
+    @sum_factor.setter
+    def sum_factor(self, arg: int, /) -> None: ...
+
+    @property
+    def per_letter(self) -> int: ...
+
+    @per_letter.setter
+    def per_letter(self, arg: int, /) -> None: ...
+
+    @property
+    def per_column(self) -> int: ...
+
+    @per_column.setter
+    def per_column(self, arg: int, /) -> None: ...
+
+    @property
+    def constant(self) -> int: ...
+
+    @constant.setter
+    def constant(self, arg: int, /) -> None: ...
+
+    def set_table(self, arg: Annotated[NDArray[numpy.uint32], dict(shape=(32, 32), order='C', device='cpu', writable=False)], /) -> None:
+        """Shifted scores, row = query letter."""
+
+def instruction_sets() -> list[tuple[str, int, bool, bool]]:
+    """
+    (name, bytes of a vector, has three-input logic, runs on this machine) of each variant in this build, fastest first.
+    """
+
+def score_tile_32(arg0: str, arg1: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg2: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg3: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg4: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg5: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg6: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg7: str, arg8: Recipe, arg9: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], arg10: Cancel, /) -> bool:
+    """Fill int32 scores of a tile; False if cancelled."""
+
+def score_tile_64(arg0: str, arg1: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg2: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg3: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg4: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg5: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg6: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg7: str, arg8: Recipe, arg9: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], arg10: Cancel, /) -> bool:
+    """Fill int64 scores of a tile; False if cancelled."""
+
+MAX_MATCH_STEPS: int = 4

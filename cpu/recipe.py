@@ -1,0 +1,109 @@
+"""Which kernel computes a scoring, and the constants that turn its sums into scores. Pure.
+
+The rule, by scoring alone except for the last line (measured in benchmarks/):
+- edit distance: bit-sliced over the targets; Myers' words for a query with few targets in a block, or for long targets;
+- linear gaps, two-valued scores and a unary form of at most four steps (2/-1/1, 1/-1/1, ...): bit-sliced;
+- everything else: the difference recurrence in the narrowest element that provably holds it (core/bounds.py);
+- records so long that the masks of bit-slicing would not fit the memory of a worker: the difference recurrence.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.bounds import difference_form, unary_form
+from gpualign.core.scoring import Scoring
+
+TABLE_SIZE = 32
+MAX_MATCH_STEPS = 4
+"""The largest unary form for which bit-slicing is compiled; beyond it bytes are as fast."""
+
+_COLUMN_MULTIPLE = 4
+_LEAST_SLICE_COLUMNS = 4096  # some five megabytes, which any budget has
+_PLANE_BYTES = 32 << 20  # kPlaneBytes of cpu/src/tile.cpp
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The kernel's parameters, named as in cpu/src/tile.hpp.
+
+    score = sum_factor * (kernel's sum) + per_letter * (m + n) + per_column * n + constant
+    """
+
+    kernel: str
+    bitsliced: bool = False
+    width: int = 8
+    table: npt.NDArray[np.uint32] = field(default_factory=lambda: np.zeros((TABLE_SIZE, TABLE_SIZE), dtype=np.uint32), repr=False)
+    letters: int = TABLE_SIZE
+    open_extra: int = 0
+    tight: bool = False
+    match_steps: int = 0
+    mismatch_steps: int = 0
+    myers: bool = False
+    slice_columns: int = 0
+    sum_factor: int = 1
+    per_letter: int = 0
+    per_column: int = 0
+    constant: int = 0
+
+    def lanes(self, vector_bytes: int) -> int:
+        """Targets that one pass takes."""
+        return vector_bytes * 8 if self.bitsliced else vector_bytes * 8 // self.width
+
+    def scratch_bytes(self, vector_bytes: int, longest: int) -> int:
+        """Memory of one worker whose longest target has `longest` letters."""
+        columns = longest + _COLUMN_MULTIPLE
+        if not self.bitsliced:
+            boundaries = 2 * vector_bytes
+            return columns * (self.lanes(vector_bytes) + boundaries)
+        sliced = min(columns, self.slice_columns) if self.myers else columns
+        words = 7 * columns + _PLANE_BYTES if self.myers else 0  # five bit planes of one target, its steps; kept planes
+        return sliced * _slice_column_bytes(self, vector_bytes) + words
+
+
+def _slice_column_bytes(recipe: Recipe, vector_bytes: int) -> int:
+    """Masks of every letter and of none, live lanes, and the boundary's planes of one column."""
+    return vector_bytes * (recipe.letters + 2 + recipe.match_steps)
+
+
+def _difference(scoring: Scoring, letters: int) -> Recipe:
+    form = difference_form(scoring)
+    table = np.zeros((TABLE_SIZE, TABLE_SIZE), dtype=np.uint32)
+    table[: len(form.shifted), : len(form.shifted)] = form.shifted
+    gaps = "linear" if scoring.linear else "affine"
+    return Recipe(
+        f"{gaps} gaps, {form.width}-bit differences",
+        width=form.width,
+        table=table,
+        letters=letters,
+        open_extra=form.open_extra,
+        tight=form.tight,
+        per_letter=-scoring.gap_extend,
+        per_column=-form.open_extra,
+        constant=-form.open_extra,
+    )
+
+
+def make_recipe(scoring: Scoring, letters: int, longest: int, vector_bytes: int, worker_bytes: int) -> Recipe:
+    """The recipe for sequences that use the codes 0 .. letters-1, the longest target having `longest` letters, with about
+    `worker_bytes` of scratch memory for each worker."""
+    unary = unary_form(scoring)
+    if unary is None or unary.match_steps > MAX_MATCH_STEPS:
+        return _difference(scoring, letters)
+    recipe = Recipe(
+        f"linear gaps, bit-sliced in {unary.match_steps} steps",
+        bitsliced=True,
+        letters=letters,
+        match_steps=unary.match_steps,
+        mismatch_steps=unary.mismatch_steps,
+        sum_factor=unary.factor,
+        per_letter=-scoring.gap_open,
+    )
+    if scoring.edit:
+        columns = max(_LEAST_SLICE_COLUMNS, worker_bytes // _slice_column_bytes(recipe, vector_bytes))
+        name = "edit distance, bit-sliced or Myers' words"
+        return replace(recipe, kernel=name, myers=True, slice_columns=columns, sum_factor=-1, per_letter=1)
+    return recipe if recipe.scratch_bytes(vector_bytes, longest) <= worker_bytes else _difference(scoring, letters)

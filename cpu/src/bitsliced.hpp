@@ -1,0 +1,148 @@
+// Linear-gap global alignment with small weights, and edit distance, with one bit a target.
+//
+// Recurrence: that of difference.hpp with o = 0, weights divided by their common factor. The shifted match score is S, the
+// shifted mismatch score X < S, and u, v, z lie in 0 .. S. Each is kept in unary: bit plane k (1 <= k <= S) holds [value >= k],
+// and bit p of a plane belongs to target p of the block.
+//   z_k = s'_k | u_k | v_k,          s'_k = 1 for k <= X, [letters equal] for k > X
+//   (z - u)_k = OR over a = 0 .. S-k of z_{a+k} & ~u_{a+1}        (u <= z: take a = u)
+// Edit distance is S = 2, X = 1 (match 0, mismatch -1, gap 1, the score negated): the five-operation form of Myers' cell.
+//
+// u_1 is kept complemented: ~u_1 occurs in every sum, and instruction sets without or-not then need no separate negation.
+// S = 1 .. 4 exist. Three-input operations a cell of S = 2, 3, 4 with X = 1: 5, 12, 21; two-input ones: 8, 20, 36.
+//
+// Layout: masks [column][letter slot], one vector each. A strip of kSliceRows rows keeps its planes in L1; the boundary keeps
+// S planes a column. kSliceColumns columns advance together. The sum along the last row is taken by vertical counters:
+// bit plane b of the counters holds bit b of every lane's sum.
+#pragma once
+#include "kernels.hpp"
+#include "simd.hpp"
+
+namespace gpualign::GPUALIGN_ISA {
+
+constexpr int kSliceRows = 64;
+
+template <int S, int X>
+struct BitslicedKernel {
+  // Columns in flight: as many as the register file holds beside the temporaries of one cell.
+  static constexpr int kSliceColumns = kVectorBytes == 64 ? (S <= 2 ? 4 : 2) : 2;
+
+  struct Steps {
+    Words plane[S];
+  };
+
+  static void run(const BitslicedArgs& a) {
+    Steps* bound = static_cast<Steps*>(a.boundary);
+    memset(bound, 0, sizeof(Steps) * static_cast<size_t>(a.columns));  // row 0 is flat after rebasing
+    for (int64_t row = 0; row < a.rows; row += kSliceRows) {
+      if (a.cancel->requested) return;
+      const int rows = a.rows - row < kSliceRows ? static_cast<int>(a.rows - row) : kSliceRows;
+      strip(a, a.slots + row, rows, bound);
+    }
+    count_last_row(a, bound);
+  }
+
+ private:
+  static void strip(const BitslicedArgs& a, const uint32_t* slots, int rows, Steps* bound) {
+    Steps u[kSliceRows];
+    for (int r = 0; r < rows; r++) {
+      u[r].plane[0] = ~Words{};
+      for (int k = 1; k < S; k++) u[r].plane[k] = Words{};
+    }
+    const char* masks = static_cast<const char*>(a.masks);
+    for (int64_t j = 0; j < a.columns; j += kSliceColumns) {
+      Steps v[kSliceColumns];
+      for (int c = 0; c < kSliceColumns; c++) v[c] = bound[j + c];
+      const char* column = masks + j * a.column_bytes;
+      for (int r = 0; r < rows; r++) {
+        Steps ur = u[r];
+        const char* mask = column + slots[r];
+#pragma GCC unroll 8
+        for (int c = 0; c < kSliceColumns; c++) cell(*reinterpret_cast<const Words*>(mask + c * a.column_bytes), ur, v[c]);
+        u[r] = ur;
+      }
+      for (int c = 0; c < kSliceColumns; c++) bound[j + c] = v[c];
+    }
+  }
+
+  // u.plane[0] is the complement of u_1; all other planes are plain.
+  static inline __attribute__((always_inline)) void cell(Words equal, Steps& u, Steps& v) {
+    Words z[S + 1];
+#pragma GCC unroll 8
+    for (int k = 1; k <= S; k++) {
+      if (k <= X) continue;  // z_k = 1
+      z[k] = k == 1 ? (equal | v.plane[0] | ~u.plane[0]) : or3(equal, u.plane[k - 1], v.plane[k - 1]);
+    }
+    Steps nu, nv;
+#pragma GCC unroll 8
+    for (int k = 1; k <= S; k++) {
+      Words rest{}, rest_v{};  // the terms a >= 1
+      bool any = false;
+#pragma GCC unroll 8
+      for (int t = 1; t <= S - k; t++) {
+        if (t + k <= X) {  // z_{t+k} = 1
+          rest = any ? (rest | ~u.plane[t]) : ~u.plane[t];
+          rest_v = any ? (rest_v | ~v.plane[t]) : ~v.plane[t];
+        } else {
+          rest = any ? or_and_not(rest, z[t + k], u.plane[t]) : (z[t + k] & ~u.plane[t]);
+          rest_v = any ? or_and_not(rest_v, z[t + k], v.plane[t]) : (z[t + k] & ~v.plane[t]);
+        }
+        any = true;
+      }
+      // the term a = 0: z_k & ~u_1, z_k & ~v_1
+      if (k <= X) {
+        nv.plane[k - 1] = any ? (rest | u.plane[0]) : u.plane[0];
+        if (k == 1)
+          nu.plane[0] = any ? (v.plane[0] & ~rest_v) : v.plane[0];  // complement of ~v_1 | rest
+        else
+          nu.plane[k - 1] = any ? (rest_v | ~v.plane[0]) : ~v.plane[0];
+      } else {
+        nv.plane[k - 1] = any ? or_and(rest, z[k], u.plane[0]) : (z[k] & u.plane[0]);
+        const Words across = any ? or_and_not(rest_v, z[k], v.plane[0]) : (z[k] & ~v.plane[0]);
+        nu.plane[k - 1] = k == 1 ? ~across : across;
+      }
+    }
+    u = nu;
+    v = nv;
+  }
+
+  static void count_last_row(const BitslicedArgs& a, const Steps* bound) {
+    int planes = 1;
+    while ((static_cast<int64_t>(S) * a.columns) >> planes) planes++;
+    Words counter[40];
+    for (int p = 0; p < planes; p++) counter[p] = Words{};
+    const Words* live = static_cast<const Words*>(a.live);
+    for (int64_t j = 0; j < a.columns; j++) {
+      for (int k = 0; k < S; k++) {
+        Words carry = bound[j].plane[k] & live[j];
+        for (int p = 0; p < planes; p++) {
+          const Words sum = counter[p] ^ carry;
+          carry &= counter[p];
+          counter[p] = sum;
+        }
+      }
+    }
+    for (int w = 0; w < kVectorBytes / 8; w++)
+      for (int b = 0; b < 64; b++) {
+        uint64_t sum = 0;
+        for (int p = 0; p < planes; p++) sum |= ((counter[p][w] >> b) & 1) << p;
+        a.sums[w * 64 + b] = static_cast<int64_t>(sum);
+      }
+  }
+};
+
+static void bitsliced(const BitslicedArgs& a) {
+  switch (a.match_steps * 8 + a.mismatch_steps) {
+    case 1 * 8 + 0: return BitslicedKernel<1, 0>::run(a);
+    case 2 * 8 + 0: return BitslicedKernel<2, 0>::run(a);
+    case 2 * 8 + 1: return BitslicedKernel<2, 1>::run(a);
+    case 3 * 8 + 0: return BitslicedKernel<3, 0>::run(a);
+    case 3 * 8 + 1: return BitslicedKernel<3, 1>::run(a);
+    case 3 * 8 + 2: return BitslicedKernel<3, 2>::run(a);
+    case 4 * 8 + 0: return BitslicedKernel<4, 0>::run(a);
+    case 4 * 8 + 1: return BitslicedKernel<4, 1>::run(a);
+    case 4 * 8 + 2: return BitslicedKernel<4, 2>::run(a);
+    case 4 * 8 + 3: return BitslicedKernel<4, 3>::run(a);
+  }
+}
+
+}  // namespace gpualign::GPUALIGN_ISA

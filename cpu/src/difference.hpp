@@ -1,0 +1,175 @@
+// Global alignment scores by the difference recurrence: one query against one target a vector lane.
+//
+// Recurrence (Gotoh 1982; differences as in Suzuki & Kasahara 2018). A gap of n letters costs g + (n-1) e, o = g - e >= 0.
+// Rebasing H'(i,j) = H(i,j) + e (i+j) makes the extension of a gap free, with s' = s + 2e:
+//   E'(i,j) = max(E'(i,j-1), H'(i,j-1) - o)      F'(i,j) = max(F'(i-1,j), H'(i-1,j) - o)
+//   H'(i,j) = max(H'(i-1,j-1) + s', E'(i,j), F'(i,j))
+// The kernel keeps differences, all moved to be non-negative:
+//   u = H'(i,j) - H'(i-1,j) + o          x = max(E'(i,j), H'(i,j) - o) - H'(i,j) + o
+//   v = H'(i,j) - H'(i,j-1) + o          y = max(F'(i,j), H'(i,j) - o) - H'(i,j) + o
+// One cell, with u, x from the left neighbour, v, y from the upper one and the table entry s'' = max(0, s' + 2o):
+//   a = x + u, b = y + v, z = max(s'', a, b)           (z = H'(i,j) - H'(i-1,j-1) + 2o)
+//   u <- z - v, v <- z - u, x <- max(0, a + o - z), y <- max(0, b + o - z)
+// Where every s'' >= o ("tight"), z >= o holds in every cell and the last line becomes a saturating a - (z - o).
+// With o = 0 (linear gaps) x = y = 0 and the cell is z = max(s'', u, v), u <- z - v, v <- z - u.
+//
+// Bounds, with S = max(0, largest s'): 0 <= x, y <= o; 0 <= u, v <= S + 2o; z <= S + 3o; a + o, b + o <= S + 4o.
+// So the element type is chosen by the scoring alone, whatever the lengths: S + 4o <= 255 runs in bytes
+// (core/bounds.py; tests/test_bounds.py checks every value that the recurrence forms).
+// H'(m,n) = -o + sum over j <= n of (v(m,j) - o), the host adds the constants; a lane's target ends at its own length.
+//
+// Layout: target codes [column][lane]. A strip of kRows query rows keeps u and x in L1; the strip's lower boundary v, y is
+// kept for every column between strips. Within a strip, kColumns columns advance together so that their dependency chains
+// (three operations a row) overlap. For each of those columns the shifted scores of every letter of the strip are looked
+// up once, then a row is one load by its letter.
+#pragma once
+#include "kernels.hpp"
+#include "simd.hpp"
+
+namespace gpualign::GPUALIGN_ISA {
+
+constexpr int kRows = 128;  // u, x of one strip: 16 KiB with 64-byte vectors, within any L1
+
+template <class E>
+struct ScoreLookup {
+  // Shifted scores of one query letter against a column of targets; E wider than a byte: plain loop, once a strip and column.
+  static inline Vec<E> of(const DifferenceArgs& a, const uint8_t*, const uint8_t* codes, int letter) {
+    Vec<E> out;
+    const uint32_t* row = a.table + letter * kLetters;
+    for (int k = 0; k < lanes_of<E>(); k++) out[k] = static_cast<E>(row[codes[k]]);
+    return out;
+  }
+};
+template <>
+struct ScoreLookup<uint8_t> {
+  static inline Bytes of(const DifferenceArgs& a, const uint8_t* table, const uint8_t* codes, int letter) {
+    Bytes c;
+    memcpy(&c, codes, sizeof c);
+    return a.letters <= 16 ? look_up_16(table + letter * kLetters, c) : look_up_32(table + letter * kLetters, c);
+  }
+};
+
+template <class E, bool kAffine, bool kTight>
+struct DifferenceKernel {
+  using V = Vec<E>;
+  static constexpr int kLanes = lanes_of<E>();
+  static constexpr int kColumns = kColumnsAtATime;
+
+  static void run(const DifferenceArgs& a) {
+    alignas(64) uint8_t table8[kLetters * kLetters];
+    for (int i = 0; i < kLetters * kLetters; i++) table8[i] = static_cast<uint8_t>(a.table[i]);
+
+    V* bound_v = static_cast<V*>(a.boundary);
+    V* bound_y = bound_v + a.columns;
+    const V o = broadcast<E>(static_cast<E>(a.open_extra));
+    // Row 0: H'(0,1) - H'(0,0) = -o, all later steps 0; no gap in the column direction is open.
+    for (int64_t j = 0; j < a.columns; j++) {
+      bound_v[j] = j ? o : V{};
+      if (kAffine) bound_y[j] = V{};
+    }
+    for (int64_t row = 0; row < a.rows; row += kRows) {
+      if (a.cancel->requested) return;
+      const int rows = a.rows - row < kRows ? static_cast<int>(a.rows - row) : kRows;
+      strip(a, table8, a.query + row, rows, row == 0, bound_v, bound_y, o);
+    }
+    sum_last_row(a, bound_v);
+  }
+
+ private:
+  static void strip(const DifferenceArgs& a, const uint8_t* table8, const uint8_t* query, int rows, bool first, V* bound_v, V* bound_y, V o) {
+    V u[kRows], x[kRows];
+    uint32_t slot[kRows];            // byte offset of the row's letter in `scores`
+    int letters[kLetters], count = 0;
+    int slot_of[kLetters];
+    for (int l = 0; l < kLetters; l++) slot_of[l] = -1;
+    for (int r = 0; r < rows; r++) {
+      const int letter = query[r];
+      if (slot_of[letter] < 0) {
+        slot_of[letter] = count;
+        letters[count++] = letter;
+      }
+      slot[r] = static_cast<uint32_t>(slot_of[letter] * kColumns * sizeof(V));
+      u[r] = first && r == 0 ? V{} : o;  // column 0: the first step down costs the opening, later ones nothing
+      if (kAffine) x[r] = V{};
+    }
+    V scores[kLetters][kColumns];
+    for (int64_t j = 0; j < a.columns; j += kColumns) {
+      V v[kColumns], y[kColumns];
+      for (int c = 0; c < kColumns; c++) {
+        const uint8_t* codes = a.codes + (j + c) * kLanes;
+        for (int l = 0; l < count; l++) scores[l][c] = ScoreLookup<E>::of(a, table8, codes, letters[l]);
+        v[c] = bound_v[j + c];
+        if (kAffine) y[c] = bound_y[j + c];
+      }
+      for (int r = 0; r < rows; r++) {
+        const V* s = reinterpret_cast<const V*>(reinterpret_cast<const char*>(scores) + slot[r]);
+        V ur = u[r], xr = kAffine ? x[r] : V{};
+#pragma GCC unroll 8
+        for (int c = 0; c < kColumns; c++) cell(s[c], ur, xr, v[c], y[c], o);
+        u[r] = ur;
+        if (kAffine) x[r] = xr;
+      }
+      for (int c = 0; c < kColumns; c++) {
+        bound_v[j + c] = v[c];
+        if (kAffine) bound_y[j + c] = y[c];
+      }
+    }
+  }
+
+  static inline __attribute__((always_inline)) void cell(V s, V& u, V& x, V& v, V& y, V o) {
+    if constexpr (!kAffine) {
+      const V z = maximum(maximum(s, u), v);
+      const V left = u;
+      u = z - v;
+      v = z - left;
+    } else {
+      const V across = x + u, down = y + v;
+      const V z = maximum(maximum(s, across), down);
+      const V left = u;
+      u = z - v;
+      v = z - left;
+      if constexpr (kTight) {
+        const V t = z - o;
+        x = subtract_saturating(across, t);
+        y = subtract_saturating(down, t);
+      } else {
+        x = subtract_saturating(across + o, z);
+        y = subtract_saturating(down + o, z);
+      }
+    }
+  }
+
+  static void sum_last_row(const DifferenceArgs& a, const V* bound_v) {
+    for (int k = 0; k < kLanes; k++) a.sums[k] = 0;
+    const E* v = reinterpret_cast<const E*>(bound_v);
+    int64_t j = 0;
+    // Partial sums fit 32 bits: 2^15 columns of bytes or 16-bit steps; 32-bit steps are added one column at a time.
+    constexpr int64_t kChunk = sizeof(E) == 4 ? 1 : 1 << 15;
+    while (j < a.columns) {
+      const int64_t stop = j + kChunk < a.columns ? j + kChunk : a.columns;
+      uint32_t part[kLanes];
+      int32_t reach[kLanes];
+      for (int k = 0; k < kLanes; k++) {
+        const int64_t left = a.lengths[k] - j;
+        part[k] = 0;
+        reach[k] = static_cast<int32_t>(left < 0 ? 0 : left > kChunk ? kChunk : left);
+      }
+      for (int32_t c = 0; c < stop - j; c++)
+        for (int k = 0; k < kLanes; k++) part[k] += c < reach[k] ? static_cast<uint32_t>(v[(j + c) * kLanes + k]) : 0u;
+      for (int k = 0; k < kLanes; k++) a.sums[k] += part[k];
+      j = stop;
+    }
+  }
+};
+
+template <class E>
+static void difference(const DifferenceArgs& a) {
+  if (a.open_extra == 0)
+    DifferenceKernel<E, false, false>::run(a);
+  else if (a.tight)
+    DifferenceKernel<E, true, true>::run(a);
+  else
+    DifferenceKernel<E, true, false>::run(a);
+}
+
+}  // namespace gpualign::GPUALIGN_ISA

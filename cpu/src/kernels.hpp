@@ -1,0 +1,76 @@
+// What the host hands to a kernel, and the table of kernels that each instruction-set variant exports.
+// Plain structs and function pointers only: this header crosses the boundary between differently compiled files.
+#pragma once
+#include <cstdint>
+
+namespace gpualign {
+
+// A request to stop early, set by another thread. Kernels look at it once a strip of rows.
+struct Cancel {
+  volatile int requested = 0;
+};
+
+constexpr int kLetters = 32;        // codes a table has room for
+constexpr int kColumnsAtATime = 4;  // packed targets are padded to a multiple of this many columns
+
+// One query against the lanes of one block of targets, by the difference recurrence (difference.hpp).
+struct DifferenceArgs {
+  const uint8_t* query;       // [rows] codes
+  int64_t rows;               // m >= 1
+  const uint8_t* codes;       // [columns][lanes] target codes; behind a target's end any code, its cells are not counted
+  int64_t columns;            // multiple of kColumnsAtATime, at least the longest target
+  const int64_t* lengths;     // [lanes] target lengths, 0 for an unused lane
+  const uint32_t* table;      // [kLetters][kLetters] shifted scores, row = query letter
+  int letters;                // codes in use: at most 16 allow the shorter look-up
+  uint32_t open_extra;        // o = gap_open - gap_extend; 0 selects the linear recurrence
+  bool tight;                 // every shifted score is at least o (see difference.hpp)
+  void* boundary;             // scratch, boundary_bytes() of the variant
+  int64_t* sums;              // out [lanes]: sum of the horizontal differences along the last row
+  const Cancel* cancel;
+};
+
+// One query against one bit a target (bitsliced.hpp).
+struct BitslicedArgs {
+  const uint32_t* slots;      // [rows] byte offset of the row's letter within a column of masks
+  int64_t rows;
+  const void* masks;          // [columns][slots] one vector each: lanes whose target has that letter in this column
+  int64_t column_bytes;       // bytes from a column of masks to the next
+  int64_t columns;            // multiple of kColumnsAtATime
+  const void* live;           // [columns] one vector each: lanes whose target reaches this column
+  int match_steps;            // S: shifted match score
+  int mismatch_steps;         // X: shifted mismatch score, X < S
+  void* boundary;             // scratch: columns * S vectors
+  int64_t* sums;              // out [lanes]: sum of the horizontal differences along the last row
+  const Cancel* cancel;
+};
+
+// One pair, by Myers' words along a wavefront (myers.hpp).
+struct MyersArgs {
+  const uint8_t* query;       // [rows] codes
+  int64_t rows;               // m >= 1
+  const uint8_t* target_bits; // [bits][plane_bytes] the target reversed, 0 or 255 by bit b of the code; points at its first
+                              // letter, with kMyersMargin readable bytes on either side of each plane
+  int64_t plane_bytes;
+  int bits;                   // 2, 4 or 5: enough for every code of the pair
+  int64_t columns;            // n >= 1
+  int64_t width;              // diagonals beyond those of the corners that are computed on either side
+  uint8_t* boundary;          // scratch: columns bytes
+  const Cancel* cancel;
+};
+constexpr int kMyersMargin = 64;
+
+struct Kernels {
+  const char* name;           // "avx512bw", "avx2", "sse41", "neon", "baseline"
+  int vector_bytes;
+  bool ternary_logic;
+  int myers_rows;             // rows of one strip of the Myers kernel
+  void (*difference8)(const DifferenceArgs&);
+  void (*difference16)(const DifferenceArgs&);
+  void (*difference32)(const DifferenceArgs&);
+  void (*bitsliced)(const BitslicedArgs&);
+  int64_t (*myers)(const MyersArgs&);
+};
+
+constexpr int kMaxMatchSteps = 4;  // bit-sliced kernels exist for S = 1 .. 4 and every X < S
+
+}  // namespace gpualign

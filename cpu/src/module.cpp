@@ -1,0 +1,98 @@
+// gpualign.cpu._kernels: the Python face of the CPU kernels. cpu/engine.py is its only caller.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+#include <tuple>
+
+#include "dispatch.hpp"
+#include "tile.hpp"
+
+namespace nb = nanobind;
+using namespace gpualign;
+
+namespace {
+
+using Codes = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Numbers = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Table = nb::ndarray<const uint32_t, nb::shape<kLetters, kLetters>, nb::c_contig, nb::device::cpu>;
+template <class Score>
+using Scores = nb::ndarray<Score, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+void check_set(const Codes& codes, const Numbers& offsets, const Numbers& ids, const char* what) {
+  const auto records = static_cast<int64_t>(offsets.shape(0)) - 1;
+  if (records < 0 || offsets(0) != 0 || offsets(records) > static_cast<int64_t>(codes.shape(0)))
+    throw nb::value_error((std::string(what) + ": offsets do not fit the codes").c_str());
+  for (size_t i = 0; i < ids.shape(0); i++) {
+    const int64_t id = ids(i);
+    if (id < 0 || id >= records) throw nb::index_error((std::string(what) + ": record number out of range").c_str());
+    if (offsets(id + 1) <= offsets(id)) throw nb::value_error((std::string(what) + ": empty record").c_str());
+  }
+}
+
+Pairing pairing_named(const std::string& name) {
+  if (name == "all") return Pairing::kAll;
+  if (name == "above") return Pairing::kAbove;
+  if (name == "above-or-equal") return Pairing::kAboveOrEqual;
+  throw nb::value_error("pairing must be all, above or above-or-equal");
+}
+
+template <class Score>
+bool score(const std::string& instruction_set, Codes query_codes, Numbers query_offsets, Numbers query_ids, Codes target_codes,
+           Numbers target_offsets, Numbers target_ids, const std::string& pairing, const Recipe& recipe, Scores<Score> scores,
+           const Cancel& cancel) {
+  const Kernels& kernels = kernels_named(instruction_set);
+  check_set(query_codes, query_offsets, query_ids, "queries");
+  check_set(target_codes, target_offsets, target_ids, "targets");
+  if (scores.shape(0) != query_ids.shape(0) || scores.shape(1) != target_ids.shape(0))
+    throw nb::value_error("scores must have one row a query and one column a target");
+  const Sequences queries{query_codes.data(), query_offsets.data()}, targets{target_codes.data(), target_offsets.data()};
+  const Tile<Score> tile{query_ids.data(),  static_cast<int64_t>(query_ids.shape(0)), target_ids.data(), static_cast<int64_t>(target_ids.shape(0)),
+                         pairing_named(pairing), scores.data()};
+  nb::gil_scoped_release unlocked;
+  return score_tile<Score>(kernels, queries, targets, recipe, tile, cancel);
+}
+
+}  // namespace
+
+NB_MODULE(_kernels, m) {
+  m.doc() = "Vectorised alignment kernels for the CPU.";
+
+  nb::class_<Cancel>(m, "Cancel", "A request to stop, shared by the calls that are given it.")
+      .def(nb::init<>())
+      .def("request", [](Cancel& c) { c.requested = 1; }, "Make every call that holds this object return soon.");
+
+  nb::class_<Recipe>(m, "Recipe", "A scoring in the form the kernels compute; see gpualign.cpu.recipe.")
+      .def(nb::init<>())
+      .def_prop_rw(
+          "bitsliced", [](const Recipe& r) { return r.family == Family::kBitsliced; },
+          [](Recipe& r, bool on) { r.family = on ? Family::kBitsliced : Family::kDifference; })
+      .def_rw("width", &Recipe::width)
+      .def_rw("letters", &Recipe::letters)
+      .def_rw("open_extra", &Recipe::open_extra)
+      .def_rw("tight", &Recipe::tight)
+      .def_rw("match_steps", &Recipe::match_steps)
+      .def_rw("mismatch_steps", &Recipe::mismatch_steps)
+      .def_rw("myers", &Recipe::myers)
+      .def_rw("slice_columns", &Recipe::slice_columns)
+      .def_rw("sum_factor", &Recipe::sum_factor)
+      .def_rw("per_letter", &Recipe::per_letter)
+      .def_rw("per_column", &Recipe::per_column)
+      .def_rw("constant", &Recipe::constant)
+      .def("set_table", [](Recipe& r, Table table) { std::memcpy(r.table, table.data(), sizeof r.table); }, "Shifted scores, row = query letter.");
+
+  m.def(
+      "instruction_sets",
+      [] {
+        std::vector<std::tuple<std::string, int, bool, bool>> out;
+        for (const Variant& v : variants()) out.emplace_back(v.kernels->name, v.kernels->vector_bytes, v.kernels->ternary_logic, v.supported);
+        return out;
+      },
+      "(name, bytes of a vector, has three-input logic, runs on this machine) of each variant in this build, fastest first.");
+  m.def("score_tile_32", &score<int32_t>, "Fill int32 scores of a tile; False if cancelled.");
+  m.def("score_tile_64", &score<int64_t>, "Fill int64 scores of a tile; False if cancelled.");
+  m.attr("MAX_MATCH_STEPS") = kMaxMatchSteps;
+}

@@ -1,0 +1,163 @@
+// The vector operations that the kernels are written in, for the instruction set this file is compiled for.
+//
+// One kernel source is compiled once per instruction set. The macro GPUALIGN_ISA names the variant and its namespace, and
+// the compiler's own target macros pick the instructions below. Where no intrinsic is named, GCC/Clang vector extensions
+// express the operation portably.
+//
+// Rule for every header of a variant: no C++ standard library. A template of the library instantiated here would be
+// compiled with this variant's instructions, and the linker may keep that copy for callers on older machines.
+#pragma once
+#include <cstdint>
+#include <cstring>
+
+// GPUALIGN_PORTABLE keeps the baseline variant to what vector extensions alone express, on every processor.
+#if defined(GPUALIGN_PORTABLE)
+#elif defined(__AVX512BW__)
+#define GPUALIGN_AVX512 1
+#elif defined(__AVX2__)
+#define GPUALIGN_AVX2 1
+#elif defined(__SSE4_1__)
+#define GPUALIGN_SSE41 1
+#elif defined(__ARM_NEON)
+#define GPUALIGN_NEON 1
+#endif
+
+#if defined(GPUALIGN_NEON)
+#include <arm_neon.h>
+#elif defined(GPUALIGN_AVX512) || defined(GPUALIGN_AVX2) || defined(GPUALIGN_SSE41)
+#include <immintrin.h>
+#endif
+
+namespace gpualign::GPUALIGN_ISA {
+
+#if defined(GPUALIGN_AVX512)
+constexpr int kVectorBytes = 64;
+constexpr bool kTernaryLogic = true;  // vpternlog: any function of three inputs in one instruction
+#elif defined(GPUALIGN_AVX2)
+constexpr int kVectorBytes = 32;
+constexpr bool kTernaryLogic = false;
+#else
+constexpr int kVectorBytes = 16;
+constexpr bool kTernaryLogic = false;
+#endif
+
+template <class E>
+struct VectorOf {
+  typedef E type __attribute__((vector_size(kVectorBytes)));
+};
+template <class E>
+using Vec = typename VectorOf<E>::type;
+using Bytes = Vec<uint8_t>;
+using Words = Vec<uint64_t>;
+typedef uint8_t Bytes16 __attribute__((vector_size(16)));
+
+template <class E>
+constexpr int lanes_of() {
+  return kVectorBytes / static_cast<int>(sizeof(E));
+}
+
+template <class E>
+static inline Vec<E> broadcast(E value) {
+  return Vec<E>{} + value;
+}
+
+// ---- maximum and saturating subtraction of unsigned elements
+#if defined(GPUALIGN_AVX512)
+#define GPUALIGN_BINARY(name, E, op) \
+  static inline Vec<E> name(Vec<E> a, Vec<E> b) { return (Vec<E>)op((__m512i)a, (__m512i)b); }
+GPUALIGN_BINARY(maximum, uint8_t, _mm512_max_epu8)
+GPUALIGN_BINARY(maximum, uint16_t, _mm512_max_epu16)
+GPUALIGN_BINARY(maximum, uint32_t, _mm512_max_epu32)
+GPUALIGN_BINARY(subtract_saturating, uint8_t, _mm512_subs_epu8)
+GPUALIGN_BINARY(subtract_saturating, uint16_t, _mm512_subs_epu16)
+#undef GPUALIGN_BINARY
+#elif defined(GPUALIGN_AVX2)
+#define GPUALIGN_BINARY(name, E, op) \
+  static inline Vec<E> name(Vec<E> a, Vec<E> b) { return (Vec<E>)op((__m256i)a, (__m256i)b); }
+GPUALIGN_BINARY(maximum, uint8_t, _mm256_max_epu8)
+GPUALIGN_BINARY(maximum, uint16_t, _mm256_max_epu16)
+GPUALIGN_BINARY(maximum, uint32_t, _mm256_max_epu32)
+GPUALIGN_BINARY(subtract_saturating, uint8_t, _mm256_subs_epu8)
+GPUALIGN_BINARY(subtract_saturating, uint16_t, _mm256_subs_epu16)
+#undef GPUALIGN_BINARY
+#elif defined(GPUALIGN_SSE41)
+#define GPUALIGN_BINARY(name, E, op) \
+  static inline Vec<E> name(Vec<E> a, Vec<E> b) { return (Vec<E>)op((__m128i)a, (__m128i)b); }
+GPUALIGN_BINARY(maximum, uint8_t, _mm_max_epu8)
+GPUALIGN_BINARY(maximum, uint16_t, _mm_max_epu16)
+GPUALIGN_BINARY(maximum, uint32_t, _mm_max_epu32)
+GPUALIGN_BINARY(subtract_saturating, uint8_t, _mm_subs_epu8)
+GPUALIGN_BINARY(subtract_saturating, uint16_t, _mm_subs_epu16)
+#undef GPUALIGN_BINARY
+#elif defined(GPUALIGN_NEON)
+#define GPUALIGN_BINARY(name, E, N, op) \
+  static inline Vec<E> name(Vec<E> a, Vec<E> b) { return (Vec<E>)op((N)a, (N)b); }
+GPUALIGN_BINARY(maximum, uint8_t, uint8x16_t, vmaxq_u8)
+GPUALIGN_BINARY(maximum, uint16_t, uint16x8_t, vmaxq_u16)
+GPUALIGN_BINARY(maximum, uint32_t, uint32x4_t, vmaxq_u32)
+GPUALIGN_BINARY(subtract_saturating, uint8_t, uint8x16_t, vqsubq_u8)
+GPUALIGN_BINARY(subtract_saturating, uint16_t, uint16x8_t, vqsubq_u16)
+#undef GPUALIGN_BINARY
+#else
+template <class V>
+static inline V maximum(V a, V b) {
+  return a > b ? a : b;
+}
+static inline Vec<uint8_t> subtract_saturating(Vec<uint8_t> a, Vec<uint8_t> b) { return maximum(a, b) - b; }
+static inline Vec<uint16_t> subtract_saturating(Vec<uint16_t> a, Vec<uint16_t> b) { return maximum(a, b) - b; }
+#endif
+static inline Vec<uint32_t> subtract_saturating(Vec<uint32_t> a, Vec<uint32_t> b) { return maximum(a, b) - b; }
+
+// ---- byte look-up: lane k of the result is table[codes[k]]; codes are below 16, or below 32
+#if defined(GPUALIGN_AVX512)
+static inline Bytes look_up_16(const uint8_t* table, Bytes codes) {
+  return (Bytes)_mm512_shuffle_epi8(_mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i*)table)), (__m512i)codes);
+}
+#elif defined(GPUALIGN_AVX2)
+static inline Bytes look_up_16(const uint8_t* table, Bytes codes) {
+  return (Bytes)_mm256_shuffle_epi8(_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i*)table)), (__m256i)codes);
+}
+#elif defined(GPUALIGN_SSE41)
+static inline Bytes look_up_16(const uint8_t* table, Bytes codes) {
+  return (Bytes)_mm_shuffle_epi8(_mm_loadu_si128((const __m128i*)table), (__m128i)codes);
+}
+#elif defined(GPUALIGN_NEON)
+static inline Bytes look_up_16(const uint8_t* table, Bytes codes) {
+  return (Bytes)vqtbl1q_u8(vld1q_u8(table), (uint8x16_t)codes);
+}
+#else
+static inline Bytes look_up_16(const uint8_t* table, Bytes codes) {
+  Bytes out;
+  for (int k = 0; k < kVectorBytes; k++) out[k] = table[codes[k] & 15];
+  return out;
+}
+#endif
+
+static inline Bytes look_up_32(const uint8_t* table, Bytes codes) {
+  // Only the low four bits select within a half, so that no shuffle sees a set top bit.
+  const Bytes within = codes & broadcast<uint8_t>(15);
+  const Bytes upper = (Bytes)(codes > broadcast<uint8_t>(15));
+  return (look_up_16(table, within) & ~upper) | (look_up_16(table + 16, within) & upper);
+}
+
+// ---- three-input logic
+#if defined(GPUALIGN_AVX512)
+#define GPUALIGN_TERNARY(name, imm) \
+  static inline Words name(Words a, Words b, Words c) { return (Words)_mm512_ternarylogic_epi64((__m512i)a, (__m512i)b, (__m512i)c, imm); }
+GPUALIGN_TERNARY(or3, 0xFE)
+GPUALIGN_TERNARY(or_and_not, 0xF4)   // a | (b & ~c)
+GPUALIGN_TERNARY(or_and, 0xF8)       // a | (b & c)
+GPUALIGN_TERNARY(or_nor, 0xF1)       // a | ~(b | c)
+GPUALIGN_TERNARY(xor_or, 0xF6)       // a | (b ^ c)
+GPUALIGN_TERNARY(xor_and_or, 0xDE)   // (a ^ c) | b
+#undef GPUALIGN_TERNARY
+#else
+static inline Words or3(Words a, Words b, Words c) { return a | b | c; }
+static inline Words or_and_not(Words a, Words b, Words c) { return a | (b & ~c); }
+static inline Words or_and(Words a, Words b, Words c) { return a | (b & c); }
+static inline Words or_nor(Words a, Words b, Words c) { return a | ~(b | c); }
+static inline Words xor_or(Words a, Words b, Words c) { return a | (b ^ c); }
+static inline Words xor_and_or(Words a, Words b, Words c) { return (a ^ c) | b; }
+#endif
+
+}  // namespace gpualign::GPUALIGN_ISA

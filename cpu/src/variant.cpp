@@ -1,0 +1,25 @@
+// All kernels for one instruction set. CMakeLists.txt compiles this file once per variant, with GPUALIGN_ISA naming it.
+#include "bitsliced.hpp"
+#include "difference.hpp"
+#include "kernels.hpp"
+#include "myers.hpp"
+
+#define GPUALIGN_STRING_(x) #x
+#define GPUALIGN_STRING(x) GPUALIGN_STRING_(x)
+
+namespace gpualign::GPUALIGN_ISA {
+
+extern const Kernels kernels;
+const Kernels kernels = {
+    GPUALIGN_STRING(GPUALIGN_ISA),
+    kVectorBytes,
+    kTernaryLogic,
+    MyersKernel<2>::kStripRows,
+    &difference<uint8_t>,
+    &difference<uint16_t>,
+    &difference<uint32_t>,
+    &bitsliced,
+    &myers,
+};
+
+}  // namespace gpualign::GPUALIGN_ISA
