@@ -1,0 +1,92 @@
+"""The `gpualign` command: the group of commands, and the one place where errors become messages and exit codes."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import sys
+from types import FrameType
+from typing import NoReturn
+
+import click
+
+from gpualign import __version__
+from gpualign.cli.files import ClosedPipe
+from gpualign.cli.info import info
+from gpualign.cli.nw import nw
+from gpualign.core.errors import GpualignError
+
+CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+@click.group(context_settings=CONTEXT)
+@click.version_option(__version__, prog_name="gpualign")
+def cli() -> None:
+    """Exact all-vs-all sequence alignment: every pair, no filter, bounded memory.
+
+    \b
+    Examples:
+      gpualign nw reads.fasta > scores.tsv           every pair of one file
+      gpualign nw queries.fa targets.fa -o m.npy     every query against every target
+      gpualign nw --edit reads.fasta                 edit distances
+      gpualign info                                  what this machine offers
+
+    \b
+    Tab completion (bash; zsh and fish alike):
+      eval "$(_GPUALIGN_COMPLETE=bash_source gpualign)"
+    """
+
+
+cli.add_command(nw)
+cli.add_command(info)
+
+
+class _Terminated(Exception):
+    pass
+
+
+def _on_terminate(signum: int, frame: FrameType | None) -> NoReturn:
+    raise _Terminated
+
+
+def _fail(message: str, code: int) -> int:
+    click.echo(f"gpualign: error: {message}", err=True)
+    return code
+
+
+def _run() -> int:
+    try:
+        result = cli.main(prog_name="gpualign", standalone_mode=False)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (ClosedPipe, BrokenPipeError):
+        # The reader has what it wanted (`| head`). Python would flush stdout once more at exit, so give it a place to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (click.Abort, KeyboardInterrupt):
+        return _fail("interrupted; no output file was written. Run the same command to start again.", 130)
+    except _Terminated:
+        return _fail("terminated; no output file was written. Run the same command to start again.", 143)
+    except GpualignError as error:
+        return _fail(str(error), error.exit_code)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        return _fail(f"{place}{error.strerror or error}", 1)
+    except MemoryError:
+        return _fail("out of memory; lower --memory or --threads", 1)
+    except Exception:
+        import traceback
+
+        traceback.print_exc()
+        command = shlex.join(["gpualign", *sys.argv[1:]])
+        return _fail(f"this is a bug in gpualign {__version__}; please report it with the lines above and the command: {command}", 1)
+
+
+def main() -> NoReturn:
+    """Entry point of the executable."""
+    signal.signal(signal.SIGTERM, _on_terminate)
+    sys.exit(_run())

@@ -1,0 +1,140 @@
+"""`gpualign nw`: global alignment of every pair."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from gpualign.cli.options import input_options, run_options, scoring_options
+
+if TYPE_CHECKING:
+    from gpualign.core.engine import Engine, Task
+    from gpualign.core.plan import Plan
+
+
+@click.command()
+@click.argument("seqs")
+@click.argument("seqs2", required=False)
+@scoring_options
+@input_options
+@click.option("--self", "with_self", is_flag=True, help="One file: also each sequence against itself.")
+@click.option("-o", "--output", default="-", metavar="FILE", help="Write here: .tsv, .tsv.gz, .npy or .npz.  [standard output]")
+@click.option("--format", "format_", type=click.Choice(["tsv", "matrix", "npy", "npz"]), help="Output format, whatever the file is called.")
+@click.option("--fields", metavar="LIST", help="Columns of the table: query,target,score,qlen,tlen.  [query,target,score]")
+@click.option("--min-score", type=int, metavar="S", help="Write only pairs that score S or more.")
+@click.option("--max-distance", type=int, metavar="D", help="With --edit: write only pairs at distance D or less.")
+@run_options
+def nw(
+    seqs: str,
+    seqs2: str | None,
+    match: int | None,
+    mismatch: int | None,
+    gap_open: int | None,
+    gap_extend: int | None,
+    gap: int | None,
+    matrix: str | None,
+    edit: bool,
+    alphabet: str,
+    allow_duplicates: bool,
+    with_self: bool,
+    output: str,
+    format_: str | None,
+    fields: str | None,
+    min_score: int | None,
+    max_distance: int | None,
+    device: str,
+    threads: int | None,
+    memory: int | None,
+    dry_run: bool,
+    quiet: bool,
+    verbose: bool,
+) -> None:
+    """Global alignment scores (Needleman-Wunsch) of every pair.
+
+    One file: all pairs i < j of it. Two files: every query of SEQS against every target of SEQS2. FASTA or FASTQ, plain or
+    gzip; - is standard input. A gap of n letters costs open + (n-1) * extend. Scores are exact.
+
+    \b
+    Examples:
+      gpualign nw reads.fasta > scores.tsv
+      gpualign nw reads.fasta -o scores.npy                  square matrix, ids in scores.ids.txt
+      gpualign nw --edit --max-distance 30 reads.fasta       near pairs by edit distance
+      gpualign nw --match 2 --mismatch -1 --gap 1 a.fa b.fa
+      zcat reads.fq.gz | gpualign nw --fields query,target,score,qlen,tlen - | sort -k3,3nr | head
+    """
+    from gpualign.cli.engines import pick_engine
+    from gpualign.cli.files import OutputFiles
+    from gpualign.cli.inputs import load_matrix, read_task
+    from gpualign.cli.messages import Messages
+    from gpualign.cli.output import output_spec, write_results
+    from gpualign.cli.sizes import default_budget
+    from gpualign.core.errors import InputError, RunError
+    from gpualign.core.plan import Pairing
+    from gpualign.core.runner import Totals, plan_task, run_plan
+    from gpualign.core.scoring import ScoringOptions
+    from gpualign.core.sinks.base import Sink
+
+    messages = Messages("nw", -1 if quiet else 1 if verbose else 0)
+    if max_distance is not None and not edit:
+        raise InputError("--max-distance needs --edit; for scores there is --min-score")
+    if min_score is not None and edit:
+        raise InputError("--min-score does not go with --edit; for distances there is --max-distance")
+    if seqs == "-" and seqs2 == "-":
+        raise InputError("only one of the two inputs can be standard input")
+    if with_self and seqs2 is not None:
+        raise InputError("--self is for one file; two files are compared record by record anyway")
+    spec = output_spec(output, format_, fields, min_score, max_distance)
+
+    options = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, load_matrix(matrix) if matrix else None, edit)
+    task = read_task([seqs] if seqs2 is None else [seqs, seqs2], alphabet, allow_duplicates, options, messages)
+    one_set = Pairing.ABOVE_OR_EQUAL if with_self or spec.is_matrix else Pairing.ABOVE
+    pairing = one_set if seqs2 is None else Pairing.ALL
+
+    engine = pick_engine(device, threads, messages)
+    budget = memory or default_budget()
+    sequence_bytes = task.queries.nbytes + (task.targets.nbytes if task.targets is not task.queries else 0)
+    left = budget - sequence_bytes
+    if left <= 0:
+        raise RunError(f"the memory budget is too small: the sequences alone take {sequence_bytes:,} bytes of {budget:,}; raise --memory")
+    plan = plan_task(task, pairing, engine, left)
+    messages.detail(f"{task.scoring.name}; {engine.kernel(task, left)}; {plan.band_count} bands of up to {plan.band_rows} queries")
+    if dry_run:
+        _print_plan(plan, task, engine, left, sequence_bytes)
+        return
+    if plan.pairs == 0:
+        messages.note("one sequence makes no pairs (--self aligns it with itself)")
+
+    def run(sink: Sink) -> Totals:
+        with messages.progress(plan.cells) as progress:
+            return run_plan(plan, task, engine, sink, left, progress)
+
+    with OutputFiles() as files:
+        totals = write_results(spec, task, files, run)
+    sequences = len(task.queries) + (len(task.targets) if task.targets is not task.queries else 0)
+    messages.summary(sequences, totals, engine.describe())
+
+
+def _print_plan(plan: Plan, task: Task, engine: Engine, memory: int, sequence_bytes: int) -> None:
+    from gpualign.cli.sizes import format_bytes
+    from gpualign.core.runner import estimate_rate
+
+    tiles = sum(1 for _ in plan.tiles())
+    rate = estimate_rate(task, engine, memory)
+    rows = [
+        ("sequences", f"{plan.queries:,}" if task.targets is task.queries else f"{plan.queries:,} x {plan.targets:,}"),
+        ("pairs", f"{plan.pairs:,}"),
+        ("cells", f"{plan.cells:,}"),
+        ("scoring", task.scoring.name),
+        ("engine", engine.describe()),
+        ("kernel", engine.kernel(task, memory)),
+        ("tiles", f"{tiles:,} in {plan.band_count:,} bands of up to {plan.band_rows} queries"),
+        (
+            "memory",
+            f"sequences {format_bytes(sequence_bytes)}, results {format_bytes(plan.result_bytes)}, "
+            f"kernels {format_bytes(plan.limits.scratch_bytes)}",
+        ),
+        ("estimate", f"{plan.cells / rate:.1f} s at {rate / 1e9:.0f} GCUPS, measured on a sample"),
+    ]
+    for name, value in rows:
+        click.echo(f"{name:<10} {value}")

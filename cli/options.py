@@ -1,0 +1,64 @@
+"""Options that several commands share, as decorators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from gpualign.cli.sizes import SizeType
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _stack(*options: Callable[[F], F]) -> Callable[[F], F]:
+    def decorate(function: F) -> F:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def input_options(function: F) -> F:
+    """What is read: alphabet and repeated ids."""
+    return _stack(
+        click.option(
+            "--alphabet",
+            type=click.Choice(["auto", "dna", "protein"]),
+            default="auto",
+            show_default=True,
+            help="auto: DNA if every letter is an IUPAC nucleotide letter and 80 % are A, C, G, T, U or N.",
+        ),
+        click.option("--allow-duplicates", is_flag=True, help="Number repeated ids (id, id_2, ...) instead of refusing them."),
+    )(function)
+
+
+def scoring_options(function: F) -> F:
+    """What an alignment is worth."""
+    return _stack(
+        click.option("--match", type=int, metavar="S", help="Score of equal letters. With it, all other pairs score --mismatch.  [DNA: 5]"),
+        click.option("--mismatch", type=int, metavar="S", help="Score of unequal letters (negative).  [DNA: -4]"),
+        click.option("--gap-open", type=int, metavar="C", help="Cost of a gap's first letter.  [DNA: 10, protein: 11]"),
+        click.option("--gap-extend", type=int, metavar="C", help="Cost of each further letter.  [1]"),
+        click.option("--gap", type=int, metavar="C", help="Linear gaps: every letter costs C."),
+        click.option(
+            "--matrix",
+            metavar="NAME|FILE",
+            help="Substitution matrix: a name such as BLOSUM80, or an NCBI-format file.  [NUC.4.4, BLOSUM62]",
+        ),
+        click.option("--edit", is_flag=True, help="Unit-cost edit distance (smaller is closer) instead of a score."),
+    )(function)
+
+
+def run_options(function: F) -> F:
+    """How the work is done."""
+    return _stack(
+        click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True, help="The engine."),
+        click.option("--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads.  [the CPUs this process may use]"),
+        click.option("--memory", type=SizeType(), metavar="SIZE", help="Memory budget, for instance 500M.  [2G, at most half of RAM]"),
+        click.option("--dry-run", is_flag=True, help="Print the plan, its memory and a time estimate; compute nothing."),
+        click.option("-q", "--quiet", is_flag=True, help="No notes, no progress bar, no summary."),
+        click.option("-v", "--verbose", is_flag=True, help="Also say which kernel runs and how the work is cut."),
+    )(function)

@@ -1,0 +1,49 @@
+"""Sizes as people write them, and the memory and CPUs of this machine."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import click
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_DEFAULT_BUDGET = 2 << 30
+
+
+class SizeType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
+    """A number of bytes: 500M, 2G, 1.5GiB, 1000000."""
+
+    name = "size"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        if isinstance(value, int):
+            return value
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", str(value), re.IGNORECASE)
+        if not match or float(match[1]) == 0:
+            self.fail(f"{value!r} is no size; write for instance 500M or 2G", param, ctx)
+        return int(float(match[1]) * _UNITS[match[2].upper()])
+
+
+def format_bytes(count: int) -> str:
+    """With the unit that leaves one to four digits."""
+    size = float(count)
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if size < 1024:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} TiB"
+
+
+def physical_memory() -> int | None:
+    """Bytes of RAM, or None where the system does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return None
+
+
+def default_budget() -> int:
+    """2 GiB, or half of a smaller machine's memory."""
+    total = physical_memory()
+    return _DEFAULT_BUDGET if total is None else min(_DEFAULT_BUDGET, total // 2)
