@@ -169,7 +169,7 @@ class CpuEngine:
         """The recipe for a task with `memory` bytes of scratch for all workers."""
         letters = int(max(task.queries.used_codes[-1], task.targets.used_codes[-1])) + 1
         longest = int(task.targets.lengths.max())
-        return make_recipe(task.scoring, letters, longest, self.instruction_set.vector_bytes, memory // self.threads)
+        return make_recipe(task.scoring, letters, len(task.targets), longest, self.instruction_set.vector_bytes, memory // self.threads)
 
     def limits(self, task: Task, memory: int) -> Limits:
         """Half of `memory` is for the kernels' scratch, half for results."""

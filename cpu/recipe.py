@@ -1,10 +1,10 @@
 """Which kernel computes a scoring, and the constants that turn its sums into scores. Pure.
 
-The rule, by scoring alone except for the last line (measured in benchmarks/):
+The rule (measured in benchmarks/):
 - edit distance: bit-sliced over the targets; Myers' words for a query with few targets in a block, or for long targets;
-- linear gaps, two-valued scores and a unary form of at most four steps (2/-1/1, 1/-1/1, ...): bit-sliced;
-- everything else: the difference recurrence in the narrowest element that provably holds it (core/bounds.py);
-- records so long that the masks of bit-slicing would not fit the memory of a worker: the difference recurrence.
+- linear gaps, two-valued scores and a unary form of at most four steps (2/-1/1, 1/-1/1, ...): bit-sliced, where there are
+  targets for all bits of a vector, none of over 65,536 letters, and their masks fit the memory of a worker;
+- everything else: the difference recurrence in the narrowest element that provably holds it (core/bounds.py).
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ MAX_MATCH_STEPS = 4
 """The largest unary form for which bit-slicing is compiled; beyond it bytes are as fast."""
 
 _COLUMN_MULTIPLE = 4
+_LONGEST_SLICED = 65_536  # sets of longer records seldom fill the lanes, and making their masks would take seconds
 _LEAST_SLICE_COLUMNS = 4096  # some five megabytes, which any budget has
 _PLANE_BYTES = 32 << 20  # kPlaneBytes of cpu/src/tile.cpp
 
@@ -60,8 +61,12 @@ class Recipe:
             boundaries = 2 * vector_bytes
             return columns * (self.lanes(vector_bytes) + boundaries)
         sliced = min(columns, self.slice_columns) if self.myers else columns
-        words = 7 * columns + _PLANE_BYTES if self.myers else 0  # five bit planes of one target, its steps; kept planes
-        return sliced * _slice_column_bytes(self, vector_bytes) + words
+        return sliced * _slice_column_bytes(self, vector_bytes) + (_word_bytes(longest) if self.myers else 0)
+
+
+def _word_bytes(longest: int) -> int:
+    """Five bit planes of one target and its steps; planes kept between queries."""
+    return 7 * longest + _PLANE_BYTES
 
 
 def _slice_column_bytes(recipe: Recipe, vector_bytes: int) -> int:
@@ -87,8 +92,8 @@ def _difference(scoring: Scoring, letters: int) -> Recipe:
     )
 
 
-def make_recipe(scoring: Scoring, letters: int, longest: int, vector_bytes: int, worker_bytes: int) -> Recipe:
-    """The recipe for sequences that use the codes 0 .. letters-1, the longest target having `longest` letters, with about
+def make_recipe(scoring: Scoring, letters: int, targets: int, longest: int, vector_bytes: int, worker_bytes: int) -> Recipe:
+    """The recipe for sequences that use the codes 0 .. letters-1 and `targets` targets of up to `longest` letters, with about
     `worker_bytes` of scratch memory for each worker."""
     unary = unary_form(scoring)
     if unary is None or unary.match_steps > MAX_MATCH_STEPS:
@@ -103,7 +108,8 @@ def make_recipe(scoring: Scoring, letters: int, longest: int, vector_bytes: int,
         per_letter=-scoring.gap_open,
     )
     if scoring.edit:
-        columns = max(_LEAST_SLICE_COLUMNS, worker_bytes // _slice_column_bytes(recipe, vector_bytes))
+        columns = max(_LEAST_SLICE_COLUMNS, (worker_bytes - _word_bytes(longest)) // _slice_column_bytes(recipe, vector_bytes))
         name = "edit distance, bit-sliced or Myers' words"
         return replace(recipe, kernel=name, myers=True, slice_columns=columns, sum_factor=-1, per_letter=1)
-    return recipe if recipe.scratch_bytes(vector_bytes, longest) <= worker_bytes else _difference(scoring, letters)
+    worth_it = targets >= recipe.lanes(vector_bytes) and longest <= _LONGEST_SLICED
+    return recipe if worth_it and recipe.scratch_bytes(vector_bytes, longest) <= worker_bytes else _difference(scoring, letters)

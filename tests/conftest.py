@@ -1,0 +1,63 @@
+"""Fixtures and options of the whole suite."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).resolve().parent.parent
+REAL_DATA = Path(os.environ.get("GPUALIGN_TEST_DATA", ROOT.parent / "shared" / "data"))
+
+settings.register_profile("gpualign", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("gpualign")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--update-golden", action="store_true", help="Write the golden files anew from what the program prints.")
+    parser.addoption("--random-seed", type=int, default=None, help="Seed of the random tests (default: a new one each run).")
+
+
+def pytest_configure(config):
+    seed = config.getoption("--random-seed")
+    # Workers of pytest-xdist must agree, so the seed travels in the environment.
+    if seed is not None:
+        os.environ["GPUALIGN_TEST_SEED"] = str(seed)
+    os.environ.setdefault("GPUALIGN_TEST_SEED", str(int.from_bytes(os.urandom(4), "little")))
+
+
+def pytest_report_header():
+    return f"random seed: {os.environ['GPUALIGN_TEST_SEED']} (--random-seed)"
+
+
+@pytest.fixture
+def rng(request):
+    """A generator that depends on the seed of the run and on the test's name."""
+    return np.random.default_rng([int(os.environ["GPUALIGN_TEST_SEED"]), *request.node.nodeid.encode()])
+
+
+@pytest.fixture(scope="session")
+def small_16s():
+    return ROOT / "data" / "16s_small.fasta"
+
+
+@pytest.fixture(scope="session")
+def real_data():
+    """The folder of real data; it is no part of the source tree."""
+    if not REAL_DATA.is_dir():
+        pytest.skip(f"real data not found at {REAL_DATA} (set GPUALIGN_TEST_DATA)")
+    return REAL_DATA
+
+
+@pytest.fixture
+def golden(request):
+    """Compare bytes with tests/golden/NAME, or write them there with --update-golden."""
+
+    def check(name, content):
+        path = ROOT / "tests" / "golden" / name
+        if request.config.getoption("--update-golden"):
+            path.write_bytes(content)
+        assert content == path.read_bytes()
+
+    return check

@@ -1,0 +1,24 @@
+"""Runs the installed `gpualign` executable, as a user does."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+GPUALIGN = str(Path(sys.executable).with_name("gpualign"))
+
+
+def gpualign(*arguments, stdin=None, check=True, cwd=None, env=None):
+    """The finished process, stdout and stderr as bytes."""
+    done = subprocess.run(
+        [GPUALIGN, *map(str, arguments)],
+        input=stdin,
+        stdin=subprocess.DEVNULL if stdin is None else None,
+        capture_output=True,
+        cwd=cwd,
+        env={**os.environ, **(env or {})},
+        timeout=120,
+    )
+    if check and done.returncode:
+        raise AssertionError(f"gpualign {arguments} ended with {done.returncode}: {done.stderr.decode()}")
+    return done

@@ -1,0 +1,68 @@
+"""Short ways to make sequences, tasks and runs in tests."""
+
+import numpy as np
+
+from gpualign.core.engine import Task
+from gpualign.core.plan import Limits, Pairing, make_plan
+from gpualign.core.runner import run_plan
+from gpualign.core.scoring import Scoring
+from gpualign.core.sequences import SequenceSet
+from gpualign.cpu.engine import CpuEngine
+
+
+class Silent:
+    def advance(self, cells):
+        pass
+
+
+class Collect:
+    """A sink that keeps everything: scores[query][target], and how often each pair was delivered."""
+
+    def begin(self, plan):
+        self.plan = plan
+        self.scores = np.zeros((plan.queries, plan.targets), dtype=np.int64)
+        self.delivered = np.zeros((plan.queries, plan.targets), dtype=np.int64)
+
+    def accept(self, result):
+        rows = slice(result.tile.query_start, result.tile.query_stop)
+        self.scores[rows, result.tile.targets] = result.scores
+        self.delivered[rows, result.tile.targets] += 1
+
+    def finish(self):
+        pass
+
+
+def sequence_set(arrays, source="test"):
+    offsets = np.zeros(len(arrays) + 1, dtype=np.int64)
+    np.cumsum([len(a) for a in arrays], out=offsets[1:])
+    codes = np.concatenate([np.asarray(a, dtype=np.uint8) for a in arrays])
+    return SequenceSet(source, [f"s{i}" for i in range(len(arrays))], codes, offsets)
+
+
+def records(sequences):
+    return [sequences.codes[a:b] for a, b in zip(sequences.offsets[:-1], sequences.offsets[1:], strict=True)]
+
+
+def scoring(table, gap_open, gap_extend, match=None, mismatch=None):
+    return Scoring("test", np.asarray(table, dtype=np.int64), gap_open, gap_extend, match, mismatch)
+
+
+def two_valued(letters, match, mismatch, gap_open, gap_extend):
+    return scoring(np.where(np.eye(letters, dtype=bool), match, mismatch), gap_open, gap_extend, match, mismatch)
+
+
+def edit(letters):
+    return Scoring("edit", np.eye(letters, dtype=np.int64) - 1, 1, 1, 0, -1, edit=True)
+
+
+def run_scores(queries, targets, scheme, pairing=Pairing.ALL, engine=None, memory=1 << 30, tile_cells=None):
+    """Scores of all wanted pairs by an engine, through the planner: int64[queries][targets]."""
+    engine = engine or CpuEngine(1)
+    task = Task(queries, targets, scheme)
+    limits = engine.limits(task, memory)
+    if tile_cells:
+        limits = Limits(limits.result_bytes, limits.scratch_bytes, limits.item_bytes, 1, tile_cells)
+    plan = make_plan(queries.lengths, targets.lengths, pairing, limits)
+    sink = Collect()
+    run_plan(plan, task, engine, sink, memory, Silent())
+    return sink.scores

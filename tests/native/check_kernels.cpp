@@ -1,0 +1,142 @@
+// A stand-alone check of the CPU kernels against a plain DP: random pairs, every kernel family, every variant of the build.
+// It needs no Python, so it runs under sanitizers, and cross-compiled under an emulator (see CONTRIBUTING.md).
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <vector>
+
+#include "dispatch.hpp"
+#include "tile.hpp"
+
+using namespace gpualign;
+using Records = std::vector<std::vector<uint8_t>>;
+
+namespace {
+
+std::mt19937 random_engine(12345);
+int pick(int low, int high) { return std::uniform_int_distribution<int>(low, high)(random_engine); }
+
+Records random_records(int count, int longest, int letters) {
+  Records out(static_cast<size_t>(count));
+  for (auto& record : out) {
+    record.resize(static_cast<size_t>(pick(1, longest)));
+    for (auto& code : record) code = static_cast<uint8_t>(pick(0, letters - 1));
+    if (&record != &out[0] && pick(0, 1)) {  // a mutated copy of the first
+      record = out[0];
+      for (auto& code : record)
+        if (pick(0, 9) == 0) code = static_cast<uint8_t>(pick(0, letters - 1));
+    }
+  }
+  return out;
+}
+
+struct Weights {
+  int match, mismatch, open, extend;
+};
+
+int64_t plain_score(const std::vector<uint8_t>& a, const std::vector<uint8_t>& b, const Weights& w) {
+  const size_t n = b.size();
+  const int64_t never = -(int64_t(1) << 40);
+  std::vector<int64_t> h(n + 1), f(n + 1, never);
+  for (size_t j = 1; j <= n; j++) h[j] = -(w.open + int64_t(j - 1) * w.extend);
+  for (size_t i = 1; i <= a.size(); i++) {
+    int64_t diagonal = h[0], e = never;
+    h[0] = -(w.open + int64_t(i - 1) * w.extend);
+    for (size_t j = 1; j <= n; j++) {
+      e = std::max(e - w.extend, h[j - 1] - w.open);
+      f[j] = std::max(f[j] - w.extend, h[j] - w.open);
+      const int64_t best = std::max({diagonal + (a[i - 1] == b[j - 1] ? w.match : w.mismatch), e, f[j]});
+      diagonal = h[j];
+      h[j] = best;
+    }
+  }
+  return h[n];
+}
+
+Recipe difference_recipe(const Weights& w, int letters, int width) {
+  Recipe r;
+  const int o = w.open - w.extend;
+  r.width = width;
+  r.letters = letters;
+  r.open_extra = static_cast<uint32_t>(o);
+  r.tight = true;
+  for (int i = 0; i < letters; i++)
+    for (int j = 0; j < letters; j++) {
+      const int shifted = (i == j ? w.match : w.mismatch) + 2 * w.extend + 2 * o;
+      r.table[i * kLetters + j] = static_cast<uint32_t>(std::max(0, shifted));
+      r.tight = r.tight && shifted >= o;
+    }
+  r.per_letter = -w.extend;
+  r.per_column = r.constant = -o;
+  return r;
+}
+
+Recipe unary_recipe(const Weights& w, int letters) {
+  Recipe r;
+  r.family = Family::kBitsliced;
+  r.letters = letters;
+  r.match_steps = w.match + 2 * w.open;
+  r.mismatch_steps = std::max(0, w.mismatch + 2 * w.open);
+  r.per_letter = -w.open;
+  return r;
+}
+
+int failures = 0;
+
+void check(const Kernels& kernels, const char* what, const Records& records, const Weights& w, const Recipe& recipe, int sign) {
+  std::vector<uint8_t> codes;
+  std::vector<int64_t> offsets{0}, ids, queries{0, static_cast<int64_t>(records.size()) - 1};
+  for (const auto& record : records) {
+    codes.insert(codes.end(), record.begin(), record.end());
+    offsets.push_back(static_cast<int64_t>(codes.size()));
+    ids.push_back(static_cast<int64_t>(ids.size()));
+  }
+  const int64_t count = static_cast<int64_t>(ids.size());
+  std::vector<int32_t> scores(static_cast<size_t>(2 * count), -1);
+  const Sequences set{codes.data(), offsets.data()};
+  const Tile<int32_t> tile{queries.data(), 2, ids.data(), count, Pairing::kAll, scores.data()};
+  Cancel cancel;
+  score_tile(kernels, set, set, recipe, tile, cancel);
+  for (int q = 0; q < 2; q++)
+    for (int64_t t = 0; t < count; t++) {
+      const int64_t expected = sign * plain_score(records[static_cast<size_t>(queries[q])], records[static_cast<size_t>(t)], w);
+      if (scores[static_cast<size_t>(q * count + t)] == expected) continue;
+      if (failures++ < 10)
+        std::printf("%s, %s: pair %d %ld is %d, not %ld\n", kernels.name, what, q, static_cast<long>(t), scores[static_cast<size_t>(q * count + t)],
+                    static_cast<long>(expected));
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const int rounds = argc > 1 ? std::atoi(argv[1]) : 3;
+  for (const Variant& variant : variants()) {
+    if (!variant.supported) continue;
+    const Kernels& kernels = *variant.kernels;
+    for (int round = 0; round < rounds; round++) {
+      for (const int letters : {2, 4, 15, 27}) {
+        const Records few = random_records(pick(1, 2 * kernels.vector_bytes), 90, letters), one = random_records(2, 1500, letters),
+                      many = random_records(8 * kernels.vector_bytes + 3, 70, letters);
+        check(kernels, "linear, bytes", few, {5, -4, 6, 6}, difference_recipe({5, -4, 6, 6}, letters, 8), 1);
+        check(kernels, "affine, bytes", few, {5, -4, 10, 1}, difference_recipe({5, -4, 10, 1}, letters, 8), 1);
+        check(kernels, "affine, not tight", few, {5, -60, 10, 1}, difference_recipe({5, -60, 10, 1}, letters, 8), 1);
+        check(kernels, "affine, 16 bits", few, {91, -114, 400, 30}, difference_recipe({91, -114, 400, 30}, letters, 16), 1);
+        check(kernels, "affine, 32 bits", few, {90000, -70000, 40000, 3}, difference_recipe({90000, -70000, 40000, 3}, letters, 32), 1);
+        for (const Weights& w : {Weights{2, -1, 1, 1}, {1, -1, 1, 1}, {1, 0, 1, 1}, {1, -2, 1, 1}, {2, 1, 1, 1}, {1, 0, 0, 0}})
+          check(kernels, "unary", many, w, unary_recipe(w, letters), 1);
+        Recipe edit = unary_recipe({0, -1, 1, 1}, letters);
+        edit.sum_factor = -1;
+        edit.per_letter = 1;
+        edit.myers = true;
+        edit.slice_columns = 1 << 20;
+        check(kernels, "edit, bit-sliced", many, {0, -1, 1, 1}, edit, -1);
+        check(kernels, "edit, Myers", one, {0, -1, 1, 1}, edit, -1);
+      }
+    }
+    std::printf("%s: checked\n", kernels.name);
+  }
+  std::printf("%d failures\n", failures);
+  return failures != 0;
+}

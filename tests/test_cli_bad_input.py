@@ -1,0 +1,123 @@
+"""Bad input and bad usage: exit code 2, one clear line on stderr, nothing on stdout, nothing written."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+from command import gpualign
+
+GOOD = b">a\nACGTACGT\n>b\nACGTAGGT\n"
+DNA = b"ACGT" * 20
+MANY = b"".join(b">r%d\nACGTACGT\n" % i for i in range(3000))
+
+FILES = {
+    "empty file": (b"", "{path}: empty file; expected FASTA or FASTQ records"),
+    "no records": (
+        b"# nothing here\n",
+        "{path}: neither FASTA (a line starting with '>') nor FASTQ ('@'); the file starts with '# nothing here'",
+    ),
+    "no letters": (b">a\nACGT\n>b\n>c\nAC\n", "{path}: record 'b' (number 2) has no letters"),
+    "duplicate ids": (
+        GOOD + b">a x\nAC\n",
+        "{path}: records 1 and 3 have the same id 'a'; make ids unique, or number repeated ones with --allow-duplicates",
+    ),
+    "bad letter": (b">a\nACGT\n>b\nAC!T\n", "{path}: record 'b': '!' at position 3 is not a dna letter"),
+    "gap": (b">a\nACGT\n>b\nAC-T\n", "{path}: record 'b': '-' at position 3 is a gap; nw takes unaligned sequences, so remove the gaps"),
+    "binary": (bytes(range(256)) * 10, "{path}: a binary file; expected FASTA or FASTQ text"),
+    "truncated gzip": (gzip.compress(MANY)[:3000], "{path}: truncated gzip file; copy or download it again"),
+    "mixed alphabets": (
+        b">gene\n" + DNA + b"\n>prot\nMEEPQSDPSV\n",
+        "mixed alphabets: record 'gene' looks like DNA, record 'prot' like protein; "
+        "separate them, or say which they are with --alphabet dna or --alphabet protein",
+    ),
+    "nameless": (b">\nACGT\n", "{path}: record 1 has no id behind its '>' or '@'"),
+}
+
+
+def refused(arguments, tmp_path, stdin=None):
+    before = sorted(tmp_path.rglob("*"))
+    done = gpualign(*arguments, check=False, cwd=tmp_path, stdin=stdin)
+    assert done.returncode == 2
+    assert done.stdout == b""
+    assert sorted(tmp_path.rglob("*")) == before
+    assert b"Traceback" not in done.stderr
+    return done.stderr.decode()
+
+
+@pytest.mark.parametrize("case", FILES)
+@pytest.mark.parametrize("output", [None, "x.tsv", "x.npy"])
+def test_bad_files(tmp_path, case, output):
+    content, message = FILES[case]
+    (tmp_path / "in.fa").write_bytes(content)
+    text = refused(["nw", "in.fa", *(["-o", output] if output else [])], tmp_path)
+    assert text == f"gpualign: error: {message.format(path='in.fa')}\n"
+
+
+def test_the_second_file_is_checked_too(tmp_path):
+    (tmp_path / "a.fa").write_bytes(GOOD)
+    (tmp_path / "b.fa").write_bytes(b">x\nMEEPQ\n")
+    (tmp_path / "c.fa").write_bytes(b"")
+    long = tmp_path / "long.fa"
+    long.write_bytes(b">g\n" + DNA + b"\n")
+    assert refused(["nw", "a.fa", "c.fa"], tmp_path) == "gpualign: error: c.fa: empty file; expected FASTA or FASTQ records\n"
+    assert "mixed alphabets: long.fa: record 'g' looks like DNA, b.fa: record 'x' like protein" in refused(
+        ["nw", "long.fa", "b.fa"], tmp_path
+    )
+
+
+def test_missing_file_and_folder(tmp_path):
+    assert refused(["nw", "no.fa"], tmp_path) == "gpualign: error: no.fa: no such file\n"
+    assert refused(["nw", "."], tmp_path) == "gpualign: error: .: a directory; a sequence file is wanted\n"
+
+
+def test_standard_input_is_named(tmp_path):
+    assert refused(["nw", "-"], tmp_path, stdin=b"") == "gpualign: error: standard input: empty file; expected FASTA or FASTQ records\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--edit", "--match", "1"], "--edit fixes every cost at 1"),
+        (["--gap", "2", "--gap-open", "3"], "--gap is the linear form"),
+        (["--gap", "-2"], "gap costs are given as positive numbers"),
+        (["--gap-open", "1", "--gap-extend", "5"], "open must be at least extend"),
+        (["--matrix", "BLOSUM63"], "no matrix file or matrix is called 'BLOSUM63'"),
+        (["--matrix", "BLOSUM62", "--match", "2"], "--matrix and --match/--mismatch"),
+        (["--matrix", "bad.mat"], "bad.mat: not a substitution matrix"),
+        (["--matrix", "ac.mat"], "matrix ac.mat has no row for the letter 'G', which record 'a' of in.fa holds"),
+        (["--match", "3000000000"], "scores could overflow 32 bits"),
+        (["--fields", "query,color"], "no column is called 'color'; there are query, target, score, qlen, tlen"),
+        (["--fields", "query,query"], "names 'query' twice"),
+        (["--fields", ","], "names no column"),
+        (["--fields", "query", "--format", "matrix"], "--fields chooses columns"),
+        (["--min-score", "1", "--format", "matrix"], "a matrix holds every pair"),
+        (["--min-score", "1", "--edit"], "for distances there is --max-distance"),
+        (["--max-distance", "1"], "--max-distance needs --edit"),
+        (["-o", "x.bam"], "the name does not tell the format"),
+        (["--format", "npy"], "cannot go to standard output"),
+        (["--memory", "lots"], "'lots' is no size"),
+        (["--threads", "0"], "0 is not in the range x>=1"),
+        (["--device", "tpu"], "'tpu' is not one of"),
+        (["--self", "in.fa"], "--self is for one file"),
+        (["--nonsense"], "No such option"),
+    ],
+)
+def test_bad_usage(tmp_path, arguments, message):
+    (tmp_path / "in.fa").write_bytes(GOOD)
+    (tmp_path / "bad.mat").write_text("what\n")
+    (tmp_path / "ac.mat").write_text("   A  C  T\nA  1 -1 -1\nC -1  1 -1\nT -1 -1  1\n")
+    assert message in refused(["nw", "in.fa", *arguments], tmp_path)
+
+
+def test_both_inputs_from_stdin(tmp_path):
+    assert "only one of the two inputs" in refused(["nw", "-", "-"], tmp_path, stdin=GOOD)
+
+
+def test_a_budget_that_is_too_small_fails_the_run(tmp_path):
+    path = Path(tmp_path / "in.fa")
+    path.write_bytes(b">a\n" + b"ACGT" * 250_000 + b"\n>b\n" + b"AGGT" * 250_000 + b"\n")
+    for memory in ("1M", "20M"):
+        done = gpualign("nw", path, "--memory", memory, check=False)
+        assert done.returncode == 1
+        assert b"memory budget is too small" in done.stderr
+        assert b"raise --memory" in done.stderr

@@ -1,0 +1,211 @@
+"""`gpualign nw` as people use it: pipes, notes, plans, signals, full disks."""
+
+import fcntl
+import gzip
+import os
+import pty
+import signal
+import struct
+import subprocess
+import termios
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command import GPUALIGN, gpualign
+
+GOLDEN = Path(__file__).parent / "golden"
+ONE = GOLDEN / "input.fasta"
+PAIRS = (GOLDEN / "pairs.tsv").read_bytes() if (GOLDEN / "pairs.tsv").exists() else b""
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_standard_input(pack):
+    assert gpualign("nw", "-", stdin=pack(ONE.read_bytes())).stdout == PAIRS
+
+
+def test_standard_input_as_one_of_two(tmp_path):
+    expected = gpualign("nw", ONE, GOLDEN / "targets.fasta").stdout
+    assert gpualign("nw", "-", GOLDEN / "targets.fasta", stdin=ONE.read_bytes()).stdout == expected
+    assert gpualign("nw", ONE, "-", stdin=(GOLDEN / "targets.fasta").read_bytes()).stdout == expected
+
+
+def test_crlf_and_gzip_and_fastq(tmp_path):
+    crlf = tmp_path / "crlf.fa"
+    crlf.write_bytes(ONE.read_bytes().replace(b"\n", b"\r\n"))
+    assert gpualign("nw", crlf).stdout == PAIRS
+    misnamed = tmp_path / "x.fasta"  # gzip by content, not by name
+    misnamed.write_bytes(gzip.compress(ONE.read_bytes()))
+    assert gpualign("nw", misnamed).stdout == PAIRS
+    records = [r.split("\n", 1) for r in ONE.read_text().split(">")[1:]]
+    fastq = tmp_path / "x.fastq"
+    fastq.write_text("".join(f"@{t}\n{s.strip()}\n+\n{'I' * len(s.strip())}\n" for t, s in records))
+    assert gpualign("nw", fastq).stdout == PAIRS
+
+
+def shell(command):
+    return subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, timeout=60)
+
+
+def test_head_ends_quietly(small_16s):
+    done = shell(f"{GPUALIGN} nw -q {small_16s} | head -n 2")
+    assert done.stdout.count(b"\n") == 2
+    assert done.stderr == b""
+    done = shell(f"{GPUALIGN} nw -q --format matrix {small_16s} | head -c 10")
+    assert len(done.stdout) == 10
+    assert done.stderr == b""
+
+
+def test_process_substitution_and_pipes(small_16s):
+    done = shell(f"{GPUALIGN} nw -q <(cat {ONE}) | sort | {GPUALIGN} nw -q - 2>&1")
+    assert b"standard input: neither FASTA" in done.stdout
+    assert done.returncode == 2
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+@pytest.mark.parametrize("format", ["tsv", "matrix"])
+def test_a_full_disk_behind_stdout_is_an_error(small_16s, format):
+    done = shell(f"{GPUALIGN} nw -q --format {format} {small_16s} > /dev/full")
+    assert done.returncode == 1
+    assert done.stderr == b"gpualign: error: cannot write standard output: No space left on device\n"
+
+
+@pytest.mark.parametrize("name", ["x.tsv", "x.npy", "x.npz", "x.tsv.gz"])
+def test_a_full_disk_leaves_nothing(small_16s, tmp_path, name):
+    done = shell(f"ulimit -f 4; cd {tmp_path}; {GPUALIGN} nw -q {small_16s} -o {name}")
+    assert done.returncode == 1
+    assert done.stderr == f"gpualign: error: cannot write {name}: File too large\n".encode()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("missing/x.tsv", "No such file or directory"), ("folder.tsv", "Is a directory"), ("/proc/x.npy", "")],
+)
+def test_unwritable_outputs(tmp_path, name, reason):
+    (tmp_path / "folder.tsv").mkdir()
+    done = gpualign("nw", "-q", ONE, "-o", name, cwd=tmp_path, check=False)
+    assert done.returncode == 1
+    assert done.stderr.decode().startswith(f"gpualign: error: cannot write {name}: {reason}")
+    assert done.stderr.count(b"\n") == 1
+
+
+@pytest.fixture
+def long_job(tmp_path, rng):
+    path = tmp_path / "long.fa"
+    letters = np.array(list("ACGT"))
+    path.write_text("".join(f">r{i}\n{''.join(letters[rng.integers(0, 4, 300_000)])}\n" for i in range(6)))
+    return path
+
+
+@pytest.mark.parametrize(("signum", "code", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")])
+@pytest.mark.parametrize("name", ["x.tsv", "x.npy"])
+def test_signals_end_it_within_a_second_and_leave_nothing(long_job, tmp_path, signum, code, word, name):
+    job = subprocess.Popen([GPUALIGN, "nw", "-q", long_job, "-o", tmp_path / name], stderr=subprocess.PIPE)
+    time.sleep(1.5)
+    assert job.poll() is None
+    start = time.perf_counter()
+    job.send_signal(signum)
+    _, errors = job.communicate(timeout=20)
+    assert time.perf_counter() - start < 2  # a second, and room for a loaded machine
+    assert job.returncode == code
+    assert errors.decode().strip().endswith(f"gpualign: error: {word}; no output file was written. Run the same command to start again.")
+    assert [p.name for p in tmp_path.iterdir()] == ["long.fa"]
+
+
+def test_notes_go_to_stderr_and_quiet_drops_them():
+    done = gpualign("nw", "--threads", "2", ONE)
+    assert done.stdout == PAIRS
+    notes = done.stderr.decode().splitlines()
+    assert notes[0] == "gpualign nw: dna (by its letters), NUC.4.4, gap open 10, extend 1"
+    assert notes[-1].startswith("gpualign nw: 6 sequences, 15 pairs, ")
+    assert "GCUPS, cpu (" in notes[-1]
+    assert notes[-1].endswith("2 threads)")
+    assert gpualign("nw", "-q", ONE).stderr == b""
+    assert len(gpualign("nw", "-v", ONE).stderr.splitlines()) == len(notes) + 1
+
+
+def test_auto_says_once_why_it_uses_the_cpu():
+    notes = gpualign("nw", ONE).stderr.decode()
+    assert notes.count("using the CPU:") == 1
+    assert "using the CPU" not in gpualign("nw", "--device", "cpu", ONE).stderr.decode()
+
+
+def test_cuda_is_refused_with_the_reason():
+    done = gpualign("nw", "--device", "cuda", ONE, check=False)
+    assert done.returncode == 1
+    assert done.stdout == b""
+    assert "gpualign: error: --device cuda: " in done.stderr.decode()
+
+
+def test_one_sequence():
+    one = b">only\nACGT\n"
+    done = gpualign("nw", "-", stdin=one)
+    assert done.stdout == b"query\ttarget\tscore\n"
+    assert b"one sequence makes no pairs" in done.stderr
+    assert gpualign("nw", "--self", "-", stdin=one).stdout == b"query\ttarget\tscore\nonly\tonly\t20\n"
+    assert gpualign("nw", "--format", "matrix", "-", stdin=one).stdout == b"\tonly\nonly\t20\n"
+
+
+def test_dry_run_plans_and_writes_nothing(small_16s, tmp_path):
+    done = gpualign("nw", "--dry-run", small_16s, "-o", tmp_path / "x.npy")
+    plan = dict(line.split(None, 1) for line in done.stdout.decode().splitlines())
+    assert plan["sequences"] == "60"
+    assert plan["pairs"] == "1,830"
+    assert set(plan) == {"sequences", "pairs", "cells", "scoring", "engine", "kernel", "tiles", "memory", "estimate"}
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_progress_bar_only_on_a_terminal(small_16s):
+    assert b"|" not in gpualign("nw", small_16s).stderr
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+    job = subprocess.Popen([GPUALIGN, "nw", small_16s], stdout=subprocess.DEVNULL, stderr=slave)
+    os.close(slave)
+    shown = b""
+    while True:
+        try:
+            part = os.read(master, 4096)
+        except OSError:  # the terminal's end
+            break
+        if not part:
+            break
+        shown += part
+    os.close(master)
+    assert job.wait() == 0
+    assert b"Gcells" in shown
+
+
+def test_info_and_version():
+    from gpualign import __version__
+
+    assert gpualign("--version").stdout.decode() == f"gpualign, version {__version__}\n"
+    page = gpualign("info").stdout.decode()
+    for word in ("engine cpu", "in use", "engine cuda", "numpy", __version__):
+        assert word in page
+
+
+def test_running_as_a_module(tmp_path):
+    import sys
+
+    done = subprocess.run([sys.executable, "-m", "gpualign", "--version"], capture_output=True, cwd=tmp_path)
+    assert done.stdout.startswith(b"gpualign, version")
+
+
+def test_completion_script():
+    done = gpualign(env={"_GPUALIGN_COMPLETE": "bash_source"})
+    assert b"_gpualign_completion" in done.stdout
+    words = gpualign(env={"_GPUALIGN_COMPLETE": "bash_complete", "COMP_WORDS": "gpualign n", "COMP_CWORD": "1"}).stdout
+    assert b"nw" in words
+
+
+def test_help_imports_nothing_heavy():
+    import sys
+
+    code = (
+        "import sys; sys.argv = ['gpualign', 'nw', '--help']; from gpualign.cli.main import _run; _run();"
+        "print(sorted({'numpy', 'Bio', 'tqdm', 'gpualign.cpu._kernels'} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert done.stderr.strip() == b"[]"

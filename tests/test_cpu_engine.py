@@ -1,0 +1,130 @@
+"""The engine's host: threads, errors, cancelling, memory."""
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from work import Silent, edit, sequence_set, two_valued
+
+from gpualign.core.engine import Detail, Mode, Task
+from gpualign.core.errors import InputError, RunError
+from gpualign.core.plan import Pairing
+from gpualign.core.runner import estimate_rate, plan_task, run_plan
+from gpualign.cpu import _kernels
+from gpualign.cpu.engine import CpuEngine, _native, instruction_sets
+
+
+def workers():
+    return [t for t in threading.enumerate() if t.name.startswith("gpualign-cpu")]
+
+
+@pytest.fixture
+def big_task(rng):
+    sequences = sequence_set(list(rng.integers(0, 4, (3000, 1500))))
+    return Task(sequences, sequences, two_valued(4, 5, -4, 10, 1))
+
+
+def test_stopping_early_ends_the_threads_soon(big_task):
+    engine = CpuEngine(2)
+    plan = plan_task(big_task, Pairing.ALL, engine, 1 << 30)
+    results = engine.run(big_task, plan.tiles(), 1 << 30)
+    next(results)
+    assert len(workers()) == 2
+    start = time.perf_counter()
+    results.close()
+    assert time.perf_counter() - start < 1
+    assert not workers()
+
+
+@pytest.mark.parametrize("scheme", [two_valued(4, 5, -4, 10, 1), two_valued(4, 5, -4, 6, 6), edit(4)], ids=["affine", "linear", "edit"])
+def test_a_kernel_in_the_middle_of_a_long_pair_stops_soon(rng, scheme):
+    sequences = sequence_set(list(rng.integers(0, 4, (2, 1_000_000))))
+    engine = CpuEngine(1)
+    recipe = _native(engine.recipe(Task(sequences, sequences, scheme), 1 << 30))
+    cancel, outcome = _kernels.Cancel(), []
+
+    def score():
+        first, second = np.array([0]), np.array([1])
+        scores = np.zeros((1, 1), dtype=np.int32)
+        codes, offsets = sequences.codes, sequences.offsets
+        name = engine.instruction_set.name
+        outcome.append(_kernels.score_tile_32(name, codes, offsets, first, codes, offsets, second, "all", recipe, scores, cancel))
+
+    thread = threading.Thread(target=score)
+    thread.start()
+    time.sleep(0.3)
+    assert thread.is_alive()
+    start = time.perf_counter()
+    cancel.request()
+    thread.join()
+    assert time.perf_counter() - start < 1
+    assert outcome == [False]
+
+
+def test_an_error_in_a_worker_reaches_the_consumer(big_task):
+    def tiles():
+        yield from ()
+        raise ValueError("no more tiles")
+
+    with pytest.raises(ValueError, match="no more tiles"):
+        list(CpuEngine(2).run(big_task, tiles(), 1 << 30))
+    assert not workers()
+
+
+def test_an_error_in_the_sink_ends_the_threads(big_task):
+    class Full:
+        def begin(self, plan):
+            pass
+
+        def accept(self, result):
+            raise OSError("disk full")
+
+    engine = CpuEngine(2)
+    with pytest.raises(OSError, match="disk full"):
+        run_plan(plan_task(big_task, Pairing.ALL, engine, 1 << 30), big_task, engine, Full(), 1 << 30, Silent())
+    assert not workers()
+
+
+def test_refuses_what_it_cannot_do(big_task):
+    for task in (
+        Task(big_task.queries, big_task.targets, big_task.scoring, Mode.LOCAL),
+        Task(big_task.queries, big_task.targets, big_task.scoring, Mode.GLOBAL, Detail.PATH),
+    ):
+        with pytest.raises(RunError, match="cannot do this"):
+            CpuEngine(1).limits(task, 1 << 30)
+
+
+def test_a_budget_that_is_too_small_is_an_error(rng):
+    sequences = sequence_set(list(rng.integers(0, 4, (2, 1_000_000))))
+    task = Task(sequences, sequences, two_valued(4, 5, -4, 10, 1))
+    with pytest.raises(RunError, match="--memory"):
+        CpuEngine(2).limits(task, 10_000_000)
+
+
+def test_unknown_instruction_set():
+    with pytest.raises(InputError, match="avx9000"):
+        CpuEngine(1, "avx9000")
+
+
+def test_instruction_sets_are_listed_with_what_runs():
+    found = instruction_sets()
+    assert found[-1].name == "baseline"
+    assert found[-1].supported
+    assert CpuEngine(1).instruction_set == next(s for s in found if s.supported)
+
+
+def test_rate_estimate_is_positive(big_task):
+    assert estimate_rate(big_task, CpuEngine(2), 1 << 30) > 1e8
+
+
+@pytest.mark.parametrize("change", ["ids", "empty", "shape"])
+def test_the_extension_checks_what_it_is_given(change):
+    sequences = sequence_set([[0, 1], [2]])
+    offsets = np.array([0, 2, 2], dtype=np.int64) if change == "empty" else sequences.offsets
+    ids = np.array([0, 2 if change == "ids" else 1])
+    scores = np.zeros((2, 3 if change == "shape" else 2), dtype=np.int32)
+    with pytest.raises((ValueError, IndexError)):
+        _kernels.score_tile_32(
+            "baseline", sequences.codes, offsets, ids, sequences.codes, offsets, ids, "all", _kernels.Recipe(), scores, _kernels.Cancel()
+        )

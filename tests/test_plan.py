@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpualign.core.errors import RunError
+from gpualign.core.plan import BANDS_IN_FLIGHT, MAX_BAND_ROWS, Limits, Pairing, make_plan
+
+LENGTHS = st.lists(st.integers(1, 5000), min_size=1, max_size=60)
+
+
+def plan_of(queries, targets, pairing, memory=1 << 20, lanes=16, cells=1 << 22):
+    return make_plan(np.array(queries), np.array(targets), pairing, Limits(memory, 0, 4, lanes, cells))
+
+
+@given(LENGTHS, LENGTHS, st.sampled_from(Pairing), st.integers(1, 40), st.integers(1, 10**9), st.integers(800, 10**5))
+def test_every_wanted_pair_is_in_exactly_one_tile(queries, targets, pairing, lanes, cells, memory):
+    if pairing is not Pairing.ALL:
+        targets = queries
+    plan = plan_of(queries, targets, pairing, memory, lanes, cells)
+    count = np.zeros((len(queries), len(targets)), dtype=int)
+    total = 0
+    tiles_of_band = {}
+    for tile in plan.tiles():
+        count[tile.query_start : tile.query_stop, tile.targets] += 1
+        total += tile.cells
+        tiles_of_band.setdefault(tile.band, []).append(tile)
+        assert tile.band.start <= tile.query_start < tile.query_stop <= tile.band.stop
+        assert (np.diff(np.array(targets)[tile.targets]) >= 0).all()
+        assert tile.targets.min() >= tile.band.first_target
+        assert tile.shape == (tile.query_stop - tile.query_start, len(tile.targets))
+    i, j = np.indices(count.shape)
+    wanted = {Pairing.ALL: i >= 0, Pairing.ABOVE: j > i, Pairing.ABOVE_OR_EQUAL: j >= i}[pairing]
+    assert (count[wanted] == 1).all()
+    assert count.max(initial=0) <= 1
+    assert plan.pairs == wanted.sum()
+    assert plan.cells == total == (np.outer(queries, targets) * wanted).sum()
+    assert len(tiles_of_band) == plan.band_count
+    for index, (band, tiles) in enumerate(tiles_of_band.items()):
+        assert band.index == index
+        assert band.tiles == len(tiles)
+    assert plan.result_bytes <= memory
+
+
+@given(LENGTHS, st.integers(1, 10**7))
+def test_same_input_same_plan(lengths, cells):
+    first, second = (list(plan_of(lengths, lengths, Pairing.ABOVE, cells=cells).tiles()) for _ in range(2))
+    assert len(first) == len(second)
+    for a, b in zip(first, second, strict=True):
+        assert (a.query_start, a.query_stop, a.cells) == (b.query_start, b.query_stop, b.cells)
+        assert (a.targets == b.targets).all()
+
+
+def test_memory_bounds_the_band_and_too_little_is_an_error():
+    row = 1000 * 4
+    assert plan_of([5] * 1000, [5] * 1000, Pairing.ALL, memory=BANDS_IN_FLIGHT * row * 10).band_rows == 10
+    assert plan_of([5] * 1000, [5] * 1000, Pairing.ALL, memory=1 << 40).band_rows == MAX_BAND_ROWS
+    with pytest.raises(RunError, match="--memory"):
+        plan_of([5] * 1000, [5] * 1000, Pairing.ALL, memory=BANDS_IN_FLIGHT * row - 1)
+
+
+def test_tiles_are_about_as_large_as_asked():
+    plan = plan_of([1500] * 2000, [1500] * 2000, Pairing.ABOVE, memory=1 << 30, lanes=64, cells=8 * 10**9)
+    cells = [t.shape[0] * t.shape[1] * 1500**2 for t in plan.tiles()]
+    assert max(cells) <= 64 * 256 * 1500**2
+    assert np.median(cells) >= 2 * 10**9
+
+
+def test_long_sequences_are_cut_by_query():
+    plan = plan_of([100_000] * 20, [100_000] * 20, Pairing.ALL, memory=1 << 30, lanes=64, cells=8 * 10**9)
+    assert all(t.shape[0] == 1 for t in plan.tiles())
+
+
+def test_pair_and_cell_counts_do_not_overflow():
+    lengths = np.full(100_000, 1_000_000)
+    plan = make_plan(lengths, lengths, Pairing.ABOVE, Limits(1 << 40, 0, 4, 64, 1 << 40))
+    assert plan.pairs == 100_000 * 99_999 // 2
+    assert plan.cells == plan.pairs * 10**12
+
+
+def test_pairs_above_the_diagonal_need_one_set():
+    with pytest.raises(ValueError, match="itself"):
+        plan_of([1, 2], [1, 2, 3], Pairing.ABOVE)

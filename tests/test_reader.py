@@ -1,0 +1,119 @@
+import bz2
+import gzip
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpualign.core.errors import InputError
+from gpualign.core.reader import encode_all, read_raw
+
+FASTA = b">a first\nACGT\nAC\n>b\nGG\n"
+MANY = b"".join(b">r%d\nACGT\n" % i for i in range(5000))
+
+
+def read(data, **options):
+    return read_raw(io.BytesIO(data), "x.fa", **options)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        FASTA,
+        FASTA.replace(b"\n", b"\r\n"),
+        FASTA.replace(b"\n", b"\r"),
+        b"\n\n" + FASTA,
+        FASTA.rstrip(),
+        FASTA.replace(b"ACGT\n", b"AC GT\t\n\n"),
+        gzip.compress(FASTA),
+        gzip.compress(FASTA[:9]) + gzip.compress(FASTA[9:]),  # members, as bgzip writes them
+        b"@a first\nACGTAC\n+\nIIIIII\n@b\nGG\n+b\nII\n",
+        b"\r\n@a\r\nACGTAC\r\n+\r\nIIIIII\r\n@b\r\nGG\r\n+\r\nII\r\n",
+        gzip.compress(b"@a\nACGTAC\n+\n@@@@@@\n@b\nGG\n+\n>>\n"),
+    ],
+    ids=range(11),
+)
+def test_forms_of_the_same_records(data):
+    raw = read(data)
+    assert raw.ids == ["a", "b"]
+    assert raw.letters == [b"ACGTAC", b"GG"]
+
+
+class OneByteAtATime(io.RawIOBase):
+    def __init__(self, data):
+        self.data = data
+
+    def readable(self):
+        return True
+
+    def read(self, size=-1):
+        out, self.data = self.data[:1], self.data[1:]
+        return out
+
+
+@pytest.mark.parametrize("data", [FASTA, gzip.compress(FASTA)], ids=["plain", "gzip"])
+def test_slow_pipe(data):
+    assert read_raw(OneByteAtATime(data), "pipe").letters == [b"ACGTAC", b"GG"]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "empty file"),
+        (b"\n \n", "empty file"),
+        (gzip.compress(b""), "empty file"),
+        (b"ACGT\n", "neither FASTA .* nor FASTQ .* starts with 'ACGT'"),
+        (b">a\n>b\nAC\n", r"record 'a' \(number 1\) has no letters"),
+        (b">a\nAC\n>b\n", r"record 'b' \(number 2\) has no letters"),
+        (b"@a\n\n+\n\n", r"record 'a' \(number 1\) has no letters"),
+        (b">\nAC\n", "record 1 has no id"),
+        (b">a\nAC\n>b\nG\n>a\nT\n", "records 1 and 3 have the same id 'a'.*--allow-duplicates"),
+        (b"\x00\x01\x02", "a binary file"),
+        (b">a\nAC\x00GT\n", "a binary file"),
+        (gzip.compress(MANY)[: len(gzip.compress(MANY)) // 2], "truncated gzip"),
+        (gzip.compress(FASTA)[:15], "truncated gzip"),
+        (gzip.compress(FASTA)[:-8] + b"\xff" * 8, "damaged gzip"),
+        (bz2.compress(FASTA), "compressed with bzip2"),
+        (b"@a\nACGT\n+\nIII\n", "bad FASTQ"),
+        (b"@a\nACGT\n", "bad FASTQ"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_refusals(data, message):
+    with pytest.raises(InputError, match=message) as caught:
+        read(data)
+    assert "x.fa" in str(caught.value)
+
+
+def test_duplicates_are_numbered_past_taken_ids():
+    raw = read(b">a\nA\n>a\nC\n>a_2\nG\n>a\nT\n>b\nA\n>b\nA\n", allow_duplicates=True)
+    assert raw.ids == ["a", "a_3", "a_2", "a_4", "b", "b_2"]
+
+
+@pytest.mark.parametrize(
+    ("letters", "message"),
+    [
+        (b"ACGT-ACGT", r"record 'a': '-' at position 5 is a gap"),
+        (b"ACGT" * 20 + b"!", r"'!' at position 81"),
+        (b"ACGT" * 20 + "é".encode(), "position 81"),
+    ],
+)
+def test_letters_outside_the_alphabet(letters, message):
+    with pytest.raises(InputError, match=message):
+        encode_all([read(b">a\n" + letters + b"\n")], "auto")
+
+
+def test_protein_letter_in_dna_hints_at_the_option():
+    with pytest.raises(InputError, match=r"'E' at position 3 .*--alphabet protein"):
+        encode_all([read(b">a\nACEG\n")], "dna")
+
+
+@given(st.lists(st.text("ACGTUNRYKMSWBDHVacgtun", min_size=1, max_size=50), min_size=1, max_size=8), st.integers(1, 30))
+def test_round_trip(sequences, width):
+    data = "".join(f">r{i} x\n" + "".join(s[k : k + width] + "\n" for k in range(0, len(s), width)) for i, s in enumerate(sequences))
+    raw = read(data.encode())
+    assert [x.decode() for x in raw.letters] == sequences
+    _, (encoded,) = encode_all([raw], "dna")
+    assert list(encoded.lengths) == [len(s) for s in sequences]
+    assert "".join("ACGTRYKMSWBDHVN"[c] for c in encoded.codes) == "".join(sequences).upper().replace("U", "T")

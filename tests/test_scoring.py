@@ -1,0 +1,121 @@
+import io
+
+import numpy as np
+import pytest
+from Bio.Align import substitution_matrices
+from oracle import global_score
+from work import sequence_set
+
+from gpualign.core import matrices
+from gpualign.core.alphabet import DNA, PROTEIN
+from gpualign.core.errors import InputError
+from gpualign.core.scoring import ScoringOptions, make_scoring
+
+
+def code(alphabet, letters):
+    return alphabet.encoding[np.frombuffer(letters.encode(), dtype=np.uint8)]
+
+
+def test_dna_defaults_are_ednafull():
+    scoring = make_scoring(DNA, ScoringOptions())
+    reference = substitution_matrices.load("NUC.4.4")
+    for a in DNA.letters:
+        for b in DNA.letters:
+            assert scoring.substitution[code(DNA, a), code(DNA, b)] == reference[a, b]
+    assert (scoring.gap_open, scoring.gap_extend, scoring.linear) == (10, 1, False)
+
+
+def test_protein_defaults_are_blosum62_with_stand_ins():
+    scoring = make_scoring(PROTEIN, ScoringOptions())
+    reference = substitution_matrices.load("BLOSUM62")
+    stand_in = {"U": "C", "O": "X", "J": "X"}
+    for a in PROTEIN.letters:
+        for b in PROTEIN.letters:
+            assert scoring.substitution[code(PROTEIN, a), code(PROTEIN, b)] == reference[stand_in.get(a, a), stand_in.get(b, b)]
+    assert (scoring.gap_open, scoring.gap_extend) == (11, 1)
+
+
+def test_match_and_mismatch_treat_every_letter_alike():
+    scoring = make_scoring(DNA, ScoringOptions(match=2, mismatch=-3))
+    assert (np.diag(scoring.substitution) == 2).all()
+    assert (scoring.substitution[~np.eye(15, dtype=bool)] == -3).all()
+
+
+def test_gap_cost_counts_the_opening_once():
+    assert make_scoring(DNA, ScoringOptions()).gap_cost(3) == 12
+    assert make_scoring(DNA, ScoringOptions(gap=4)).gap_cost(3) == 12
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (ScoringOptions(edit=True, match=1), "--edit .* --match"),
+        (ScoringOptions(edit=True, gap_open=1), "--edit .* --gap-open"),
+        (ScoringOptions(gap=1, gap_extend=1), "--gap is the linear form"),
+        (ScoringOptions(gap=-1), "positive numbers"),
+        (ScoringOptions(gap_open=1, gap_extend=2), "open must be at least extend"),
+        (ScoringOptions(match=1, matrix=matrices.by_name("blosum62")), "--matrix and --match"),
+        (ScoringOptions(match=2**31), "overflow 32 bits"),
+        (ScoringOptions(gap=2**30), "overflow 32 bits"),
+    ],
+)
+def test_refusals(options, message):
+    with pytest.raises(InputError, match=message):
+        make_scoring(DNA, options)
+
+
+def test_unknown_matrix_name_suggests():
+    with pytest.raises(InputError, match="BLOSUM45"):
+        matrices.by_name("blosum63")
+
+
+NCBI = """# made up
+   A  C  G  T
+A  1 -2 -1 -2
+C -2  1 -2 -1
+G -1 -2  1 -2
+T -2 -1 -2  1
+"""
+
+
+def test_matrix_file():
+    matrix = matrices.from_file(io.StringIO(NCBI), "m.txt")
+    scoring = make_scoring(DNA, ScoringOptions(matrix=matrix), [sequence_set([[0, 1, 2, 3]])])
+    assert scoring.substitution[0, 2] == -1
+    assert scoring.substitution[3, 0] == -2
+
+
+def test_matrix_row_is_the_query():
+    matrix = matrices.from_file(io.StringIO("  A C\nA 1 2\nC 3 4\n"), "m.txt")
+    scoring = make_scoring(DNA, ScoringOptions(matrix=matrix, gap=9))
+    assert global_score([0], [1], scoring.substitution, 9, 9) == 2
+
+
+def test_matrix_without_a_letter_of_the_data_names_the_record():
+    matrix = matrices.from_file(io.StringIO(NCBI), "m.txt")
+    with pytest.raises(InputError, match=r"m.txt has no row for the letter 'N', which record 's1' of test holds"):
+        make_scoring(DNA, ScoringOptions(matrix=matrix), [sequence_set([[0], [1, 14]])])
+
+
+@pytest.mark.parametrize("text", ["", "hello\n", "   A  C\nA  1\nC  2  3\n", "   A  C\nA  1.5  0\nC  0  1\n"])
+def test_bad_matrix_files(text):
+    with pytest.raises(InputError, match=r"m\.txt"):
+        matrices.from_file(io.StringIO(text), "m.txt")
+
+
+def test_every_named_matrix_loads_or_is_refused_clearly():
+    refused = []
+    for name in matrices.names():
+        try:
+            matrix = matrices.by_name(name)
+            assert matrix.values.shape == (len(matrix.letters),) * 2
+        except InputError:
+            refused.append(name)
+    assert "SCHNEIDER" in refused  # codons
+    assert {"BLOSUM62", "PAM250", "NUC.4.4", "HOXD70"}.isdisjoint(refused)
+
+
+def test_score_type_grows_with_lengths():
+    scoring = make_scoring(DNA, ScoringOptions(match=10**6, mismatch=-(10**6), gap=10**6))
+    assert scoring.dtype(100, 100) == np.int32
+    assert scoring.dtype(10_000, 10_000) == np.int64

@@ -1,0 +1,119 @@
+"""Sinks take results in any order, with memory for a few bands, and write the same bytes."""
+
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from work import sequence_set, two_valued
+
+from gpualign.core._rows import Column, format_block
+from gpualign.core.engine import Task, TileResult
+from gpualign.core.fields import FIELDS, parse_fields
+from gpualign.core.plan import Limits, Pairing, make_plan
+from gpualign.core.sinks.matrix import MatrixSink
+from gpualign.core.sinks.table import TableSink
+
+
+def results(plan, order):
+    """Made-up results: score = 1000 * query + target, -1 where the pair is not wanted."""
+    tiles = list(plan.tiles())
+    for index in order.permutation(len(tiles)):
+        tile = tiles[index]
+        rows = np.arange(tile.query_start, tile.query_stop)[:, None]
+        wanted = tile.targets[None, :] >= np.array([plan.pairing.first_target(int(q)) for q in rows[:, 0]])[:, None]
+        yield TileResult(tile, np.where(wanted, 1000 * rows + tile.targets[None, :], -1).astype(np.int32))
+
+
+@given(st.integers(1, 40), st.integers(1, 40), st.sampled_from(Pairing), st.integers(0, 2**32), st.integers(1, 20), st.integers(1, 3000))
+def test_any_order(queries, targets, pairing, seed, lanes, cells):
+    rng = np.random.default_rng(seed)
+    if pairing is not Pairing.ALL:
+        targets = queries
+    a = sequence_set([np.zeros(n, dtype=int) for n in rng.integers(1, 9, queries)])
+    b = a if pairing is not Pairing.ALL else sequence_set([np.zeros(n, dtype=int) for n in rng.integers(1, 9, targets)])
+    task = Task(a, b, two_valued(4, 5, -4, 10, 1))
+    memory = int(rng.integers(12 * targets, 200 * targets + 1))
+    plan = make_plan(a.lengths, b.lengths, pairing, Limits(memory, 0, 4, lanes, cells))
+
+    stream = io.BytesIO()
+    table = TableSink(stream, task, parse_fields("query,target,score,tlen"))
+    table.begin(plan)
+    for result in results(plan, rng):
+        table.accept(result)
+    table.finish()
+    expected = "query\ttarget\tscore\ttlen\n" + "".join(
+        f"s{i}\ts{j}\t{1000 * i + j}\t{b.lengths[j]}\n" for i in range(queries) for j in range(pairing.first_target(i), targets)
+    )
+    assert stream.getvalue().decode() == expected
+
+
+@pytest.mark.parametrize("pairing", [Pairing.ALL, Pairing.ABOVE_OR_EQUAL])
+def test_matrix_is_mirrored(tmp_path, rng, pairing):
+    a = sequence_set([np.zeros(n, dtype=int) for n in rng.integers(1, 9, 33)])
+    task = Task(a, a, two_valued(4, 5, -4, 10, 1))
+    plan = make_plan(a.lengths, a.lengths, pairing, Limits(4000, 0, 4, 5, 300))
+    assert plan.band_count > 3
+    with open(tmp_path / "m.npy", "w+b") as file:
+        sink = MatrixSink(file, task)
+        sink.begin(plan)
+        for result in results(plan, rng):
+            sink.accept(result)
+        sink.finish()
+    i, j = np.indices((33, 33))
+    expected = 1000 * i + j if pairing is Pairing.ALL else 1000 * np.minimum(i, j) + np.maximum(i, j)
+    np.testing.assert_array_equal(np.load(tmp_path / "m.npy"), expected)
+
+
+def test_a_lost_tile_is_noticed(rng):
+    a = sequence_set([[0]] * 9)
+    task = Task(a, a, two_valued(4, 5, -4, 10, 1))
+    plan = make_plan(a.lengths, a.lengths, Pairing.ALL, Limits(400, 0, 4, 2, 1))
+    sink = TableSink(io.BytesIO(), task, parse_fields("score"))
+    sink.begin(plan)
+    for result in list(results(plan, rng))[1:]:
+        sink.accept(result)
+    with pytest.raises(RuntimeError, match="results are missing"):
+        sink.finish()
+
+
+def test_a_matrix_needs_the_diagonal(tmp_path):
+    a = sequence_set([[0]] * 3)
+    plan = make_plan(a.lengths, a.lengths, Pairing.ABOVE, Limits(400, 0, 4, 2, 1))
+    with open(tmp_path / "m.npy", "w+b") as file, pytest.raises(ValueError, match="diagonal"):
+        MatrixSink(file, Task(a, a, two_valued(4, 5, -4, 10, 1))).begin(plan)
+
+
+def test_every_field_has_a_meaning():
+    for name, field in FIELDS.items():
+        assert field.name == name
+        assert field.meaning
+
+
+def test_thresholds_keep_pairs_between_them():
+    a = sequence_set([[0], [0], [0]])
+    plan = make_plan(a.lengths, a.lengths, Pairing.ALL, Limits(400, 0, 4, 4, 100))
+    stream = io.BytesIO()
+    sink = TableSink(stream, Task(a, a, two_valued(4, 5, -4, 10, 1)), parse_fields("score"), keep_from=1, keep_to=1001)
+    sink.begin(plan)
+    for result in results(plan, np.random.default_rng(0)):
+        sink.accept(result)
+    sink.finish()
+    assert stream.getvalue().split() == [b"score", b"1", b"2", b"1000", b"1001"]
+
+
+@pytest.mark.parametrize(
+    "value", [0, 1, -1, 2**31 - 1, -(2**31), 2**63 - 1, -(2**63)], ids=["0", "1", "-1", "max32", "min32", "max64", "min64"]
+)
+def test_extreme_numbers(value):
+    column = Column.pair_numbers(np.array([[value]], dtype=np.int64))
+    assert format_block([column, column], 0, 1, 1, [0], None) == f"{value}\t{value}\n".encode()
+
+
+@pytest.mark.parametrize("change", ["rows", "shape", "keep"])
+def test_the_formatter_checks_shapes(change):
+    column = Column.pair_numbers(np.zeros((2, 3), dtype=np.int32))
+    keep = np.ones((2, 2), dtype=bool) if change == "keep" else None
+    with pytest.raises(ValueError, match=r"block|row"):
+        format_block([column], 0, 2, 4 if change == "shape" else 3, [0] * (1 if change == "rows" else 2), keep)
