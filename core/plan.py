@@ -19,7 +19,13 @@ from gpualign.core.errors import RunError
 Lengths = npt.NDArray[np.int64]
 
 MAX_BAND_ROWS = 256
-"""A band computes the square on its diagonal whole (for one set), so bands are kept short beside thousands of sequences."""
+"""Queries of a band; more would only make results leave later."""
+
+MIN_BAND_ROWS = 32
+"""Packing the targets of a band costs about as much as aligning one query with them."""
+
+DIAGONAL_BANDS = 16
+"""For one set, a band computes the square on its diagonal whole and uses half of it: a band of 1/16 of the queries wastes 1/16."""
 
 BANDS_IN_FLIGHT = 3
 """Bands whose results are held at once: one being written, one being filled, one that faster workers have begun."""
@@ -183,4 +189,5 @@ def make_plan(query_lengths: Lengths, target_lengths: Lengths, pairing: Pairing,
             f"the memory budget is too small: results of one query against {len(target_lengths):,} targets need "
             f"{BANDS_IN_FLIGHT * row_bytes:,} bytes of it, {limits.result_bytes:,} are left; raise --memory"
         )
-    return Plan(query_lengths, target_lengths, pairing, limits, int(min(rows, MAX_BAND_ROWS)))
+    wanted = MAX_BAND_ROWS if pairing is Pairing.ALL else max(MIN_BAND_ROWS, len(query_lengths) // DIAGONAL_BANDS)
+    return Plan(query_lengths, target_lengths, pairing, limits, int(min(rows, wanted, MAX_BAND_ROWS)))

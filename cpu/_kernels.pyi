@@ -100,15 +100,22 @@ class Recipe:
     def set_table(self, arg: Annotated[NDArray[numpy.uint32], dict(shape=(32, 32), order='C', device='cpu', writable=False)], /) -> None:
         """Shifted scores, row = query letter."""
 
+class Recipes:
+    """
+    The recipe of a task, and one for the last targets of a tile where fewer than rest_below are left.
+    """
+
+    def __init__(self, main: Recipe, rest: Recipe, rest_below: int) -> None: ...
+
 def instruction_sets() -> list[tuple[str, int, bool, bool]]:
     """
     (name, bytes of a vector, has three-input logic, runs on this machine) of each variant in this build, fastest first.
     """
 
-def score_tile_32(arg0: str, arg1: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg2: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg3: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg4: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg5: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg6: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg7: str, arg8: Recipe, arg9: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], arg10: Cancel, /) -> bool:
+def score_tile_32(arg0: str, arg1: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg2: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg3: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg4: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg5: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg6: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg7: str, arg8: Recipes, arg9: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], arg10: Cancel, /) -> bool:
     """Fill int32 scores of a tile; False if cancelled."""
 
-def score_tile_64(arg0: str, arg1: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg2: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg3: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg4: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg5: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg6: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg7: str, arg8: Recipe, arg9: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], arg10: Cancel, /) -> bool:
+def score_tile_64(arg0: str, arg1: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg2: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg3: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg4: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg5: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg6: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg7: str, arg8: Recipes, arg9: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], arg10: Cancel, /) -> bool:
     """Fill int64 scores of a tile; False if cancelled."""
 
 MAX_MATCH_STEPS: int = 4

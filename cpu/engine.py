@@ -50,7 +50,7 @@ class _Workers:
     def __init__(self, engine: CpuEngine, task: Task, recipe: Recipe, tiles: Iterator[Tile]) -> None:
         self._instruction_set = engine.instruction_set.name
         self._task = task
-        self._recipe = _native(recipe)
+        self._recipes = native_recipes(recipe, engine.instruction_set.vector_bytes)
         self._tiles = tiles
         self._lock = threading.Lock()
         self._cancel = _kernels.Cancel()
@@ -106,7 +106,7 @@ class _Workers:
             task.targets.offsets,
             tile.targets,
             tile.pairing.value,
-            self._recipe,
+            self._recipes,
             scores,
             self._cancel,
         )
@@ -133,6 +133,11 @@ def _native(recipe: Recipe) -> _kernels.Recipe:
         setattr(out, name, getattr(recipe, name))
     out.set_table(np.ascontiguousarray(recipe.table))
     return out
+
+
+def native_recipes(recipe: Recipe, vector_bytes: int) -> _kernels.Recipes:
+    """The recipe as the extension takes it."""
+    return _kernels.Recipes(_native(recipe), _native(recipe.rest or recipe), recipe.rest_below(vector_bytes))
 
 
 class CpuEngine:

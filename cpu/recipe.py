@@ -2,8 +2,8 @@
 
 The rule (measured in benchmarks/):
 - edit distance: bit-sliced over the targets; Myers' words for a query with few targets in a block, or for long targets;
-- linear gaps, two-valued scores and a unary form of at most four steps (2/-1/1, 1/-1/1, ...): bit-sliced, where there are
-  targets for all bits of a vector, none of over 65,536 letters, and their masks fit the memory of a worker;
+- linear gaps, two-valued scores and a unary form of at most four steps (2/-1/1, 1/-1/1, ...): bit-sliced, if no target has
+  over 65,536 letters and the masks fit the memory of a worker, for targets that fill two thirds of a vector's bits;
 - everything else: the difference recurrence in the narrowest element that provably holds it (core/bounds.py).
 """
 
@@ -49,6 +49,12 @@ class Recipe:
     per_letter: int = 0
     per_column: int = 0
     constant: int = 0
+    rest: Recipe | None = None
+    """Computes the last targets of a tile where they are fewer than `rest_below`."""
+
+    def rest_below(self, vector_bytes: int) -> int:
+        """Targets that are too few for the lanes; 0 without another recipe for them."""
+        return 2 * self.lanes(vector_bytes) // 3 if self.rest else 0
 
     def lanes(self, vector_bytes: int) -> int:
         """Targets that one pass takes."""
@@ -57,6 +63,8 @@ class Recipe:
     def scratch_bytes(self, vector_bytes: int, longest: int) -> int:
         """Memory of one worker whose longest target has `longest` letters."""
         columns = longest + _COLUMN_MULTIPLE
+        if self.rest:
+            return replace(self, rest=None).scratch_bytes(vector_bytes, longest) + self.rest.scratch_bytes(vector_bytes, longest)
         if not self.bitsliced:
             boundaries = 2 * vector_bytes
             return columns * (self.lanes(vector_bytes) + boundaries)
@@ -111,5 +119,7 @@ def make_recipe(scoring: Scoring, letters: int, targets: int, longest: int, vect
         columns = max(_LEAST_SLICE_COLUMNS, (worker_bytes - _word_bytes(longest)) // _slice_column_bytes(recipe, vector_bytes))
         name = "edit distance, bit-sliced or Myers' words"
         return replace(recipe, kernel=name, myers=True, slice_columns=columns, sum_factor=-1, per_letter=1)
-    worth_it = targets >= recipe.lanes(vector_bytes) and longest <= _LONGEST_SLICED
-    return recipe if worth_it and recipe.scratch_bytes(vector_bytes, longest) <= worker_bytes else _difference(scoring, letters)
+    rest = _difference(scoring, letters)
+    recipe = replace(recipe, rest=rest)
+    enough = targets >= recipe.rest_below(vector_bytes) and longest <= _LONGEST_SLICED
+    return recipe if enough and recipe.scratch_bytes(vector_bytes, longest) <= worker_bytes else rest

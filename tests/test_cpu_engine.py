@@ -12,7 +12,7 @@ from gpualign.core.errors import InputError, RunError
 from gpualign.core.plan import Pairing
 from gpualign.core.runner import estimate_rate, plan_task, run_plan
 from gpualign.cpu import _kernels
-from gpualign.cpu.engine import CpuEngine, _native, instruction_sets
+from gpualign.cpu.engine import CpuEngine, instruction_sets, native_recipes
 
 
 def workers():
@@ -41,7 +41,7 @@ def test_stopping_early_ends_the_threads_soon(big_task):
 def test_a_kernel_in_the_middle_of_a_long_pair_stops_soon(rng, scheme):
     sequences = sequence_set(list(rng.integers(0, 4, (2, 1_000_000))))
     engine = CpuEngine(1)
-    recipe = _native(engine.recipe(Task(sequences, sequences, scheme), 1 << 30))
+    recipe = native_recipes(engine.recipe(Task(sequences, sequences, scheme), 1 << 30), engine.instruction_set.vector_bytes)
     cancel, outcome = _kernels.Cancel(), []
 
     def score():
@@ -124,7 +124,8 @@ def test_the_extension_checks_what_it_is_given(change):
     offsets = np.array([0, 2, 2], dtype=np.int64) if change == "empty" else sequences.offsets
     ids = np.array([0, 2 if change == "ids" else 1])
     scores = np.zeros((2, 3 if change == "shape" else 2), dtype=np.int32)
+    recipes = _kernels.Recipes(_kernels.Recipe(), _kernels.Recipe(), 0)
     with pytest.raises((ValueError, IndexError)):
         _kernels.score_tile_32(
-            "baseline", sequences.codes, offsets, ids, sequences.codes, offsets, ids, "all", _kernels.Recipe(), scores, _kernels.Cancel()
+            "baseline", sequences.codes, offsets, ids, sequences.codes, offsets, ids, "all", recipes, scores, _kernels.Cancel()
         )

@@ -194,5 +194,5 @@ def test_the_recipe_follows_its_rule():
     assert kernel(two_valued(15, 5, -4, 10, 1)) == (False, False, 8)
     assert kernel(two_valued(15, 91, -114, 400, 30)) == (False, False, 16)
     assert kernel(two_valued(15, 10**6, -1, 9, 9)) == (False, False, 32)
-    for less in ({"targets": 511}, {"longest": 65_537}, {"memory": 1 << 20}):
+    for less in ({"targets": 340}, {"longest": 65_537}, {"memory": 1 << 20}):
         assert kernel(two_valued(15, 2, -1, 1, 1), **less) == (False, False, 8)

@@ -120,14 +120,14 @@ struct DifferenceKernel {
     if constexpr (!kAffine) {
       const V z = maximum(maximum(s, u), v);
       const V left = u;
-      u = z - v;
-      v = z - left;
+      u = opaque(z - v);
+      v = opaque(z - left);
     } else {
       const V across = x + u, down = y + v;
       const V z = maximum(maximum(s, across), down);
       const V left = u;
-      u = z - v;
-      v = z - left;
+      u = opaque(z - v);
+      v = opaque(z - left);
       if constexpr (kTight) {
         const V t = z - o;
         x = subtract_saturating(across, t);

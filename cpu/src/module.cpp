@@ -42,7 +42,7 @@ Pairing pairing_named(const std::string& name) {
 
 template <class Score>
 bool score(const std::string& instruction_set, Codes query_codes, Numbers query_offsets, Numbers query_ids, Codes target_codes,
-           Numbers target_offsets, Numbers target_ids, const std::string& pairing, const Recipe& recipe, Scores<Score> scores,
+           Numbers target_offsets, Numbers target_ids, const std::string& pairing, const Recipes& recipes, Scores<Score> scores,
            const Cancel& cancel) {
   const Kernels& kernels = kernels_named(instruction_set);
   check_set(query_codes, query_offsets, query_ids, "queries");
@@ -53,7 +53,7 @@ bool score(const std::string& instruction_set, Codes query_codes, Numbers query_
   const Tile<Score> tile{query_ids.data(),  static_cast<int64_t>(query_ids.shape(0)), target_ids.data(), static_cast<int64_t>(target_ids.shape(0)),
                          pairing_named(pairing), scores.data()};
   nb::gil_scoped_release unlocked;
-  return score_tile<Score>(kernels, queries, targets, recipe, tile, cancel);
+  return score_tile<Score>(kernels, queries, targets, recipes, tile, cancel);
 }
 
 }  // namespace
@@ -83,6 +83,9 @@ NB_MODULE(_kernels, m) {
       .def_rw("per_column", &Recipe::per_column)
       .def_rw("constant", &Recipe::constant)
       .def("set_table", [](Recipe& r, Table table) { std::memcpy(r.table, table.data(), sizeof r.table); }, "Shifted scores, row = query letter.");
+
+  nb::class_<Recipes>(m, "Recipes", "The recipe of a task, and one for the last targets of a tile where fewer than rest_below are left.")
+      .def(nb::init<Recipe, Recipe, int64_t>(), nb::arg("main"), nb::arg("rest"), nb::arg("rest_below"));
 
   m.def(
       "instruction_sets",

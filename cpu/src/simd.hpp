@@ -61,6 +61,19 @@ static inline Vec<E> broadcast(E value) {
   return Vec<E>{} + value;
 }
 
+// Hides how a value was made. Without it GCC rewrites z - (z' - v') as (v' - z') + z, which is one operation more in a cell.
+template <class V>
+static inline V opaque(V value) {
+#if defined(GPUALIGN_AVX512)
+  asm("" : "+v"(value));
+#elif defined(GPUALIGN_AVX2) || defined(GPUALIGN_SSE41)
+  asm("" : "+x"(value));
+#elif defined(GPUALIGN_NEON)
+  asm("" : "+w"(value));
+#endif
+  return value;
+}
+
 // ---- maximum and saturating subtraction of unsigned elements
 #if defined(GPUALIGN_AVX512)
 #define GPUALIGN_BINARY(name, E, op) \

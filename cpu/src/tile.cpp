@@ -56,8 +56,9 @@ class TileScorer {
     lengths_.resize(static_cast<size_t>(lanes_));
   }
 
-  bool run() {
-    for (int64_t first = 0; first < tile_.target_count; first += lanes_) {
+  // Scores the tile's targets from `first` on while at least `least` are left. Returns the first target left over.
+  int64_t run(int64_t first, int64_t least) {
+    for (; first < tile_.target_count && tile_.target_count - first >= least; first += lanes_) {
       first_ = first;
       used_ = static_cast<int>(std::min<int64_t>(lanes_, tile_.target_count - first));
       columns_ = 0;
@@ -71,11 +72,11 @@ class TileScorer {
       for (int k = 0; k < used_; k++) letters += lengths_[k];
       keep_planes_ = kMostPlanes * letters <= kPlaneBytes;
       for (int64_t q = 0; q < tile_.query_count; q++) {
-        if (cancel_.requested) return false;
+        if (cancel_.requested) return first;
         score_query(q);
       }
     }
-    return !cancel_.requested;
+    return first;
   }
 
  private:
@@ -283,12 +284,14 @@ class TileScorer {
 }  // namespace
 
 template <class Score>
-bool score_tile(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const Recipe& recipe, const Tile<Score>& tile,
+bool score_tile(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const Recipes& recipes, const Tile<Score>& tile,
                 const Cancel& cancel) {
-  return TileScorer<Score>(kernels, queries, targets, recipe, tile, cancel).run();
+  const int64_t left = TileScorer<Score>(kernels, queries, targets, recipes.main, tile, cancel).run(0, recipes.rest_below);
+  if (!cancel.requested) TileScorer<Score>(kernels, queries, targets, recipes.rest, tile, cancel).run(left, 0);
+  return !cancel.requested;
 }
 
-template bool score_tile(const Kernels&, const Sequences&, const Sequences&, const Recipe&, const Tile<int32_t>&, const Cancel&);
-template bool score_tile(const Kernels&, const Sequences&, const Sequences&, const Recipe&, const Tile<int64_t>&, const Cancel&);
+template bool score_tile(const Kernels&, const Sequences&, const Sequences&, const Recipes&, const Tile<int32_t>&, const Cancel&);
+template bool score_tile(const Kernels&, const Sequences&, const Sequences&, const Recipes&, const Tile<int64_t>&, const Cancel&);
 
 }  // namespace gpualign

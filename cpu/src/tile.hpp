@@ -30,6 +30,13 @@ struct Recipe {
   int64_t sum_factor = 1, per_letter = 0, per_column = 0, constant = 0;
 };
 
+// The recipe of a task, and one for the last targets of a tile where they are too few for the first one's lanes.
+struct Recipes {
+  Recipe main;
+  Recipe rest;          // may be the same
+  int64_t rest_below;   // fewer targets than this are left to `rest`
+};
+
 // Which pairs of a tile are wanted. Record numbers are compared, so the last two need queries and targets of one set.
 enum class Pairing { kAll, kAbove, kAboveOrEqual };
 
@@ -45,7 +52,7 @@ struct Tile {
 
 // False if cancelled; the scores are then incomplete.
 template <class Score>
-bool score_tile(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const Recipe& recipe, const Tile<Score>& tile,
+bool score_tile(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const Recipes& recipes, const Tile<Score>& tile,
                 const Cancel& cancel);
 
 }  // namespace gpualign

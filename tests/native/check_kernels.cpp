@@ -97,7 +97,7 @@ void check(const Kernels& kernels, const char* what, const Records& records, con
   const Sequences set{codes.data(), offsets.data()};
   const Tile<int32_t> tile{queries.data(), 2, ids.data(), count, Pairing::kAll, scores.data()};
   Cancel cancel;
-  score_tile(kernels, set, set, recipe, tile, cancel);
+  score_tile(kernels, set, set, Recipes{recipe, recipe, 0}, tile, cancel);
   for (int q = 0; q < 2; q++)
     for (int64_t t = 0; t < count; t++) {
       const int64_t expected = sign * plain_score(records[static_cast<size_t>(queries[q])], records[static_cast<size_t>(t)], w);

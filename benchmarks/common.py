@@ -1,0 +1,101 @@
+"""Timing, data and tables that the benchmarks share."""
+
+from __future__ import annotations
+
+import datetime
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from gpualign.core.engine import Task
+from gpualign.core.plan import Pairing
+from gpualign.core.reader import encode_all, read_raw
+from gpualign.core.runner import plan_task, run_plan
+from gpualign.core.scoring import Scoring
+from gpualign.core.sequences import SequenceSet
+from gpualign.cpu.engine import CpuEngine
+
+MEMORY = 2 << 30
+
+
+def load(path: str) -> tuple[SequenceSet, list[str]]:
+    """Encoded DNA records and the same as upper-case text."""
+    with open(path, "rb") as stream:
+        raw = read_raw(stream, path, allow_duplicates=True)
+    _, (sequences,) = encode_all([raw], "dna")
+    return sequences, [letters.decode().upper() for letters in raw.letters]
+
+
+def head(sequences: SequenceSet, count: int) -> SequenceSet:
+    """The first records."""
+    return SequenceSet(sequences.source, sequences.ids[:count], sequences.codes[: sequences.offsets[count]], sequences.offsets[: count + 1])
+
+
+class Scores:
+    """A sink that keeps the score matrix and discards the rest."""
+
+    def begin(self, plan) -> None:  # noqa: ANN001
+        self.matrix = np.zeros((plan.queries, plan.targets), dtype=np.int64)
+
+    def accept(self, result) -> None:  # noqa: ANN001
+        self.matrix[result.tile.query_start : result.tile.query_stop, result.tile.targets] = result.scores
+
+    def finish(self) -> None:
+        pass
+
+    def advance(self, cells: int) -> None:
+        pass
+
+
+def all_pairs(sequences: SequenceSet, scoring: Scoring, engine: CpuEngine) -> tuple[np.ndarray, int, float]:
+    """Scores of all i < j, their cells, and seconds."""
+    task = Task(sequences, sequences, scoring)
+    plan = plan_task(task, Pairing.ABOVE, engine, MEMORY)
+    sink = Scores()
+    totals = run_plan(plan, task, engine, sink, MEMORY, sink)
+    return sink.matrix, totals.cells, totals.seconds
+
+
+def rate(cells: int, action: Callable[[], object]) -> float:
+    """GCUPS of one run."""
+    start = time.perf_counter()
+    action()
+    return cells / (time.perf_counter() - start) / 1e9
+
+
+def medians(actions: dict[str, Callable[[], float]], runs: int) -> dict[str, float]:
+    """Median rate of each action; the actions alternate, so that a drift of the machine's speed hits all of them."""
+    found: dict[str, list[float]] = {name: [] for name in actions}
+    for _ in range(runs):
+        for name, action in actions.items():
+            found[name].append(action())
+    return {name: statistics.median(rates) for name, rates in found.items()}
+
+
+def machine() -> str:
+    """Processor and date, for the head of a table."""
+    model = platform.processor() or platform.machine()
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        fields = dict(line.split(":", 1) for line in cpuinfo.read_text().split("\n\n")[0].splitlines() if ":" in line)
+        fields = {key.strip(): value.strip() for key, value in fields.items()}
+        model = f"{fields.get('model name', model)}, family {fields.get('cpu family', '?')} model {fields.get('model', '?')}"
+    return f"{model}; {datetime.date.today().isoformat()}"
+
+
+def table(title: str, header: list[str], rows: list[list[str]], notes: list[str]) -> str:
+    """A Markdown section."""
+    lines = [f"## {title}", "", "| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join([*lines, "", *notes, ""]) + "\n"
+
+
+def finish(text: str, output: str | None) -> None:
+    """Print, and write where asked."""
+    print(text)
+    if output:
+        Path(output).write_text(text)

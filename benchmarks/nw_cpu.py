@@ -1,0 +1,228 @@
+"""Global alignment scores on one core: gpualign's CPU engine beside parasail, StringZilla, pyopal and edlib.
+
+python benchmarks/nw_cpu.py 16s.fasta.gz [--instruction-set avx2] [--runs 3] [--output results/nw_cpu.md]
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from importlib.metadata import version
+
+import edlib
+import numpy as np
+import parasail
+import pyopal
+import stringzillas
+from common import all_pairs, finish, head, load, machine, medians, rate, table
+
+from gpualign.core.alphabet import DNA
+from gpualign.core.scoring import Scoring, ScoringOptions, make_scoring
+from gpualign.core.sequences import SequenceSet
+from gpualign.cpu.engine import CpuEngine, instruction_sets
+
+SMALL = 64  # records that every peer aligns: 2,016 pairs
+LARGE = 500
+
+LETTERS = DNA.letters
+CLASSES = np.zeros(256, dtype=np.uint8)
+CLASSES[[ord(letter) for letter in LETTERS]] = np.arange(len(LETTERS))
+
+
+def parasail_matrix(scoring: Scoring) -> parasail.Matrix:
+    matrix = parasail.matrix_create(LETTERS, 1, 0)
+    for i, j in itertools.product(range(len(LETTERS)), repeat=2):
+        matrix[i, j] = int(scoring.substitution[i, j])
+    return matrix
+
+
+def run_parasail(function, texts, scoring):  # noqa: ANN001, ANN201
+    matrix = parasail_matrix(scoring)
+    return lambda: [function(a, b, scoring.gap_open, scoring.gap_extend, matrix).score for a, b in itertools.combinations(texts, 2)]
+
+
+def run_stringzilla(texts, scoring):  # noqa: ANN001, ANN201
+    """All ordered pairs: its cross product is what it is made for."""
+    costs = np.zeros((32, 32), dtype=np.int8)
+    costs[: len(LETTERS), : len(LETTERS)] = scoring.substitution
+    scope = stringzillas.DeviceScope(cpu_cores=1)
+    engine = stringzillas.NeedlemanWunschScores(CLASSES, costs, open=-scoring.gap_open, extend=-scoring.gap_extend, capabilities=scope)
+    strings = stringzillas.to_device(stringzilla_strings(texts))
+    return lambda: engine(strings, strings, scope)
+
+
+def stringzilla_strings(texts):  # noqa: ANN001, ANN201
+    from stringzilla import Strs
+
+    return Strs(texts)
+
+
+def run_stringzilla_edit(texts):  # noqa: ANN001, ANN201
+    scope = stringzillas.DeviceScope(cpu_cores=1)
+    engine = stringzillas.LevenshteinDistances(capabilities=scope)
+    strings = stringzillas.to_device(stringzilla_strings(texts))
+    return lambda: engine(strings, strings, scope)
+
+
+def run_pyopal(texts, scoring):  # noqa: ANN001, ANN201
+    from scoring_matrices import ScoringMatrix
+
+    matrix = ScoringMatrix(scoring.substitution.astype(float).tolist(), LETTERS, name="dna")
+    database = pyopal.Database(texts, alphabet=pyopal.Alphabet(LETTERS))
+    aligner = pyopal.Aligner(matrix, scoring.gap_open, scoring.gap_extend)
+
+    def run():  # noqa: ANN202
+        out = []
+        for i in range(len(texts) - 1):
+            out += [r.score for r in aligner.align(texts[i], database, mode="score", algorithm="nw", overflow="simple", start=i + 1)]
+        return out
+
+    return run
+
+
+def run_edlib(texts):  # noqa: ANN001, ANN201
+    return lambda: [edlib.align(a, b, mode="NW", task="distance")["editDistance"] for a, b in itertools.combinations(texts, 2)]
+
+
+def compare(name, scoring, sequences, texts, engine, peers, runs):  # noqa: ANN001, ANN201
+    """Rows: gpualign on SMALL and LARGE records, each peer on SMALL; ratios of gpualign on LARGE to the peer."""
+    small, large = head(sequences, SMALL), head(sequences, LARGE)
+    matrix, cells, _ = all_pairs(small, scoring, engine)
+    expected = [int(matrix[i, j]) for i, j in itertools.combinations(range(SMALL), 2)]
+    ordered = int(small.lengths.sum()) ** 2
+    actions, wrong = {}, {}
+    for peer, (run, ordered_pairs) in peers.items():
+        found = run()
+        if isinstance(found, np.ndarray):
+            found = [int(found[i, j]) for i, j in itertools.combinations(range(SMALL), 2)]
+        wrong[peer] = sum(a != b for a, b in zip(found, expected, strict=True))
+        actions[peer] = lambda run=run, ordered_pairs=ordered_pairs: rate(ordered if ordered_pairs else cells, run)
+
+    def ours(part: SequenceSet):  # noqa: ANN202
+        def run() -> float:
+            _, done, seconds = all_pairs(part, scoring, engine)
+            return done / seconds / 1e9
+
+        return run
+
+    actions[f"gpualign, {SMALL} records"] = ours(small)
+    actions[f"gpualign, {LARGE} records"] = ours(large)
+    found = medians(actions, runs)
+    best = found[f"gpualign, {LARGE} records"]
+    rows = []
+    for who, gcups in found.items():
+        ratio = "" if who.startswith("gpualign") else f"{best / gcups:.1f}"
+        scores = "" if who.startswith("gpualign") else "all equal" if not wrong[who] else f"{wrong[who]} of {len(expected)} differ"
+        rows.append([name, who, f"{gcups:.1f}", ratio, scores])
+    return rows
+
+
+def long_pair(engine: CpuEngine, runs: int) -> list[list[str]]:
+    """Edit distance of single pairs of 100 kb, from alike to unrelated."""
+    rows = []
+    rng = np.random.default_rng(1)
+    scoring = make_scoring(DNA, ScoringOptions(edit=True))
+    query = rng.integers(0, 4, 100_000).astype(np.uint8)
+    for changed in (0.01, 0.1, 0.3, 1.0):
+        target = query.copy()
+        where = rng.random(len(target)) < changed
+        target[where] = rng.integers(0, 4, int(where.sum()))
+        target = target[rng.random(len(target)) > changed / 10]
+        pair = SequenceSet("pair", ["q", "t"], np.concatenate([query, target]), np.cumsum([0, len(query), len(target)]).astype(np.int64))
+        a, b = ("".join("ACGT"[c] for c in s) for s in (query, target))
+        matrix, cells, _ = all_pairs(pair, scoring, engine)
+        assert matrix[0, 1] == edlib.align(a, b, task="distance")["editDistance"]
+        found = medians(
+            {
+                "edlib": lambda a=a, b=b, cells=cells: rate(cells, lambda: edlib.align(a, b, task="distance")),
+                "gpualign": lambda pair=pair, cells=cells: rate(cells, lambda: all_pairs(pair, scoring, engine)),
+            },
+            runs,
+        )
+        ms = {who: cells / gcups / 1e6 for who, gcups in found.items()}
+        ratio = found["gpualign"] / found["edlib"]
+        rows.append([f"{changed:.0%} of letters redrawn", f"{ms['edlib']:.1f} ms", f"{ms['gpualign']:.1f} ms", f"{ratio:.1f}"])
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("fasta")
+    parser.add_argument("--instruction-set", default=None)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--output")
+    arguments = parser.parse_args()
+    sequences, texts = load(arguments.fasta)
+    texts = texts[:SMALL]
+    engine = CpuEngine(1, arguments.instruction_set)
+
+    def scheme(**options) -> Scoring:  # noqa: ANN003
+        return make_scoring(DNA, ScoringOptions(**options))
+
+    any_weights, small_weights, affine, edit = (
+        scheme(match=5, mismatch=-4, gap=6),
+        scheme(match=2, mismatch=-1, gap=1),
+        scheme(),
+        scheme(edit=True),
+    )
+    rows = []
+    for name, scoring in (("linear 5/-4/6", any_weights), ("linear 2/-1/1", small_weights)):
+        peers = {
+            "parasail nw_striped_16": (run_parasail(parasail.nw_striped_16, texts, scoring), False),
+            "parasail nw_scan_16": (run_parasail(parasail.nw_scan_16, texts, scoring), False),
+            "StringZilla": (run_stringzilla(texts, scoring), True),
+        }
+        rows += compare(name, scoring, sequences, texts, engine, peers, arguments.runs)
+    peers = {
+        "parasail nw_scan_16": (run_parasail(parasail.nw_scan_16, texts, affine), False),
+        "pyopal": (run_pyopal(texts, affine), False),
+        "StringZilla": (run_stringzilla(texts, affine), True),
+    }
+    rows += compare("affine NUC.4.4 10/1", affine, sequences, texts, engine, peers, arguments.runs)
+    peers = {"edlib": (run_edlib(texts), False), "StringZilla": (run_stringzilla_edit(texts), True)}
+    rows += compare("edit distance", edit, sequences, texts, engine, peers, arguments.runs)
+
+    every = []
+    for one in instruction_sets():
+        if one.supported:
+            rates = [
+                np.divide(*all_pairs(head(sequences, 1000 if one.vector_bytes > 16 else 300), s, CpuEngine(1, one.name))[1:]) / 1e9
+                for s in (any_weights, small_weights, affine, edit)
+            ]
+            every.append([one.name, *(f"{r:.0f}" for r in rates)])
+
+    threads = []
+    for name, scoring, count in (("affine", affine, 1000), ("edit distance", edit, 3000)):
+        found = medians(
+            {
+                str(t): lambda t=t, s=scoring, c=count: np.divide(
+                    *all_pairs(head(sequences, c), s, CpuEngine(t, arguments.instruction_set))[1:]
+                )
+                for t in (1, 2)
+            },
+            arguments.runs,
+        )
+        threads.append(
+            [f"{name}, {count:,} records", f"{found['1'] / 1e9:.1f}", f"{found['2'] / 1e9:.1f}", f"{found['2'] / found['1']:.2f}"]
+        )
+
+    versions = ", ".join(f"{p} {version(p)}" for p in ("parasail", "stringzilla", "pyopal", "edlib"))
+    setting = f"{machine()}; kernels {engine.instruction_set.name}; {versions}. Input {SMALL} and {LARGE} records of real 16S."
+    text = f"# nw on the CPU\n\n{setting}\n\n"
+    text += table(
+        "One core",
+        ["scoring", "who", "GCUPS", "gpualign is faster by", "scores"],
+        rows,
+        [
+            f"Ratios are of gpualign on {LARGE} records to the peer on {SMALL}, which is enough for its full rate. Scores are compared",
+            "with gpualign's, which equal Biopython's and parasail's scan kernels (tests/test_cpu_peers.py).",
+        ],
+    )
+    text += table("Edit distance of one pair of 100 kb", ["pair", "edlib", "gpualign", "faster by"], long_pair(engine, arguments.runs), [])
+    text += table("Instruction sets, one core, GCUPS", ["set", "linear 5/-4/6", "linear 2/-1/1", "affine", "edit distance"], every, [])
+    text += table("Two threads", ["work", "1 thread", "2 threads", "ratio"], threads, [])
+    finish(text, arguments.output)
+
+
+if __name__ == "__main__":
+    main()
