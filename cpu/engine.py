@@ -75,11 +75,11 @@ class _Workers:
     def stop(self) -> None:
         self._stopped.set()
         self._cancel.request()
-        while any(thread.is_alive() for thread in self._threads):
-            try:  # a worker may be waiting for room
-                self._done.get(timeout=0.01)
-            except queue.Empty:
-                pass
+        for thread in self._threads:
+            while thread.is_alive():
+                thread.join(timeout=0.01)
+                while not self._done.empty():  # a worker may be waiting for room
+                    self._done.get_nowait()
 
     def _work(self) -> None:
         try:
@@ -123,7 +123,7 @@ def _native(recipe: Recipe) -> _kernels.Recipe:
         "tight",
         "match_steps",
         "mismatch_steps",
-        "myers",
+        "pairs",
         "slice_columns",
         "sum_factor",
         "per_letter",

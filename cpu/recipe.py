@@ -1,10 +1,13 @@
 """Which kernel computes a scoring, and the constants that turn its sums into scores. Pure.
 
 The rule (measured in benchmarks/):
-- edit distance: bit-sliced over the targets; Myers' words for a query with few targets in a block, or for long targets;
+- edit distance: bit-sliced over the targets;
 - linear gaps, two-valued scores and a unary form of at most four steps (2/-1/1, 1/-1/1, ...): bit-sliced, if no target has
   over 65,536 letters and the masks fit the memory of a worker, for targets that fill two thirds of a vector's bits;
 - everything else: the difference recurrence in the narrowest element that provably holds it (core/bounds.py).
+
+Where a query meets few targets in a block, and in edit distance for very long targets, a kernel of single pairs takes over:
+Myers' words for edit distance, a wavefront of byte differences else (cpu/src/pairs.cpp compares their steps).
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ MAX_MATCH_STEPS = 4
 _COLUMN_MULTIPLE = 4
 _LONGEST_SLICED = 65_536  # sets of longer records seldom fill the lanes, and making their masks would take seconds
 _LEAST_SLICE_COLUMNS = 4096  # some five megabytes, which any budget has
-_PLANE_BYTES = 32 << 20  # kPlaneBytes of cpu/src/tile.cpp
+_KEPT_BYTES = 32 << 20  # kKeptBytes of cpu/src/pairs.cpp
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Recipe:
     tight: bool = False
     match_steps: int = 0
     mismatch_steps: int = 0
-    myers: bool = False
+    pairs: str = ""
     slice_columns: int = 0
     sum_factor: int = 1
     per_letter: int = 0
@@ -67,14 +70,14 @@ class Recipe:
             return replace(self, rest=None).scratch_bytes(vector_bytes, longest) + self.rest.scratch_bytes(vector_bytes, longest)
         if not self.bitsliced:
             boundaries = 2 * vector_bytes
-            return columns * (self.lanes(vector_bytes) + boundaries)
-        sliced = min(columns, self.slice_columns) if self.myers else columns
-        return sliced * _slice_column_bytes(self, vector_bytes) + (_word_bytes(longest) if self.myers else 0)
+            return columns * (self.lanes(vector_bytes) + boundaries) + (_pair_bytes(longest) if self.pairs else 0)
+        sliced = min(columns, self.slice_columns) if self.pairs else columns
+        return sliced * _slice_column_bytes(self, vector_bytes) + (_pair_bytes(longest) if self.pairs else 0)
 
 
-def _word_bytes(longest: int) -> int:
-    """Five bit planes of one target and its steps; planes kept between queries."""
-    return 7 * longest + _PLANE_BYTES
+def _pair_bytes(longest: int) -> int:
+    """Kernels of single pairs: at most five planes of one target and its steps; targets kept packed between queries."""
+    return 7 * longest + _KEPT_BYTES
 
 
 def _slice_column_bytes(recipe: Recipe, vector_bytes: int) -> int:
@@ -92,6 +95,7 @@ def _difference(scoring: Scoring, letters: int) -> Recipe:
         width=form.width,
         table=table,
         letters=letters,
+        pairs="wavefront" if form.width == 8 else "",
         open_extra=form.open_extra,
         tight=form.tight,
         per_letter=-scoring.gap_extend,
@@ -116,9 +120,9 @@ def make_recipe(scoring: Scoring, letters: int, targets: int, longest: int, vect
         per_letter=-scoring.gap_open,
     )
     if scoring.edit:
-        columns = max(_LEAST_SLICE_COLUMNS, (worker_bytes - _word_bytes(longest)) // _slice_column_bytes(recipe, vector_bytes))
+        columns = max(_LEAST_SLICE_COLUMNS, (worker_bytes - _pair_bytes(longest)) // _slice_column_bytes(recipe, vector_bytes))
         name = "edit distance, bit-sliced or Myers' words"
-        return replace(recipe, kernel=name, myers=True, slice_columns=columns, sum_factor=-1, per_letter=1)
+        return replace(recipe, kernel=name, pairs="myers", slice_columns=columns, sum_factor=-1, per_letter=1)
     rest = _difference(scoring, letters)
     recipe = replace(recipe, rest=rest)
     enough = targets >= recipe.rest_below(vector_bytes) and longest <= _LONGEST_SLICED

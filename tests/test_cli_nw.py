@@ -139,6 +139,17 @@ def test_cuda_is_refused_with_the_reason():
     assert "gpualign: error: --device cuda: " in done.stderr.decode()
 
 
+def test_matrix_file(tmp_path):
+    from Bio.Align import substitution_matrices
+
+    path = tmp_path / "pam.txt"
+    path.write_text(str(substitution_matrices.load("PAM250")))
+    by_file = gpualign("nw", "--alphabet", "protein", "--matrix", path, ONE).stdout
+    assert (
+        by_file == gpualign("nw", "--alphabet", "protein", "--matrix", "pam250", ONE).stdout == (GOLDEN / "pairs_protein.tsv").read_bytes()
+    )
+
+
 def test_one_sequence():
     one = b">only\nACGT\n"
     done = gpualign("nw", "-", stdin=one)

@@ -145,6 +145,16 @@ def test_long_pairs_by_score(rng, options):
     assert found[0, 0] == parasail_score(as_text(query, DNA), as_text(target, DNA), options, DNA)
 
 
+def test_a_million_letters_by_score(rng):
+    """Affine scores of a million letters against a gene cut out of them, both ways round."""
+    genome = rng.integers(0, 4, 1_000_000)
+    gene = mutated(rng, genome[400_000:401_500], 0.1)
+    scheme = make_scoring(DNA, ScoringOptions())
+    expected = parasail_score(as_text(genome, DNA), as_text(gene, DNA), ScoringOptions(), DNA)
+    for a, b in ((genome, gene), (gene, genome)):
+        assert run_scores(sequence_set([a]), sequence_set([b]), scheme, memory=1 << 30)[0, 0] == expected
+
+
 def test_a_million_letters(rng):
     """Memory stays linear in length, the result exact: a million letters with 1,000 known changes, by edit distance."""
     query = rng.integers(0, 4, 1_000_000)

@@ -173,26 +173,41 @@ def test_single_pairs_by_edit_distance(engine, rng, letters, identity):
             assert run_scores(sequence_set([a]), sequence_set([b]), edit(letters), engine=engine)[0, 0] == edit_distance(a, b)
 
 
+@pytest.mark.parametrize("letters", [2, 4, 15, 27])
+@pytest.mark.parametrize("name", ["bytes, linear", "bytes, affine", "bytes, affine, not tight", "free extension", "free gaps"])
+def test_single_pairs_by_score(engine, rng, letters, name):
+    """Long enough to go to the wavefront; lengths around its lanes, depth and column groups."""
+    scheme = SCORINGS[name](letters)
+    lanes = engine.instruction_set.vector_bytes
+    for rows, columns in [(200, 300), (lanes * 48, 257), (lanes * 48 + 1, 258), (lanes * 96 - 1, 259), (lanes * 7, 1500), (1001, 1000)]:
+        query = rng.integers(0, letters, rows)
+        target = np.resize(query, columns).copy()
+        change = rng.random(columns) < 0.3
+        target[change] = rng.integers(0, letters, int(change.sum()))
+        check(engine, sequence_set([query]), sequence_set([target]), scheme)
+
+
 def test_kernels_agree_where_the_choice_is_free(engine, rng):
-    """The same pairs alone (Myers' words) and among many (bit-sliced)."""
+    """The same pairs alone (kernels of single pairs) and among many (targets in lanes)."""
     sequences = random_set(rng, 300, 200, 260, 5)
-    together = run_scores(sequences, sequences, edit(5), engine=engine)
-    for i, record in enumerate(records(sequences)[:3]):
-        for j in (0, 150, 299):
-            alone = run_scores(sequence_set([record]), sequence_set([records(sequences)[j]]), edit(5), engine=engine)
-            assert alone[0, 0] == together[i, j]
+    for scheme in (edit(5), two_valued(5, 5, -4, 10, 1), two_valued(5, 5, -4, 6, 6)):
+        together = run_scores(sequences, sequences, scheme, engine=engine)
+        for i, record in enumerate(records(sequences)[:3]):
+            for j in (0, 150, 299):
+                alone = run_scores(sequence_set([record]), sequence_set([records(sequences)[j]]), scheme, engine=engine)
+                assert alone[0, 0] == together[i, j]
 
 
 def test_the_recipe_follows_its_rule():
     def kernel(scheme, targets=1000, longest=1500, memory=1 << 28):
         recipe = make_recipe(scheme, 15, targets, longest, 64, memory)
-        return recipe.bitsliced, recipe.myers, recipe.width
+        return recipe.bitsliced, recipe.pairs, recipe.width
 
-    assert kernel(edit(15)) == (True, True, 8)
-    assert kernel(two_valued(15, 2, -1, 1, 1)) == (True, False, 8)
-    assert kernel(two_valued(15, 5, -4, 6, 6)) == (False, False, 8)
-    assert kernel(two_valued(15, 5, -4, 10, 1)) == (False, False, 8)
-    assert kernel(two_valued(15, 91, -114, 400, 30)) == (False, False, 16)
-    assert kernel(two_valued(15, 10**6, -1, 9, 9)) == (False, False, 32)
+    assert kernel(edit(15)) == (True, "myers", 8)
+    assert kernel(two_valued(15, 2, -1, 1, 1)) == (True, "", 8)
+    assert kernel(two_valued(15, 5, -4, 6, 6)) == (False, "wavefront", 8)
+    assert kernel(two_valued(15, 5, -4, 10, 1)) == (False, "wavefront", 8)
+    assert kernel(two_valued(15, 91, -114, 400, 30)) == (False, "", 16)
+    assert kernel(two_valued(15, 10**6, -1, 9, 9)) == (False, "", 32)
     for less in ({"targets": 340}, {"longest": 65_537}, {"memory": 1 << 20}):
-        assert kernel(two_valued(15, 2, -1, 1, 1), **less) == (False, False, 8)
+        assert kernel(two_valued(15, 2, -1, 1, 1), **less) == (False, "wavefront", 8)

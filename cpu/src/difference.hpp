@@ -75,6 +75,29 @@ struct DifferenceKernel {
     sum_last_row(a, bound_v);
   }
 
+  static inline __attribute__((always_inline)) void cell(V s, V& u, V& x, V& v, V& y, V o) {
+    if constexpr (!kAffine) {
+      const V z = maximum(maximum(s, u), v);
+      const V left = u;
+      u = opaque(z - v);
+      v = opaque(z - left);
+    } else {
+      const V across = x + u, down = y + v;
+      const V z = maximum(maximum(s, across), down);
+      const V left = u;
+      u = opaque(z - v);
+      v = opaque(z - left);
+      if constexpr (kTight) {
+        const V t = z - o;
+        x = subtract_saturating(across, t);
+        y = subtract_saturating(down, t);
+      } else {
+        x = subtract_saturating(across + o, z);
+        y = subtract_saturating(down + o, z);
+      }
+    }
+  }
+
  private:
   static void strip(const DifferenceArgs& a, const uint8_t* table8, const uint8_t* query, int rows, bool first, V* bound_v, V* bound_y, V o) {
     V u[kRows], x[kRows];
@@ -112,29 +135,6 @@ struct DifferenceKernel {
       for (int c = 0; c < kColumns; c++) {
         bound_v[j + c] = v[c];
         if (kAffine) bound_y[j + c] = y[c];
-      }
-    }
-  }
-
-  static inline __attribute__((always_inline)) void cell(V s, V& u, V& x, V& v, V& y, V o) {
-    if constexpr (!kAffine) {
-      const V z = maximum(maximum(s, u), v);
-      const V left = u;
-      u = opaque(z - v);
-      v = opaque(z - left);
-    } else {
-      const V across = x + u, down = y + v;
-      const V z = maximum(maximum(s, across), down);
-      const V left = u;
-      u = opaque(z - v);
-      v = opaque(z - left);
-      if constexpr (kTight) {
-        const V t = z - o;
-        x = subtract_saturating(across, t);
-        y = subtract_saturating(down, t);
-      } else {
-        x = subtract_saturating(across + o, z);
-        y = subtract_saturating(down + o, z);
       }
     }
   }

@@ -49,7 +49,7 @@ struct MyersArgs {
   const uint8_t* query;       // [rows] codes
   int64_t rows;               // m >= 1
   const uint8_t* target_bits; // [bits][plane_bytes] the target reversed, 0 or 255 by bit b of the code; points at its first
-                              // letter, with kMyersMargin readable bytes on either side of each plane
+                              // letter, with kPlaneMargin readable bytes on either side of each plane
   int64_t plane_bytes;
   int bits;                   // 2, 4 or 5: enough for every code of the pair
   int64_t columns;            // n >= 1
@@ -57,7 +57,26 @@ struct MyersArgs {
   uint8_t* boundary;          // scratch: columns bytes
   const Cancel* cancel;
 };
-constexpr int kMyersMargin = 64;
+
+// One pair by the difference recurrence in bytes, along a wavefront (wavefront.hpp).
+struct WavefrontArgs {
+  const uint8_t* query;       // [rows] codes
+  int64_t rows;               // m >= 1
+  const uint8_t* target;      // [kColumnsAtATime][plane_bytes]: plane c holds the codes of columns c, c + kColumnsAtATime, ...
+                              // in reverse order, padded to the same number of groups; points at the first plane's first
+                              // code, with kPlaneMargin bytes of the padding code on either side of each plane
+  int64_t plane_bytes;
+  int64_t columns;            // n >= 1
+  const uint32_t* table;      // as in DifferenceArgs; the padding code's column is 2 * open_extra
+  int letters;                // codes in use, the padding code among them
+  uint32_t open_extra;
+  bool tight;
+  uint8_t* boundary;          // scratch: 2 * columns bytes, columns rounded up to kColumnsAtATime
+  void* scratch;              // wavefront_bytes of the variant
+  const Cancel* cancel;
+};
+
+constexpr int kPlaneMargin = 64;  // bytes that a kernel of single pairs may read before and behind a plane
 
 struct Kernels {
   const char* name;           // "avx512bw", "avx2", "sse41", "neon", "baseline"
@@ -68,7 +87,11 @@ struct Kernels {
   void (*difference16)(const DifferenceArgs&);
   void (*difference32)(const DifferenceArgs&);
   void (*bitsliced)(const BitslicedArgs&);
+  // Single pairs. myers: an upper bound of the distance, exact if at most |n - m| + 2 * width + 1. wavefront: the sum of
+  // the horizontal differences along the last row. Both -1 if cancelled.
   int64_t (*myers)(const MyersArgs&);
+  int64_t (*wavefront)(const WavefrontArgs&);
+  int64_t wavefront_bytes;
 };
 
 constexpr int kMaxMatchSteps = 4;  // bit-sliced kernels exist for S = 1 .. 4 and every X < S

@@ -76,7 +76,20 @@ NB_MODULE(_kernels, m) {
       .def_rw("tight", &Recipe::tight)
       .def_rw("match_steps", &Recipe::match_steps)
       .def_rw("mismatch_steps", &Recipe::mismatch_steps)
-      .def_rw("myers", &Recipe::myers)
+      .def_prop_rw(
+          "pairs",
+          [](const Recipe& r) { return std::string(r.pairs == Recipe::Pairs::kMyers ? "myers" : r.pairs == Recipe::Pairs::kWavefront ? "wavefront" : ""); },
+          [](Recipe& r, const std::string& name) {
+            if (name == "myers")
+              r.pairs = Recipe::Pairs::kMyers;
+            else if (name == "wavefront")
+              r.pairs = Recipe::Pairs::kWavefront;
+            else if (name.empty())
+              r.pairs = Recipe::Pairs::kNone;
+            else
+              throw nb::value_error("pairs must be myers, wavefront or empty");
+          },
+          "The kernel of single pairs, or empty.")
       .def_rw("slice_columns", &Recipe::slice_columns)
       .def_rw("sum_factor", &Recipe::sum_factor)
       .def_rw("per_letter", &Recipe::per_letter)

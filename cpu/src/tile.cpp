@@ -4,41 +4,16 @@
 #include <array>
 #include <cstring>
 #include <memory>
-#include <new>
+#include <numeric>
 #include <vector>
+
+#include "pairs.hpp"
+#include "scratch.hpp"
 
 namespace gpualign {
 namespace {
 
-// Memory aligned for the widest vectors; grows, never shrinks.
-class Scratch {
- public:
-  void* reserve(size_t bytes) {
-    if (bytes > size_) {
-      data_.reset();
-      data_.reset(static_cast<uint8_t*>(::operator new(bytes, std::align_val_t(64))));
-      size_ = bytes;
-    }
-    return data_.get();
-  }
-
- private:
-  struct Free {
-    void operator()(uint8_t* p) const { ::operator delete(p, std::align_val_t(64)); }
-  };
-  std::unique_ptr<uint8_t, Free> data_;
-  size_t size_ = 0;
-};
-
 int64_t padded(int64_t columns) { return (columns + kColumnsAtATime - 1) / kColumnsAtATime * kColumnsAtATime; }
-
-// Relative cost of one vector step of the bit-sliced and the Myers kernel on a strip; measured on Zen 5 (benchmarks/),
-// where the ratio was 4 to 6 for every vector size. Only speed depends on it.
-constexpr double kMyersStepCost = 5.0;
-
-constexpr int kMostPlanes = 5;
-// Bit planes of a whole block of targets are kept between queries up to this size; of longer ones, one target's at a time.
-constexpr int64_t kPlaneBytes = 32 << 20;
 
 bool wanted(Pairing pairing, int64_t query, int64_t target) {
   return pairing == Pairing::kAll || target > query || (pairing == Pairing::kAboveOrEqual && target == query);
@@ -49,7 +24,7 @@ class TileScorer {
  public:
   TileScorer(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const Recipe& recipe, const Tile<Score>& tile,
              const Cancel& cancel)
-      : kernels_(kernels), queries_(queries), targets_(targets), recipe_(recipe), tile_(tile), cancel_(cancel) {
+      : kernels_(kernels), queries_(queries), targets_(targets), recipe_(recipe), tile_(tile), cancel_(cancel), pair_(make_pair_kernel(kernels, recipe, cancel)) {
     const bool bits = recipe.family == Family::kBitsliced;
     lanes_ = bits ? kernels.vector_bytes * 8 : kernels.vector_bytes * 8 / recipe.width;
     sums_.resize(static_cast<size_t>(lanes_));
@@ -67,10 +42,7 @@ class TileScorer {
         columns_ = std::max(columns_, padded(lengths_[k]));
       }
       packed_ = false;
-      planes_.clear();
-      int64_t letters = 0;
-      for (int k = 0; k < used_; k++) letters += lengths_[k];
-      keep_planes_ = kMostPlanes * letters <= kPlaneBytes;
+      if (pair_) pair_->begin_block(used_, std::accumulate(lengths_.begin(), lengths_.end(), int64_t(0)));
       for (int64_t q = 0; q < tile_.query_count; q++) {
         if (cancel_.requested) return first;
         score_query(q);
@@ -88,8 +60,7 @@ class TileScorer {
     for (int k = 0; k < used_; k++) live += wanted(tile_.pairing, id, target(k));
     if (!live) return;
     const int64_t rows = queries_.length(id);
-    if (recipe_.myers && prefer_myers(id, rows))
-      return myers_pairs(q, id, rows);
+    if (pair_ && prefer_pairs(id, rows)) return score_pairs(q, id, rows);
     const uint8_t* query = queries_.codes + queries_.offsets[id];
     if (recipe_.family == Family::kBitsliced)
       run_bitsliced(query, rows);
@@ -187,78 +158,23 @@ class TileScorer {
     packed_ = true;
   }
 
-  // ---- Myers' words, a pair at a time
-  struct Planes {
-    std::vector<uint8_t> bytes;
-    int64_t stride = 0;
-    int bits = 0;
-  };
-
-  static int bits_of(const uint8_t* codes, int64_t length) {
-    uint8_t all = 0;
-    for (int64_t i = 0; i < length; i++) all |= codes[i];
-    return all < 4 ? 2 : all < 16 ? 4 : 5;
-  }
-
-  // The rule: the kernel with fewer weighted vector steps. A bit-sliced step advances one row of one column for all lanes,
-  // wanted or not; a Myers step one column of a strip of one pair.
-  bool prefer_myers(int64_t id, int64_t rows) const {
-    if (columns_ > recipe_.slice_columns) return true;
-    const int64_t strips = (rows + kernels_.myers_rows - 1) / kernels_.myers_rows;
-    const int vectors = kernels_.myers_rows / (kernels_.vector_bytes * 8);
+  // ---- single pairs
+  // The rule: the kernel with fewer steps. A step of the block kernel serves all lanes, wanted or not.
+  bool prefer_pairs(int64_t id, int64_t rows) const {
+    if (recipe_.slice_columns && columns_ > recipe_.slice_columns) return true;
     double steps = 0;
     for (int k = 0; k < used_; k++)
-      if (wanted(tile_.pairing, id, target(k))) steps += static_cast<double>(strips * vectors) * static_cast<double>(lengths_[k] + 64);
-    return steps * kMyersStepCost < static_cast<double>(rows) * static_cast<double>(columns_);
+      if (wanted(tile_.pairing, id, target(k))) steps += pair_->cost(rows, lengths_[k]);
+    return steps < static_cast<double>(rows) * static_cast<double>(columns_);
   }
 
-  void myers_pairs(int64_t q, int64_t id, int64_t rows) {
-    const uint8_t* query = queries_.codes + queries_.offsets[id];
-    const int query_bits = bits_of(query, rows);
-    if (planes_.empty()) planes_.resize(keep_planes_ ? static_cast<size_t>(used_) : 1);
-    for (int k = 0; k < used_ && !cancel_.requested; k++) {
+  void score_pairs(int64_t q, int64_t id, int64_t rows) {
+    for (int k = 0; k < used_; k++) {
       if (!wanted(tile_.pairing, id, target(k))) continue;
-      const int64_t distance = myers_distance(query, rows, query_bits, k);
-      if (distance >= 0) store(q, k, rows + lengths_[k] - distance, rows);  // as the sum of the bit-sliced kernel
+      const int64_t sum = pair_->sum(queries_.codes + queries_.offsets[id], rows, k, targets_.codes + targets_.offsets[target(k)], lengths_[k]);
+      if (cancel_.requested) return;
+      store(q, k, sum, rows);
     }
-  }
-
-  int64_t myers_distance(const uint8_t* query, int64_t rows, int query_bits, int k) {
-    const int64_t columns = lengths_[k];
-    const Planes& planes = planes_of(k);
-    MyersArgs a;
-    a.query = query;
-    a.rows = rows;
-    a.bits = std::max(query_bits, planes.bits);
-    a.target_bits = planes.bytes.data() + kMyersMargin;
-    a.plane_bytes = planes.stride;
-    a.columns = columns;
-    a.boundary = static_cast<uint8_t*>(boundary_.reserve(static_cast<size_t>(columns)));
-    a.cancel = &cancel_;
-    // Ukkonen's doubling. A band narrower than half a strip saves nothing. An upper bound from a narrow band also says how
-    // wide the next one has to be at most.
-    const int64_t skew = std::abs(columns - rows), everything = std::max(rows, columns);
-    a.width = std::min<int64_t>(everything, kernels_.myers_rows);
-    for (;;) {
-      const int64_t distance = kernels_.myers(a);
-      if (distance < 0 || distance <= skew + 2 * a.width + 1 || a.width >= everything) return distance;
-      a.width = std::min({everything, 4 * a.width, (distance - skew) / 2 + 1});
-    }
-  }
-
-  const Planes& planes_of(int k) {
-    Planes& p = planes_[keep_planes_ ? k : 0];
-    if (keep_planes_ && !p.bytes.empty()) return p;
-    const int64_t n = lengths_[k];
-    const uint8_t* codes = targets_.codes + targets_.offsets[target(k)];
-    p.bits = bits_of(codes, n);
-    p.stride = n + 2 * kMyersMargin;
-    p.bytes.assign(static_cast<size_t>(kMostPlanes * p.stride), 0);  // planes above p.bits stay zero: a longer query alphabet may ask
-    for (int b = 0; b < p.bits; b++) {
-      uint8_t* plane = p.bytes.data() + b * p.stride + kMyersMargin;
-      for (int64_t j = 0; j < n; j++) plane[n - 1 - j] = static_cast<uint8_t>(0 - ((codes[j] >> b) & 1));
-    }
-    return p;
   }
 
   const Kernels& kernels_;
@@ -267,18 +183,18 @@ class TileScorer {
   const Recipe& recipe_;
   const Tile<Score>& tile_;
   const Cancel& cancel_;
+  const std::unique_ptr<PairKernel> pair_;
 
   int lanes_ = 0;
   // The block of targets in the lanes.
   int64_t first_ = 0, columns_ = 0;
   int used_ = 0;
-  bool packed_ = false, keep_planes_ = false;
+  bool packed_ = false;
   std::vector<int64_t> lengths_, sums_;
   Scratch codes_, masks_, live_, boundary_;
   std::array<uint32_t, kLetters> slot_of_{};
   int64_t column_bytes_ = 0;
   std::vector<uint32_t> row_slots_;
-  std::vector<Planes> planes_;
 };
 
 }  // namespace

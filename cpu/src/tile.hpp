@@ -25,8 +25,10 @@ struct Recipe {
   uint32_t open_extra = 0;
   bool tight = false;
   int match_steps = 0, mismatch_steps = 0;  // bit-sliced kernels
-  bool myers = false;                       // unit costs: Myers' words may replace the bit-sliced kernel
-  int64_t slice_columns = 0;                // targets longer than this are not bit-sliced (memory); needs myers
+  int64_t slice_columns = 0;                // targets longer than this are not bit-sliced (memory); needs a pair kernel
+
+  // A kernel of single pairs that gives the same sums and may take queries with few targets in a block.
+  enum class Pairs { kNone, kMyers, kWavefront } pairs = Pairs::kNone;
   int64_t sum_factor = 1, per_letter = 0, per_column = 0, constant = 0;
 };
 

@@ -3,6 +3,7 @@
 #include "difference.hpp"
 #include "kernels.hpp"
 #include "myers.hpp"
+#include "wavefront.hpp"
 
 #define GPUALIGN_STRING_(x) #x
 #define GPUALIGN_STRING(x) GPUALIGN_STRING_(x)
@@ -20,6 +21,8 @@ const Kernels kernels = {
     &difference<uint32_t>,
     &bitsliced,
     &myers,
+    &wavefront,
+    sizeof(WavefrontKernel<true, true>::Pass),
 };
 
 }  // namespace gpualign::GPUALIGN_ISA

@@ -11,18 +11,19 @@ objects=$(mktemp -d)
 trap 'rm -rf "$objects"' EXIT
 
 variant() { "$compiler" "${flags[@]}" -DGPUALIGN_ISA="$1" "${@:2}" -c "$source/variant.cpp" -o "$objects/$1.o"; }
-variant baseline -DGPUALIGN_PORTABLE
+variant baseline -DGPUALIGN_PORTABLE &
 case $("$compiler" -dumpmachine) in
   x86_64*)
     define=GPUALIGN_X86_VARIANTS
-    variant sse41 -msse4.1 -mpopcnt
-    variant avx2 -mavx2 -mpopcnt
+    variant sse41 -msse4.1 -mpopcnt &
+    variant avx2 -mavx2 -mpopcnt &
     variant avx512bw -mavx512bw -mavx512vl -mavx512dq -mpopcnt
     ;;
   aarch64* | arm64*)
     define=GPUALIGN_NEON_VARIANT
-    variant neon
+    variant neon &
     ;;
   *) define=GPUALIGN_BASELINE_ONLY ;;
 esac
-"$compiler" "${flags[@]}" -D"$define" -I"$source" "$(dirname "$0")/check_kernels.cpp" "$source/tile.cpp" "$source/dispatch.cpp" "$objects"/*.o -o "$output"
+wait
+"$compiler" "${flags[@]}" -D"$define" -I"$source" "$(dirname "$0")/check_kernels.cpp" "$source"/{tile,pairs,dispatch}.cpp "$objects"/*.o -o "$output"

@@ -129,10 +129,15 @@ int main(int argc, char** argv) {
         Recipe edit = unary_recipe({0, -1, 1, 1}, letters);
         edit.sum_factor = -1;
         edit.per_letter = 1;
-        edit.myers = true;
+        edit.pairs = Recipe::Pairs::kMyers;
         edit.slice_columns = 1 << 20;
         check(kernels, "edit, bit-sliced", many, {0, -1, 1, 1}, edit, -1);
         check(kernels, "edit, Myers", one, {0, -1, 1, 1}, edit, -1);
+        for (const Weights& w : {Weights{5, -4, 6, 6}, {5, -4, 10, 1}, {5, -60, 10, 1}}) {
+          Recipe pairs = difference_recipe(w, letters, 8);
+          pairs.pairs = Recipe::Pairs::kWavefront;
+          check(kernels, "wavefront", one, w, pairs, 1);
+        }
       }
     }
     std::printf("%s: checked\n", kernels.name);

@@ -1,0 +1,178 @@
+// Global alignment score of one pair in bytes: the difference recurrence, with strips of the query in the vector lanes.
+//
+// Recurrence, bounds and constants are those of difference.hpp. Here lane k owns `depth` consecutive query rows,
+// row + k * depth + r for r in 0 .. depth-1, and runs one group of kColumnsAtATime columns behind lane k-1: what lane k-1 hands
+// down at the end of a step (v, y of its last row) is what lane k takes in at the next. One shift by a lane a step serves
+// `depth` rows, so it may go through memory. A pass covers lanes * depth rows; its lower boundary is kept between passes.
+//
+// A lane that has not started sees padding letters with s'' = 2o and the flat state u = v = o, x = y = 0, of which a cell
+// makes the same flat state: z = 2o, u = v = o, x = y = 0. So no lane needs a mask. What lanes compute behind the last column
+// or below the last row is not used.
+//
+// Each lane has its own query letter in a row, so a score is looked up once for every letter of the pass and column
+// (as in difference.hpp) and picked by the masks of the lanes that hold the letter in this row: an operation a letter
+// that occurs in the row, four for most DNA.
+#pragma once
+#include "difference.hpp"
+
+namespace gpualign::GPUALIGN_ISA {
+
+constexpr int kWavefrontDepth = 48;  // rows a lane, at most: state and masks of a pass stay within L2 with 27 letters
+
+template <bool kAffine, bool kTight>
+struct WavefrontKernel {
+  using Cell = DifferenceKernel<uint8_t, kAffine, kTight>;
+  static constexpr int kLanes = kVectorBytes;
+  static constexpr int kColumns = kColumnsAtATime;
+
+  struct Pass {
+    Bytes u[kWavefrontDepth], x[kWavefrontDepth];
+    // The letters of row r are entries first[r] .. first[r+1]: the lanes that hold it, its place in `letters`. Back to back,
+    // since rows at a fixed distance of 2 KiB would share few sets of the L1 cache.
+    Words mask[kWavefrontDepth * kLetters];
+    uint8_t slot[kWavefrontDepth * kLetters];
+    int first[kWavefrontDepth + 1];
+    int letters[kLetters], count;  // letters of the pass by slot
+    int depth;
+  };
+
+  static int64_t run(const WavefrontArgs& a) {
+    const int64_t groups = (a.columns + kColumns - 1) / kColumns;
+    alignas(64) uint8_t table[kLetters * kLetters];
+    for (int i = 0; i < kLetters * kLetters; i++) table[i] = static_cast<uint8_t>(a.table[i]);
+    uint8_t* bound_v = a.boundary;
+    uint8_t* bound_y = bound_v + groups * kColumns;
+    memset(bound_v, static_cast<int>(a.open_extra), static_cast<size_t>(groups * kColumns));
+    memset(bound_y, 0, static_cast<size_t>(groups * kColumns));
+    bound_v[0] = 0;
+    Pass& pass = *static_cast<Pass*>(a.scratch);
+    for (int64_t row = 0;;) {
+      if (a.cancel->requested) return -1;
+      const int64_t left = a.rows - row;
+      const int64_t depth = (left + kLanes - 1) / kLanes;
+      pass.depth = static_cast<int>(depth < kWavefrontDepth ? depth : kWavefrontDepth);
+      load(pass, a, row);
+      const int64_t covered = static_cast<int64_t>(pass.depth) * kLanes;
+      const int64_t sum = sweep(pass, a, table, groups, bound_v, bound_y, left <= covered ? left - 1 : -1);
+      if (left <= covered) return sum;
+      row += covered;
+    }
+  }
+
+ private:
+  static void load(Pass& p, const WavefrontArgs& a, int64_t row) {
+    int slot_of[kLetters];
+    for (int l = 0; l < kLetters; l++) slot_of[l] = -1;
+    p.count = 0;
+    p.first[0] = 0;
+    const Bytes o = broadcast<uint8_t>(static_cast<uint8_t>(a.open_extra));
+    for (int r = 0; r < p.depth; r++) {
+      p.u[r] = o;
+      p.x[r] = Bytes{};
+      int next = p.first[r], place[kLetters];
+      for (int l = 0; l < kLetters; l++) place[l] = -1;
+      for (int k = 0; k < kLanes; k++) {
+        const int64_t i = row + static_cast<int64_t>(k) * p.depth + r;
+        if (i >= a.rows) break;
+        const int letter = a.query[i];
+        if (slot_of[letter] < 0) {
+          slot_of[letter] = p.count;
+          p.letters[p.count++] = letter;
+        }
+        if (place[letter] < 0) {
+          place[letter] = next++;
+          p.mask[place[letter]] = Words{};
+          p.slot[place[letter]] = static_cast<uint8_t>(slot_of[letter]);
+        }
+        p.mask[place[letter]][k / 8] |= uint64_t(255) << (k % 8 * 8);
+      }
+      p.first[r + 1] = next;
+    }
+    if (row == 0) p.u[0][0] = 0;
+  }
+
+  // [first, a[0], ..., a[last-1]]
+  static inline Bytes shift_up(Bytes a, uint8_t first) {
+    alignas(64) uint8_t moved[kVectorBytes + 1];
+    memcpy(moved + 1, &a, sizeof a);
+    moved[0] = first;
+    Bytes out;
+    memcpy(&out, moved, sizeof out);
+    return out;
+  }
+
+  // Runs all columns. `last` is the offset of the query's last row in this pass, or -1; returns the sum of v along that row.
+  static int64_t sweep(Pass& p, const WavefrontArgs& a, const uint8_t* table, int64_t groups, uint8_t* bound_v, uint8_t* bound_y, int64_t last) {
+    const Bytes o = broadcast<uint8_t>(static_cast<uint8_t>(a.open_extra));
+    const int last_lane = last < 0 ? -1 : static_cast<int>(last / p.depth);
+    const int last_row = last < 0 ? p.depth - 1 : static_cast<int>(last % p.depth);
+    int64_t sum = 0;
+    Bytes v[kColumns], y[kColumns];
+    Words scores[kLetters][kColumns];
+    for (int c = 0; c < kColumns; c++) {
+      v[c] = o;
+      y[c] = Bytes{};
+    }
+    // Later steps only move lanes below the last row.
+    const int64_t steps = groups + (last < 0 ? kLanes - 1 : last_lane);
+    for (int64_t t = 0; t < steps; t++) {
+      const bool entering = t < groups;
+      for (int c = 0; c < kColumns; c++) {
+        v[c] = shift_up(v[c], entering ? bound_v[t * kColumns + c] : static_cast<uint8_t>(a.open_extra));
+        y[c] = shift_up(y[c], entering ? bound_y[t * kColumns + c] : 0);
+        Bytes codes;
+        memcpy(&codes, a.target + c * a.plane_bytes + (groups - 1 - t), sizeof codes);
+        for (int l = 0; l < p.count; l++) {
+          const uint8_t* row = table + p.letters[l] * kLetters;
+          scores[l][c] = (Words)(a.letters <= 16 ? look_up_16(row, codes) : look_up_32(row, codes));
+        }
+      }
+      rows(p, scores, 0, last_row + 1, v, y, o);
+      const int64_t g = t - last_lane;
+      if (last >= 0 && g >= 0 && g < groups)
+        for (int c = 0; c < kColumns && g * kColumns + c < a.columns; c++) sum += v[c][last_lane];
+      if (last >= 0) rows(p, scores, last_row + 1, p.depth, v, y, o);
+      const int64_t done = t - (kLanes - 1);
+      if (last < 0 && done >= 0)
+        for (int c = 0; c < kColumns; c++) {
+          bound_v[done * kColumns + c] = v[c][kLanes - 1];
+          bound_y[done * kColumns + c] = y[c][kLanes - 1];
+        }
+      if ((t & 1023) == 0 && a.cancel->requested) return -1;
+    }
+    return sum;
+  }
+
+  static inline void rows(Pass& p, const Words (*scores)[kColumns], int from, int to, Bytes* v_io, Bytes* y_io, Bytes o) {
+    // Four columns written out: GCC keeps arrays in memory across the loop over letters, which halves the rate.
+    static_assert(kColumns == 4);
+    Bytes v0 = v_io[0], v1 = v_io[1], v2 = v_io[2], v3 = v_io[3], y0 = y_io[0], y1 = y_io[1], y2 = y_io[2], y3 = y_io[3];
+    for (int r = from; r < to; r++) {
+      Words s0{}, s1{}, s2{}, s3{};
+      for (int k = p.first[r]; k < p.first[r + 1]; k++) {
+        const Words mask = p.mask[k];
+        const Words* letter = scores[p.slot[k]];
+        s0 = or_and(s0, mask, letter[0]);
+        s1 = or_and(s1, mask, letter[1]);
+        s2 = or_and(s2, mask, letter[2]);
+        s3 = or_and(s3, mask, letter[3]);
+      }
+      Bytes u = p.u[r], x = kAffine ? p.x[r] : Bytes{};
+      Cell::cell((Bytes)s0, u, x, v0, y0, o);
+      Cell::cell((Bytes)s1, u, x, v1, y1, o);
+      Cell::cell((Bytes)s2, u, x, v2, y2, o);
+      Cell::cell((Bytes)s3, u, x, v3, y3, o);
+      p.u[r] = u;
+      if (kAffine) p.x[r] = x;
+    }
+    v_io[0] = v0, v_io[1] = v1, v_io[2] = v2, v_io[3] = v3;
+    y_io[0] = y0, y_io[1] = y1, y_io[2] = y2, y_io[3] = y3;
+  }
+};
+
+static int64_t wavefront(const WavefrontArgs& a) {
+  if (a.open_extra == 0) return WavefrontKernel<false, false>::run(a);
+  return a.tight ? WavefrontKernel<true, true>::run(a) : WavefrontKernel<true, false>::run(a);
+}
+
+}  // namespace gpualign::GPUALIGN_ISA

@@ -1,0 +1,79 @@
+"""The documentation is true: the CLI reference is what --help prints, and README's commands print what it shows."""
+
+import re
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from command import GPUALIGN, gpualign
+
+from gpualign.core.fields import FIELDS
+
+ROOT = Path(__file__).resolve().parent.parent
+COMMANDS = [[], ["nw"], ["info"]]
+
+
+def test_cli_reference(request):
+    # Releases of click wrap and annotate differently, so the page says which one it was written with.
+    release = "click " + ".".join(version("click").split(".")[:2])
+    page = f"# Command-line reference\n\nWritten from `--help` ({release}) by `pytest tests/test_docs.py --update-golden`.\n"
+    for command in COMMANDS:
+        text = gpualign(*command, "--help", env={"COLUMNS": "110"}).stdout.decode()
+        page += f"\n## {' '.join(['gpualign', *command])}\n\n```text\n{text}```\n"
+    path = ROOT / "docs" / "cli.md"
+    if request.config.getoption("--update-golden"):
+        path.write_text(page)
+    if f"({release})" not in path.read_text():
+        pytest.skip(f"docs/cli.md was not written with {release}")
+    assert path.read_text() == page
+
+
+def test_every_command_is_in_the_reference():
+    listed = re.findall(r"^  (\w+) ", gpualign("--help").stdout.decode().split("Commands:")[1], re.MULTILINE)
+    assert sorted(listed) == sorted(c[0] for c in COMMANDS if c)
+
+
+def test_every_option_and_column_is_documented():
+    text = gpualign("nw", "--help").stdout.decode()
+    for name in FIELDS:
+        assert name in text
+        assert f"| `{name}` |" in (ROOT / "docs" / "formats.md").read_text()
+
+
+def shown_commands():
+    """(command, lines that README shows below it) of its console blocks."""
+    for block in re.findall(r"```console\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL):
+        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, *output = part.rstrip("\n").split("\n")
+            yield command, output
+
+
+@pytest.mark.parametrize(("command", "output"), list(shown_commands()), ids=lambda value: value if isinstance(value, str) else "")
+def test_readme_commands(tmp_path, command, output):
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    path = f"{Path(GPUALIGN).parent}:/usr/bin:/bin"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, env={"PATH": path})
+    assert done.returncode == 0, done.stderr
+    found = (done.stdout + done.stderr).splitlines()
+    for line in output:
+        # Times and rates differ from machine to machine; the words around them do not.
+        fixed = [re.sub(r"[\d.,]+ (s|GCUPS)|cpu \(.*", "#", text) for text in (line, *found)]
+        assert fixed[0] in fixed[1:], f"{line!r} is not in {found[:20]}"
+
+
+def test_links_lead_somewhere():
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md"), ROOT / "benchmarks" / "README.md"]:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_doctests():
+    import doctest
+
+    import gpualign.core.scoring as scoring
+
+    assert doctest.testmod(scoring).attempted > 0
+    assert doctest.testmod(scoring).failed == 0
+    assert sys.modules["gpualign.core.scoring"] is scoring
