@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import itertools
 import platform
 import statistics
 import time
@@ -99,3 +100,29 @@ def finish(text: str, output: str | None) -> None:
     print(text)
     if output:
         Path(output).write_text(text)
+
+
+def made_up_dna(count: int, length: int, seed: int = 7) -> SequenceSet:
+    """Relatives of one random gene, a fifth of the letters redrawn."""
+    rng = np.random.default_rng([seed, count])
+    ancestor = np.random.default_rng(seed).integers(0, 4, length, dtype=np.uint8)
+    codes = np.where(rng.random((count, length)) < 0.2, rng.integers(0, 4, (count, length), dtype=np.uint8), ancestor)
+    offsets = np.arange(count + 1, dtype=np.int64) * length
+    return SequenceSet("made up", [f"g{i}" for i in range(count)], codes.reshape(-1), offsets)
+
+
+def made_up_letters(sequences: SequenceSet) -> list[str]:
+    """The same as text."""
+    letters = np.frombuffer(b"ACGT", dtype=np.uint8)[sequences.codes].tobytes().decode()
+    return [letters[a:b] for a, b in itertools.pairwise(sequences.offsets.tolist())]
+
+
+def proteins(path: str, repeats: int) -> SequenceSet:
+    """A protein database, repeated."""
+    with open(path, "rb") as stream:
+        raw = read_raw(stream, path, allow_duplicates=True)
+    _, (once,) = encode_all([raw], "protein")
+    lengths = np.tile(once.lengths, repeats)
+    offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    ids = [f"{name}_{k}" for k in range(repeats) for name in once.ids]
+    return SequenceSet(once.source, ids, np.tile(once.codes, repeats), offsets)

@@ -8,15 +8,21 @@ from gpualign.core.errors import RunError
 
 
 def pick_engine(device: str, threads: int | None, messages: Messages) -> Engine:
-    """The engine for "auto", "cpu" or "cuda". Raises `RunError` where "cuda" cannot be had."""
+    """The engine for "auto", "cpu", or CUDA devices as `gpualign.gpu.devices.parse_selection` reads them.
+
+    Raises `InputError` for anything else, `RunError` where CUDA is asked for and cannot be had.
+    """
     from gpualign.cpu.engine import CpuEngine
 
     if device == "cpu":
         return CpuEngine(threads)
-    from gpualign.gpu.devices import unavailable_reason
+    from gpualign.gpu.devices import make_engine, parse_selection, take_inventory
 
-    reason = unavailable_reason()
-    if device == "cuda":
-        raise RunError(f"--device cuda: {reason}; use --device cpu or auto")
-    messages.note(f"using the CPU: {reason}")
+    selection = parse_selection("cuda" if device == "auto" else device)
+    inventory = take_inventory()
+    if inventory.reason is None:
+        return make_engine(selection, inventory)
+    if device != "auto":
+        raise RunError(f"--device {device}: {inventory.reason}; use --device cpu or auto")
+    messages.note(f"using the CPU: {inventory.reason}")
     return CpuEngine(threads)

@@ -19,7 +19,8 @@ def info() -> None:
     from gpualign import __version__
     from gpualign.cli.sizes import format_bytes, physical_memory
     from gpualign.cpu.engine import CpuEngine, instruction_sets, usable_cpus
-    from gpualign.gpu.devices import find_devices, unavailable_reason
+    from gpualign.gpu.cubins import cache_folder, find_nvcc
+    from gpualign.gpu.devices import take_inventory
 
     memory = physical_memory()
     in_use = CpuEngine().instruction_set.name
@@ -27,7 +28,8 @@ def info() -> None:
     for s in instruction_sets():
         state = "in use" if s.name == in_use else "runs here" if s.supported else "not on this processor"
         sets.append(f"{s.name} ({state})")
-    devices, _ = find_devices()
+    inventory = take_inventory()
+    cached = list(cache_folder().glob("*.cubin"))
     rows = [
         ("gpualign", __version__),
         ("python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
@@ -35,10 +37,14 @@ def info() -> None:
         ("engine cpu", f"{usable_cpus()} CPUs usable"),
         ("  instruction sets", ", ".join(sets)),
         ("  memory", format_bytes(memory) if memory else "unknown"),
-        ("engine cuda", f"unavailable: {unavailable_reason()}"),
+        ("engine cuda", f"unavailable: {inventory.reason}" if inventory.reason else "ready"),
     ]
-    for number, device in enumerate(devices):
+    for number, device in enumerate(inventory.devices):
         major, minor = device.compute_capability
-        rows.append((f"  device {number}", f"{device.name}, {format_bytes(device.memory)}, sm_{major}{minor}"))
+        rows.append((f"  device {number}", f"{device.name}, {format_bytes(device.memory)}, compute capability {major}.{minor}"))
+    if inventory.driver:
+        rows.append(("  driver", f"for CUDA {inventory.driver}"))
+    rows.append(("  compiler", find_nvcc() or "nvcc not found"))
+    rows.append(("  compiled kernels", f"{len(cached)} ({format_bytes(sum(c.stat().st_size for c in cached))}) in {cache_folder()}"))
     for name, value in rows:
         click.echo(f"{name:<19} {value}")

@@ -55,7 +55,13 @@ def scoring_options(function: F) -> F:
 def run_options(function: F) -> F:
     """How the work is done."""
     return _stack(
-        click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True, help="The engine."),
+        click.option(
+            "--device",
+            default="auto",
+            show_default=True,
+            metavar="NAME",
+            help="auto (the first GPU, or else the CPU), cpu, cuda, cuda:0,1 or cuda:all.",
+        ),
         click.option("--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads.  [the CPUs this process may use]"),
         click.option("--memory", type=SizeType(), metavar="SIZE", help="Memory budget, for instance 500M.  [2G, at most half of RAM]"),
         click.option("--dry-run", is_flag=True, help="Print the plan, its memory and a time estimate; compute nothing."),

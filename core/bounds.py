@@ -71,3 +71,58 @@ def unary_form(scoring: Scoring) -> UnaryForm | None:
         return None
     factor = gcd(match, mismatch)
     return UnaryForm(match // factor, mismatch // factor, factor)
+
+
+DUMMY_ROWS = 64
+"""Rows at most that a 16-bit kernel computes before the first row of a query, to fill up a strip."""
+
+
+@dataclass(frozen=True)
+class RebasedForm:
+    """Gotoh's recurrence on rebased scores that are never negative, as cuda_src/recurrence.cuh states it.
+
+    table: int64[letters + 1][letters + 1], the scores s' by query and target letter; the last query letter is that of dummy
+    rows, the last target letter pads targets. gap_open, gap_extend, step, level, bias: its constants of these names.
+    """
+
+    local: bool
+    gap_open: int
+    gap_extend: int
+    step: int
+    level: int
+    bias: int
+    best: int
+    table: npt.NDArray[np.int64]
+
+    def largest(self, query_length: int, target_length: int) -> int:
+        """At least every value that the recurrence forms for sequences up to these lengths, padding included."""
+        matched = self.best * min(query_length, target_length)
+        return self.level + self.bias + matched + self.step * (query_length + target_length + 2)
+
+
+def rebased_form(scoring: Scoring, local: bool) -> RebasedForm:
+    """The rebased recurrence's constants.
+
+    A substitution that costs more than two gaps of one letter is never used, so scores below -2 open are raised to that; the
+    step per letter then makes all of them non-negative without exceeding `open`. Level: H' lies at most 2 open below it, and
+    a newly opened gap another one; dummy rows lie step - extend lower each. Locally H >= 0; the level leaves room for opening
+    and extending a gap below it.
+    """
+    table = scoring.substitution
+    letters = len(table)
+    best = max(0, int(table.max()))
+    shifted = np.zeros((letters + 1, letters + 1), dtype=np.int64)
+    if local:
+        bias = max(1, -int(table.min()))
+        shifted[:letters, :letters] = table + bias
+        level = scoring.gap_open + scoring.gap_extend
+        return RebasedForm(True, scoring.gap_open, scoring.gap_extend, 0, level, bias, best, shifted)
+    raised = np.maximum(table, -2 * scoring.gap_open)
+    step = max(scoring.gap_extend, -(int(raised.min()) // 2))
+    if scoring.linear:
+        step = scoring.gap_open
+    shifted[:letters, :letters] = raised + 2 * step
+    rise = step - scoring.gap_extend
+    shifted[letters, :] = 2 * rise
+    level = 3 * scoring.gap_open + DUMMY_ROWS * rise
+    return RebasedForm(False, scoring.gap_open, scoring.gap_extend, step, level, 0, best, shifted)

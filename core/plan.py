@@ -19,7 +19,7 @@ from gpualign.core.errors import RunError
 Lengths = npt.NDArray[np.int64]
 
 MAX_BAND_ROWS = 256
-"""Queries of a band; more would only make results leave later."""
+"""Queries of a band, where an engine does not ask for more; results leave a band at a time."""
 
 MIN_BAND_ROWS = 32
 """Packing the targets of a band costs about as much as aligning one query with them."""
@@ -48,7 +48,8 @@ class Limits:
     """What an engine and a budget allow.
 
     result_bytes: memory for bands of results; scratch_bytes: memory that the engine itself takes; item_bytes: of one pair's
-    result; lanes: targets that share one pass of the engine; tile_cells: DP cells of a tile, about.
+    result; lanes: targets that share one pass of the engine; tile_cells: DP cells of a tile, about; band_rows: queries of a
+    band at most.
     """
 
     result_bytes: int
@@ -56,6 +57,7 @@ class Limits:
     item_bytes: int
     lanes: int
     tile_cells: int
+    band_rows: int = MAX_BAND_ROWS
 
 
 @dataclass(frozen=True)
@@ -189,5 +191,5 @@ def make_plan(query_lengths: Lengths, target_lengths: Lengths, pairing: Pairing,
             f"the memory budget is too small: results of one query against {len(target_lengths):,} targets need "
             f"{BANDS_IN_FLIGHT * row_bytes:,} bytes of it, {limits.result_bytes:,} are left; raise --memory"
         )
-    wanted = MAX_BAND_ROWS if pairing is Pairing.ALL else max(MIN_BAND_ROWS, len(query_lengths) // DIAGONAL_BANDS)
-    return Plan(query_lengths, target_lengths, pairing, limits, int(min(rows, wanted, MAX_BAND_ROWS)))
+    wanted = limits.band_rows if pairing is Pairing.ALL else max(MIN_BAND_ROWS, len(query_lengths) // DIAGONAL_BANDS)
+    return Plan(query_lengths, target_lengths, pairing, limits, int(min(rows, wanted, limits.band_rows)))

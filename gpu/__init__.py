@@ -1,1 +1,1 @@
-"""CUDA devices. This version finds and reports them; it has no CUDA kernels yet."""
+"""The CUDA engine: devices, compiled kernels, batches, streams."""

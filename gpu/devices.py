@@ -1,12 +1,19 @@
-"""Which CUDA devices this machine has, as far as PyCUDA can tell."""
+"""Which CUDA devices this machine has, as far as PyCUDA can tell, and whether kernels can be had for them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from gpualign.core.errors import InputError, RunError
+from gpualign.gpu.cubins import cache_folder, find_nvcc
+from gpualign.gpu.engine import CudaEngine
+
+_LEAST_CAPABILITY = (7, 0)
 
 
 @dataclass(frozen=True)
-class Device:
+class DeviceFacts:
     """name; memory in bytes; compute capability as (major, minor)."""
 
     name: str
@@ -14,24 +21,60 @@ class Device:
     compute_capability: tuple[int, int]
 
 
-def find_devices() -> tuple[list[Device], str | None]:
-    """All CUDA devices, and one plain sentence why there are none."""
+@dataclass(frozen=True)
+class Inventory:
+    """All CUDA devices, the CUDA version that the driver supports ("13.0"), and why no device can be used, or None."""
+
+    devices: list[DeviceFacts]
+    driver: str | None
+    reason: str | None
+
+
+def take_inventory() -> Inventory:
+    """Look at this machine; starts no context."""
     try:
         import pycuda.driver as driver
     except ImportError as error:
         if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "pycuda":
-            return [], "PyCUDA is not installed (pip install 'gpualign[cuda]', which needs the CUDA toolkit)"
-        return [], f"PyCUDA cannot be loaded: {error}"
+            return Inventory([], None, "PyCUDA is not installed (pip install 'gpualign[cuda]', which needs the CUDA toolkit)")
+        return Inventory([], None, f"PyCUDA cannot be loaded: {error}")
     try:
         driver.init()
+        version = int(driver.get_driver_version())
         found = [driver.Device(i) for i in range(driver.Device.count())]
-        devices = [Device(d.name(), d.total_memory(), tuple(d.compute_capability())) for d in found]
+        devices = [DeviceFacts(d.name(), d.total_memory(), tuple(d.compute_capability())) for d in found]
     except Exception as error:  # pycuda raises its own classes for every driver failure
-        return [], f"the CUDA driver cannot be used: {error}"
-    return devices, None if devices else "the CUDA driver reports no device"
+        return Inventory([], None, f"the CUDA driver cannot be used: {error}")
+    supports = f"{version // 1000}.{version % 1000 // 10}"
+    if not devices:
+        return Inventory([], supports, "the CUDA driver reports no device")
+    if all(d.compute_capability < _LEAST_CAPABILITY for d in devices):
+        return Inventory(devices, supports, "no device has compute capability 7.0 or newer")
+    if find_nvcc() is None and not any(cache_folder().glob("*.cubin")):
+        return Inventory(devices, supports, "the CUDA compiler nvcc was not found, and no compiled kernels are in the cache")
+    return Inventory(devices, supports, None)
 
 
-def unavailable_reason() -> str:
-    """Why `--device cuda` cannot be used, in one plain sentence."""
-    _, reason = find_devices()
-    return reason or "this version of gpualign has no CUDA kernels yet"
+def parse_selection(text: str) -> list[int] | None:
+    """Device numbers of "cuda" (the first), "cuda:0,2", or None for "cuda:all". Raises `InputError` for anything else."""
+    kind, _, numbers = text.partition(":")
+    if kind == "cuda" and numbers == "all":
+        return None
+    parts = numbers.split(",") if ":" in text else ["0"]
+    if kind != "cuda" or not all(p.isdecimal() for p in parts) or len(set(parts)) != len(parts):
+        raise InputError(f"--device {text}: expected auto, cpu, cuda, cuda:all, or numbers as in cuda:0,1")
+    return [int(p) for p in parts]
+
+
+def make_engine(selection: Sequence[int] | None, inventory: Inventory) -> CudaEngine:
+    """The engine for these devices, all of them for None. Raises `RunError` for a device that is not there."""
+    from gpualign.gpu.driver import CudaDevice
+
+    numbers = range(len(inventory.devices)) if selection is None else selection
+    for number in numbers:
+        if number >= len(inventory.devices):
+            raise RunError(f"there is no CUDA device {number}; this machine has {len(inventory.devices)}, numbered from 0")
+        major, minor = inventory.devices[number].compute_capability
+        if (major, minor) < _LEAST_CAPABILITY:
+            raise RunError(f"CUDA device {number} has compute capability {major}.{minor}; 7.0 or newer is needed")
+    return CudaEngine([CudaDevice(number) for number in numbers])

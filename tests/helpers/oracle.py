@@ -35,3 +35,20 @@ def score_matrix(queries, targets, scoring):
         dtype=np.int64,
     ).reshape(len(queries), len(targets))
     return -scores if scoring.edit else scores
+
+
+def local_score(query, target, table, gap_open, gap_extend):
+    """Best local alignment score of two code arrays, cell by cell."""
+    above = [0] * (len(target) + 1)
+    vertical = [-(2**60)] * (len(target) + 1)
+    best = 0
+    for letter in query:
+        row = [0] * (len(target) + 1)
+        horizontal = -(2**60)
+        for j, other in enumerate(target, 1):
+            horizontal = max(horizontal - gap_extend, row[j - 1] - gap_open)
+            vertical[j] = max(vertical[j] - gap_extend, above[j] - gap_open)
+            row[j] = max(0, above[j - 1] + int(table[letter][other]), horizontal, vertical[j])
+            best = max(best, row[j])
+        above = row
+    return best

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpualign.core.engine import Task
+from gpualign.core.engine import Mode, Task
 from gpualign.core.plan import Limits, Pairing, make_plan
 from gpualign.core.runner import run_plan
 from gpualign.core.scoring import Scoring
@@ -55,10 +55,10 @@ def edit(letters):
     return Scoring("edit", np.eye(letters, dtype=np.int64) - 1, 1, 1, 0, -1, edit=True)
 
 
-def run_scores(queries, targets, scheme, pairing=Pairing.ALL, engine=None, memory=1 << 30, tile_cells=None):
+def run_scores(queries, targets, scheme, pairing=Pairing.ALL, engine=None, memory=1 << 30, tile_cells=None, mode=Mode.GLOBAL):
     """Scores of all wanted pairs by an engine, through the planner: int64[queries][targets]."""
     engine = engine or CpuEngine(1)
-    task = Task(queries, targets, scheme)
+    task = Task(queries, targets, scheme, mode)
     limits = engine.limits(task, memory)
     if tile_cells:
         limits = Limits(limits.result_bytes, limits.scratch_bytes, limits.item_bytes, 1, tile_cells)

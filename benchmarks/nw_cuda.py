@@ -1,0 +1,222 @@
+"""Exact scores on one GPU: the CUDA engine's kernels beside StringZilla's, and the whole command.
+
+python benchmarks/nw_cuda.py [--gold 16s_gold.fasta.gz] [--proteins proteins_db.fasta.gz] [--only kernels,peer,command] [--output FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from common import finish, head, load, machine, made_up_dna, made_up_letters, proteins, table
+
+from gpualign.core.alphabet import DNA, PROTEIN
+from gpualign.core.engine import Mode, Task
+from gpualign.core.plan import Pairing
+from gpualign.core.runner import plan_task
+from gpualign.core.scoring import Scoring, ScoringOptions, make_scoring
+from gpualign.core.sequences import SequenceSet
+from gpualign.gpu.driver import CudaDevice
+from gpualign.gpu.engine import CudaEngine
+from gpualign.gpu.worker import Finished
+
+MEMORY = 16 << 30
+ENOUGH = 4e13  # cells of a timed run, about, for kernels of 10 TCUPS: a few seconds
+LINEAR = make_scoring(DNA, ScoringOptions(match=5, mismatch=-4, gap=6))
+SMALL_WEIGHTS = make_scoring(DNA, ScoringOptions(match=2, mismatch=-1, gap=1))
+AFFINE = make_scoring(DNA, ScoringOptions(match=5, mismatch=-4, gap_open=10, gap_extend=1))
+EDNAFULL = make_scoring(DNA, ScoringOptions())
+EDIT = make_scoring(DNA, ScoringOptions(edit=True))
+BLOSUM62 = make_scoring(PROTEIN, ScoringOptions(gap_open=12, gap_extend=1))
+QUERY_LENGTHS = (144, 189, 222, 375, 464, 567, 657, 729, 850, 1000, 1500, 2005, 2504, 3005, 3564, 4061, 4548, 4743, 5147, 5478)
+
+
+def kernel_rate(device: CudaDevice, task: Task, pairing: Pairing, enough: float) -> tuple[float, str, int]:
+    """TCUPS from the first copy to the last by the device's clock, the kernel, and the pairs done; the first run warms up."""
+    best = 0.0
+    for attempt in range(3):
+        spans: list[Finished] = []
+        engine = CudaEngine([device], spans.append)
+        plan = plan_task(task, pairing, engine, MEMORY)
+        cells = pairs = 0
+        chosen = []
+        for tile in plan.tiles():
+            chosen.append(tile)
+            cells += tile.cells
+            pairs += tile.shape[0] * tile.shape[1]
+            if cells > (enough / 20 if attempt == 0 else enough):
+                break
+        for _ in engine.run(task, iter(chosen), MEMORY):
+            pass
+        seconds = max(s.end for s in spans) - min(s.start for s in spans)
+        if attempt:
+            best = max(best, cells / seconds / 1e12)
+    return best, spans[-1].variant.title, pairs
+
+
+def kernels(device: CudaDevice, gold: str | None, db: str | None) -> str:
+    long = made_up_dna(16_000, 1500)
+    short = made_up_dna(40_000, 100)
+    above, every = Pairing.ABOVE, Pairing.ALL
+    work: list[tuple[str, Task, Pairing, float]] = [
+        ("linear 5/-4/6, 16,000 x 1.5 kb", Task(long, long, LINEAR), above, ENOUGH),
+        ("linear 2/-1/1, the same", Task(long, long, SMALL_WEIGHTS), above, 2 * ENOUGH),
+        ("affine 5/-4/10/1, the same", Task(long, long, AFFINE), above, ENOUGH / 2),
+        ("edit distance, the same", Task(long, long, EDIT), above, 6 * ENOUGH),
+        ("edit distance, 40,000 x 100 bp", Task(short, short, EDIT), above, 8e12),
+        ("local affine 5/-4/10/1, 16,000 x 1.5 kb", Task(long, long, AFFINE, Mode.LOCAL), above, ENOUGH / 2),
+    ]
+    if db:
+        targets = proteins(db, 12)
+        text = targets.codes[: sum(QUERY_LENGTHS)]
+        offsets = np.concatenate(([0], np.cumsum(QUERY_LENGTHS))).astype(np.int64)
+        queries = SequenceSet("queries", [f"q{n}" for n in QUERY_LENGTHS], text, offsets)
+        name = f"local affine BLOSUM62 12/1, 20 queries of 144-5,478 aa x {len(targets):,} proteins"
+        work.append((name, Task(queries, targets, BLOSUM62, Mode.LOCAL), every, 1e15))
+    if gold:
+        real, _ = load(gold)
+        named = (("linear 5/-4/6", LINEAR), ("linear 2/-1/1", SMALL_WEIGHTS), ("affine EDNAFULL 10/1", EDNAFULL), ("edit distance", EDIT))
+        work += [(f"{name}, {len(real):,} real 16S", Task(real, real, s), above, 1e15) for name, s in named]
+    rows = []
+    for name, task, pairing, enough in work:
+        rate, title, pairs = kernel_rate(device, task, pairing, enough)
+        rows.append([name, f"{rate:.2f}", title, f"{pairs:,}"])
+        print(rows[-1], flush=True)
+    return table("Kernels", ["work", "TCUPS", "kernel", "pairs timed"], rows, ["Copies to and from the device included."])
+
+
+def peer(device: CudaDevice) -> str:
+    """StringZilla on the same pairs, scores compared."""
+    import stringzilla
+    import stringzillas
+
+    classes = np.zeros(256, dtype=np.uint8)
+    classes[[ord(letter) for letter in DNA.letters]] = np.arange(len(DNA.letters))
+    scope = stringzillas.DeviceScope(gpu_device=0)
+
+    def alignments(scoring: Scoring):  # noqa: ANN202
+        if scoring.edit:
+            return stringzillas.LevenshteinDistances(capabilities=scope)
+        costs = np.zeros((32, 32), dtype=np.int8)
+        costs[: len(DNA.letters), : len(DNA.letters)] = scoring.substitution
+        return stringzillas.NeedlemanWunschScores(classes, costs, open=-scoring.gap_open, extend=-scoring.gap_extend, capabilities=scope)
+
+    rows = []
+    for name, scoring, count, length in (
+        ("linear 5/-4/6, 1.5 kb", LINEAR, 1000, 1500),
+        ("linear 2/-1/1, 1.5 kb", SMALL_WEIGHTS, 1000, 1500),
+        ("affine 5/-4/10/1, 1.5 kb", AFFINE, 700, 1500),
+        ("edit distance, 1.5 kb", EDIT, 3000, 1500),
+        ("edit distance, 100 bp", EDIT, 20000, 100),
+    ):
+        sequences = made_up_dna(count, length)
+        strings = stringzillas.to_device(stringzilla.Strs(made_up_letters(sequences)))
+        engine = alignments(scoring)
+        cells = int(sequences.lengths.sum()) ** 2
+        times = []
+        for _ in range(3):
+            start = time.perf_counter()
+            theirs = engine(strings, strings, scope)
+            times.append(time.perf_counter() - start)
+        rate = cells / min(times) / 1e12
+        # gpualign on a set that is large enough for its rate, and on the peer's for the comparison of scores.
+        big = made_up_dna(16_000 if length > 100 else 40_000, length)
+        task = Task(big, big, scoring)
+        ours, _, _ = kernel_rate(device, task, Pairing.ABOVE, (6 if scoring.edit else 0.5) * (ENOUGH if length > 100 else 1.3e12))
+        same, _, _ = kernel_rate(device, Task(sequences, sequences, scoring), Pairing.ALL, 1e15)
+        part = Task(head(sequences, 50), sequences, scoring)
+        found = _scores(device, part)
+        wrong = int((np.asarray(theirs)[:50] != found).sum())
+        rows.append(
+            [name, f"{rate:.2f}", f"{same:.2f}", f"{ours:.2f}", f"{same / rate:.1f}", f"{ours / rate:.1f}", f"{wrong} of {found.size}"]
+        )
+        print(rows[-1], flush=True)
+    header = [
+        "work",
+        "StringZilla, TCUPS",
+        "gpualign, same pairs",
+        "gpualign, large set",
+        "ratio",
+        "ratio, large set",
+        "scores that differ",
+    ]
+    return table(
+        "Beside StringZilla CUDA " + version("stringzillas-cuda"), header, rows, ["StringZilla: best of 3, scores left in host memory."]
+    )
+
+
+def _scores(device: CudaDevice, task: Task) -> np.ndarray:
+    engine = CudaEngine([device])
+    plan = plan_task(task, Pairing.ALL, engine, MEMORY)
+    out = np.zeros((plan.queries, plan.targets), dtype=np.int64)
+    for result in engine.run(task, plan.tiles(), MEMORY):
+        out[result.tile.query_start : result.tile.query_stop, result.tile.targets] = result.scores
+    return out
+
+
+def command(device: CudaDevice) -> str:
+    """10,000 sequences to a file, by the command as a user runs it."""
+    sequences = made_up_dna(10_000, 1500)
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        fasta = Path(folder, "made_up.fasta")
+        fasta.write_text("".join(f">{i}\n{s}\n" for i, s in zip(sequences.ids, made_up_letters(sequences), strict=True)))
+        for options, scoring in (((), AFFINE), (("--edit",), EDIT)):
+            rate, _, _ = kernel_rate(device, Task(sequences, sequences, scoring), Pairing.ABOVE_OR_EQUAL, 1e15)
+            cells = (int(sequences.lengths.sum()) ** 2 + 1500**2 * 10_000) / 2
+            kernel = cells / rate / 1e12
+            for suffix in ("npy", "tsv"):
+                output = Path(folder, f"out.{suffix}")
+                program = [sys.executable, "-m", "gpualign", "nw", "--device", "cuda", *options, str(fasta), "-o", str(output)]
+                times = []
+                for _ in itertools.repeat(None, 2):
+                    start = time.perf_counter()
+                    done = subprocess.run(program, check=True, capture_output=True, text=True)
+                    times.append(time.perf_counter() - start)
+                summary = done.stderr.strip().splitlines()[-1].partition(" in ")[2]
+                limit = kernel * 1.25 + 2
+                rows.append(
+                    [
+                        " ".join(["gpualign nw", *options, "-o", output.name]),
+                        f"{kernel:.2f}",
+                        f"{times[0]:.2f}",
+                        f"{times[1]:.2f}",
+                        f"{limit:.2f}",
+                        summary,
+                    ]
+                )
+                print(rows[-1], flush=True)
+                os.remove(output)
+    header = ["command", "kernels, s", "first run, s", "second run, s", "1.25 x kernels + 2 s", "its own summary"]
+    return table(
+        "Whole command, 10,000 x 1.5 kb", header, rows, ["The first run may compile; all start Python, read FASTA and write the file."]
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--gold", help="FASTA of real 16S genes.")
+    parser.add_argument("--proteins", help="FASTA of a protein database.")
+    parser.add_argument("--only", default="kernels,peer,command")
+    parser.add_argument("--output")
+    arguments = parser.parse_args()
+    device = CudaDevice(0)
+    parts = [f"# Exact scores on one GPU\n\n{device.name}; host {machine()}.\n\n"]
+    for name in arguments.only.split(","):
+        if name == "kernels":
+            parts.append(kernels(device, arguments.gold, arguments.proteins))
+        else:
+            parts.append({"peer": peer, "command": command}[name](device))
+    finish("".join(parts), arguments.output)
+
+
+if __name__ == "__main__":
+    main()

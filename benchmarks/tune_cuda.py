@@ -1,0 +1,102 @@
+"""Rates of the CUDA kernels for each strip height and occupancy, to set the tables of gpu/kernels.py and their order.
+
+python benchmarks/tune_cuda.py [--records 16000] [--rows 256] [--only linear,affine]
+"""
+
+from __future__ import annotations
+
+import argparse
+from concurrent.futures import ThreadPoolExecutor
+from unittest.mock import patch
+
+import numpy as np
+from common import made_up_dna
+
+from gpualign.core.engine import Mode, Task
+from gpualign.core.plan import Limits, Pairing, make_plan
+from gpualign.core.scoring import Scoring
+from gpualign.gpu import kernels
+from gpualign.gpu.cubins import cubin
+from gpualign.gpu.driver import CudaDevice
+from gpualign.gpu.engine import CudaEngine
+from gpualign.gpu.worker import Finished
+
+GRID = {
+    "linear": [(r, b) for r in (60, 48, 40, 32) for b in (1, 8, 10, 12)],
+    "affine": [(r, b) for r in (40, 32, 28, 24) for b in (1, 7, 8, 10)],
+    "local": [(r, b) for r in (40, 32, 24) for b in (1, 7, 8, 10)],
+    "steps4": [(r, b) for r in (20, 16, 12) for b in (1, 8, 10)],
+    "edit": [(r, b) for r in (32, 30, 25, 20) for b in (1, 7, 8, 10)],
+}
+EYE = np.eye(15, dtype=bool)
+
+
+def scoring(name: str) -> Scoring:
+    two = lambda match, mismatch: np.where(EYE, match, mismatch).astype(np.int64)  # noqa: E731
+    return {
+        "linear": Scoring("linear", two(5, -4), 6, 6),
+        "affine": Scoring("affine", two(5, -4), 10, 1),
+        "local": Scoring("local", two(5, -4), 10, 1),
+        "steps4": Scoring("steps4", two(2, -1), 1, 1, 2, -1),
+        "edit": Scoring("edit", EYE.astype(np.int64) - 1, 1, 1, 0, -1, edit=True),
+    }[name]
+
+
+def configured(name: str, rows: int, blocks: int):  # noqa: ANN201
+    if name in ("steps4", "edit"):
+        steps = 4 if name == "steps4" else 2
+        return patch.multiple(kernels, SLICE_ROWS={steps: (rows,)}, SLICE_BLOCKS={steps: blocks})
+    affine = name != "linear"
+    return patch.multiple(kernels, THREAD_ROWS={("U16x2", affine): (rows,)}, THREAD_BLOCKS={("U16x2", affine, name == "local"): blocks})
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--records", type=int, default=16000)
+    parser.add_argument("--rows", type=int, default=256)
+    parser.add_argument("--length", type=int, default=1500)
+    parser.add_argument("--only", default=",".join(GRID))
+    arguments = parser.parse_args()
+    targets = made_up_dna(arguments.records, arguments.length)
+    queries = made_up_dna(arguments.rows, arguments.length)
+    device = CudaDevice(0)
+    tasks = {n: Task(queries, targets, scoring(n), Mode.LOCAL if n == "local" else Mode.GLOBAL) for n in arguments.only.split(",")}
+
+    def compile_one(work: tuple[str, kernels.Kernel]) -> None:
+        cubin(work[1], device.arch)
+
+    chosen = []
+    for name, task in tasks.items():
+        for rows, blocks in GRID[name]:
+            with configured(name, rows, blocks):
+                chosen.append((name, kernels.choose(kernels.make_recipe(task), queries.lengths, targets.lengths, device.hardware).kernel))
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(compile_one, chosen))
+
+    for name, task in tasks.items():
+        for rows, blocks in GRID[name]:
+            with configured(name, rows, blocks):
+                spans: list[Finished] = []
+                used: list[str] = []
+
+                def log(finished: Finished, spans: list[Finished] = spans, used: list[str] = used) -> None:
+                    function = device.function(finished.variant.kernel)
+                    spans.append(finished)
+                    used.append(
+                        f"registers {function.native.num_regs:4} spilt {function.native.local_size_bytes:4} "
+                        f"resident {function.resident_blocks(64):3}"
+                    )
+
+                engine = CudaEngine([device], log)
+                limits = Limits(1 << 32, 0, 4, 1024, 1 << 62, 4096)
+                for _ in range(2):
+                    spans.clear()
+                    used.clear()
+                    plan = make_plan(queries.lengths, targets.lengths, Pairing.ALL, limits)
+                    list(engine.run(task, plan.tiles(), 1 << 32))
+                seconds = max(s.end for s in spans) - min(s.start for s in spans)
+                print(f"{name:8} rows {rows:3} blocks {blocks:3}  {used[-1]}  {plan.cells / seconds / 1e12:6.2f} TCUPS", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""CUDA C++ kernels and headers, compiled at run time by gpualign.gpu."""

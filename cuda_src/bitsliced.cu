@@ -1,0 +1,206 @@
+// Linear-gap global alignment with small weights, and edit distance: one thread aligns a query with 32 targets, a bit each.
+//
+// The recurrence is that of the CPU's kernel (cpu/src/bitsliced.hpp). Rebased scores H'(i,j) = H(i,j) + gap (i + j), divided by
+// the common factor of the weights, step by u (down) and v (right) in 0 .. S; plane k of a step says for each target whether
+// the step is at least k. With the shifted scores S of equal letters and X < S of others,
+//   z = max(s', u, v);  right' = z - u;  down' = z - v
+//   z_k = [k <= X] | equal | u_k | v_k;  (z - u)_k = OR over a = 0 .. S-k of z_(k+a) & ~u_(a+1)
+// Edit distance is S = 2, X = 1: five three-input operations a row; S = 3 takes 12, S = 4 takes 21 (X = 1).
+//
+// Rows pass in strips of ROWS; a strip's u stay in registers, its last row's v go through memory, [column][plane][thread]. The
+// [letters equal] masks of a column are made once a strip in shared memory, a slot a letter; letters beyond the first FAST
+// (ambiguity codes) only where a row of the strip holds one. Dummy rows before row 1 start with u = X and equal nothing, which
+// hands row 0 down unchanged. A pair's score is the sum of v along the last row, kept by vertical counters.
+//
+// The lanes of a warp take neighbouring queries of one group of targets, so their loads of letters are one broadcast, and any
+// number of queries and targets fills warps.
+//
+// Macros: STEPS (S, 1 .. 4), MISMATCH (X), ROWS, PLANES (bits of a letter), LETTERS, FAST, THREADS, BLOCKS (resident blocks at
+// least), RESULT.
+#include "portable.cuh"
+
+struct SliceArgs {
+  const uint8_t* query_codes;
+  const int64_t* query_offsets;
+  const int32_t* queries;         // [query_count] records
+  const int32_t* first_targets;   // [query_count]
+  const uint32_t* planes;         // pack.cu: [group][column][PLANES + 1]: the letters' bits, then which targets still run
+  const int64_t* group_planes;    // [groups] first word
+  const int32_t* group_columns;   // [groups]
+  const int32_t* group_last;      // [groups] the highest target record
+  const int32_t* target_lengths;  // [target_count]
+  uint32_t* carries;              // [blocks of the grid][carry_stride]
+  int64_t carry_stride;           // words
+  int32_t* next_item;
+  RESULT* scores;                 // [query_count][target_count]
+  int32_t query_count;
+  int32_t target_count;
+  int32_t groups;
+  int32_t sum_factor;             // score = sum_factor * (sum of v) + per_letter * (m + n)
+  int32_t per_letter;
+};
+
+constexpr int kPlanes = PLANES + 1;
+constexpr int kNoLetter = LETTERS;   // the slot that no target's letter equals
+constexpr int kCounterBits = 24;     // sums below 16 million: S times the longest target
+
+struct Steps {
+  uint32_t plane[STEPS];
+};
+
+// (z - d)_k, z_k given for k > X and 1 below.
+template <int K>
+DEVICE uint32_t difference(const uint32_t* z, const Steps& d) {
+  uint32_t sum = 0;
+  bool any = false;
+#pragma unroll
+  for (int a = STEPS - K; a >= 0; a--) {
+    const uint32_t below = d.plane[a];  // d_(a+1)
+    if (K + a <= MISMATCH)
+      sum = any ? sum | ~below : ~below;
+    else
+      sum = any ? or_and_not(sum, z[K + a], below) : z[K + a] & ~below;
+    any = true;
+  }
+  return sum;
+}
+template <int K>
+struct Differences {
+  static DEVICE void run(const uint32_t* z, const Steps& d, Steps& out) {
+    out.plane[K - 1] = difference<K>(z, d);
+    Differences<K - 1>::run(z, d, out);
+  }
+};
+template <>
+struct Differences<0> {
+  static DEVICE void run(const uint32_t*, const Steps&, Steps&) {}
+};
+
+DEVICE void cell(uint32_t equal, Steps& u, Steps& v) {
+  uint32_t z[STEPS + 1];
+#pragma unroll
+  for (int k = 1; k <= STEPS; k++)
+    if (k > MISMATCH) z[k] = or3(equal, u.plane[k - 1], v.plane[k - 1]);
+  Steps right, down;
+  Differences<STEPS>::run(z, u, right);
+  Differences<STEPS>::run(z, v, down);
+  u = down;
+  v = right;
+}
+
+// Which of 32 targets have letter `code` in a column.
+DEVICE uint32_t equals(const uint32_t* bits, int code) {
+  uint32_t mask = ~0u;
+#pragma unroll
+  for (int p = 0; p < PLANES; p++) mask &= code >> p & 1 ? bits[p] : ~bits[p];
+  return mask;
+}
+
+// Adds `bits` to counters whose plane b has the weight 2^b, from plane FROM on.
+DEVICE void ripple(uint32_t* counter, uint32_t bits, int from) {
+#pragma unroll
+  for (int b = 0; b < kCounterBits; b++) {
+    if (b < from) continue;
+    const uint32_t carry = counter[b] & bits;
+    counter[b] ^= bits;
+    bits = carry;
+    if (b % 4 == 3 && !bits) break;
+  }
+}
+
+KERNEL(THREADS, BLOCKS) align_slices(const SliceArgs a) {
+  __shared__ uint32_t masks[(LETTERS + 1) * THREADS];
+  __shared__ int taken;
+  const int thread = threadIdx.x;
+  uint32_t* const slots = masks + thread;
+  slots[kNoLetter * THREADS] = 0;
+  uint32_t* const carries = a.carries + blockIdx.x * a.carry_stride + thread;
+  constexpr int64_t kColumnStride = static_cast<int64_t>(STEPS) * THREADS;
+  const int64_t items = static_cast<int64_t>(a.query_count) * a.groups;
+
+  for (;;) {
+    __syncthreads();
+    if (thread == 0) taken = atomicAdd(a.next_item, 1);
+    __syncthreads();
+    const int64_t start = static_cast<int64_t>(taken) * THREADS;
+    if (start >= items) return;
+    const int64_t item = start + thread;
+    if (item >= items) continue;
+    const int group = a.groups - 1 - static_cast<int>(item / a.query_count);
+    const int row = a.query_count - 1 - static_cast<int>(item % a.query_count);
+    if (a.group_last[group] < a.first_targets[row]) continue;
+
+    const int64_t query_start = a.query_offsets[a.queries[row]];
+    const int64_t m = a.query_offsets[a.queries[row] + 1] - query_start;
+    const uint8_t* query = a.query_codes + query_start;
+    const uint32_t* planes = a.planes + a.group_planes[group];
+    const int columns = a.group_columns[group];
+    const int64_t strips = (m + ROWS - 1) / ROWS, dummies = strips * ROWS - m;
+
+    for (int64_t strip = 0; strip < strips; strip++) {
+      const int64_t first = strip * ROWS + 1 - dummies;
+      Steps u[ROWS];
+      int slot[ROWS];
+      uint32_t rare = 0;  // letters from FAST on that a row of the strip has
+#pragma unroll
+      for (int r = 0; r < ROWS; r++) {
+        const int64_t i = first + r;
+        const int code = i < 1 ? kNoLetter : query[i - 1];
+        slot[r] = code * THREADS;
+        if (code >= FAST && code < LETTERS) rare |= 1u << code;
+#pragma unroll
+        for (int k = 1; k <= STEPS; k++) u[r].plane[k - 1] = i < 1 && k <= MISMATCH ? ~0u : 0;
+      }
+      uint32_t* carry = carries;
+      uint32_t bits[PLANES], next_bits[PLANES];
+      Steps next{};
+      for (int p = 0; p < PLANES; p++) next_bits[p] = planes[p];
+      if (strip > 0)
+        for (int k = 0; k < STEPS; k++) next.plane[k] = carry[k * THREADS];
+      for (int j = 0; j < columns; j++) {
+        Steps v = next;
+        for (int p = 0; p < PLANES; p++) {
+          bits[p] = next_bits[p];
+          next_bits[p] = planes[static_cast<int64_t>(j + 1) * kPlanes + p];
+        }
+        if (strip > 0)
+          for (int k = 0; k < STEPS; k++) next.plane[k] = carry[kColumnStride + k * THREADS];
+#pragma unroll
+        for (int code = 0; code < FAST; code++) slots[code * THREADS] = equals(bits, code);
+        for (uint32_t left = rare; left; left &= left - 1) {
+          const int code = __ffs(static_cast<int>(left)) - 1;
+          slots[code * THREADS] = equals(bits, code);
+        }
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) cell(slots[slot[r]], u[r], v);
+        for (int k = 0; k < STEPS; k++) carry[k * THREADS] = v.plane[k];
+        carry += kColumnStride;
+      }
+    }
+
+    uint32_t counter[kCounterBits];
+#pragma unroll
+    for (int b = 0; b < kCounterBits; b++) counter[b] = 0;
+    for (int j = 0; j < columns; j++) {
+      const uint32_t live = planes[static_cast<int64_t>(j) * kPlanes + PLANES];
+      const uint32_t* carry = carries + j * kColumnStride;
+      if (STEPS == 2) {
+        const uint32_t first_bit = carry[0] & live, second_bit = carry[THREADS] & live, low = counter[0];
+        counter[0] = xor3(low, first_bit, second_bit);
+        ripple(counter, majority(low, first_bit, second_bit), 1);
+      } else {
+        for (int k = 0; k < STEPS; k++) ripple(counter, carry[k * THREADS] & live, 0);
+      }
+    }
+    const int target = group * 32;
+    RESULT* scores = a.scores + static_cast<int64_t>(row) * a.target_count + target;
+#pragma unroll 4
+    for (int k = 0; k < 32 && target + k < a.target_count; k++) {
+      uint32_t sum = 0;
+#pragma unroll
+      for (int b = 0; b < kCounterBits; b++) sum |= (counter[b] >> k & 1) << b;
+      const int64_t n = a.target_lengths[target + k];
+      scores[k] = static_cast<RESULT>(a.sum_factor * static_cast<int64_t>(sum) + a.per_letter * (m + n));
+    }
+  }
+}

@@ -1,0 +1,119 @@
+// The machine's vocabulary: instructions that the kernels lean on, each behind a function with a plain C++ version.
+//
+// nvcc compiles the device versions. The tests compile the same kernels as host C++: then cuda_host.hpp (tests/cuda_host)
+// supplies threads, barriers and shuffles, and the plain versions below define what each instruction means.
+// DPX functions (__vimax3_u16x2, ...) are one instruction on compute capability 9.0 and emulated by CUDA's headers before it.
+#pragma once
+
+#include <stdint.h>
+
+#ifdef __CUDACC__
+#define DEVICE __device__ __forceinline__
+#else
+#include "cuda_host.hpp"
+#define DEVICE inline
+#endif
+
+// For GPUs whose blocks run as many warps as registers allow: threads of a block, blocks of a multiprocessor at least.
+#define KERNEL(threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks)
+
+constexpr unsigned kAllLanes = 0xffffffffu;
+#ifdef __CUDACC__
+constexpr int kLanes = 32;  // of a warp
+#endif
+
+// ---- two unsigned 16-bit numbers in a word; sums must stay within 0 .. 65,535
+
+#ifdef __CUDACC__
+DEVICE uint32_t max3_u16x2(uint32_t a, uint32_t b, uint32_t c) { return __vimax3_u16x2(a, b, c); }
+DEVICE uint32_t max_u16x2(uint32_t a, uint32_t b) { return __vmaxu2(a, b); }
+DEVICE uint32_t add_max_u16x2(uint32_t a, uint32_t b, uint32_t c) { return __viaddmax_u16x2(a, b, c); }  // max(a + b, c)
+DEVICE int32_t max3_s32(int32_t a, int32_t b, int32_t c) { return __vimax3_s32(a, b, c); }
+DEVICE int32_t add_max_s32(int32_t a, int32_t b, int32_t c) { return __viaddmax_s32(a, b, c); }
+// Bytes of a and b, picked by the nibbles of `selector`: 0-3 of a, 4-7 of b, + 8 for the byte's sign eight times over.
+DEVICE uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector) {
+  uint32_t r;
+  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(selector));
+  return r;
+}
+// a + b by the FMA pipe, which maxima and logic leave idle. `one` must be a run-time value, or the compiler makes it an add.
+DEVICE uint32_t add_by_fma(uint32_t a, uint32_t b, uint32_t one) {
+  uint32_t r;
+  asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(one), "r"(b));
+  return r;
+}
+#else
+namespace plain {
+inline uint32_t lo(uint32_t x) { return x & 0xffff; }
+inline uint32_t hi(uint32_t x) { return x >> 16; }
+inline uint32_t pair(uint32_t l, uint32_t h) { return (l & 0xffff) | h << 16; }
+template <class T>
+T larger(T a, T b) {
+  return a > b ? a : b;
+}
+}  // namespace plain
+DEVICE uint32_t max_u16x2(uint32_t a, uint32_t b) {
+  return plain::pair(plain::larger(plain::lo(a), plain::lo(b)), plain::larger(plain::hi(a), plain::hi(b)));
+}
+DEVICE uint32_t max3_u16x2(uint32_t a, uint32_t b, uint32_t c) { return max_u16x2(max_u16x2(a, b), c); }
+DEVICE uint32_t add_max_u16x2(uint32_t a, uint32_t b, uint32_t c) {
+  return max_u16x2(plain::pair(plain::lo(a) + plain::lo(b), plain::hi(a) + plain::hi(b)), c);
+}
+DEVICE int32_t max3_s32(int32_t a, int32_t b, int32_t c) { return plain::larger(plain::larger(a, b), c); }
+DEVICE int32_t add_max_s32(int32_t a, int32_t b, int32_t c) { return plain::larger(a + b, c); }
+DEVICE uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector) {
+  const uint64_t bytes = static_cast<uint64_t>(b) << 32 | a;
+  uint32_t out = 0;
+  for (int i = 0; i < 4; i++) {
+    const unsigned nibble = selector >> (4 * i) & 15;
+    uint32_t byte = static_cast<uint32_t>(bytes >> (8 * (nibble & 7))) & 255;
+    if (nibble & 8) byte = byte & 128 ? 255 : 0;
+    out |= byte << (8 * i);
+  }
+  return out;
+}
+DEVICE uint32_t add_by_fma(uint32_t a, uint32_t b, uint32_t one) { return a * one + b; }
+#endif
+
+// ---- three-input logic, written out: the compiler's own choice takes a fifth more instructions
+
+#ifdef __CUDACC__
+#define LOGIC3(name, table, expression)                                                                     \
+  DEVICE uint32_t name(uint32_t a, uint32_t b, uint32_t c) {                                                \
+    uint32_t r;                                                                                             \
+    asm("lop3.b32 %0, %1, %2, %3, " #table ";" : "=r"(r) : "r"(a), "r"(b), "r"(c));                         \
+    return r;                                                                                               \
+  }
+#else
+#define LOGIC3(name, table, expression) \
+  DEVICE uint32_t name(uint32_t a, uint32_t b, uint32_t c) { return expression; }
+#endif
+LOGIC3(or3, 0xFE, a | b | c)
+LOGIC3(xor3, 0x96, a ^ b ^ c)
+LOGIC3(majority, 0xE8, (a & b) | (a & c) | (b & c))
+LOGIC3(or_and, 0xF8, a | (b & c))
+LOGIC3(or_and_not, 0xF4, a | (b & ~c))
+LOGIC3(not_or_and_not, 0x4F, ~a | (b & ~c))
+LOGIC3(and_xor, 0x60, (a ^ b) & c)
+
+// ---- memory that other blocks write while this one runs: past the L1 cache, which is not coherent
+
+#ifdef __CUDACC__
+template <class T>
+DEVICE T load_shared_by_blocks(const T* p) {
+  return __ldcg(p);
+}
+template <class T>
+DEVICE void store_shared_by_blocks(T* p, T value) {
+  __stcg(p, value);
+}
+DEVICE int load_flag(const int* p) {
+  int value;
+  asm volatile("ld.acquire.gpu.s32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
+  return value;
+}
+DEVICE void store_flag(int* p, int value) { asm volatile("st.release.gpu.s32 [%0], %1;" ::"l"(p), "r"(value) : "memory"); }
+DEVICE void wait_a_little() { __nanosleep(100); }
+DEVICE void atomic_max(int32_t* p, int32_t value) { atomicMax(p, value); }
+DEVICE void atomic_max(int64_t* p, int64_t value) { atomicMax(reinterpret_cast<long long*>(p), static_cast<long long>(value)); }
+#endif

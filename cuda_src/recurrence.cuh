@@ -1,0 +1,89 @@
+// The recurrences of Needleman-Wunsch and Smith-Waterman (Gotoh's), as policies of the kernels in threads.cu and chain.cu.
+//
+// Global. Scores are rebased by STEP a letter, H'(i,j) = H(i,j) + STEP (i + j) + LEVEL, with STEP >= EXTEND so that the
+// rebased substitution scores s' = s + 2 STEP are never negative:
+//   t = H'(i-1,j-1) + s';  H' = max(t, E, F)
+//   m = H' - (OPEN - STEP);  E(i,j+1) = max(E(i,j) + STEP - EXTEND, m);  F(i+1,j) = max(F(i,j) + STEP - EXTEND, m)
+// With linear gaps STEP = OPEN = EXTEND, so E(i,j) = H'(i,j-1) and F(i,j) = H'(i-1,j) cost nothing.
+//   H'(0,0) = LEVEL;  H'(i,0) = H'(0,i) = LEVEL - OPEN + EXTEND + i (STEP - EXTEND)
+// Local. H >= 0 fixes the zero, so nothing is rebased; s' = s + BIAS >= 0 instead, and Z = LEVEL is the zero:
+//   t = H(i-1,j-1) + s';  h = max(t, E, F)  (each of these is BIAS higher than H);  m = h - OPEN
+//   E(i,j+1) = max(E(i,j) - EXTEND, m, Z + BIAS);  F(i+1,j) = max(F(i,j) - EXTEND, m);  H = h - BIAS;  best = max(best, h)
+//   linear: E(i,j+1) = F(i+1,j) = max(h - OPEN, Z + BIAS)
+//
+// Dummy rows. Rows come in strips of a fixed number, and row m must be the last of a strip, so that its H can be read off
+// without selecting a row. The rows that are too many stand before row 1, as rows i <= 0. Globally they are row 0 with
+// k = STEP - EXTEND taken off a row, H'(i,j) = H'(0,j) + i k, so that their F, which gains k a row, arrives at row 1 as if
+// opened at row 0: they score 2 k, and their left boundary is H'(i,0) = H'(0,1) + (i - 1) k. Locally they score 0, the worst.
+//
+// The constants are macros, set for each scoring by gpu/recipe.py, which proves that no value leaves its Cell type.
+#pragma once
+
+#include "score.cuh"
+
+template <class CellType, bool LOCAL, bool AFFINE>
+struct Recurrence {
+  using Cell = CellType;
+  using Value = typename Cell::Value;
+  // What a row hands to the row below it, a column: H, and with affine gaps F.
+  static constexpr int CARRIES = AFFINE ? 2 : 1;
+  static constexpr int64_t kStep = STEP, kOpen = OPEN, kExtend = EXTEND, kLevel = LEVEL, kBias = BIAS;
+
+  // H of row or column 0.
+  static DEVICE int64_t edge(int64_t i) { return LOCAL || i == 0 ? kLevel : kLevel - kOpen + kExtend + i * (kStep - kExtend); }
+
+  // H left of row i, column 0.
+  static DEVICE Value left_h(int64_t i) {
+    if (i < 0 && !LOCAL) return Cell::of(edge(1) + (i - 1) * (kStep - kExtend));
+    return Cell::of(edge(i < 0 ? 0 : i));
+  }
+  // E of column 1: a gap opened at column 0.
+  static DEVICE Value left_e(int64_t i) { return LOCAL ? Cell::of(kLevel + kBias) : Cell::add(left_h(i), opening(), 1); }
+  // H and F that row i <= 1 of the first strip finds above it at column j >= 1.
+  static DEVICE void top(int64_t i, int64_t j, Value* carry) {
+    carry[0] = Cell::of(LOCAL ? edge(j) : edge(j) + (i - 1) * (kStep - kExtend));
+    if (AFFINE) carry[CARRIES - 1] = LOCAL ? Cell::of(kLevel + kBias - kOpen) : Cell::add(carry[0], opening(), 1);
+  }
+  // F from the carry above.
+  static DEVICE Value f_above(const Value* carry, uint32_t one) {
+    if (AFFINE) return carry[CARRIES - 1];
+    if (!LOCAL) return carry[0];
+    return Cell::add_max(Cell::add(carry[0], Cell::of(kBias), one), Cell::step(-kOpen), Cell::of(kLevel + kBias));
+  }
+  static DEVICE Value opening() { return Cell::negative(kOpen - kStep); }
+
+  // One cell. diagonal: H(i-1,j-1) in, H(i,j-1) out; h, e: this row's; f: from above in, for below out. Returns h before the
+  // bias is taken off, for `best`.
+  static DEVICE Value cell(Value score, Value& diagonal, Value& h, Value& e, Value& f, uint32_t one) {
+    const Value t = Cell::add(diagonal, score, one);
+    const Value left = AFFINE || LOCAL ? e : h;
+    const Value now = Cell::max3(t, left, f);
+    diagonal = h;
+    if (!LOCAL) {
+      h = now;
+      if (AFFINE) {
+        const Value m = Cell::add(now, opening(), one);
+        e = Cell::add_max(e, Cell::step(kStep - kExtend), m);
+        f = Cell::add_max(f, Cell::step(kStep - kExtend), m);
+      } else {
+        f = now;
+      }
+    } else {
+      const Value zero = Cell::of(kLevel + kBias);
+      h = Cell::add(now, Cell::negative(kBias), one);
+      if (AFFINE) {
+        const Value m = Cell::add(now, Cell::negative(kOpen), one);
+        e = Cell::max3(Cell::add(e, Cell::negative(kExtend), one), m, zero);
+        f = Cell::add_max(f, Cell::step(-kExtend), m);
+      } else {
+        e = f = Cell::add_max(now, Cell::step(-kOpen), zero);
+      }
+    }
+    return now;
+  }
+
+  // The score that a corner value, or locally the best value, stands for.
+  static DEVICE int64_t score(int64_t value, int64_t m, int64_t n) {
+    return LOCAL ? value - kLevel - kBias : value - kLevel - kStep * (m + n);
+  }
+};

@@ -1,0 +1,100 @@
+"""The argument structs of the kernels in cuda_src/, field by field in their order; `align` gives them C's layout."""
+
+from __future__ import annotations
+
+import numpy as np
+
+_P, _I, _L, _U = "u8", "i4", "i8", "u4"  # pointer, int32_t, int64_t, uint32_t
+
+
+def _struct(*fields: tuple[str, str]) -> np.dtype[np.void]:
+    return np.dtype(list(fields), align=True)
+
+
+_QUERIES = (("query_codes", _P), ("query_offsets", _P), ("queries", _P), ("first_targets", _P))
+
+THREADS = _struct(
+    *_QUERIES,
+    ("letters", _P),
+    ("block_letters", _P),
+    ("block_columns", _P),
+    ("block_last", _P),
+    ("target_lengths", _P),
+    ("table", _P),
+    ("next_item", _P),
+    ("carries", _P),
+    ("carry_stride", _L),
+    ("scores", _P),
+    ("query_count", _I),
+    ("target_count", _I),
+    ("target_blocks", _I),
+    ("one", _U),
+)
+SLICES = _struct(
+    *_QUERIES,
+    ("planes", _P),
+    ("group_planes", _P),
+    ("group_columns", _P),
+    ("group_last", _P),
+    ("target_lengths", _P),
+    ("carries", _P),
+    ("carry_stride", _L),
+    ("next_item", _P),
+    ("scores", _P),
+    ("query_count", _I),
+    ("target_count", _I),
+    ("groups", _I),
+    ("sum_factor", _I),
+    ("per_letter", _I),
+)
+CHAIN = _struct(
+    *_QUERIES,
+    ("target_codes", _P),
+    ("target_offsets", _P),
+    ("targets", _P),
+    ("target_numbers", _P),
+    ("table", _P),
+    ("next_item", _P),
+    ("progress", _P),
+    ("carries", _P),
+    ("carry_stride", _L),
+    ("scores", _P),
+    ("first_pair", _L),
+    ("pairs", _I),
+    ("strips", _I),
+    ("target_count", _I),
+)
+PACK_LETTERS = _struct(
+    ("codes", _P),
+    ("offsets", _P),
+    ("targets", _P),
+    ("block_letters", _P),
+    ("letters", _P),
+    ("target_count", _I),
+    ("blocks", _I),
+    ("threads", _I),
+    ("pairs", _I),
+    ("padding", _I),
+)
+PACK_PLANES = _struct(
+    ("codes", _P),
+    ("offsets", _P),
+    ("targets", _P),
+    ("group_planes", _P),
+    ("planes", _P),
+    ("target_count", _I),
+    ("groups", _I),
+    ("plane_count", _I),
+)
+
+
+def arguments(struct: np.dtype[np.void], **values: int) -> np.void:
+    """One struct; every field must be given. Raises `KeyError` for a missing one, `ValueError` for one too many."""
+    out = np.zeros((), dtype=struct)
+    assert struct.names is not None
+    for name in struct.names:
+        out[name] = values.pop(name)
+    if values:
+        raise ValueError(f"no such fields: {', '.join(values)}")
+    filled: np.void = out[()]
+    return filled

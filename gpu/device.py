@@ -1,0 +1,90 @@
+"""What the engine needs of a device, apart from how it is reached: memory, streams, kernels.
+
+`gpualign.gpu.driver` implements it with PyCUDA; the tests implement it on the host, to run the engine and the kernels where
+there is no GPU.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.gpu.kernels import Hardware, Kernel
+
+Bytes = npt.NDArray[np.uint8]
+
+
+class OutOfMemory(Exception):
+    """The device, or the host's pinned memory, has less left than was asked for."""
+
+
+class Memory(Protocol):
+    """An allocation on the device."""
+
+    @property
+    def address(self) -> int: ...
+
+    def free(self) -> None: ...
+
+
+class Function(Protocol):
+    """A loaded kernel."""
+
+    def resident_blocks(self, threads: int) -> int:
+        """Blocks of so many threads that one multiprocessor runs at a time."""
+
+
+class Event(Protocol):
+    """A point in a stream."""
+
+    def done(self) -> bool:
+        """Whether everything before it has happened. Raises `RunError` where that failed."""
+
+    def seconds_since(self, earlier: Any) -> float: ...
+
+
+class Stream(Protocol):
+    """Work that the device does in order, while the host goes on."""
+
+    def upload(self, address: int, source: Bytes) -> None:
+        """From pinned memory, which must stay unchanged until the stream has passed."""
+
+    def download(self, target: Bytes, address: int) -> None: ...
+
+    def fill(self, address: int, byte: int, nbytes: int) -> None: ...
+
+    def launch(self, function: Any, grid: int, threads: int, arguments: np.void) -> None: ...
+
+    def record(self) -> Event: ...
+
+
+class Device(Protocol):
+    """One device, used by one thread at a time, between `open` and `close`."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def hardware(self) -> Hardware: ...
+
+    def open(self) -> None:
+        """Make the device current in this thread."""
+
+    def close(self) -> None:
+        """Free what is left, and give the device back."""
+
+    def free_memory(self) -> int:
+        """Bytes."""
+
+    def allocate(self, nbytes: int) -> Memory:
+        """Raises `OutOfMemory`."""
+
+    def pinned(self, nbytes: int) -> Bytes:
+        """Host memory whose copies overlap with kernels. Raises `OutOfMemory`."""
+
+    def stream(self) -> Stream: ...
+
+    def function(self, kernel: Kernel) -> Function:
+        """Compile and load. Raises `RunError`."""

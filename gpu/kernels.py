@@ -1,0 +1,282 @@
+"""Which kernel computes a batch of pairs, specialised for the scoring, the letters and the shape of the work. Pure.
+
+The rule: every kernel that can hold the scores exactly is rated, and the one with the shortest estimated time is taken. An
+estimate is the larger of two times, in clocks: all cells (padding included) at the full rate of the device, and the longest
+chain of dependent cells that one thread computes. Many pairs thus go one to a thread, or 32 to a thread in bits; few or very
+long ones go to chains of warps. The choice never changes a score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.bounds import RebasedForm, UnaryForm, rebased_form, unary_form
+from gpualign.core.engine import Mode, Task
+
+Lengths = npt.NDArray[np.int64]
+
+
+class Shape(Enum):
+    """How the pairs of a batch lie on the device; each is a kernel family of cuda_src/."""
+
+    THREADS = "threads.cu"
+    SLICES = "bitsliced.cu"
+    CHAIN = "chain.cu"
+    CHAIN_EDIT = "chain_edit.cu"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A function of a source file of cuda_src/, and the macros that specialise it."""
+
+    file: str
+    function: str
+    macros: tuple[tuple[str, str], ...] = ()
+
+
+PACK_LETTERS = Kernel("pack.cu", "pack_letters")
+PACK_PLANES = Kernel("pack.cu", "pack_planes")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A kernel and what its host needs to know of it.
+
+    pairs: targets of a thread; carries, carry_bytes: values that a column hands to the next strip, and the size of one; rows:
+    of a strip (of one thread or lane); rate: cells a clock of one multiprocessor at full load; latency: clocks of a thread
+    from one row to the next.
+    """
+
+    shape: Shape
+    kernel: Kernel
+    title: str
+    pairs: int
+    carries: int
+    carry_bytes: int
+    rows: int
+    rate: float
+    latency: float
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A score type of cuda_src/score.cuh."""
+
+    name: str
+    bits: int
+    pairs: int
+    largest: int
+
+
+_CELLS = (Cell("U16x2", 16, 2, 2**16 - 1), Cell("S32", 32, 1, 2**31 - 1), Cell("S64", 64, 1, 2**63 - 1))
+_LARGEST_BYTE_SCORE = 127  # profiles of 16-bit cells hold bytes, whose sign is copied
+_CHAIN_ROWS = 16
+_MOST_DUMMIES = 32 * _CHAIN_ROWS  # rows before row 1, each up to a step lower than the next (cuda_src/recurrence.cuh)
+_LONGEST_SLICED = 65_536
+_MOST_STEPS = 4
+
+# Rows of a strip that fill the registers of a thread without spilling; fewer where that pads the queries less.
+THREAD_ROWS = {("U16x2", False): (64, 60, 56, 52, 48), ("U16x2", True): (36, 32, 28)}
+WIDE_ROWS = {"S32": (32, 24, 16), "S64": (16, 12, 8)}
+SLICE_ROWS = {1: (48, 40, 32), 2: (34, 32, 30, 28, 26, 25, 24, 20), 3: (24, 22, 20, 18, 16), 4: (20, 18, 17, 16, 15, 14, 12)}
+
+# Blocks of 64 threads that a multiprocessor shall have registers for, by cell, affine and local; 1 leaves it to the compiler.
+THREAD_BLOCKS = {("U16x2", False, False): 8, ("U16x2", True, False): 10, ("U16x2", False, True): 8, ("U16x2", True, True): 8}
+SLICE_BLOCKS = {1: 1, 2: 1, 3: 1, 4: 1}
+_STRIP_OVERHEAD = 1.5  # of a column of a strip, in rows
+
+# Cells a clock and multiprocessor, as measured (benchmarks/LOG.md); they only steer the choice.
+_THREAD_RATE = {
+    ("U16x2", False): 50.0,
+    ("U16x2", True): 25.0,
+    ("S32", False): 20.0,
+    ("S32", True): 12.0,
+    ("S64", False): 5.0,
+    ("S64", True): 3.0,
+}
+_SLICE_RATE = {1: 600.0, 2: 320.0, 3: 150.0, 4: 85.0}
+_CHAIN_RATE = {"S32": 10.0, "S64": 4.0}
+_CHAIN_EDIT_RATE = 60.0
+_THREAD_LATENCY = 14.0
+_SLICE_LATENCY = 20.0
+_CHAIN_LATENCY = 16.0
+_CHAIN_WORD_LATENCY = 50.0 / 32
+_CHAIN_STEP = 120.0  # of shuffles and waiting, a column
+
+
+def best_rows(lengths: Lengths, candidates: tuple[int, ...]) -> int:
+    """The strip height that computes queries of these lengths in the least time."""
+
+    def cost(rows: int) -> float:
+        return float((-(-lengths // rows)).sum()) * (rows + _STRIP_OVERHEAD)
+
+    return min(candidates, key=cost)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a task is computed: its kernels by order of preference of their cells, before lengths are known.
+
+    letters: codes in use, 0 .. letters-1; result: C type of a score; form: None for edit distances.
+    """
+
+    letters: int
+    result: str
+    affine: bool
+    form: RebasedForm | None
+    unary: UnaryForm | None
+    edit: bool
+    sum_factor: int
+    per_letter: int
+    query_lengths: Lengths
+
+    @property
+    def planes(self) -> int:
+        """Bits of a letter's code."""
+        return max(1, (self.letters - 1).bit_length())
+
+    def table(self) -> npt.NDArray[np.int32]:
+        """int32[letters + 1][letters + 1] for the kernels: the codes in use, then padding."""
+        assert self.form is not None
+        keep = [*range(self.letters), len(self.form.table) - 1]
+        return self.form.table[np.ix_(keep, keep)].astype(np.int32)
+
+    def variants(self, longest_query: int, longest_target: int) -> Iterator[Variant]:
+        """Every kernel that computes pairs up to these lengths exactly."""
+        if self.unary is not None and longest_target <= _LONGEST_SLICED:
+            yield self._slices(self.unary)
+        if self.edit:
+            yield self._chain_edit(longest_query)
+            return
+        assert self.form is not None
+        largest = self.form.largest(longest_query, longest_target + 4)
+        lowest = _MOST_DUMMIES * self.form.step
+        small = int(self.table().max()) <= _LARGEST_BYTE_SCORE
+        cells = [c for c in _CELLS if largest <= c.largest and (small and self.form.step < 2**15 if c.pairs == 2 else lowest <= c.largest)]
+        if not cells:
+            raise OverflowError(f"{largest} does not fit 64 bits")
+        yield self._threads(cells[0])
+        yield self._chain(next(c for c in cells if c.pairs == 1))
+
+    def _macros(self, cell: Cell, rows: int) -> tuple[tuple[str, str], ...]:
+        form = self.form
+        assert form is not None
+        values = {
+            "CELL": cell.name,
+            "IS_LOCAL": str(form.local).lower(),
+            "IS_AFFINE": str(self.affine).lower(),
+            "ROWS": rows,
+            "LETTERS": self.letters + 1,
+            "RESULT": self.result,
+            "STEP": form.step,
+            "OPEN": form.gap_open,
+            "EXTEND": form.gap_extend,
+            "LEVEL": form.level,
+            "BIAS": form.bias,
+        }
+        return tuple((name, str(value)) for name, value in values.items())
+
+    def _title(self, cell: Cell) -> str:
+        return f"{'affine' if self.affine else 'linear'} gaps, {cell.bits}-bit scores"
+
+    def _threads(self, cell: Cell) -> Variant:
+        assert self.form is not None
+        blocks = THREAD_BLOCKS.get((cell.name, self.affine, self.form.local), 1)
+        candidates = THREAD_ROWS.get((cell.name, self.affine)) or WIDE_ROWS[cell.name]
+        rows = best_rows(self.query_lengths, candidates)
+        kernel = Kernel(Shape.THREADS.value, "align_threads", (*self._macros(cell, rows), ("BLOCKS", str(blocks))))
+        carries = 2 if self.affine else 1
+        rate = _THREAD_RATE[cell.name, self.affine]
+        title = f"{self._title(cell)}, a pair a thread"
+        return Variant(Shape.THREADS, kernel, title, cell.pairs, carries, max(4, cell.bits // 8), rows, rate, _THREAD_LATENCY)
+
+    def _chain(self, cell: Cell) -> Variant:
+        kernel = Kernel(Shape.CHAIN.value, "align_chain", self._macros(cell, _CHAIN_ROWS))
+        carries = 2 if self.affine else 1
+        title = f"{self._title(cell)}, warps a pair"
+        return Variant(Shape.CHAIN, kernel, title, 1, carries, cell.bits // 8, _CHAIN_ROWS, _CHAIN_RATE[cell.name], _CHAIN_LATENCY)
+
+    def _slices(self, unary: UnaryForm) -> Variant:
+        steps = unary.match_steps
+        rows = best_rows(self.query_lengths, SLICE_ROWS[steps])
+        values = {
+            "STEPS": steps,
+            "MISMATCH": unary.mismatch_steps,
+            "ROWS": rows,
+            "PLANES": self.planes,
+            "LETTERS": self.letters,
+            "FAST": min(self.letters, 4),
+            "THREADS": SLICE_THREADS,
+            "BLOCKS": SLICE_BLOCKS[steps],
+            "RESULT": self.result,
+        }
+        kernel = Kernel(Shape.SLICES.value, "align_slices", tuple((name, str(value)) for name, value in values.items()))
+        what = "edit distance" if self.edit else "linear gaps"
+        title = f"{what}, bit-sliced in {steps} steps, 32 pairs a thread"
+        return Variant(Shape.SLICES, kernel, title, 32, steps, 4, rows, _SLICE_RATE[steps], _SLICE_LATENCY)
+
+    def _chain_edit(self, longest_query: int) -> Variant:
+        words = next((w for w in (1, 2) if longest_query <= 32 * 32 * w), 4)
+        macros = (("WORDS", str(words)), ("LETTERS", str(self.letters)), ("RESULT", self.result))
+        kernel = Kernel(Shape.CHAIN_EDIT.value, "align_chain_edit", macros)
+        title = "edit distance, Myers' words, warps a pair"
+        return Variant(Shape.CHAIN_EDIT, kernel, title, 1, 1, 4, 32 * words, _CHAIN_EDIT_RATE, _CHAIN_WORD_LATENCY)
+
+
+SLICE_THREADS = 64
+
+
+def make_recipe(task: Task) -> Recipe:
+    """The recipe of a task."""
+    scoring = task.scoring
+    local = task.mode is Mode.LOCAL
+    unary = None if local else unary_form(scoring)
+    if unary is not None and unary.match_steps > _MOST_STEPS:
+        unary = None
+    return Recipe(
+        letters=int(max(task.queries.used_codes[-1], task.targets.used_codes[-1])) + 1,
+        result="int32_t" if task.dtype == np.int32 else "int64_t",
+        affine=not scoring.linear,
+        form=None if scoring.edit else rebased_form(scoring, local),
+        unary=unary,
+        edit=scoring.edit,
+        sum_factor=0 if unary is None else -1 if scoring.edit else unary.factor,
+        per_letter=1 if scoring.edit else -scoring.gap_open,
+        query_lengths=task.queries.lengths,
+    )
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """What plans depend on of a device. clock: in Hz; lanes: threads of a warp."""
+
+    multiprocessors: int
+    clock: float
+    lanes: int = 32
+
+
+def clocks(variant: Variant, queries: Lengths, targets: Lengths, hardware: Hardware) -> float:
+    """Estimated time of all pairs of a rectangle, in clocks; `targets` are in order of length."""
+    longest_query, longest_target = int(queries.max()), int(targets.max())
+    if variant.shape in (Shape.THREADS, Shape.SLICES):
+        # Targets that share a thread or a block run as long as the longest of them.
+        share = variant.pairs * (hardware.lanes if variant.shape is Shape.THREADS else 1)
+        ends = np.minimum(np.arange(share - 1, len(targets) + share - 1, share), len(targets) - 1)
+        padded = float(targets[ends].sum()) * share * float((-(-queries // variant.rows)).sum()) * variant.rows
+        return max(padded / (variant.rate * hardware.multiprocessors), longest_query * longest_target * variant.latency)
+    height = hardware.lanes * variant.rows
+    strips = -(-queries // height)
+    padded = float(targets.sum()) * float(strips.sum()) * height
+    columns = longest_target + (int(strips.max()) - 1) * 2 * hardware.lanes
+    return max(padded / (variant.rate * hardware.multiprocessors), columns * (variant.rows * variant.latency + _CHAIN_STEP))
+
+
+def choose(recipe: Recipe, queries: Lengths, targets: Lengths, hardware: Hardware) -> Variant:
+    """The kernel for all pairs of these lengths."""
+    variants = recipe.variants(int(queries.max()), int(targets.max()))
+    return min(variants, key=lambda variant: clocks(variant, queries, targets, hardware))

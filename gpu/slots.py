@@ -1,0 +1,248 @@
+"""A slot: one stream with the buffers of one batch. Two of them take turns, so that copies and host work overlap kernels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.gpu import arguments as structs
+from gpualign.gpu.arguments import arguments
+from gpualign.gpu.batches import Batch, Layout, aligned, batch_bytes
+from gpualign.gpu.device import Bytes, Device, Event, Function, Memory, OutOfMemory, Stream
+from gpualign.gpu.kernels import PACK_LETTERS, PACK_PLANES, Kernel, Recipe, Shape, Variant
+
+_QUEUE_BYTES = 256
+_PACK_THREADS = 256
+_STOP = 0x3F  # every byte of the queue's counter: more than any number of items
+
+
+@dataclass(frozen=True)
+class Resident:
+    """Where a set's sequences lie on the device: codes and offsets of all records."""
+
+    codes: int
+    offsets: int
+
+
+@dataclass(frozen=True)
+class Job:
+    """A batch on its way to the device, and all that its kernel needs to know."""
+
+    batch: Batch
+    layout: Layout
+    variant: Variant
+    recipe: Recipe
+    resident: tuple[Resident, Resident] | None
+    dtype: np.dtype[np.signedinteger]
+
+    @property
+    def score_bytes(self) -> int:
+        return self.batch.pairs * self.dtype.itemsize
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """A job whose memory is there. fields: arguments that all kernels share; arrays: address of each array of the layout."""
+
+    job: Job
+    function: Function
+    fields: dict[str, int]
+    arrays: dict[str, int]
+    targets: Resident
+    packed: int
+
+
+class Slot:
+    """Buffers grow as batches need and are kept for the next."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._stream = device.stream()
+        self._memory: dict[str, tuple[Memory, int]] = {}
+        self._pinned: dict[str, Bytes] = {}
+        self._scores: npt.NDArray[np.signedinteger] | None = None
+        self.started: Event | None = None
+        self.finished: Event | None = None
+
+    def release(self) -> None:
+        """Free every buffer; the stream must be idle."""
+        for memory, _ in self._memory.values():
+            memory.free()
+        self._memory.clear()
+        self._pinned.clear()
+        self._scores = None
+
+    def submit(self, job: Job, memory: int) -> None:
+        """Put a batch on the stream, within `memory` bytes. Raises `OutOfMemory`, with nothing launched."""
+        function = self._device.function(job.variant.kernel)
+        left = memory - batch_bytes(job.layout, job.batch, job.dtype.itemsize) - _QUEUE_BYTES
+        if left < job.layout.carry_bytes:
+            raise OutOfMemory("not even one block's carries fit")
+        resident = function.resident_blocks(job.layout.threads) * self._device.hardware.multiprocessors
+        chained = job.variant.shape in (Shape.CHAIN, Shape.CHAIN_EDIT)
+        units = min(job.batch.pairs if chained else min(job.layout.items, resident), left // job.layout.carry_bytes)
+
+        host, arrays = self._stage(job.layout)
+        host_scores = self._host("scores", job.score_bytes)
+        packed = self._address("packed", max(job.layout.packed_bytes, 1))
+        if job.resident is None:
+            queries = Resident(arrays["query_codes"], arrays["query_offsets"])
+            targets = Resident(arrays["target_codes"], arrays["target_offsets"])
+        else:
+            queries, targets = job.resident
+        fields = {
+            "query_codes": queries.codes,
+            "query_offsets": queries.offsets,
+            "queries": arrays["queries"],
+            "first_targets": arrays["first_targets"],
+            "next_item": self._address("queue", _QUEUE_BYTES),
+            "carries": self._address("carries", units * job.layout.carry_bytes),
+            "carry_stride": job.layout.carry_stride,
+            "scores": self._address("scores", job.score_bytes),
+            "target_count": len(job.batch.targets),
+        }
+        placed = _Placed(job, function, fields, arrays, targets, packed)
+
+        self.started = self._stream.record()
+        self._stream.upload(self._memory["arrays"][0].address, host)
+        self._stream.fill(fields["next_item"], 0, _QUEUE_BYTES)
+        if job.variant.shape is Shape.THREADS:
+            self._threads(placed, units)
+        elif job.variant.shape is Shape.SLICES:
+            self._slices(placed, units)
+        else:
+            self._chains(placed, units, resident)
+        self._stream.download(host_scores, fields["scores"])
+        self.finished = self._stream.record()
+        self._scores = host_scores.view(job.dtype).reshape(len(job.batch.rows), len(job.batch.targets))
+
+    def scores(self) -> npt.NDArray[np.signedinteger]:
+        """Of the batch that has finished: [rows][targets], valid until the next one is submitted."""
+        assert self._scores is not None
+        return self._scores
+
+    def stop(self, other: Stream) -> None:
+        """Make the running kernel's queue look empty, through another stream."""
+        if "queue" in self._memory:
+            other.fill(self._memory["queue"][0].address, _STOP, _QUEUE_BYTES)
+
+    def _address(self, name: str, nbytes: int) -> int:
+        memory, size = self._memory.get(name, (None, 0))
+        if memory is None or size < nbytes:
+            if memory is not None:
+                del self._memory[name]
+                memory.free()
+            memory = self._device.allocate(aligned(nbytes))
+            self._memory[name] = memory, aligned(nbytes)
+        return memory.address
+
+    def _host(self, name: str, nbytes: int) -> Bytes:
+        if name not in self._pinned or self._pinned[name].nbytes < nbytes:
+            self._pinned.pop(name, None)
+            self._pinned[name] = self._device.pinned(aligned(nbytes))
+        return self._pinned[name][:nbytes]
+
+    def _stage(self, layout: Layout) -> tuple[Bytes, dict[str, int]]:
+        """All arrays in one piece of pinned memory, and where each will lie on the device."""
+        host = self._host("arrays", layout.upload_bytes)
+        start = self._address("arrays", layout.upload_bytes)
+        places: dict[str, int] = {}
+        at = 0
+        for name, array in layout.arrays.items():
+            places[name] = start + at
+            host[at : at + array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+            at += aligned(array.nbytes)
+        return host, places
+
+    def _pack(self, kernel: Kernel, struct: np.dtype[np.void], units: int, placed: _Placed, **values: int) -> None:
+        filled = arguments(
+            struct,
+            codes=placed.targets.codes,
+            offsets=placed.targets.offsets,
+            targets=placed.arrays["targets"],
+            target_count=placed.fields["target_count"],
+            **values,
+        )
+        grid = min(units, 8 * self._device.hardware.multiprocessors)
+        self._stream.launch(self._device.function(kernel), grid, _PACK_THREADS, filled)
+
+    def _threads(self, placed: _Placed, grid: int) -> None:
+        arrays, layout = placed.arrays, placed.job.layout
+        blocks = len(layout.arrays["block_columns"])
+        self._pack(
+            PACK_LETTERS,
+            structs.PACK_LETTERS,
+            blocks,
+            placed,
+            block_letters=arrays["block_letters"],
+            letters=placed.packed,
+            blocks=blocks,
+            threads=layout.threads,
+            pairs=placed.job.variant.pairs,
+            padding=placed.job.recipe.letters,
+        )
+        filled = arguments(
+            structs.THREADS,
+            **placed.fields,
+            letters=placed.packed,
+            query_count=len(placed.job.batch.rows),
+            target_blocks=blocks,
+            one=1,
+            **{name: arrays[name] for name in ("block_letters", "block_columns", "block_last", "target_lengths", "table")},
+        )
+        self._stream.launch(placed.function, grid, layout.threads, filled)
+
+    def _slices(self, placed: _Placed, grid: int) -> None:
+        arrays, layout, recipe = placed.arrays, placed.job.layout, placed.job.recipe
+        groups = len(layout.arrays["group_columns"])
+        self._pack(
+            PACK_PLANES,
+            structs.PACK_PLANES,
+            groups,
+            placed,
+            group_planes=arrays["group_planes"],
+            planes=placed.packed,
+            groups=groups,
+            plane_count=recipe.planes,
+        )
+        filled = arguments(
+            structs.SLICES,
+            **placed.fields,
+            planes=placed.packed,
+            query_count=len(placed.job.batch.rows),
+            groups=groups,
+            sum_factor=recipe.sum_factor,
+            per_letter=recipe.per_letter,
+            **{name: arrays[name] for name in ("group_planes", "group_columns", "group_last", "target_lengths")},
+        )
+        self._stream.launch(placed.function, grid, layout.threads, filled)
+
+    def _chains(self, placed: _Placed, pairs: int, resident: int) -> None:
+        """Launches of as many pairs as have room for their carries, one after the other."""
+        arrays, layout, fields = placed.arrays, placed.job.layout, placed.fields
+        # A pair's share of the carries holds the progress of its strips too.
+        progress_bytes = 4 * layout.strips
+        progress = fields["carries"] + pairs * (layout.carry_bytes - progress_bytes)
+        self._stream.fill(fields["scores"], 0, placed.job.score_bytes)
+        total = placed.job.batch.pairs
+        for first in range(0, total, pairs):
+            count = min(pairs, total - first)
+            self._stream.fill(progress, 0, count * progress_bytes)
+            if first:
+                self._stream.fill(fields["next_item"], 0, _QUEUE_BYTES)
+            filled = arguments(
+                structs.CHAIN,
+                **fields,
+                target_codes=placed.targets.codes,
+                target_offsets=placed.targets.offsets,
+                targets=arrays["targets"],
+                target_numbers=arrays["target_numbers"],
+                table=arrays.get("table", 0),
+                progress=progress,
+                first_pair=first,
+                pairs=count,
+                strips=layout.strips,
+            )
+            self._stream.launch(placed.function, min(resident, count * layout.strips), layout.threads, filled)

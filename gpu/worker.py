@@ -1,0 +1,196 @@
+"""One device at work on one task: pulls tiles, cuts them into batches, keeps two of them in flight, hands on results."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.engine import Task, TileResult
+from gpualign.core.errors import RunError
+from gpualign.core.plan import Tile
+from gpualign.gpu.batches import Batch, Layout, batch_bytes, lay_out, whole_tile
+from gpualign.gpu.device import Device, Memory, OutOfMemory
+from gpualign.gpu.kernels import Recipe, Variant, choose
+from gpualign.gpu.slots import Job, Resident, Slot
+
+SHARE_OF_MEMORY = 0.75
+"""Of the device's free memory; the rest is for the driver and for others."""
+
+_SLOTS = 2
+_RESIDENT_SHARE = 0.5  # of that share, for the sequences of the whole task
+_LARGEST_RESULT = 256 << 20  # bytes of one batch's scores: pinned host memory is dear
+_POLL_SECONDS = 0.0005
+
+
+@dataclass
+class _OpenTile:
+    tile: Tile
+    scores: npt.NDArray[np.signedinteger]
+    batches: int
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A batch that ran: its kernel and its span on the device, copies included, in seconds since the worker began."""
+
+    variant: Variant
+    start: float
+    end: float
+
+
+class Worker:
+    """`next_tile` gives tiles until None, `deliver` takes results, `stopped` is asked between batches and while waiting.
+
+    Call `run` once, in the thread that is to own the device.
+    """
+
+    def __init__(
+        self,
+        device: Device,
+        task: Task,
+        recipe: Recipe,
+        next_tile: Callable[[], Tile | None],
+        deliver: Callable[[TileResult], None],
+        stopped: Callable[[], bool],
+        on_finished: Callable[[Finished], None] | None = None,
+    ) -> None:
+        self._device = device
+        self._task = task
+        self._recipe = recipe
+        self._next_tile = next_tile
+        self._deliver = deliver
+        self._stopped = stopped
+        self._on_finished = on_finished
+        self._sequences: list[Memory] = []
+        self._idle: list[Slot] = []
+        self._flying: deque[tuple[Slot, Batch, Variant]] = deque()
+        self._open: dict[int, _OpenTile] = {}
+
+    def run(self) -> None:
+        """Work until there are no tiles. Raises `RunError` for what the device cannot do."""
+        self._device.open()
+        try:
+            self._allowance = int(self._device.free_memory() * SHARE_OF_MEMORY)
+            self._sets = self._upload(self._allowance * _RESIDENT_SHARE)
+            self._idle = [Slot(self._device) for _ in range(_SLOTS)]
+            for batch in self._batches():
+                if self._stopped():
+                    break
+                if not self._idle:
+                    self._collect()
+                self._start(batch)
+            while self._flying and not self._stopped():
+                self._collect()
+        finally:
+            self._abandon()
+            for slot in self._idle:
+                slot.release()
+            for memory in self._sequences:
+                memory.free()
+            self._idle.clear()
+            self._origin = None
+            self._sequences.clear()
+            self._device.close()
+
+    def _batches(self) -> Iterator[Batch]:
+        while (tile := self._next_tile()) is not None:
+            self._open[id(tile)] = _OpenTile(tile, np.empty(tile.shape, dtype=self._task.dtype), 1)
+            yield whole_tile(tile, self._task.queries.lengths)
+
+    def _upload(self, room: float) -> tuple[Resident, Resident] | None:
+        """Copy the sequences to the device, once for a set with itself; None where they do not fit, and batches bring theirs."""
+        sets = [self._task.queries] if self._task.targets is self._task.queries else [self._task.queries, self._task.targets]
+        stream = self._device.stream()
+        places = []
+        if sum(s.nbytes for s in sets) <= room:
+            for sequences in sets:
+                addresses = []
+                for array in (sequences.codes, sequences.offsets):
+                    memory = self._device.allocate(array.nbytes)
+                    self._sequences.append(memory)
+                    stream.upload(memory.address, np.ascontiguousarray(array).view(np.uint8))
+                    addresses.append(memory.address)
+                places.append(Resident(*addresses))
+        self._origin = stream.record()
+        while not self._origin.done():
+            time.sleep(_POLL_SECONDS)
+        return (places[0], places[-1]) if places else None
+
+    def _choose(self, batch: Batch) -> tuple[Variant, Layout]:
+        queries, targets = self._task.queries.lengths, self._task.targets.lengths
+        variant = choose(self._recipe, queries[batch.queries], targets[batch.targets], self._device.hardware)
+        return variant, lay_out(batch, variant, self._recipe, self._task, self._device.hardware.lanes, self._sets is not None)
+
+    def _start(self, batch: Batch) -> None:
+        """Submit a batch, in parts where it is too large for memory."""
+        waiting = deque([batch])
+        while waiting and not self._stopped():
+            part = waiting.popleft()
+            variant, layout = self._choose(part)
+            needed = batch_bytes(layout, part, self._task.dtype.itemsize) + layout.carry_bytes
+            room = self._allowance // _SLOTS
+            if (needed > room or part.pairs * self._task.dtype.itemsize > _LARGEST_RESULT) and (halves := part.halves()):
+                self._open[id(part.tile)].batches += 1
+                waiting.extendleft(reversed(halves))
+                continue
+            if not self._idle:
+                self._collect()
+            slot = self._idle.pop()
+            try:
+                slot.submit(Job(part, layout, variant, self._recipe, self._sets, self._task.dtype), room)
+            except OutOfMemory as error:
+                self._idle.append(slot)
+                self._shrink(part, needed, error)
+                waiting.appendleft(part)
+            else:
+                self._flying.append((slot, part, variant))
+
+    def _shrink(self, batch: Batch, needed: int, error: OutOfMemory) -> None:
+        """Make room after the device had less memory than it said: free every buffer, and plan with half as much."""
+        while self._flying and not self._stopped():
+            self._collect()
+        for slot in self._idle:
+            slot.release()
+        self._allowance //= 2
+        if batch.pairs == 1 and needed > self._allowance // _SLOTS:
+            raise RunError(f"the device's memory is too small for one pair, which needs {needed:,} bytes: {error}")
+
+    def _collect(self) -> None:
+        """Wait for the oldest batch and hand on its tile if that is complete."""
+        slot, batch, variant = self._flying[0]
+        assert slot.finished is not None
+        while not slot.finished.done():
+            if self._stopped():
+                return
+            time.sleep(_POLL_SECONDS)
+        self._flying.popleft()
+        entry = self._open[id(batch.tile)]
+        entry.scores[batch.rows, batch.start : batch.stop] = slot.scores()
+        if self._on_finished:
+            self._on_finished(Finished(variant, *(e.seconds_since(self._origin) for e in (slot.started, slot.finished))))
+        self._idle.append(slot)
+        entry.batches -= 1
+        if not entry.batches:
+            del self._open[id(batch.tile)]
+            self._deliver(TileResult(batch.tile, entry.scores))
+
+    def _abandon(self) -> None:
+        """After an error or a stop: end the kernels in flight, and wait for them, so that their memory can be freed."""
+        if not self._flying:
+            return
+        control = self._device.stream()
+        for slot, _, _ in self._flying:
+            slot.stop(control)
+        for slot, _, _ in self._flying:
+            try:
+                while slot.finished is not None and not slot.finished.done():
+                    time.sleep(_POLL_SECONDS)
+            except RunError:
+                pass  # the error that brought us here, once more
+            self._idle.append(slot)
+        self._flying.clear()

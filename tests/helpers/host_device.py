@@ -1,0 +1,146 @@
+"""A device made of host memory and host threads: the kernels of cuda_src/ compiled as C++ (tests/cuda_host)."""
+
+import ctypes
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from gpualign.gpu.device import OutOfMemory
+from gpualign.gpu.kernels import Hardware
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SANITIZE = os.environ.get("GPUALIGN_TEST_SANITIZE", "")
+_BUILD = Path(tempfile.gettempdir()) / f"gpualign-cuda-host-{os.getuid()}"
+
+
+def compiler():
+    return shutil.which("g++") or shutil.which("clang++")
+
+
+def build(kernel):
+    """The shared library of a kernel, from an earlier build of the same sources where there is one."""
+    sources = sorted([*(ROOT / "cuda_src").glob("*.cu*"), *(ROOT / "tests" / "cuda_host").glob("*")])
+    digest = hashlib.sha256(repr((kernel, SANITIZE)).encode())
+    for source in sources:
+        digest.update(source.read_bytes())
+    library = _BUILD / f"{digest.hexdigest()[:24]}.so"
+    if library.exists():
+        return library
+    _BUILD.mkdir(exist_ok=True)
+    part = _BUILD / f"{library.name}.{os.getpid()}"
+    flags = ["-std=c++17", "-O1", "-g", "-fPIC", "-shared", "-pthread", "-Wall", "-Wno-unknown-pragmas"]
+    if SANITIZE:
+        flags += [f"-fsanitize={SANITIZE}", "-fno-sanitize-recover=all"]
+    macros = [f"-D{name}={value}" for name, value in kernel.macros]
+    includes = [f"-I{ROOT / 'cuda_src'}", f"-I{ROOT / 'tests' / 'cuda_host'}"]
+    names = [f'-DKERNEL_FILE="{kernel.file}"', f"-DKERNEL_NAME={kernel.function}"]
+    command = [compiler(), *flags, *macros, *includes, *names, "-o", str(part), str(ROOT / "tests" / "cuda_host" / "kernel.cpp")]
+    subprocess.run(command, check=True)
+    part.replace(library)
+    return library
+
+
+class HostMemory:
+    def __init__(self, device, nbytes):
+        if device.used + nbytes > device.limit:
+            raise OutOfMemory(f"{nbytes} bytes")
+        self._device = device
+        self._nbytes = nbytes
+        self._array = np.full(nbytes, 0xA5, dtype=np.uint8)  # a kernel that reads what nobody wrote shall notice
+        self.address = self._array.ctypes.data
+        device.used += nbytes
+        device.peak = max(device.peak, device.used)
+
+    def free(self):
+        self._device.used -= self._nbytes
+        self._array = None
+
+
+class HostFunction:
+    def __init__(self, kernel):
+        self.kernel = kernel
+        self.run = ctypes.CDLL(str(build(kernel))).run
+
+    def resident_blocks(self, threads):
+        return 2
+
+
+class HostEvent:
+    def __init__(self):
+        self._time = time.perf_counter()
+
+    def done(self):
+        return True
+
+    def seconds_since(self, earlier):
+        return self._time - earlier._time
+
+
+class HostStream:
+    """Does everything at once. `launched` lists the kernels."""
+
+    def __init__(self, device):
+        self._device = device
+
+    def upload(self, address, source):
+        ctypes.memmove(address, source.ctypes.data, source.nbytes)
+
+    def download(self, target, address):
+        ctypes.memmove(target.ctypes.data, address, target.nbytes)
+
+    def fill(self, address, byte, nbytes):
+        ctypes.memset(address, byte, nbytes)
+
+    def launch(self, function, grid, threads, arguments):
+        self._device.launched.append(function.kernel)
+        raw = arguments.tobytes()
+        function.run(ctypes.c_uint(grid), ctypes.c_uint(threads), ctypes.c_char_p(raw))
+
+    def record(self):
+        return HostEvent()
+
+
+class HostDevice:
+    """reported: what free_memory says; limit: what there really is."""
+
+    name = "host threads"
+
+    def __init__(self, reported=1 << 28, limit=None, multiprocessors=2):
+        self.hardware = Hardware(multiprocessors, 1e9, 8)
+        self.reported = reported
+        self.limit = reported if limit is None else limit
+        self.used = self.peak = 0
+        self.opened = False
+        self.launched = []
+        self._functions = {}
+
+    def open(self):
+        assert not self.opened
+        self.opened = True
+
+    def close(self):
+        assert self.opened
+        self.opened = False
+
+    def free_memory(self):
+        return self.reported - self.used
+
+    def allocate(self, nbytes):
+        return HostMemory(self, nbytes)
+
+    def pinned(self, nbytes):
+        return np.full(nbytes, 0x5A, dtype=np.uint8)
+
+    def stream(self):
+        return HostStream(self)
+
+    def function(self, kernel):
+        if kernel not in self._functions:
+            self._functions[kernel] = HostFunction(kernel)
+        return self._functions[kernel]

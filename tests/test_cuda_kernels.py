@@ -1,0 +1,123 @@
+"""Every CUDA kernel against the CPU engine or the plain recurrence: as host threads everywhere, on a device where there is one."""
+
+import numpy as np
+import pytest
+from host_device import HostDevice, compiler
+from oracle import local_score
+from work import edit, records, run_scores, scoring, sequence_set, two_valued
+
+from gpualign.core.alphabet import PROTEIN
+from gpualign.core.engine import Mode
+from gpualign.core.matrices import by_name
+from gpualign.cpu.engine import CpuEngine
+from gpualign.gpu import worker
+from gpualign.gpu.devices import take_inventory
+from gpualign.gpu.engine import CudaEngine
+from gpualign.gpu.kernels import Shape
+
+BLOSUM62 = scoring(by_name("BLOSUM62").table(PROTEIN)[0], 12, 1)
+BLOSUM62_LINEAR = scoring(by_name("BLOSUM62").table(PROTEIN)[0], 8, 8)
+
+# name: scoring, letters, shapes
+GLOBAL = {
+    "linear 16 bits": (two_valued(15, 5, -4, 6, 6), 15, [Shape.THREADS, Shape.CHAIN]),
+    "linear 32 bits": (two_valued(4, 500, -400, 600, 600), 4, [Shape.THREADS]),
+    "linear 64 bits": (two_valued(4, 5 * 10**8, -4 * 10**8, 10**8, 10**8), 4, [Shape.THREADS, Shape.CHAIN]),
+    "free gaps": (two_valued(4, 3, -2, 0, 0), 4, [Shape.THREADS]),
+    "affine 16 bits": (two_valued(4, 5, -4, 10, 1), 4, [Shape.THREADS, Shape.CHAIN]),
+    "affine, free extension": (two_valued(4, 5, -4, 10, 0), 4, [Shape.THREADS]),
+    "affine, dear mismatch": (two_valued(4, 1, -50, 3, 1), 4, [Shape.THREADS]),
+    "affine 32 bits": (two_valued(4, 500, -400, 1000, 100), 4, [Shape.THREADS, Shape.CHAIN]),
+    "affine 64 bits": (two_valued(4, 5 * 10**8, -4 * 10**8, 10**8, 10**7), 4, [Shape.THREADS, Shape.CHAIN]),
+    "protein affine": (BLOSUM62, 27, [Shape.THREADS, Shape.CHAIN]),
+    "protein linear": (BLOSUM62_LINEAR, 27, [Shape.THREADS]),
+    "steps 1": (two_valued(5, 1, 0, 0, 0), 5, [Shape.SLICES]),
+    "steps 3": (two_valued(15, 1, -1, 1, 1), 15, [Shape.SLICES]),
+    "steps 4": (two_valued(4, 2, -1, 1, 1), 4, [Shape.SLICES]),
+    "steps 4, mismatch 3": (two_valued(4, 2, 1, 1, 1), 4, [Shape.SLICES]),
+    "edit": (edit(15), 15, [Shape.SLICES, Shape.CHAIN_EDIT]),
+    "edit protein": (edit(27), 27, [Shape.SLICES, Shape.CHAIN_EDIT]),
+}
+LOCAL = {
+    "linear 16 bits": (two_valued(4, 5, -4, 6, 6), 4, [Shape.THREADS, Shape.CHAIN]),
+    "linear 32 bits": (two_valued(4, 500, -400, 600, 600), 4, [Shape.THREADS]),
+    "affine 16 bits": (two_valued(15, 5, -4, 10, 1), 15, [Shape.THREADS]),
+    "protein affine": (BLOSUM62, 27, [Shape.THREADS, Shape.CHAIN]),
+    "affine 32 bits": (two_valued(4, 500, -400, 1000, 100), 4, [Shape.THREADS, Shape.CHAIN]),
+    "affine 64 bits": (two_valued(4, 5 * 10**8, -4 * 10**8, 10**8, 10**7), 4, [Shape.THREADS, Shape.CHAIN]),
+}
+
+
+def cases(table):
+    return [pytest.param(s, n, shape, id=f"{name}-{shape.name}") for name, (s, n, shapes) in table.items() for shape in shapes]
+
+
+def on_device():
+    from gpualign.gpu.driver import CudaDevice
+
+    return CudaDevice(0)
+
+
+@pytest.fixture(params=["host", pytest.param("device", marks=pytest.mark.gpu)])
+def device(request):
+    if request.param == "host":
+        if compiler() is None:
+            pytest.skip("no C++ compiler on this machine")
+        return HostDevice()
+    if reason := take_inventory().reason:
+        pytest.skip(reason)
+    return on_device()
+
+
+@pytest.fixture
+def force(monkeypatch):
+    """Makes the engine take a shape, whatever it would have chosen."""
+
+    def to(shape):
+        def choose(recipe, queries, targets, hardware):
+            return next(v for v in recipe.variants(int(queries.max()), int(targets.max())) if v.shape is shape)
+
+        monkeypatch.setattr(worker, "choose", choose)
+
+    return to
+
+
+def random_set(rng, count, longest, letters, related=True):
+    """Random lengths from 1 to `longest`, half of them close relatives of one sequence, so that paths leave the diagonal."""
+    ancestor = rng.integers(0, letters, longest)
+    out = []
+    for _ in range(count):
+        length = int(rng.integers(1, longest + 1))
+        if rng.random() < 0.5:
+            out.append(rng.integers(0, letters, length))
+        else:
+            kept = np.sort(rng.choice(longest, length, replace=False))
+            out.append(np.where(rng.random(length) < 0.1, rng.integers(0, letters, length), ancestor[kept]))
+    return sequence_set(out)
+
+
+def sizes(device):
+    """Queries, targets and the longest of them that this kind of device gets through in a moment."""
+    return (6, 41, 140) if isinstance(device, HostDevice) else (100, 1300, 1200)
+
+
+@pytest.mark.parametrize(("scheme", "letters", "shape"), cases(GLOBAL))
+def test_global_scores(rng, device, force, scheme, letters, shape):
+    force(shape)
+    rows, columns, longest = sizes(device)
+    if scheme.dtype(longest, longest) == np.int64 and not isinstance(device, HostDevice):
+        rows, columns = 10, 100
+    queries, targets = random_set(rng, rows, longest, letters), random_set(rng, columns, longest, letters)
+    scores = run_scores(queries, targets, scheme, engine=CudaEngine([device]))
+    np.testing.assert_array_equal(scores, run_scores(queries, targets, scheme, engine=CpuEngine(4)))
+
+
+@pytest.mark.parametrize(("scheme", "letters", "shape"), cases(LOCAL))
+def test_local_scores(rng, device, force, scheme, letters, shape):
+    force(shape)
+    queries, targets = random_set(rng, 5, 130, letters), random_set(rng, 24, 130, letters)
+    scores = run_scores(queries, targets, scheme, engine=CudaEngine([device]), mode=Mode.LOCAL)
+    expected = [
+        [local_score(q, t, scheme.substitution, scheme.gap_open, scheme.gap_extend) for t in records(targets)] for q in records(queries)
+    ]
+    np.testing.assert_array_equal(scores, expected)
