@@ -22,11 +22,11 @@ from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.worker import Finished
 
 GRID = {
-    "linear": [(r, b) for r in (60, 48, 40, 32) for b in (1, 8, 10, 12)],
-    "affine": [(r, b) for r in (40, 32, 28, 24) for b in (1, 7, 8, 10)],
-    "local": [(r, b) for r in (40, 32, 24) for b in (1, 7, 8, 10)],
-    "steps4": [(r, b) for r in (20, 16, 12) for b in (1, 8, 10)],
-    "edit": [(r, b) for r in (32, 30, 25, 20) for b in (1, 7, 8, 10)],
+    "linear": [(r, b) for r in (64, 60, 48) for b in (1, 8)],
+    "affine": [(r, b) for r in (40, 36, 28) for b in (8, 10)],
+    "local": [(r, b) for r in (40, 36, 32) for b in (8, 10)],
+    "steps4": [(r, b) for r in (20, 16) for b in (1, 6, 7)],
+    "edit": [(r, b) for r in (36, 34, 32, 28, 25) for b in (5, 6, 7)],
 }
 EYE = np.eye(15, dtype=bool)
 
@@ -46,8 +46,8 @@ def configured(name: str, rows: int, blocks: int):  # noqa: ANN201
     if name in ("steps4", "edit"):
         steps = 4 if name == "steps4" else 2
         return patch.multiple(kernels, SLICE_ROWS={steps: (rows,)}, SLICE_BLOCKS={steps: blocks})
-    affine = name != "linear"
-    return patch.multiple(kernels, THREAD_ROWS={("U16x2", affine): (rows,)}, THREAD_BLOCKS={("U16x2", affine, name == "local"): blocks})
+    kind = "U16x2", name != "linear", name == "local"
+    return patch.multiple(kernels, THREAD_ROWS={kind: (rows,)}, THREAD_BLOCKS={kind: blocks})
 
 
 def main() -> None:
@@ -94,7 +94,7 @@ def main() -> None:
                     used.clear()
                     plan = make_plan(queries.lengths, targets.lengths, Pairing.ALL, limits)
                     list(engine.run(task, plan.tiles(), 1 << 32))
-                seconds = max(s.end for s in spans) - min(s.start for s in spans)
+                seconds = max(s.download for s in spans) - min(s.kernels for s in spans)
                 print(f"{name:8} rows {rows:3} blocks {blocks:3}  {used[-1]}  {plan.cells / seconds / 1e12:6.2f} TCUPS", flush=True)
 
 

@@ -142,9 +142,11 @@ class Plan:
         band_letters = int(self.query_lengths[start:stop].sum())
         at = 0
         while at < len(targets):
-            # As many whole passes of the lanes as the whole band may have against them, at least one.
+            # As many whole passes of the lanes as the whole band may have against them, at least one; or all that are left.
             reach = int(np.searchsorted(letters, letters[at] + self.limits.tile_cells / band_letters, side="right")) - 1
             to = min(len(targets), at + max(1, (reach - at) // self.limits.lanes) * self.limits.lanes)
+            if reach >= len(targets):
+                to = len(targets)
             cells_a_row = band_letters / (stop - start) * int(letters[to] - letters[at])
             rows = min(stop - start, max(1, int(self.limits.tile_cells / cells_a_row)))
             for query in range(start, stop, rows):

@@ -7,35 +7,35 @@
 //   z_k = [k <= X] | equal | u_k | v_k;  (z - u)_k = OR over a = 0 .. S-k of z_(k+a) & ~u_(a+1)
 // Edit distance is S = 2, X = 1: five three-input operations a row; S = 3 takes 12, S = 4 takes 21 (X = 1).
 //
-// Rows pass in strips of ROWS; a strip's u stay in registers, its last row's v go through memory, [column][plane][thread]. The
+// An item is THREADS times a query and a group of 32 targets. Rows pass in strips of ROWS, in a pipeline of blocks
+// (pipeline.cuh); a strip's u stay in registers, its last row's v go through memory, [column][plane][thread]. The
 // [letters equal] masks of a column are made once a strip in shared memory, a slot a letter; letters beyond the first FAST
 // (ambiguity codes) only where a row of the strip holds one. Dummy rows before row 1 start with u = X and equal nothing, which
 // hands row 0 down unchanged. A pair's score is the sum of v along the last row, kept by vertical counters.
 //
 // The lanes of a warp take neighbouring queries of one group of targets, so their loads of letters are one broadcast, and any
-// number of queries and targets fills warps.
+// number of queries and targets fills warps. Lanes of an item share its number of strips and its columns.
 //
 // Macros: STEPS (S, 1 .. 4), MISMATCH (X), ROWS, PLANES (bits of a letter), LETTERS, FAST, THREADS, BLOCKS (resident blocks at
 // least), RESULT.
-#include "portable.cuh"
+#include "pipeline.cuh"
 
 struct SliceArgs {
   const uint8_t* query_codes;
   const int64_t* query_offsets;
   const int32_t* queries;         // [query_count] records
-  const int32_t* first_targets;   // [query_count]
+  const int32_t* rows;            // [query_count] where their scores go
+  const int32_t* lanes;           // [items * THREADS] group * query_count + query, the longest targets first; -1: none
   const uint32_t* planes;         // pack.cu: [group][column][PLANES + 1]: the letters' bits, then which targets still run
   const int64_t* group_planes;    // [groups] first word
   const int32_t* group_columns;   // [groups]
-  const int32_t* group_last;      // [groups] the highest target record
+  const int32_t* item_strips;     // [items]
   const int32_t* target_lengths;  // [target_count]
-  uint32_t* carries;              // [blocks of the grid][carry_stride]
-  int64_t carry_stride;           // words
-  int32_t* next_item;
+  uint32_t* carries;              // [slots][carry_stride]
   RESULT* scores;                 // [query_count][target_count]
+  PipelineArgs pipeline;
   int32_t query_count;
   int32_t target_count;
-  int32_t groups;
   int32_t sum_factor;             // score = sum_factor * (sum of v) + per_letter * (m + n)
   int32_t per_letter;
 };
@@ -48,20 +48,20 @@ struct Steps {
   uint32_t plane[STEPS];
 };
 
-// (z - d)_k, z_k given for k > X and 1 below.
+// (z - d)_k, z_k given for k > X and 1 below. Of the terms in which z is 1, the last, ~d_(X-k+1), holds the others.
 template <int K>
 DEVICE uint32_t difference(const uint32_t* z, const Steps& d) {
-  uint32_t sum = 0;
-  bool any = false;
+  constexpr bool kBelow = K <= MISMATCH;
+  constexpr int kOnes = kBelow ? MISMATCH - K : 0;  // the last term a with z = 1
+  uint32_t sum;
+  if (!kBelow)
+    sum = z[K] & ~d.plane[0];
+  else if (kOnes == STEPS - K)
+    return ~d.plane[kOnes];
+  else
+    sum = not_or_and_not(d.plane[kOnes], z[K + kOnes + 1], d.plane[kOnes + 1]);
 #pragma unroll
-  for (int a = STEPS - K; a >= 0; a--) {
-    const uint32_t below = d.plane[a];  // d_(a+1)
-    if (K + a <= MISMATCH)
-      sum = any ? sum | ~below : ~below;
-    else
-      sum = any ? or_and_not(sum, z[K + a], below) : z[K + a] & ~below;
-    any = true;
-  }
+  for (int a = kBelow ? kOnes + 2 : 1; a <= STEPS - K; a++) sum = or_and_not(sum, z[K + a], d.plane[a]);
   return sum;
 }
 template <int K>
@@ -108,63 +108,62 @@ DEVICE void ripple(uint32_t* counter, uint32_t bits, int from) {
   }
 }
 
+DEVICE void load_steps(Steps& out, const uint32_t* carry, int strip) {
+  for (int k = 0; k < STEPS; k++) out.plane[k] = strip > 0 ? load_shared_by_blocks(carry + k * THREADS) : 0;
+}
+
 KERNEL(THREADS, BLOCKS) align_slices(const SliceArgs a) {
   __shared__ uint32_t masks[(LETTERS + 1) * THREADS];
-  __shared__ int taken;
   const int thread = threadIdx.x;
   uint32_t* const slots = masks + thread;
   slots[kNoLetter * THREADS] = 0;
-  uint32_t* const carries = a.carries + blockIdx.x * a.carry_stride + thread;
   constexpr int64_t kColumnStride = static_cast<int64_t>(STEPS) * THREADS;
-  const int64_t items = static_cast<int64_t>(a.query_count) * a.groups;
 
   for (;;) {
-    __syncthreads();
-    if (thread == 0) taken = atomicAdd(a.next_item, 1);
-    __syncthreads();
-    const int64_t start = static_cast<int64_t>(taken) * THREADS;
-    if (start >= items) return;
-    const int64_t item = start + thread;
-    if (item >= items) continue;
-    const int group = a.groups - 1 - static_cast<int>(item / a.query_count);
-    const int row = a.query_count - 1 - static_cast<int>(item % a.query_count);
-    if (a.group_last[group] < a.first_targets[row]) continue;
-
+    const Unit unit = take_unit(a.pipeline);
+    if (unit.item < 0) return;
+    const int strips = a.item_strips[unit.item];
+    const bool last = unit.strip == strips - 1;
+    const int32_t* const lanes = a.lanes + static_cast<int64_t>(unit.item) * THREADS;
+    // The first lane has the longest targets. A lane without work repeats it, and writes no score.
+    const bool idle = lanes[thread] < 0;
+    const int lane = lanes[idle ? 0 : thread], group = lane / a.query_count, row = lane % a.query_count;
+    const int columns = a.group_columns[lanes[0] / a.query_count];
     const int64_t query_start = a.query_offsets[a.queries[row]];
     const int64_t m = a.query_offsets[a.queries[row] + 1] - query_start;
     const uint8_t* query = a.query_codes + query_start;
-    const uint32_t* planes = a.planes + a.group_planes[group];
-    const int columns = a.group_columns[group];
-    const int64_t strips = (m + ROWS - 1) / ROWS, dummies = strips * ROWS - m;
+    const uint32_t* const planes = a.planes + a.group_planes[group];
+    const int64_t first = m - static_cast<int64_t>(strips - unit.strip) * ROWS + 1;
+    uint32_t* const carries = a.carries + carry_start(a.pipeline, unit) + thread;
+    Handover handover(a.pipeline, unit);
 
-    for (int64_t strip = 0; strip < strips; strip++) {
-      const int64_t first = strip * ROWS + 1 - dummies;
-      Steps u[ROWS];
-      int slot[ROWS];
-      uint32_t rare = 0;  // letters from FAST on that a row of the strip has
+    Steps u[ROWS];
+    int slot[ROWS];
+    uint32_t rare = 0;  // letters from FAST on that a row of the strip has
 #pragma unroll
-      for (int r = 0; r < ROWS; r++) {
-        const int64_t i = first + r;
-        const int code = i < 1 ? kNoLetter : query[i - 1];
-        slot[r] = code * THREADS;
-        if (code >= FAST && code < LETTERS) rare |= 1u << code;
+    for (int r = 0; r < ROWS; r++) {
+      const int64_t i = first + r;
+      const int code = i < 1 ? kNoLetter : query[i - 1];
+      slot[r] = code * THREADS;
+      if (code >= FAST && code < LETTERS) rare |= 1u << code;
 #pragma unroll
-        for (int k = 1; k <= STEPS; k++) u[r].plane[k - 1] = i < 1 && k <= MISMATCH ? ~0u : 0;
-      }
-      uint32_t* carry = carries;
-      uint32_t bits[PLANES], next_bits[PLANES];
-      Steps next{};
-      for (int p = 0; p < PLANES; p++) next_bits[p] = planes[p];
-      if (strip > 0)
-        for (int k = 0; k < STEPS; k++) next.plane[k] = carry[k * THREADS];
-      for (int j = 0; j < columns; j++) {
+      for (int k = 1; k <= STEPS; k++) u[r].plane[k - 1] = i < 1 && k <= MISMATCH ? ~0u : 0;
+    }
+    uint32_t* carry = carries;
+    uint32_t bits[PLANES], next_bits[PLANES];
+    Steps next;
+    for (int p = 0; p < PLANES; p++) next_bits[p] = planes[p];
+    for (int chunk = 0; chunk < columns; chunk += kChunk) {
+      const int end = chunk + kChunk < columns ? chunk + kChunk : columns;
+      handover.wait_for(end < columns ? end + 1 : columns);
+      if (chunk == 0) load_steps(next, carry, unit.strip);
+      for (int j = chunk; j < end; j++) {
         Steps v = next;
         for (int p = 0; p < PLANES; p++) {
           bits[p] = next_bits[p];
           next_bits[p] = planes[static_cast<int64_t>(j + 1) * kPlanes + p];
         }
-        if (strip > 0)
-          for (int k = 0; k < STEPS; k++) next.plane[k] = carry[kColumnStride + k * THREADS];
+        if (j + 1 < columns) load_steps(next, carry + kColumnStride, unit.strip);
 #pragma unroll
         for (int code = 0; code < FAST; code++) slots[code * THREADS] = equals(bits, code);
         for (uint32_t left = rare; left; left &= left - 1) {
@@ -173,34 +172,39 @@ KERNEL(THREADS, BLOCKS) align_slices(const SliceArgs a) {
         }
 #pragma unroll
         for (int r = 0; r < ROWS; r++) cell(slots[slot[r]], u[r], v);
-        for (int k = 0; k < STEPS; k++) carry[k * THREADS] = v.plane[k];
+        for (int k = 0; k < STEPS; k++) store_shared_by_blocks(carry + k * THREADS, v.plane[k]);
         carry += kColumnStride;
       }
+      if (!last) handover.hand_down(end);
     }
+    if (!last) continue;
 
     uint32_t counter[kCounterBits];
 #pragma unroll
     for (int b = 0; b < kCounterBits; b++) counter[b] = 0;
-    for (int j = 0; j < columns; j++) {
+    for (int j = 0; j < a.group_columns[group]; j++) {
       const uint32_t live = planes[static_cast<int64_t>(j) * kPlanes + PLANES];
-      const uint32_t* carry = carries + j * kColumnStride;
+      const uint32_t* const written = carries + j * kColumnStride;
+      Steps steps;
+      load_steps(steps, written, 1);
       if (STEPS == 2) {
-        const uint32_t first_bit = carry[0] & live, second_bit = carry[THREADS] & live, low = counter[0];
+        const uint32_t first_bit = steps.plane[0] & live, second_bit = steps.plane[STEPS - 1] & live, low = counter[0];
         counter[0] = xor3(low, first_bit, second_bit);
         ripple(counter, majority(low, first_bit, second_bit), 1);
       } else {
-        for (int k = 0; k < STEPS; k++) ripple(counter, carry[k * THREADS] & live, 0);
+        for (int k = 0; k < STEPS; k++) ripple(counter, steps.plane[k] & live, 0);
       }
     }
     const int target = group * 32;
-    RESULT* scores = a.scores + static_cast<int64_t>(row) * a.target_count + target;
+    RESULT* scores = a.scores + static_cast<int64_t>(a.rows[row]) * a.target_count + target;
 #pragma unroll 4
-    for (int k = 0; k < 32 && target + k < a.target_count; k++) {
+    for (int k = 0; k < 32 && target + k < a.target_count && !idle; k++) {
       uint32_t sum = 0;
 #pragma unroll
       for (int b = 0; b < kCounterBits; b++) sum |= (counter[b] >> k & 1) << b;
       const int64_t n = a.target_lengths[target + k];
       scores[k] = static_cast<RESULT>(a.sum_factor * static_cast<int64_t>(sum) + a.per_letter * (m + n));
     }
+    handover.finish();
   }
 }

@@ -19,6 +19,7 @@ struct ChainArgs {
   const uint8_t* query_codes;
   const int64_t* query_offsets;
   const int32_t* queries;        // [query_count] records
+  const int32_t* rows;           // [query_count] where their scores go
   const int32_t* first_targets;  // [query_count]
   const uint8_t* target_codes;
   const int64_t* target_offsets;
@@ -74,8 +75,7 @@ DEVICE void align_strip(const ChainArgs& a, Policy& policy, int pair, int strip)
       const int64_t j = step + lane;
       if (strip > 0) {
         const int64_t wanted = step + kLanes < n ? step + kLanes : n;
-        if (lane == 0)
-          while (load_flag(progress - 1) < wanted) wait_a_little();
+        if (lane == 0) wait_for_flag(progress - 1, static_cast<int>(wanted));
         __syncwarp();
       }
       chunk_letter = j < n ? letters[j] : 0;
@@ -106,12 +106,11 @@ DEVICE void align_strip(const ChainArgs& a, Policy& policy, int pair, int strip)
       const int64_t at = done - done % kLanes + lane;
       if (at < n)
         for (int c = 0; c < kCarries; c++) store_shared_by_blocks(carries + c * a.carry_stride + at, kept[c]);
-      __threadfence();
       __syncwarp();
-      if (lane == 0) store_flag(progress, static_cast<int>(done + 1));
+      if (lane == 0) raise_flag(progress, static_cast<int>(done + 1));
     }
   }
-  policy.finish(a.scores + place, last, m, n);
+  policy.finish(a.scores + a.rows[row] * static_cast<int64_t>(a.target_count) + column, last, m, n);
 }
 
 // One warp a block.

@@ -91,10 +91,8 @@ DEVICE uint32_t add_by_fma(uint32_t a, uint32_t b, uint32_t one) { return a * on
 LOGIC3(or3, 0xFE, a | b | c)
 LOGIC3(xor3, 0x96, a ^ b ^ c)
 LOGIC3(majority, 0xE8, (a & b) | (a & c) | (b & c))
-LOGIC3(or_and, 0xF8, a | (b & c))
 LOGIC3(or_and_not, 0xF4, a | (b & ~c))
 LOGIC3(not_or_and_not, 0x4F, ~a | (b & ~c))
-LOGIC3(and_xor, 0x60, (a ^ b) & c)
 
 // ---- memory that other blocks write while this one runs: past the L1 cache, which is not coherent
 
@@ -107,13 +105,20 @@ template <class T>
 DEVICE void store_shared_by_blocks(T* p, T value) {
   __stcg(p, value);
 }
-DEVICE int load_flag(const int* p) {
+// The value of a flag that another block raises, once it is `wanted` or more; what was written before that is then visible.
+// Looking is relaxed, because an acquiring load empties the L1 cache each time.
+DEVICE int wait_for_flag(const int* p, int wanted) {
   int value;
+  for (;;) {
+    asm volatile("ld.relaxed.gpu.s32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
+    if (value >= wanted) break;
+    __nanosleep(100);
+  }
   asm volatile("ld.acquire.gpu.s32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
   return value;
 }
-DEVICE void store_flag(int* p, int value) { asm volatile("st.release.gpu.s32 [%0], %1;" ::"l"(p), "r"(value) : "memory"); }
-DEVICE void wait_a_little() { __nanosleep(100); }
+// Everything that this thread wrote, or saw written at a barrier, is visible to who sees the flag.
+DEVICE void raise_flag(int* p, int value) { asm volatile("st.release.gpu.s32 [%0], %1;" ::"l"(p), "r"(value) : "memory"); }
 DEVICE void atomic_max(int32_t* p, int32_t value) { atomicMax(p, value); }
 DEVICE void atomic_max(int64_t* p, int64_t value) { atomicMax(reinterpret_cast<long long*>(p), static_cast<long long>(value)); }
 #endif

@@ -1,33 +1,32 @@
 // Global and local scores, one thread an alignment (two, in 16 bits): the shape for many pairs.
 //
-// A block takes one query and blockDim.x * PAIRS targets at a time, from a queue. The query's rows pass in strips of ROWS: a
-// thread keeps a strip's H and E in registers and walks the columns; H and F of the strip's last row go through memory to the
-// next strip, [column][carry][thread], so that a warp's accesses are contiguous. The substitution scores of a strip are a
-// profile in shared memory: the lanes of a warp read one row at their own letters, at most 32 neighbouring words, so that
-// banks never conflict.
+// An item is one query with blockDim.x * PAIRS targets. The query's rows pass in strips of ROWS, in a pipeline of blocks
+// (pipeline.cuh): a thread keeps a strip's H and E in registers and walks the columns; H and F of the strip's last row go
+// through memory to the next strip, [column][carry][thread], so that a warp's accesses are contiguous. The substitution scores
+// of a strip are a profile in shared memory: the lanes of a warp read one row at their own letters, at most 32 neighbouring
+// words, so that banks never conflict.
 //
 // Macros: CELL (U16x2, S32, S64), IS_LOCAL, IS_AFFINE, ROWS (a multiple of 4), LETTERS (with one for padding), BLOCKS (resident
 // blocks at least), RESULT and the constants of recurrence.cuh.
+#include "pipeline.cuh"
 #include "recurrence.cuh"
 
 struct ThreadArgs {
   const uint8_t* query_codes;
   const int64_t* query_offsets;   // [queries of the set + 1]
   const int32_t* queries;         // [query_count] records
-  const int32_t* first_targets;   // [query_count] first target record that is wanted
+  const int32_t* rows;            // [query_count] where their scores go
+  const int32_t* items;           // [items] block * query_count + query, those that cost most first
   const uint32_t* letters;        // pack.cu: a byte of 4 * code each: [block][column / COLUMNS][thread] of COLUMNS * PAIRS
   const int64_t* block_letters;   // [target_blocks] first word
   const int32_t* block_columns;   // [target_blocks] columns, a multiple of COLUMNS
-  const int32_t* block_last;      // [target_blocks] the highest target record
   const int32_t* target_lengths;  // [target_count]
   const int32_t* table;           // [LETTERS][LETTERS] s', by query letter; the last query letter is the dummy row's
-  int32_t* next_item;
-  void* carries;                  // [blocks of the grid][carry_stride]
-  int64_t carry_stride;           // values
-  RESULT* scores;                 // [query_count][target_count]
+  void* carries;                  // [slots][carry_stride]
+  RESULT* scores;                 // [query_count][target_count]; 0 at first where scores are local
+  PipelineArgs pipeline;
   int32_t query_count;
   int32_t target_count;
-  int32_t target_blocks;
   uint32_t one;                   // 1
 };
 
@@ -91,74 +90,74 @@ DEVICE void make_profile(Cell::ProfileWord* profile, const ThreadArgs& a, const 
   }
 }
 
+// What row `row` of the first strip or, later on, the strip above hands down at column j (from 0).
+DEVICE void load_carries(Value* out, const Value* carry, int64_t row, int64_t j) {
+  if (row <= 1) {
+    Rules::top(row, j + 1, out);
+  } else {
+    for (int c = 0; c < Rules::CARRIES; c++) out[c] = load_shared_by_blocks(carry + c * blockDim.x);
+  }
+}
+
 KERNEL(64, BLOCKS) align_threads(const ThreadArgs a) {
   __shared__ Cell::ProfileWord profile[ROWS / kWordRows * LETTERS];
-  __shared__ int taken;
   const int threads = blockDim.x, thread = threadIdx.x;
-  Value* const carries = static_cast<Value*>(a.carries) + blockIdx.x * a.carry_stride + thread;
   const int64_t column_stride = static_cast<int64_t>(Rules::CARRIES) * threads;
 
   for (;;) {
-    __syncthreads();
-    if (thread == 0) taken = atomicAdd(a.next_item, 1);
-    __syncthreads();
-    const int item = taken;
-    if (item >= a.query_count * a.target_blocks) return;
-    // Neighbouring items share targets, whose letters then stay in the L2 cache; the longest of both come first.
-    const int block = a.target_blocks - 1 - item / a.query_count, row = a.query_count - 1 - item % a.query_count;
-    if (a.block_last[block] < a.first_targets[row]) continue;
-
+    const Unit unit = take_unit(a.pipeline);
+    if (unit.item < 0) return;
+    const int block = a.items[unit.item] / a.query_count, row = a.items[unit.item] % a.query_count;
     const int64_t query_start = a.query_offsets[a.queries[row]];
     const int64_t m = a.query_offsets[a.queries[row] + 1] - query_start;
-    const uint8_t* query = a.query_codes + query_start;
-    const uint32_t* words = a.letters + a.block_letters[block] + thread;
+    const int strips = static_cast<int>((m + ROWS - 1) / ROWS);
+    const bool last = unit.strip == strips - 1;
+    const int64_t first = m - static_cast<int64_t>(strips - unit.strip) * ROWS + 1;
     const int columns = a.block_columns[block];
-    const int64_t strips = (m + ROWS - 1) / ROWS, dummies = strips * ROWS - m;
+    Value* const carries = static_cast<Value*>(a.carries) + carry_start(a.pipeline, unit) + thread;
+    Handover handover(a.pipeline, unit);
 
-    for (int64_t j = 0; j < columns; j++) {
-      Value carry[Rules::CARRIES];
-      Rules::top(1 - dummies, j + 1, carry);
-      for (int c = 0; c < Rules::CARRIES; c++) carries[j * column_stride + c * threads] = carry[c];
-    }
+    make_profile(profile, a, a.query_codes + query_start, first);
+    __syncthreads();
     Strip s;
     s.best = Cell::of(LEVEL + BIAS);
-    for (int64_t strip = 0; strip < strips; strip++) {
-      const int64_t first = strip * ROWS + 1 - dummies;
-      __syncthreads();
-      make_profile(profile, a, query, first);
-      __syncthreads();
 #pragma unroll
-      for (int r = 0; r < ROWS; r++) {
-        s.h[r] = Rules::left_h(first + r);
-        s.e[r] = Rules::left_e(first + r);
-      }
-      Value corner = Rules::left_h(first - 1);
-      const char* base = reinterpret_cast<const char*>(profile);
-      Value* carry = carries;
-      uint32_t next_word = words[0];
-      Value next[Rules::CARRIES];
-      for (int c = 0; c < Rules::CARRIES; c++) next[c] = carry[c * threads];
-      for (int word = 0; word < columns / kColumns; word++) {
-        uint32_t letters = next_word;
-        next_word = words[static_cast<int64_t>(word + 1) * threads];
+    for (int r = 0; r < ROWS; r++) {
+      s.h[r] = Rules::left_h(first + r);
+      s.e[r] = Rules::left_e(first + r);
+    }
+    Value corner = Rules::left_h(first - 1);
+    const char* base = reinterpret_cast<const char*>(profile);
+    const uint32_t* words = a.letters + a.block_letters[block] + thread;
+    Value* carry = carries;
+    // One word of letters and one column of carries are loaded ahead.
+    uint32_t next_letters = words[0];
+    Value next[Rules::CARRIES];
+    for (int chunk = 0; chunk < columns; chunk += kChunk) {
+      const int end = chunk + kChunk < columns ? chunk + kChunk : columns;
+      handover.wait_for(end < columns ? end + 1 : columns);
+      if (chunk == 0) load_carries(next, carry, first, 0);
+      for (int j = chunk; j < end; j += kColumns) {
+        uint32_t letters = next_letters;
+        words += threads;
+        next_letters = *words;
 #pragma unroll
         for (int column = 0; column < kColumns; column++) {
           const uint32_t letter_a = letters & 0xff, letter_b = letters >> 8 & 0xff;
           letters >>= 8 * Cell::PAIRS;
           constexpr int kScale = sizeof(Cell::ProfileWord) / 4;
           Value up[Rules::CARRIES];
-          for (int c = 0; c < Rules::CARRIES; c++) {
-            up[c] = next[c];
-            next[c] = carry[column_stride + c * threads];
-          }
+          for (int c = 0; c < Rules::CARRIES; c++) up[c] = next[c];
+          if (j + column + 1 < columns) load_carries(next, carry + column_stride, first, j + column + 1);
           Value f = Rules::f_above(up, a.one), diagonal = corner, odd;
           corner = up[0];
           AllRows<0>::run(s, base + letter_a * kScale, base + letter_b * kScale, diagonal, f, odd, a.one);
-          carry[0] = s.h[ROWS - 1];
-          if (Rules::CARRIES == 2) carry[threads] = f;
+          store_shared_by_blocks(carry, s.h[ROWS - 1]);
+          if (Rules::CARRIES == 2) store_shared_by_blocks(carry + threads, f);
           carry += column_stride;
         }
       }
+      if (!last) handover.hand_down(end);
     }
 
 #pragma unroll
@@ -166,8 +165,12 @@ KERNEL(64, BLOCKS) align_threads(const ThreadArgs a) {
       const int target = (block * Cell::PAIRS + pair) * threads + thread;
       if (target >= a.target_count) continue;
       const int64_t n = a.target_lengths[target];
-      const Value value = IS_LOCAL ? s.best : carries[(n - 1) * column_stride];
-      a.scores[static_cast<int64_t>(row) * a.target_count + target] = static_cast<RESULT>(Rules::score(Cell::get(value, pair), m, n));
+      RESULT* const score = a.scores + static_cast<int64_t>(a.rows[row]) * a.target_count + target;
+      if (IS_LOCAL)
+        atomic_max(score, static_cast<RESULT>(Rules::score(Cell::get(s.best, pair), m, n)));
+      else if (last)
+        *score = static_cast<RESULT>(Rules::score(Cell::get(load_shared_by_blocks(carries + (n - 1) * column_stride), pair), m, n));
     }
+    if (last) handover.finish();
   }
 }

@@ -2,53 +2,63 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 _P, _I, _L, _U = "u8", "i4", "i8", "u4"  # pointer, int32_t, int64_t, uint32_t
 
 
-def _struct(*fields: tuple[str, str]) -> np.dtype[np.void]:
+def _struct(*fields: tuple[str, str | np.dtype[np.void]]) -> np.dtype[np.void]:
     return np.dtype(list(fields), align=True)
 
 
-_QUERIES = (("query_codes", _P), ("query_offsets", _P), ("queries", _P), ("first_targets", _P))
+_QUERIES = (("query_codes", _P), ("query_offsets", _P), ("queries", _P), ("rows", _P))
 
+PIPELINE = _struct(
+    ("next_unit", _P),
+    ("units", _P),
+    ("slots", _P),
+    ("before", _P),
+    ("progress", _P),
+    ("carry_stride", _L),
+    ("unit_count", _I),
+    ("strips", _I),
+)
 THREADS = _struct(
     *_QUERIES,
+    ("items", _P),
     ("letters", _P),
     ("block_letters", _P),
     ("block_columns", _P),
-    ("block_last", _P),
     ("target_lengths", _P),
     ("table", _P),
-    ("next_item", _P),
     ("carries", _P),
-    ("carry_stride", _L),
     ("scores", _P),
+    ("pipeline", PIPELINE),
     ("query_count", _I),
     ("target_count", _I),
-    ("target_blocks", _I),
     ("one", _U),
 )
 SLICES = _struct(
     *_QUERIES,
+    ("lanes", _P),
     ("planes", _P),
     ("group_planes", _P),
     ("group_columns", _P),
-    ("group_last", _P),
+    ("item_strips", _P),
     ("target_lengths", _P),
     ("carries", _P),
-    ("carry_stride", _L),
-    ("next_item", _P),
     ("scores", _P),
+    ("pipeline", PIPELINE),
     ("query_count", _I),
     ("target_count", _I),
-    ("groups", _I),
     ("sum_factor", _I),
     ("per_letter", _I),
 )
 CHAIN = _struct(
     *_QUERIES,
+    ("first_targets", _P),
     ("target_codes", _P),
     ("target_offsets", _P),
     ("targets", _P),
@@ -88,7 +98,7 @@ PACK_PLANES = _struct(
 )
 
 
-def arguments(struct: np.dtype[np.void], **values: int) -> np.void:
+def arguments(struct: np.dtype[np.void], **values: int | np.void) -> np.void:
     """One struct; every field must be given. Raises `KeyError` for a missing one, `ValueError` for one too many."""
     out = np.zeros((), dtype=struct)
     assert struct.names is not None
@@ -96,5 +106,4 @@ def arguments(struct: np.dtype[np.void], **values: int) -> np.void:
         out[name] = values.pop(name)
     if values:
         raise ValueError(f"no such fields: {', '.join(values)}")
-    filled: np.void = out[()]
-    return filled
+    return cast("np.void", out[()])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from gpualign.core.engine import Task
 from gpualign.core.plan import Tile
 from gpualign.core.sequences import SequenceSet
 from gpualign.gpu.kernels import SLICE_THREADS, Recipe, Shape, Variant
+from gpualign.gpu.schedule import Schedule, make_schedule
 
 Arrays = dict[str, npt.NDArray[np.generic]]
 
@@ -20,7 +22,10 @@ THREADS_A_BLOCK = 64
 
 @dataclass(frozen=True)
 class Batch:
-    """Part of a tile: `rows` (query numbers less tile.query_start, in order of length) against tile.targets[start:stop]."""
+    """Part of a tile: `rows` (query numbers less tile.query_start, in order of length) against tile.targets[start:stop].
+
+    Scores come back with the rows in their order in the tile.
+    """
 
     tile: Tile
     rows: npt.NDArray[np.int64]
@@ -36,6 +41,10 @@ class Batch:
     def targets(self) -> npt.NDArray[np.int64]:
         """Target records, in order of length."""
         return self.tile.targets[self.start : self.stop]
+
+    @property
+    def is_whole_tile(self) -> bool:
+        return (len(self.rows), self.stop - self.start) == self.tile.shape
 
     @property
     def pairs(self) -> int:
@@ -62,18 +71,21 @@ def whole_tile(tile: Tile, query_lengths: npt.NDArray[np.int64]) -> Batch:
 class Layout:
     """A batch in the form of a kernel family.
 
-    arrays: what the host makes and uploads. packed_bytes: targets as pack.cu makes them. threads: of a block; items: work that
-    the queue hands out; carry_stride: of one block, or of one pair in a chain, in the kernel's units; carry_bytes: the same in
-    bytes; strips: of the longest query (chains).
+    arrays: what the host makes and uploads; packed_bytes: targets as pack.cu makes them; threads: of a block; units: strips of
+    all items; strips: of the longest item; carry_stride, carry_bytes: of one slot, in the kernel's units and bytes; slots: carry
+    buffers; progress_bytes: flags of all strips. In a chain of warps an item is a pair, and so is a slot, of which a launch
+    takes as many as fit.
     """
 
     arrays: Arrays
     packed_bytes: int
     threads: int
-    items: int
+    units: int
+    strips: int
     carry_stride: int
     carry_bytes: int
-    strips: int = 0
+    slots: int
+    progress_bytes: int
 
     @property
     def upload_bytes(self) -> int:
@@ -85,8 +97,11 @@ def aligned(nbytes: int) -> int:
     return -(-nbytes // 256) * 256
 
 
-def _last_records(targets: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int32]:
-    return np.maximum.reduceat(targets, np.arange(0, len(targets), size)).astype(np.int32)
+def _wanted_items(arrays: Arrays, targets: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
+    """block * queries + query of every query and block of `size` targets with a wanted pair, the longest of both first."""
+    last = np.maximum.reduceat(targets, np.arange(0, len(targets), size))
+    wanted = last[:, np.newaxis] >= arrays["first_targets"][np.newaxis, :]
+    return np.flatnonzero(wanted.reshape(-1))[::-1]
 
 
 def _starts(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -101,66 +116,113 @@ def _panel(sequences: SequenceSet, records: npt.NDArray[np.int64]) -> tuple[npt.
     return sequences.codes[places], starts
 
 
-def lay_out(batch: Batch, variant: Variant, recipe: Recipe, task: Task, lanes: int, resident: bool) -> Layout:
-    """The layout of a batch for a variant. Where the task's sequences are not `resident` on the device, it brings its own."""
+@dataclass(frozen=True)
+class Room:
+    """What a device offers a batch: blocks that run at a time (a function of their threads), bytes, lanes of a warp, and whether
+    the task's sequences are already there."""
+
+    blocks: Callable[[int], int]
+    memory: int
+    lanes: int
+    resident: bool
+
+    def scheduled(self, strips: npt.NDArray[np.int64], columns: npt.NDArray[np.int64], threads: int, carry_bytes: int) -> Schedule:
+        """Of a batch's items, with no more carry buffers than half of the memory holds."""
+        return make_schedule(strips, columns, max(1, min(self.blocks(threads), self.memory // (4 * carry_bytes))))
+
+
+def lay_out(batch: Batch, variant: Variant, recipe: Recipe, task: Task, room: Room) -> Layout:
+    """The layout of a batch for a variant. Where the sequences are not on the device, it brings its own."""
     tile, targets = batch.tile, batch.targets
     query_lengths, target_lengths = task.queries.lengths, task.targets.lengths
     lengths = target_lengths[targets]
     arrays: Arrays = {
         "queries": batch.queries.astype(np.int32),
+        "rows": np.argsort(np.argsort(batch.rows)).astype(np.int32),
         "targets": targets.astype(np.int32),
         "first_targets": np.array([tile.pairing.first_target(int(query)) for query in batch.queries], dtype=np.int32),
         "target_lengths": lengths.astype(np.int32),
     }
-    if not resident:
+    if not room.resident:
         arrays["query_codes"], arrays["query_offsets"] = _panel(task.queries, batch.queries)
         arrays["target_codes"], arrays["target_offsets"] = _panel(task.targets, targets)
         arrays["queries"] = np.arange(len(batch.queries), dtype=np.int32)
         arrays["targets"] = np.arange(len(targets), dtype=np.int32)
     if recipe.form is not None:
         arrays["table"] = recipe.table()
+    heights = -(-query_lengths[batch.queries] // variant.rows)
     if variant.shape is Shape.THREADS:
-        return _threads_layout(arrays, variant, targets, lengths, len(batch.rows), lanes)
+        return _threads_layout(arrays, variant, targets, lengths, heights, room)
     if variant.shape is Shape.SLICES:
-        return _slices_layout(arrays, variant, recipe.planes, targets, lengths, len(batch.rows))
+        return _slices_layout(arrays, variant, recipe.planes, targets, lengths, heights, room)
     arrays["target_numbers"] = targets.astype(np.int32)
-    strips = int(-(-query_lengths[batch.queries].max() // (lanes * variant.rows)))
-    columns = -(-int(lengths[-1]) // lanes) * lanes
-    return Layout(arrays, 0, lanes, batch.pairs * strips, columns, columns * variant.carries * variant.carry_bytes + 4 * strips, strips)
+    strips = int(-(-heights.max() // room.lanes))
+    columns = -(-int(lengths[-1]) // room.lanes) * room.lanes
+    carry_bytes = columns * variant.carries * variant.carry_bytes + 4 * strips
+    return Layout(arrays, 0, room.lanes, batch.pairs * strips, strips, columns, carry_bytes, batch.pairs, 0)
+
+
+def _scheduled(arrays: Arrays, packed: int, threads: int, stride: int, value_bytes: int, schedule: Schedule) -> Layout:
+    arrays["units"], arrays["slots"], arrays["before"] = schedule.units, schedule.slots, schedule.before
+    strips = int(schedule.units[:, 1].max(initial=0)) + 1
+    progress = 4 * (strips + 1) * len(schedule.slots)
+    return Layout(arrays, packed, threads, len(schedule.units), strips, stride, stride * value_bytes, schedule.slot_count, progress)
 
 
 def _threads_layout(
-    arrays: Arrays, variant: Variant, targets: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64], queries: int, lanes: int
+    arrays: Arrays,
+    variant: Variant,
+    targets: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.int64],
+    heights: npt.NDArray[np.int64],
+    room: Room,
 ) -> Layout:
     needed = -(-len(targets) // variant.pairs)
-    threads = min(THREADS_A_BLOCK, -(-needed // lanes) * lanes)
+    threads = min(THREADS_A_BLOCK, -(-needed // room.lanes) * room.lanes)
     size = threads * variant.pairs
     ends = np.minimum(np.arange(size - 1, len(targets) + size - 1, size), len(targets) - 1)
     in_word = 4 // variant.pairs
     columns = -(-lengths[ends] // in_word) * in_word
     words = _starts(columns // in_word * threads)
+    items = _wanted_items(arrays, targets, size)
+    arrays["items"] = items.astype(np.int32)
     arrays["block_letters"] = words
     arrays["block_columns"] = columns.astype(np.int32)
-    arrays["block_last"] = _last_records(targets, size)
-    # The kernel reads one word and one column ahead.
-    stride = (int(columns.max()) + 1) * variant.carries * threads
-    return Layout(arrays, (int(words[-1]) + threads) * 4, threads, len(columns) * queries, stride, stride * variant.carry_bytes)
+    stride = int(columns.max()) * variant.carries * threads
+    schedule = room.scheduled(heights[items % len(heights)], columns[items // len(heights)], threads, stride * variant.carry_bytes)
+    # The kernel reads one word of letters ahead.
+    return _scheduled(arrays, (int(words[-1]) + threads) * 4, threads, stride, variant.carry_bytes, schedule)
 
 
 def _slices_layout(
-    arrays: Arrays, variant: Variant, planes: int, targets: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64], queries: int
+    arrays: Arrays,
+    variant: Variant,
+    planes: int,
+    targets: npt.NDArray[np.int64],
+    lengths: npt.NDArray[np.int64],
+    heights: npt.NDArray[np.int64],
+    room: Room,
 ) -> Layout:
     ends = np.minimum(np.arange(31, len(targets) + 31, 32), len(targets) - 1)
     columns = lengths[ends]
     words = _starts(columns * (planes + 1))
+    wanted = _wanted_items(arrays, targets, 32)
+    lanes = np.full((-(-len(wanted) // SLICE_THREADS), SLICE_THREADS), -1, dtype=np.int64)
+    lanes.reshape(-1)[: len(wanted)] = wanted
+    # The first lane has the longest targets.
+    strips, longest = heights[lanes % len(heights)].max(axis=1, initial=1), columns[lanes[:, 0] // len(heights)]
+    arrays["lanes"] = lanes.astype(np.int32)
+    arrays["item_strips"] = strips.astype(np.int32)
     arrays["group_planes"] = words
     arrays["group_columns"] = columns.astype(np.int32)
-    arrays["group_last"] = _last_records(targets, 32)
-    stride = (int(columns.max()) + 1) * variant.carries * SLICE_THREADS
-    items = -(-len(columns) * queries // SLICE_THREADS)
-    return Layout(arrays, (int(words[-1]) + planes + 1) * 4, SLICE_THREADS, items, stride, stride * 4)
+    stride = int(columns.max()) * variant.carries * SLICE_THREADS
+    schedule = room.scheduled(strips, longest, SLICE_THREADS, stride * variant.carry_bytes)
+    # A lane reads on behind its own targets while other lanes of the item have longer ones.
+    packed = (int(words[-1]) + (int(columns.max()) + 1) * (planes + 1)) * 4
+    return _scheduled(arrays, packed, SLICE_THREADS, stride, variant.carry_bytes, schedule)
 
 
 def batch_bytes(layout: Layout, batch: Batch, item_bytes: int) -> int:
     """Device memory of a batch beside its carries."""
-    return layout.upload_bytes + aligned(layout.packed_bytes) + aligned(batch.pairs * item_bytes)
+    parts = (layout.upload_bytes, layout.packed_bytes, layout.progress_bytes, batch.pairs * item_bytes)
+    return sum(aligned(part) for part in parts)

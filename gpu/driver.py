@@ -22,7 +22,10 @@ class CudaMemory:
         self.address = int(self._allocation)
 
     def free(self) -> None:
-        self._allocation.free()
+        try:
+            self._allocation.free()
+        except cuda.Error as error:
+            raise RunError(f"the CUDA device failed: {error}") from error
 
 
 class CudaFunction:
@@ -69,7 +72,10 @@ class CudaEvent:
 
 class CudaStream:
     def __init__(self) -> None:
-        self._stream = cuda.Stream()
+        try:
+            self._stream = cuda.Stream()
+        except cuda.Error as error:
+            raise RunError(f"the CUDA device failed: {error}") from error
 
     def upload(self, address: int, source: Bytes) -> None:
         cuda.memcpy_htod_async(address, source, self._stream)

@@ -14,6 +14,7 @@ from gpualign.core.errors import RunError
 from gpualign.core.plan import Limits, Tile
 from gpualign.gpu.device import Device
 from gpualign.gpu.kernels import Recipe, choose, make_recipe
+from gpualign.gpu.results import ResultPool
 from gpualign.gpu.worker import Finished, Worker
 
 _TILE_SECONDS = 0.4
@@ -28,14 +29,20 @@ class _Workers:
     """A thread a device around one task."""
 
     def __init__(
-        self, devices: Sequence[Device], task: Task, recipe: Recipe, tiles: Iterator[Tile], log: Callable[[Finished], None] | None
+        self,
+        devices: Sequence[Device],
+        results: ResultPool,
+        task: Task,
+        recipe: Recipe,
+        tiles: Iterator[Tile],
+        log: Callable[[Finished], None] | None,
     ) -> None:
         self._tiles = tiles
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         # Bounded, so that a slow sink slows the devices down rather than filling memory.
         self._done: queue.Queue[TileResult | BaseException | None] = queue.Queue(maxsize=2 * len(devices))
-        self._workers = [Worker(d, task, recipe, self._next_tile, self._deliver, self._stopped.is_set, log) for d in devices]
+        self._workers = [Worker(d, results, task, recipe, self._next_tile, self._deliver, self._stopped.is_set, log) for d in devices]
         self._threads = [threading.Thread(target=self._work, args=(w,), name="gpualign-cuda", daemon=True) for w in self._workers]
 
     def _next_tile(self) -> Tile | None:
@@ -90,6 +97,7 @@ class CudaEngine:
         if not devices:
             raise ValueError("an engine needs a device")
         self._devices = list(devices)
+        self._results = ResultPool()
         self._log = log
         self._process = os.getpid()
 
@@ -119,7 +127,7 @@ class CudaEngine:
     def run(self, task: Task, tiles: Iterator[Tile], memory: int) -> Iterator[TileResult]:
         if reason := self.unavailable_reason():
             raise RunError(reason)
-        workers = _Workers(self._devices, task, make_recipe(task), tiles, self._log)
+        workers = _Workers(self._devices, self._results, task, make_recipe(task), tiles, self._log)
         try:
             yield from workers.results()
         finally:

@@ -2,7 +2,7 @@
 
 The rule: every kernel that can hold the scores exactly is rated, and the one with the shortest estimated time is taken. An
 estimate is the larger of two times, in clocks: all cells (padding included) at the full rate of the device, and the longest
-chain of dependent cells that one thread computes. Many pairs thus go one to a thread, or 32 to a thread in bits; few or very
+chain of steps that wait for each other. Many pairs thus go one to a thread, or 32 to a thread in bits; few or very
 long ones go to chains of warps. The choice never changes a score.
 """
 
@@ -81,13 +81,18 @@ _LONGEST_SLICED = 65_536
 _MOST_STEPS = 4
 
 # Rows of a strip that fill the registers of a thread without spilling; fewer where that pads the queries less.
-THREAD_ROWS = {("U16x2", False): (64, 60, 56, 52, 48), ("U16x2", True): (36, 32, 28)}
+THREAD_ROWS = {
+    ("U16x2", False, False): (64, 60, 56, 52, 48),
+    ("U16x2", True, False): (40, 36),
+    ("U16x2", False, True): (48, 44, 40, 36),
+    ("U16x2", True, True): (36, 32, 28),
+}
 WIDE_ROWS = {"S32": (32, 24, 16), "S64": (16, 12, 8)}
-SLICE_ROWS = {1: (48, 40, 32), 2: (34, 32, 30, 28, 26, 25, 24, 20), 3: (24, 22, 20, 18, 16), 4: (20, 18, 17, 16, 15, 14, 12)}
+SLICE_ROWS = {1: (48, 40, 32), 2: (36, 34, 32, 30, 28, 26, 25), 3: (24, 22, 20, 18, 16), 4: (20, 18, 17, 16, 15, 14, 12)}
 
 # Blocks of 64 threads that a multiprocessor shall have registers for, by cell, affine and local; 1 leaves it to the compiler.
-THREAD_BLOCKS = {("U16x2", False, False): 8, ("U16x2", True, False): 10, ("U16x2", False, True): 8, ("U16x2", True, True): 8}
-SLICE_BLOCKS = {1: 1, 2: 1, 3: 1, 4: 1}
+THREAD_BLOCKS = {("U16x2", False, False): 8, ("U16x2", True, False): 8, ("U16x2", False, True): 8, ("U16x2", True, True): 8}
+SLICE_BLOCKS = {1: 7, 2: 7, 3: 6, 4: 6}
 _STRIP_OVERHEAD = 1.5  # of a column of a strip, in rows
 
 # Cells a clock and multiprocessor, as measured (benchmarks/LOG.md); they only steer the choice.
@@ -105,6 +110,7 @@ _CHAIN_EDIT_RATE = 60.0
 _THREAD_LATENCY = 14.0
 _SLICE_LATENCY = 20.0
 _CHAIN_LATENCY = 16.0
+_CHUNK = 128  # columns that a strip stays behind the one above it (cuda_src/pipeline.cuh), waiting included twice that
 _CHAIN_WORD_LATENCY = 50.0 / 32
 _CHAIN_STEP = 120.0  # of shuffles and waiting, a column
 
@@ -134,6 +140,10 @@ class Recipe:
     sum_factor: int
     per_letter: int
     query_lengths: Lengths
+
+    @property
+    def local(self) -> bool:
+        return self.form is not None and self.form.local
 
     @property
     def planes(self) -> int:
@@ -186,8 +196,9 @@ class Recipe:
 
     def _threads(self, cell: Cell) -> Variant:
         assert self.form is not None
-        blocks = THREAD_BLOCKS.get((cell.name, self.affine, self.form.local), 1)
-        candidates = THREAD_ROWS.get((cell.name, self.affine)) or WIDE_ROWS[cell.name]
+        kind = cell.name, self.affine, self.form.local
+        blocks = THREAD_BLOCKS.get(kind, 1)
+        candidates = THREAD_ROWS.get(kind) or WIDE_ROWS[cell.name]
         rows = best_rows(self.query_lengths, candidates)
         kernel = Kernel(Shape.THREADS.value, "align_threads", (*self._macros(cell, rows), ("BLOCKS", str(blocks))))
         carries = 2 if self.affine else 1
@@ -262,13 +273,15 @@ class Hardware:
 
 def clocks(variant: Variant, queries: Lengths, targets: Lengths, hardware: Hardware) -> float:
     """Estimated time of all pairs of a rectangle, in clocks; `targets` are in order of length."""
-    longest_query, longest_target = int(queries.max()), int(targets.max())
+    longest_target = int(targets.max())
     if variant.shape in (Shape.THREADS, Shape.SLICES):
         # Targets that share a thread or a block run as long as the longest of them.
         share = variant.pairs * (hardware.lanes if variant.shape is Shape.THREADS else 1)
         ends = np.minimum(np.arange(share - 1, len(targets) + share - 1, share), len(targets) - 1)
-        padded = float(targets[ends].sum()) * share * float((-(-queries // variant.rows)).sum()) * variant.rows
-        return max(padded / (variant.rate * hardware.multiprocessors), longest_query * longest_target * variant.latency)
+        strips = -(-queries // variant.rows)
+        padded = float(targets[ends].sum()) * share * float(strips.sum()) * variant.rows
+        columns = longest_target + int(strips.max()) * 2 * _CHUNK
+        return max(padded / (variant.rate * hardware.multiprocessors), columns * variant.rows * variant.latency)
     height = hardware.lanes * variant.rows
     strips = -(-queries // height)
     padded = float(targets.sum()) * float(strips.sum()) * height

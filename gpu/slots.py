@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from gpualign.gpu import arguments as structs
 from gpualign.gpu.arguments import arguments
 from gpualign.gpu.batches import Batch, Layout, aligned, batch_bytes
 from gpualign.gpu.device import Bytes, Device, Event, Function, Memory, OutOfMemory, Stream
 from gpualign.gpu.kernels import PACK_LETTERS, PACK_PLANES, Kernel, Recipe, Shape, Variant
+from gpualign.gpu.results import Scores
 
 _QUEUE_BYTES = 256
 _PACK_THREADS = 256
@@ -55,16 +55,19 @@ class _Placed:
 
 
 class Slot:
-    """Buffers grow as batches need and are kept for the next."""
+    """Buffers grow as batches need and are kept for the next.
 
-    def __init__(self, device: Device) -> None:
+    passed: events before the upload, between upload and kernels, between kernels and download, and after it.
+    """
+
+    def __init__(self, device: Device, number: int) -> None:
+        self.number = number
         self._device = device
         self._stream = device.stream()
         self._memory: dict[str, tuple[Memory, int]] = {}
         self._pinned: dict[str, Bytes] = {}
-        self._scores: npt.NDArray[np.signedinteger] | None = None
-        self.started: Event | None = None
-        self.finished: Event | None = None
+        self._scores: Scores | None = None
+        self.passed: list[Event] = []
 
     def release(self) -> None:
         """Free every buffer; the stream must be idle."""
@@ -78,11 +81,11 @@ class Slot:
         """Put a batch on the stream, within `memory` bytes. Raises `OutOfMemory`, with nothing launched."""
         function = self._device.function(job.variant.kernel)
         left = memory - batch_bytes(job.layout, job.batch, job.dtype.itemsize) - _QUEUE_BYTES
-        if left < job.layout.carry_bytes:
-            raise OutOfMemory("not even one block's carries fit")
-        resident = function.resident_blocks(job.layout.threads) * self._device.hardware.multiprocessors
         chained = job.variant.shape in (Shape.CHAIN, Shape.CHAIN_EDIT)
-        units = min(job.batch.pairs if chained else min(job.layout.items, resident), left // job.layout.carry_bytes)
+        slots = min(job.layout.slots, left // job.layout.carry_bytes) if chained else job.layout.slots
+        if slots < 1 or slots * job.layout.carry_bytes > left:
+            raise OutOfMemory(f"{memory:,} bytes do not hold a batch")
+        grid = min(function.resident_blocks(job.layout.threads) * self._device.hardware.multiprocessors, max(1, job.layout.units))
 
         host, arrays = self._stage(job.layout)
         host_scores = self._host("scores", job.score_bytes)
@@ -96,29 +99,43 @@ class Slot:
             "query_codes": queries.codes,
             "query_offsets": queries.offsets,
             "queries": arrays["queries"],
-            "first_targets": arrays["first_targets"],
-            "next_item": self._address("queue", _QUEUE_BYTES),
-            "carries": self._address("carries", units * job.layout.carry_bytes),
-            "carry_stride": job.layout.carry_stride,
+            "rows": arrays["rows"],
+            "carries": self._address("carries", slots * job.layout.carry_bytes),
             "scores": self._address("scores", job.score_bytes),
             "target_count": len(job.batch.targets),
         }
+        queue = self._address("queue", _QUEUE_BYTES)
+        progress = self._address("progress", max(job.layout.progress_bytes, 1))
         placed = _Placed(job, function, fields, arrays, targets, packed)
 
-        self.started = self._stream.record()
+        self.passed = [self._stream.record()]
         self._stream.upload(self._memory["arrays"][0].address, host)
-        self._stream.fill(fields["next_item"], 0, _QUEUE_BYTES)
-        if job.variant.shape is Shape.THREADS:
-            self._threads(placed, units)
-        elif job.variant.shape is Shape.SLICES:
-            self._slices(placed, units)
+        self._stream.fill(queue, 0, _QUEUE_BYTES)
+        if not chained:
+            self._stream.fill(progress, 0, job.layout.progress_bytes)
+        if chained or job.recipe.local:
+            self._stream.fill(fields["scores"], 0, job.score_bytes)
+        self.passed.append(self._stream.record())
+        if chained:
+            self._chains(placed, slots, grid, queue)
         else:
-            self._chains(placed, units, resident)
+            pipeline = arguments(
+                structs.PIPELINE,
+                next_unit=queue,
+                progress=progress,
+                carry_stride=job.layout.carry_stride,
+                unit_count=job.layout.units,
+                strips=job.layout.strips,
+                **{name: arrays[name] for name in ("units", "slots", "before")},
+            )
+            launch = self._threads if job.variant.shape is Shape.THREADS else self._slices
+            launch(placed, pipeline, grid)
+        self.passed.append(self._stream.record())
         self._stream.download(host_scores, fields["scores"])
-        self.finished = self._stream.record()
+        self.passed.append(self._stream.record())
         self._scores = host_scores.view(job.dtype).reshape(len(job.batch.rows), len(job.batch.targets))
 
-    def scores(self) -> npt.NDArray[np.signedinteger]:
+    def scores(self) -> Scores:
         """Of the batch that has finished: [rows][targets], valid until the next one is submitted."""
         assert self._scores is not None
         return self._scores
@@ -168,7 +185,7 @@ class Slot:
         grid = min(units, 8 * self._device.hardware.multiprocessors)
         self._stream.launch(self._device.function(kernel), grid, _PACK_THREADS, filled)
 
-    def _threads(self, placed: _Placed, grid: int) -> None:
+    def _threads(self, placed: _Placed, pipeline: np.void, grid: int) -> None:
         arrays, layout = placed.arrays, placed.job.layout
         blocks = len(layout.arrays["block_columns"])
         self._pack(
@@ -187,14 +204,14 @@ class Slot:
             structs.THREADS,
             **placed.fields,
             letters=placed.packed,
+            pipeline=pipeline,
             query_count=len(placed.job.batch.rows),
-            target_blocks=blocks,
             one=1,
-            **{name: arrays[name] for name in ("block_letters", "block_columns", "block_last", "target_lengths", "table")},
+            **{name: arrays[name] for name in ("items", "block_letters", "block_columns", "target_lengths", "table")},
         )
         self._stream.launch(placed.function, grid, layout.threads, filled)
 
-    def _slices(self, placed: _Placed, grid: int) -> None:
+    def _slices(self, placed: _Placed, pipeline: np.void, grid: int) -> None:
         arrays, layout, recipe = placed.arrays, placed.job.layout, placed.job.recipe
         groups = len(layout.arrays["group_columns"])
         self._pack(
@@ -211,30 +228,31 @@ class Slot:
             structs.SLICES,
             **placed.fields,
             planes=placed.packed,
+            pipeline=pipeline,
             query_count=len(placed.job.batch.rows),
-            groups=groups,
             sum_factor=recipe.sum_factor,
             per_letter=recipe.per_letter,
-            **{name: arrays[name] for name in ("group_planes", "group_columns", "group_last", "target_lengths")},
+            **{name: arrays[name] for name in ("lanes", "item_strips", "group_planes", "group_columns", "target_lengths")},
         )
         self._stream.launch(placed.function, grid, layout.threads, filled)
 
-    def _chains(self, placed: _Placed, pairs: int, resident: int) -> None:
+    def _chains(self, placed: _Placed, pairs: int, grid: int, queue: int) -> None:
         """Launches of as many pairs as have room for their carries, one after the other."""
         arrays, layout, fields = placed.arrays, placed.job.layout, placed.fields
-        # A pair's share of the carries holds the progress of its strips too.
         progress_bytes = 4 * layout.strips
         progress = fields["carries"] + pairs * (layout.carry_bytes - progress_bytes)
-        self._stream.fill(fields["scores"], 0, placed.job.score_bytes)
         total = placed.job.batch.pairs
         for first in range(0, total, pairs):
             count = min(pairs, total - first)
             self._stream.fill(progress, 0, count * progress_bytes)
             if first:
-                self._stream.fill(fields["next_item"], 0, _QUEUE_BYTES)
+                self._stream.fill(queue, 0, _QUEUE_BYTES)
             filled = arguments(
                 structs.CHAIN,
                 **fields,
+                first_targets=arrays["first_targets"],
+                next_item=queue,
+                carry_stride=layout.carry_stride,
                 target_codes=placed.targets.codes,
                 target_offsets=placed.targets.offsets,
                 targets=arrays["targets"],
@@ -245,4 +263,4 @@ class Slot:
                 pairs=count,
                 strips=layout.strips,
             )
-            self._stream.launch(placed.function, min(resident, count * layout.strips), layout.threads, filled)
+            self._stream.launch(placed.function, min(grid, count * layout.strips), layout.threads, filled)

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from gpualign.core.engine import Task, TileResult
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Tile
-from gpualign.gpu.batches import Batch, Layout, batch_bytes, lay_out, whole_tile
-from gpualign.gpu.device import Device, Memory, OutOfMemory
+from gpualign.gpu.batches import Batch, Layout, Room, batch_bytes, lay_out, whole_tile
+from gpualign.gpu.device import Device, Event, Memory, OutOfMemory
 from gpualign.gpu.kernels import Recipe, Variant, choose
+from gpualign.gpu.results import ResultPool, Scores
 from gpualign.gpu.slots import Job, Resident, Slot
 
 SHARE_OF_MEMORY = 0.75
@@ -29,17 +29,21 @@ _POLL_SECONDS = 0.0005
 
 @dataclass
 class _OpenTile:
-    tile: Tile
-    scores: npt.NDArray[np.signedinteger]
+    scores: Scores | None
     batches: int
 
 
 @dataclass(frozen=True)
 class Finished:
-    """A batch that ran: its kernel and its span on the device, copies included, in seconds since the worker began."""
+    """A batch that ran, for benchmarks: when its upload, its kernels and its download began, and when that ended, in seconds
+    of the device's clock since the worker began; and the stream that it ran on."""
 
     variant: Variant
-    start: float
+    pairs: int
+    stream: int
+    upload: float
+    kernels: float
+    download: float
     end: float
 
 
@@ -52,6 +56,7 @@ class Worker:
     def __init__(
         self,
         device: Device,
+        results: ResultPool,
         task: Task,
         recipe: Recipe,
         next_tile: Callable[[], Tile | None],
@@ -60,6 +65,7 @@ class Worker:
         on_finished: Callable[[Finished], None] | None = None,
     ) -> None:
         self._device = device
+        self._results = results
         self._task = task
         self._recipe = recipe
         self._next_tile = next_tile
@@ -70,6 +76,7 @@ class Worker:
         self._idle: list[Slot] = []
         self._flying: deque[tuple[Slot, Batch, Variant]] = deque()
         self._open: dict[int, _OpenTile] = {}
+        self._origin: Event | None = None
 
     def run(self) -> None:
         """Work until there are no tiles. Raises `RunError` for what the device cannot do."""
@@ -77,7 +84,7 @@ class Worker:
         try:
             self._allowance = int(self._device.free_memory() * SHARE_OF_MEMORY)
             self._sets = self._upload(self._allowance * _RESIDENT_SHARE)
-            self._idle = [Slot(self._device) for _ in range(_SLOTS)]
+            self._idle = [Slot(self._device, number) for number in range(_SLOTS)]
             for batch in self._batches():
                 if self._stopped():
                     break
@@ -87,19 +94,23 @@ class Worker:
             while self._flying and not self._stopped():
                 self._collect()
         finally:
-            self._abandon()
-            for slot in self._idle:
-                slot.release()
-            for memory in self._sequences:
-                memory.free()
-            self._idle.clear()
-            self._origin = None
-            self._sequences.clear()
-            self._device.close()
+            try:
+                self._abandon()
+                for slot in self._idle:
+                    slot.release()
+                for memory in self._sequences:
+                    memory.free()
+            finally:
+                # Nothing of the device may outlive its context.
+                self._idle.clear()
+                self._flying.clear()
+                self._sequences.clear()
+                self._origin = None
+                self._device.close()
 
     def _batches(self) -> Iterator[Batch]:
         while (tile := self._next_tile()) is not None:
-            self._open[id(tile)] = _OpenTile(tile, np.empty(tile.shape, dtype=self._task.dtype), 1)
+            self._open[id(tile)] = _OpenTile(None, 1)
             yield whole_tile(tile, self._task.queries.lengths)
 
     def _upload(self, room: float) -> tuple[Resident, Resident] | None:
@@ -116,24 +127,29 @@ class Worker:
                     stream.upload(memory.address, np.ascontiguousarray(array).view(np.uint8))
                     addresses.append(memory.address)
                 places.append(Resident(*addresses))
-        self._origin = stream.record()
-        while not self._origin.done():
+        self._origin = uploaded = stream.record()
+        while not uploaded.done():
             time.sleep(_POLL_SECONDS)
         return (places[0], places[-1]) if places else None
 
-    def _choose(self, batch: Batch) -> tuple[Variant, Layout]:
+    def _choose(self, batch: Batch, memory: int) -> tuple[Variant, Layout]:
         queries, targets = self._task.queries.lengths, self._task.targets.lengths
-        variant = choose(self._recipe, queries[batch.queries], targets[batch.targets], self._device.hardware)
-        return variant, lay_out(batch, variant, self._recipe, self._task, self._device.hardware.lanes, self._sets is not None)
+        hardware = self._device.hardware
+        variant = choose(self._recipe, queries[batch.queries], targets[batch.targets], hardware)
+        function = self._device.function(variant.kernel)
+        room = Room(
+            lambda threads: hardware.multiprocessors * function.resident_blocks(threads), memory, hardware.lanes, self._sets is not None
+        )
+        return variant, lay_out(batch, variant, self._recipe, self._task, room)
 
     def _start(self, batch: Batch) -> None:
         """Submit a batch, in parts where it is too large for memory."""
         waiting = deque([batch])
         while waiting and not self._stopped():
             part = waiting.popleft()
-            variant, layout = self._choose(part)
-            needed = batch_bytes(layout, part, self._task.dtype.itemsize) + layout.carry_bytes
             room = self._allowance // _SLOTS
+            variant, layout = self._choose(part, room)
+            needed = batch_bytes(layout, part, self._task.dtype.itemsize) + 2 * layout.carry_bytes
             if (needed > room or part.pairs * self._task.dtype.itemsize > _LARGEST_RESULT) and (halves := part.halves()):
                 self._open[id(part.tile)].batches += 1
                 waiting.extendleft(reversed(halves))
@@ -163,16 +179,21 @@ class Worker:
     def _collect(self) -> None:
         """Wait for the oldest batch and hand on its tile if that is complete."""
         slot, batch, variant = self._flying[0]
-        assert slot.finished is not None
-        while not slot.finished.done():
+        while not slot.passed[-1].done():
             if self._stopped():
                 return
             time.sleep(_POLL_SECONDS)
         self._flying.popleft()
         entry = self._open[id(batch.tile)]
-        entry.scores[batch.rows, batch.start : batch.stop] = slot.scores()
+        if entry.scores is None:
+            entry.scores = self._results.take(batch.tile.shape, self._task.dtype)
+        if batch.is_whole_tile:
+            np.copyto(entry.scores, slot.scores())
+        else:
+            entry.scores[np.sort(batch.rows), batch.start : batch.stop] = slot.scores()
         if self._on_finished:
-            self._on_finished(Finished(variant, *(e.seconds_since(self._origin) for e in (slot.started, slot.finished))))
+            times = [event.seconds_since(self._origin) for event in slot.passed]
+            self._on_finished(Finished(variant, batch.pairs, slot.number, *times))
         self._idle.append(slot)
         entry.batches -= 1
         if not entry.batches:
@@ -183,14 +204,14 @@ class Worker:
         """After an error or a stop: end the kernels in flight, and wait for them, so that their memory can be freed."""
         if not self._flying:
             return
-        control = self._device.stream()
-        for slot, _, _ in self._flying:
-            slot.stop(control)
-        for slot, _, _ in self._flying:
-            try:
-                while slot.finished is not None and not slot.finished.done():
+        try:
+            control = self._device.stream()
+            for slot, _, _ in self._flying:
+                slot.stop(control)
+            for slot, _, _ in self._flying:
+                while not slot.passed[-1].done():
                     time.sleep(_POLL_SECONDS)
-            except RunError:
-                pass  # the error that brought us here, once more
-            self._idle.append(slot)
+        except RunError:
+            pass  # a device that failed; the error that brought us here says so
+        self._idle += [slot for slot, _, _ in self._flying]
         self._flying.clear()

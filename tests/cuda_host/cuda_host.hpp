@@ -92,7 +92,6 @@ void launch(void (*kernel)(Args), unsigned grid, unsigned block, const void* arg
 
 inline void __syncthreads() { cuda_host::block_barrier->wait(); }
 inline void __syncwarp() { cuda_host::warp->barrier.wait(); }
-inline void __threadfence() { std::atomic_thread_fence(std::memory_order_seq_cst); }
 inline int __ffs(int x) { return __builtin_ffs(x); }
 template <class T>
 T __shfl_sync(unsigned, T value, int lane) {
@@ -121,6 +120,11 @@ template <class T>
 void store_shared_by_blocks(T* p, T value) {
   __atomic_store_n(p, value, __ATOMIC_SEQ_CST);
 }
-inline int load_flag(const int* p) { return __atomic_load_n(p, __ATOMIC_ACQUIRE); }
-inline void store_flag(int* p, int value) { __atomic_store_n(p, value, __ATOMIC_RELEASE); }
-inline void wait_a_little() { std::this_thread::yield(); }
+inline int wait_for_flag(const int* p, int wanted) {
+  for (;;) {
+    const int value = __atomic_load_n(p, __ATOMIC_ACQUIRE);
+    if (value >= wanted) return value;
+    std::this_thread::yield();
+  }
+}
+inline void raise_flag(int* p, int value) { __atomic_store_n(p, value, __ATOMIC_RELEASE); }
