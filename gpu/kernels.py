@@ -93,7 +93,7 @@ SLICE_ROWS = {1: (48, 40, 32), 2: (36, 34, 32, 30, 28, 26, 25), 3: (24, 22, 20, 
 # Blocks of 64 threads that a multiprocessor shall have registers for, by cell, affine and local; 1 leaves it to the compiler.
 THREAD_BLOCKS = {("U16x2", False, False): 8, ("U16x2", True, False): 8, ("U16x2", False, True): 8, ("U16x2", True, True): 8}
 SLICE_BLOCKS = {1: 7, 2: 7, 3: 6, 4: 6}
-_STRIP_OVERHEAD = 1.5  # of a column of a strip, in rows
+_STRIP_OVERHEAD = 3.0  # of a strip, in rows: its share of loads, stores and waiting
 
 # Cells a clock and multiprocessor, as measured (benchmarks/LOG.md); they only steer the choice.
 _THREAD_RATE = {

@@ -97,7 +97,7 @@ def test_standard_input_is_named(tmp_path):
         (["--format", "npy"], "cannot go to standard output"),
         (["--memory", "lots"], "'lots' is no size"),
         (["--threads", "0"], "0 is not in the range x>=1"),
-        (["--device", "tpu"], "'tpu' is not one of"),
+        (["--device", "tpu"], "--device tpu: expected auto, cpu, cuda, cuda:all, or numbers as in cuda:0,1"),
         (["--self", "in.fa"], "--self is for one file"),
         (["--nonsense"], "No such option"),
     ],

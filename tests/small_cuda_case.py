@@ -1,0 +1,54 @@
+"""Every CUDA kernel once on a small case, for compute-sanitizer, under which the test suite would take hours.
+
+compute-sanitizer --tool memcheck python tests/small_cuda_case.py
+compute-sanitizer --tool racecheck python tests/small_cuda_case.py
+"""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent / "helpers"))
+from oracle import local_score
+from work import edit, records, run_scores, sequence_set, two_valued
+
+from gpualign.core.engine import Mode
+from gpualign.cpu.engine import CpuEngine
+from gpualign.gpu import worker
+from gpualign.gpu.driver import CudaDevice
+from gpualign.gpu.engine import CudaEngine
+from gpualign.gpu.kernels import Shape
+
+
+def main():
+    rng = np.random.default_rng(5)
+    queries, targets = (sequence_set([rng.integers(0, 6, rng.integers(1, 400)) for _ in range(n)]) for n in (5, 150))
+    affine, linear = two_valued(6, 5, -4, 10, 1), two_valued(6, 5, -4, 6, 6)
+    wide = two_valued(6, 500, -400, 1000, 100)
+    steps = two_valued(6, 2, -1, 1, 1)
+    cases = [
+        *((scheme, Shape.THREADS, mode) for scheme in (affine, linear, wide) for mode in Mode),
+        *((scheme, Shape.CHAIN, mode) for scheme in (affine, linear) for mode in Mode),
+        *((scheme, Shape.SLICES, Mode.GLOBAL) for scheme in (edit(6), steps)),
+        (edit(6), Shape.CHAIN_EDIT, Mode.GLOBAL),
+    ]
+    for scheme, shape, mode in cases:
+        worker.choose = lambda recipe, q, t, hardware, shape=shape: next(
+            v for v in recipe.variants(int(q.max()), int(t.max())) if v.shape is shape
+        )
+        scores = run_scores(queries, targets, scheme, engine=CudaEngine([CudaDevice(0)]), mode=mode)
+        if mode is Mode.GLOBAL:
+            same = np.array_equal(scores, run_scores(queries, targets, scheme, engine=CpuEngine(2)))
+        else:
+            few = records(targets)[:6]
+            table = scheme.substitution
+            expected = [[local_score(q, t, table, scheme.gap_open, scheme.gap_extend) for t in few] for q in records(queries)]
+            same = np.array_equal(scores[:, :6], expected)
+        print(shape.value, mode.value, scheme.gap_open, "equal" if same else "DIFFERENT", flush=True)
+        if not same:
+            sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

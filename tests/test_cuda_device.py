@@ -1,0 +1,160 @@
+"""The CUDA engine on a real device: long sequences, real genes, memory, side by side."""
+
+import os
+import threading
+
+import numpy as np
+import pytest
+from work import edit, run_scores, sequence_set, two_valued
+
+from gpualign.core.alphabet import DNA
+from gpualign.core.errors import RunError
+from gpualign.core.plan import Pairing
+from gpualign.core.reader import encode_all, read_raw
+from gpualign.core.scoring import ScoringOptions, make_scoring
+from gpualign.cpu.engine import CpuEngine
+from gpualign.gpu.devices import take_inventory
+from gpualign.gpu.engine import CudaEngine
+
+pytestmark = pytest.mark.gpu
+
+SCHEMES = {
+    "linear": ScoringOptions(match=5, mismatch=-4, gap=6),
+    "2/-1/1": ScoringOptions(match=2, mismatch=-1, gap=1),
+    "affine": ScoringOptions(),
+    "edit": ScoringOptions(edit=True),
+}
+
+
+@pytest.fixture
+def device():
+    if reason := take_inventory().reason:
+        pytest.skip(reason)
+    from gpualign.gpu.driver import CudaDevice
+
+    return CudaDevice(0)
+
+
+def compare(queries, targets, scheme, engine, pairing=Pairing.ALL):
+    scores = run_scores(queries, targets, scheme, pairing, engine)
+    expected = run_scores(queries, targets, scheme, pairing, CpuEngine(4))
+    wanted = np.triu(np.ones(scores.shape, dtype=bool), 1) if pairing is Pairing.ABOVE else np.ones(scores.shape, dtype=bool)
+    np.testing.assert_array_equal(scores[wanted], expected[wanted])
+
+
+@pytest.mark.parametrize("options", SCHEMES.values(), ids=SCHEMES)
+def test_lengths_to_5000(rng, device, options):
+    queries, targets = (sequence_set([rng.integers(0, 15, rng.integers(1, 5001)) for _ in range(n)]) for n in (100, 300))
+    compare(queries, targets, make_scoring(DNA, options), CudaEngine([device]))
+
+
+@pytest.mark.parametrize("options", SCHEMES.values(), ids=SCHEMES)
+def test_real_genes(device, real_data, options):
+    path = real_data / "16s_gold.fasta.gz"
+    if not path.exists():
+        pytest.skip(f"{path.name} is not among the real data")
+    with path.open("rb") as stream:
+        _, (genes,) = encode_all([read_raw(stream, path.name, allow_duplicates=True)], "dna")
+    part = type(genes)(genes.source, genes.ids[:1500], genes.codes[: genes.offsets[1500]], genes.offsets[:1501])
+    compare(part, part, make_scoring(DNA, options), CudaEngine([device]), Pairing.ABOVE)
+
+
+@pytest.mark.parametrize(
+    ("length", "scheme"), [(1_000_000, edit(4)), (200_000, two_valued(4, 5, -4, 10, 1)), (200_000, two_valued(4, 5, -4, 6, 6))]
+)
+def test_one_pair_of_long_sequences(rng, device, length, scheme):
+    first = rng.integers(0, 4, length)
+    second = np.where(rng.random(length) < 0.2, rng.integers(0, 4, length), first)[: length - 1234]
+    compare(sequence_set([first]), sequence_set([second]), scheme, CudaEngine([device]))
+
+
+def test_memory_that_is_not_there_is_survived(rng, device, monkeypatch):
+    monkeypatch.setattr(type(device), "free_memory", lambda self: 1 << 42)
+    sequences = sequence_set(list(rng.integers(0, 4, (300, 20_000))))
+    import pycuda.driver as cuda
+
+    free = []
+
+    def allocate(nbytes, real=cuda.mem_alloc):
+        if nbytes > 1 << 30:
+            free.append(nbytes)
+            raise cuda.MemoryError("made up: no gigabyte is left")
+        return real(nbytes)
+
+    monkeypatch.setattr(cuda, "mem_alloc", allocate)
+    compare(sequences, sequences, two_valued(4, 5, -4, 10, 1), CudaEngine([device]), Pairing.ABOVE)
+    assert free
+
+
+def test_all_the_memory_there_is(rng, device):
+    """The whole device's memory asked for in earnest, while another allocation holds most of it."""
+    import pycuda.driver as cuda
+
+    device.open()
+    held = cuda.mem_alloc(int(cuda.mem_get_info()[0] * 0.97))
+    try:
+        sequences = sequence_set(list(rng.integers(0, 4, (2000, 1500))))
+        compare(sequences, sequences, two_valued(4, 5, -4, 10, 1), CudaEngine([type(device)(0)]), Pairing.ABOVE)
+    finally:
+        held.free()
+        device.close()
+
+
+def test_two_engines_side_by_side(rng, device):
+    sequences = sequence_set(list(rng.integers(0, 4, (600, 900))))
+    failures = []
+
+    def work(scheme):
+        try:
+            compare(sequences, sequences, scheme, CudaEngine([type(device)(0)]), Pairing.ABOVE)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(s,)) for s in (edit(4), two_valued(4, 5, -4, 10, 1))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_a_forked_child_is_told(device):
+    engine = CudaEngine([device])
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if engine.unavailable_reason() else 1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_stopped_run_ends_soon_and_frees_the_device(rng, device):
+    import time
+
+    import pycuda.driver as cuda
+
+    from gpualign.core.engine import Task
+    from gpualign.core.runner import plan_task
+
+    sequences = sequence_set(list(rng.integers(0, 4, (9000, 1500))))
+    task = Task(sequences, sequences, two_valued(4, 5, -4, 10, 1))
+    engine = CudaEngine([device])
+    device.open()
+    before = cuda.mem_get_info()[0]
+    try:
+        results = engine.run(task, plan_task(task, Pairing.ABOVE, engine, 1 << 33).tiles(), 1 << 33)
+        next(results)
+        start = time.perf_counter()
+        results.close()
+        assert time.perf_counter() - start < 1
+        assert cuda.mem_get_info()[0] > before - (256 << 20)
+    finally:
+        device.close()
+
+
+def test_a_device_that_is_not_there():
+    from gpualign.gpu.devices import make_engine
+
+    inventory = take_inventory()
+    if inventory.reason:
+        pytest.skip(inventory.reason)
+    with pytest.raises(RunError, match="there is no CUDA device 99"):
+        make_engine([99], inventory)

@@ -1,0 +1,49 @@
+"""The CUDA kernels on host threads once more, under AddressSanitizer and UndefinedBehaviorSanitizer."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+# A few of the cases, every source file and both modes among them.
+CASES = " or ".join(
+    f"({case})"
+    for case in (
+        "global and linear and 16 and THREADS",
+        "global and affine and 16 and CHAIN",
+        "local and protein and THREADS",
+        "steps and mismatch and SLICES",
+        "edit and not protein",
+    )
+)
+
+
+def library(name):
+    found = subprocess.run(["g++", f"-print-file-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
+    return found if Path(found).is_absolute() else None
+
+
+@pytest.mark.skipif(shutil.which("g++") is None or sys.platform != "linux", reason="needs g++ on Linux")
+def test_no_kernel_reads_or_writes_out_of_bounds():
+    runtimes = [library("libasan.so"), library("libubsan.so")]
+    if None in runtimes:
+        pytest.skip("this compiler has no sanitizer runtimes")
+    environment = {
+        **os.environ,
+        "LD_PRELOAD": " ".join(runtimes),
+        "ASAN_OPTIONS": "detect_leaks=0",
+        "GPUALIGN_TEST_SANITIZE": "address,undefined",
+    }
+    for variable in [v for v in environment if v.startswith("PYTEST_")]:
+        del environment[variable]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "tests/test_cuda_kernels.py"]
+    done = subprocess.run(
+        [*command, "-m", "not gpu", "-k", CASES], env=environment, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert " passed" in done.stdout
+    assert "ERROR: AddressSanitizer" not in done.stderr

@@ -1,0 +1,217 @@
+"""The pure part of the CUDA engine: forms, kernels, layouts, schedules."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from work import edit, sequence_set, two_valued
+
+from gpualign.core.bounds import DUMMY_ROWS, rebased_form
+from gpualign.core.engine import Mode, Task
+from gpualign.core.plan import Limits, Pairing, make_plan
+from gpualign.gpu.batches import Room, lay_out, whole_tile
+from gpualign.gpu.kernels import Hardware, Shape, best_rows, choose, make_recipe
+from gpualign.gpu.schedule import make_schedule
+
+H200 = Hardware(132, 1.98e9)
+AFFINE = two_valued(4, 5, -4, 10, 1)
+
+
+def task(scheme, queries, targets, mode=Mode.GLOBAL, letters=4):
+    def made(lengths):
+        return sequence_set([np.arange(n) % letters for n in lengths])
+
+    return Task(made(queries), made(targets), scheme, mode)
+
+
+def rebased_values(form, query, target, dummies):
+    """Every value that cuda_src/recurrence.cuh forms, and the corner (global) or the best (local)."""
+    n = len(target)
+    rise = form.step - form.gap_extend
+    letters = len(form.table) - 1
+
+    def edge(i):
+        return form.level if form.local or i == 0 else form.level - form.gap_open + form.gap_extend + i * rise
+
+    first = 1 - dummies
+    zero = form.level + form.bias
+    above_h = [edge(j) if form.local else edge(j) + (first - 1) * rise for j in range(1, n + 1)]
+    above_f = [zero - form.gap_open if form.local else h - (form.gap_open - form.step) for h in above_h]
+    seen, best = [*above_h, *above_f], zero
+
+    def left(i):
+        return edge(1) + (i - 1) * rise if i < 0 and not form.local else edge(max(i, 0))
+
+    for i in range(first, len(query) + 1):
+        diagonal, h = left(i - 1), left(i)
+        e = zero if form.local else h - (form.gap_open - form.step)
+        seen += [diagonal, h, e]
+        for j in range(n):
+            f = above_f[j]
+            score = int(form.table[letters if i < 1 else query[i - 1]][target[j]])
+            t = diagonal + score
+            now = max(t, e, f)
+            diagonal = above_h[j]
+            if form.local:
+                m = now - form.gap_open
+                best = max(best, now)
+                h = now - form.bias
+                seen += [e - form.gap_extend, f - form.gap_extend]
+                e, f = max(e - form.gap_extend, m, zero), max(f - form.gap_extend, m)
+            else:
+                m = now - (form.gap_open - form.step)
+                h = now
+                e, f = max(e + rise, m), max(f + rise, m)
+            seen += [t, now, m, h, e, f]
+            above_h[j], above_f[j] = h, f
+    return seen, best if form.local else above_h[-1]
+
+
+weights = st.integers(-60, 60)
+
+
+@given(
+    st.lists(st.lists(weights, min_size=3, max_size=3), min_size=3, max_size=3),
+    st.integers(0, 40),
+    st.integers(0, 40),
+    st.lists(st.integers(0, 2), min_size=1, max_size=9),
+    st.lists(st.integers(0, 2), min_size=1, max_size=9),
+    st.integers(0, DUMMY_ROWS - 1),
+    st.booleans(),
+)
+def test_rebased_values_stay_within_the_bound_and_give_the_score(table, a, b, query, target, dummies, local):
+    from oracle import global_score, local_score
+    from work import scoring
+
+    scheme = scoring(table, max(a, b), min(a, b))
+    form = rebased_form(scheme, local)
+    assert form.table.min() >= 0
+    seen, value = rebased_values(form, query, target, dummies)
+    assert min(seen) >= 0
+    assert max(seen) <= form.largest(len(query), len(target))
+    m, n = len(query), len(target)
+    found = value - form.level - (form.bias if local else form.step * (m + n))
+    reference = local_score if local else global_score
+    assert found == reference(query, np.array(target), scheme.substitution, scheme.gap_open, scheme.gap_extend)
+
+
+def test_cells_are_as_narrow_as_the_bound_allows():
+    def first(scheme, query, target, mode=Mode.GLOBAL):
+        recipe = make_recipe(task(scheme, [query], [target], mode))
+        return next(recipe.variants(query, target)).title
+
+    assert "16-bit" in first(AFFINE, 1500, 1500)
+    assert "16-bit" in first(AFFINE, 7000, 7000)
+    assert "32-bit" in first(AFFINE, 8000, 8000)
+    assert "32-bit" in first(two_valued(4, 500, -400, 1000, 100), 10, 10)  # no byte holds its scores
+    assert "64-bit" in first(two_valued(4, 5 * 10**8, -4 * 10**8, 10**8, 10**7), 10, 10)
+    assert "16-bit" in first(AFFINE, 10_000, 10_000, Mode.LOCAL)
+
+
+@pytest.mark.parametrize(
+    ("scheme", "queries", "targets", "shape"),
+    [
+        (AFFINE, [1500] * 500, [1500] * 4000, Shape.THREADS),
+        (AFFINE, [1500] * 3, [1500] * 3, Shape.CHAIN),
+        (AFFINE, [100_000], [100_000], Shape.CHAIN),
+        (two_valued(4, 2, -1, 1, 1), [1500] * 500, [1500] * 4000, Shape.SLICES),
+        (edit(4), [1500] * 500, [1500] * 4000, Shape.SLICES),
+        (edit(4), [30_000], [30_000] * 3, Shape.CHAIN_EDIT),
+        (edit(4), [200_000], [200_000], Shape.CHAIN_EDIT),
+    ],
+)
+def test_the_shape_fits_the_work(scheme, queries, targets, shape):
+    recipe = make_recipe(task(scheme, queries, targets))
+    assert choose(recipe, np.array(queries), np.array(targets), H200).shape is shape
+
+
+def test_strips_are_as_high_as_pads_least():
+    assert best_rows(np.array([1500] * 10), (60, 48)) == 60
+    assert best_rows(np.array([1440] * 10), (56, 48)) == 48
+    assert best_rows(np.array([100]), (36, 34, 25)) == 34
+
+
+lists = st.lists(st.tuples(st.integers(1, 12), st.integers(1, 3000)), max_size=60)
+
+
+@given(lists, st.integers(1, 20))
+def test_every_strip_is_scheduled_once_and_after_those_it_waits_for(items, lanes):
+    strips = np.array([s for s, _ in items], dtype=np.int64)
+    columns = np.array([c for _, c in items], dtype=np.int64)
+    schedule = make_schedule(strips, columns, lanes)
+    units = [tuple(u) for u in schedule.units.tolist()]
+    assert sorted(units) == [(i, s) for i in range(len(items)) for s in range(strips[i])]
+    place = {unit: k for k, unit in enumerate(units)}
+    for item, strip in units:
+        if strip:
+            assert place[item, strip - 1] < place[item, strip]
+        elif (before := int(schedule.before[item])) >= 0:
+            assert schedule.slots[before] == schedule.slots[item]
+            assert place[before, strips[before] - 1] < place[item, 0]
+    # The items of a slot form one chain.
+    followed = [b for b in schedule.before.tolist() if b >= 0]
+    assert len(set(followed)) == len(followed)
+    assert len(items) - len(followed) == len(set(schedule.slots.tolist()))
+    assert schedule.slots.max(initial=0) < schedule.slot_count
+
+
+def test_units_of_many_items_do_not_stand_beside_those_they_wait_for():
+    schedule = make_schedule(np.full(1000, 30), np.full(1000, 1500), 100)
+    place = {tuple(u): k for k, u in enumerate(schedule.units.tolist())}
+    assert min(place[i, s] - place[i, s - 1] for i in range(1000) for s in range(1, 30)) >= 50
+
+
+def tiles_of(work, pairing=Pairing.ALL, cells=1 << 40):
+    limits = Limits(1 << 30, 0, 4, 1, cells)
+    return list(make_plan(work.queries.lengths, work.targets.lengths, pairing, limits).tiles())
+
+
+def test_halves_make_up_the_batch():
+    work = task(AFFINE, [10, 30, 20], [5, 9, 7, 8, 1])
+    todo, pairs = [whole_tile(tiles_of(work)[0], work.queries.lengths)], []
+    while todo:
+        batch = todo.pop()
+        halves = batch.halves()
+        if halves is None:
+            pairs.append((int(batch.queries[0]), int(batch.targets[0])))
+        else:
+            todo += halves
+    assert sorted(pairs) == [(q, t) for q in range(3) for t in range(5)]
+
+
+@pytest.mark.parametrize("scheme", [AFFINE, edit(4)], ids=["threads", "slices"])
+def test_items_without_a_wanted_pair_are_left_out(scheme):
+    rng = np.random.default_rng(3)
+    lengths = rng.integers(50, 60, 600)
+    work = task(scheme, lengths, lengths)
+    tile = tiles_of(Task(work.queries, work.queries, scheme), Pairing.ABOVE)[-1]
+    work = Task(work.queries, work.queries, scheme)
+    batch = whole_tile(tile, work.queries.lengths)
+    recipe = make_recipe(work)
+    variant = next(recipe.variants(60, 60))
+    layout = lay_out(batch, variant, recipe, work, Room(lambda threads: 8, 1 << 30, 32, True))
+    if variant.shape is Shape.THREADS:
+        size, ids = layout.threads * 2, layout.arrays["items"]
+    else:
+        size, ids = 32, layout.arrays["lanes"].reshape(-1)
+    covered = set()
+    for item in ids[ids >= 0].tolist():
+        block, row = divmod(item, len(batch.rows))
+        query = int(batch.queries[row])
+        group = batch.targets[block * size : (block + 1) * size]
+        assert group.max() > query
+        covered |= {(query, int(t)) for t in group}
+    wanted = {(q, int(t)) for q in batch.queries.tolist() for t in batch.targets if t > q}
+    assert wanted <= covered
+
+
+def test_a_batch_brings_its_sequences_where_they_are_not_on_the_device():
+    work = task(AFFINE, [10, 30, 20], [5, 9, 7, 8, 1])
+    batch = whole_tile(tiles_of(work)[0], work.queries.lengths)
+    recipe = make_recipe(work)
+    layout = lay_out(batch, next(recipe.variants(30, 9)), recipe, work, Room(lambda threads: 8, 1 << 30, 32, False))
+    for kind, sequences, numbers in (("query", work.queries, batch.queries), ("target", work.targets, batch.targets)):
+        codes, offsets = layout.arrays[f"{kind}_codes"], layout.arrays[f"{kind}_offsets"]
+        for k, record in enumerate(numbers):
+            expected = sequences.codes[sequences.offsets[record] : sequences.offsets[record + 1]]
+            np.testing.assert_array_equal(codes[offsets[k] : offsets[k + 1]], expected)

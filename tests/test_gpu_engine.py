@@ -1,0 +1,197 @@
+"""The CUDA engine's host on a device of host threads: memory, errors, several devices."""
+
+import os
+import threading
+
+import numpy as np
+import pytest
+from host_device import HostDevice, compiler
+from work import Silent, edit, run_scores, sequence_set, two_valued
+
+from gpualign.core.engine import Detail, Task
+from gpualign.core.errors import RunError
+from gpualign.core.plan import Limits, Pairing, make_plan
+from gpualign.core.runner import plan_task, run_plan
+from gpualign.cpu.engine import CpuEngine
+from gpualign.gpu import worker
+from gpualign.gpu.engine import CudaEngine
+from gpualign.gpu.results import ResultPool
+
+pytestmark = pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
+
+LINEAR = two_valued(4, 5, -4, 6, 6)
+
+
+@pytest.fixture
+def sequences(rng):
+    return sequence_set([rng.integers(0, 4, rng.integers(1, 60)) for _ in range(70)])
+
+
+def check(sequences, engine, scheme=LINEAR, **how):
+    scores = run_scores(sequences, sequences, scheme, Pairing.ABOVE_OR_EQUAL, engine, **how)
+    expected = run_scores(sequences, sequences, scheme, Pairing.ABOVE_OR_EQUAL, CpuEngine(1))
+    wanted = np.triu_indices(len(sequences))
+    np.testing.assert_array_equal(scores[wanted], expected[wanted])
+
+
+def assert_clean(device):
+    assert device.used == 0
+    assert not device.opened
+    assert not [t for t in threading.enumerate() if t.name == "gpualign-cuda"]
+
+
+@pytest.mark.parametrize("scheme", [LINEAR, edit(4)], ids=["linear", "edit"])
+def test_tiles_of_any_size_give_the_same_scores(sequences, scheme):
+    device = HostDevice()
+    for cells in (3000, 20_000, 1 << 40):
+        check(sequences, CudaEngine([device]), scheme, tile_cells=cells)
+    assert_clean(device)
+
+
+def test_less_memory_than_reported_is_survived(sequences):
+    device = HostDevice(reported=1 << 26, limit=200_000)
+    check(sequences, CudaEngine([device]))
+    assert device.peak <= 200_000
+    assert_clean(device)
+
+
+def test_too_little_memory_for_one_pair_is_an_error(sequences):
+    device = HostDevice(reported=1 << 20, limit=3000)
+    with pytest.raises(RunError, match="memory is too small for one pair"):
+        check(sequences, CudaEngine([device]))
+    assert_clean(device)
+
+
+def test_sequences_that_do_not_fit_come_with_their_batches(rng):
+    sequences = sequence_set([rng.integers(0, 4, 400) for _ in range(120)])
+    device = HostDevice(reported=120_000)
+    engine = CudaEngine([device])
+    queries = sequence_set([rng.integers(0, 4, 30) for _ in range(3)])
+    task_bytes = sequences.nbytes + queries.nbytes
+    assert task_bytes > 120_000 * worker.SHARE_OF_MEMORY * 0.5
+    scores = run_scores(queries, sequences, LINEAR, engine=engine)
+    np.testing.assert_array_equal(scores, run_scores(queries, sequences, LINEAR, engine=CpuEngine(1)))
+    assert device.peak <= 120_000
+
+
+def test_devices_share_the_tiles(sequences):
+    devices = [HostDevice(), HostDevice()]
+    check(sequences, CudaEngine(devices), tile_cells=2000)
+    for device in devices:
+        assert device.launched
+        assert_clean(device)
+
+
+def test_two_engines_side_by_side(sequences):
+    failures = []
+
+    def work():
+        try:
+            check(sequences, CudaEngine([HostDevice()]), tile_cells=20_000)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_stopping_early_frees_everything(sequences):
+    device = HostDevice()
+    engine = CudaEngine([device])
+    task = Task(sequences, sequences, LINEAR)
+    plan = make_plan(sequences.lengths, sequences.lengths, Pairing.ALL, Limits(1 << 24, 0, 4, 1, 3000))
+    results = engine.run(task, plan.tiles(), 1 << 24)
+    next(results)
+    results.close()
+    assert_clean(device)
+
+
+def test_an_error_on_the_way_frees_everything(sequences):
+    device = HostDevice()
+    task = Task(sequences, sequences, LINEAR)
+    plan = plan_task(task, Pairing.ALL, CudaEngine([device]), 1 << 24)
+
+    def tiles():
+        yield from plan.tiles()
+        raise ValueError("no more tiles")
+
+    with pytest.raises(ValueError, match="no more tiles"):
+        list(CudaEngine([device]).run(task, tiles(), 1 << 24))
+    assert_clean(device)
+
+
+def test_a_device_that_fails_is_reported_and_freed(sequences, monkeypatch):
+    from host_device import HostEvent
+
+    device = HostDevice()
+    calls = []
+
+    def done(self):
+        calls.append(self)
+        if len(calls) > 1:  # after the upload of the sequences
+            raise RunError("the CUDA device failed: made up")
+        return True
+
+    monkeypatch.setattr(HostEvent, "done", done)
+    task = Task(sequences, sequences, LINEAR)
+    plan = plan_task(task, Pairing.ALL, CudaEngine([device]), 1 << 24)
+    with pytest.raises(RunError, match="made up"):
+        list(CudaEngine([device]).run(task, plan.tiles(), 1 << 24))
+    assert_clean(device)
+
+
+def test_the_sink_that_fails_ends_the_run(sequences):
+    class Full:
+        def begin(self, plan):
+            pass
+
+        def accept(self, result):
+            raise OSError("disk full")
+
+        def finish(self):
+            pass
+
+    device = HostDevice()
+    task = Task(sequences, sequences, LINEAR)
+    engine = CudaEngine([device])
+    plan = plan_task(task, Pairing.ALL, engine, 1 << 24)
+    with pytest.raises(OSError, match="disk full"):
+        run_plan(plan, task, engine, Full(), 1 << 24, Silent())
+    assert_clean(device)
+
+
+def test_what_it_cannot_do_is_refused(sequences):
+    with pytest.raises(RunError, match="does not compute paths"):
+        CudaEngine([HostDevice()]).limits(Task(sequences, sequences, LINEAR, detail=Detail.PATH), 1 << 24)
+
+
+def test_a_forked_child_must_make_its_own_engine(sequences, monkeypatch):
+    engine = CudaEngine([HostDevice()])
+    monkeypatch.setattr(os, "getpid", lambda: -1)
+    with pytest.raises(RunError, match="forked"):
+        list(engine.run(Task(sequences, sequences, LINEAR), iter([]), 1 << 24))
+
+
+def test_batches_are_logged_with_their_times(sequences):
+    spans = []
+    run_scores(sequences, sequences, LINEAR, engine=CudaEngine([HostDevice()], spans.append), tile_cells=3000)
+    assert len(spans) > 1
+    assert {s.stream for s in spans} == {0, 1}
+    assert all(s.upload <= s.kernels <= s.download <= s.end for s in spans)
+
+
+def test_results_are_reused_only_when_nobody_holds_them():
+    pool = ResultPool()
+    first = pool.take((3, 4), np.dtype(np.int32))
+    part = first[1:]
+    address = first.ctypes.data
+    del first
+    second = pool.take((3, 4), np.dtype(np.int32))
+    assert second.ctypes.data != address
+    del part
+    third = pool.take((2, 3), np.dtype(np.int64))
+    assert third.ctypes.data == address
