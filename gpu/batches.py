@@ -97,11 +97,15 @@ def aligned(nbytes: int) -> int:
     return -(-nbytes // 256) * 256
 
 
-def _wanted_items(arrays: Arrays, targets: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
+def _wanted_items(arrays: Arrays, targets: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int32]:
     """block * queries + query of every query and block of `size` targets with a wanted pair, the longest of both first."""
+    first = arrays["first_targets"]
     last = np.maximum.reduceat(targets, np.arange(0, len(targets), size))
-    wanted = last[:, np.newaxis] >= arrays["first_targets"][np.newaxis, :]
-    return np.flatnonzero(wanted.reshape(-1))[::-1]
+    backwards = np.arange(len(last) * len(first) - 1, -1, -1, dtype=np.int32)
+    if first.max() <= last.min():
+        return backwards
+    wanted = last[:, np.newaxis] >= first[np.newaxis, :]
+    return backwards[wanted.reshape(-1)[::-1]]
 
 
 def _starts(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -185,7 +189,7 @@ def _threads_layout(
     columns = -(-lengths[ends] // in_word) * in_word
     words = _starts(columns // in_word * threads)
     items = _wanted_items(arrays, targets, size)
-    arrays["items"] = items.astype(np.int32)
+    arrays["items"] = items
     arrays["block_letters"] = words
     arrays["block_columns"] = columns.astype(np.int32)
     stride = int(columns.max()) * variant.carries * threads
@@ -207,11 +211,13 @@ def _slices_layout(
     columns = lengths[ends]
     words = _starts(columns * (planes + 1))
     wanted = _wanted_items(arrays, targets, 32)
-    lanes = np.full((-(-len(wanted) // SLICE_THREADS), SLICE_THREADS), -1, dtype=np.int64)
+    lanes = np.full((-(-len(wanted) // SLICE_THREADS), SLICE_THREADS), -1, dtype=np.int32)
     lanes.reshape(-1)[: len(wanted)] = wanted
     # The first lane has the longest targets.
-    strips, longest = heights[lanes % len(heights)].max(axis=1, initial=1), columns[lanes[:, 0] // len(heights)]
-    arrays["lanes"] = lanes.astype(np.int32)
+    longest = columns[lanes[:, 0] // len(heights)]
+    same = heights[0] == heights[-1]  # they are in order
+    strips = np.full(len(lanes), heights[0]) if same else heights[lanes % len(heights)].max(axis=1, initial=1)
+    arrays["lanes"] = lanes
     arrays["item_strips"] = strips.astype(np.int32)
     arrays["group_planes"] = words
     arrays["group_columns"] = columns.astype(np.int32)

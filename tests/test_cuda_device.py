@@ -37,7 +37,7 @@ def device():
 
 def compare(queries, targets, scheme, engine, pairing=Pairing.ALL):
     scores = run_scores(queries, targets, scheme, pairing, engine)
-    expected = run_scores(queries, targets, scheme, pairing, CpuEngine(4))
+    expected = run_scores(queries, targets, scheme, pairing, CpuEngine(), memory=8 << 30)
     wanted = np.triu(np.ones(scores.shape, dtype=bool), 1) if pairing is Pairing.ABOVE else np.ones(scores.shape, dtype=bool)
     np.testing.assert_array_equal(scores[wanted], expected[wanted])
 
@@ -55,7 +55,7 @@ def test_real_genes(device, real_data, options):
         pytest.skip(f"{path.name} is not among the real data")
     with path.open("rb") as stream:
         _, (genes,) = encode_all([read_raw(stream, path.name, allow_duplicates=True)], "dna")
-    part = type(genes)(genes.source, genes.ids[:1500], genes.codes[: genes.offsets[1500]], genes.offsets[:1501])
+    part = type(genes)(genes.source, genes.ids[:700], genes.codes[: genes.offsets[700]], genes.offsets[:701])
     compare(part, part, make_scoring(DNA, options), CudaEngine([device]), Pairing.ABOVE)
 
 
@@ -70,15 +70,15 @@ def test_one_pair_of_long_sequences(rng, device, length, scheme):
 
 def test_memory_that_is_not_there_is_survived(rng, device, monkeypatch):
     monkeypatch.setattr(type(device), "free_memory", lambda self: 1 << 42)
-    sequences = sequence_set(list(rng.integers(0, 4, (300, 20_000))))
+    sequences = sequence_set(list(rng.integers(0, 4, (60, 20_000))))
     import pycuda.driver as cuda
 
     free = []
 
     def allocate(nbytes, real=cuda.mem_alloc):
-        if nbytes > 1 << 30:
+        if nbytes > 1 << 27:
             free.append(nbytes)
-            raise cuda.MemoryError("made up: no gigabyte is left")
+            raise cuda.MemoryError("made up: so much is not left")
         return real(nbytes)
 
     monkeypatch.setattr(cuda, "mem_alloc", allocate)
@@ -93,7 +93,7 @@ def test_all_the_memory_there_is(rng, device):
     device.open()
     held = cuda.mem_alloc(int(cuda.mem_get_info()[0] * 0.97))
     try:
-        sequences = sequence_set(list(rng.integers(0, 4, (2000, 1500))))
+        sequences = sequence_set(list(rng.integers(0, 4, (500, 1500))))
         compare(sequences, sequences, two_valued(4, 5, -4, 10, 1), CudaEngine([type(device)(0)]), Pairing.ABOVE)
     finally:
         held.free()
@@ -101,7 +101,7 @@ def test_all_the_memory_there_is(rng, device):
 
 
 def test_two_engines_side_by_side(rng, device):
-    sequences = sequence_set(list(rng.integers(0, 4, (600, 900))))
+    sequences = sequence_set(list(rng.integers(0, 4, (400, 900))))
     failures = []
 
     def work(scheme):
