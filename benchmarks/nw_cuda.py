@@ -119,7 +119,7 @@ def kernels(device: CudaDevice, gold: str | None, db: str | None) -> str:
         m = measure(device, task, pairing, enough)
         rows.append([name, f"{m.kernels:.2f}", f"{m.engine:.2f}", m.titles, f"{m.pairs:,}"])
         print(rows[-1], flush=True)
-    notes = ["TCUPS of the time in which a kernel ran, by events; with copies: from the first copy to the last."]
+    notes = ["TCUPS of the time in which a kernel ran, by events; with copies: from the first copy to the last; the better of two runs."]
     return table("Kernels", ["work", "TCUPS", "with copies", "kernel", "pairs timed"], rows, notes)
 
 
@@ -179,7 +179,10 @@ def peer(device: CudaDevice) -> str:
         "scores that differ",
     ]
     return table(
-        "Beside StringZilla CUDA " + version("stringzillas-cuda"), header, rows, ["StringZilla: best of 3, scores left in host memory."]
+        "Beside StringZilla CUDA " + version("stringzillas-cuda"),
+        header,
+        rows,
+        ["StringZilla: best of 3, scores left in host memory. gpualign: from its first copy to its last, best of two."],
     )
 
 

@@ -110,11 +110,14 @@ class CudaDevice:
         return float(self._device.get_attribute(cuda.device_attribute.CLOCK_RATE)) * 1e3
 
     def open(self) -> None:
+        if self._context is not None:
+            raise RunError(f"CUDA device {self.ordinal}: another run uses this object; make one for each engine")
         try:
-            self._context = self._device.retain_primary_context()
-            self._context.push()
+            context = self._device.retain_primary_context()
+            context.push()
         except cuda.Error as error:
             raise RunError(f"CUDA device {self.ordinal} cannot be used: {error}") from error
+        self._context = context
 
     def close(self) -> None:
         self._functions.clear()

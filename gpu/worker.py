@@ -100,10 +100,7 @@ class Worker:
             self._copiers.shutdown()
             try:
                 self._abandon()
-                for slot in self._idle:
-                    slot.release()
-                for memory in self._sequences:
-                    memory.free()
+                self._release()
             finally:
                 # Nothing of the device may outlive its context.
                 self._idle.clear()
@@ -111,6 +108,12 @@ class Worker:
                 self._sequences.clear()
                 self._origin = None
                 self._device.close()
+
+    def _release(self) -> None:
+        for slot in self._idle:
+            slot.release()
+        for memory in self._sequences:
+            memory.free()
 
     def _batches(self) -> Iterator[Batch]:
         while (tile := self._next_tile()) is not None:

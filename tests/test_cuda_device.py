@@ -136,7 +136,7 @@ def test_a_stopped_run_ends_soon_and_frees_the_device(rng, device):
 
     sequences = sequence_set(list(rng.integers(0, 4, (9000, 1500))))
     task = Task(sequences, sequences, two_valued(4, 5, -4, 10, 1))
-    engine = CudaEngine([device])
+    engine = CudaEngine([type(device)(0)])
     device.open()
     before = cuda.mem_get_info()[0]
     try:
