@@ -8,7 +8,7 @@ from gpualign.core.errors import RunError
 
 
 def pick_engine(device: str, threads: int | None, messages: Messages) -> Engine:
-    """The engine for "auto", "cpu", or CUDA devices as `gpualign.gpu.devices.parse_selection` reads them.
+    """The engine for "auto", "cpu", or CUDA devices as `gpualign.gpu.devices.check_selection` reads them.
 
     Raises `InputError` for anything else, `RunError` where CUDA is asked for and cannot be had.
     """
@@ -16,9 +16,10 @@ def pick_engine(device: str, threads: int | None, messages: Messages) -> Engine:
 
     if device == "cpu":
         return CpuEngine(threads)
-    from gpualign.gpu.devices import make_engine, parse_selection, take_inventory
+    from gpualign.gpu.devices import check_selection, make_engine, take_inventory
 
-    selection = parse_selection("cuda" if device == "auto" else device)
+    selection = "cuda" if device == "auto" else device
+    check_selection(selection)
     inventory = take_inventory()
     if inventory.reason is None:
         return make_engine(selection, inventory)

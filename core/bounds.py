@@ -103,21 +103,21 @@ class RebasedForm:
 def rebased_form(scoring: Scoring, local: bool) -> RebasedForm:
     """The rebased recurrence's constants.
 
-    A substitution that costs more than two gaps of one letter is never used, so scores below -2 open are raised to that; the
-    step per letter then makes all of them non-negative without exceeding `open`. Level: H' lies at most 2 open below it, and
+    A substitution that costs more than two gaps of one letter is never used, so scores below -2 open are raised to that.
+    Globally, the step per letter then makes all of them non-negative without exceeding `open`. Level: H' lies at most 2 open below it, and
     a newly opened gap another one; dummy rows lie step - extend lower each. Locally H >= 0; the level leaves room for opening
     and extending a gap below it.
     """
     table = scoring.substitution
     letters = len(table)
     best = max(0, int(table.max()))
+    raised = np.maximum(table, -2 * scoring.gap_open)
     shifted = np.zeros((letters + 1, letters + 1), dtype=np.int64)
     if local:
-        bias = max(1, -int(table.min()))
-        shifted[:letters, :letters] = table + bias
+        bias = max(1, -int(raised.min()))
+        shifted[:letters, :letters] = raised + bias
         level = scoring.gap_open + scoring.gap_extend
         return RebasedForm(True, scoring.gap_open, scoring.gap_extend, 0, level, bias, best, shifted)
-    raised = np.maximum(table, -2 * scoring.gap_open)
     step = max(scoring.gap_extend, -(int(raised.min()) // 2))
     if scoring.linear:
         step = scoring.gap_open

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpualign.core.errors import InputError, RunError
@@ -29,6 +28,11 @@ class Inventory:
     driver: str | None
     reason: str | None
 
+    @property
+    def usable(self) -> list[int]:
+        """Numbers of the devices that are new enough."""
+        return [n for n, device in enumerate(self.devices) if device.compute_capability >= _LEAST_CAPABILITY]
+
 
 def take_inventory() -> Inventory:
     """Look at this machine; starts no context."""
@@ -48,33 +52,36 @@ def take_inventory() -> Inventory:
     supports = f"{version // 1000}.{version % 1000 // 10}"
     if not devices:
         return Inventory([], supports, "the CUDA driver reports no device")
-    if all(d.compute_capability < _LEAST_CAPABILITY for d in devices):
+    if not Inventory(devices, supports, None).usable:
         return Inventory(devices, supports, "no device has compute capability 7.0 or newer")
     if find_nvcc() is None and not any(cache_folder().glob("*.cubin")):
         return Inventory(devices, supports, "the CUDA compiler nvcc was not found, and no compiled kernels are in the cache")
     return Inventory(devices, supports, None)
 
 
-def parse_selection(text: str) -> list[int] | None:
-    """Device numbers of "cuda" (the first), "cuda:0,2", or None for "cuda:all". Raises `InputError` for anything else."""
+def check_selection(text: str) -> None:
+    """Raises `InputError` for what is neither "cuda", "cuda:all" nor distinct numbers as in "cuda:0,2"."""
+    if text in ("cuda", "cuda:all"):
+        return
     kind, _, numbers = text.partition(":")
-    if kind == "cuda" and numbers == "all":
-        return None
-    parts = numbers.split(",") if ":" in text else ["0"]
+    parts = numbers.split(",")
     if kind != "cuda" or not all(p.isdecimal() for p in parts) or len(set(parts)) != len(parts):
         raise InputError(f"--device {text}: expected auto, cpu, cuda, cuda:all, or numbers as in cuda:0,1")
-    return [int(p) for p in parts]
 
 
-def make_engine(selection: Sequence[int] | None, inventory: Inventory) -> CudaEngine:
-    """The engine for these devices, all of them for None. Raises `RunError` for a device that is not there."""
+def make_engine(text: str, inventory: Inventory) -> CudaEngine:
+    """The engine for a checked selection. Raises `RunError` for a device that is not there or too old."""
     from gpualign.gpu.driver import CudaDevice
 
-    numbers = range(len(inventory.devices)) if selection is None else selection
+    usable = inventory.usable
+    if text in ("cuda", "cuda:all"):
+        numbers = usable if text == "cuda:all" else usable[:1]
+    else:
+        numbers = [int(part) for part in text.partition(":")[2].split(",")]
     for number in numbers:
         if number >= len(inventory.devices):
             raise RunError(f"there is no CUDA device {number}; this machine has {len(inventory.devices)}, numbered from 0")
-        major, minor = inventory.devices[number].compute_capability
-        if (major, minor) < _LEAST_CAPABILITY:
+        if number not in usable:
+            major, minor = inventory.devices[number].compute_capability
             raise RunError(f"CUDA device {number} has compute capability {major}.{minor}; 7.0 or newer is needed")
     return CudaEngine([CudaDevice(number) for number in numbers])

@@ -21,7 +21,7 @@ _TILE_SECONDS = 0.4
 """Estimated work of a tile: long beside the host's part of it, short enough to share among devices and to stop soon."""
 
 _BAND_ROWS = 1024
-_LANES = 1024
+_LANES = 1024  # targets that a tile grows by: whole blocks of every kernel
 _SAMPLE = 4096  # records that stand for the lengths of a set
 
 

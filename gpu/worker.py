@@ -163,6 +163,8 @@ class Worker:
                 continue
             if not self._idle:
                 self._collect()
+                if self._stopped():
+                    return
             slot = self._idle.pop()
             try:
                 slot.submit(Job(part, layout, variant, self._recipe, self._sets, self._task.dtype), room)

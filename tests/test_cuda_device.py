@@ -1,6 +1,8 @@
 """The CUDA engine on a real device: long sequences, real genes, memory, side by side."""
 
 import os
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -13,7 +15,7 @@ from gpualign.core.plan import Pairing
 from gpualign.core.reader import encode_all, read_raw
 from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.cpu.engine import CpuEngine
-from gpualign.gpu.devices import take_inventory
+from gpualign.gpu.devices import make_engine, take_inventory
 from gpualign.gpu.engine import CudaEngine
 
 pytestmark = pytest.mark.gpu
@@ -151,10 +153,19 @@ def test_a_stopped_run_ends_soon_and_frees_the_device(rng, device):
 
 
 def test_a_device_that_is_not_there():
-    from gpualign.gpu.devices import make_engine
-
     inventory = take_inventory()
     if inventory.reason:
         pytest.skip(inventory.reason)
     with pytest.raises(RunError, match="there is no CUDA device 99"):
-        make_engine([99], inventory)
+        make_engine("cuda:99", inventory)
+
+
+@pytest.mark.parametrize("options", [[], ["--edit"], ["--format", "matrix"]], ids=["table", "edit", "matrix"])
+def test_the_command_writes_the_same_bytes_as_on_the_cpu(device, small_16s, options):
+    written = [
+        subprocess.run(
+            [sys.executable, "-m", "gpualign", "nw", "-q", "--device", name, *options, str(small_16s)], check=True, capture_output=True
+        ).stdout
+        for name in ("cpu", "cuda")
+    ]
+    assert written[0] == written[1]

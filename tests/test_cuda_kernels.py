@@ -42,6 +42,7 @@ LOCAL = {
     "linear 16 bits": (two_valued(4, 5, -4, 6, 6), 4, [Shape.THREADS, Shape.CHAIN]),
     "linear 32 bits": (two_valued(4, 500, -400, 600, 600), 4, [Shape.THREADS]),
     "affine 16 bits": (two_valued(15, 5, -4, 10, 1), 15, [Shape.THREADS]),
+    "affine, dear mismatch": (two_valued(4, 4, -50, 3, 1), 4, [Shape.THREADS]),
     "protein affine": (BLOSUM62, 27, [Shape.THREADS, Shape.CHAIN]),
     "affine 32 bits": (two_valued(4, 500, -400, 1000, 100), 4, [Shape.THREADS, Shape.CHAIN]),
     "affine 64 bits": (two_valued(4, 5 * 10**8, -4 * 10**8, 10**8, 10**7), 4, [Shape.THREADS, Shape.CHAIN]),

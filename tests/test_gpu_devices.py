@@ -1,0 +1,107 @@
+"""Which devices --device names, with made-up machines."""
+
+import pytest
+
+from gpualign.core.errors import InputError, RunError
+from gpualign.gpu import devices
+from gpualign.gpu.devices import DeviceFacts, Inventory, check_selection, make_engine, take_inventory
+
+OLD = DeviceFacts("old", 1 << 30, (6, 1))
+NEW = DeviceFacts("new", 1 << 30, (8, 0))
+
+
+class FakeDevice:
+    def __init__(self, ordinal):
+        self.ordinal = ordinal
+        self.name = f"device {ordinal}"
+
+
+@pytest.fixture
+def driver(monkeypatch):
+    import sys
+    import types
+
+    module = types.ModuleType("gpualign.gpu.driver")
+    module.CudaDevice = FakeDevice
+    monkeypatch.setitem(sys.modules, "gpualign.gpu.driver", module)
+
+
+def chosen(text, *facts):
+    check_selection(text)
+    return [d.ordinal for d in make_engine(text, Inventory(list(facts), "13.0", None))._devices]
+
+
+def test_devices_are_chosen_by_number_or_all_that_are_new_enough(driver):
+    assert chosen("cuda", NEW, NEW) == [0]
+    assert chosen("cuda", OLD, NEW) == [1]
+    assert chosen("cuda:all", NEW, OLD, NEW) == [0, 2]
+    assert chosen("cuda:2,0", NEW, OLD, NEW) == [2, 0]
+
+
+def test_devices_that_cannot_be_had_are_errors(driver):
+    with pytest.raises(RunError, match="no CUDA device 2; this machine has 2"):
+        chosen("cuda:0,2", NEW, NEW)
+    with pytest.raises(RunError, match=r"device 0 has compute capability 6.1; 7.0 or newer"):
+        chosen("cuda:0", OLD, NEW)
+
+
+@pytest.mark.parametrize("text", ["gpu", "cuda:", "cuda:x", "cuda:0,0", "cuda:-1", "cuda:0,", "tpu:0"])
+def test_other_names_are_refused(text):
+    with pytest.raises(InputError, match="expected auto, cpu, cuda, cuda:all"):
+        check_selection(text)
+
+
+def fake_pycuda(monkeypatch, found):
+    import sys
+    import types
+
+    class Device:
+        def __init__(self, number):
+            self.facts = found[number]
+
+        @staticmethod
+        def count():
+            return len(found)
+
+        def name(self):
+            return self.facts.name
+
+        def total_memory(self):
+            return self.facts.memory
+
+        def compute_capability(self):
+            return self.facts.compute_capability
+
+    package, module = types.ModuleType("pycuda"), types.ModuleType("pycuda.driver")
+    module.init = lambda: None
+    module.get_driver_version = lambda: 13010
+    module.Device = Device
+    package.driver = module
+    monkeypatch.setitem(sys.modules, "pycuda", package)
+    monkeypatch.setitem(sys.modules, "pycuda.driver", module)
+
+
+def test_the_inventory_says_what_is_missing(monkeypatch, tmp_path):
+    monkeypatch.setenv("GPUALIGN_CACHE", str(tmp_path))
+    monkeypatch.setattr(devices, "find_nvcc", lambda: "/usr/bin/nvcc")
+    fake_pycuda(monkeypatch, [])
+    assert take_inventory().reason == "the CUDA driver reports no device"
+    fake_pycuda(monkeypatch, [OLD])
+    assert "7.0 or newer" in take_inventory().reason
+    fake_pycuda(monkeypatch, [NEW])
+    assert take_inventory() == Inventory([NEW], "13.1", None)
+    monkeypatch.setattr(devices, "find_nvcc", lambda: None)
+    assert "nvcc was not found" in take_inventory().reason
+    (tmp_path / "threads-sm_80-0.cubin").write_bytes(b"")
+    assert take_inventory().reason is None
+
+
+def test_a_driver_that_does_not_start_is_quoted(monkeypatch):
+    fake_pycuda(monkeypatch, [NEW])
+    import pycuda.driver
+
+    def init():
+        raise RuntimeError("cuInit failed: made up")
+
+    monkeypatch.setattr(pycuda.driver, "init", init)
+    assert take_inventory().reason == "the CUDA driver cannot be used: cuInit failed: made up"
