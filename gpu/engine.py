@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from gpualign.core.collect import collect_results
 from gpualign.core.engine import Capabilities, Detail, Mode, Task, TileResult
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Limits, Tile
@@ -67,15 +68,7 @@ class _Workers:
     def results(self) -> Iterator[TileResult]:
         for thread in self._threads:
             thread.start()
-        running = len(self._threads)
-        while running:
-            item = self._done.get()
-            if item is None:
-                running -= 1
-            elif isinstance(item, BaseException):
-                raise item
-            else:
-                yield item
+        yield from collect_results(self._done, len(self._threads))
 
     def stop(self) -> None:
         self._stopped.set()
