@@ -253,7 +253,7 @@ def command(device: CudaDevice) -> str:
         "M pairs a second in the sink",
     ]
     notes = [
-        "Whole: the command from start to end, compiled kernels not yet in its cache for the first of each pair. The other columns:",
+        "Whole: the command from start to end, its kernels in the cache (compiling them takes about a second). The other columns:",
         "the same work in one process; run: from the plan to the finished file, during which sink and device work side by side.",
     ]
     return table("Whole command, 10,000 x 1.5 kb", header, rows, notes)

@@ -7,22 +7,25 @@ from gpualign.core.engine import Engine
 from gpualign.core.errors import RunError
 
 
-def pick_engine(device: str, threads: int | None, messages: Messages) -> Engine:
-    """The engine for "auto", "cpu", or CUDA devices as `gpualign.gpu.devices.check_selection` reads them.
+def check_device(device: str) -> None:
+    """Raises `InputError` for what --device does not take, before anything is read."""
+    if device not in ("auto", "cpu"):
+        from gpualign.gpu.devices import check_selection
 
-    Raises `InputError` for anything else, `RunError` where CUDA is asked for and cannot be had.
-    """
+        check_selection(device)
+
+
+def pick_engine(device: str, threads: int | None, messages: Messages) -> Engine:
+    """The engine for a checked --device. Raises `RunError` where CUDA is asked for and cannot be had."""
     from gpualign.cpu.engine import CpuEngine
 
     if device == "cpu":
         return CpuEngine(threads)
-    from gpualign.gpu.devices import check_selection, make_engine, take_inventory
+    from gpualign.gpu.devices import make_engine, take_inventory
 
-    selection = "cuda" if device == "auto" else device
-    check_selection(selection)
     inventory = take_inventory()
     if inventory.reason is None:
-        return make_engine(selection, inventory)
+        return make_engine("cuda" if device == "auto" else device, inventory)
     if device != "auto":
         raise RunError(f"--device {device}: {inventory.reason}; use --device cpu or auto")
     messages.note(f"using the CPU: {inventory.reason}")

@@ -63,7 +63,7 @@ def nw(
       gpualign nw --match 2 --mismatch -1 --gap 1 a.fa b.fa
       zcat reads.fq.gz | gpualign nw --fields query,target,score,qlen,tlen - | sort -k3,3nr | head
     """
-    from gpualign.cli.engines import pick_engine
+    from gpualign.cli.engines import check_device, pick_engine
     from gpualign.cli.files import OutputFiles
     from gpualign.cli.inputs import load_matrix, read_task
     from gpualign.cli.messages import Messages
@@ -84,6 +84,7 @@ def nw(
         raise InputError("only one of the two inputs can be standard input")
     if with_self and seqs2 is not None:
         raise InputError("--self is for one file; two files are compared record by record anyway")
+    check_device(device)
     spec = output_spec(output, format_, fields, min_score, max_distance)
 
     options = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, load_matrix(matrix) if matrix else None, edit)
