@@ -9,12 +9,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from gpualign.core.engine import Task, TileResult
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Tile
 from gpualign.gpu.batches import Batch, Layout, Room, batch_bytes, lay_out, whole_tile
-from gpualign.gpu.device import Device, Event, Memory, OutOfMemory
+from gpualign.gpu.device import Device, Event, Memory, OutOfMemory, Stream
 from gpualign.gpu.kernels import Recipe, Variant, choose
 from gpualign.gpu.results import ResultPool, Scores
 from gpualign.gpu.slots import Job, Resident, Slot
@@ -126,18 +127,24 @@ class Worker:
         stream = self._device.stream()
         places = []
         if sum(s.nbytes for s in sets) <= room:
-            for sequences in sets:
-                addresses = []
-                for array in (sequences.codes, sequences.offsets):
-                    memory = self._device.allocate(array.nbytes)
-                    self._sequences.append(memory)
-                    stream.upload(memory.address, np.ascontiguousarray(array).view(np.uint8))
-                    addresses.append(memory.address)
-                places.append(Resident(*addresses))
+            try:
+                places = [Resident(self._resident(s.codes, stream), self._resident(s.offsets, stream)) for s in sets]
+            except OutOfMemory:
+                self._allowance //= 2
         self._origin = uploaded = stream.record()
         while not uploaded.done():
             time.sleep(_POLL_SECONDS)
-        return (places[0], places[-1]) if places else None
+        if places:
+            return places[0], places[-1]
+        while self._sequences:  # of an attempt that failed
+            self._sequences.pop().free()
+        return None
+
+    def _resident(self, array: npt.NDArray[np.generic], stream: Stream) -> int:
+        memory = self._device.allocate(array.nbytes)
+        self._sequences.append(memory)
+        stream.upload(memory.address, np.ascontiguousarray(array).view(np.uint8))
+        return memory.address
 
     def _choose(self, batch: Batch, memory: int) -> tuple[Variant, Layout]:
         queries, targets = self._task.queries.lengths, self._task.targets.lengths

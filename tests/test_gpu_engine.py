@@ -13,7 +13,6 @@ from gpualign.core.errors import RunError
 from gpualign.core.plan import Limits, Pairing, make_plan
 from gpualign.core.runner import plan_task, run_plan
 from gpualign.cpu.engine import CpuEngine
-from gpualign.gpu import worker
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.results import ResultPool
 
@@ -43,7 +42,7 @@ def assert_clean(device):
 @pytest.mark.parametrize("scheme", [LINEAR, edit(4)], ids=["linear", "edit"])
 def test_tiles_of_any_size_give_the_same_scores(sequences, scheme):
     device = HostDevice()
-    for cells in (3000, 20_000, 1 << 40):
+    for cells in (300_000, 1 << 40):
         check(sequences, CudaEngine([device]), scheme, tile_cells=cells)
     assert_clean(device)
 
@@ -62,21 +61,28 @@ def test_too_little_memory_for_one_pair_is_an_error(sequences):
     assert_clean(device)
 
 
-def test_sequences_that_do_not_fit_come_with_their_batches(rng):
-    sequences = sequence_set([rng.integers(0, 4, 400) for _ in range(120)])
-    device = HostDevice(reported=120_000)
-    engine = CudaEngine([device])
+@pytest.mark.parametrize("reported", [120_000, 1 << 28], ids=["as it says", "though it says so"])
+def test_sequences_that_do_not_fit_come_with_their_batches(rng, reported):
+    targets = sequence_set([rng.integers(0, 4, 400) for _ in range(120)])
     queries = sequence_set([rng.integers(0, 4, 30) for _ in range(3)])
-    task_bytes = sequences.nbytes + queries.nbytes
-    assert task_bytes > 120_000 * worker.SHARE_OF_MEMORY * 0.5
-    scores = run_scores(queries, sequences, LINEAR, engine=engine)
-    np.testing.assert_array_equal(scores, run_scores(queries, sequences, LINEAR, engine=CpuEngine(1)))
-    assert device.peak <= 120_000
+    device = HostDevice(reported, limit=46_000)
+    assert targets.nbytes > device.limit > 0
+    scores = run_scores(queries, targets, LINEAR, engine=CudaEngine([device]))
+    np.testing.assert_array_equal(scores, run_scores(queries, targets, LINEAR, engine=CpuEngine(1)))
+    assert device.peak <= device.limit
+    assert_clean(device)
 
 
 def test_devices_share_the_tiles(sequences):
-    devices = [HostDevice(), HostDevice()]
-    check(sequences, CudaEngine(devices), tile_cells=2000)
+    both = threading.Barrier(2)
+
+    class Punctual(HostDevice):
+        def open(self):
+            both.wait()  # so that neither takes every tile before the other begins
+            super().open()
+
+    devices = [Punctual(), Punctual()]
+    check(sequences, CudaEngine(devices), tile_cells=100_000)
     for device in devices:
         assert device.launched
         assert_clean(device)
@@ -87,7 +93,7 @@ def test_two_engines_side_by_side(sequences):
 
     def work():
         try:
-            check(sequences, CudaEngine([HostDevice()]), tile_cells=20_000)
+            check(sequences, CudaEngine([HostDevice()]), tile_cells=1_000_000)
         except BaseException as error:
             failures.append(error)
 
@@ -178,7 +184,7 @@ def test_a_forked_child_must_make_its_own_engine(sequences, monkeypatch):
 
 def test_batches_are_logged_with_their_times(sequences):
     spans = []
-    run_scores(sequences, sequences, LINEAR, engine=CudaEngine([HostDevice()], spans.append), tile_cells=3000)
+    run_scores(sequences, sequences, LINEAR, engine=CudaEngine([HostDevice()], spans.append), tile_cells=700_000)
     assert len(spans) > 1
     assert {s.stream for s in spans} == {0, 1}
     assert all(s.upload <= s.kernels <= s.download <= s.end for s in spans)
