@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,19 +15,26 @@ from gpualign.gpu.device import Bytes, OutOfMemory
 from gpualign.gpu.kernels import Hardware, Kernel
 
 
+@contextmanager
+def _reported() -> Iterator[None]:
+    """Turns what PyCUDA raises into an error for people."""
+    try:
+        yield
+    except cuda.MemoryError as error:
+        raise OutOfMemory(str(error)) from error
+    except cuda.Error as error:
+        raise RunError(f"the CUDA device failed: {error}") from error
+
+
 class CudaMemory:
     def __init__(self, nbytes: int) -> None:
-        try:
+        with _reported():
             self._allocation = cuda.mem_alloc(nbytes)
-        except cuda.MemoryError as error:
-            raise OutOfMemory(str(error)) from error
         self.address = int(self._allocation)
 
     def free(self) -> None:
-        try:
+        with _reported():
             self._allocation.free()
-        except cuda.Error as error:
-            raise RunError(f"the CUDA device failed: {error}") from error
 
 
 class CudaFunction:
@@ -58,36 +67,38 @@ class CudaFunction:
 
 class CudaEvent:
     def __init__(self, stream: cuda.Stream) -> None:
-        self.native = cuda.Event().record(stream)
+        with _reported():
+            self.native = cuda.Event().record(stream)
 
     def done(self) -> bool:
-        try:
+        with _reported():
             return bool(self.native.query())
-        except cuda.Error as error:
-            raise RunError(f"the CUDA device failed: {error}") from error
 
     def seconds_since(self, earlier: CudaEvent) -> float:
-        return float(self.native.time_since(earlier.native)) / 1e3
+        with _reported():
+            return float(self.native.time_since(earlier.native)) / 1e3
 
 
 class CudaStream:
     def __init__(self) -> None:
-        try:
+        with _reported():
             self._stream = cuda.Stream()
-        except cuda.Error as error:
-            raise RunError(f"the CUDA device failed: {error}") from error
 
     def upload(self, address: int, source: Bytes) -> None:
-        cuda.memcpy_htod_async(address, source, self._stream)
+        with _reported():
+            cuda.memcpy_htod_async(address, source, self._stream)
 
     def download(self, target: Bytes, address: int) -> None:
-        cuda.memcpy_dtoh_async(target, address, self._stream)
+        with _reported():
+            cuda.memcpy_dtoh_async(target, address, self._stream)
 
     def fill(self, address: int, byte: int, nbytes: int) -> None:
-        cuda.memset_d8_async(address, byte, nbytes, self._stream)
+        with _reported():
+            cuda.memset_d8_async(address, byte, nbytes, self._stream)
 
     def launch(self, function: CudaFunction, grid: int, threads: int, arguments: np.void) -> None:
-        function.native(arguments, grid=(grid, 1), block=(threads, 1, 1), stream=self._stream)
+        with _reported():
+            function.native(arguments, grid=(grid, 1), block=(threads, 1, 1), stream=self._stream)
 
     def record(self) -> CudaEvent:
         return CudaEvent(self._stream)
@@ -127,16 +138,15 @@ class CudaDevice:
             context.detach()
 
     def free_memory(self) -> int:
-        return int(cuda.mem_get_info()[0])
+        with _reported():
+            return int(cuda.mem_get_info()[0])
 
     def allocate(self, nbytes: int) -> CudaMemory:
         return CudaMemory(nbytes)
 
     def pinned(self, nbytes: int) -> Bytes:
-        try:
+        with _reported():
             return np.asarray(cuda.pagelocked_empty(nbytes, np.uint8))
-        except cuda.MemoryError as error:
-            raise OutOfMemory(str(error)) from error
 
     def stream(self) -> CudaStream:
         return CudaStream()
