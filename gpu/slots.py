@@ -15,7 +15,8 @@ from gpualign.gpu.results import Scores
 
 _QUEUE_BYTES = 256
 _PACK_THREADS = 256
-_STOP = 0x3F  # every byte of the queue's counter: more than any number of items
+_STOP = 0x3F  # every byte of the queue's counter: as many units as no queue has
+_MOST_UNITS = 10**9  # of a launch: they are counted in 32 bits, and fewer than _STOP makes of a counter
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,9 @@ class Slot:
         function = self._device.function(job.variant.kernel)
         left = memory - batch_bytes(job.layout, job.batch, job.dtype.itemsize) - _QUEUE_BYTES
         chained = job.variant.shape in (Shape.CHAIN, Shape.CHAIN_EDIT)
-        slots = min(job.layout.slots, left // job.layout.carry_bytes) if chained else job.layout.slots
+        slots = job.layout.slots
+        if chained:  # launches of as many pairs as fit
+            slots = min(slots, left // job.layout.carry_bytes, _MOST_UNITS // job.layout.strips)
         if slots < 1 or slots * job.layout.carry_bytes > left:
             raise OutOfMemory(f"{memory:,} bytes do not hold a batch")
         grid = min(function.resident_blocks(job.layout.threads) * self._device.hardware.multiprocessors, max(1, job.layout.units))

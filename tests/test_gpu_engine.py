@@ -13,7 +13,9 @@ from gpualign.core.errors import RunError
 from gpualign.core.plan import Limits, Pairing, make_plan
 from gpualign.core.runner import plan_task, run_plan
 from gpualign.cpu.engine import CpuEngine
+from gpualign.gpu import slots, worker
 from gpualign.gpu.engine import CudaEngine
+from gpualign.gpu.kernels import Shape
 from gpualign.gpu.results import ResultPool
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
@@ -71,6 +73,19 @@ def test_sequences_that_do_not_fit_come_with_their_batches(rng, reported):
     np.testing.assert_array_equal(scores, run_scores(queries, targets, LINEAR, engine=CpuEngine(1)))
     assert device.peak <= device.limit
     assert_clean(device)
+
+
+def test_a_launch_of_chains_takes_no_more_units_than_it_can_count(rng, monkeypatch):
+    def chain(recipe, queries, targets, hardware):
+        return next(v for v in recipe.variants(int(queries.max()), int(targets.max())) if v.shape is Shape.CHAIN)
+
+    monkeypatch.setattr(worker, "choose", chain)
+    monkeypatch.setattr(slots, "_MOST_UNITS", 7)  # strips of 128 rows on the host: 3 pairs of 2 strips
+    sequences = sequence_set([rng.integers(0, 4, n) for n in (200, 150, 20)])
+    device = HostDevice()
+    scores = run_scores(sequences, sequences, LINEAR, engine=CudaEngine([device]))
+    np.testing.assert_array_equal(scores, run_scores(sequences, sequences, LINEAR, engine=CpuEngine(1)))
+    assert len(device.launched) == 3
 
 
 def test_devices_share_the_tiles(sequences):
