@@ -7,10 +7,10 @@
 //
 // A Policy computes a lane's rows:
 //   Value, CARRIES           what a row hands down, a column
-//   begin(first, query)      the rows from `first` on; rows below 1 are dummies
+//   begin(a, first, query)   the rows from `first` on; rows below 1 are dummies
 //   top(i, j, carry)         what row i <= 1, the first of the first strip, finds above it at column j >= 1
 //   step(letter, in, out)    one column
-//   result(m, n)             of the last lane of the last strip, after its last column
+//   finish(score, last, m, n)  after the last column; `last` of the last strip
 #pragma once
 
 #include "portable.cuh"

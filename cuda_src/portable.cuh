@@ -14,7 +14,7 @@
 #define DEVICE inline
 #endif
 
-// For GPUs whose blocks run as many warps as registers allow: threads of a block, blocks of a multiprocessor at least.
+// A kernel for blocks of up to `threads`, in so few registers that a multiprocessor runs at least `blocks` of them.
 #define KERNEL(threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks)
 
 constexpr unsigned kAllLanes = 0xffffffffu;

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gpualign.core.engine import Task
 from gpualign.core.plan import Tile
 from gpualign.core.sequences import SequenceSet
-from gpualign.gpu.kernels import SLICE_THREADS, Recipe, Shape, Variant
+from gpualign.gpu.kernels import SLICE_THREADS, Recipe, Shape, Variant, last_of_each
 from gpualign.gpu.schedule import Schedule, make_schedule
 
 Arrays = dict[str, npt.NDArray[np.generic]]
@@ -184,9 +184,8 @@ def _threads_layout(
     needed = -(-len(targets) // variant.pairs)
     threads = min(THREADS_A_BLOCK, -(-needed // room.lanes) * room.lanes)
     size = threads * variant.pairs
-    ends = np.minimum(np.arange(size - 1, len(targets) + size - 1, size), len(targets) - 1)
     in_word = 4 // variant.pairs
-    columns = -(-lengths[ends] // in_word) * in_word
+    columns = -(-lengths[last_of_each(len(targets), size)] // in_word) * in_word
     words = _starts(columns // in_word * threads)
     items = _wanted_items(arrays, targets, size)
     arrays["items"] = items
@@ -207,8 +206,7 @@ def _slices_layout(
     heights: npt.NDArray[np.int64],
     room: Room,
 ) -> Layout:
-    ends = np.minimum(np.arange(31, len(targets) + 31, 32), len(targets) - 1)
-    columns = lengths[ends]
+    columns = lengths[last_of_each(len(targets), 32)]
     words = _starts(columns * (planes + 1))
     wanted = _wanted_items(arrays, targets, 32)
     lanes = np.full((-(-len(wanted) // SLICE_THREADS), SLICE_THREADS), -1, dtype=np.int32)

@@ -14,7 +14,7 @@ from gpualign.core.engine import Capabilities, Detail, Mode, Task, TileResult
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Limits, Tile
 from gpualign.gpu.device import Device
-from gpualign.gpu.kernels import Recipe, choose, make_recipe
+from gpualign.gpu.kernels import Recipe, Variant, choose, make_recipe
 from gpualign.gpu.results import ResultPool
 from gpualign.gpu.worker import Finished, Worker
 
@@ -104,16 +104,19 @@ class CudaEngine:
         return f"cuda ({count}{self._devices[0].name})"
 
     def kernel(self, task: Task, memory: int) -> str:
+        return self._typical(task).title
+
+    def _typical(self, task: Task) -> Variant:
+        """What a first band of queries against all targets would run."""
         queries, targets = _sample(task.queries.lengths[:_BAND_ROWS]), np.sort(_sample(task.targets.lengths))
-        return choose(make_recipe(task), queries, targets, self._devices[0].hardware).title
+        return choose(make_recipe(task), queries, targets, self._devices[0].hardware)
 
     def limits(self, task: Task, memory: int) -> Limits:
         """Half of `memory`, which is the host's, is for results, half for pinned buffers and results on their way."""
         if refusal := self.capabilities.refusal(task):
             raise RunError(f"the CUDA engine cannot do this: {refusal}")
         hardware = self._devices[0].hardware
-        queries, targets = _sample(task.queries.lengths[:_BAND_ROWS]), np.sort(_sample(task.targets.lengths))
-        variant = choose(make_recipe(task), queries, targets, hardware)
+        variant = self._typical(task)
         cells = int(variant.rate * hardware.multiprocessors * hardware.clock * _TILE_SECONDS)
         return Limits(memory - memory // 2, memory // 2, task.dtype.itemsize, _LANES, cells, _BAND_ROWS)
 

@@ -115,6 +115,11 @@ _CHAIN_WORD_LATENCY = 50.0 / 32
 _CHAIN_STEP = 120.0  # of shuffles and waiting, a column
 
 
+def last_of_each(count: int, size: int) -> Lengths:
+    """Of 0 .. count-1 in groups of `size`, the last number of each group; in order of length, its longest."""
+    return np.minimum(np.arange(size - 1, count + size - 1, size), count - 1)
+
+
 def best_rows(lengths: Lengths, candidates: tuple[int, ...]) -> int:
     """The strip height that computes queries of these lengths in the least time."""
 
@@ -277,9 +282,8 @@ def clocks(variant: Variant, queries: Lengths, targets: Lengths, hardware: Hardw
     if variant.shape in (Shape.THREADS, Shape.SLICES):
         # Targets that share a thread or a block run as long as the longest of them.
         share = variant.pairs * (hardware.lanes if variant.shape is Shape.THREADS else 1)
-        ends = np.minimum(np.arange(share - 1, len(targets) + share - 1, share), len(targets) - 1)
         strips = -(-queries // variant.rows)
-        padded = float(targets[ends].sum()) * share * float(strips.sum()) * variant.rows
+        padded = float(targets[last_of_each(len(targets), share)].sum()) * share * float(strips.sum()) * variant.rows
         columns = longest_target + int(strips.max()) * 2 * _CHUNK
         return max(padded / (variant.rate * hardware.multiprocessors), columns * variant.rows * variant.latency)
     height = hardware.lanes * variant.rows
