@@ -38,16 +38,17 @@ def width_for(largest: int) -> int:
     raise OverflowError(f"{largest} does not fit 32 bits")
 
 
-def difference_form(scoring: Scoring) -> DifferenceForm:
+def difference_form(scoring: Scoring, free_ends: bool = False) -> DifferenceForm:
     """The difference recurrence's constants and element width.
 
     With S = max(0, largest s + 2e): horizontal and vertical steps of H' are in [-o, S + o], a diagonal step in [-2o, S + o];
-    moved to start at 0 they are at most S + 2o and S + 3o, and the sums before the last subtraction at most S + 4o.
+    moved to start at 0 they are at most S + 2o and S + 3o, and the sums before the last subtraction at most S + 4o. Free end gaps
+    make steps of e in the first row or column, so that S is at least e - o.
     """
     extra = scoring.gap_open - scoring.gap_extend
     rebased = scoring.substitution + 2 * scoring.gap_extend
     shifted = np.maximum(rebased + 2 * extra, 0)
-    largest = max(0, int(rebased.max())) + 4 * extra
+    largest = max(0, int(rebased.max()), scoring.gap_extend - extra if free_ends else 0) + 4 * extra
     return DifferenceForm(shifted.astype(np.uint32), extra, bool(shifted.min() >= extra), largest, width_for(largest))
 
 

@@ -1,7 +1,8 @@
 """What an engine is: the one interface between the work and the hardware.
 
 An engine turns tiles into results. Two engines give the same numbers for the same task, also where alignments tie: prefer
-the diagonal, then a gap in the target, then one in the query, from the end of the alignment backwards.
+the diagonal, then a gap in the target, then one in the query, from the end of the alignment backwards; a gap is as short as can
+be.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.alphabet import DNA, Alphabet
 from gpualign.core.plan import Limits, Tile
 from gpualign.core.scoring import Scoring
 from gpualign.core.sequences import SequenceSet
@@ -27,11 +29,68 @@ class Mode(Enum):
 
 
 class Detail(Enum):
-    """How much of each alignment is wanted."""
+    """How much of each alignment is wanted: each step includes what stands before it."""
 
     SCORE = "score"
-    ENDS = "ends"
+    STATISTICS = "statistics"
     PATH = "path"
+
+
+class EndGaps(Enum):
+    """Which gaps at the ends of a global alignment cost nothing; they are not part of the alignment then.
+
+    QUERY: gaps in the query, so that the whole query lies anywhere in the target. TARGET: the other way round. FREE: both, so
+    that the sequences overlap.
+    """
+
+    PENALISED = "penalised"
+    FREE = "free"
+    QUERY = "query"
+    TARGET = "target"
+
+    @property
+    def free_query(self) -> bool:
+        return self in (EndGaps.FREE, EndGaps.QUERY)
+
+    @property
+    def free_target(self) -> bool:
+        return self in (EndGaps.FREE, EndGaps.TARGET)
+
+
+STATISTICS = np.dtype(
+    [
+        (name, np.int32)
+        for name in (
+            "matches",
+            "mismatches",
+            "gaps",
+            "gap_opens",
+            "end_gaps",
+            "query_start",
+            "query_end",
+            "target_start",
+            "target_end",
+        )
+    ]
+)
+"""Of one alignment: pairs of equal letters and of unequal ones, letters in gaps, gaps, letters in gaps before the first or behind
+the last pair of letters, and what of the sequences is aligned (0-based, half-open)."""
+
+Statistics: TypeAlias = npt.NDArray[np.void]
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Paths of pairs: that of pair (i, j) is data[starts[i, j] : starts[i, j] + sizes[i, j]], from the first column on.
+
+    data: uint8; each byte is a run of columns, (length - 1) << 2 | operation, with the operations 0 equal letters, 1 unequal
+    letters, 2 a letter of the query against a gap, 3 a letter of the target against a gap. A run of over 64 columns takes
+    several bytes.
+    """
+
+    data: npt.NDArray[np.uint8] = field(repr=False)
+    starts: npt.NDArray[np.int64] = field(repr=False)
+    sizes: npt.NDArray[np.int32] = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -43,6 +102,24 @@ class Task:
     scoring: Scoring
     mode: Mode = Mode.GLOBAL
     detail: Detail = Detail.SCORE
+    end_gaps: EndGaps = EndGaps.PENALISED
+    alphabet: Alphabet = DNA
+
+    @property
+    def needs_paths(self) -> bool:
+        """Whether more than the corner of the matrix is wanted."""
+        return self.detail is not Detail.SCORE or self.end_gaps is not EndGaps.PENALISED
+
+    @property
+    def item_bytes(self) -> int:
+        """Memory of one pair's result, apart from its runs."""
+        runs = 12 if self.detail is Detail.PATH else 0
+        return self.dtype.itemsize + (STATISTICS.itemsize if self.detail is not Detail.SCORE else 0) + runs
+
+    @property
+    def letter_bytes(self) -> int:
+        """Bytes of runs that a letter of a pair makes at most."""
+        return 1 if self.detail is Detail.PATH else 0
 
     @property
     def dtype(self) -> np.dtype[np.signedinteger]:
@@ -54,29 +131,31 @@ class Task:
 class TileResult:
     """Results of one tile; arrays are [tile queries][tile targets], cells of unwanted pairs hold anything.
 
-    scores: int32 or int64 (edit distances for unit costs). With Detail.ENDS also ends: int32[..., 4] (query start, query
-    end, target start, target end; 0-based, half-open). With Detail.PATH also cigars: object[...] of bytes (=/X/I/D runs).
+    scores: int32 or int64 (edit distances for unit costs). statistics: `STATISTICS`, from Detail.STATISTICS on. runs: with
+    Detail.PATH.
     """
 
     tile: Tile
     scores: npt.NDArray[np.signedinteger] = field(repr=False)
-    ends: npt.NDArray[np.int32] | None = field(default=None, repr=False)
-    cigars: npt.NDArray[np.object_] | None = field(default=None, repr=False)
+    statistics: Statistics | None = field(default=None, repr=False)
+    runs: Runs | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
 class Capabilities:
-    """The modes and details that an engine computes."""
+    """What an engine computes: modes; for global alignments also paths, statistics and free end gaps."""
 
     modes: frozenset[Mode]
-    details: frozenset[Detail]
+    paths: bool
 
     def refusal(self, task: Task) -> str | None:
         """Why an engine with these capabilities cannot do the task, or None."""
         if task.mode not in self.modes:
             return f"{task.mode.value} alignment is not among its modes"
-        if task.detail not in self.details:
-            return f"it does not compute {task.detail.value}s"
+        if task.needs_paths and task.mode is not Mode.GLOBAL:
+            return f"it computes scores only of {task.mode.value} alignments"
+        if task.needs_paths and not self.paths:
+            return "it computes neither paths nor free end gaps"
         return None
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,10 @@ BANDS_IN_FLIGHT = 3
 """Bands whose results are held at once: one being written, one being filled, one that faster workers have begun."""
 
 
+MIN_PANEL = 16
+"""Targets of a band at least; fewer would be slower than one should have to wait."""
+
+
 class Pairing(Enum):
     """Which pairs (query i, target j) are wanted; all but ALL are of one set with itself."""
 
@@ -48,8 +53,8 @@ class Limits:
     """What an engine and a budget allow.
 
     result_bytes: memory for bands of results; scratch_bytes: memory that the engine itself takes; item_bytes: of one pair's
-    result; lanes: targets that share one pass of the engine; tile_cells: DP cells of a tile, about; band_rows: queries of a
-    band at most.
+    result, letter_bytes: more for each of its letters; lanes: targets that share one pass of the engine; tile_cells: DP cells
+    of a tile, about; band_rows: queries of a band at most.
     """
 
     result_bytes: int
@@ -58,17 +63,23 @@ class Limits:
     lanes: int
     tile_cells: int
     band_rows: int = MAX_BAND_ROWS
+    letter_bytes: int = 0
 
 
 @dataclass(frozen=True)
 class Band:
-    """Queries [start, stop) against targets [first_target, target count), in `tiles` tiles."""
+    """Queries [start, stop) against targets [first_target, target_stop), in `tiles` tiles."""
 
     index: int
     start: int
     stop: int
     first_target: int
+    target_stop: int
     tiles: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.stop - self.start, self.target_stop - self.first_target
 
 
 @dataclass(frozen=True)
@@ -92,13 +103,17 @@ class Tile:
 
 @dataclass(frozen=True)
 class Plan:
-    """Every wanted pair, each in exactly one tile; `tiles()` makes the tiles one by one."""
+    """Every wanted pair, each in exactly one tile; `tiles()` makes the tiles one by one.
+
+    Bands have `band_rows` queries and all their targets, or one query and `panel` targets where all of a query's are too many.
+    """
 
     query_lengths: Lengths = field(repr=False)
     target_lengths: Lengths = field(repr=False)
     pairing: Pairing
     limits: Limits
     band_rows: int
+    panel: int
 
     @property
     def queries(self) -> int:
@@ -128,13 +143,18 @@ class Plan:
     @property
     def result_bytes(self) -> int:
         """Memory that the bands in flight take at most."""
-        return min(BANDS_IN_FLIGHT * self.band_rows, max(self.queries, 1)) * self.targets * self.limits.item_bytes
+        rows = min(BANDS_IN_FLIGHT * self.band_rows, max(self.queries, 1))
+        return rows * _row_bytes(self.limits, self.query_lengths, self.target_lengths, min(self.panel, self.targets))
 
-    @property
+    @cached_property
     def band_count(self) -> int:
-        # The last record of a set has no target above it, so it belongs to no band.
-        wanted = self.queries - 1 if self.pairing is Pairing.ABOVE else self.queries
-        return -(-wanted // self.band_rows)
+        return sum(1 for _ in self._bands())
+
+    def _bands(self) -> Iterator[tuple[int, int, int, int]]:
+        """Rectangles (query start, query stop, first target, target stop) in the order of their rows."""
+        for start in range(0, self.queries, self.band_rows):
+            for first in range(self.pairing.first_target(start), self.targets, self.panel):
+                yield start, min(self.queries, start + self.band_rows), first, min(self.targets, first + self.panel)
 
     def _cuts(self, start: int, stop: int, targets: npt.NDArray[np.int64]) -> Iterator[tuple[int, int, int, int]]:
         """Rectangles (query start, query stop, from, to in `targets`) of about `tile_cells` cells."""
@@ -166,32 +186,44 @@ class Plan:
     def tiles(self) -> Iterator[Tile]:
         """Every tile that holds a wanted pair, band by band."""
         by_length = np.argsort(self.target_lengths, kind="stable").astype(np.int64)
-        for index in range(self.band_count):
-            start = index * self.band_rows
-            stop = min(self.queries, start + self.band_rows)
-            first = self.pairing.first_target(start)
-            targets = by_length if first == 0 else by_length[by_length >= first]
+        for index, (start, stop, first, target_stop) in enumerate(self._bands()):
+            whole = first == 0 and target_stop == self.targets
+            targets = by_length if whole else by_length[(by_length >= first) & (by_length < target_stop)]
             cuts = [(a, b, targets[at:to]) for a, b, at, to in self._cuts(start, stop, targets)]
             wanted = [(a, b, part, cells) for a, b, part in cuts if (cells := self._wanted_cells(a, b, part))]
-            band = Band(index, start, stop, first, len(wanted))
+            band = Band(index, start, stop, first, target_stop, len(wanted))
             for query_start, query_stop, part, cells in wanted:
                 yield Tile(band, query_start, query_stop, part, self.pairing, cells)
+
+
+def _row_bytes(limits: Limits, query_lengths: Lengths, target_lengths: Lengths, targets: int) -> int:
+    """Results of one query against `targets` targets, at most."""
+    longest = int(query_lengths.max(initial=0)) + int(target_lengths.max(initial=0))
+    letters = targets * longest
+    if targets == len(target_lengths):
+        letters = targets * int(query_lengths.max(initial=0)) + int(target_lengths.sum())
+    return targets * limits.item_bytes + limits.letter_bytes * letters
 
 
 def make_plan(query_lengths: Lengths, target_lengths: Lengths, pairing: Pairing, limits: Limits) -> Plan:
     """Plan all wanted pairs within `limits`; every length is at least 1.
 
-    Raises `RunError` if not even one query's results fit `limits.result_bytes`, `ValueError` for pairings that do not fit
+    Raises `RunError` if not even a few pairs' results fit `limits.result_bytes`, `ValueError` for pairings that do not fit
     the sets.
     """
     if pairing is not Pairing.ALL and not np.array_equal(query_lengths, target_lengths):
         raise ValueError("only a set with itself has pairs above the diagonal")
-    row_bytes = max(1, len(target_lengths) * limits.item_bytes)
-    rows = limits.result_bytes // (BANDS_IN_FLIGHT * row_bytes)
+    count = len(target_lengths)
+    row_bytes = max(1, _row_bytes(limits, query_lengths, target_lengths, count))
+    rows, panel = limits.result_bytes // (BANDS_IN_FLIGHT * row_bytes), max(1, count)
     if rows < 1:
-        raise RunError(
-            f"the memory budget is too small: results of one query against {len(target_lengths):,} targets need "
-            f"{BANDS_IN_FLIGHT * row_bytes:,} bytes of it, {limits.result_bytes:,} are left; raise --memory"
-        )
+        pair_bytes = _row_bytes(limits, query_lengths, target_lengths, 1)
+        rows, panel = 1, min(count - 1, limits.result_bytes // (BANDS_IN_FLIGHT * pair_bytes))
+        if panel < min(count, MIN_PANEL):
+            needed = BANDS_IN_FLIGHT * min(MIN_PANEL * pair_bytes, row_bytes)
+            raise RunError(
+                f"the memory budget is too small: results on their way need {needed:,} bytes of it, {limits.result_bytes:,} are left; "
+                "raise --memory"
+            )
     wanted = limits.band_rows if pairing is Pairing.ALL else max(MIN_BAND_ROWS, len(query_lengths) // DIAGONAL_BANDS)
-    return Plan(query_lengths, target_lengths, pairing, limits, int(min(rows, wanted, limits.band_rows)))
+    return Plan(query_lengths, target_lengths, pairing, limits, int(min(rows, wanted, limits.band_rows)), int(panel))

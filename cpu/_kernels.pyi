@@ -108,6 +108,52 @@ class Recipes:
 
     def __init__(self, main: Recipe, rest: Recipe, rest_below: int) -> None: ...
 
+class PathRecipe:
+    """
+    A scoring and the ends of alignments for `align_tile`; see gpualign.cpu.paths.
+    """
+
+    def __init__(self) -> None: ...
+
+    @property
+    def differences(self) -> Recipe: ...
+
+    @differences.setter
+    def differences(self, arg: Recipe, /) -> None: ...
+
+    @property
+    def extend(self) -> int: ...
+
+    @extend.setter
+    def extend(self, arg: int, /) -> None: ...
+
+    @property
+    def free_query(self) -> bool: ...
+
+    @free_query.setter
+    def free_query(self, arg: bool, /) -> None: ...
+
+    @property
+    def free_target(self) -> bool: ...
+
+    @free_target.setter
+    def free_target(self, arg: bool, /) -> None: ...
+
+    @property
+    def negate(self) -> bool: ...
+
+    @negate.setter
+    def negate(self, arg: bool, /) -> None: ...
+
+    @property
+    def worker_bytes(self) -> int: ...
+
+    @worker_bytes.setter
+    def worker_bytes(self, arg: int, /) -> None: ...
+
+    def set_usable(self, arg: Annotated[NDArray[numpy.bool_], dict(shape=(32, 32), order='C', device='cpu', writable=False)], /) -> None:
+        """bool[letters][letters]."""
+
 def instruction_sets() -> list[tuple[str, int, bool, bool]]:
     """
     (name, bytes of a vector, has three-input logic, runs on this machine) of each variant in this build, fastest first.
@@ -118,5 +164,15 @@ def score_tile_32(arg0: str, arg1: Annotated[NDArray[numpy.uint8], dict(shape=(N
 
 def score_tile_64(arg0: str, arg1: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg2: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg3: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg4: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg5: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg6: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg7: str, arg8: Recipes, arg9: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], arg10: Cancel, /) -> bool:
     """Fill int64 scores of a tile; False if cancelled."""
+
+def align_tile(instruction_set: str, query_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], query_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], query_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], target_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], pairing: str, recipe: PathRecipe, want_runs: bool, cancel: Cancel) -> object:
+    """
+    (int64 scores, int32 statistics[rows, columns, 9], runs, starts, sizes) of a tile, the last three None unless wanted; None if cancelled.
+    """
+
+def path_bytes(arg0: str, arg1: PathRecipe, arg2: int, arg3: int, /) -> tuple[int, int]:
+    """
+    Scratch memory for tracing (a block of lanes, a single pair at least) up to these lengths.
+    """
 
 MAX_MATCH_STEPS: int = 4

@@ -11,16 +11,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpualign.core.collect import collect_results
-from gpualign.core.engine import Capabilities, Detail, Mode, Task, TileResult
+from gpualign.core.engine import STATISTICS, Capabilities, Detail, Mode, Runs, Task, TileResult
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.plan import Limits, Tile
 from gpualign.cpu import _kernels
+from gpualign.cpu.paths import PathRecipe, make_path_recipe
 from gpualign.cpu.recipe import Recipe, make_recipe
 
 # About a tenth of a second of work: short enough for a smooth progress bar and even threads, long enough that packing a
 # block of targets is small beside it.
 _TILE_CELLS_DIFFERENCE = 8_000_000_000
 _TILE_CELLS_BITSLICED = 60_000_000_000
+_TILE_CELLS_PATHS = 4_000_000_000
 
 
 @dataclass(frozen=True)
@@ -48,10 +50,13 @@ def usable_cpus() -> int:
 class _Workers:
     """Threads around one task; `results` yields as they finish, `stop` ends them soon."""
 
-    def __init__(self, engine: CpuEngine, task: Task, recipe: Recipe, tiles: Iterator[Tile]) -> None:
+    def __init__(self, engine: CpuEngine, task: Task, memory: int, tiles: Iterator[Tile]) -> None:
         self._instruction_set = engine.instruction_set.name
         self._task = task
-        self._recipes = native_recipes(recipe, engine.instruction_set.vector_bytes)
+        if task.needs_paths:
+            self._paths = engine.native_paths(task, memory)
+        else:
+            self._recipes = native_recipes(engine.recipe(task, memory), engine.instruction_set.vector_bytes)
         self._tiles = tiles
         self._lock = threading.Lock()
         self._cancel = _kernels.Cancel()
@@ -81,7 +86,9 @@ class _Workers:
                     tile = next(self._tiles, None)
                 if tile is None:
                     break
-                self._done.put(self._score(tile))
+                result = self._align(tile) if self._task.needs_paths else self._score(tile)
+                if result is not None:
+                    self._done.put(result)
         except BaseException as error:  # handed to the consumer, which raises it
             self._done.put(error)
         self._done.put(None)
@@ -104,6 +111,29 @@ class _Workers:
             self._cancel,
         )
         return TileResult(tile, scores)
+
+    def _align(self, tile: Tile) -> TileResult | None:
+        """None if cancelled."""
+        task = self._task
+        done = _kernels.align_tile(
+            self._instruction_set,
+            task.queries.codes,
+            task.queries.offsets,
+            np.arange(tile.query_start, tile.query_stop),
+            task.targets.codes,
+            task.targets.offsets,
+            tile.targets,
+            tile.pairing.value,
+            self._paths,
+            task.detail is Detail.PATH,
+            self._cancel,
+        )
+        if done is None:
+            return None
+        scores, counts, data, starts, sizes = done
+        statistics = None if task.detail is Detail.SCORE else counts.view(STATISTICS)[..., 0]
+        runs = Runs(data, starts, sizes) if task.detail is Detail.PATH else None
+        return TileResult(tile, scores.astype(task.dtype, copy=False), statistics, runs)
 
 
 def _native(recipe: Recipe) -> _kernels.Recipe:
@@ -133,6 +163,16 @@ def native_recipes(recipe: Recipe, vector_bytes: int) -> _kernels.Recipes:
     return _kernels.Recipes(_native(recipe), _native(recipe.rest or recipe), recipe.rest_below(vector_bytes))
 
 
+def _native_paths(recipe: PathRecipe, worker_bytes: int) -> _kernels.PathRecipe:
+    out = _kernels.PathRecipe()
+    out.differences = _native(recipe.differences)
+    for name in ("extend", "free_query", "free_target", "negate"):
+        setattr(out, name, getattr(recipe, name))
+    out.worker_bytes = worker_bytes
+    out.set_usable(recipe.usable)
+    return out
+
+
 class CpuEngine:
     """Implements `gpualign.core.engine.Engine`.
 
@@ -142,7 +182,7 @@ class CpuEngine:
     """
 
     name = "cpu"
-    capabilities = Capabilities(frozenset({Mode.GLOBAL}), frozenset({Detail.SCORE}))
+    capabilities = Capabilities(frozenset({Mode.GLOBAL}), paths=True)
 
     def __init__(self, threads: int | None = None, instruction_set: str | None = None) -> None:
         self.threads = threads or usable_cpus()
@@ -161,11 +201,18 @@ class CpuEngine:
         return f"cpu ({self.instruction_set.name}, {threads})"
 
     def kernel(self, task: Task, memory: int) -> str:
-        return self.recipe(task, memory // 2).kernel
+        return self._path_recipe(task).kernel if task.needs_paths else self.recipe(task, memory // 2).kernel
+
+    def _path_recipe(self, task: Task) -> PathRecipe:
+        return make_path_recipe(task.scoring, _letters(task), task.end_gaps)
+
+    def native_paths(self, task: Task, memory: int) -> _kernels.PathRecipe:
+        """The recipe for paths as the extension takes it, with `memory` bytes of scratch for all workers."""
+        return _native_paths(self._path_recipe(task), memory // self.threads)
 
     def recipe(self, task: Task, memory: int) -> Recipe:
         """The recipe for a task with `memory` bytes of scratch for all workers."""
-        letters = int(max(task.queries.used_codes[-1], task.targets.used_codes[-1])) + 1
+        letters = _letters(task)
         longest = int(task.targets.lengths.max())
         return make_recipe(task.scoring, letters, len(task.targets), longest, self.instruction_set.vector_bytes, memory // self.threads)
 
@@ -173,6 +220,8 @@ class CpuEngine:
         """Half of `memory` is for the kernels' scratch, half for results."""
         if refusal := self.capabilities.refusal(task):
             raise RunError(f"the CPU engine cannot do this: {refusal}")
+        if task.needs_paths:
+            return self._path_limits(task, memory)
         recipe = self.recipe(task, memory // 2)
         longest = int(task.targets.lengths.max())
         scratch = self.threads * recipe.scratch_bytes(self.instruction_set.vector_bytes, longest)
@@ -182,11 +231,30 @@ class CpuEngine:
                 f"{scratch:,} bytes of scratch, {memory // 2:,} are left; raise --memory or lower --threads"
             )
         cells = _TILE_CELLS_BITSLICED if recipe.bitsliced else _TILE_CELLS_DIFFERENCE
-        return Limits(memory - memory // 2, scratch, task.dtype.itemsize, recipe.lanes(self.instruction_set.vector_bytes), cells)
+        return Limits(memory - memory // 2, scratch, task.item_bytes, recipe.lanes(self.instruction_set.vector_bytes), cells)
+
+    def _path_limits(self, task: Task, memory: int) -> Limits:
+        native = self.native_paths(task, memory // 2)
+        queries, targets = int(task.queries.lengths.max()), int(task.targets.lengths.max())
+        block, pair = _kernels.path_bytes(self.instruction_set.name, native, queries, targets)
+        least = self.threads * min(block, pair)
+        if least > memory // 2:
+            raise RunError(
+                f"the memory budget is too small: {self.threads} threads that trace pairs of up to {queries:,} and {targets:,} letters need "
+                f"{least:,} bytes of scratch, {memory // 2:,} are left; raise --memory or lower --threads"
+            )
+        scratch = min(memory // 2, self.threads * block)
+        lanes = self.instruction_set.vector_bytes * 8 // self._path_recipe(task).differences.width
+        return Limits(memory - memory // 2, scratch, task.item_bytes, lanes, _TILE_CELLS_PATHS, letter_bytes=task.letter_bytes)
 
     def run(self, task: Task, tiles: Iterator[Tile], memory: int) -> Iterator[TileResult]:
-        workers = _Workers(self, task, self.recipe(task, memory // 2), tiles)
+        workers = _Workers(self, task, memory // 2, tiles)
         try:
             yield from workers.results()
         finally:
             workers.stop()
+
+
+def _letters(task: Task) -> int:
+    """Codes in use are below this."""
+    return int(max(task.queries.used_codes[-1], task.targets.used_codes[-1])) + 1

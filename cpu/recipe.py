@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.bounds import difference_form, unary_form
+from gpualign.core.bounds import DifferenceForm, difference_form, unary_form
 from gpualign.core.scoring import Scoring
 
 TABLE_SIZE = 32
@@ -85,8 +85,8 @@ def _slice_column_bytes(recipe: Recipe, vector_bytes: int) -> int:
     return vector_bytes * (recipe.letters + 2 + recipe.match_steps)
 
 
-def _difference(scoring: Scoring, letters: int) -> Recipe:
-    form = difference_form(scoring)
+def difference_recipe(scoring: Scoring, letters: int, form: DifferenceForm) -> Recipe:
+    """The recipe of the difference recurrence in a form of it."""
     table = np.zeros((TABLE_SIZE, TABLE_SIZE), dtype=np.uint32)
     table[: len(form.shifted), : len(form.shifted)] = form.shifted
     gaps = "linear" if scoring.linear else "affine"
@@ -109,7 +109,7 @@ def make_recipe(scoring: Scoring, letters: int, targets: int, longest: int, vect
     `worker_bytes` of scratch memory for each worker."""
     unary = unary_form(scoring)
     if unary is None or unary.match_steps > MAX_MATCH_STEPS:
-        return _difference(scoring, letters)
+        return difference_recipe(scoring, letters, difference_form(scoring))
     recipe = Recipe(
         f"linear gaps, bit-sliced in {unary.match_steps} steps",
         bitsliced=True,
@@ -123,7 +123,7 @@ def make_recipe(scoring: Scoring, letters: int, targets: int, longest: int, vect
         columns = max(_LEAST_SLICE_COLUMNS, (worker_bytes - _pair_bytes(longest)) // _slice_column_bytes(recipe, vector_bytes))
         name = "edit distance, bit-sliced or Myers' words"
         return replace(recipe, kernel=name, pairs="myers", slice_columns=columns, sum_factor=-1, per_letter=1)
-    rest = _difference(scoring, letters)
+    rest = difference_recipe(scoring, letters, difference_form(scoring))
     recipe = replace(recipe, rest=rest)
     enough = targets >= recipe.rest_below(vector_bytes) and longest <= _LONGEST_SLICED
     return recipe if enough and recipe.scratch_bytes(vector_bytes, longest) <= worker_bytes else rest

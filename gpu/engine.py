@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from gpualign.core.collect import collect_results
-from gpualign.core.engine import Capabilities, Detail, Mode, Task, TileResult
+from gpualign.core.engine import Capabilities, Mode, Task, TileResult
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Limits, Tile
 from gpualign.gpu.device import Device
@@ -84,7 +84,7 @@ class CudaEngine:
     """
 
     name = "cuda"
-    capabilities = Capabilities(frozenset({Mode.GLOBAL, Mode.LOCAL}), frozenset({Detail.SCORE}))
+    capabilities = Capabilities(frozenset({Mode.GLOBAL, Mode.LOCAL}), paths=False)
 
     def __init__(self, devices: Sequence[Device], log: Callable[[Finished], None] | None = None) -> None:
         if not devices:
@@ -118,7 +118,7 @@ class CudaEngine:
         hardware = self._devices[0].hardware
         variant = self._typical(task)
         cells = int(variant.rate * hardware.multiprocessors * hardware.clock * _TILE_SECONDS)
-        return Limits(memory - memory // 2, memory // 2, task.dtype.itemsize, _LANES, cells, _BAND_ROWS)
+        return Limits(memory - memory // 2, memory // 2, task.item_bytes, _LANES, cells, _BAND_ROWS)
 
     def run(self, task: Task, tiles: Iterator[Tile], memory: int) -> Iterator[TileResult]:
         if reason := self.unavailable_reason():

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.engine import TileResult
+from gpualign.core.engine import STATISTICS, Detail, Runs, Statistics, Task, TileResult
 from gpualign.core.plan import Band, Plan
 
 Scores = npt.NDArray[np.signedinteger]
@@ -27,45 +27,87 @@ class Sink(Protocol):
         """Called when every result has been accepted; raises if one is missing."""
 
 
-@dataclass
-class _OpenBand:
+@dataclass(frozen=True)
+class BandResults:
+    """All results of a band: arrays are [queries of the band][targets from band.first_target on], in record order.
+
+    scores, statistics and runs as in `TileResult`.
+    """
+
     band: Band
     scores: Scores
+    statistics: Statistics | None
+    runs: Runs | None
+
+    def rows(self, start: int, stop: int) -> BandResults:
+        """The part of queries start .. stop-1, counted within the band."""
+        part = slice(start, stop)
+        runs = self.runs and Runs(self.runs.data, self.runs.starts[part], self.runs.sizes[part])
+        return BandResults(self.band, self.scores[part], None if self.statistics is None else self.statistics[part], runs)
+
+
+@dataclass
+class _OpenBand:
+    results: BandResults
     missing: int
+    data: list[npt.NDArray[np.uint8]] = field(default_factory=list)
+    length: int = 0
+
+
+def _place(tile_columns: npt.NDArray[np.int64]) -> slice | npt.NDArray[np.int64]:
+    """An index for these columns: a slice where they are consecutive, which is several times as fast."""
+    first = int(tile_columns[0])
+    if np.array_equal(tile_columns, np.arange(first, first + len(tile_columns))):
+        return slice(first, first + len(tile_columns))
+    return tile_columns
 
 
 class Bands:
-    """Collects tiles; hands on each band, in order, as soon as all its tiles and all earlier bands are there.
+    """Collects tiles; hands each band to `emit`, in order, as soon as all its tiles and all earlier bands are there."""
 
-    `emit(band, scores)` gets scores[queries of the band][targets from band.first_target on], in record order.
-    """
-
-    def __init__(self, plan: Plan, dtype: np.dtype[np.signedinteger], emit: Callable[[Band, Scores], None]) -> None:
-        self._targets = plan.targets
+    def __init__(self, plan: Plan, task: Task, emit: Callable[[BandResults], None]) -> None:
         self._count = plan.band_count
-        self._dtype = dtype
+        self._task = task
         self._emit = emit
         self._next = 0
         self._open: dict[int, _OpenBand] = {}
+
+    def _begin(self, band: Band) -> _OpenBand:
+        detail = self._task.detail
+        statistics = None if detail is Detail.SCORE else np.zeros(band.shape, dtype=STATISTICS)
+        runs = None
+        if detail is Detail.PATH:
+            runs = Runs(np.zeros(0, dtype=np.uint8), np.zeros(band.shape, dtype=np.int64), np.zeros(band.shape, dtype=np.int32))
+        return _OpenBand(BandResults(band, np.zeros(band.shape, dtype=self._task.dtype), statistics, runs), band.tiles)
 
     def accept(self, result: TileResult) -> None:
         tile = result.tile
         band = tile.band
         if band.index not in self._open:
-            shape = (band.stop - band.start, self._targets - band.first_target)
-            self._open[band.index] = _OpenBand(band, np.zeros(shape, dtype=self._dtype), band.tiles)
+            self._open[band.index] = self._begin(band)
         entry = self._open[band.index]
-        rows = slice(tile.query_start - band.start, tile.query_stop - band.start)
-        columns = tile.targets - band.first_target
-        if np.array_equal(columns, np.arange(columns[0], columns[0] + len(columns))):
-            entry.scores[rows, columns[0] : columns[0] + len(columns)] = result.scores  # several times as fast
-        else:
-            entry.scores[rows, columns] = result.scores
+        into = entry.results
+        place = slice(tile.query_start - band.start, tile.query_stop - band.start), _place(tile.targets - band.first_target)
+        into.scores[place] = result.scores
+        if into.statistics is not None:
+            into.statistics[place] = result.statistics
+        if into.runs is not None:
+            assert result.runs is not None
+            into.runs.starts[place] = result.runs.starts + entry.length
+            into.runs.sizes[place] = result.runs.sizes
+            entry.data.append(result.runs.data)
+            entry.length += len(result.runs.data)
         entry.missing -= 1
         while self._next in self._open and not self._open[self._next].missing:
-            done = self._open.pop(self._next)
-            self._emit(done.band, done.scores)
+            self._finish(self._open.pop(self._next))
             self._next += 1
+
+    def _finish(self, done: _OpenBand) -> None:
+        results = done.results
+        if results.runs is not None:
+            runs = Runs(np.concatenate(done.data), results.runs.starts, results.runs.sizes)
+            results = BandResults(results.band, results.scores, results.statistics, runs)
+        self._emit(results)
 
     def finish(self) -> None:
         """Raises `RuntimeError` if a band is incomplete: an engine lost a tile."""

@@ -76,6 +76,66 @@ struct WavefrontArgs {
   const Cancel* cancel;
 };
 
+// Checkpoints of one pair for a traceback, kept by the wavefront. Edges of tiles lie where the plan of the passes has lanes end
+// (WavefrontPasses).
+struct WavefrontGrid {
+  uint32_t first_u, later_u, first_v, later_v;  // as in GridArgs
+  int64_t tile_rows;          // wanted; at least one lane's rows make a tile
+  int64_t tile_columns;       // multiple of kColumnsAtATime
+  uint8_t* row_v;             // [tiles of rows + 1][padded columns]: v above each tile; the last ones are those of the last row
+  uint8_t* row_y;
+  uint8_t* column_u;          // [tiles of columns][rows]
+  uint8_t* column_x;
+};
+
+// How the wavefront divides a query: passes of `lanes` strips of `depth` rows, the same for who runs it and who reads its grid.
+struct WavefrontPass {
+  int64_t depth;       // rows a lane
+  int64_t tile_lanes;  // lanes whose rows make a tile
+};
+inline WavefrontPass wavefront_pass(int64_t rows_left, int lanes, int most_depth, int64_t tile_rows) {
+  const int64_t depth = (rows_left + lanes - 1) / lanes;
+  WavefrontPass pass;
+  pass.depth = depth < most_depth ? depth : most_depth;
+  pass.tile_lanes = tile_rows > pass.depth ? tile_rows / pass.depth : 1;
+  return pass;
+}
+
+// What a cell's best predecessors are (grid.hpp).
+enum Direction { kDiagonal = 1, kUp = 2, kExtendLeft = 4, kExtendUp = 8 };
+
+constexpr int kGridRows = 128;  // of a tile
+
+// The best score along a lane's last column, while rows pass. Starts as the score of row 0.
+struct GridEnd {
+  int64_t sum;   // H(i,n) of the last row that passed
+  int64_t best;
+  int64_t row;
+};
+
+// One query against the lanes of a block of targets, for a traceback (grid.hpp). E: the element, V: a vector of them.
+struct GridArgs {
+  const uint8_t* query;       // [rows] codes
+  int64_t rows;
+  const uint8_t* codes;       // [columns][lanes] target codes
+  int64_t columns;            // multiple of kColumnsAtATime
+  const int64_t* lengths;     // [lanes]
+  const uint32_t* table;      // as in DifferenceArgs
+  int letters;
+  uint32_t open_extra, extend;
+  bool tight;
+  uint32_t first_u, later_u;  // steps of the first column: of row 1, of later rows
+  uint32_t first_v, later_v;  // steps of the first row
+  int64_t tile_columns;       // multiple of kColumnsAtATime
+  void* row_v;                // V[strips + 1][columns]: v above each strip; the last ones are those of the last row
+  void* row_y;                // likewise y; not used with linear gaps
+  void* column_u;             // V[tiles of columns][rows]: u left of each tile
+  void* column_x;
+  const int64_t* end_lanes;   // [lanes] in order of length, to look for the best cell of the last column; or null
+  GridEnd* ends;              // [lanes]
+  const Cancel* cancel;
+};
+
 constexpr int kPlaneMargin = 64;  // bytes that a kernel of single pairs may read before and behind a plane
 
 struct Kernels {
@@ -92,6 +152,16 @@ struct Kernels {
   int64_t (*myers)(const MyersArgs&);
   int64_t (*wavefront)(const WavefrontArgs&);
   int64_t wavefront_bytes;
+  // For tracebacks. grid_tile: the directions of `count` columns (even) from `column`, a multiple of tile_columns, of the strip
+  // that begins at `row`: E[count][kGridRows / p][lanes], p = 2 rows an element (4 with linear gaps).
+  void (*grid8)(const GridArgs&);
+  void (*grid16)(const GridArgs&);
+  void (*grid32)(const GridArgs&);
+  void (*grid_tile8)(const GridArgs&, int64_t row, int64_t column, int64_t count, void* directions);
+  void (*grid_tile16)(const GridArgs&, int64_t row, int64_t column, int64_t count, void* directions);
+  void (*grid_tile32)(const GridArgs&, int64_t row, int64_t column, int64_t count, void* directions);
+  void (*wavefront_grid)(const WavefrontArgs&, const WavefrontGrid&);
+  int wavefront_depth;  // rows a lane at most
 };
 
 constexpr int kMaxMatchSteps = 4;  // bit-sliced kernels exist for S = 1 .. 4 and every X < S

@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "dispatch.hpp"
+#include "path_tile.hpp"
 #include "tile.hpp"
 
 namespace nb = nanobind;
@@ -56,6 +57,46 @@ bool score(const std::string& instruction_set, Codes query_codes, Numbers query_
   return score_tile<Score>(kernels, queries, targets, recipes, tile, cancel);
 }
 
+// A vector's content as an array that owns it.
+template <class T>
+nb::ndarray<nb::numpy, T> give(std::vector<T>&& values, std::vector<size_t> shape) {
+  auto* kept = new std::vector<T>(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T>(kept->data(), shape.size(), shape.data(), owner);
+}
+
+using Usable = nb::ndarray<const bool, nb::shape<kLetters, kLetters>, nb::c_contig, nb::device::cpu>;
+
+nb::object align(const std::string& instruction_set, Codes query_codes, Numbers query_offsets, Numbers query_ids, Codes target_codes,
+                 Numbers target_offsets, Numbers target_ids, const std::string& pairing, const PathRecipe& recipe, bool want_runs, const Cancel& cancel) {
+  const Kernels& kernels = kernels_named(instruction_set);
+  check_set(query_codes, query_offsets, query_ids, "queries");
+  check_set(target_codes, target_offsets, target_ids, "targets");
+  const Sequences queries{query_codes.data(), query_offsets.data()}, targets{target_codes.data(), target_offsets.data()};
+  const size_t rows = query_ids.shape(0), columns = target_ids.shape(0);
+  const Pairing wanted = pairing_named(pairing);
+  PathSink sink(static_cast<int64_t>(rows * columns), want_runs);
+  bool done;
+  {
+    nb::gil_scoped_release unlocked;
+    done = path_tile(kernels, queries, targets, recipe, query_ids.data(), static_cast<int64_t>(rows), target_ids.data(), static_cast<int64_t>(columns),
+                     wanted, sink, cancel);
+  }
+  if (!done) return nb::none();
+  static_assert(sizeof(PathStatistics) % sizeof(int32_t) == 0);
+  constexpr size_t kFields = sizeof(PathStatistics) / sizeof(int32_t);
+  std::vector<int32_t> counts(sink.statistics.size() * kFields);
+  if (!counts.empty()) std::memcpy(counts.data(), sink.statistics.data(), counts.size() * sizeof(int32_t));
+  nb::object starts = nb::none(), sizes = nb::none(), runs = nb::none();
+  if (want_runs) {
+    starts = nb::cast(give(std::move(sink.starts), {rows, columns}));
+    sizes = nb::cast(give(std::move(sink.sizes), {rows, columns}));
+    const size_t total = sink.runs.size();
+    runs = nb::cast(give(std::move(sink.runs), {total}));
+  }
+  return nb::make_tuple(give(std::move(sink.scores), {rows, columns}), give(std::move(counts), {rows, columns, kFields}), runs, starts, sizes);
+}
+
 }  // namespace
 
 NB_MODULE(_kernels, m) {
@@ -100,6 +141,16 @@ NB_MODULE(_kernels, m) {
   nb::class_<Recipes>(m, "Recipes", "The recipe of a task, and one for the last targets of a tile where fewer than rest_below are left.")
       .def(nb::init<Recipe, Recipe, int64_t>(), nb::arg("main"), nb::arg("rest"), nb::arg("rest_below"));
 
+  nb::class_<PathRecipe>(m, "PathRecipe", "A scoring and the ends of alignments for `align_tile`; see gpualign.cpu.paths.")
+      .def(nb::init<>())
+      .def_rw("differences", &PathRecipe::differences)
+      .def_rw("extend", &PathRecipe::extend)
+      .def_rw("free_query", &PathRecipe::free_query)
+      .def_rw("free_target", &PathRecipe::free_target)
+      .def_rw("negate", &PathRecipe::negate)
+      .def_rw("worker_bytes", &PathRecipe::worker_bytes)
+      .def("set_usable", [](PathRecipe& r, Usable usable) { std::memcpy(r.usable, usable.data(), sizeof r.usable); }, "bool[letters][letters].");
+
   m.def(
       "instruction_sets",
       [] {
@@ -110,5 +161,15 @@ NB_MODULE(_kernels, m) {
       "(name, bytes of a vector, has three-input logic, runs on this machine) of each variant in this build, fastest first.");
   m.def("score_tile_32", &score<int32_t>, "Fill int32 scores of a tile; False if cancelled.");
   m.def("score_tile_64", &score<int64_t>, "Fill int64 scores of a tile; False if cancelled.");
+  m.def("align_tile", &align, nb::arg("instruction_set"), nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("query_ids"), nb::arg("target_codes"),
+        nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("pairing"), nb::arg("recipe"), nb::arg("want_runs"), nb::arg("cancel"),
+        "(int64 scores, int32 statistics[rows, columns, 9], runs, starts, sizes) of a tile, the last three None unless wanted; None if cancelled.");
+  m.def(
+      "path_bytes",
+      [](const std::string& instruction_set, const PathRecipe& recipe, int64_t rows, int64_t columns) {
+        const auto [block, pair] = path_bytes(kernels_named(instruction_set), recipe, rows, columns);
+        return std::make_tuple(block, pair);
+      },
+      "Scratch memory for tracing (a block of lanes, a single pair at least) up to these lengths.");
   m.attr("MAX_MATCH_STEPS") = kMaxMatchSteps;
 }

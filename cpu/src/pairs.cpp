@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "scratch.hpp"
+#include "wavefront_input.hpp"
 
 namespace gpualign {
 namespace {
@@ -12,19 +13,13 @@ namespace {
 // Packed targets of a whole block are kept between queries up to this size; of larger blocks, one target's at a time.
 constexpr int64_t kKeptBytes = 32 << 20;
 
-// Relative costs of a vector step, measured on Zen 5 (benchmarks/LOG.md). Only speed depends on them.
+// Relative cost of a vector step, measured on Zen 5 (benchmarks/LOG.md). Only speed depends on them.
 constexpr double kMyersStepCost = 5.0;
-constexpr double kWavefrontStepCost = 3.0;
 
 // The packed form of each target of a block, made when it is first wanted.
+template <class Target>
 class Kept {
  public:
-  struct Target {
-    std::vector<uint8_t> bytes;
-    int64_t stride = 0;
-    int bits = 0;
-  };
-
   void begin_block(int count, int64_t bytes) {
     all_ = bytes <= kKeptBytes;
     targets_.clear();
@@ -43,6 +38,12 @@ class Kept {
   std::vector<Target> targets_;
 };
 
+struct MyersTarget {
+  std::vector<uint8_t> bytes;
+  int64_t stride = 0;
+  int bits = 0;
+};
+
 class MyersPairs : public PairKernel {
  public:
   MyersPairs(const Kernels& kernels, const Cancel& cancel) : kernels_(kernels), cancel_(cancel) {}
@@ -56,7 +57,7 @@ class MyersPairs : public PairKernel {
   }
 
   int64_t sum(const uint8_t* query, int64_t rows, int k, const uint8_t* target, int64_t columns) override {
-    const Kept::Target& packed = kept_.get(k, [&](Kept::Target& t) { pack(t, target, columns); });
+    const MyersTarget& packed = kept_.get(k, [&](MyersTarget& t) { pack(t, target, columns); });
     MyersArgs a;
     a.query = query;
     a.rows = rows;
@@ -87,7 +88,7 @@ class MyersPairs : public PairKernel {
     return all < 4 ? 2 : all < 16 ? 4 : 5;
   }
 
-  static void pack(Kept::Target& t, const uint8_t* codes, int64_t columns) {
+  static void pack(MyersTarget& t, const uint8_t* codes, int64_t columns) {
     t.bits = bits_of(codes, columns);
     t.stride = columns + 2 * kPlaneMargin;
     t.bytes.assign(static_cast<size_t>(kMostBits * t.stride), 0);  // planes above t.bits stay zero: a query may ask for them
@@ -99,62 +100,36 @@ class MyersPairs : public PairKernel {
 
   const Kernels& kernels_;
   const Cancel& cancel_;
-  Kept kept_;
+  Kept<MyersTarget> kept_;
   Scratch boundary_;
 };
 
 class WavefrontPairs : public PairKernel {
  public:
-  WavefrontPairs(const Kernels& kernels, const Recipe& recipe, const Cancel& cancel)
-      : kernels_(kernels), recipe_(recipe), cancel_(cancel), pad_(static_cast<uint8_t>(recipe.letters)) {
-    std::copy(std::begin(recipe.table), std::end(recipe.table), table_);
-    for (int l = 0; l < kLetters; l++) table_[l * kLetters + pad_] = 2 * recipe.open_extra;
-  }
+  WavefrontPairs(const Kernels& kernels, const Recipe& recipe, const Cancel& cancel) : kernels_(kernels), input_(kernels, recipe, cancel) {}
 
   void begin_block(int count, int64_t letters) override { kept_.begin_block(count, letters); }
 
-  double cost(int64_t rows, int64_t columns) const override {
-    const int64_t lanes = kernels_.vector_bytes, depth = (rows + lanes - 1) / lanes;
-    return kWavefrontStepCost * static_cast<double>(depth) * static_cast<double>(columns + lanes * kColumnsAtATime);
-  }
+  double cost(int64_t rows, int64_t columns) const override { return wavefront_cost(kernels_, rows, columns); }
 
   int64_t sum(const uint8_t* query, int64_t rows, int k, const uint8_t* target, int64_t columns) override {
-    const Kept::Target& packed = kept_.get(k, [&](Kept::Target& t) { pack(t, target, columns); });
-    WavefrontArgs a;
-    a.query = query;
-    a.rows = rows;
-    a.target = packed.bytes.data() + kPlaneMargin;
-    a.plane_bytes = packed.stride;
-    a.columns = columns;
-    a.table = table_;
-    a.letters = recipe_.letters + 1;
-    a.open_extra = recipe_.open_extra;
-    a.tight = recipe_.tight;
-    a.boundary = static_cast<uint8_t*>(boundary_.reserve(static_cast<size_t>(2 * (columns + kColumnsAtATime))));
-    a.scratch = scratch_.reserve(static_cast<size_t>(kernels_.wavefront_bytes));
-    a.cancel = &cancel_;
-    return kernels_.wavefront(a);
+    const WavefrontTarget& packed = kept_.get(k, [&](WavefrontTarget& t) { input_.pack(t, target, columns); });
+    return kernels_.wavefront(input_.arguments(query, rows, packed, columns));
   }
 
  private:
-  void pack(Kept::Target& t, const uint8_t* codes, int64_t columns) const {
-    const int64_t groups = (columns + kColumnsAtATime - 1) / kColumnsAtATime;
-    t.stride = groups + 2 * kPlaneMargin;
-    t.bytes.assign(static_cast<size_t>(kColumnsAtATime * t.stride), pad_);
-    for (int64_t j = 0; j < columns; j++)
-      t.bytes[static_cast<size_t>((j % kColumnsAtATime) * t.stride + kPlaneMargin + groups - 1 - j / kColumnsAtATime)] = codes[j];
-  }
-
   const Kernels& kernels_;
-  const Recipe& recipe_;
-  const Cancel& cancel_;
-  const uint8_t pad_;
-  uint32_t table_[kLetters * kLetters];
-  Kept kept_;
-  Scratch boundary_, scratch_;
+  WavefrontInput input_;
+  Kept<WavefrontTarget> kept_;
 };
 
 }  // namespace
+
+double wavefront_cost(const Kernels& kernels, int64_t rows, int64_t columns) {
+  constexpr double kStepCost = 3.0;  // of one vector step of its, measured on Zen 5 (benchmarks/LOG.md)
+  const int64_t lanes = kernels.vector_bytes, depth = (rows + lanes - 1) / lanes;
+  return kStepCost * static_cast<double>(depth) * static_cast<double>(columns + lanes * kColumnsAtATime);
+}
 
 std::unique_ptr<PairKernel> make_pair_kernel(const Kernels& kernels, const Recipe& recipe, const Cancel& cancel) {
   switch (recipe.pairs) {

@@ -22,6 +22,9 @@ class PairKernel {
   virtual int64_t sum(const uint8_t* query, int64_t rows, int k, const uint8_t* target, int64_t columns) = 0;
 };
 
+// Cost of one pair by the wavefront, in steps of the block kernel.
+double wavefront_cost(const Kernels& kernels, int64_t rows, int64_t columns);
+
 // Null where the recipe names none.
 std::unique_ptr<PairKernel> make_pair_kernel(const Kernels& kernels, const Recipe& recipe, const Cancel& cancel);
 

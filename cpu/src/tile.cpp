@@ -15,10 +15,6 @@ namespace {
 
 int64_t padded(int64_t columns) { return (columns + kColumnsAtATime - 1) / kColumnsAtATime * kColumnsAtATime; }
 
-bool wanted(Pairing pairing, int64_t query, int64_t target) {
-  return pairing == Pairing::kAll || target > query || (pairing == Pairing::kAboveOrEqual && target == query);
-}
-
 template <class Score>
 class TileScorer {
  public:
@@ -57,7 +53,7 @@ class TileScorer {
   void score_query(int64_t q) {
     const int64_t id = tile_.query_ids[q];
     int live = 0;
-    for (int k = 0; k < used_; k++) live += wanted(tile_.pairing, id, target(k));
+    for (int k = 0; k < used_; k++) live += is_wanted(tile_.pairing, id, target(k));
     if (!live) return;
     const int64_t rows = queries_.length(id);
     if (pair_ && prefer_pairs(id, rows)) return score_pairs(q, id, rows);
@@ -68,7 +64,7 @@ class TileScorer {
       run_difference(query, rows);
     if (cancel_.requested) return;
     for (int k = 0; k < used_; k++)
-      if (wanted(tile_.pairing, id, target(k))) store(q, k, sums_[k], rows);
+      if (is_wanted(tile_.pairing, id, target(k))) store(q, k, sums_[k], rows);
   }
 
   void store(int64_t q, int k, int64_t sum, int64_t rows) {
@@ -164,13 +160,13 @@ class TileScorer {
     if (recipe_.slice_columns && columns_ > recipe_.slice_columns) return true;
     double steps = 0;
     for (int k = 0; k < used_; k++)
-      if (wanted(tile_.pairing, id, target(k))) steps += pair_->cost(rows, lengths_[k]);
+      if (is_wanted(tile_.pairing, id, target(k))) steps += pair_->cost(rows, lengths_[k]);
     return steps < static_cast<double>(rows) * static_cast<double>(columns_);
   }
 
   void score_pairs(int64_t q, int64_t id, int64_t rows) {
     for (int k = 0; k < used_; k++) {
-      if (!wanted(tile_.pairing, id, target(k))) continue;
+      if (!is_wanted(tile_.pairing, id, target(k))) continue;
       const int64_t sum = pair_->sum(queries_.codes + queries_.offsets[id], rows, k, targets_.codes + targets_.offsets[target(k)], lengths_[k]);
       if (cancel_.requested) return;
       store(q, k, sum, rows);

@@ -42,6 +42,10 @@ struct Recipes {
 // Which pairs of a tile are wanted. Record numbers are compared, so the last two need queries and targets of one set.
 enum class Pairing { kAll, kAbove, kAboveOrEqual };
 
+inline bool is_wanted(Pairing pairing, int64_t query, int64_t target) {
+  return pairing == Pairing::kAll || target > query || (pairing == Pairing::kAboveOrEqual && target == query);
+}
+
 template <class Score>
 struct Tile {
   const int64_t* query_ids;   // [query_count] record numbers

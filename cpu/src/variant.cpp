@@ -1,6 +1,7 @@
 // All kernels for one instruction set. CMakeLists.txt compiles this file once per variant, with GPUALIGN_ISA naming it.
 #include "bitsliced.hpp"
 #include "difference.hpp"
+#include "grid.hpp"
 #include "kernels.hpp"
 #include "myers.hpp"
 #include "wavefront.hpp"
@@ -23,6 +24,14 @@ const Kernels kernels = {
     &myers,
     &wavefront,
     sizeof(WavefrontKernel<true, true>::Pass),
+    &grid_forward<uint8_t>,
+    &grid_forward<uint16_t>,
+    &grid_forward<uint32_t>,
+    &grid_tile<uint8_t>,
+    &grid_tile<uint16_t>,
+    &grid_tile<uint32_t>,
+    &wavefront_grid,
+    kWavefrontDepth,
 };
 
 }  // namespace gpualign::GPUALIGN_ISA

@@ -36,7 +36,11 @@ struct WavefrontKernel {
     int depth;
   };
 
-  static int64_t run(const WavefrontArgs& a) {
+  // With a grid, keeps its checkpoints; first rows and columns are those of the grid.
+  static int64_t run(const WavefrontArgs& a) { return run<false>(a, nullptr); }
+
+  template <bool kGrid>
+  static int64_t run(const WavefrontArgs& a, const WavefrontGrid* grid) {
     const int64_t groups = (a.columns + kColumns - 1) / kColumns;
     alignas(64) uint8_t table[kLetters * kLetters];
     for (int i = 0; i < kLetters * kLetters; i++) table[i] = static_cast<uint8_t>(a.table[i]);
@@ -45,21 +49,67 @@ struct WavefrontKernel {
     memset(bound_v, static_cast<int>(a.open_extra), static_cast<size_t>(groups * kColumns));
     memset(bound_y, 0, static_cast<size_t>(groups * kColumns));
     bound_v[0] = 0;
+    Edges edges{};
+    if constexpr (kGrid) {
+      memset(bound_v, static_cast<int>(grid->later_v), static_cast<size_t>(groups * kColumns));
+      bound_v[0] = static_cast<uint8_t>(grid->first_v);
+      memcpy(grid->row_v, bound_v, static_cast<size_t>(groups * kColumns));
+      memset(grid->row_y, 0, static_cast<size_t>(groups * kColumns));
+      edges = {grid, 1, 0, 0};
+    }
     Pass& pass = *static_cast<Pass*>(a.scratch);
     for (int64_t row = 0;;) {
       if (a.cancel->requested) return -1;
       const int64_t left = a.rows - row;
-      const int64_t depth = (left + kLanes - 1) / kLanes;
-      pass.depth = static_cast<int>(depth < kWavefrontDepth ? depth : kWavefrontDepth);
+      const WavefrontPass plan = wavefront_pass(left, kLanes, kWavefrontDepth, kGrid ? grid->tile_rows : 0);
+      pass.depth = static_cast<int>(plan.depth);
       load(pass, a, row);
+      edges.row = row;
+      edges.tile_lanes = plan.tile_lanes;
       const int64_t covered = static_cast<int64_t>(pass.depth) * kLanes;
-      const int64_t sum = sweep(pass, a, table, groups, bound_v, bound_y, left <= covered ? left - 1 : -1);
+      const int64_t sum = sweep<kGrid>(pass, a, table, groups, bound_v, bound_y, left <= covered ? left - 1 : -1, edges);
       if (left <= covered) return sum;
       row += covered;
+      edges.first_tile += (kLanes + plan.tile_lanes - 1) / plan.tile_lanes;
     }
   }
 
  private:
+  struct Edges {
+    const WavefrontGrid* grid;
+    int64_t first_tile;  // the tile of rows below the first edge of this pass
+    int64_t row;         // the pass's first
+    int64_t tile_lanes;
+  };
+
+  // At step t lane k begins group t - k. A lane at its first group gets the first column's steps; one at the left edge of a tile
+  // keeps its own.
+  static void keep_columns(Pass& p, const WavefrontArgs& a, const Edges& e, int64_t t, int64_t groups) {
+    if (t < kLanes)
+      for (int r = 0; r < p.depth; r++) {
+        p.u[r][t] = static_cast<uint8_t>(e.row + t + r ? e.grid->later_u : e.grid->first_u);
+        if (kAffine) p.x[r][t] = 0;
+      }
+    const int64_t tile_groups = e.grid->tile_columns / kColumns;
+    for (int64_t k = t % tile_groups; k < kLanes; k += tile_groups) {
+      const int64_t g = t - k, first = e.row + k * p.depth;
+      if (g < 0 || g >= groups) continue;
+      const int64_t at = g / tile_groups * a.rows + first;
+      for (int r = 0; r < p.depth && first + r < a.rows; r++) {
+        e.grid->column_u[at + r] = p.u[r][k];
+        if (kAffine) e.grid->column_x[at + r] = p.x[r][k];
+      }
+    }
+  }
+
+  static void keep_row(const Edges& e, int64_t tile, int64_t g, int64_t groups, const Bytes* v, const Bytes* y, int lane) {
+    const int64_t at = (tile * groups + g) * kColumns;
+    for (int c = 0; c < kColumns; c++) {
+      e.grid->row_v[at + c] = v[c][lane];
+      if (kAffine) e.grid->row_y[at + c] = y[c][lane];
+    }
+  }
+
   static void load(Pass& p, const WavefrontArgs& a, int64_t row) {
     int slot_of[kLetters];
     for (int l = 0; l < kLetters; l++) slot_of[l] = -1;
@@ -102,7 +152,9 @@ struct WavefrontKernel {
   }
 
   // Runs all columns. `last` is the offset of the query's last row in this pass, or -1; returns the sum of v along that row.
-  static int64_t sweep(Pass& p, const WavefrontArgs& a, const uint8_t* table, int64_t groups, uint8_t* bound_v, uint8_t* bound_y, int64_t last) {
+  template <bool kGrid>
+  static int64_t sweep(Pass& p, const WavefrontArgs& a, const uint8_t* table, int64_t groups, uint8_t* bound_v, uint8_t* bound_y, int64_t last,
+                       const Edges& edges) {
     const Bytes o = broadcast<uint8_t>(static_cast<uint8_t>(a.open_extra));
     const int last_lane = last < 0 ? -1 : static_cast<int>(last / p.depth);
     const int last_row = last < 0 ? p.depth - 1 : static_cast<int>(last % p.depth);
@@ -127,11 +179,21 @@ struct WavefrontKernel {
           scores[l][c] = (Words)(a.letters <= 16 ? look_up_16(row, codes) : look_up_32(row, codes));
         }
       }
+      if constexpr (kGrid) keep_columns(p, a, edges, t, groups);
       rows(p, scores, 0, last_row + 1, v, y, o);
       const int64_t g = t - last_lane;
+      if constexpr (kGrid)
+        if (last >= 0 && g >= 0 && g < groups) keep_row(edges, edges.first_tile + last_lane / edges.tile_lanes, g, groups, v, y, last_lane);
       if (last >= 0 && g >= 0 && g < groups)
         for (int c = 0; c < kColumns && g * kColumns + c < a.columns; c++) sum += v[c][last_lane];
       if (last >= 0) rows(p, scores, last_row + 1, p.depth, v, y, o);
+      if constexpr (kGrid)
+        for (int64_t k = edges.tile_lanes - 1, tile = edges.first_tile;; k += edges.tile_lanes, tile++) {
+          const int64_t lane = k < kLanes - 1 ? k : kLanes - 1;
+          if (last >= 0 && lane >= last_lane) break;  // the last row's edge is kept above
+          if (t - lane >= 0 && t - lane < groups) keep_row(edges, tile, t - lane, groups, v, y, static_cast<int>(lane));
+          if (lane == kLanes - 1) break;
+        }
       const int64_t done = t - (kLanes - 1);
       if (last < 0 && done >= 0)
         for (int c = 0; c < kColumns; c++) {
@@ -173,6 +235,15 @@ struct WavefrontKernel {
 static int64_t wavefront(const WavefrontArgs& a) {
   if (a.open_extra == 0) return WavefrontKernel<false, false>::run(a);
   return a.tight ? WavefrontKernel<true, true>::run(a) : WavefrontKernel<true, false>::run(a);
+}
+
+static void wavefront_grid(const WavefrontArgs& a, const WavefrontGrid& grid) {
+  if (a.open_extra == 0)
+    WavefrontKernel<false, false>::run<true>(a, &grid);
+  else if (a.tight)
+    WavefrontKernel<true, true>::run<true>(a, &grid);
+  else
+    WavefrontKernel<true, false>::run<true>(a, &grid);
 }
 
 }  // namespace gpualign::GPUALIGN_ISA

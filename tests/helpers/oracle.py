@@ -52,3 +52,81 @@ def local_score(query, target, table, gap_open, gap_extend):
             best = max(best, row[j])
         above = row
     return best
+
+
+def align(query, target, scoring, free_query=False, free_target=False):
+    """The path by the tie rule, from full matrices: (score, operations "=XID", query start and end, target start and end).
+
+    From the end backwards: the diagonal, then a gap in the target (I), then one in the query (D); a gap ends as soon as it may.
+    The end is the corner where that is best, else the lowest best cell of the last column, else the rightmost of the last row.
+    """
+    m, n, low = len(query), len(target), -(2**60)
+    o, e = scoring.gap_open, scoring.gap_extend
+    table = scoring.substitution
+    h = np.full((m + 1, n + 1), low, dtype=np.int64)
+    up, left = h.copy(), h.copy()  # best with a gap in the target, in the query, at the end
+    h[0, 0] = 0
+    h[1:, 0] = 0 if free_target else [-(o + i * e) for i in range(m)]
+    h[0, 1:] = 0 if free_query else [-(o + j * e) for j in range(n)]
+    columns = np.arange(n + 1, dtype=np.int64)
+    for i in range(1, m + 1):  # a row at a time, as in global_score
+        up[i, 1:] = np.maximum(up[i - 1, 1:] - e, h[i - 1, 1:] - o)
+        h[i, 1:] = np.maximum(h[i - 1, :-1] + table[query[i - 1], target], up[i, 1:])
+        left[i, 1:] = np.maximum.accumulate(h[i] + e * columns)[:-1] - o + e - e * columns[1:]
+        h[i, 1:] = np.maximum(h[i, 1:], left[i, 1:])
+    ends = [(m, n)]
+    if free_target:
+        ends += [(i, n) for i in range(m - 1, -1, -1)]
+    if free_query:
+        ends += [(m, j) for j in range(n - 1, -1, -1)]
+    end = max(ends, key=lambda cell: h[cell])  # the first of equals
+    (i, j), gap, path = end, None, []
+    while i and j:
+        if gap == "I" and up[i + 1, j] > h[i, j] - o:
+            path.append("I")
+            i -= 1
+        elif gap == "D" and left[i, j + 1] > h[i, j] - o:
+            path.append("D")
+            j -= 1
+        elif h[i, j] == h[i - 1, j - 1] + table[query[i - 1], target[j - 1]]:
+            path.append("=" if query[i - 1] == target[j - 1] else "X")
+            i, j, gap = i - 1, j - 1, None
+        elif h[i, j] == up[i, j]:
+            path.append("I")
+            i, gap = i - 1, "I"
+        else:
+            path.append("D")
+            j, gap = j - 1, "D"
+    if not free_target:
+        path += "I" * i
+        i = 0
+    if not free_query:
+        path += "D" * j
+        j = 0
+    score = int(h[end])
+    return -score if scoring.edit else score, "".join(reversed(path)), (i, end[0], j, end[1])
+
+
+def rescore(path, query, target, scoring):
+    """What a path is worth; `query` and `target` are the aligned parts, all of which the path must consume."""
+    total, i, j, before = 0, 0, 0, None
+    for op in path:
+        if op in "=X":
+            assert (query[i] == target[j]) == (op == "=")
+            total += int(scoring.substitution[query[i], target[j]])
+            i, j = i + 1, j + 1
+        else:
+            total -= scoring.gap_extend if op == before else scoring.gap_open
+            i, j = (i + 1, j) if op == "I" else (i, j + 1)
+        before = op
+    assert (i, j) == (len(query), len(target))
+    return -total if scoring.edit else total
+
+
+def count(path):
+    """Of a path: matches, mismatches, letters in gaps, gaps, letters in gaps before the first or behind the last pair of letters."""
+    runs = [k for k, op in enumerate(path) if op in "ID" and (k == 0 or path[k - 1] != op)]
+    gaps = path.count("I") + path.count("D")
+    pairs = [k for k, op in enumerate(path) if op in "=X"]
+    ends = pairs[0] + len(path) - 1 - pairs[-1] if pairs else gaps
+    return path.count("="), path.count("X"), gaps, len(runs), ends

@@ -1,8 +1,10 @@
 """Short ways to make sequences, tasks and runs in tests."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from gpualign.core.engine import Mode, Task
+from gpualign.core.engine import Detail, EndGaps, Mode, Task
 from gpualign.core.plan import Limits, Pairing, make_plan
 from gpualign.core.runner import run_plan
 from gpualign.core.scoring import Scoring
@@ -53,6 +55,45 @@ def two_valued(letters, match, mismatch, gap_open, gap_extend):
 
 def edit(letters):
     return Scoring("edit", np.eye(letters, dtype=np.int64) - 1, 1, 1, 0, -1, edit=True)
+
+
+class CollectPaths(Collect):
+    """Also statistics[query][target] and paths[query][target], strings of "=XID"."""
+
+    def begin(self, plan):
+        super().begin(plan)
+        self.statistics = {}
+        self.paths = {}
+
+    def accept(self, result):
+        super().accept(result)
+        for row, query in enumerate(range(result.tile.query_start, result.tile.query_stop)):
+            for column, target in enumerate(result.tile.targets):
+                if target < result.tile.pairing.first_target(query):
+                    continue
+                self.statistics[query, int(target)] = tuple(int(x) for x in result.statistics[row, column])
+                if result.runs is not None:
+                    start, size = result.runs.starts[row, column], result.runs.sizes[row, column]
+                    self.paths[query, int(target)] = expand(result.runs.data[start : start + size])
+
+
+def expand(runs):
+    return "".join("=XID"[run & 3] * ((int(run) >> 2) + 1) for run in runs)
+
+
+def run_paths(
+    queries, targets, scheme, end_gaps=EndGaps.PENALISED, pairing=Pairing.ALL, engine=None, memory=1 << 30, detail=Detail.PATH, tile_cells=None
+):
+    """A finished `CollectPaths`."""
+    engine = engine or CpuEngine(1)
+    task = Task(queries, targets, scheme, detail=detail, end_gaps=end_gaps)
+    limits = engine.limits(task, memory)
+    if tile_cells:
+        limits = replace(limits, lanes=1, tile_cells=tile_cells)
+    plan = make_plan(queries.lengths, targets.lengths, pairing, limits)
+    sink = CollectPaths()
+    run_plan(plan, task, engine, sink, memory, Silent())
+    return sink
 
 
 def run_scores(queries, targets, scheme, pairing=Pairing.ALL, engine=None, memory=1 << 30, tile_cells=None, mode=Mode.GLOBAL):

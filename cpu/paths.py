@@ -1,0 +1,48 @@
+"""The constants with which paths, statistics and free end gaps are computed. Pure.
+
+All scorings go through the difference recurrence here, in the narrowest element that holds it: directions cost more than cells,
+so that bit-slicing the cells would gain little.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.bounds import difference_form
+from gpualign.core.engine import EndGaps
+from gpualign.core.scoring import Scoring
+from gpualign.cpu.recipe import TABLE_SIZE, Recipe, difference_recipe
+
+
+@dataclass(frozen=True)
+class PathRecipe:
+    """Fields as in cpu/src/path.hpp. usable: bool[letters][letters], pairs that a path may hold."""
+
+    kernel: str
+    differences: Recipe
+    extend: int
+    free_query: bool
+    free_target: bool
+    negate: bool
+    usable: npt.NDArray[np.bool_] = field(repr=False)
+
+
+def make_path_recipe(scoring: Scoring, letters: int, end_gaps: EndGaps) -> PathRecipe:
+    """The recipe for sequences that use the codes 0 .. letters-1."""
+    form = difference_form(scoring, free_ends=end_gaps is not EndGaps.PENALISED)
+    differences = difference_recipe(scoring, letters, form)
+    usable = np.zeros((TABLE_SIZE, TABLE_SIZE), dtype=bool)
+    # Scores below the cost of two gaps were raised to it.
+    usable[: len(form.shifted), : len(form.shifted)] = scoring.substitution >= -2 * scoring.gap_open
+    return PathRecipe(
+        f"{differences.kernel}, with directions",
+        differences,
+        scoring.gap_extend,
+        end_gaps.free_query,
+        end_gaps.free_target,
+        scoring.edit,
+        usable,
+    )

@@ -1,0 +1,149 @@
+#include "lane_paths.hpp"
+
+#include <cstring>
+#include <numeric>
+
+namespace gpualign {
+namespace {
+
+int64_t padded(int64_t columns) { return (columns + kColumnsAtATime - 1) / kColumnsAtATime * kColumnsAtATime; }
+int64_t tiles(int64_t columns) { return (columns + kTileColumns - 1) / kTileColumns; }
+int64_t strips(int64_t rows) { return (rows + kGridRows - 1) / kGridRows; }
+
+}  // namespace
+
+int64_t LanePaths::bytes(int64_t rows, int64_t columns) const {
+  const int64_t edges = (strips(rows) + 1) * padded(columns) + tiles(columns) * rows;
+  const int64_t vectors = (recipe_.differences.open_extra ? 2 : 1) * edges + kTileColumns * kGridRows / recipe_.packed();
+  return vectors * kernels_.vector_bytes + padded(columns) * lanes();
+}
+
+void LanePaths::begin_block(const uint8_t* const* targets, const int64_t* lengths, int count) {
+  const int lanes = this->lanes();
+  targets_.assign(targets, targets + count);
+  lengths_.assign(lengths, lengths + lanes);
+  columns_ = padded(*std::max_element(lengths_.begin(), lengths_.end()));
+  end_lanes_.resize(static_cast<size_t>(lanes));
+  std::iota(end_lanes_.begin(), end_lanes_.end(), 0);
+  std::stable_sort(end_lanes_.begin(), end_lanes_.end(), [&](int64_t a, int64_t b) { return lengths_[a] < lengths_[b]; });
+  uint8_t* codes = static_cast<uint8_t*>(codes_.reserve(static_cast<size_t>(columns_ * lanes)));
+  std::memset(codes, 0, static_cast<size_t>(columns_ * lanes));
+  for (int k = 0; k < count; k++)
+    for (int64_t j = 0; j < lengths_[k]; j++) codes[j * lanes + k] = targets_[k][j];
+}
+
+void LanePaths::align(const uint8_t* query, int64_t rows, const int64_t* pairs, PathSink& sink) {
+  switch (recipe_.differences.width) {
+    case 8: return align_as<uint8_t>(query, rows, pairs, sink);
+    case 16: return align_as<uint16_t>(query, rows, pairs, sink);
+    default: return align_as<uint32_t>(query, rows, pairs, sink);
+  }
+}
+
+void LanePaths::reserve(GridArgs& a) {
+  const auto vector = static_cast<size_t>(kernels_.vector_bytes);
+  const size_t above = static_cast<size_t>((strips(a.rows) + 1) * columns_) * vector;
+  const size_t beside = static_cast<size_t>(tiles(columns_) * a.rows) * vector;
+  const bool affine = recipe_.differences.open_extra;
+  a.row_v = row_v_.reserve(above);
+  a.row_y = affine ? row_y_.reserve(above) : nullptr;
+  a.column_u = column_u_.reserve(beside);
+  a.column_x = affine ? column_x_.reserve(beside) : nullptr;
+  directions_.reserve(static_cast<size_t>(kTileColumns * kGridRows / recipe_.packed()) * vector);
+}
+
+template <class E>
+PathEnd LanePaths::find_end(const GridArgs& a, int lane) const {
+  const int lanes = this->lanes();
+  const int64_t n = lengths_[lane];
+  const E* v = static_cast<const E*>(a.row_v) + strips(a.rows) * columns_ * lanes + lane;
+  PathEnd corner{recipe_.left(a.rows), a.rows, n}, last_row = corner;
+  last_row.column = 0;
+  for (int64_t j = 1; j <= n; j++) {
+    corner.score += recipe_.step(v[(j - 1) * lanes]);
+    if (corner.score >= last_row.score) {
+      last_row.score = corner.score;
+      last_row.column = j;
+    }
+  }
+  const PathEnd last_column{ends_[lane].best, ends_[lane].row, n};
+  return choose_end(corner, recipe_.free_target ? &last_column : nullptr, recipe_.free_query ? &last_row : nullptr);
+}
+
+template <class E>
+void LanePaths::align_as(const uint8_t* query, int64_t rows, const int64_t* pairs, PathSink& sink) {
+  const int lanes = this->lanes();
+  ends_.resize(static_cast<size_t>(lanes));
+  for (int k = 0; k < lanes; k++) {
+    const int64_t top = recipe_.top(lengths_[k]);
+    ends_[k] = {top, top, 0};
+  }
+  GridArgs a{};
+  a.query = query;
+  a.rows = rows;
+  a.codes = static_cast<const uint8_t*>(codes_.reserve(0));
+  a.columns = columns_;
+  a.lengths = lengths_.data();
+  a.table = recipe_.differences.table;
+  a.letters = recipe_.differences.letters;
+  a.open_extra = recipe_.differences.open_extra;
+  a.extend = recipe_.extend;
+  a.tight = recipe_.differences.tight;
+  a.first_u = recipe_.first_u(), a.later_u = recipe_.later_u();
+  a.first_v = recipe_.first_v(), a.later_v = recipe_.later_v();
+  a.tile_columns = kTileColumns;
+  a.end_lanes = recipe_.free_target ? end_lanes_.data() : nullptr;
+  a.ends = ends_.data();
+  a.cancel = &cancel_;
+  reserve(a);
+  (sizeof(E) == 1 ? kernels_.grid8 : sizeof(E) == 2 ? kernels_.grid16 : kernels_.grid32)(a);
+  if (cancel_.requested) return;
+
+  struct Lane {
+    int number;
+    int64_t score;
+    Walk walk;
+  };
+  std::vector<Lane> going;
+  if (sink.want_runs()) runs_.resize(static_cast<size_t>(lanes));
+  for (int k = 0; k < static_cast<int>(targets_.size()); k++) {
+    if (pairs[k] < 0) continue;
+    const PathEnd end = find_end<E>(a, k);
+    std::vector<uint8_t>* runs = nullptr;
+    if (sink.want_runs()) {
+      runs = &runs_[k];
+      runs->clear();
+    }
+    going.push_back({k, end.score, Walk(query, targets_[k], end, runs)});
+  }
+
+  // Strips from the last to the first, in each the tiles that a path comes to, from the right to the left.
+  const auto grid_tile = sizeof(E) == 1 ? kernels_.grid_tile8 : sizeof(E) == 2 ? kernels_.grid_tile16 : kernels_.grid_tile32;
+  const E* directions = static_cast<const E*>(directions_.reserve(0));
+  const int packed = recipe_.packed(), bits = 8 / packed, mask = (1 << bits) - 1;
+  for (int64_t row = (strips(rows) - 1) * kGridRows; row >= 0; row -= kGridRows) {
+    for (;;) {
+      int64_t furthest = 0;
+      for (const Lane& lane : going)
+        if (lane.walk.i > row) furthest = std::max(furthest, lane.walk.j);
+      if (furthest == 0) break;
+      const int64_t column = (furthest - 1) / kTileColumns * kTileColumns;
+      grid_tile(a, row, column, (furthest - column + 1) / 2 * 2, const_cast<E*>(directions));
+      for (Lane& lane : going) {
+        if (lane.walk.i <= row || lane.walk.j <= column) continue;
+        const E* mine = directions + lane.number;
+        auto at = [&](int64_t i, int64_t j) {
+          const int64_t r = i - 1 - row;
+          return static_cast<int>(mine[((j - 1 - column) * (kGridRows / packed) + r / packed) * lanes] >> (r % packed * bits)) & mask;
+        };
+        lane.walk.run(recipe_, row, column, at);
+      }
+    }
+  }
+  for (Lane& lane : going) {
+    lane.walk.finish(recipe_);
+    sink.put(pairs[lane.number], recipe_.negate ? -lane.score : lane.score, lane.walk.counts, sink.want_runs() ? runs_[lane.number] : runs_none_);
+  }
+}
+
+}  // namespace gpualign

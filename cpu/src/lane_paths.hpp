@@ -1,0 +1,46 @@
+// Paths of one query against a block of targets in the lanes of vectors (grid.hpp).
+#pragma once
+#include <vector>
+
+#include "path.hpp"
+#include "scratch.hpp"
+
+namespace gpualign {
+
+constexpr int64_t kTileColumns = 64;  // of a tile; 32 to 128 are as fast
+
+class LanePaths {
+ public:
+  LanePaths(const Kernels& kernels, const PathRecipe& recipe, const Cancel& cancel) : kernels_(kernels), recipe_(recipe), cancel_(cancel) {}
+
+  int lanes() const { return kernels_.vector_bytes * 8 / recipe_.differences.width; }
+
+  // Memory for a query of `rows` letters against targets of up to `columns`.
+  int64_t bytes(int64_t rows, int64_t columns) const;
+
+  // targets: [count] codes; lengths: [lanes], 0 for an unused lane. They stay as they are while queries pass.
+  void begin_block(const uint8_t* const* targets, const int64_t* lengths, int count);
+
+  // Paths of lane k go to pair pairs[k] of the sink; those with pairs[k] < 0 are not wanted.
+  void align(const uint8_t* query, int64_t rows, const int64_t* pairs, PathSink& sink);
+
+ private:
+  template <class E>
+  void align_as(const uint8_t* query, int64_t rows, const int64_t* pairs, PathSink& sink);
+  template <class E>
+  PathEnd find_end(const GridArgs& a, int lane) const;
+  void reserve(GridArgs& a);
+
+  const Kernels& kernels_;
+  const PathRecipe& recipe_;
+  const Cancel& cancel_;
+  std::vector<const uint8_t*> targets_;
+  std::vector<int64_t> lengths_, end_lanes_;
+  std::vector<GridEnd> ends_;
+  int64_t columns_ = 0;
+  Scratch codes_, row_v_, row_y_, column_u_, column_x_, directions_;
+  std::vector<std::vector<uint8_t>> runs_;
+  const std::vector<uint8_t> runs_none_;
+};
+
+}  // namespace gpualign

@@ -1,0 +1,57 @@
+#include "path_tile.hpp"
+
+#include <stdexcept>
+
+#include "lane_paths.hpp"
+#include "pair_paths.hpp"
+
+namespace gpualign {
+
+std::pair<int64_t, int64_t> path_bytes(const Kernels& kernels, const PathRecipe& recipe, int64_t rows, int64_t columns) {
+  const Cancel never;
+  return {LanePaths(kernels, recipe, never).bytes(rows, columns), make_pair_paths(kernels, recipe, never)->least_bytes(rows, columns)};
+}
+
+bool path_tile(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const PathRecipe& recipe, const int64_t* query_ids,
+               int64_t query_count, const int64_t* target_ids, int64_t target_count, Pairing pairing, PathSink& sink, const Cancel& cancel) {
+  LanePaths block(kernels, recipe, cancel);
+  const std::unique_ptr<PairPaths> single = make_pair_paths(kernels, recipe, cancel);
+  const int lanes = block.lanes();
+  std::vector<const uint8_t*> codes(static_cast<size_t>(lanes));
+  std::vector<int64_t> lengths(static_cast<size_t>(lanes)), pairs(static_cast<size_t>(lanes));
+  for (int64_t first = 0; first < target_count; first += lanes) {
+    const int used = static_cast<int>(std::min<int64_t>(lanes, target_count - first));
+    for (int k = 0; k < lanes; k++) {
+      lengths[k] = k < used ? targets.length(target_ids[first + k]) : 0;
+      if (k < used) codes[k] = targets.codes + targets.offsets[target_ids[first + k]];
+    }
+    const int64_t columns = *std::max_element(lengths.begin(), lengths.end());
+    bool begun = false;
+    for (int64_t q = 0; q < query_count; q++) {
+      const int64_t id = query_ids[q], rows = queries.length(id);
+      const uint8_t* query = queries.codes + queries.offsets[id];
+      double steps = 0;
+      for (int k = 0; k < used; k++) {
+        const bool wanted = is_wanted(pairing, id, target_ids[first + k]);
+        pairs[k] = wanted ? q * target_count + first + k : -1;
+        if (wanted) steps += single->cost(rows, lengths[k]);
+      }
+      if (steps == 0) continue;
+      if (block.bytes(rows, columns) <= recipe.worker_bytes && steps >= static_cast<double>(rows) * static_cast<double>(columns)) {
+        if (!begun) block.begin_block(codes.data(), lengths.data(), used);
+        begun = true;
+        block.align(query, rows, pairs.data(), sink);
+      } else {
+        for (int k = 0; k < used; k++) {
+          if (pairs[k] < 0) continue;
+          if (single->least_bytes(rows, lengths[k]) > recipe.worker_bytes) throw std::length_error("a pair does not fit the memory of a worker");
+          single->align(query, rows, codes[k], lengths[k], pairs[k], sink);
+        }
+      }
+      if (cancel.requested) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace gpualign

@@ -1,0 +1,158 @@
+"""Paths, statistics and free end gaps of the CPU engine against the definition, for every instruction set of this machine."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle import align, count, rescore
+from work import edit, records, run_paths, run_scores, scoring, sequence_set, two_valued
+
+from gpualign.core.alphabet import DNA, PROTEIN
+from gpualign.core.engine import Detail, EndGaps
+from gpualign.core.errors import RunError
+from gpualign.core.matrices import by_name
+from gpualign.core.plan import Pairing
+from gpualign.cpu.engine import CpuEngine, instruction_sets
+
+SETS = [s.name for s in instruction_sets() if s.supported]
+SCHEMES = {
+    "default": scoring(by_name("NUC.4.4").table(DNA)[0], 10, 1),
+    "linear": two_valued(15, 5, -4, 6, 6),
+    "2/-1/1": two_valued(15, 2, -1, 1, 1),
+    "edit": edit(15),
+    "protein": scoring(by_name("BLOSUM62").table(PROTEIN)[0], 11, 1),
+    "loose": two_valued(15, 1, -1, 20, 1),
+    "dear mismatch": two_valued(15, 3, -50, 2, 1),
+    "dear mismatch, linear": two_valued(15, 3, -50, 2, 2),
+    "free extension": two_valued(15, 3, -2, 4, 0),
+    "free gaps": two_valued(15, 3, -2, 0, 0),
+    "16 bits": two_valued(15, 50, -40, 100, 10),
+    "32 bits": two_valued(15, 500_000, -400_000, 1_000_000, 10_000),
+    "dear gaps": two_valued(15, 1, -1, 60, 55),
+}
+NAMES = ["matches", "mismatches", "gaps", "gap_opens", "end_gaps", "query_start", "query_end", "target_start", "target_end"]
+
+
+def check(queries, targets, scheme, end_gaps, engine, pairing=Pairing.ALL, **more):
+    found = run_paths(queries, targets, scheme, end_gaps, pairing, engine, **more)
+    for (i, j), path in found.paths.items():
+        query, target = records(queries)[i], records(targets)[j]
+        score, expected, (a, b, c, d) = align(query, target, scheme, end_gaps.free_query, end_gaps.free_target)
+        assert found.scores[i, j] == score
+        assert path == expected
+        assert rescore(path, query[a:b], target[c:d], scheme) == score
+        assert found.statistics[i, j] == (*count(path), a, b, c, d), NAMES
+    return found
+
+
+def relatives(rng, count, longest, letters):
+    """Random lengths from 1 on; half of them descend from one ancestor, so that paths leave the diagonal by little."""
+    ancestor = rng.integers(0, letters, longest)
+    out = []
+    for _ in range(count):
+        if rng.random() < 0.5:
+            out.append(rng.integers(0, letters, rng.integers(1, longest + 1)))
+        else:
+            kept = ancestor[rng.random(longest) > 0.1]
+            kept = np.where(rng.random(len(kept)) < 0.1, rng.integers(0, letters, len(kept)), kept)
+            start = rng.integers(0, max(1, len(kept) - 1))
+            out.append(kept[start : rng.integers(start + 1, len(kept) + 1)] if len(kept) > 1 else ancestor[:1])
+    return sequence_set(out)
+
+
+@pytest.mark.parametrize("end_gaps", EndGaps)
+@pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
+def test_blocks_of_lanes(rng, scheme, end_gaps):
+    check(relatives(rng, 3, 150, 4), relatives(rng, 70, 150, 4), scheme, end_gaps, CpuEngine(1))
+
+
+@pytest.mark.parametrize("end_gaps", EndGaps)
+@pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
+def test_single_pairs(rng, scheme, end_gaps):
+    check(relatives(rng, 3, 200, 4), relatives(rng, 2, 200, 4), scheme, end_gaps, CpuEngine(1))
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("targets", [2, 40])
+@pytest.mark.parametrize("scheme", ["default", "linear", "protein", "16 bits", "32 bits"])
+def test_instruction_sets(rng, name, targets, scheme):
+    letters = 20 if scheme == "protein" else 15
+    check(relatives(rng, 2, 300, letters), relatives(rng, targets, 300, letters), SCHEMES[scheme], EndGaps.FREE, CpuEngine(1, name))
+
+
+weights = st.tuples(st.integers(0, 6), st.integers(-6, 0), st.integers(0, 8), st.integers(0, 8))
+sequences = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=40), min_size=1, max_size=12)
+
+
+@settings(max_examples=150)
+@given(sequences, sequences, weights, st.sampled_from(EndGaps))
+def test_any_weights_and_many_ties(queries, targets, weights, end_gaps):
+    match, mismatch, first, second = weights
+    scheme = two_valued(3, match, mismatch, max(first, second), min(first, second))
+    check(sequence_set(queries), sequence_set(targets), scheme, end_gaps, CpuEngine(1))
+
+
+@pytest.mark.parametrize("scheme", ["default", "edit"])
+def test_paths_do_not_depend_on_the_cut(rng, scheme):
+    sequences = relatives(rng, 90, 260, 4)
+    expected = run_paths(sequences, sequences, SCHEMES[scheme], pairing=Pairing.ABOVE)
+    for more in ({"tile_cells": 300_000}, {"engine": CpuEngine(3)}, {"memory": 3 << 20}):
+        found = run_paths(sequences, sequences, SCHEMES[scheme], pairing=Pairing.ABOVE, **more)
+        assert found.paths == expected.paths
+        assert found.statistics == expected.statistics
+    assert len(expected.paths) == 90 * 89 // 2
+    alone = run_paths(sequences, sequences, SCHEMES[scheme], pairing=Pairing.ABOVE, detail=Detail.STATISTICS)
+    assert alone.statistics == expected.statistics
+    assert not alone.paths
+
+
+@pytest.mark.parametrize("scheme", ["default", "linear", "edit"])
+@pytest.mark.parametrize("targets", [1, 60])
+def test_many_tiles(rng, scheme, targets):
+    """Longer than a tile both ways; gaps that leave a tile sideways."""
+    scheme = SCHEMES[scheme]
+    ancestor = rng.integers(0, 4, 900)
+    query = np.concatenate([ancestor[:200], ancestor[500:]])
+    others = [np.concatenate([ancestor[: k * 10], rng.integers(0, 4, 7 * k), ancestor[k * 10 :]]) for k in range(targets)]
+    check(sequence_set([query]), sequence_set(others), scheme, EndGaps.PENALISED, CpuEngine(1))
+    check(sequence_set([query]), sequence_set(others[-1:]), scheme, EndGaps.QUERY, CpuEngine(1))
+
+
+def test_scores_of_free_ends_need_no_paths(rng):
+    queries, targets = relatives(rng, 4, 120, 4), relatives(rng, 9, 120, 4)
+    for scheme in SCHEMES.values():
+        full = run_paths(queries, targets, scheme, EndGaps.FREE)
+        alone = run_paths_scores(queries, targets, scheme, EndGaps.FREE)
+        np.testing.assert_array_equal(full.scores, alone)
+        np.testing.assert_array_equal(run_paths(queries, targets, scheme).scores, run_scores(queries, targets, scheme))
+
+
+def run_paths_scores(queries, targets, scheme, end_gaps):
+    from work import Collect, Silent
+
+    from gpualign.core.engine import Task
+    from gpualign.core.runner import plan_task, run_plan
+
+    task, sink, engine = Task(queries, targets, scheme, end_gaps=end_gaps), Collect(), CpuEngine(1)
+    run_plan(plan_task(task, Pairing.ALL, engine, 1 << 28), task, engine, sink, 1 << 28, Silent())
+    return sink.scores
+
+
+@pytest.mark.parametrize("scheme", ["default", "edit"])
+def test_a_pair_of_100_kb_in_a_gigabyte(rng, scheme):
+    """Its full matrix would have 10^10 cells."""
+    scheme = SCHEMES[scheme]
+    query = rng.integers(0, 4, 100_000)
+    kept = query[rng.random(len(query)) > 0.01]
+    target = np.where(rng.random(len(kept)) < 0.05, rng.integers(0, 4, len(kept)), kept)
+    queries, targets = sequence_set([query]), sequence_set([target])
+    found = run_paths(queries, targets, scheme, memory=1 << 30)
+    assert rescore(found.paths[0, 0], query, target, scheme) == found.scores[0, 0] == run_scores(queries, targets, scheme)[0, 0]
+    small = run_paths(queries, targets, scheme, memory=64 << 20)
+    assert small.paths == found.paths
+
+
+def test_too_little_memory_is_said(rng):
+    sequences = sequence_set([rng.integers(0, 4, 200_000)])
+    with pytest.raises(RunError, match="--memory"):
+        run_paths(sequences, sequences, SCHEMES["default"], memory=1 << 20)
