@@ -35,4 +35,4 @@ def read_task(paths: list[str], alphabet: str, allow_duplicates: bool, options: 
     scoring = make_scoring(chosen, options, sets)
     how = "by --alphabet" if alphabet != "auto" else "by its letters"
     messages.note(f"{chosen.name} ({how}), {scoring.name}")
-    return Task(sets[0], sets[-1], scoring)
+    return Task(sets[0], sets[-1], scoring, alphabet=chosen)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
-from gpualign.cli.options import input_options, run_options, scoring_options
+from gpualign.cli.options import input_options, output_options, run_options, scoring_options
 
 if TYPE_CHECKING:
     from gpualign.core.engine import Engine, Task
@@ -19,11 +20,15 @@ if TYPE_CHECKING:
 @scoring_options
 @input_options
 @click.option("--self", "with_self", is_flag=True, help="One file: also each sequence against itself.")
-@click.option("-o", "--output", default="-", metavar="FILE", help="Write here: .tsv, .tsv.gz, .npy or .npz.  [standard output]")
-@click.option("--format", "format_", type=click.Choice(["tsv", "matrix", "npy", "npz"]), help="Output format, whatever the file is called.")
-@click.option("--fields", metavar="LIST", help="Columns of the table: query,target,score,qlen,tlen.  [query,target,score]")
-@click.option("--min-score", type=int, metavar="S", help="Write only pairs that score S or more.")
-@click.option("--max-distance", type=int, metavar="D", help="With --edit: write only pairs at distance D or less.")
+@click.option(
+    "--end-gaps",
+    type=click.Choice(["penalised", "free", "query", "target"]),
+    default="penalised",
+    show_default=True,
+    help="Gaps at the ends that cost nothing: free: all, the sequences overlap; query: gaps in the query, which lies within the"
+    " target; target: the other way round.",
+)
+@output_options
 @run_options
 def nw(
     seqs: str,
@@ -38,11 +43,16 @@ def nw(
     alphabet: str,
     allow_duplicates: bool,
     with_self: bool,
+    end_gaps: str,
     output: str,
     format_: str | None,
     fields: str | None,
+    identity_def: int,
     min_score: int | None,
-    max_distance: int | None,
+    min_identity: float | None,
+    max_distance: float | None,
+    value: str | None,
+    condensed: bool,
     device: str,
     threads: int | None,
     memory: int | None,
@@ -50,7 +60,7 @@ def nw(
     quiet: bool,
     verbose: bool,
 ) -> None:
-    """Global alignment scores (Needleman-Wunsch) of every pair.
+    """Global alignment (Needleman-Wunsch) of every pair: scores, identities, alignments.
 
     One file: all pairs i < j of it. Two files: every query of SEQS against every target of SEQS2. FASTA or FASTQ, plain or
     gzip; - is standard input. A gap of n letters costs open + (n-1) * extend. Scores are exact.
@@ -58,6 +68,9 @@ def nw(
     \b
     Examples:
       gpualign nw reads.fasta > scores.tsv
+      gpualign nw reads.fasta --fields query,target,identity,cigar --min-identity 0.97
+      gpualign nw a.fa b.fa --format aln | less              alignments to look at
+      gpualign nw genes.fa -o tree.phy                       distance matrix, 1 - identity
       gpualign nw reads.fasta -o scores.npy                  square matrix, ids in scores.ids.txt
       gpualign nw --edit --max-distance 30 reads.fasta       near pairs by edit distance
       gpualign nw --match 2 --mismatch -1 --gap 1 a.fa b.fa
@@ -67,8 +80,9 @@ def nw(
     from gpualign.cli.files import OutputFiles
     from gpualign.cli.inputs import load_matrix, read_task
     from gpualign.cli.messages import Messages
-    from gpualign.cli.output import output_spec, write_results
+    from gpualign.cli.output import OutputOptions, output_spec, write_results
     from gpualign.cli.sizes import default_budget
+    from gpualign.core.engine import EndGaps
     from gpualign.core.errors import InputError, RunError
     from gpualign.core.plan import Pairing
     from gpualign.core.runner import Totals, plan_task, run_plan
@@ -76,20 +90,18 @@ def nw(
     from gpualign.core.sinks.base import Sink
 
     messages = Messages("nw", -1 if quiet else 1 if verbose else 0)
-    if max_distance is not None and not edit:
-        raise InputError("--max-distance needs --edit; for scores there is --min-score")
-    if min_score is not None and edit:
-        raise InputError("--min-score does not go with --edit; for distances there is --max-distance")
     if seqs == "-" and seqs2 == "-":
         raise InputError("only one of the two inputs can be standard input")
     if with_self and seqs2 is not None:
         raise InputError("--self is for one file; two files are compared record by record anyway")
     check_device(device)
-    spec = output_spec(output, format_, fields, min_score, max_distance)
+    wanted = OutputOptions(output, format_, fields, identity_def, min_score, min_identity, max_distance, value, condensed)
+    spec = output_spec(wanted, edit, seqs2 is None, with_self)
 
     options = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, load_matrix(matrix) if matrix else None, edit)
     task = read_task([seqs] if seqs2 is None else [seqs, seqs2], alphabet, allow_duplicates, options, messages)
-    one_set = Pairing.ABOVE_OR_EQUAL if with_self or spec.is_matrix else Pairing.ABOVE
+    task = replace(task, detail=spec.detail, end_gaps=EndGaps(end_gaps))
+    one_set = Pairing.ABOVE_OR_EQUAL if with_self or (spec.is_matrix and not spec.condensed) else Pairing.ABOVE
     pairing = one_set if seqs2 is None else Pairing.ALL
 
     engine = pick_engine(device, threads, messages)

@@ -52,6 +52,54 @@ def scoring_options(function: F) -> F:
     )(function)
 
 
+def output_options(function: F) -> F:
+    """What is written, and where."""
+    return _stack(
+        click.option(
+            "-o",
+            "--output",
+            default="-",
+            metavar="FILE",
+            help="Write here; the suffix tells the format (text also .gz).  [standard output]",
+        ),
+        click.option(
+            "--format",
+            "format_",
+            type=click.Choice(["tsv", "m8", "paf", "sam", "aln", "fasta", "matrix", "npy", "npz", "phylip"]),
+            help="Output format, whatever the file is called.  [tsv]",
+        ),
+        click.option(
+            "--fields",
+            metavar="LIST",
+            help="Columns of tsv: query,target,score,qlen,tlen, identity,matches,mismatches,length,gap_opens,gaps,"
+            " qstart,qend,tstart,tend, cigar,cigar_m,qaln,taln.  [query,target,score]",
+        ),
+        click.option(
+            "--identity-def",
+            type=click.IntRange(0, 4),
+            default=2,
+            show_default=True,
+            metavar="0..4",
+            help="Equal letters as a fraction of 0: the shorter sequence, 1: all columns, 2: columns without gaps at the ends; 3: 1 -"
+            " (mismatches + gaps) / the longer sequence; 4: as 1, BLAST's. The numbers are those of vsearch --iddef.",
+        ),
+        click.option("--min-score", type=int, metavar="S", help="Write only pairs that score S or more."),
+        click.option("--min-identity", type=float, metavar="F", help="Write only pairs of this identity or more, from 0 to 1."),
+        click.option(
+            "--max-distance",
+            type=float,
+            metavar="D",
+            help="Write only pairs at this distance or less: 1 - identity, with --edit the edit distance.",
+        ),
+        click.option(
+            "--value",
+            type=click.Choice(["score", "identity", "distance"]),
+            help="What a matrix holds; distance is 1 - identity.  [score; phylip: distance]",
+        ),
+        click.option("--condensed", is_flag=True, help="With .npy and .npz: only pairs i < j, in a vector, as scipy takes it."),
+    )(function)
+
+
 def run_options(function: F) -> F:
     """How the work is done."""
     return _stack(

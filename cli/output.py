@@ -7,80 +7,183 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpualign.cli.files import STDIO, OutputFiles, naming_output
-from gpualign.core.engine import Task
+from gpualign.cli.sizes import terminal_width
+from gpualign.core.engine import Detail, Task
 from gpualign.core.errors import InputError
-from gpualign.core.fields import DEFAULT_FIELDS, Field, parse_fields
+from gpualign.core.fields import DEFAULT_FIELDS, parse_fields
+from gpualign.core.formats.base import RowFormat
+from gpualign.core.formats.fasta import AlignedFasta
+from gpualign.core.formats.m8 import M8
+from gpualign.core.formats.paf import Paf
+from gpualign.core.formats.sam import Sam
+from gpualign.core.formats.tsv import Tsv
 from gpualign.core.runner import Totals
 from gpualign.core.sinks.base import Sink
+from gpualign.core.sinks.matrix import Value
+from gpualign.core.sinks.table import Filter
 
-FORMATS = ("tsv", "matrix", "npy", "npz")
-_SUFFIXES = {".tsv": "tsv", ".tsv.gz": "tsv", ".npy": "npy", ".npz": "npz"}
+_SUFFIXES = {
+    ".tsv": "tsv",
+    ".m8": "m8",
+    ".paf": "paf",
+    ".sam": "sam",
+    ".aln": "aln",
+    ".fasta": "fasta",
+    ".fa": "fasta",
+    ".npy": "npy",
+    ".npz": "npz",
+    ".phy": "phylip",
+}
+_MATRICES = ("matrix", "npy", "npz", "phylip")
+_BINARY = ("npy", "npz")
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """What a user asked for; None = not given."""
+
+    output: str
+    format: str | None = None
+    fields: str | None = None
+    identity_definition: int = 2
+    min_score: int | None = None
+    min_identity: float | None = None
+    max_distance: float | None = None
+    value: str | None = None
+    condensed: bool = False
 
 
 @dataclass(frozen=True)
 class OutputSpec:
-    """format: one of `FORMATS`; path None is standard output; fields and thresholds are for "tsv"."""
+    """path None is standard output; rows and filter are for formats of pairs, value and condensed for matrices."""
 
     format: str
     path: Path | None
-    fields: list[Field]
-    keep_from: int | None
-    keep_to: int | None
+    rows: RowFormat | None
+    filter: Filter
+    value: Value
+    condensed: bool
 
     @property
     def is_matrix(self) -> bool:
-        return self.format != "tsv"
+        return self.format in _MATRICES
+
+    @property
+    def detail(self) -> Detail:
+        """What of each alignment is written, or decides what is."""
+        if self.is_matrix:
+            return self.value.detail
+        if self.format == "aln":
+            return Detail.PATH
+        assert self.rows is not None
+        return Detail.STATISTICS if self.filter.by_identity and self.rows.detail is Detail.SCORE else self.rows.detail
 
 
-def output_spec(output: str, format: str | None, fields: str | None, keep_from: int | None, keep_to: int | None) -> OutputSpec:
+def _format(o: OutputOptions, path: Path | None) -> str:
+    if o.format is not None:
+        return o.format
+    if path is None:
+        return "tsv"
+    name = path.name.lower()
+    matching = [f for suffix, f in _SUFFIXES.items() if name.endswith(suffix) or (f not in _BINARY and name.endswith(f"{suffix}.gz"))]
+    if not matching and (not path.exists() or path.is_file()):
+        raise InputError(
+            f"-o {o.output}: the name does not tell the format; end it in {', '.join(_SUFFIXES)} (text also .gz), or give --format"
+        )
+    return matching[0] if matching else "tsv"
+
+
+def _filter(o: OutputOptions, edit: bool) -> Filter:
+    if o.min_score is not None and edit:
+        raise InputError("--min-score does not go with --edit; for distances there is --max-distance")
+    if o.min_identity is not None and not 0 <= o.min_identity <= 1:
+        raise InputError(f"--min-identity is a fraction from 0 to 1; found {o.min_identity:g} (97 % is 0.97)")
+    if o.max_distance is None:
+        return Filter(o.min_score, None, o.min_identity)
+    if edit:
+        if o.max_distance != int(o.max_distance) or o.max_distance < 0:
+            raise InputError(f"--max-distance: edit distances are whole numbers from 0 on; found {o.max_distance:g}")
+        return Filter(None, int(o.max_distance), o.min_identity)
+    if not 0 <= o.max_distance <= 1:
+        raise InputError(
+            f"--max-distance is 1 - identity, from 0 to 1, unless --edit counts letters; found {o.max_distance:g} (3 % is 0.03)"
+        )
+    return Filter(o.min_score, None, o.min_identity, o.max_distance)
+
+
+def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool) -> OutputSpec:
     """Check what the user asked for. Raises `InputError` for contradictions and unknown suffixes."""
-    path = None if output == STDIO else Path(output)
-    if format is None and path is not None:
-        matching = [f for suffix, f in _SUFFIXES.items() if path.name.lower().endswith(suffix)]
-        regular = not path.exists() or path.is_file()
-        if not matching and regular:
-            raise InputError(f"-o {output}: the name does not tell the format; end it in {', '.join(_SUFFIXES)}, or give --format")
-        format = matching[0] if matching else "tsv"
-    spec = OutputSpec(format or "tsv", path, parse_fields(fields or DEFAULT_FIELDS), keep_from, keep_to)
-    if spec.format in ("npy", "npz") and path is None:
-        raise InputError(f"--format {spec.format} cannot go to standard output; name a file with -o")
-    if spec.is_matrix:
-        if fields is not None:
-            raise InputError("--fields chooses columns of the table of pairs; it does not go with a matrix")
-        if keep_from is not None or keep_to is not None:
-            raise InputError("--min-score and --max-distance drop rows of the table of pairs; a matrix holds every pair")
-    return spec
+    path = None if o.output == STDIO else Path(o.output)
+    format = _format(o, path)
+    if format in _BINARY and path is None:
+        raise InputError(f"--format {format} cannot go to standard output; name a file with -o")
+    if o.fields is not None and format != "tsv":
+        raise InputError(f"--fields chooses the columns of tsv; it does not go with {format}")
+    filter = _filter(o, edit)
+    if format in _MATRICES and filter != Filter():
+        raise InputError("--min-score, --min-identity and --max-distance drop rows of a table of pairs; a matrix holds every pair")
+    if format not in _MATRICES and o.value is not None:
+        raise InputError(f"--value chooses what a matrix holds; it does not go with {format}, for which there is --fields")
+    if o.condensed:
+        if format not in _BINARY:
+            raise InputError(f"--condensed is for .npy and .npz; it does not go with {format}")
+        if not one_set or with_self:
+            raise InputError(
+                "--condensed holds the pairs of one file, each record with each later one; it goes with neither two files nor --self"
+            )
+    value = o.value or ("distance" if format == "phylip" and not edit else "score")
+    if format == "phylip":
+        if not one_set:
+            raise InputError("phylip is a square matrix of one file; for two files write a matrix or .npy")
+        if value == "identity" or (value == "score" and not edit):
+            raise InputError(f"phylip holds distances; --value {value} is none")
+    rows: dict[str, Callable[[], RowFormat]] = {
+        "tsv": lambda: Tsv(parse_fields(o.fields or DEFAULT_FIELDS)),
+        "m8": M8,
+        "paf": Paf,
+        "sam": Sam,
+        "fasta": AlignedFasta,
+    }
+    return OutputSpec(format, path, rows[format]() if format in rows else None, filter, Value(value, o.identity_definition), o.condensed)
 
 
 def write_results(spec: OutputSpec, task: Task, files: OutputFiles, run: Callable[[Sink], Totals]) -> Totals:
     """Call `run` with the sink for `spec`, then finish the output. The caller's `files` makes all of it appear, or nothing."""
     with naming_output(spec.path):
-        return _write(spec, task, files, run)
+        return _write_matrix(spec, task, files, run) if spec.is_matrix else _write_pairs(spec, task, files, run)
 
 
-def _write(spec: OutputSpec, task: Task, files: OutputFiles, run: Callable[[Sink], Totals]) -> Totals:
-    from gpualign.core.sinks.matrix import MatrixSink, id_lists, write_ids, write_matrix_text, write_npz
+def _write_pairs(spec: OutputSpec, task: Task, files: OutputFiles, run: Callable[[Sink], Totals]) -> Totals:
+    from gpualign.core.sinks.blocks import BlocksSink
     from gpualign.core.sinks.table import TableSink
 
-    if spec.format == "tsv":
+    definition = spec.value.identity_definition
+    with files.text(spec.path) as writer:
+        if spec.rows is None:
+            return run(BlocksSink(writer, task, terminal_width(spec.path), spec.filter, definition))
+        return run(TableSink(writer, task, spec.rows, spec.filter, definition))
+
+
+def _write_matrix(spec: OutputSpec, task: Task, files: OutputFiles, run: Callable[[Sink], Totals]) -> Totals:
+    from gpualign.core.sinks.matrix import CondensedSink, MatrixSink, id_lists, write_ids, write_matrix_text, write_npz, write_phylip
+
+    make_sink = CondensedSink if spec.condensed else MatrixSink
+    if spec.format not in _BINARY:
         with files.text(spec.path) as writer:
-            return run(TableSink(writer, task, spec.fields, spec.keep_from, spec.keep_to))
-    if spec.format == "matrix":
-        with files.text(spec.path) as writer:
-            sink = MatrixSink(files.scratch(spec.path), task)
+            sink = MatrixSink(files.scratch(spec.path), task, spec.value)
             totals = run(sink)
-            write_matrix_text(writer, sink.matrix.scores, task)
+            (write_phylip if spec.format == "phylip" else write_matrix_text)(writer, sink.matrix.values, task)
         return totals
     assert spec.path is not None  # output_spec() refuses binary formats on standard output
     if spec.format == "npz":
         npz = files.open(spec.path)
-        sink = MatrixSink(files.scratch(spec.path), task)
-        totals = run(sink)
-        write_npz(npz, sink.matrix.file, task)
+        packed = make_sink(files.scratch(spec.path), task, spec.value)
+        totals = run(packed)
+        write_npz(npz, packed.matrix.file, task, spec.value.array_name)
         return totals
     npy = files.open(spec.path)
     lists = [(files.open(spec.path.with_name(f"{spec.path.stem}.{name}.txt")), ids) for name, ids in id_lists(task).items()]
-    totals = run(MatrixSink(npy, task))
+    totals = run(make_sink(npy, task, spec.value))
     for file, sequences in lists:
         write_ids(file, sequences)
     return totals

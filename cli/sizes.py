@@ -1,9 +1,12 @@
-"""Sizes as people write them, and the memory and CPUs of this machine."""
+"""Sizes as people write them, and those of this machine: memory, terminal."""
 
 from __future__ import annotations
 
 import os
 import re
+import shutil
+import sys
+from pathlib import Path
 
 import click
 
@@ -41,6 +44,13 @@ def physical_memory() -> int | None:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (ValueError, OSError, AttributeError):
         return None
+
+
+def terminal_width(path: Path | None) -> int:
+    """Characters of a line for people: the terminal's if standard output (None) is one, or else 80."""
+    if path is None and sys.stdout.isatty():
+        return shutil.get_terminal_size().columns
+    return 80
 
 
 def default_budget() -> int:

@@ -7,6 +7,7 @@ import queue
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 
@@ -115,7 +116,7 @@ class _Workers:
     def _align(self, tile: Tile) -> TileResult | None:
         """None if cancelled."""
         task = self._task
-        done = _kernels.align_tile(
+        aligned = _kernels.align_tile(
             self._instruction_set,
             task.queries.codes,
             task.queries.offsets,
@@ -128,6 +129,7 @@ class _Workers:
             task.detail is Detail.PATH,
             self._cancel,
         )
+        done = cast("tuple[Any, Any, Any, Any, Any] | None", aligned)  # arrays; the last three None where no runs are wanted
         if done is None:
             return None
         scores, counts, data, starts, sizes = done

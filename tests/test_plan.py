@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpualign.core.errors import RunError
-from gpualign.core.plan import BANDS_IN_FLIGHT, DIAGONAL_BANDS, MAX_BAND_ROWS, Limits, Pairing, make_plan
+from gpualign.core.plan import BANDS_IN_FLIGHT, DIAGONAL_BANDS, MAX_BAND_ROWS, MIN_PANEL, Limits, Pairing, make_plan
 
 LENGTHS = st.lists(st.integers(1, 5000), min_size=1, max_size=60)
 
@@ -13,7 +13,14 @@ def plan_of(queries, targets, pairing, memory=1 << 20, lanes=16, cells=1 << 22):
     return make_plan(np.array(queries), np.array(targets), pairing, Limits(memory, 0, 4, lanes, cells))
 
 
-@given(LENGTHS, LENGTHS, st.sampled_from(Pairing), st.integers(1, 40), st.integers(1, 10**9), st.integers(800, 10**5))
+@given(
+    LENGTHS,
+    LENGTHS,
+    st.sampled_from(Pairing),
+    st.integers(1, 40),
+    st.integers(1, 10**9),
+    st.integers(BANDS_IN_FLIGHT * 4 * MIN_PANEL, 10**5),
+)
 def test_every_wanted_pair_is_in_exactly_one_tile(queries, targets, pairing, lanes, cells, memory):
     if pairing is not Pairing.ALL:
         targets = queries
@@ -27,7 +34,8 @@ def test_every_wanted_pair_is_in_exactly_one_tile(queries, targets, pairing, lan
         tiles_of_band.setdefault(tile.band, []).append(tile)
         assert tile.band.start <= tile.query_start < tile.query_stop <= tile.band.stop
         assert (np.diff(np.array(targets)[tile.targets]) >= 0).all()
-        assert tile.targets.min() >= tile.band.first_target
+        assert tile.band.first_target <= tile.targets.min()
+        assert tile.targets.max() < tile.band.target_stop
         assert tile.shape == (tile.query_stop - tile.query_start, len(tile.targets))
     i, j = np.indices(count.shape)
     wanted = {Pairing.ALL: i >= 0, Pairing.ABOVE: j > i, Pairing.ABOVE_OR_EQUAL: j >= i}[pairing]
@@ -56,8 +64,17 @@ def test_memory_bounds_the_band_and_too_little_is_an_error():
     assert plan_of([5] * 1000, [5] * 1000, Pairing.ALL, memory=BANDS_IN_FLIGHT * row * 10).band_rows == 10
     assert plan_of([5] * 1000, [5] * 1000, Pairing.ALL, memory=1 << 40).band_rows == MAX_BAND_ROWS
     assert plan_of([5] * 1000, [5] * 1000, Pairing.ABOVE, memory=1 << 40).band_rows == 1000 // DIAGONAL_BANDS
+    part = plan_of([5] * 1000, [5] * 1000, Pairing.ALL, memory=BANDS_IN_FLIGHT * row - 1)
+    assert (part.band_rows, part.panel, part.band_count) == (1, 999, 2000)
     with pytest.raises(RunError, match="--memory"):
-        plan_of([5] * 1000, [5] * 1000, Pairing.ALL, memory=BANDS_IN_FLIGHT * row - 1)
+        plan_of([5] * 1000, [5] * 1000, Pairing.ALL, memory=BANDS_IN_FLIGHT * 4 * MIN_PANEL - 1)
+
+
+def test_runs_count_by_the_letters_of_a_pair():
+    limits = Limits(1 << 20, 0, 56, 16, 1 << 22, letter_bytes=1)
+    lengths = np.array([1000] * 50)
+    plan = make_plan(lengths, lengths, Pairing.ALL, limits)
+    assert plan.result_bytes == BANDS_IN_FLIGHT * plan.band_rows * 50 * (56 + 2000) <= 1 << 20
 
 
 def test_tiles_are_about_as_large_as_asked():

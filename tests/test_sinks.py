@@ -11,9 +11,10 @@ from work import sequence_set, two_valued
 from gpualign.core._rows import Column, format_block
 from gpualign.core.engine import Task, TileResult
 from gpualign.core.fields import FIELDS, parse_fields
-from gpualign.core.plan import Limits, Pairing, make_plan
+from gpualign.core.formats.tsv import Tsv
+from gpualign.core.plan import MIN_PANEL, Limits, Pairing, make_plan
 from gpualign.core.sinks.matrix import MatrixSink
-from gpualign.core.sinks.table import TableSink
+from gpualign.core.sinks.table import Filter, TableSink
 
 
 def results(plan, order):
@@ -34,11 +35,11 @@ def test_any_order(queries, targets, pairing, seed, lanes, cells):
     a = sequence_set([np.zeros(n, dtype=int) for n in rng.integers(1, 9, queries)])
     b = a if pairing is not Pairing.ALL else sequence_set([np.zeros(n, dtype=int) for n in rng.integers(1, 9, targets)])
     task = Task(a, b, two_valued(4, 5, -4, 10, 1))
-    memory = int(rng.integers(12 * targets, 200 * targets + 1))
+    memory = int(rng.integers(12 * min(targets, MIN_PANEL), 200 * targets + 1))  # bands of parts of a row, too
     plan = make_plan(a.lengths, b.lengths, pairing, Limits(memory, 0, 4, lanes, cells))
 
     stream = io.BytesIO()
-    table = TableSink(stream, task, parse_fields("query,target,score,tlen"))
+    table = TableSink(stream, task, Tsv(parse_fields("query,target,score,tlen")))
     table.begin(plan)
     for result in results(plan, rng):
         table.accept(result)
@@ -70,7 +71,7 @@ def test_a_lost_tile_is_noticed(rng):
     a = sequence_set([[0]] * 9)
     task = Task(a, a, two_valued(4, 5, -4, 10, 1))
     plan = make_plan(a.lengths, a.lengths, Pairing.ALL, Limits(400, 0, 4, 2, 1))
-    sink = TableSink(io.BytesIO(), task, parse_fields("score"))
+    sink = TableSink(io.BytesIO(), task, Tsv(parse_fields("score")))
     sink.begin(plan)
     for result in list(results(plan, rng))[1:]:
         sink.accept(result)
@@ -95,7 +96,7 @@ def test_thresholds_keep_pairs_between_them():
     a = sequence_set([[0], [0], [0]])
     plan = make_plan(a.lengths, a.lengths, Pairing.ALL, Limits(400, 0, 4, 4, 100))
     stream = io.BytesIO()
-    sink = TableSink(stream, Task(a, a, two_valued(4, 5, -4, 10, 1)), parse_fields("score"), keep_from=1, keep_to=1001)
+    sink = TableSink(stream, Task(a, a, two_valued(4, 5, -4, 10, 1)), Tsv(parse_fields("score")), Filter(1, 1001))
     sink.begin(plan)
     for result in results(plan, np.random.default_rng(0)):
         sink.accept(result)

@@ -5,90 +5,164 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <charconv>
+#include <cmath>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
+#include "alignments.hpp"
+
 namespace nb = nanobind;
+using namespace gpualign;
 
 namespace {
 
-using Text = nb::ndarray<const uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Numbers = nb::ndarray<const int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Pairs32 = nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Pairs64 = nb::ndarray<const int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Keep = nb::ndarray<const bool, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T, int N>
+using Array = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+using Text = Array<uint8_t, 1>;
+using Numbers = Array<int64_t, 1>;
 
-enum class Axis { kQuery, kTarget, kPair };
+enum class Axis { kQuery, kTarget, kPair, kConstant };
+
+// What a column holds.
+struct Strings {
+  Text text;
+  Numbers offsets;
+};
+struct Ratio {  // num / den * 10^decimals, rounded, with a point before the last `decimals` digits; 0 where den is 0
+  Array<int64_t, 2> num, den;
+  int64_t scale;
+  int decimals;
+};
+struct Path {
+  std::shared_ptr<Alignments> alignments;
+  const PairText* text;
+};
+using Content = std::variant<std::string, Strings, Numbers, Array<int32_t, 2>, Array<int64_t, 2>, Ratio, Path>;
 
 struct Column {
   Axis axis;
-  // Exactly one of these holds the values: text records, or integers.
-  std::optional<Text> text;
-  std::optional<Numbers> numbers;  // with text: offsets of the records
-  std::optional<Pairs32> pairs32;
-  std::optional<Pairs64> pairs64;
+  Content content;
+  std::string prefix;
+  char end = '\t';  // behind the cell, but for the last column, behind which the line ends
 
-  size_t width(size_t i) const { return text ? static_cast<size_t>((*numbers)(i + 1) - (*numbers)(i)) : 20; }
-  size_t size() const { return text ? numbers->shape(0) - 1 : numbers->shape(0); }
+  bool has_paths() const { return std::holds_alternative<Path>(content); }
 };
 
-char* put_number(char* out, int64_t value) { return std::to_chars(out, out + 24, value).ptr; }
+constexpr size_t kNumberWidth = 20;
 
-char* put_indexed(char* out, const Column& c, size_t i) {
-  if (!c.text) return put_number(out, (*c.numbers)(i));
-  const size_t width = c.width(i);
-  std::memcpy(out, c.text->data() + (*c.numbers)(i), width);
-  return out + width;
+// Records of a column along its own axis, and the longest cell of records first .. last.
+size_t records(const Column& c) {
+  if (const auto* s = std::get_if<Strings>(&c.content)) return s->offsets.shape(0) - 1;
+  return std::get<Numbers>(c.content).shape(0);
+}
+size_t widest(const Column& c, size_t first, size_t last) {
+  const auto* s = std::get_if<Strings>(&c.content);
+  if (!s) return kNumberWidth;
+  size_t width = 0;
+  for (size_t i = first; i < last; i++) width = std::max(width, static_cast<size_t>(s->offsets(i + 1) - s->offsets(i)));
+  return width;
+}
+bool fits(const Column& c, size_t rows, size_t targets) {
+  auto shape = [&](const auto& a) { return a.shape(0) == rows && a.shape(1) == targets; };
+  if (const auto* n = std::get_if<Array<int32_t, 2>>(&c.content)) return shape(*n);
+  if (const auto* n = std::get_if<Array<int64_t, 2>>(&c.content)) return shape(*n);
+  if (const auto* n = std::get_if<Ratio>(&c.content)) return shape(n->num) && shape(n->den);
+  const Alignments& a = *std::get<Path>(c.content).alignments;
+  return a.rows() == rows && a.columns() == targets && shape(a.sizes) && a.statistics.shape(0) == rows && a.statistics.shape(1) == targets &&
+         a.statistics.shape(2) == 9;
+}
+
+char* put_string(char* out, const void* text, size_t length) {
+  std::memcpy(out, text, length);
+  return out + length;
+}
+
+char* put_record(char* out, const Column& c, size_t i) {
+  if (const auto* n = std::get_if<Numbers>(&c.content)) return put_number(out, (*n)(i));
+  const Strings& s = std::get<Strings>(c.content);
+  return put_string(out, s.text.data() + s.offsets(i), static_cast<size_t>(s.offsets(i + 1) - s.offsets(i)));
+}
+
+char* put_fixed(char* out, int64_t scaled, int decimals) {
+  int64_t unit = 1;
+  for (int d = 0; d < decimals; d++) unit *= 10;
+  if (scaled < 0) *out++ = '-', scaled = -scaled;
+  out = put_number(out, scaled / unit);
+  *out++ = '.';
+  scaled %= unit;
+  for (unit /= 10; unit; unit /= 10) *out++ = static_cast<char>('0' + scaled / unit % 10);
+  return out;
+}
+
+char* put_pair(char* out, const Column& c, size_t r, size_t t) {
+  if (const auto* n = std::get_if<Array<int32_t, 2>>(&c.content)) return put_number(out, (*n)(r, t));
+  if (const auto* n = std::get_if<Array<int64_t, 2>>(&c.content)) return put_number(out, (*n)(r, t));
+  if (const auto* n = std::get_if<Ratio>(&c.content)) {
+    const int64_t num = n->num(r, t), den = n->den(r, t);
+    return put_fixed(out, den > 0 ? (2 * num * n->scale + den) / (2 * den) : 0, n->decimals);
+  }
+  const Path& p = std::get<Path>(c.content);
+  return p.text->put(out, *p.alignments, r, t);
 }
 
 nb::bytes format_block(const std::vector<Column>& columns, size_t first_query, size_t rows, size_t targets, const std::vector<size_t>& first_target,
-                       const std::optional<Keep>& keep, char separator) {
+                       const std::optional<Array<bool, 2>>& keep) {
+  if (columns.empty()) throw nb::value_error("a block needs a column");
   if (first_target.size() != rows) throw nb::value_error("one first target a row is needed");
   if (keep && (keep->shape(0) != rows || keep->shape(1) != targets)) throw nb::value_error("keep does not fit the block");
-  size_t query_width = 0, target_width = 0;  // the most that one row can need
+  size_t row_width = 0;  // the most that one row can need, but for its paths
   for (const Column& c : columns) {
+    row_width += c.prefix.size() + 1;
     if (c.axis == Axis::kPair) {
-      const size_t r = c.pairs32 ? c.pairs32->shape(0) : c.pairs64->shape(0), t = c.pairs32 ? c.pairs32->shape(1) : c.pairs64->shape(1);
-      if (r != rows || t != targets) throw nb::value_error("a column of pairs does not fit the block");
-      target_width += 20;
-      continue;
+      if (!fits(c, rows, targets)) throw nb::value_error("a column of pairs does not fit the block");
+      row_width += kNumberWidth + 2;
+    } else if (c.axis != Axis::kConstant) {
+      const bool query = c.axis == Axis::kQuery;
+      const size_t first = query ? first_query : 0, last = query ? first_query + rows : targets;
+      if (last > records(c)) throw nb::value_error("a column is shorter than the block");
+      row_width += widest(c, first, last);
+    } else {
+      row_width += std::get<std::string>(c.content).size();
     }
-    const bool query = c.axis == Axis::kQuery;
-    const size_t first = query ? first_query : 0, last = query ? first_query + rows : targets;
-    if (last > c.size()) throw nb::value_error("a column is shorter than the block");
-    size_t widest = 0;
-    for (size_t i = first; i < last; i++) widest = std::max(widest, c.width(i));
-    (query ? query_width : target_width) += widest;
   }
-  const size_t row_width = query_width + target_width + columns.size();
 
   std::string out;
   {
     nb::gil_scoped_release unlocked;
     for (size_t r = 0; r < rows; r++) {
-      size_t count = targets > first_target[r] ? targets - first_target[r] : 0;
-      if (keep) {
-        count = 0;
-        for (size_t t = first_target[r]; t < targets; t++) count += (*keep)(r, t);
+      size_t width = 0;
+      for (size_t t = first_target[r]; t < targets; t++) {
+        if (keep && !(*keep)(r, t)) continue;
+        width += row_width;
+        for (const Column& c : columns)
+          if (c.has_paths()) width += std::get<Path>(c.content).text->width(*std::get<Path>(c.content).alignments, r, t);
       }
       const size_t start = out.size();
-      out.resize(start + count * row_width);
+      out.resize(start + width);
       char* p = out.data() + start;
       for (size_t t = first_target[r]; t < targets; t++) {
         if (keep && !(*keep)(r, t)) continue;
         for (const Column& c : columns) {
+          p = put_string(p, c.prefix.data(), c.prefix.size());
           switch (c.axis) {
-            case Axis::kQuery: p = put_indexed(p, c, first_query + r); break;
-            case Axis::kTarget: p = put_indexed(p, c, t); break;
-            case Axis::kPair: p = put_number(p, c.pairs32 ? (*c.pairs32)(r, t) : (*c.pairs64)(r, t)); break;
+            case Axis::kQuery: p = put_record(p, c, first_query + r); break;
+            case Axis::kTarget: p = put_record(p, c, t); break;
+            case Axis::kPair: p = put_pair(p, c, r, t); break;
+            case Axis::kConstant: {
+              const std::string& text = std::get<std::string>(c.content);
+              p = put_string(p, text.data(), text.size());
+            }
           }
-          *p++ = separator;
+          *p++ = c.end;
         }
         p[-1] = '\n';
       }
@@ -98,8 +172,12 @@ nb::bytes format_block(const std::vector<Column>& columns, size_t first_query, s
   return nb::bytes(out.data(), out.size());
 }
 
-template <class Pairs>
-nb::bytes format_matrix_rows(Text names, Numbers offsets, Pairs values) {
+char* put_value(char* out, int64_t value) { return put_number(out, value); }
+char* put_value(char* out, double value) { return put_fixed(out, std::llround(value * 1e6), 6); }
+
+template <class T>
+nb::bytes format_matrix_rows(Text names, Numbers offsets, Array<T, 2> values, char separator) {
+  using Wide = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
   const size_t rows = values.shape(0), columns = values.shape(1);
   if (offsets.shape(0) != rows + 1) throw nb::value_error("one name a row is needed");
   std::string out;
@@ -107,13 +185,11 @@ nb::bytes format_matrix_rows(Text names, Numbers offsets, Pairs values) {
     nb::gil_scoped_release unlocked;
     for (size_t r = 0; r < rows; r++) {
       const size_t start = out.size(), width = static_cast<size_t>(offsets(r + 1) - offsets(r));
-      out.resize(start + width + columns * 21 + 1);
-      char* p = out.data() + start;
-      std::memcpy(p, names.data() + offsets(r), width);
-      p += width;
+      out.resize(start + width + columns * (kNumberWidth + 8) + 1);
+      char* p = put_string(out.data() + start, names.data() + offsets(r), width);
       for (size_t c = 0; c < columns; c++) {
-        *p++ = '\t';
-        p = put_number(p, values(r, c));
+        *p++ = separator;
+        p = put_value(p, static_cast<Wide>(values(r, c)));
       }
       *p++ = '\n';
       out.resize(static_cast<size_t>(p - out.data()));
@@ -122,19 +198,63 @@ nb::bytes format_matrix_rows(Text names, Numbers offsets, Pairs values) {
   return nb::bytes(out.data(), out.size());
 }
 
+Column path_column(std::shared_ptr<Alignments> alignments, const std::string& kind) {
+  const PairText* text = pair_text(kind);
+  if (!text) throw nb::value_error(("there is no text of this kind: " + kind).c_str());
+  return {Axis::kPair, Path{std::move(alignments), text}, {}};
+}
+
+nb::bytes pair_string(const Alignments& a, size_t r, size_t t, const std::string& kind) {
+  const PairText* text = pair_text(kind);
+  if (!text) throw nb::value_error(("there is no text of this kind: " + kind).c_str());
+  if (r >= a.rows() || t >= a.columns()) throw nb::index_error("no such pair");
+  std::string out(text->width(a, r, t), '\0');
+  return nb::bytes(out.data(), static_cast<size_t>(text->put(out.data(), a, r, t) - out.data()));
+}
+
 }  // namespace
 
 NB_MODULE(_rows, m) {
   m.doc() = "Formats blocks of results as rows of text.";
+  nb::class_<Alignments>(m, "Alignments", "The paths of a block of pairs, for columns of text made of them.")
+      .def("__init__",
+           [](Alignments* self, Text query_codes, Numbers query_offsets, size_t first_query, Text target_codes, Numbers target_offsets,
+              size_t first_target, const std::string& letters, Text data, Array<int64_t, 2> starts, Array<int32_t, 2> sizes,
+              Array<int32_t, 3> statistics) {
+             new (self) Alignments{query_codes, query_offsets, first_query, target_codes, target_offsets, first_target, letters,
+                                   data,        starts,        sizes,       statistics};
+           })
+      .def("text", &pair_string, nb::arg("row"), nb::arg("column"), nb::arg("kind"), "The text of one pair.");
   nb::class_<Column>(m, "Column", "Where a column of the table takes its cells from.")
-      .def_static("query_text", [](Text text, Numbers offsets) { return Column{Axis::kQuery, text, offsets, {}, {}}; })
-      .def_static("target_text", [](Text text, Numbers offsets) { return Column{Axis::kTarget, text, offsets, {}, {}}; })
-      .def_static("query_numbers", [](Numbers values) { return Column{Axis::kQuery, {}, values, {}, {}}; })
-      .def_static("target_numbers", [](Numbers values) { return Column{Axis::kTarget, {}, values, {}, {}}; })
-      .def_static("pair_numbers", [](Pairs32 values) { return Column{Axis::kPair, {}, {}, values, {}}; })
-      .def_static("pair_numbers", [](Pairs64 values) { return Column{Axis::kPair, {}, {}, {}, values}; });
+      .def_static("constant", [](const std::string& text) { return Column{Axis::kConstant, text, {}}; })
+      .def_static("query_text", [](Text text, Numbers offsets) { return Column{Axis::kQuery, Strings{text, offsets}, {}}; })
+      .def_static("target_text", [](Text text, Numbers offsets) { return Column{Axis::kTarget, Strings{text, offsets}, {}}; })
+      .def_static("query_numbers", [](Numbers values) { return Column{Axis::kQuery, values, {}}; })
+      .def_static("target_numbers", [](Numbers values) { return Column{Axis::kTarget, values, {}}; })
+      .def_static("pair_numbers", [](Array<int32_t, 2> values) { return Column{Axis::kPair, values, {}}; })
+      .def_static("pair_numbers", [](Array<int64_t, 2> values) { return Column{Axis::kPair, values, {}}; })
+      .def_static(
+          "pair_ratio",
+          [](Array<int64_t, 2> num, Array<int64_t, 2> den, int factor, int decimals) {
+            int64_t scale = factor;
+            for (int d = 0; d < decimals; d++) scale *= 10;
+            return Column{Axis::kPair, Ratio{num, den, scale, decimals}, {}};
+          },
+          nb::arg("num"), nb::arg("den"), nb::arg("factor"), nb::arg("decimals"), "factor * num / den, rounded to decimals; 0 where den is 0.")
+      .def_static("path", &path_column, nb::arg("alignments"), nb::arg("kind"))
+      .def(
+          "between",
+          [](const Column& c, const std::string& prefix, char end) {
+            Column out = c;
+            out.prefix = prefix;
+            out.end = end;
+            return out;
+          },
+          nb::arg("prefix"), nb::arg("end") = '\t', "The same column with text in front of each cell and a character behind it.");
   m.def("format_block", &format_block, nb::arg("columns"), nb::arg("first_query"), nb::arg("rows"), nb::arg("targets"), nb::arg("first_target"),
-        nb::arg("keep").none(), nb::arg("separator") = '\t', "The rows of one block as bytes.");
-  m.def("format_matrix_rows", &format_matrix_rows<Pairs32>, "Rows of a matrix: a name, then its values, tab-separated.");
-  m.def("format_matrix_rows", &format_matrix_rows<Pairs64>);
+        nb::arg("keep").none(), "The rows of one block as bytes.");
+  m.def("format_matrix_rows", &format_matrix_rows<int32_t>, nb::arg("names"), nb::arg("offsets"), nb::arg("values"), nb::arg("separator") = '\t',
+        "Rows of a matrix: a name, then its values.");
+  m.def("format_matrix_rows", &format_matrix_rows<int64_t>, nb::arg("names"), nb::arg("offsets"), nb::arg("values"), nb::arg("separator") = '\t');
+  m.def("format_matrix_rows", &format_matrix_rows<double>, nb::arg("names"), nb::arg("offsets"), nb::arg("values"), nb::arg("separator") = '\t');
 }

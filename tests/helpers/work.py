@@ -82,7 +82,15 @@ def expand(runs):
 
 
 def run_paths(
-    queries, targets, scheme, end_gaps=EndGaps.PENALISED, pairing=Pairing.ALL, engine=None, memory=1 << 30, detail=Detail.PATH, tile_cells=None
+    queries,
+    targets,
+    scheme,
+    end_gaps=EndGaps.PENALISED,
+    pairing=Pairing.ALL,
+    engine=None,
+    memory=1 << 30,
+    detail=Detail.PATH,
+    tile_cells=None,
 ):
     """A finished `CollectPaths`."""
     engine = engine or CpuEngine(1)

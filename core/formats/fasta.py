@@ -1,0 +1,28 @@
+"""Aligned pairs as FASTA: two records a pair, the query's and the target's aligned letters with gaps."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core import fields
+from gpualign.core._rows import Column
+from gpualign.core.engine import Detail, Task
+from gpualign.core.fields import BlockData
+
+
+class AlignedFasta:
+    """Each sequence on one line."""
+
+    detail = Detail.PATH
+
+    def header(self, task: Task) -> bytes:
+        return b""
+
+    def columns(self, block: BlockData, wanted: npt.NDArray[np.bool_]) -> list[Column]:
+        return [
+            fields.query_ids(block).between(">", "\n"),
+            fields.path("query")(block).between("", "\n"),
+            fields.target_ids(block).between(">", "\n"),
+            fields.path("target")(block),
+        ]

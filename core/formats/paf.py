@@ -1,0 +1,42 @@
+"""PAF, minimap2's pairwise mapping format (https://github.com/lh3/miniasm/blob/master/PAF.md), with NM, AS and cg."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core import fields
+from gpualign.core._rows import Column
+from gpualign.core.engine import Detail, Task
+from gpualign.core.fields import BlockData
+from gpualign.core.formats.base import alignment_score
+
+
+class Paf:
+    """Ends are 0-based and half-open; the strand is always +, the mapping quality 255 (missing)."""
+
+    detail = Detail.PATH
+
+    def header(self, task: Task) -> bytes:
+        return b""
+
+    def columns(self, block: BlockData, wanted: npt.NDArray[np.bool_]) -> list[Column]:
+        statistics = block.statistics
+        differences = np.ascontiguousarray(statistics["mismatches"] + statistics["gaps"])
+        return [
+            fields.query_ids(block),
+            fields.query_lengths(block),
+            fields.statistic("query_start")(block),
+            fields.statistic("query_end")(block),
+            Column.constant("+"),
+            fields.target_ids(block),
+            fields.target_lengths(block),
+            fields.statistic("target_start")(block),
+            fields.statistic("target_end")(block),
+            fields.statistic("matches")(block),
+            fields.lengths(block),
+            Column.constant("255"),
+            Column.pair_numbers(differences).between("NM:i:"),
+            alignment_score(block).between("AS:i:"),
+            fields.path("cigar")(block).between("cg:Z:"),
+        ]

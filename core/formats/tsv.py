@@ -1,0 +1,29 @@
+"""A table with the columns of --fields, tab-separated, with a line of their names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core._rows import Column
+from gpualign.core.engine import Detail, Task
+from gpualign.core.fields import BlockData, Field
+
+
+@dataclass(frozen=True)
+class Tsv:
+    """The chosen fields."""
+
+    fields: list[Field]
+
+    @property
+    def detail(self) -> Detail:
+        return max((f.detail for f in self.fields), key=list(Detail).index)
+
+    def header(self, task: Task) -> bytes:
+        return ("\t".join(f.name for f in self.fields) + "\n").encode()
+
+    def columns(self, block: BlockData, wanted: npt.NDArray[np.bool_]) -> list[Column]:
+        return [f.column(block) for f in self.fields]

@@ -1,0 +1,52 @@
+"""How alike two aligned sequences are: vsearch's five definitions, by their numbers (its option --iddef).
+
+With M pairs of equal letters, X of unequal ones, L columns of the alignment, T of them gaps before the first or behind the last
+pair of letters, and G gaps:
+
+0. M / letters of the shorter sequence
+1. M / L
+2. M / (L - T), the default
+3. 1 - (X + G) / letters of the longer sequence, at least 0
+4. M / L, as BLAST counts
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.engine import Statistics
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+
+DEFINITIONS = (0, 1, 2, 3, 4)
+DEFAULT = 2
+
+
+def columns(statistics: Statistics) -> Integers:
+    """Columns of each alignment: int64 of the same shape."""
+    total: Integers = statistics["matches"].astype(np.int64) + statistics["mismatches"] + statistics["gaps"]
+    return total
+
+
+def identity(statistics: Statistics, query_lengths: Integers, target_lengths: Integers, definition: int) -> tuple[Integers, Integers]:
+    """Numerators and denominators, int64 of the shape of `statistics` ([queries][targets], with their lengths).
+
+    A denominator of 0 means an identity of 0: there is nothing to compare.
+    """
+    matches = statistics["matches"].astype(np.int64)
+    if definition == 0:
+        return matches, np.minimum(query_lengths[:, None], target_lengths[None, :])
+    if definition in (1, 4):
+        return matches, columns(statistics)
+    if definition == 2:
+        return matches, columns(statistics) - statistics["end_gaps"]
+    longer = np.maximum(query_lengths[:, None], target_lengths[None, :])
+    return np.maximum(longer - statistics["mismatches"] - statistics["gap_opens"], 0), longer
+
+
+def fraction(num: Integers, den: Integers) -> npt.NDArray[np.float64]:
+    """num / den as float64; 0 where den is 0."""
+    return np.divide(num, den, out=np.zeros(num.shape), where=den > 0)

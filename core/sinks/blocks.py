@@ -1,0 +1,97 @@
+"""Alignments for people: blocks of three lines, the letters of both sequences and what they have in common between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gpualign.core.engine import Task, TileResult
+from gpualign.core.fields import BlockData
+from gpualign.core.identity import DEFAULT
+from gpualign.core.plan import Plan
+from gpualign.core.sinks.base import BandResults, Bands
+from gpualign.core.sinks.table import ByteWriter, Filter, blocks
+
+_LEAST_LETTERS = 10
+_BLOCK_RUNS = 1 << 20
+
+
+class BlocksSink:
+    """Writes each pair as a summary and its alignment, in lines of `width` characters at most (but ten letters at least).
+
+    Between the sequences | stands for equal letters, . for unequal ones; numbers at the ends count letters from 1.
+    """
+
+    def __init__(
+        self, stream: ByteWriter, task: Task, width: int, filter: Filter | None = None, identity_definition: int = DEFAULT
+    ) -> None:
+        self._stream = stream
+        self._task = task
+        self._width = width
+        self._filter = filter or Filter()
+        self._identity_definition = identity_definition
+
+    def begin(self, plan: Plan) -> None:
+        self._plan = plan
+        self._bands = Bands(plan, self._task, self._write)
+
+    def accept(self, result: TileResult) -> None:
+        self._bands.accept(result)
+
+    def finish(self) -> None:
+        self._bands.finish()
+
+    def _write(self, results: BandResults) -> None:
+        band = results.band
+        for start, stop in blocks(results, _BLOCK_RUNS):
+            data = BlockData(self._task, band.start + start, results.rows(start, stop), self._identity_definition)
+            keep = self._filter.keeps(data)
+            for row in range(stop - start):
+                first = max(self._plan.pairing.first_target(data.first_query + row) - band.first_target, 0)
+                for column in range(first, results.scores.shape[1]):
+                    if keep is None or keep[row, column]:
+                        text = "".join(f"{line}\n" for line in self._pair(data, row, column))
+                        self._stream.write(text.encode("utf-8", "surrogateescape"))
+
+    def _pair(self, data: BlockData, row: int, column: int) -> Iterator[str]:
+        task = self._task
+        query, target = data.first_query + row, data.first_target + column
+        counts = data.statistics[row, column]
+        num, den = (int(part[row, column]) for part in data.identity)
+        gaps, opens = int(counts["gaps"]), int(counts["gap_opens"])
+        # In whole numbers, so that every machine rounds alike.
+        hundredths = (2 * 10_000 * num + den) // (2 * den) if den else 0
+        yield f"query    {task.queries.ids[query]} ({_letters(task.queries.lengths[query])})"
+        yield f"target   {task.targets.ids[target]} ({_letters(task.targets.lengths[target])})"
+        yield f"{'distance' if task.scoring.edit else 'score':<9}{data.results.scores[row, column]}"
+        yield f"identity {hundredths // 100}.{hundredths % 100:02d} % ({num} of {den})"
+        yield f"gaps     {opens} with {_letters(gaps)}" if gaps else "gaps     0"
+        yield ""
+        starts = int(counts["query_start"]), int(counts["target_start"])
+        yield from self._lines(data, row, column, (task.queries.ids[query], task.targets.ids[target]), starts)
+
+    def _lines(self, data: BlockData, row: int, column: int, names: tuple[str, str], starts: tuple[int, int]) -> Iterator[str]:
+        upper, middle, lower = (data.alignments.text(row, column, kind).decode() for kind in ("query", "markers", "target"))
+        label = min(max(map(len, names)), 20)
+        digits = len(
+            str(int(max(self._task.queries.lengths[data.first_query + row], self._task.targets.lengths[data.first_target + column])))
+        )
+        letters = max(_LEAST_LETTERS, self._width - label - 2 * digits - 3)
+        positions = np.array(starts)
+        for at in range(0, len(middle), letters):
+            parts = upper[at : at + letters], lower[at : at + letters]
+            used = [len(part) - part.count("-") for part in parts]
+            first, last = positions + 1, positions + used
+            yield f"{names[0][:label]:<{label}} {first[0]:>{digits}} {parts[0]} {last[0]}"
+            yield f"{'':<{label + digits + 2}}{middle[at : at + letters]}".rstrip()
+            yield f"{names[1][:label]:<{label}} {first[1]:>{digits}} {parts[1]} {last[1]}"
+            yield ""
+            positions = last
+        if not middle:
+            yield "no letters are aligned"
+            yield ""
+
+
+def _letters(count: int) -> str:
+    return f"{count} letter" if count == 1 else f"{count} letters"

@@ -1,0 +1,209 @@
+// Text made of paths: CIGARs, aligned letters, SAM's columns. Runs are those of gpualign.core.engine.Runs.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+namespace gpualign {
+
+namespace nb = nanobind;
+
+inline char* put_number(char* out, int64_t value) { return std::to_chars(out, out + 24, value).ptr; }
+
+// The paths of a block of pairs, [queries from first_query on][targets from first_target on].
+struct Alignments {
+  template <class T, int N>
+  using Array = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+
+  Array<uint8_t, 1> query_codes;
+  Array<int64_t, 1> query_offsets;
+  size_t first_query;
+  Array<uint8_t, 1> target_codes;
+  Array<int64_t, 1> target_offsets;
+  size_t first_target;
+  std::string letters;  // by code
+  Array<uint8_t, 1> data;
+  Array<int64_t, 2> starts;
+  Array<int32_t, 2> sizes;
+  Array<int32_t, 3> statistics;  // STATISTICS
+
+  size_t rows() const { return starts.shape(0); }
+  size_t columns() const { return starts.shape(1); }
+
+  const uint8_t* query(size_t r) const { return query_codes.data() + query_offsets(first_query + r); }
+  const uint8_t* target(size_t t) const { return target_codes.data() + target_offsets(first_target + t); }
+  int64_t query_length(size_t r) const { return query_offsets(first_query + r + 1) - query_offsets(first_query + r); }
+  int32_t query_start(size_t r, size_t t) const { return statistics(r, t, 5); }
+  int32_t query_end(size_t r, size_t t) const { return statistics(r, t, 6); }
+  int32_t target_start(size_t r, size_t t) const { return statistics(r, t, 7); }
+
+  enum Op { kEqual, kDifferent, kInsertion, kDeletion };
+
+  // Calls use(op, length) for every maximal run; with `merge`, pairs of letters are one kind.
+  template <class Use>
+  void each_run(size_t r, size_t t, bool merge, Use use) const {
+    const uint8_t* run = data.data() + starts(r, t);
+    const uint8_t* const end = run + sizes(r, t);
+    int op = -1;
+    int64_t length = 0;
+    for (; run < end; run++) {
+      int next = *run & 3;
+      if (merge && next == kDifferent) next = kEqual;
+      if (next != op) {
+        if (length) use(op, length);
+        op = next;
+        length = 0;
+      }
+      length += (*run >> 2) + 1;
+    }
+    if (length) use(op, length);
+  }
+
+  // Columns of the alignment, at most.
+  size_t most_columns(size_t r, size_t t) const { return 64 * static_cast<size_t>(sizes(r, t)); }
+
+  // The runs without gaps in the query at the ends, which SAM has no place for: calls use(op, length), returns the letters of
+  // the target that were passed over in front.
+  template <class Use>
+  int64_t each_inner_run(size_t r, size_t t, bool merge, Use use) const {
+    int64_t skipped = 0, pending = 0;
+    bool seen = false;
+    each_run(r, t, merge, [&](int op, int64_t length) {
+      if (op == kDeletion) {
+        (seen ? pending : skipped) += length;
+        return;
+      }
+      if (pending) use(static_cast<int>(kDeletion), pending);
+      pending = 0;
+      seen = true;
+      use(op, length);
+    });
+    return seen ? skipped : 0;
+  }
+};
+
+// A kind of text of a pair: how long it can be, and the text.
+struct PairText {
+  size_t (*width)(const Alignments&, size_t r, size_t t);
+  char* (*put)(char*, const Alignments&, size_t r, size_t t);
+};
+
+namespace text {
+
+inline size_t cigar_width(const Alignments& a, size_t r, size_t t) { return 3 * static_cast<size_t>(a.sizes(r, t)) + 64; }
+
+inline char* put_run(char* out, int64_t length, char op) {
+  out = put_number(out, length);
+  *out++ = op;
+  return out;
+}
+
+template <bool kMerge>
+char* cigar(char* out, const Alignments& a, size_t r, size_t t) {
+  char* const start = out;
+  a.each_run(r, t, kMerge, [&](int op, int64_t length) { out = put_run(out, length, (kMerge ? "MXID" : "=XID")[op]); });
+  if (out == start) *out++ = '*';
+  return out;
+}
+
+inline char* sam_cigar(char* out, const Alignments& a, size_t r, size_t t) {
+  char* const start = out;
+  if (a.query_start(r, t)) out = put_run(out, a.query_start(r, t), 'S');
+  char* const body = out;
+  a.each_inner_run(r, t, false, [&](int op, int64_t length) { out = put_run(out, length, "=XID"[op]); });
+  if (out == body) {
+    *start = '*';
+    return start + 1;
+  }
+  if (const int64_t left = a.query_length(r) - a.query_end(r, t)) out = put_run(out, left, 'S');
+  return out;
+}
+
+inline size_t number_width(const Alignments&, size_t, size_t) { return 20; }
+
+inline char* sam_position(char* out, const Alignments& a, size_t r, size_t t) {
+  const int64_t skipped = a.each_inner_run(r, t, true, [](int, int64_t) {});
+  return put_number(out, a.target_start(r, t) + skipped + 1);
+}
+
+inline char* sam_distance(char* out, const Alignments& a, size_t r, size_t t) {
+  int64_t distance = 0;
+  a.each_inner_run(r, t, false, [&](int op, int64_t length) { distance += op == Alignments::kEqual ? 0 : length; });
+  return put_number(out, distance);
+}
+
+inline size_t md_width(const Alignments& a, size_t r, size_t t) { return 2 * a.most_columns(r, t) + 40; }
+
+// SAM's MD: how many letters agree, then the target's letter where they do not, ^ and its letters where the query has a gap.
+inline char* md(char* out, const Alignments& a, size_t r, size_t t) {
+  const uint8_t* target = a.target(t) + a.target_start(r, t);
+  target += a.each_inner_run(r, t, true, [](int, int64_t) {});
+  int64_t agreeing = 0;
+  a.each_inner_run(r, t, false, [&](int op, int64_t length) {
+    if (op == Alignments::kEqual) {
+      agreeing += length;
+      target += length;
+    } else if (op == Alignments::kDifferent) {
+      for (; length > 0; length--) {
+        out = put_number(out, agreeing);
+        agreeing = 0;
+        *out++ = a.letters[*target++];
+      }
+    } else if (op == Alignments::kDeletion) {
+      out = put_number(out, agreeing);
+      agreeing = 0;
+      *out++ = '^';
+      for (; length > 0; length--) *out++ = a.letters[*target++];
+    }
+  });
+  return put_number(out, agreeing);
+}
+
+inline size_t aligned_width(const Alignments& a, size_t r, size_t t) { return a.most_columns(r, t) + 1; }
+
+template <bool kQuery>
+char* aligned(char* out, const Alignments& a, size_t r, size_t t) {
+  const uint8_t* codes = kQuery ? a.query(r) + a.query_start(r, t) : a.target(t) + a.target_start(r, t);
+  constexpr int kGap = kQuery ? Alignments::kDeletion : Alignments::kInsertion;
+  a.each_run(r, t, true, [&](int op, int64_t length) {
+    for (; length > 0; length--) *out++ = op == kGap ? '-' : a.letters[*codes++];
+  });
+  return out;
+}
+
+// What readers of pairwise blocks look for between the two lines.
+inline char* markers(char* out, const Alignments& a, size_t r, size_t t) {
+  a.each_run(r, t, false, [&](int op, int64_t length) {
+    std::memset(out, "|.  "[op], static_cast<size_t>(length));
+    out += length;
+  });
+  return out;
+}
+
+}  // namespace text
+
+// By the name that Python uses; null if there is none.
+inline const PairText* pair_text(const std::string& name) {
+  static const std::array<std::pair<const char*, PairText>, 9> kinds{{
+      {"cigar", {text::cigar_width, text::cigar<false>}},
+      {"cigar_m", {text::cigar_width, text::cigar<true>}},
+      {"query", {text::aligned_width, text::aligned<true>}},
+      {"target", {text::aligned_width, text::aligned<false>}},
+      {"markers", {text::aligned_width, text::markers}},
+      {"sam_cigar", {text::cigar_width, text::sam_cigar}},
+      {"sam_position", {text::number_width, text::sam_position}},
+      {"sam_distance", {text::number_width, text::sam_distance}},
+      {"sam_md", {text::md_width, text::md}},
+  }};
+  for (const auto& kind : kinds)
+    if (name == kind.first) return &kind.second;
+  return nullptr;
+}
+
+}  // namespace gpualign
