@@ -101,8 +101,8 @@ class RebasedForm:
         return self.level + self.bias + matched + self.step * (query_length + target_length + 2)
 
 
-def rebased_form(scoring: Scoring, local: bool) -> RebasedForm:
-    """The rebased recurrence's constants.
+def rebased_form(scoring: Scoring, local: bool, free_query: bool = False) -> RebasedForm:
+    """The rebased recurrence's constants. free_query: gaps in the query before its first letter cost nothing.
 
     A substitution that costs more than two gaps of one letter is never used, so scores below -2 open are raised to that.
     Globally, the step per letter then makes all of them non-negative without exceeding `open`. Level: H' lies at most 2 open below it, and
@@ -124,6 +124,6 @@ def rebased_form(scoring: Scoring, local: bool) -> RebasedForm:
         step = scoring.gap_open
     shifted[:letters, :letters] = raised + 2 * step
     rise = step - scoring.gap_extend
-    shifted[letters, :] = 2 * rise
+    shifted[letters, :] = step + rise if free_query else 2 * rise
     level = 3 * scoring.gap_open + DUMMY_ROWS * rise
     return RebasedForm(False, scoring.gap_open, scoring.gap_extend, step, level, 0, best, shifted)

@@ -242,7 +242,7 @@ class CpuEngine:
         least = self.threads * min(block, pair)
         if least > memory // 2:
             raise RunError(
-                f"the memory budget is too small: {self.threads} threads that trace pairs of up to {queries:,} and {targets:,} letters need "
+                f"the memory budget is too small: {self.threads} threads tracing pairs of up to {queries:,} and {targets:,} letters need "
                 f"{least:,} bytes of scratch, {memory // 2:,} are left; raise --memory or lower --threads"
             )
         scratch = min(memory // 2, self.threads * block)

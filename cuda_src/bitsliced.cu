@@ -16,32 +16,11 @@
 // The lanes of a warp take neighbouring queries of one group of targets, so their loads of letters are one broadcast, and any
 // number of queries and targets fills warps. Lanes of an item share its number of strips and its columns.
 //
-// Macros: STEPS (S, 1 .. 4), MISMATCH (X), ROWS, PLANES (bits of a letter), LETTERS, FAST, THREADS, BLOCKS (resident blocks at
-// least), RESULT.
-#include "pipeline.cuh"
+// With PATHS (for edit distances) every strip keeps its carries, and its u of every TILE columns: trace_slices.cu begins there.
+//
+// Macros: those of bitsliced.cuh, FAST and BLOCKS (resident blocks at least).
+#include "bitsliced.cuh"
 
-struct SliceArgs {
-  const uint8_t* query_codes;
-  const int64_t* query_offsets;
-  const int32_t* queries;         // [query_count] records
-  const int32_t* rows;            // [query_count] where their scores go
-  const int32_t* lanes;           // [items * THREADS] group * query_count + query, the longest targets first; -1: none
-  const uint32_t* planes;         // pack.cu: [group][column][PLANES + 1]: the letters' bits, then which targets still run
-  const int64_t* group_planes;    // [groups] first word
-  const int32_t* group_columns;   // [groups]
-  const int32_t* item_strips;     // [items]
-  const int32_t* target_lengths;  // [target_count]
-  uint32_t* carries;              // [slots][carry_stride]
-  RESULT* scores;                 // [query_count][target_count]
-  PipelineArgs pipeline;
-  int32_t query_count;
-  int32_t target_count;
-  int32_t sum_factor;             // score = sum_factor * (sum of v) + per_letter * (m + n)
-  int32_t per_letter;
-};
-
-constexpr int kPlanes = PLANES + 1;
-constexpr int kNoLetter = LETTERS;   // the slot that no target's letter equals
 constexpr int kCounterBits = 24;     // sums below 16 million: S times the longest target
 
 struct Steps {
@@ -109,7 +88,8 @@ DEVICE void ripple(uint32_t* counter, uint32_t bits, int from) {
 }
 
 DEVICE void load_steps(Steps& out, const uint32_t* carry, int strip) {
-  for (int k = 0; k < STEPS; k++) out.plane[k] = strip > 0 ? load_shared_by_blocks(carry + k * THREADS) : 0;
+  // Above row 1 v is 0, or 1 where gaps in the query at its ends are free.
+  for (int k = 0; k < STEPS; k++) out.plane[k] = strip > 0 ? load_shared_by_blocks(carry + k * THREADS) : FREE_QUERY && k == 0 ? ~0u : 0;
 }
 
 KERNEL(THREADS, BLOCKS) align_slices(const SliceArgs a) {
@@ -134,7 +114,10 @@ KERNEL(THREADS, BLOCKS) align_slices(const SliceArgs a) {
     const uint8_t* query = a.query_codes + query_start;
     const uint32_t* const planes = a.planes + a.group_planes[group];
     const int64_t first = m - static_cast<int64_t>(strips - unit.strip) * ROWS + 1;
-    uint32_t* const carries = a.carries + carry_start(a.pipeline, unit) + thread;
+    // Where this strip's carries are, and how far before them those of the strip above.
+    const int64_t back = PATHS ? columns * kColumnStride : 0;
+    uint32_t* const carries = a.carries + carry_start(a.pipeline, unit) + unit.strip * back + thread;
+    uint32_t* edge = PATHS ? a.edges + a.pipeline.slots[unit.item] * a.edge_stride + unit.strip * edge_tiles(columns) * edge_tile() + thread : nullptr;
     Handover handover(a.pipeline, unit);
 
     Steps u[ROWS];
@@ -147,7 +130,7 @@ KERNEL(THREADS, BLOCKS) align_slices(const SliceArgs a) {
       slot[r] = code * THREADS;
       if (code >= FAST && code < LETTERS) rare |= 1u << code;
 #pragma unroll
-      for (int k = 1; k <= STEPS; k++) u[r].plane[k - 1] = i < 1 && k <= MISMATCH ? ~0u : 0;
+      for (int k = 1; k <= STEPS; k++) u[r].plane[k - 1] = (i < 1 ? k <= MISMATCH && !FREE_QUERY : k == 1 && FREE_TARGET) ? ~0u : 0;
     }
     uint32_t* carry = carries;
     uint32_t bits[PLANES], next_bits[PLANES];
@@ -156,14 +139,20 @@ KERNEL(THREADS, BLOCKS) align_slices(const SliceArgs a) {
     for (int chunk = 0; chunk < columns; chunk += kChunk) {
       const int end = chunk + kChunk < columns ? chunk + kChunk : columns;
       handover.wait_for(end < columns ? end + 1 : columns);
-      if (chunk == 0) load_steps(next, carry, unit.strip);
+      if (chunk == 0) load_steps(next, carry - back, unit.strip);
       for (int j = chunk; j < end; j++) {
+        if (PATHS && j % TILE == 0) {
+#pragma unroll
+          for (int r = 0; r < ROWS; r++)
+            for (int k = 0; k < STEPS; k++) edge[(r * STEPS + k) * THREADS] = u[r].plane[k];
+          edge += edge_tile();
+        }
         Steps v = next;
         for (int p = 0; p < PLANES; p++) {
           bits[p] = next_bits[p];
           next_bits[p] = planes[static_cast<int64_t>(j + 1) * kPlanes + p];
         }
-        if (j + 1 < columns) load_steps(next, carry + kColumnStride, unit.strip);
+        if (j + 1 < columns) load_steps(next, carry - back + kColumnStride, unit.strip);
 #pragma unroll
         for (int code = 0; code < FAST; code++) slots[code * THREADS] = equals(bits, code);
         for (uint32_t left = rare; left; left &= left - 1) {
@@ -177,7 +166,7 @@ KERNEL(THREADS, BLOCKS) align_slices(const SliceArgs a) {
       }
       if (!last) handover.hand_down(end);
     }
-    if (!last) continue;
+    if (!last || PATHS) continue;  // with paths, the way back writes scores
 
     uint32_t counter[kCounterBits];
 #pragma unroll

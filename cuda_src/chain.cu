@@ -1,6 +1,6 @@
 // Global and local scores by chains of warps (chain.cuh), one pair a chain, in 32 or 64 bits.
 //
-// Macros: CELL (S32, S64), IS_LOCAL, IS_AFFINE, ROWS (of a lane), LETTERS, RESULT and the constants of recurrence.cuh.
+// Macros: CELL (S32, S64), IS_LOCAL, IS_AFFINE, ROWS (of a lane), LETTERS, PATHS, TILE, RESULT and the constants of recurrence.cuh.
 #include "chain.cuh"
 #include "recurrence.cuh"
 
@@ -39,6 +39,13 @@ struct ScorePolicy {
     }
     out[0] = h[ROWS - 1];
     out[CARRIES - 1] = CARRIES == 2 ? f : h[ROWS - 1];
+  }
+  DEVICE void keep(Value* edge) const {
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+      edge[r * CARRIES] = h[r];
+      if (CARRIES == 2) edge[r * CARRIES + CARRIES - 1] = e[r];
+    }
   }
   DEVICE void finish(RESULT* score, bool last, int64_t m, int64_t n) {
     if (IS_LOCAL)

@@ -10,7 +10,10 @@
 //   begin(a, first, query)   the rows from `first` on; rows below 1 are dummies
 //   top(i, j, carry)         what row i <= 1, the first of the first strip, finds above it at column j >= 1
 //   step(letter, in, out)    one column
+//   keep(edge)               with PATHS: its rows' state before a column
 //   finish(score, last, m, n)  after the last column; `last` of the last strip
+//
+// With PATHS every strip keeps its carries, and its rows' state before every TILE columns: trace_chain.cu begins there.
 #pragma once
 
 #include "portable.cuh"
@@ -28,8 +31,10 @@ struct ChainArgs {
   const int32_t* table;          // [LETTERS][LETTERS] s'
   int32_t* next_item;
   int32_t* progress;             // [pairs][strips] columns that a strip has handed down; 0 at first
-  void* carries;                 // [pairs][CARRIES][carry_stride]
+  void* carries;                 // [pairs][CARRIES][carry_stride]; with PATHS [pairs][strips][CARRIES][carry_stride]
+  void* edges;                   // with PATHS: [pairs][edge_stride]: [column / TILE][rows of all strips][CARRIES]
   int64_t carry_stride;          // columns, a multiple of kLanes
+  int64_t edge_stride;           // of one pair, in values
   RESULT* scores;                // [query_count][target_count], 0 at first
   int64_t first_pair;            // of the tile, row by row
   int32_t pairs;
@@ -63,7 +68,10 @@ DEVICE void align_strip(const ChainArgs& a, Policy& policy, int pair, int strip)
   policy.begin(a, first, a.query_codes + query_start);
 
   const uint8_t* letters = a.target_codes + target_start;
-  Value* const carries = static_cast<Value*>(a.carries) + pair * a.carry_stride * kCarries;
+  // Where this strip's carries are, and how far before them those of the strip above.
+  const int64_t back = PATHS ? a.carry_stride * kCarries : 0;
+  Value* const carries = static_cast<Value*>(a.carries) + (PATHS ? static_cast<int64_t>(pair) * a.strips + strip : pair) * a.carry_stride * kCarries;
+  Value* const edges = PATHS ? static_cast<Value*>(a.edges) + pair * a.edge_stride + (strip * strip_rows + lane * Policy::kRows) * kCarries : nullptr;
   int32_t* const progress = a.progress + static_cast<int64_t>(pair) * a.strips + strip;
   Value chunk[kCarries], in[kCarries], out[kCarries], kept[kCarries];
   for (int c = 0; c < kCarries; c++) chunk[c] = out[c] = kept[c] = 0;
@@ -82,7 +90,7 @@ DEVICE void align_strip(const ChainArgs& a, Policy& policy, int pair, int strip)
       if (strip == 0) {
         Policy::top(first - lane * Policy::kRows, j + 1, chunk);
       } else if (j < n) {
-        for (int c = 0; c < kCarries; c++) chunk[c] = load_shared_by_blocks(carries + c * a.carry_stride + j);
+        for (int c = 0; c < kCarries; c++) chunk[c] = load_shared_by_blocks(carries - back + c * a.carry_stride + j);
       }
     }
     const int head_letter = from_lane(chunk_letter, phase), next_letter = from_lane_before(letter);
@@ -93,10 +101,11 @@ DEVICE void align_strip(const ChainArgs& a, Policy& policy, int pair, int strip)
       in[c] = lane == 0 ? head : above;
     }
     const int64_t j = step - lane;
+    if (PATHS && j >= 0 && j < n && j % TILE == 0) policy.keep(edges + j / TILE * (a.strips * strip_rows * kCarries));
     if (j >= 0 && j < n) policy.step(letter, in, out);
     // Column `done` has left the last lane. Lane done % kLanes keeps it until the chunk is full.
     const int64_t done = step - (kLanes - 1);
-    if (last || done < 0) continue;
+    if ((last && !PATHS) || done < 0) continue;
 #pragma unroll
     for (int c = 0; c < kCarries; c++) {
       const Value bottom = from_lane(out[c], kLanes - 1);
@@ -110,6 +119,7 @@ DEVICE void align_strip(const ChainArgs& a, Policy& policy, int pair, int strip)
       if (lane == 0) raise_flag(progress, static_cast<int>(done + 1));
     }
   }
+  if (PATHS) return;  // the way back writes scores
   policy.finish(a.scores + a.rows[row] * static_cast<int64_t>(a.target_count) + column, last, m, n);
 }
 

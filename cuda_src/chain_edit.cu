@@ -9,6 +9,8 @@
 // Dummy rows before row 1 have equal = up = down = 0, which hands down what comes from above.
 //
 // Macros: WORDS, LETTERS, RESULT.
+#define PATHS 0
+#define TILE 1
 #include "chain.cuh"
 
 struct EditPolicy {
@@ -55,6 +57,7 @@ struct EditPolicy {
     out[0] = static_cast<int32_t>(plus) - static_cast<int32_t>(minus);
     sum += out[0];
   }
+  static DEVICE void keep(Value*) {}
   DEVICE void finish(RESULT* distance, bool last, int64_t m, int64_t) {
     if (last && threadIdx.x == kLanes - 1) *distance = static_cast<RESULT>(m + sum);
   }

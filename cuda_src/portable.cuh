@@ -75,6 +75,14 @@ DEVICE uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector) {
 DEVICE uint32_t add_by_fma(uint32_t a, uint32_t b, uint32_t one) { return a * one + b; }
 #endif
 
+// word * 2 + [x < 0]
+#ifdef __CUDACC__
+DEVICE uint32_t append_sign(uint32_t word, int32_t x) { return __funnelshift_l(static_cast<uint32_t>(x), word, 1); }
+#else
+DEVICE uint32_t append_sign(uint32_t word, int32_t x) { return word << 1 | (x < 0); }
+#endif
+DEVICE uint32_t append_sign(uint32_t word, int64_t x) { return append_sign(word, static_cast<int32_t>(x >> 32)); }
+
 // ---- three-input logic, written out: the compiler's own choice takes a fifth more instructions
 
 #ifdef __CUDACC__

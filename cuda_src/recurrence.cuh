@@ -6,6 +6,7 @@
 //   m = H' - (OPEN - STEP);  E(i,j+1) = max(E(i,j) + STEP - EXTEND, m);  F(i+1,j) = max(F(i,j) + STEP - EXTEND, m)
 // With linear gaps STEP = OPEN = EXTEND, so E(i,j) = H'(i,j-1) and F(i,j) = H'(i-1,j) cost nothing.
 //   H'(0,0) = LEVEL;  H'(i,0) = H'(0,i) = LEVEL - OPEN + EXTEND + i (STEP - EXTEND)
+//   Where gaps in the target at its ends are free (FREE_TARGET), H'(i,0) = LEVEL + i STEP; FREE_QUERY: likewise H'(0,j).
 // Local. H >= 0 fixes the zero, so nothing is rebased; s' = s + BIAS >= 0 instead, and Z = LEVEL is the zero:
 //   t = H(i-1,j-1) + s';  h = max(t, E, F)  (each of these is BIAS higher than H);  m = h - OPEN
 //   E(i,j+1) = max(E(i,j) - EXTEND, m, Z + BIAS);  F(i+1,j) = max(F(i,j) - EXTEND, m);  H = h - BIAS;  best = max(best, h)
@@ -14,7 +15,8 @@
 // Dummy rows. Rows come in strips of a fixed number, and row m must be the last of a strip, so that its H can be read off
 // without selecting a row. The rows that are too many stand before row 1, as rows i <= 0. Globally they are row 0 with
 // k = STEP - EXTEND taken off a row, H'(i,j) = H'(0,j) + i k, so that their F, which gains k a row, arrives at row 1 as if
-// opened at row 0: they score 2 k, and their left boundary is H'(i,0) = H'(0,1) + (i - 1) k. Locally they score 0, the worst.
+// opened at row 0: they score 2 k, and their left boundary is H'(i,0) = H'(0,1) + (i - 1) k. With FREE_QUERY row 0 rises by STEP
+// a column: they score STEP + k, beside H'(i,0) = LEVEL + i k. Locally they score 0, the worst.
 //
 // The constants are macros, set for each scoring by gpu/recipe.py, which proves that no value leaves its Cell type.
 #pragma once
@@ -29,19 +31,24 @@ struct Recurrence {
   static constexpr int CARRIES = AFFINE ? 2 : 1;
   static constexpr int64_t kStep = STEP, kOpen = OPEN, kExtend = EXTEND, kLevel = LEVEL, kBias = BIAS;
 
+  static constexpr bool kFreeQuery = FREE_QUERY, kFreeTarget = FREE_TARGET;
+
   // H of row or column 0.
-  static DEVICE int64_t edge(int64_t i) { return LOCAL || i == 0 ? kLevel : kLevel - kOpen + kExtend + i * (kStep - kExtend); }
+  static DEVICE int64_t edge(int64_t i, bool free) {
+    if (LOCAL || i == 0) return kLevel;
+    return free ? kLevel + i * kStep : kLevel - kOpen + kExtend + i * (kStep - kExtend);
+  }
 
   // H left of row i, column 0.
   static DEVICE Value left_h(int64_t i) {
-    if (i < 0 && !LOCAL) return Cell::of(edge(1) + (i - 1) * (kStep - kExtend));
-    return Cell::of(edge(i < 0 ? 0 : i));
+    if (i < 0 && !LOCAL) return Cell::of((kFreeQuery ? kLevel : edge(1, false) - (kStep - kExtend)) + i * (kStep - kExtend));
+    return Cell::of(edge(i < 0 ? 0 : i, kFreeTarget));
   }
   // E of column 1: a gap opened at column 0.
   static DEVICE Value left_e(int64_t i) { return LOCAL ? Cell::of(kLevel + kBias) : Cell::add(left_h(i), opening(), 1); }
   // H and F that row i <= 1 of the first strip finds above it at column j >= 1.
   static DEVICE void top(int64_t i, int64_t j, Value* carry) {
-    carry[0] = Cell::of(LOCAL ? edge(j) : edge(j) + (i - 1) * (kStep - kExtend));
+    carry[0] = Cell::of(edge(j, kFreeQuery) + (LOCAL ? 0 : (i - 1) * (kStep - kExtend)));
     if (AFFINE) carry[CARRIES - 1] = LOCAL ? Cell::of(kLevel + kBias - kOpen) : Cell::add(carry[0], opening(), 1);
   }
   // F from the carry above.
@@ -80,6 +87,27 @@ struct Recurrence {
       }
     }
     return now;
+  }
+
+  // One cell of a global alignment, on its own, that also appends its directions to `word`: two bits with linear gaps, four with
+  // affine ones, the last row's lowest. From the highest: H is not from the diagonal; H is not F; the gap that enters the right
+  // neighbour is longer than one; likewise the lower neighbour.
+  static DEVICE void directed_cell(Value score, Value& diagonal, Value& h, Value& e, Value& f, uint32_t& word) {
+    const Value t = diagonal + score;
+    const Value now = Cell::max3(t, AFFINE ? e : h, f);
+    word = append_sign(word, t - now);
+    word = append_sign(word, f - now);
+    diagonal = h;
+    h = now;
+    if (AFFINE) {
+      const Value m = now + opening();
+      e = Cell::add_max(e, Cell::step(kStep - kExtend), m);
+      f = Cell::add_max(f, Cell::step(kStep - kExtend), m);
+      word = append_sign(word, m - e);
+      word = append_sign(word, m - f);
+    } else {
+      f = now;
+    }
   }
 
   // The score that a corner value, or locally the best value, stands for.

@@ -6,35 +6,10 @@
 // of a strip are a profile in shared memory: the lanes of a warp read one row at their own letters, at most 32 neighbouring
 // words, so that banks never conflict.
 //
-// Macros: CELL (U16x2, S32, S64), IS_LOCAL, IS_AFFINE, ROWS (a multiple of 4), LETTERS (with one for padding), BLOCKS (resident
-// blocks at least), RESULT and the constants of recurrence.cuh.
-#include "pipeline.cuh"
-#include "recurrence.cuh"
-
-struct ThreadArgs {
-  const uint8_t* query_codes;
-  const int64_t* query_offsets;   // [queries of the set + 1]
-  const int32_t* queries;         // [query_count] records
-  const int32_t* rows;            // [query_count] where their scores go
-  const int32_t* items;           // [items] block * query_count + query, those that cost most first
-  const uint32_t* letters;        // pack.cu: a byte of 4 * code each: [block][column / COLUMNS][thread] of COLUMNS * PAIRS
-  const int64_t* block_letters;   // [target_blocks] first word
-  const int32_t* block_columns;   // [target_blocks] columns, a multiple of COLUMNS
-  const int32_t* target_lengths;  // [target_count]
-  const int32_t* table;           // [LETTERS][LETTERS] s', by query letter; the last query letter is the dummy row's
-  void* carries;                  // [slots][carry_stride]
-  RESULT* scores;                 // [query_count][target_count]; 0 at first where scores are local
-  PipelineArgs pipeline;
-  int32_t query_count;
-  int32_t target_count;
-  uint32_t one;                   // 1
-};
-
-using Rules = Recurrence<CELL, IS_LOCAL, IS_AFFINE>;
-using Cell = Rules::Cell;
-using Value = Rules::Value;
-constexpr int kWordRows = Cell::ROWS_A_WORD;
-constexpr int kColumns = 4 / Cell::PAIRS;  // in a word of letters
+// With PATHS every strip keeps its carries, and its H and E of every TILE columns: trace_threads.cu begins there.
+//
+// Macros: those of threads.cuh, and BLOCKS (resident blocks at least).
+#include "threads.cuh"
 
 struct Strip {
   Value h[ROWS];
@@ -76,20 +51,6 @@ struct AllRows<ROWS> {
   static DEVICE void run(Strip&, const char*, const char*, Value&, Value&, Value&, uint32_t) {}
 };
 
-// Fills the profile of the strip whose first row is `first`.
-DEVICE void make_profile(Cell::ProfileWord* profile, const ThreadArgs& a, const uint8_t* query, int64_t first) {
-  for (int k = threadIdx.x; k < ROWS / kWordRows * LETTERS; k += blockDim.x) {
-    const int word = k / LETTERS, letter = k % LETTERS;
-    Cell::ProfileWord out = 0;
-    for (int r = 0; r < kWordRows; r++) {
-      const int64_t i = first + word * kWordRows + r;
-      const int code = i < 1 ? LETTERS - 1 : query[i - 1];
-      out |= static_cast<Cell::ProfileWord>(a.table[code * LETTERS + letter]) << (8 * r);
-    }
-    profile[k] = out;
-  }
-}
-
 // What row `row` of the first strip or, later on, the strip above hands down at column j (from 0).
 DEVICE void load_carries(Value* out, const Value* carry, int64_t row, int64_t j) {
   if (row <= 1) {
@@ -114,7 +75,11 @@ KERNEL(64, BLOCKS) align_threads(const ThreadArgs a) {
     const bool last = unit.strip == strips - 1;
     const int64_t first = m - static_cast<int64_t>(strips - unit.strip) * ROWS + 1;
     const int columns = a.block_columns[block];
-    Value* const carries = static_cast<Value*>(a.carries) + carry_start(a.pipeline, unit) + thread;
+    // Where this strip's carries are, and how far before them those of the strip above.
+    const int64_t back = PATHS ? columns * column_stride : 0;
+    Value* const carries = static_cast<Value*>(a.carries) + carry_start(a.pipeline, unit) + unit.strip * back + thread;
+    Value* edge = PATHS ? static_cast<Value*>(a.edges) + a.pipeline.slots[unit.item] * a.edge_stride + unit.strip * edge_tiles(columns) * edge_tile() + thread
+                        : nullptr;
     Handover handover(a.pipeline, unit);
 
     make_profile(profile, a, a.query_codes + query_start, first);
@@ -136,8 +101,16 @@ KERNEL(64, BLOCKS) align_threads(const ThreadArgs a) {
     for (int chunk = 0; chunk < columns; chunk += kChunk) {
       const int end = chunk + kChunk < columns ? chunk + kChunk : columns;
       handover.wait_for(end < columns ? end + 1 : columns);
-      if (chunk == 0) load_carries(next, carry, first, 0);
+      if (chunk == 0) load_carries(next, carry - back, first, 0);
       for (int j = chunk; j < end; j += kColumns) {
+        if (PATHS && j % TILE == 0) {
+#pragma unroll
+          for (int r = 0; r < ROWS; r++) {
+            edge[r * Rules::CARRIES * threads] = s.h[r];
+            if (Rules::CARRIES == 2) edge[(r * Rules::CARRIES + 1) * threads] = s.e[r];
+          }
+          edge += edge_tile();
+        }
         uint32_t letters = next_letters;
         words += threads;
         next_letters = *words;
@@ -148,7 +121,7 @@ KERNEL(64, BLOCKS) align_threads(const ThreadArgs a) {
           constexpr int kScale = sizeof(Cell::ProfileWord) / 4;
           Value up[Rules::CARRIES];
           for (int c = 0; c < Rules::CARRIES; c++) up[c] = next[c];
-          if (j + column + 1 < columns) load_carries(next, carry + column_stride, first, j + column + 1);
+          if (j + column + 1 < columns) load_carries(next, carry - back + column_stride, first, j + column + 1);
           Value f = Rules::f_above(up, a.one), diagonal = corner, odd;
           corner = up[0];
           AllRows<0>::run(s, base + letter_a * kScale, base + letter_b * kScale, diagonal, f, odd, a.one);
@@ -160,6 +133,7 @@ KERNEL(64, BLOCKS) align_threads(const ThreadArgs a) {
       if (!last) handover.hand_down(end);
     }
 
+    if (PATHS) continue;  // the way back writes scores
 #pragma unroll
     for (int pair = 0; pair < Cell::PAIRS; pair++) {
       const int target = (block * Cell::PAIRS + pair) * threads + thread;

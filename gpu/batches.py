@@ -73,8 +73,8 @@ class Layout:
 
     arrays: what the host makes and uploads; packed_bytes: targets as pack.cu makes them; threads: of a block; units: strips of
     all items; strips: of the longest item; carry_stride, carry_bytes: of one slot, in the kernel's units and bytes; slots: carry
-    buffers; progress_bytes: flags of all strips. In a chain of warps an item is a pair, and so is a slot, of which a launch
-    takes as many as fit.
+    buffers; progress_bytes: flags of all strips; edge_stride, edge_bytes: of one slot, checkpoints of paths beside the carries. In
+    a chain of warps an item is a pair, and so is a slot, of which a launch takes as many as fit.
     """
 
     arrays: Arrays
@@ -86,10 +86,16 @@ class Layout:
     carry_bytes: int
     slots: int
     progress_bytes: int
+    edge_stride: int = 0
+    edge_bytes: int = 0
 
     @property
     def upload_bytes(self) -> int:
         return sum(aligned(a.nbytes) for a in self.arrays.values())
+
+    @property
+    def slot_bytes(self) -> int:
+        return self.carry_bytes + self.edge_bytes
 
 
 def aligned(nbytes: int) -> int:
@@ -146,7 +152,10 @@ def lay_out(batch: Batch, variant: Variant, recipe: Recipe, task: Task, room: Ro
         "targets": targets.astype(np.int32),
         "first_targets": np.array([tile.pairing.first_target(int(query)) for query in batch.queries], dtype=np.int32),
         "target_lengths": lengths.astype(np.int32),
+        "target_numbers": targets.astype(np.int32),
     }
+    if recipe.usable is not None:
+        arrays["usable"] = recipe.usable[[*range(recipe.letters), -1]]
     if not room.resident:
         arrays["query_codes"], arrays["query_offsets"] = _panel(task.queries, batch.queries)
         arrays["target_codes"], arrays["target_offsets"] = _panel(task.targets, targets)
@@ -159,11 +168,14 @@ def lay_out(batch: Batch, variant: Variant, recipe: Recipe, task: Task, room: Ro
         return _threads_layout(arrays, variant, targets, lengths, heights, room)
     if variant.shape is Shape.SLICES:
         return _slices_layout(arrays, variant, recipe.planes, targets, lengths, heights, room)
-    arrays["target_numbers"] = targets.astype(np.int32)
     strips = int(-(-heights.max() // room.lanes))
     columns = -(-int(lengths[-1]) // room.lanes) * room.lanes
-    carry_bytes = columns * variant.carries * variant.carry_bytes + 4 * strips
-    return Layout(arrays, 0, room.lanes, batch.pairs * strips, strips, columns, carry_bytes, batch.pairs, 0)
+    kept = strips if recipe.paths else 1
+    carry_bytes = kept * columns * variant.carries * variant.carry_bytes + 4 * strips
+    edges = strips * room.lanes * variant.edge_values(columns) if recipe.paths else 0
+    units = batch.pairs * strips
+    edge_bytes = edges * variant.carry_bytes
+    return Layout(arrays, 0, room.lanes, units, strips, columns, carry_bytes, batch.pairs, 0, edges, edge_bytes)
 
 
 def _scheduled(arrays: Arrays, packed: int, threads: int, stride: int, value_bytes: int, schedule: Schedule) -> Layout:
@@ -192,9 +204,23 @@ def _threads_layout(
     arrays["block_letters"] = words
     arrays["block_columns"] = columns.astype(np.int32)
     stride = int(columns.max()) * variant.carries * threads
-    schedule = room.scheduled(heights[items % len(heights)], columns[items // len(heights)], threads, stride * variant.carry_bytes)
+    strips = heights[items % len(heights)]
+    schedule = room.scheduled(strips, columns[items // len(heights)], threads, stride * variant.carry_bytes)
     # The kernel reads one word of letters ahead.
-    return _scheduled(arrays, (int(words[-1]) + threads) * 4, threads, stride, variant.carry_bytes, schedule)
+    packed = (int(words[-1]) + threads) * 4
+    if variant.trace is None:
+        return _scheduled(arrays, packed, threads, stride, variant.carry_bytes, schedule)
+    return _kept(arrays, packed, threads, stride, int(columns.max()), variant, schedule)
+
+
+def _kept(arrays: Arrays, packed: int, threads: int, stride: int, columns: int, variant: Variant, schedule: Schedule) -> Layout:
+    """With paths every item keeps what it hands down, `stride` values a strip, and the edges of its tiles."""
+    count = len(schedule.slots)
+    own = replace(schedule, slots=np.arange(count, dtype=np.int32), before=np.full(count, -1, dtype=np.int32), slot_count=count)
+    strips = int(schedule.units[:, 1].max(initial=0)) + 1
+    edges = strips * variant.edge_values(columns) * threads
+    layout = _scheduled(arrays, packed, threads, strips * stride, variant.carry_bytes, own)
+    return replace(layout, edge_stride=edges, edge_bytes=edges * variant.carry_bytes)
 
 
 def _slices_layout(
@@ -223,10 +249,11 @@ def _slices_layout(
     schedule = room.scheduled(strips, longest, SLICE_THREADS, stride * variant.carry_bytes)
     # A lane reads on behind its own targets while other lanes of the item have longer ones.
     packed = (int(words[-1]) + (int(columns.max()) + 1) * (planes + 1)) * 4
+    if variant.trace is not None:
+        return _kept(arrays, packed, SLICE_THREADS, stride, int(columns.max()), variant, schedule)
     return _scheduled(arrays, packed, SLICE_THREADS, stride, variant.carry_bytes, schedule)
 
 
-def batch_bytes(layout: Layout, batch: Batch, item_bytes: int) -> int:
-    """Device memory of a batch beside its carries."""
-    parts = (layout.upload_bytes, layout.packed_bytes, layout.progress_bytes, batch.pairs * item_bytes)
-    return sum(aligned(part) for part in parts)
+def batch_bytes(layout: Layout) -> int:
+    """Device memory of a batch beside its carries and results."""
+    return sum(aligned(part) for part in (layout.upload_bytes, layout.packed_bytes, layout.progress_bytes))

@@ -21,6 +21,7 @@ from gpualign.gpu.worker import Finished, Worker
 _TILE_SECONDS = 0.4
 """Estimated work of a tile: long beside the host's part of it, short enough to share among devices and to stop soon."""
 
+_PATH_SHARE = 4  # a tile with paths is smaller by this: it is slower, and its results take more memory
 _BAND_ROWS = 1024
 _LANES = 1024  # targets that a tile grows by: whole blocks of every kernel
 _SAMPLE = 4096  # records that stand for the lengths of a set
@@ -84,7 +85,7 @@ class CudaEngine:
     """
 
     name = "cuda"
-    capabilities = Capabilities(frozenset({Mode.GLOBAL, Mode.LOCAL}), paths=False)
+    capabilities = Capabilities(frozenset({Mode.GLOBAL, Mode.LOCAL}), paths=True)
 
     def __init__(self, devices: Sequence[Device], log: Callable[[Finished], None] | None = None) -> None:
         if not devices:
@@ -118,7 +119,9 @@ class CudaEngine:
         hardware = self._devices[0].hardware
         variant = self._typical(task)
         cells = int(variant.rate * hardware.multiprocessors * hardware.clock * _TILE_SECONDS)
-        return Limits(memory - memory // 2, memory // 2, task.item_bytes, _LANES, cells, _BAND_ROWS)
+        if task.needs_paths:
+            cells //= _PATH_SHARE
+        return Limits(memory - memory // 2, memory // 2, task.item_bytes, _LANES, cells, _BAND_ROWS, task.letter_bytes)
 
     def run(self, task: Task, tiles: Iterator[Tile], memory: int) -> Iterator[TileResult]:
         if reason := self.unavailable_reason():

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from gpualign.core.bounds import RebasedForm, UnaryForm, rebased_form, unary_form
 from gpualign.core.engine import Mode, Task
+from gpualign.core.scoring import Scoring
 
 Lengths = npt.NDArray[np.int64]
 
@@ -49,7 +50,8 @@ class Variant:
 
     pairs: targets of a thread; carries, carry_bytes: values that a column hands to the next strip, and the size of one; rows:
     of a strip (of one thread or lane); rate: cells a clock of one multiprocessor at full load; latency: clocks of a thread
-    from one row to the next.
+    from one row to the next; trace: with paths, the kernel of the way back; tile: columns between two checkpoints; words: of
+    directions that a column of a strip takes.
     """
 
     shape: Shape
@@ -61,6 +63,18 @@ class Variant:
     rows: int
     rate: float
     latency: float
+    trace: Kernel | None = None
+    tile: int = 1
+    words: int = 0
+
+    def edge_values(self, columns: int) -> int:
+        """Values of the checkpoints on the left edges of one strip's tiles, for one thread."""
+        return -(-columns // self.tile) * self.rows * self.carries
+
+    def checkpoint_bytes(self, query: int, target: int, threads: int) -> int:
+        """With paths: what `threads` threads keep that align sequences of these lengths."""
+        strips, columns = -(-query // self.rows), target + 4
+        return strips * (columns * self.carries + self.edge_values(columns)) * self.carry_bytes * threads
 
 
 @dataclass(frozen=True)
@@ -76,6 +90,7 @@ class Cell:
 _CELLS = (Cell("U16x2", 16, 2, 2**16 - 1), Cell("S32", 32, 1, 2**31 - 1), Cell("S64", 64, 1, 2**63 - 1))
 _LARGEST_BYTE_SCORE = 127  # profiles of 16-bit cells hold bytes, whose sign is copied
 _CHAIN_ROWS = 16
+_THREAD_TILE, _CHAIN_TILE = 64, 256  # columns between two checkpoints
 _MOST_DUMMIES = 32 * _CHAIN_ROWS  # rows before row 1, each up to a step lower than the next (cuda_src/recurrence.cuh)
 _LONGEST_SLICED = 65_536
 _MOST_STEPS = 4
@@ -133,7 +148,8 @@ def best_rows(lengths: Lengths, candidates: tuple[int, ...]) -> int:
 class Recipe:
     """How a task is computed: its kernels by order of preference of their cells, before lengths are known.
 
-    letters: codes in use, 0 .. letters-1; result: C type of a score; form: None for edit distances.
+    letters: codes in use, 0 .. letters-1; result: C type of a score; form: None for edit distances without paths. paths: whether
+    checkpoints are kept and traced back from; usable: uint32[letters + 1], bit t of word q: a path may pair q with t.
     """
 
     letters: int
@@ -145,6 +161,10 @@ class Recipe:
     sum_factor: int
     per_letter: int
     query_lengths: Lengths
+    paths: bool = False
+    free_query: bool = False
+    free_target: bool = False
+    usable: npt.NDArray[np.uint32] | None = None
 
     @property
     def local(self) -> bool:
@@ -163,9 +183,9 @@ class Recipe:
 
     def variants(self, longest_query: int, longest_target: int) -> Iterator[Variant]:
         """Every kernel that computes pairs up to these lengths exactly."""
-        if self.unary is not None and longest_target <= _LONGEST_SLICED:
+        if self.unary is not None and longest_target <= _LONGEST_SLICED and (self.edit or not self.paths):
             yield self._slices(self.unary)
-        if self.edit:
+        if self.edit and not self.paths:
             yield self._chain_edit(longest_query)
             return
         assert self.form is not None
@@ -178,7 +198,7 @@ class Recipe:
         yield self._threads(cells[0])
         yield self._chain(next(c for c in cells if c.pairs == 1))
 
-    def _macros(self, cell: Cell, rows: int) -> tuple[tuple[str, str], ...]:
+    def _macros(self, cell: Cell, rows: int, tile: int) -> tuple[tuple[str, str], ...]:
         form = self.form
         assert form is not None
         values = {
@@ -193,11 +213,23 @@ class Recipe:
             "EXTEND": form.gap_extend,
             "LEVEL": form.level,
             "BIAS": form.bias,
+            "PATHS": int(self.paths),
+            "TILE": tile,
+            "FREE_QUERY": int(self.free_query),
+            "FREE_TARGET": int(self.free_target),
         }
         return tuple((name, str(value)) for name, value in values.items())
 
     def _title(self, cell: Cell) -> str:
-        return f"{'affine' if self.affine else 'linear'} gaps, {cell.bits}-bit scores"
+        checkpoints = ", with checkpoints" if self.paths else ""
+        return f"{'affine' if self.affine else 'linear'} gaps, {cell.bits}-bit scores{checkpoints}"
+
+    def _trace(self, file: str, function: str, macros: tuple[tuple[str, str], ...]) -> Kernel | None:
+        """The kernel of the way back."""
+        return Kernel(file, function, (*macros, ("SIGN", "-1" if self.edit else "1"))) if self.paths else None
+
+    def _words(self, rows: int) -> int:
+        return -(-rows // (8 if self.affine else 16))
 
     def _threads(self, cell: Cell) -> Variant:
         assert self.form is not None
@@ -205,21 +237,41 @@ class Recipe:
         blocks = THREAD_BLOCKS.get(kind, 1)
         candidates = THREAD_ROWS.get(kind) or WIDE_ROWS[cell.name]
         rows = best_rows(self.query_lengths, candidates)
-        kernel = Kernel(Shape.THREADS.value, "align_threads", (*self._macros(cell, rows), ("BLOCKS", str(blocks))))
+        macros = self._macros(cell, rows, _THREAD_TILE)
+        kernel = Kernel(Shape.THREADS.value, "align_threads", (*macros, ("BLOCKS", str(blocks))))
+        trace = self._trace("trace_threads.cu", "trace_threads", macros)
         carries = 2 if self.affine else 1
         rate = _THREAD_RATE[cell.name, self.affine]
         title = f"{self._title(cell)}, a pair a thread"
-        return Variant(Shape.THREADS, kernel, title, cell.pairs, carries, max(4, cell.bits // 8), rows, rate, _THREAD_LATENCY)
+        words = self._words(rows)
+        return Variant(
+            Shape.THREADS,
+            kernel,
+            title,
+            cell.pairs,
+            carries,
+            max(4, cell.bits // 8),
+            rows,
+            rate,
+            _THREAD_LATENCY,
+            trace,
+            _THREAD_TILE,
+            words,
+        )
 
     def _chain(self, cell: Cell) -> Variant:
-        kernel = Kernel(Shape.CHAIN.value, "align_chain", self._macros(cell, _CHAIN_ROWS))
+        macros = self._macros(cell, _CHAIN_ROWS, _CHAIN_TILE)
+        kernel = Kernel(Shape.CHAIN.value, "align_chain", macros)
+        trace = self._trace("trace_chain.cu", "trace_chain", macros)
         carries = 2 if self.affine else 1
         title = f"{self._title(cell)}, warps a pair"
-        return Variant(Shape.CHAIN, kernel, title, 1, carries, cell.bits // 8, _CHAIN_ROWS, _CHAIN_RATE[cell.name], _CHAIN_LATENCY)
+        size, rate, words = cell.bits // 8, _CHAIN_RATE[cell.name], self._words(_CHAIN_ROWS)
+        return Variant(Shape.CHAIN, kernel, title, 1, carries, size, _CHAIN_ROWS, rate, _CHAIN_LATENCY, trace, _CHAIN_TILE, words)
 
     def _slices(self, unary: UnaryForm) -> Variant:
         steps = unary.match_steps
-        rows = best_rows(self.query_lengths, SLICE_ROWS[steps])
+        # On the way back the rows of a strip share a word.
+        rows = best_rows(self.query_lengths, tuple(r for r in SLICE_ROWS[steps] if r <= 32 or not self.paths))
         values = {
             "STEPS": steps,
             "MISMATCH": unary.mismatch_steps,
@@ -230,11 +282,18 @@ class Recipe:
             "THREADS": SLICE_THREADS,
             "BLOCKS": SLICE_BLOCKS[steps],
             "RESULT": self.result,
+            "PATHS": int(self.paths),
+            "TILE": _THREAD_TILE,
+            "FREE_QUERY": int(self.free_query),
+            "FREE_TARGET": int(self.free_target),
         }
-        kernel = Kernel(Shape.SLICES.value, "align_slices", tuple((name, str(value)) for name, value in values.items()))
+        macros = tuple((name, str(value)) for name, value in values.items())
+        kernel = Kernel(Shape.SLICES.value, "align_slices", macros)
+        trace = Kernel("trace_slices.cu", "trace_slices", macros) if self.paths else None
         what = "edit distance" if self.edit else "linear gaps"
         title = f"{what}, bit-sliced in {steps} steps, 32 pairs a thread"
-        return Variant(Shape.SLICES, kernel, title, 32, steps, 4, rows, _SLICE_RATE[steps], _SLICE_LATENCY)
+        rate = _SLICE_RATE[steps]
+        return Variant(Shape.SLICES, kernel, title, 32, steps, 4, rows, rate, _SLICE_LATENCY, trace, _THREAD_TILE, 2)
 
     def _chain_edit(self, longest_query: int) -> Variant:
         words = next((w for w in (1, 2) if longest_query <= 32 * 32 * w), 4)
@@ -258,13 +317,23 @@ def make_recipe(task: Task) -> Recipe:
         letters=int(max(task.queries.used_codes[-1], task.targets.used_codes[-1])) + 1,
         result="int32_t" if task.dtype == np.int32 else "int64_t",
         affine=not scoring.linear,
-        form=None if scoring.edit else rebased_form(scoring, local),
+        form=None if scoring.edit and not task.needs_paths else rebased_form(scoring, local, task.end_gaps.free_query),
         unary=unary,
         edit=scoring.edit,
         sum_factor=0 if unary is None else -1 if scoring.edit else unary.factor,
         per_letter=1 if scoring.edit else -scoring.gap_open,
         query_lengths=task.queries.lengths,
+        paths=task.needs_paths,
+        free_query=task.end_gaps.free_query,
+        free_target=task.end_gaps.free_target,
+        usable=_usable(scoring) if task.needs_paths else None,
     )
+
+
+def _usable(scoring: Scoring) -> npt.NDArray[np.uint32]:
+    """Pairs of letters that cost no more than two gaps; the others' scores were raised to that (core/bounds.py)."""
+    bits = (scoring.substitution >= -2 * scoring.gap_open).astype(np.uint32) << np.arange(len(scoring.substitution), dtype=np.uint32)
+    return np.append(bits.sum(axis=1), 0).astype(np.uint32)
 
 
 @dataclass(frozen=True)
@@ -293,7 +362,12 @@ def clocks(variant: Variant, queries: Lengths, targets: Lengths, hardware: Hardw
     return max(padded / (variant.rate * hardware.multiprocessors), columns * (variant.rows * variant.latency + _CHAIN_STEP))
 
 
-def choose(recipe: Recipe, queries: Lengths, targets: Lengths, hardware: Hardware) -> Variant:
-    """The kernel for all pairs of these lengths."""
-    variants = recipe.variants(int(queries.max()), int(targets.max()))
+def choose(recipe: Recipe, queries: Lengths, targets: Lengths, hardware: Hardware, memory: int | None = None) -> Variant:
+    """The kernel for all pairs of these lengths, on a device with `memory` bytes for a batch (None: enough)."""
+    query, target = int(queries.max()), int(targets.max())
+    variants = list(recipe.variants(query, target))
+    if memory is not None and recipe.paths:
+        # A block keeps the checkpoints of all its alignments, a chain those of one.
+        block = {Shape.THREADS: hardware.lanes, Shape.SLICES: SLICE_THREADS, Shape.CHAIN: 0}
+        variants = [v for v in variants if v.checkpoint_bytes(query, target, block[v.shape]) <= memory // 2]
     return min(variants, key=lambda variant: clocks(variant, queries, targets, hardware))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from gpualign.gpu.batches import Batch, Layout, aligned, batch_bytes
 from gpualign.gpu.device import Bytes, Device, Event, Function, Memory, OutOfMemory, Stream
 from gpualign.gpu.kernels import PACK_LETTERS, PACK_PLANES, Kernel, Recipe, Shape, Variant
 from gpualign.gpu.results import Scores
+from gpualign.gpu.tracing import PathPlan, PathResults
 
 _QUEUE_BYTES = 256
 _PACK_THREADS = 256
@@ -37,10 +39,25 @@ class Job:
     recipe: Recipe
     resident: tuple[Resident, Resident] | None
     dtype: np.dtype[np.signedinteger]
+    paths: PathPlan | None
 
     @property
-    def score_bytes(self) -> int:
-        return self.batch.pairs * self.dtype.itemsize
+    def result_bytes(self) -> int:
+        """Of what comes back."""
+        return self.paths.result_bytes if self.paths else self.batch.pairs * self.dtype.itemsize
+
+    @property
+    def least_bytes(self) -> int:
+        """Device memory that the batch takes at least."""
+        chained = self.variant.shape in (Shape.CHAIN, Shape.CHAIN_EDIT)
+        slots = self.layout.slots if self.paths and not chained else 2
+        return self.fixed_bytes + slots * self.layout.slot_bytes
+
+    @property
+    def fixed_bytes(self) -> int:
+        """Device memory beside carries and checkpoints."""
+        results = self.paths.device_bytes if self.paths else aligned(self.result_bytes)
+        return batch_bytes(self.layout) + results + _QUEUE_BYTES
 
 
 @dataclass(frozen=True)
@@ -53,6 +70,7 @@ class _Placed:
     arrays: dict[str, int]
     targets: Resident
     packed: int
+    path: np.void | None
 
 
 class Slot:
@@ -68,6 +86,8 @@ class Slot:
         self._memory: dict[str, tuple[Memory, int]] = {}
         self._pinned: dict[str, Bytes] = {}
         self._scores: Scores | None = None
+        self._job: Job | None = None
+        self._trace_grid = 0
         self.passed: list[Event] = []
 
     def release(self) -> None:
@@ -77,21 +97,22 @@ class Slot:
         self._memory.clear()
         self._pinned.clear()
         self._scores = None
+        self._job = None
 
     def submit(self, job: Job, memory: int) -> None:
         """Put a batch on the stream, within `memory` bytes. Raises `OutOfMemory`, with nothing launched."""
         function = self._device.function(job.variant.kernel)
-        left = memory - batch_bytes(job.layout, job.batch, job.dtype.itemsize) - _QUEUE_BYTES
+        left = memory - job.fixed_bytes
         chained = job.variant.shape in (Shape.CHAIN, Shape.CHAIN_EDIT)
         slots = job.layout.slots
         if chained:  # launches of as many pairs as fit
-            slots = min(slots, left // job.layout.carry_bytes, _MOST_UNITS // job.layout.strips)
-        if slots < 1 or slots * job.layout.carry_bytes > left:
+            slots = min(slots, left // job.layout.slot_bytes, _MOST_UNITS // job.layout.strips)
+        if slots < 1 or slots * job.layout.slot_bytes > left:
             raise OutOfMemory(f"{memory:,} bytes do not hold a batch")
         grid = min(function.resident_blocks(job.layout.threads) * self._device.hardware.multiprocessors, max(1, job.layout.units))
 
         host, arrays = self._stage(job.layout)
-        host_scores = self._host("scores", job.score_bytes)
+        host_results = self._host("results", job.result_bytes)
         packed = self._address("packed", max(job.layout.packed_bytes, 1))
         if job.resident is None:
             queries = Resident(arrays["query_codes"], arrays["query_offsets"])
@@ -104,20 +125,24 @@ class Slot:
             "queries": arrays["queries"],
             "rows": arrays["rows"],
             "carries": self._address("carries", slots * job.layout.carry_bytes),
-            "scores": self._address("scores", job.score_bytes),
+            "scores": self._address("results", job.result_bytes),
             "target_count": len(job.batch.targets),
         }
+        if job.variant.shape is not Shape.CHAIN_EDIT:
+            fields["edges"] = self._address("edges", max(slots * job.layout.edge_bytes, 1))
+            fields["edge_stride"] = job.layout.edge_stride
+        path = self._path_arguments(job, arrays, targets, fields["scores"]) if job.paths else None
         queue = self._address("queue", _QUEUE_BYTES)
         progress = self._address("progress", max(job.layout.progress_bytes, 1))
-        placed = _Placed(job, function, fields, arrays, targets, packed)
+        placed = _Placed(job, function, fields, arrays, targets, packed, path)
 
         self.passed = [self._stream.record()]
         self._stream.upload(self._memory["arrays"][0].address, host)
         self._stream.fill(queue, 0, _QUEUE_BYTES)
         if not chained:
             self._stream.fill(progress, 0, job.layout.progress_bytes)
-        if chained or job.recipe.local:
-            self._stream.fill(fields["scores"], 0, job.score_bytes)
+        if chained or job.recipe.local or job.paths:
+            self._stream.fill(fields["scores"], 0, job.result_bytes)
         self.passed.append(self._stream.record())
         if chained:
             self._chains(placed, slots, grid, queue)
@@ -134,9 +159,23 @@ class Slot:
             launch = self._threads if job.variant.shape is Shape.THREADS else self._slices
             launch(placed, pipeline, grid)
         self.passed.append(self._stream.record())
-        self._stream.download(host_scores, fields["scores"])
+        self._stream.download(host_results, fields["scores"])
         self.passed.append(self._stream.record())
-        self._scores = host_scores.view(job.dtype).reshape(len(job.batch.rows), len(job.batch.targets))
+        self._job = job
+        if not job.paths:
+            self._scores = host_results.view(job.dtype).reshape(len(job.batch.rows), len(job.batch.targets))
+
+    def fetch_paths(self, wait: Callable[[Event], None]) -> PathResults:
+        """Of the batch that has finished. Runs are fetched now that their length is known; `wait` waits for an event."""
+        assert self._job is not None
+        plan = self._job.paths
+        assert plan is not None
+        host = self._host("results", plan.result_bytes)
+        data = self._host("runs", plan.used(host))
+        if len(data):
+            self._stream.download(data, self._memory["runs"][0].address)
+            wait(self._stream.record())
+        return plan.results(host, data)
 
     def scores(self) -> Scores:
         """Of the batch that has finished: [rows][targets], valid until the next one is submitted."""
@@ -176,6 +215,34 @@ class Slot:
             at += aligned(array.nbytes)
         return host, places
 
+    def _path_arguments(self, job: Job, arrays: dict[str, int], targets: Resident, results: int) -> np.void:
+        plan, layout = job.paths, job.layout
+        assert plan is not None
+        assert job.variant.trace is not None
+        trace = self._device.function(job.variant.trace)
+        threads = _trace_threads(job)
+        blocks = trace.resident_blocks(threads) * self._device.hardware.multiprocessors
+        self._trace_grid = max(1, min(blocks, layout.units))
+        directions = self._trace_grid * threads * job.variant.tile * job.variant.words * 4
+        return arguments(
+            structs.PATH,
+            target_codes=targets.codes,
+            target_offsets=targets.offsets,
+            **{name: arrays[name] for name in ("targets", "target_numbers", "first_targets", "usable")},
+            **{name: results + plan.places[name][0] for name in ("statistics", "starts", "sizes", "cursor")},
+            scratch=self._address("scratch", max(plan.run_bytes, 1)),
+            runs=self._address("runs", max(plan.run_bytes, 1)),
+            directions=self._address("directions", directions),
+            capacity=plan.capacity,
+            detail=plan.native_detail,
+        )
+
+    def _trace(self, placed: _Placed, filled: np.void, units: int) -> None:
+        """The way back."""
+        variant = placed.job.variant
+        assert variant.trace is not None
+        self._stream.launch(self._device.function(variant.trace), min(self._trace_grid, units), _trace_threads(placed.job), filled)
+
     def _pack(self, kernel: Kernel, struct: np.dtype[np.void], units: int, placed: _Placed, **values: int) -> None:
         filled = arguments(
             struct,
@@ -213,6 +280,10 @@ class Slot:
             **{name: arrays[name] for name in ("items", "block_letters", "block_columns", "target_lengths", "table")},
         )
         self._stream.launch(placed.function, grid, layout.threads, filled)
+        if placed.path is not None:
+            items = len(layout.arrays["items"])
+            trace = arguments(structs.TRACE_THREADS, forward=filled, path=placed.path, items=items)
+            self._trace(placed, trace, items * placed.job.variant.pairs)
 
     def _slices(self, placed: _Placed, pipeline: np.void, grid: int) -> None:
         arrays, layout, recipe = placed.arrays, placed.job.layout, placed.job.recipe
@@ -238,12 +309,16 @@ class Slot:
             **{name: arrays[name] for name in ("lanes", "item_strips", "group_planes", "group_columns", "target_lengths")},
         )
         self._stream.launch(placed.function, grid, layout.threads, filled)
+        if placed.path is not None:
+            items = len(layout.arrays["item_strips"])
+            self._trace(placed, arguments(structs.TRACE_SLICES, forward=filled, path=placed.path, items=items), items * layout.threads)
 
     def _chains(self, placed: _Placed, pairs: int, grid: int, queue: int) -> None:
         """Launches of as many pairs as have room for their carries, one after the other."""
         arrays, layout, fields = placed.arrays, placed.job.layout, placed.fields
         progress_bytes = 4 * layout.strips
         progress = fields["carries"] + pairs * (layout.carry_bytes - progress_bytes)
+        fields = {"edges": 0, "edge_stride": 0, **fields}
         total = placed.job.batch.pairs
         for first in range(0, total, pairs):
             count = min(pairs, total - first)
@@ -267,3 +342,10 @@ class Slot:
                 strips=layout.strips,
             )
             self._stream.launch(placed.function, min(grid, count * layout.strips), layout.threads, filled)
+            if placed.path is not None:
+                self._trace(placed, arguments(structs.TRACE_CHAIN, forward=filled, path=placed.path), count)
+
+
+def _trace_threads(job: Job) -> int:
+    """Threads of a block on the way back: of slices, one a target of a lane."""
+    return 32 if job.variant.shape is Shape.SLICES else job.layout.threads

@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -14,11 +14,12 @@ import numpy.typing as npt
 from gpualign.core.engine import Task, TileResult
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Tile
-from gpualign.gpu.batches import Batch, Layout, Room, batch_bytes, lay_out, whole_tile
+from gpualign.gpu.batches import Batch, Layout, Room, lay_out, whole_tile
 from gpualign.gpu.device import Device, Event, Memory, OutOfMemory, Stream
 from gpualign.gpu.kernels import Recipe, Variant, choose
 from gpualign.gpu.results import ResultPool, Scores
 from gpualign.gpu.slots import Job, Resident, Slot
+from gpualign.gpu.tracing import PathPlan, PathResults, merge_paths
 
 SHARE_OF_MEMORY = 0.75
 """Of the device's free memory; the rest is for the driver and for others."""
@@ -34,6 +35,7 @@ _COPIERS = 4  # threads
 class _OpenTile:
     scores: Scores | None
     batches: int
+    paths: list[tuple[Batch, PathResults]] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -149,12 +151,18 @@ class Worker:
     def _choose(self, batch: Batch, memory: int) -> tuple[Variant, Layout]:
         queries, targets = self._task.queries.lengths, self._task.targets.lengths
         hardware = self._device.hardware
-        variant = choose(self._recipe, queries[batch.queries], targets[batch.targets], hardware)
+        variant = choose(self._recipe, queries[batch.queries], targets[batch.targets], hardware, memory)
         function = self._device.function(variant.kernel)
         room = Room(
             lambda threads: hardware.multiprocessors * function.resident_blocks(threads), memory, hardware.lanes, self._sets is not None
         )
         return variant, lay_out(batch, variant, self._recipe, self._task, room)
+
+    def _path_plan(self, batch: Batch) -> PathPlan | None:
+        if not self._recipe.paths:
+            return None
+        lengths = self._task.queries.lengths[batch.queries].max() + self._task.targets.lengths[batch.targets].max()
+        return PathPlan((len(batch.rows), len(batch.targets)), self._task.dtype, self._task.detail, int(lengths))
 
     def _start(self, batch: Batch) -> None:
         """Submit a batch, in parts where it is too large for memory."""
@@ -163,8 +171,9 @@ class Worker:
             part = waiting.popleft()
             room = self._allowance // _SLOTS
             variant, layout = self._choose(part, room)
-            needed = batch_bytes(layout, part, self._task.dtype.itemsize) + 2 * layout.carry_bytes
-            if (needed > room or part.pairs * self._task.dtype.itemsize > _LARGEST_RESULT) and (halves := part.halves()):
+            job = Job(part, layout, variant, self._recipe, self._sets, self._task.dtype, self._path_plan(part))
+            needed = job.least_bytes
+            if (needed > room or job.result_bytes > _LARGEST_RESULT) and (halves := part.halves()):
                 self._open[id(part.tile)].batches += 1
                 waiting.extendleft(reversed(halves))
                 continue
@@ -174,7 +183,7 @@ class Worker:
                     return
             slot = self._idle.pop()
             try:
-                slot.submit(Job(part, layout, variant, self._recipe, self._sets, self._task.dtype), room)
+                slot.submit(job, room)
             except OutOfMemory as error:
                 self._idle.append(slot)
                 self._shrink(part, needed, error)
@@ -201,12 +210,18 @@ class Worker:
             time.sleep(_POLL_SECONDS)
         self._flying.popleft()
         entry = self._open[id(batch.tile)]
-        if entry.scores is None:
-            entry.scores = self._results.take(batch.tile.shape, self._task.dtype)
-        if batch.is_whole_tile:
-            self._copy(entry.scores, slot.scores())
+        if self._recipe.paths:
+            found = slot.fetch_paths(self._wait)
+            if self._stopped():
+                return
+            entry.paths.append((batch, found))
         else:
-            entry.scores[np.sort(batch.rows), batch.start : batch.stop] = slot.scores()
+            if entry.scores is None:
+                entry.scores = self._results.take(batch.tile.shape, self._task.dtype)
+            if batch.is_whole_tile:
+                self._copy(entry.scores, slot.scores())
+            else:
+                entry.scores[np.sort(batch.rows), batch.start : batch.stop] = slot.scores()
         if self._on_finished:
             times = [event.seconds_since(self._origin) for event in slot.passed]
             self._on_finished(Finished(variant, batch.pairs, slot.number, *times))
@@ -214,7 +229,13 @@ class Worker:
         entry.batches -= 1
         if not entry.batches:
             del self._open[id(batch.tile)]
-            self._deliver(TileResult(batch.tile, entry.scores))
+            self._deliver(
+                merge_paths(batch.tile, self._task, entry.paths) if entry.scores is None else TileResult(batch.tile, entry.scores)
+            )
+
+    def _wait(self, event: Event) -> None:
+        while not event.done() and not self._stopped():
+            time.sleep(_POLL_SECONDS)
 
     def _copy(self, target: Scores, source: Scores) -> None:
         """With several threads: one alone copies more slowly than short pairs are aligned."""

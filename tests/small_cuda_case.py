@@ -11,9 +11,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
 from oracle import local_score
-from work import edit, records, run_scores, sequence_set, two_valued
+from work import edit, records, run_paths, run_scores, sequence_set, two_valued
 
-from gpualign.core.engine import Mode
+from gpualign.core.engine import EndGaps, Mode
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu import worker
 from gpualign.gpu.driver import CudaDevice
@@ -34,9 +34,7 @@ def main():
         (edit(6), Shape.CHAIN_EDIT, Mode.GLOBAL),
     ]
     for scheme, shape, mode in cases:
-        worker.choose = lambda recipe, q, t, hardware, shape=shape: next(
-            v for v in recipe.variants(int(q.max()), int(t.max())) if v.shape is shape
-        )
+        force(shape)
         scores = run_scores(queries, targets, scheme, engine=CudaEngine([CudaDevice(0)]), mode=mode)
         if mode is Mode.GLOBAL:
             same = np.array_equal(scores, run_scores(queries, targets, scheme, engine=CpuEngine(2)))
@@ -48,6 +46,29 @@ def main():
         print(shape.value, mode.value, scheme.gap_open, "equal" if same else "DIFFERENT", flush=True)
         if not same:
             sys.exit(1)
+    paths(
+        queries,
+        targets,
+        [(affine, Shape.THREADS), (linear, Shape.THREADS), (wide, Shape.THREADS), (affine, Shape.CHAIN), (edit(6), Shape.SLICES)],
+    )
+
+
+def force(shape):
+    worker.choose = lambda recipe, q, t, hardware, memory=None: next(
+        v for v in recipe.variants(int(q.max()), int(t.max())) if v.shape is shape
+    )
+
+
+def paths(queries, targets, cases):
+    for scheme, shape in cases:
+        for ends in (EndGaps.PENALISED, EndGaps.FREE):
+            force(shape)
+            found = run_paths(queries, targets, scheme, ends, engine=CudaEngine([CudaDevice(0)]))
+            expected = run_paths(queries, targets, scheme, ends, engine=CpuEngine(2))
+            same = found.paths == expected.paths and found.statistics == expected.statistics
+            print("paths", shape.value, ends.value, scheme.gap_open, "equal" if same else "DIFFERENT", flush=True)
+            if not same:
+                sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -5,31 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import align, count, rescore
-from work import edit, records, run_paths, run_scores, scoring, sequence_set, two_valued
+from path_cases import SCHEMES, relatives
+from work import records, run_paths, run_scores, sequence_set, two_valued
 
-from gpualign.core.alphabet import DNA, PROTEIN
 from gpualign.core.engine import Detail, EndGaps
 from gpualign.core.errors import RunError
-from gpualign.core.matrices import by_name
 from gpualign.core.plan import Pairing
 from gpualign.cpu.engine import CpuEngine, instruction_sets
 
 SETS = [s.name for s in instruction_sets() if s.supported]
-SCHEMES = {
-    "default": scoring(by_name("NUC.4.4").table(DNA)[0], 10, 1),
-    "linear": two_valued(15, 5, -4, 6, 6),
-    "2/-1/1": two_valued(15, 2, -1, 1, 1),
-    "edit": edit(15),
-    "protein": scoring(by_name("BLOSUM62").table(PROTEIN)[0], 11, 1),
-    "loose": two_valued(15, 1, -1, 20, 1),
-    "dear mismatch": two_valued(15, 3, -50, 2, 1),
-    "dear mismatch, linear": two_valued(15, 3, -50, 2, 2),
-    "free extension": two_valued(15, 3, -2, 4, 0),
-    "free gaps": two_valued(15, 3, -2, 0, 0),
-    "16 bits": two_valued(15, 50, -40, 100, 10),
-    "32 bits": two_valued(15, 500_000, -400_000, 1_000_000, 10_000),
-    "dear gaps": two_valued(15, 1, -1, 60, 55),
-}
 NAMES = ["matches", "mismatches", "gaps", "gap_opens", "end_gaps", "query_start", "query_end", "target_start", "target_end"]
 
 
@@ -43,21 +27,6 @@ def check(queries, targets, scheme, end_gaps, engine, pairing=Pairing.ALL, **mor
         assert rescore(path, query[a:b], target[c:d], scheme) == score
         assert found.statistics[i, j] == (*count(path), a, b, c, d), NAMES
     return found
-
-
-def relatives(rng, count, longest, letters):
-    """Random lengths from 1 on; half of them descend from one ancestor, so that paths leave the diagonal by little."""
-    ancestor = rng.integers(0, letters, longest)
-    out = []
-    for _ in range(count):
-        if rng.random() < 0.5:
-            out.append(rng.integers(0, letters, rng.integers(1, longest + 1)))
-        else:
-            kept = ancestor[rng.random(longest) > 0.1]
-            kept = np.where(rng.random(len(kept)) < 0.1, rng.integers(0, letters, len(kept)), kept)
-            start = rng.integers(0, max(1, len(kept) - 1))
-            out.append(kept[start : rng.integers(start + 1, len(kept) + 1)] if len(kept) > 1 else ancestor[:1])
-    return sequence_set(out)
 
 
 @pytest.mark.parametrize("end_gaps", EndGaps)

@@ -8,7 +8,7 @@ import pytest
 from host_device import HostDevice, compiler
 from work import Silent, edit, run_scores, sequence_set, two_valued
 
-from gpualign.core.engine import Detail, Task
+from gpualign.core.engine import Detail, Mode, Task
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Limits, Pairing, make_plan
 from gpualign.core.runner import plan_task, run_plan
@@ -76,7 +76,7 @@ def test_sequences_that_do_not_fit_come_with_their_batches(rng, reported):
 
 
 def test_a_launch_of_chains_takes_no_more_units_than_it_can_count(rng, monkeypatch):
-    def chain(recipe, queries, targets, hardware):
+    def chain(recipe, queries, targets, hardware, memory=None):
         return next(v for v in recipe.variants(int(queries.max()), int(targets.max())) if v.shape is Shape.CHAIN)
 
     monkeypatch.setattr(worker, "choose", chain)
@@ -186,8 +186,8 @@ def test_the_sink_that_fails_ends_the_run(sequences):
 
 
 def test_what_it_cannot_do_is_refused(sequences):
-    with pytest.raises(RunError, match="does not compute paths"):
-        CudaEngine([HostDevice()]).limits(Task(sequences, sequences, LINEAR, detail=Detail.PATH), 1 << 24)
+    with pytest.raises(RunError, match="computes scores only of local alignments"):
+        CudaEngine([HostDevice()]).limits(Task(sequences, sequences, LINEAR, Mode.LOCAL, Detail.PATH), 1 << 24)
 
 
 def test_a_forked_child_must_make_its_own_engine(sequences, monkeypatch):

@@ -3,9 +3,11 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from gpualign.core.engine import Detail, EndGaps, Mode, Task
 from gpualign.core.plan import Limits, Pairing, make_plan
+from gpualign.core.reader import encode_all, read_raw
 from gpualign.core.runner import run_plan
 from gpualign.core.scoring import Scoring
 from gpualign.core.sequences import SequenceSet
@@ -41,6 +43,16 @@ def sequence_set(arrays, source="test"):
     return SequenceSet(source, [f"s{i}" for i in range(len(arrays))], codes, offsets)
 
 
+def real_genes(folder, count):
+    """The first records of the real 16S set."""
+    path = folder / "16s_gold.fasta.gz"
+    if not path.exists():
+        pytest.skip(f"{path.name} is not among the real data")
+    with path.open("rb") as stream:
+        _, (genes,) = encode_all([read_raw(stream, path.name, allow_duplicates=True)], "dna")
+    return SequenceSet(genes.source, genes.ids[:count], genes.codes[: genes.offsets[count]], genes.offsets[: count + 1])
+
+
 def records(sequences):
     return [sequences.codes[a:b] for a, b in zip(sequences.offsets[:-1], sequences.offsets[1:], strict=True)]
 
@@ -71,7 +83,8 @@ class CollectPaths(Collect):
             for column, target in enumerate(result.tile.targets):
                 if target < result.tile.pairing.first_target(query):
                     continue
-                self.statistics[query, int(target)] = tuple(int(x) for x in result.statistics[row, column])
+                if result.statistics is not None:
+                    self.statistics[query, int(target)] = tuple(int(x) for x in result.statistics[row, column])
                 if result.runs is not None:
                     start, size = result.runs.starts[row, column], result.runs.sizes[row, column]
                     self.paths[query, int(target)] = expand(result.runs.data[start : start + size])

@@ -1,0 +1,36 @@
+// What bit-sliced alignments share between the way forward (bitsliced.cu) and the way back (trace_slices.cu).
+//
+// Macros: STEPS (S, 1 .. 4), MISMATCH (X), ROWS, PLANES (bits of a letter), LETTERS, THREADS, PATHS (whether checkpoints are kept),
+// TILE (columns between two of them), FREE_QUERY, FREE_TARGET (whether gaps at the ends of one are free; with PATHS), RESULT.
+#pragma once
+
+#include "pipeline.cuh"
+
+struct SliceArgs {
+  const uint8_t* query_codes;
+  const int64_t* query_offsets;
+  const int32_t* queries;         // [query_count] records
+  const int32_t* rows;            // [query_count] where their scores go
+  const int32_t* lanes;           // [items * THREADS] group * query_count + query, the longest targets first; -1: none
+  const uint32_t* planes;         // pack.cu: [group][column][PLANES + 1]: the letters' bits, then which targets still run
+  const int64_t* group_planes;    // [groups] first word
+  const int32_t* group_columns;   // [groups]
+  const int32_t* item_strips;     // [items]
+  const int32_t* target_lengths;  // [target_count]
+  uint32_t* carries;              // [slots][carry_stride]: [column][plane of v][thread]; with PATHS [strip] in front
+  uint32_t* edges;                // with PATHS: [slots][edge_stride]: [strip][column / TILE][row][plane of u][thread]
+  RESULT* scores;                 // [query_count][target_count]
+  PipelineArgs pipeline;
+  int64_t edge_stride;            // of one slot, in words
+  int32_t query_count;
+  int32_t target_count;
+  int32_t sum_factor;             // score = sum_factor * (sum of v) + per_letter * (m + n)
+  int32_t per_letter;
+};
+
+constexpr int kPlanes = PLANES + 1;
+constexpr int kNoLetter = LETTERS;   // the slot that no target's letter equals
+
+// Words of an item's checkpoints from one tile to the next.
+DEVICE int64_t edge_tile() { return static_cast<int64_t>(ROWS) * STEPS * THREADS; }
+DEVICE int64_t edge_tiles(int columns) { return (columns + TILE - 1) / TILE; }

@@ -1,0 +1,180 @@
+// The way back from threads.cu: one thread a pair.
+//
+// A path passes few of a matrix's tiles (ROWS by TILE cells). From its checkpoints a thread computes the tile that its path has
+// come to once more, now with the directions of each cell, and walks on to the tile's upper or left edge. The threads of a block
+// have one query and take its strips in turn, from the last to the first, so that they share the strip's profile; within a
+// strip each goes through as many tiles as its path does. A path ends in the corner, or where ends are free in the best cell of
+// the last row and column, for which the last column's tiles are computed before.
+//
+// Directions are packed, 8 rows a word (16 with linear gaps), [column][word][thread] in memory of the block.
+//
+// Macros: those of threads.cuh.
+#include "path.cuh"
+#include "threads.cuh"
+
+struct TraceThreadArgs {
+  ThreadArgs forward;
+  PathArgs path;
+  int32_t items;
+};
+
+template <class CellType>
+struct WideOf {
+  using type = S32;
+};
+template <>
+struct WideOf<S64> {
+  using type = S64;
+};
+using WideRules = Recurrence<WideOf<CELL>::type, false, IS_AFFINE>;
+using Wide = WideRules::Value;
+
+constexpr int kBits = IS_AFFINE ? 4 : 2;
+constexpr int kRowsAWord = 32 / kBits;
+constexpr int kWords = (ROWS + kRowsAWord - 1) / kRowsAWord;
+
+// Where one thread's pair is.
+struct Place {
+  const uint32_t* letters;  // of its target
+  int letter_shift;         // of the pair within a column
+  const Value* carries;     // of its item
+  const Value* edges;
+  int pair;                 // which half of a value
+  int columns;              // of its block
+};
+
+DEVICE Wide widen(Value value, int pair) { return static_cast<Wide>(Cell::get(value, pair)); }
+
+// H and F above column j (from 0) of a strip.
+DEVICE void above(const ThreadArgs& a, const Place& p, int strip, int64_t first, int j, Wide& h, Wide& f) {
+  Wide carry[2];
+  if (first <= 1) {
+    WideRules::top(first, j + 1, carry);
+  } else {
+    const Value* const from = p.carries + (static_cast<int64_t>(strip - 1) * p.columns + j) * Rules::CARRIES * blockDim.x;
+    carry[0] = widen(from[0], p.pair);
+    if (Rules::CARRIES == 2) carry[1] = widen(from[blockDim.x], p.pair);
+  }
+  h = carry[0];
+  f = WideRules::f_above(carry, 1);
+}
+
+struct Tile {
+  Wide h[ROWS], e[ROWS];
+};
+
+// The columns from `column` (a multiple of TILE) up to `end` of a strip; leaves H of column `end` in the tile.
+DEVICE void compute(const ThreadArgs& a, const Place& p, const Cell::ProfileWord* profile, int strip, int64_t first, int column, int end, Tile& t,
+                    uint32_t* directions) {
+  const int threads = blockDim.x;
+  const Value* edge = p.edges + (strip * edge_tiles(p.columns) + column / TILE) * edge_tile();
+#pragma unroll
+  for (int r = 0; r < ROWS; r++) {
+    t.h[r] = widen(edge[r * Rules::CARRIES * threads], p.pair);
+    t.e[r] = Rules::CARRIES == 2 ? widen(edge[(r * Rules::CARRIES + Rules::CARRIES - 1) * threads], p.pair) : 0;
+  }
+  Wide corner = WideRules::left_h(first - 1), h, f;
+  if (column > 0) above(a, p, strip, first, column - 1, corner, f);
+  for (int j = column; j < end; j++) {
+    const uint32_t letter = p.letters[j / kColumns * threads] >> (8 * Cell::PAIRS * (j % kColumns) + p.letter_shift) & 0xff;
+    above(a, p, strip, first, j, h, f);
+    Wide diagonal = corner;
+    corner = h;
+    const char* row = reinterpret_cast<const char*>(profile) + letter * (sizeof(Cell::ProfileWord) / 4);
+    uint32_t word = 0;
+    Cell::ProfileWord scores = 0;
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+      if (r % kWordRows == 0) scores = *reinterpret_cast<const Cell::ProfileWord*>(row + r / kWordRows * LETTERS * sizeof(Cell::ProfileWord));
+      const Wide score = kWordRows == 1 ? static_cast<Wide>(scores) : static_cast<Wide>(scores >> (8 * (r % kWordRows)) & 0xff);
+      WideRules::directed_cell(score, diagonal, t.h[r], t.e[r], f, word);
+      if (r % kRowsAWord == kRowsAWord - 1 || r == ROWS - 1) directions[((j - column) * kWords + r / kRowsAWord) * threads] = word;
+    }
+  }
+}
+
+KERNEL(64, 1) trace_threads(const TraceThreadArgs args) {
+  __shared__ Cell::ProfileWord profile[ROWS / kWordRows * LETTERS];
+  __shared__ uint32_t usable[LETTERS];
+  const ThreadArgs& a = args.forward;
+  const PathArgs& out = args.path;
+  const int threads = blockDim.x, thread = threadIdx.x;
+  uint32_t* const directions = out.directions + static_cast<int64_t>(blockIdx.x) * TILE * kWords * threads + thread;
+  for (int k = thread; k < LETTERS; k += threads) usable[k] = out.usable[k];
+
+  for (int unit = blockIdx.x; unit < args.items * Cell::PAIRS; unit += gridDim.x) {
+    const int item = unit / Cell::PAIRS;
+    const int block = a.items[item] / a.query_count, row = a.items[item] % a.query_count;
+    const int64_t query_start = a.query_offsets[a.queries[row]];
+    const int m = static_cast<int>(a.query_offsets[a.queries[row] + 1] - query_start);
+    const uint8_t* query = a.query_codes + query_start;
+    const int strips = (m + ROWS - 1) / ROWS;
+    Place p;
+    p.pair = unit % Cell::PAIRS;
+    p.columns = a.block_columns[block];
+    p.letters = a.letters + a.block_letters[block] + thread;
+    p.letter_shift = 8 * p.pair;
+    p.carries = static_cast<const Value*>(a.carries) + a.pipeline.slots[item] * a.pipeline.carry_stride + thread;
+    p.edges = static_cast<const Value*>(a.edges) + a.pipeline.slots[item] * a.edge_stride + thread;
+
+    const int target = (block * Cell::PAIRS + p.pair) * threads + thread;
+    const bool wanted = target < a.target_count && is_wanted(out, row, target);
+    const int n = wanted ? a.target_lengths[target] : 0;
+    const int64_t target_start = wanted ? out.target_offsets[out.targets[target]] : 0;
+    const uint8_t* codes = out.target_codes + target_start;
+    const int64_t pair = static_cast<int64_t>(a.rows[row]) * a.target_count + target;
+    Tile tile;
+
+    // The end. The carries of the last strip are the last row.
+    PathEnd end{0, m, n};
+    const Value* const last_row = p.carries + static_cast<int64_t>(strips - 1) * p.columns * Rules::CARRIES * threads;
+    const int64_t column_stride = static_cast<int64_t>(Rules::CARRIES) * threads;
+    if (wanted) end.score = WideRules::score(widen(last_row[(n - 1) * column_stride], p.pair), m, n);
+    if (FREE_TARGET) {
+      PathEnd column{WideRules::score(WideRules::edge(n, FREE_QUERY), 0, n), 0, n};
+      for (int strip = 0; strip < strips; strip++) {
+        const int64_t first = m - static_cast<int64_t>(strips - strip) * ROWS + 1;
+        __syncthreads();
+        make_profile(profile, a, query, first);
+        __syncthreads();
+        if (!wanted) continue;
+        compute(a, p, profile, strip, first, (n - 1) / TILE * TILE, n, tile, directions);
+#pragma unroll
+        for (int r = 0; r < ROWS; r++) {
+          const int64_t i = first + r, score = WideRules::score(tile.h[r], i, n);
+          if (i >= 1 && score >= column.score) column = {score, static_cast<int>(i), n};
+        }
+      }
+      if (wanted) end.prefer(column.score, column.i, column.j);
+    }
+    if (FREE_QUERY && wanted) {
+      PathEnd best{WideRules::score(WideRules::edge(m, FREE_TARGET), m, 0), m, 0};
+      for (int j = 1; j <= n; j++) {
+        const int64_t score = WideRules::score(widen(last_row[(j - 1) * column_stride], p.pair), m, j);
+        if (score >= best.score) best = {score, m, j};
+      }
+      end.prefer(best.score, best.i, best.j);
+    }
+    if (wanted) a.scores[pair] = static_cast<RESULT>(SIGN * end.score);
+    if (out.detail == 0) continue;
+
+    Walk walk(end, out.detail == 2 && wanted ? out.scratch + pair * out.capacity : nullptr, out.capacity);
+    for (int strip = strips - 1; strip >= 0; strip--) {
+      const int64_t first = m - static_cast<int64_t>(strips - strip) * ROWS + 1;
+      __syncthreads();
+      make_profile(profile, a, query, first);
+      __syncthreads();
+      const int top = first < 1 ? 0 : static_cast<int>(first - 1);
+      while (wanted && walk.i > top && walk.j > 0) {
+        const int column = (walk.j - 1) / TILE * TILE;
+        compute(a, p, profile, strip, first, column, walk.j, tile, directions);
+        walk.run(query, codes, usable, top, column, [&](int i, int j) {
+          const int r = static_cast<int>(i - first), word = r / kRowsAWord;
+          const int rows = ROWS - word * kRowsAWord < kRowsAWord ? ROWS - word * kRowsAWord : kRowsAWord;
+          return directions_of(directions[((j - 1 - column) * kWords + word) * threads], r % kRowsAWord, rows, kBits);
+        });
+      }
+    }
+    if (wanted) walk.finish(out, pair, FREE_QUERY, FREE_TARGET);
+  }
+}

@@ -1,0 +1,38 @@
+"""Scorings and sequences on which every engine's paths are tested."""
+
+import numpy as np
+from work import edit, scoring, sequence_set, two_valued
+
+from gpualign.core.alphabet import DNA, PROTEIN
+from gpualign.core.matrices import by_name
+
+SCHEMES = {
+    "default": scoring(by_name("NUC.4.4").table(DNA)[0], 10, 1),
+    "linear": two_valued(15, 5, -4, 6, 6),
+    "2/-1/1": two_valued(15, 2, -1, 1, 1),
+    "edit": edit(15),
+    "protein": scoring(by_name("BLOSUM62").table(PROTEIN)[0], 11, 1),
+    "loose": two_valued(15, 1, -1, 20, 1),
+    "dear mismatch": two_valued(15, 3, -50, 2, 1),
+    "dear mismatch, linear": two_valued(15, 3, -50, 2, 2),
+    "free extension": two_valued(15, 3, -2, 4, 0),
+    "free gaps": two_valued(15, 3, -2, 0, 0),
+    "16 bits": two_valued(15, 50, -40, 100, 10),
+    "32 bits": two_valued(15, 500_000, -400_000, 1_000_000, 10_000),
+    "dear gaps": two_valued(15, 1, -1, 60, 55),
+}
+
+
+def relatives(rng, count, longest, letters):
+    """Random lengths from 1 on; half of them descend from one ancestor, so that paths leave the diagonal by little."""
+    ancestor = rng.integers(0, letters, longest)
+    out = []
+    for _ in range(count):
+        if rng.random() < 0.5:
+            out.append(rng.integers(0, letters, rng.integers(1, longest + 1)))
+        else:
+            kept = ancestor[rng.random(longest) > 0.1]
+            kept = np.where(rng.random(len(kept)) < 0.1, rng.integers(0, letters, len(kept)), kept)
+            start = rng.integers(0, max(1, len(kept) - 1))
+            out.append(kept[start : rng.integers(start + 1, len(kept) + 1)] if len(kept) > 1 else ancestor[:1])
+    return sequence_set(out)

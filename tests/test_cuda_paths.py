@@ -1,0 +1,119 @@
+"""Paths of the CUDA engine against those of the CPU engine: as host threads everywhere, on a device where there is one."""
+
+import numpy as np
+import pytest
+from host_device import HostDevice, compiler
+from path_cases import SCHEMES, relatives
+from work import real_genes, run_paths, sequence_set
+
+from gpualign.core.engine import Detail, EndGaps
+from gpualign.core.plan import Pairing
+from gpualign.cpu.engine import CpuEngine
+from gpualign.gpu import worker
+from gpualign.gpu.devices import take_inventory
+from gpualign.gpu.engine import CudaEngine
+from gpualign.gpu.kernels import Shape
+
+
+@pytest.fixture(params=["host", pytest.param("device", marks=pytest.mark.gpu)])
+def device(request):
+    if request.param == "host":
+        if compiler() is None:
+            pytest.skip("no C++ compiler on this machine")
+        return HostDevice()
+    if reason := take_inventory().reason:
+        pytest.skip(reason)
+    from gpualign.gpu.driver import CudaDevice
+
+    return CudaDevice(0)
+
+
+@pytest.fixture
+def force(monkeypatch):
+    """Makes the engine take a shape, whatever it would have chosen."""
+
+    def to(shape):
+        def choose(recipe, queries, targets, hardware, memory=None):
+            return next(v for v in recipe.variants(int(queries.max()), int(targets.max())) if v.shape is shape)
+
+        monkeypatch.setattr(worker, "choose", choose)
+
+    return to
+
+
+def compare(queries, targets, scheme, end_gaps, engine, pairing=Pairing.ALL, **more):
+    found = run_paths(queries, targets, scheme, end_gaps, pairing, engine, **more)
+    expected = run_paths(queries, targets, scheme, end_gaps, pairing, CpuEngine(4), **more)
+    wanted = [(i, j) for i in range(len(queries)) for j in range(pairing.first_target(i), len(targets))]
+    for pair in wanted:
+        assert found.scores[pair] == expected.scores[pair], pair
+    for pair in expected.statistics:
+        assert found.paths.get(pair) == expected.paths.get(pair), pair
+        assert found.statistics[pair] == expected.statistics[pair], pair
+    assert found.statistics.keys() == expected.statistics.keys()
+
+
+@pytest.mark.parametrize("end_gaps", EndGaps)
+@pytest.mark.parametrize("shape", [Shape.THREADS, Shape.CHAIN], ids=lambda s: s.name)
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_paths(rng, device, force, scheme, shape, end_gaps):
+    on_host = isinstance(device, HostDevice)
+    if end_gaps is not EndGaps.PENALISED and scheme not in ("default", "linear", "edit", "32 bits"):
+        pytest.skip("the weights are run with penalised ends, free ends with fewer weights")
+    force(shape)
+    letters = 20 if scheme == "protein" else 4
+    rows, columns, longest = (4, 25, 150) if on_host else (20, 300, 700)
+    queries, targets = relatives(rng, rows, longest, letters), relatives(rng, columns, longest, letters)
+    compare(queries, targets, SCHEMES[scheme], end_gaps, CudaEngine([device]))
+
+
+@pytest.mark.parametrize("end_gaps", EndGaps)
+def test_edit_distance_in_slices(rng, device, force, end_gaps):
+    force(Shape.SLICES)
+    rows, columns, longest = (5, 40, 150) if isinstance(device, HostDevice) else (90, 600, 700)
+    queries, targets = relatives(rng, rows, longest, 4), relatives(rng, columns, longest, 4)
+    compare(queries, targets, SCHEMES["edit"], end_gaps, CudaEngine([device]))
+
+
+@pytest.mark.parametrize("scheme", ["default", "edit"])
+def test_little_memory_and_the_half_of_a_set(rng, scheme):
+    if compiler() is None:
+        pytest.skip("no C++ compiler on this machine")
+    sequences = relatives(rng, 40, 120, 4)
+    device = HostDevice(3 << 20)
+    compare(sequences, sequences, SCHEMES[scheme], EndGaps.PENALISED, CudaEngine([device]), Pairing.ABOVE)
+    assert device.peak <= 3 << 20
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("scheme", ["default", "linear", "edit"])
+def test_lengths_to_4000_and_real_genes(rng, scheme, real_data):
+    if reason := take_inventory().reason:
+        pytest.skip(reason)
+    from gpualign.gpu.driver import CudaDevice
+
+    queries, targets = relatives(rng, 30, 4000, 15), relatives(rng, 100, 4000, 15)
+    compare(queries, targets, SCHEMES[scheme], EndGaps.PENALISED, CudaEngine([CudaDevice(0)]), memory=4 << 30)
+    genes = real_genes(real_data, 250)
+    compare(genes, genes, SCHEMES[scheme], EndGaps.PENALISED, CudaEngine([CudaDevice(0)]), Pairing.ABOVE, memory=4 << 30)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("scheme", ["default", "edit"])
+def test_a_pair_of_100_kb_in_two_gigabytes(rng, scheme, monkeypatch):
+    if reason := take_inventory().reason:
+        pytest.skip(reason)
+    from gpualign.gpu.driver import CudaDevice
+
+    query = rng.integers(0, 4, 100_000)
+    kept = query[rng.random(len(query)) > 0.01]
+    target = np.where(rng.random(len(kept)) < 0.05, rng.integers(0, 4, len(kept)), kept)
+    device = CudaDevice(0)
+    monkeypatch.setattr(device, "free_memory", lambda: 2 << 30)
+    compare(sequence_set([query]), sequence_set([target]), SCHEMES[scheme], EndGaps.PENALISED, CudaEngine([device]))
+
+
+@pytest.mark.parametrize("detail", Detail)
+def test_details(rng, device, detail):
+    queries, targets = relatives(rng, 3, 100, 4), relatives(rng, 20, 100, 4)
+    compare(queries, targets, SCHEMES["default"], EndGaps.FREE, CudaEngine([device]), detail=detail)
