@@ -15,8 +15,8 @@ def check_device(device: str) -> None:
         check_selection(device)
 
 
-def pick_engine(device: str, threads: int | None, messages: Messages) -> Engine:
-    """The engine for a checked --device. Raises `RunError` where CUDA is asked for and cannot be had."""
+def pick_engine(device: str, threads: int | None, messages: Messages, host_traceback: bool = False) -> Engine:
+    """The engine for a checked --device; host_traceback is for CUDA alone. Raises `RunError` where CUDA is asked for and cannot be had."""
     from gpualign.cpu.engine import CpuEngine
 
     if device == "cpu":
@@ -25,7 +25,7 @@ def pick_engine(device: str, threads: int | None, messages: Messages) -> Engine:
 
     inventory = take_inventory()
     if inventory.reason is None:
-        return make_engine("cuda" if device == "auto" else device, inventory)
+        return make_engine("cuda" if device == "auto" else device, inventory, host_traceback)
     if device != "auto":
         raise RunError(f"--device {device}: {inventory.reason}; use --device cpu or auto")
     messages.note(f"using the CPU: {inventory.reason}")

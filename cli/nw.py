@@ -29,6 +29,13 @@ if TYPE_CHECKING:
     " target; target: the other way round.",
 )
 @output_options
+@click.option(
+    "--traceback",
+    type=click.Choice(["device", "host"]),
+    default="device",
+    show_default=True,
+    help="Where a GPU's paths are traced; host copies whole matrices back, as Li et al. 2014 did. The CPU traces its own.",
+)
 @run_options
 def nw(
     seqs: str,
@@ -53,6 +60,7 @@ def nw(
     max_distance: float | None,
     value: str | None,
     condensed: bool,
+    traceback: str,
     device: str,
     threads: int | None,
     memory: int | None,
@@ -104,7 +112,7 @@ def nw(
     one_set = Pairing.ABOVE_OR_EQUAL if with_self or (spec.is_matrix and not spec.condensed) else Pairing.ABOVE
     pairing = one_set if seqs2 is None else Pairing.ALL
 
-    engine = pick_engine(device, threads, messages)
+    engine = pick_engine(device, threads, messages, traceback == "host")
     budget = memory or default_budget()
     sequence_bytes = task.queries.nbytes + (task.targets.nbytes if task.targets is not task.queries else 0)
     left = budget - sequence_bytes

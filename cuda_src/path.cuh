@@ -20,8 +20,9 @@ struct PathArgs {
   uint8_t* scratch;               // [pairs][capacity] runs of one pair
   uint8_t* runs;                  // those of all pairs, one after the other
   unsigned long long* cursor;     // bytes of runs in use
-  uint32_t* directions;           // of one tile: [thread blocks][columns][words][threads]
+  uint32_t* directions;           // of one tile: [thread blocks][columns][words][threads]; or whole matrices
   int64_t capacity;               // at least the letters of any pair
+  int64_t matrix_stride;          // words of a block's matrices
   int32_t detail;                 // 0: scores, 1: statistics, 2: runs too
 };
 

@@ -8,7 +8,10 @@
 //
 // Directions are packed, 8 rows a word (16 with linear gaps), [column][word][thread] in memory of the block.
 //
-// Macros: those of threads.cuh.
+// With MATRICES nothing is walked (Li 2014): the directions of all cells go to memory, [strip][column][word][thread] a block, and
+// the ends into the statistics; the host copies both and traces (core/src/walks.cpp).
+//
+// Macros: those of threads.cuh, MATRICES and SIGN (-1 for distances).
 #include "path.cuh"
 #include "threads.cuh"
 
@@ -88,7 +91,7 @@ DEVICE void compute(const ThreadArgs& a, const Place& p, const Cell::ProfileWord
       if (r % kWordRows == 0) scores = *reinterpret_cast<const Cell::ProfileWord*>(row + r / kWordRows * LETTERS * sizeof(Cell::ProfileWord));
       const Wide score = kWordRows == 1 ? static_cast<Wide>(scores) : static_cast<Wide>(scores >> (8 * (r % kWordRows)) & 0xff);
       WideRules::directed_cell(score, diagonal, t.h[r], t.e[r], f, word);
-      if (r % kRowsAWord == kRowsAWord - 1 || r == ROWS - 1) directions[((j - column) * kWords + r / kRowsAWord) * threads] = word;
+      if (r % kRowsAWord == kRowsAWord - 1 || r == ROWS - 1) directions[(static_cast<int64_t>(j - column) * kWords + r / kRowsAWord) * threads] = word;
     }
   }
 }
@@ -99,7 +102,7 @@ KERNEL(64, 1) trace_threads(const TraceThreadArgs args) {
   const ThreadArgs& a = args.forward;
   const PathArgs& out = args.path;
   const int threads = blockDim.x, thread = threadIdx.x;
-  uint32_t* const directions = out.directions + static_cast<int64_t>(blockIdx.x) * TILE * kWords * threads + thread;
+  uint32_t* directions = out.directions + static_cast<int64_t>(blockIdx.x) * TILE * kWords * threads + thread;
   for (int k = thread; k < LETTERS; k += threads) usable[k] = out.usable[k];
 
   for (int unit = blockIdx.x; unit < args.items * Cell::PAIRS; unit += gridDim.x) {
@@ -124,6 +127,7 @@ KERNEL(64, 1) trace_threads(const TraceThreadArgs args) {
     const uint8_t* codes = out.target_codes + target_start;
     const int64_t pair = static_cast<int64_t>(a.rows[row]) * a.target_count + target;
     Tile tile;
+    if (MATRICES) directions = out.directions + unit * out.matrix_stride + thread;  // looking for a free end writes there first
 
     // The end. The carries of the last strip are the last row.
     PathEnd end{0, m, n};
@@ -157,6 +161,21 @@ KERNEL(64, 1) trace_threads(const TraceThreadArgs args) {
     }
     if (wanted) a.scores[pair] = static_cast<RESULT>(SIGN * end.score);
     if (out.detail == 0) continue;
+    if (MATRICES) {
+      if (wanted) {
+        out.statistics[9 * pair + 6] = end.i;
+        out.statistics[9 * pair + 8] = end.j;
+      }
+      uint32_t* const matrix = out.directions + unit * out.matrix_stride + thread;
+      for (int strip = 0; strip < strips; strip++) {
+        const int64_t first = m - static_cast<int64_t>(strips - strip) * ROWS + 1;
+        __syncthreads();
+        make_profile(profile, a, query, first);
+        __syncthreads();
+        if (wanted) compute(a, p, profile, strip, first, 0, n, tile, matrix + static_cast<int64_t>(strip) * p.columns * kWords * threads);
+      }
+      continue;
+    }
 
     Walk walk(end, out.detail == 2 && wanted ? out.scratch + pair * out.capacity : nullptr, out.capacity);
     for (int strip = strips - 1; strip >= 0; strip--) {

@@ -95,6 +95,7 @@ PATH = _struct(
     ("cursor", _P),
     ("directions", _P),
     ("capacity", _L),
+    ("matrix_stride", _L),
     ("detail", _I),
 )
 TRACE_THREADS = _struct(("forward", THREADS), ("path", PATH), ("items", _I))

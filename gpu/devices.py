@@ -69,8 +69,8 @@ def check_selection(text: str) -> None:
         raise InputError(f"--device {text}: expected auto, cpu, cuda, cuda:all, or numbers as in cuda:0,1")
 
 
-def make_engine(text: str, inventory: Inventory) -> CudaEngine:
-    """The engine for a checked selection. Raises `RunError` for a device that is not there or too old."""
+def make_engine(text: str, inventory: Inventory, host_traceback: bool = False) -> CudaEngine:
+    """The engine for a checked selection; host_traceback as in `CudaEngine`. Raises `RunError` for a device that is not there or too old."""
     from gpualign.gpu.driver import CudaDevice
 
     usable = inventory.usable
@@ -84,4 +84,4 @@ def make_engine(text: str, inventory: Inventory) -> CudaEngine:
         if number not in usable:
             major, minor = inventory.devices[number].compute_capability
             raise RunError(f"CUDA device {number} has compute capability {major}.{minor}; 7.0 or newer is needed")
-    return CudaEngine([CudaDevice(number) for number in numbers])
+    return CudaEngine([CudaDevice(number) for number in numbers], host_traceback=host_traceback)

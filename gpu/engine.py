@@ -81,18 +81,20 @@ class _Workers:
 class CudaEngine:
     """Implements `gpualign.core.engine.Engine` on one or more devices, which are opened for each run.
 
-    log: told of every finished batch, for benchmarks.
+    log: told of every finished batch, for benchmarks. host_traceback: matrices of directions are copied back, and traced on the host
+    while the next batch computes, as Li 2014 did.
     """
 
     name = "cuda"
     capabilities = Capabilities(frozenset({Mode.GLOBAL, Mode.LOCAL}), paths=True)
 
-    def __init__(self, devices: Sequence[Device], log: Callable[[Finished], None] | None = None) -> None:
+    def __init__(self, devices: Sequence[Device], log: Callable[[Finished], None] | None = None, host_traceback: bool = False) -> None:
         if not devices:
             raise ValueError("an engine needs a device")
         self._devices = list(devices)
         self._results = ResultPool()
         self._log = log
+        self._host_traceback = host_traceback
         self._process = os.getpid()
 
     def unavailable_reason(self) -> str | None:
@@ -107,10 +109,13 @@ class CudaEngine:
     def kernel(self, task: Task, memory: int) -> str:
         return self._typical(task).title
 
+    def _recipe(self, task: Task) -> Recipe:
+        return make_recipe(task, self._host_traceback)
+
     def _typical(self, task: Task) -> Variant:
         """What a first band of queries against all targets would run."""
         queries, targets = _sample(task.queries.lengths[:_BAND_ROWS]), np.sort(_sample(task.targets.lengths))
-        return choose(make_recipe(task), queries, targets, self._devices[0].hardware)
+        return choose(self._recipe(task), queries, targets, self._devices[0].hardware)
 
     def limits(self, task: Task, memory: int) -> Limits:
         """Half of `memory`, which is the host's, is for results, half for pinned buffers and results on their way."""
@@ -126,7 +131,7 @@ class CudaEngine:
     def run(self, task: Task, tiles: Iterator[Tile], memory: int) -> Iterator[TileResult]:
         if reason := self.unavailable_reason():
             raise RunError(reason)
-        workers = _Workers(self._devices, self._results, task, make_recipe(task), tiles, self._log)
+        workers = _Workers(self._devices, self._results, task, self._recipe(task), tiles, self._log)
         try:
             yield from workers.results()
         finally:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.bounds import RebasedForm, UnaryForm, rebased_form, unary_form
-from gpualign.core.engine import Mode, Task
+from gpualign.core.engine import Detail, Mode, Task
 from gpualign.core.scoring import Scoring
 
 Lengths = npt.NDArray[np.int64]
@@ -149,7 +149,8 @@ class Recipe:
     """How a task is computed: its kernels by order of preference of their cells, before lengths are known.
 
     letters: codes in use, 0 .. letters-1; result: C type of a score; form: None for edit distances without paths. paths: whether
-    checkpoints are kept and traced back from; usable: uint32[letters + 1], bit t of word q: a path may pair q with t.
+    checkpoints are kept and traced back from; host_traceback: by the host, from whole matrices of directions; usable:
+    uint32[letters + 1], bit t of word q: a path may pair q with t.
     """
 
     letters: int
@@ -162,6 +163,7 @@ class Recipe:
     per_letter: int
     query_lengths: Lengths
     paths: bool = False
+    host_traceback: bool = False
     free_query: bool = False
     free_target: bool = False
     usable: npt.NDArray[np.uint32] | None = None
@@ -183,8 +185,9 @@ class Recipe:
 
     def variants(self, longest_query: int, longest_target: int) -> Iterator[Variant]:
         """Every kernel that computes pairs up to these lengths exactly."""
-        if self.unary is not None and longest_target <= _LONGEST_SLICED and (self.edit or not self.paths):
-            yield self._slices(self.unary)
+        slices = self.unary if self.edit or not self.paths else None
+        if slices is not None and longest_target <= _LONGEST_SLICED and not self.host_traceback:
+            yield self._slices(slices)
         if self.edit and not self.paths:
             yield self._chain_edit(longest_query)
             return
@@ -196,7 +199,8 @@ class Recipe:
         if not cells:
             raise OverflowError(f"{largest} does not fit 64 bits")
         yield self._threads(cells[0])
-        yield self._chain(next(c for c in cells if c.pairs == 1))
+        if not self.host_traceback:
+            yield self._chain(next(c for c in cells if c.pairs == 1))
 
     def _macros(self, cell: Cell, rows: int, tile: int) -> tuple[tuple[str, str], ...]:
         form = self.form
@@ -222,6 +226,8 @@ class Recipe:
 
     def _title(self, cell: Cell) -> str:
         checkpoints = ", with checkpoints" if self.paths else ""
+        if self.host_traceback:
+            checkpoints = ", matrices traced by the host"
         return f"{'affine' if self.affine else 'linear'} gaps, {cell.bits}-bit scores{checkpoints}"
 
     def _trace(self, file: str, function: str, macros: tuple[tuple[str, str], ...]) -> Kernel | None:
@@ -239,7 +245,7 @@ class Recipe:
         rows = best_rows(self.query_lengths, candidates)
         macros = self._macros(cell, rows, _THREAD_TILE)
         kernel = Kernel(Shape.THREADS.value, "align_threads", (*macros, ("BLOCKS", str(blocks))))
-        trace = self._trace("trace_threads.cu", "trace_threads", macros)
+        trace = self._trace("trace_threads.cu", "trace_threads", (*macros, ("MATRICES", str(int(self.host_traceback)))))
         carries = 2 if self.affine else 1
         rate = _THREAD_RATE[cell.name, self.affine]
         title = f"{self._title(cell)}, a pair a thread"
@@ -306,8 +312,8 @@ class Recipe:
 SLICE_THREADS = 64
 
 
-def make_recipe(task: Task) -> Recipe:
-    """The recipe of a task."""
+def make_recipe(task: Task, host_traceback: bool = False) -> Recipe:
+    """The recipe of a task; host_traceback: paths are traced by the host."""
     scoring = task.scoring
     local = task.mode is Mode.LOCAL
     unary = None if local else unary_form(scoring)
@@ -324,6 +330,7 @@ def make_recipe(task: Task) -> Recipe:
         per_letter=1 if scoring.edit else -scoring.gap_open,
         query_lengths=task.queries.lengths,
         paths=task.needs_paths,
+        host_traceback=host_traceback and task.detail is not Detail.SCORE,
         free_query=task.end_gaps.free_query,
         free_target=task.end_gaps.free_target,
         usable=_usable(scoring) if task.needs_paths else None,
@@ -369,5 +376,6 @@ def choose(recipe: Recipe, queries: Lengths, targets: Lengths, hardware: Hardwar
     if memory is not None and recipe.paths:
         # A block keeps the checkpoints of all its alignments, a chain those of one.
         block = {Shape.THREADS: hardware.lanes, Shape.SLICES: SLICE_THREADS, Shape.CHAIN: 0}
-        variants = [v for v in variants if v.checkpoint_bytes(query, target, block[v.shape]) <= memory // 2]
+        fitting = [v for v in variants if v.checkpoint_bytes(query, target, block[v.shape]) <= memory // 2]
+        variants = fitting or variants
     return min(variants, key=lambda variant: clocks(variant, queries, targets, hardware))

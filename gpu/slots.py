@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gpualign.core.engine import Task
 from gpualign.gpu import arguments as structs
 from gpualign.gpu.arguments import arguments
 from gpualign.gpu.batches import Batch, Layout, aligned, batch_bytes
 from gpualign.gpu.device import Bytes, Device, Event, Function, Memory, OutOfMemory, Stream
 from gpualign.gpu.kernels import PACK_LETTERS, PACK_PLANES, Kernel, Recipe, Shape, Variant
 from gpualign.gpu.results import Scores
-from gpualign.gpu.tracing import PathPlan, PathResults
+from gpualign.gpu.tracing import PathPlan, PathResults, trace_on_host
 
 _QUEUE_BYTES = 256
 _PACK_THREADS = 256
@@ -54,10 +55,20 @@ class Job:
         return self.fixed_bytes + slots * self.layout.slot_bytes
 
     @property
+    def matrix_stride(self) -> int:
+        """Words of directions of a block of threads, where the host traces; 0 where the device does."""
+        return self.layout.carry_stride // self.variant.carries * self.variant.words if self.recipe.host_traceback else 0
+
+    @property
+    def matrix_bytes(self) -> int:
+        """Of all directions, where the host traces."""
+        return 4 * self.matrix_stride * len(self.layout.arrays["items"]) * self.variant.pairs if self.recipe.host_traceback else 0
+
+    @property
     def fixed_bytes(self) -> int:
         """Device memory beside carries and checkpoints."""
         results = self.paths.device_bytes if self.paths else aligned(self.result_bytes)
-        return batch_bytes(self.layout) + results + _QUEUE_BYTES
+        return batch_bytes(self.layout) + results + self.matrix_bytes + _QUEUE_BYTES
 
 
 @dataclass(frozen=True)
@@ -160,17 +171,23 @@ class Slot:
             launch(placed, pipeline, grid)
         self.passed.append(self._stream.record())
         self._stream.download(host_results, fields["scores"])
+        if job.matrix_bytes:
+            self._stream.download(self._host("matrices", job.matrix_bytes), self._memory["directions"][0].address)
         self.passed.append(self._stream.record())
         self._job = job
         if not job.paths:
             self._scores = host_results.view(job.dtype).reshape(len(job.batch.rows), len(job.batch.targets))
 
-    def fetch_paths(self, wait: Callable[[Event], None]) -> PathResults:
+    def fetch_paths(self, task: Task, wait: Callable[[Event], None]) -> PathResults:
         """Of the batch that has finished. Runs are fetched now that their length is known; `wait` waits for an event."""
-        assert self._job is not None
-        plan = self._job.paths
+        job = self._job
+        assert job is not None
+        plan = job.paths
         assert plan is not None
         host = self._host("results", plan.result_bytes)
+        if job.matrix_bytes:
+            matrices = self._host("matrices", job.matrix_bytes).view(np.uint32)
+            return trace_on_host(task, job.batch, job.layout, job.variant, plan, host, matrices, job.matrix_stride)
         data = self._host("runs", plan.used(host))
         if len(data):
             self._stream.download(data, self._memory["runs"][0].address)
@@ -223,7 +240,7 @@ class Slot:
         threads = _trace_threads(job)
         blocks = trace.resident_blocks(threads) * self._device.hardware.multiprocessors
         self._trace_grid = max(1, min(blocks, layout.units))
-        directions = self._trace_grid * threads * job.variant.tile * job.variant.words * 4
+        directions = job.matrix_bytes or self._trace_grid * threads * job.variant.tile * job.variant.words * 4
         return arguments(
             structs.PATH,
             target_codes=targets.codes,
@@ -234,6 +251,7 @@ class Slot:
             runs=self._address("runs", max(plan.run_bytes, 1)),
             directions=self._address("directions", directions),
             capacity=plan.capacity,
+            matrix_stride=job.matrix_stride,
             detail=plan.native_detail,
         )
 

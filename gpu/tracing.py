@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core._walks import walk_matrices
 from gpualign.core.engine import STATISTICS, Detail, Runs, Statistics, Task, TileResult
 from gpualign.core.plan import Tile
-from gpualign.gpu.batches import Batch, aligned
+from gpualign.gpu.batches import Batch, Layout, aligned
 from gpualign.gpu.device import Bytes
+from gpualign.gpu.kernels import Variant
 
 _CURSOR_BYTES = 8
 _DETAILS = {Detail.SCORE: 0, Detail.STATISTICS: 1, Detail.PATH: 2}
@@ -91,6 +93,67 @@ class PathPlan:
         statistics = array("statistics", STATISTICS) if self.detail is not Detail.SCORE else None
         runs = Runs(data.copy(), array("starts", np.int64), array("sizes", np.int32)) if self.detail is Detail.PATH else None  # type: ignore[arg-type]
         return PathResults(scores, statistics, runs)  # type: ignore[arg-type]
+
+
+def trace_on_host(
+    task: Task,
+    batch: Batch,
+    layout: Layout,
+    variant: Variant,
+    plan: PathPlan,
+    host: Bytes,
+    matrices: npt.NDArray[np.uint32],
+    stride: int,
+) -> PathResults:
+    """Trace the downloaded matrices of a batch of threads.cu, `stride` words a block (Li 2014, section on the traceback)."""
+    found = plan.results(host, np.zeros(0, dtype=np.uint8))
+    statistics = found.statistics
+    assert statistics is not None  # scores alone are not traced
+    queries, targets = len(batch.queries), len(batch.targets)
+    block, query = np.divmod(layout.arrays["items"].astype(np.int64), queries)
+    unit, half, thread = (axis.reshape(-1) for axis in np.indices((len(block), variant.pairs, layout.threads)))
+    target = (block[unit] * variant.pairs + half) * layout.threads + thread
+    kept = target < targets
+    unit, half, thread, target = unit[kept], half[kept], thread[kept], target[kept]
+    wanted = batch.targets[target] >= layout.arrays["first_targets"][query[unit]]
+    unit, half, thread, target = unit[wanted], half[wanted], thread[wanted], target[wanted]
+    pairs = np.stack(
+        [
+            batch.queries[query[unit]],
+            batch.targets[target],
+            (unit * variant.pairs + half) * stride,
+            thread,
+            layout.arrays["block_columns"][block[unit]],
+        ],
+        axis=1,
+    ).astype(np.int64)
+    place = layout.arrays["rows"][query[unit]], target
+    counts = np.ascontiguousarray(statistics[place]).view(np.int32).reshape(len(pairs), -1)
+    usable = np.zeros((32, 32), dtype=bool)
+    letters = len(task.scoring.substitution)
+    usable[:letters, :letters] = task.scoring.substitution >= -2 * task.scoring.gap_open
+    data, starts, sizes = walk_matrices(
+        task.queries.codes,
+        task.queries.offsets,
+        task.targets.codes,
+        task.targets.offsets,
+        matrices,
+        pairs,
+        variant.rows,
+        2 if task.scoring.linear else 4,
+        layout.threads,
+        usable,
+        task.end_gaps.free_query,
+        task.end_gaps.free_target,
+        task.detail is Detail.PATH,
+        counts,
+    )
+    statistics[place] = counts.view(STATISTICS)[:, 0]
+    if task.detail is not Detail.PATH:
+        return PathResults(found.scores, statistics, None)
+    all_starts, all_sizes = np.zeros(plan.shape, dtype=np.int64), np.zeros(plan.shape, dtype=np.int32)
+    all_starts[place], all_sizes[place] = starts, sizes
+    return PathResults(found.scores, statistics, Runs(data, all_starts, all_sizes))
 
 
 def merge_paths(tile: Tile, task: Task, parts: list[tuple[Batch, PathResults]]) -> TileResult:

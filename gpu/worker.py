@@ -173,7 +173,7 @@ class Worker:
             variant, layout = self._choose(part, room)
             job = Job(part, layout, variant, self._recipe, self._sets, self._task.dtype, self._path_plan(part))
             needed = job.least_bytes
-            if (needed > room or job.result_bytes > _LARGEST_RESULT) and (halves := part.halves()):
+            if (needed > room or job.result_bytes + job.matrix_bytes > _LARGEST_RESULT) and (halves := part.halves()):
                 self._open[id(part.tile)].batches += 1
                 waiting.extendleft(reversed(halves))
                 continue
@@ -211,7 +211,7 @@ class Worker:
         self._flying.popleft()
         entry = self._open[id(batch.tile)]
         if self._recipe.paths:
-            found = slot.fetch_paths(self._wait)
+            found = slot.fetch_paths(self._task, self._wait)
             if self._stopped():
                 return
             entry.paths.append((batch, found))

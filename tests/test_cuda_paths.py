@@ -75,6 +75,17 @@ def test_edit_distance_in_slices(rng, device, force, end_gaps):
     compare(queries, targets, SCHEMES["edit"], end_gaps, CudaEngine([device]))
 
 
+@pytest.mark.parametrize("end_gaps", [EndGaps.PENALISED, EndGaps.FREE])
+@pytest.mark.parametrize("scheme", ["default", "linear", "edit", "32 bits"])
+def test_the_host_traces_the_same(rng, device, scheme, end_gaps):
+    rows, columns, longest = (3, 25, 150) if isinstance(device, HostDevice) else (20, 300, 700)
+    queries, targets = relatives(rng, rows, longest, 4), relatives(rng, columns, longest, 4)
+    compare(queries, targets, SCHEMES[scheme], end_gaps, CudaEngine([device], host_traceback=True))
+    if end_gaps is EndGaps.PENALISED:
+        engine = CudaEngine([device], host_traceback=True)
+        compare(targets, targets, SCHEMES[scheme], end_gaps, engine, Pairing.ABOVE, detail=Detail.STATISTICS)
+
+
 @pytest.mark.parametrize("scheme", ["default", "edit"])
 def test_little_memory_and_the_half_of_a_set(rng, scheme):
     if compiler() is None:

@@ -101,9 +101,6 @@ inline WavefrontPass wavefront_pass(int64_t rows_left, int lanes, int most_depth
   return pass;
 }
 
-// What a cell's best predecessors are (grid.hpp).
-enum Direction { kDiagonal = 1, kUp = 2, kExtendLeft = 4, kExtendUp = 8 };
-
 constexpr int kGridRows = 128;  // of a tile
 
 // The best score along a lane's last column, while rows pass. Starts as the score of row 0.

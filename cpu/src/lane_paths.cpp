@@ -136,12 +136,12 @@ void LanePaths::align_as(const uint8_t* query, int64_t rows, const int64_t* pair
           const int64_t r = i - 1 - row;
           return static_cast<int>(mine[((j - 1 - column) * (kGridRows / packed) + r / packed) * lanes] >> (r % packed * bits)) & mask;
         };
-        lane.walk.run(recipe_, row, column, at);
+        lane.walk.run(recipe_.usable, row, column, at);
       }
     }
   }
   for (Lane& lane : going) {
-    lane.walk.finish(recipe_);
+    lane.walk.finish(recipe_.free_query, recipe_.free_target);
     sink.put(pairs[lane.number], recipe_.negate ? -lane.score : lane.score, lane.walk.counts, sink.want_runs() ? runs_[lane.number] : runs_none_);
   }
 }

@@ -1,0 +1,12 @@
+"""Paths from whole matrices of directions."""
+
+from typing import Annotated
+
+import numpy
+from numpy.typing import NDArray
+
+
+def walk_matrices(query_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], query_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], target_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], matrices: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], pairs: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], rows: int, bits: int, threads: int, usable: Annotated[NDArray[numpy.bool_], dict(shape=(32, 32), order='C', device='cpu', writable=False)], free_query: bool, free_target: bool, want_runs: bool, statistics: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')]) -> tuple:
+    """
+    (runs, starts, sizes) of the pairs; fills in their statistics, of which the ends must be there.
+    """

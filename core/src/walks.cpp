@@ -1,0 +1,87 @@
+// gpualign.core._walks: paths from whole matrices of directions, as a device made them and copied them back (Li 2014).
+//
+// A unit is a block of threads, each with a pair; its matrix is [strip][column][word][thread]. Strips have `rows` rows and end with
+// the last row of the query; a word holds 32 / bits rows, the last one lowest. The bits of a row, from the highest: H is not from
+// the diagonal, H is not F and, with four, the gaps that enter the right and the lower neighbour are longer than one.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <cstring>
+#include <vector>
+
+#include "walk.hpp"
+
+namespace nb = nanobind;
+using namespace gpualign;
+
+namespace {
+
+template <class T, int N>
+using Array = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+using Codes = Array<uint8_t, 1>;
+using Offsets = Array<int64_t, 1>;
+using Usable = nb::ndarray<const bool, nb::shape<kWalkLetters, kWalkLetters>, nb::c_contig, nb::device::cpu>;
+using Counts = nb::ndarray<int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+template <class T>
+nb::ndarray<nb::numpy, T> give(std::vector<T>&& values) {
+  auto* kept = new std::vector<T>(std::move(values));
+  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  return nb::ndarray<nb::numpy, T>(kept->data(), {kept->size()}, owner);
+}
+
+int directions_of(uint32_t word, int64_t row, int64_t rows, int bits) {
+  const uint32_t found = word >> (bits * (rows - 1 - row));
+  if (bits == 2) return static_cast<int>((~found >> 1 & 1) | (~found << 1 & 2));
+  return static_cast<int>((~found >> 3 & 1) | (~found >> 1 & 2) | (found << 1 & 4) | (found << 3 & 8));
+}
+
+// matrices: words; pairs: [pairs][5] query record, target record, first word of the unit's matrix, thread, columns of the unit.
+// statistics: [pairs][9] with query_end and target_end set, filled. Returns runs, and their starts and sizes.
+nb::tuple walk_matrices(Codes query_codes, Offsets query_offsets, Codes target_codes, Offsets target_offsets, Array<uint32_t, 1> matrices,
+                         Array<int64_t, 2> pairs, int64_t rows, int bits, int64_t threads, Usable usable, bool free_query, bool free_target,
+                         bool want_runs, Counts statistics) {
+  constexpr size_t kFields = sizeof(PathStatistics) / sizeof(int32_t);
+  const size_t count = pairs.shape(0);
+  if (pairs.shape(1) != 5 || statistics.shape(0) != count || statistics.shape(1) != kFields) throw nb::value_error("one row a pair is needed");
+  const int64_t rows_a_word = 32 / bits, words = (rows + rows_a_word - 1) / rows_a_word;
+  std::vector<int64_t> starts(want_runs ? count : 0);
+  std::vector<int32_t> sizes(want_runs ? count : 0);
+  std::vector<uint8_t> runs, backwards;
+  {
+    nb::gil_scoped_release unlocked;
+    for (size_t k = 0; k < count; k++) {
+      const int64_t* const pair = &pairs(k, 0);
+      const uint8_t* const query = query_codes.data() + query_offsets(pair[0]);
+      const int64_t m = query_offsets(pair[0] + 1) - query_offsets(pair[0]), strips = (m + rows - 1) / rows;
+      const uint32_t* const matrix = matrices.data() + pair[2] + pair[3];
+      PathStatistics counts;
+      std::memcpy(&counts, &statistics(k, 0), sizeof counts);
+      backwards.clear();
+      Walk walk(query, target_codes.data() + target_offsets(pair[1]), {0, counts.query_end, counts.target_end}, want_runs ? &backwards : nullptr);
+      walk.run(usable.data(), 0, 0, [&](int64_t i, int64_t j) {
+        const int64_t from = strips * rows - m + i - 1;  // rows before this one, dummies included
+        const int64_t strip = from / rows, row = from % rows, word = row / rows_a_word;
+        const int64_t held = std::min(rows - word * rows_a_word, rows_a_word);
+        return directions_of(matrix[((strip * pair[4] + j - 1) * words + word) * threads], row % rows_a_word, held, bits);
+      });
+      walk.finish(free_query, free_target);
+      std::memcpy(&statistics(k, 0), &walk.counts, sizeof counts);
+      if (!want_runs) continue;
+      starts[k] = static_cast<int64_t>(runs.size());
+      sizes[k] = static_cast<int32_t>(backwards.size());
+      runs.insert(runs.end(), backwards.rbegin(), backwards.rend());
+    }
+  }
+  return nb::make_tuple(give(std::move(runs)), give(std::move(starts)), give(std::move(sizes)));
+}
+
+}  // namespace
+
+NB_MODULE(_walks, m) {
+  m.doc() = "Paths from whole matrices of directions.";
+  m.def("walk_matrices", &walk_matrices, nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("target_codes"), nb::arg("target_offsets"),
+        nb::arg("matrices"), nb::arg("pairs"), nb::arg("rows"), nb::arg("bits"), nb::arg("threads"), nb::arg("usable"), nb::arg("free_query"),
+        nb::arg("free_target"), nb::arg("want_runs"), nb::arg("statistics"),
+        "(runs, starts, sizes) of the pairs; fills in their statistics, of which the ends must be there.");
+}
