@@ -70,7 +70,7 @@ def check_selection(text: str) -> None:
 
 
 def make_engine(text: str, inventory: Inventory, host_traceback: bool = False) -> CudaEngine:
-    """The engine for a checked selection; host_traceback as in `CudaEngine`. Raises `RunError` for a device that is not there or too old."""
+    """The engine for a checked selection; host_traceback as in `CudaEngine`. Raises `RunError` for a missing or too old device."""
     from gpualign.gpu.driver import CudaDevice
 
     usable = inventory.usable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -132,7 +133,7 @@ def trace_on_host(
     usable = np.zeros((32, 32), dtype=bool)
     letters = len(task.scoring.substitution)
     usable[:letters, :letters] = task.scoring.substitution >= -2 * task.scoring.gap_open
-    data, starts, sizes = walk_matrices(
+    walked = walk_matrices(
         task.queries.codes,
         task.queries.offsets,
         task.targets.codes,
@@ -148,6 +149,7 @@ def trace_on_host(
         task.detail is Detail.PATH,
         counts,
     )
+    data, starts, sizes = cast("tuple[Any, Any, Any]", walked)  # arrays
     statistics[place] = counts.view(STATISTICS)[:, 0]
     if task.detail is not Detail.PATH:
         return PathResults(found.scores, statistics, None)

@@ -38,7 +38,7 @@ int directions_of(uint32_t word, int64_t row, int64_t rows, int bits) {
 
 // matrices: words; pairs: [pairs][5] query record, target record, first word of the unit's matrix, thread, columns of the unit.
 // statistics: [pairs][9] with query_end and target_end set, filled. Returns runs, and their starts and sizes.
-nb::tuple walk_matrices(Codes query_codes, Offsets query_offsets, Codes target_codes, Offsets target_offsets, Array<uint32_t, 1> matrices,
+nb::object walk_matrices(Codes query_codes, Offsets query_offsets, Codes target_codes, Offsets target_offsets, Array<uint32_t, 1> matrices,
                          Array<int64_t, 2> pairs, int64_t rows, int bits, int64_t threads, Usable usable, bool free_query, bool free_target,
                          bool want_runs, Counts statistics) {
   constexpr size_t kFields = sizeof(PathStatistics) / sizeof(int32_t);

@@ -1,0 +1,28 @@
+"""Reading what `gpualign nw` writes about alignments, without its own code."""
+
+import re
+
+from Bio import SeqIO
+
+CIGAR_FIELDS = "cigar,tstart"
+
+
+def rows_of(table):
+    """The rows of a TSV as dictionaries."""
+    header, *lines = table.decode().splitlines()
+    return [dict(zip(header.split("\t"), line.split("\t"), strict=True)) for line in lines]
+
+
+def parse_cigar(text):
+    """One character a column."""
+    if text == "*":
+        return ""
+    runs = re.findall(r"(\d+)([=XIDM])", text)
+    assert "".join(map("".join, runs)) == text
+    return "".join(op * int(length) for length, op in runs)
+
+
+def sequences_of(path):
+    """Upper-case letters by id, U as T."""
+    with open(path) as stream:
+        return {r.id: str(r.seq).upper().replace("U", "T") for r in SeqIO.parse(stream, "fasta")}

@@ -1,0 +1,267 @@
+"""Alignments as the installed executable writes them: each format against its golden file and against readers that are not ours."""
+
+import io
+import os
+import pty
+import struct
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pysam
+import pytest
+import readpaf
+from Bio import Align, SeqIO
+from command import GPUALIGN, gpualign
+from oracle import count
+from path_files import CIGAR_FIELDS, parse_cigar, rows_of, sequences_of
+
+from gpualign.core.identity import DEFINITIONS
+
+GOLDEN = Path(__file__).parent / "golden"
+ONE = GOLDEN / "input.fasta"
+TWO = GOLDEN / "targets.fasta"
+EVERY_FIELD = (
+    "query,target,score,qlen,tlen,identity,matches,mismatches,length,gap_opens,gaps,cigar,cigar_m,qstart,qend,tstart,tend,qaln,taln"
+)
+END_GAPS = ("penalised", "free", "query", "target")
+
+
+@pytest.mark.parametrize("ends", END_GAPS)
+@pytest.mark.parametrize("format", ["tsv", "m8", "paf", "sam", "aln", "fasta"])
+def test_golden(golden, format, ends):
+    fields = ["--fields", EVERY_FIELD] if format == "tsv" else []
+    done = gpualign("nw", "-q", "--format", format, *fields, "--end-gaps", ends, ONE)
+    golden(f"alignments_{ends}.{format}", done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("identity_matrix.tsv", ["--format", "matrix", "--value", "identity", ONE]),
+        ("distances.phy", ["--format", "phylip", ONE]),
+        ("edit_distances.phy", ["--format", "phylip", "--edit", ONE]),
+        ("near.tsv", ["--fields", "query,target,identity", "--min-identity", "0.9", ONE]),
+        ("near_edit.tsv", ["--fields", "query,target,score,identity", "--edit", "--max-distance", "3", "--min-identity", "0.8", ONE]),
+        ("near_distance.tsv", ["--max-distance", "0.1", ONE]),
+        ("protein.aln", ["--alphabet", "protein", "--format", "aln", ONE, TWO]),
+    ],
+)
+def test_golden_values(golden, name, arguments):
+    golden(name, gpualign("nw", "-q", *arguments).stdout)
+
+
+@pytest.mark.parametrize("definition", DEFINITIONS)
+def test_identity_by_its_formula(small_16s, definition):
+    done = gpualign("nw", "-q", "--fields", f"identity,qlen,tlen,{CIGAR_FIELDS}", "--identity-def", definition, small_16s)
+    rows = rows_of(done.stdout)
+    assert len(rows) == 1770
+    for row in rows:
+        matches, mismatches, gaps, opens, ends = count(parse_cigar(row["cigar"]))
+        length, short, long = matches + mismatches + gaps, *sorted((int(row["qlen"]), int(row["tlen"])))
+        expected = {
+            0: matches / short,
+            1: matches / length,
+            2: matches / (length - ends),
+            3: max(0.0, 1 - (mismatches + opens) / long),
+            4: matches / length,
+        }[definition]
+        assert abs(float(row["identity"]) - expected) <= 5.1e-7
+
+
+@pytest.mark.parametrize("ends", END_GAPS)
+def test_columns_agree_with_the_cigar(small_16s, ends):
+    letters = sequences_of(small_16s)
+    for row in rows_of(gpualign("nw", "-q", "--fields", EVERY_FIELD, "--end-gaps", ends, small_16s).stdout)[:300]:
+        path = parse_cigar(row["cigar"])
+        query = letters[row["query"]][int(row["qstart"]) - 1 : int(row["qend"])]
+        target = letters[row["target"]][int(row["tstart"]) - 1 : int(row["tend"])]
+        assert len(query) == sum(op in "=XI" for op in path)
+        assert len(target) == sum(op in "=XD" for op in path)
+        assert row["qaln"].replace("-", "") == query
+        assert row["taln"].replace("-", "") == target
+        ops = "".join(
+            "D" if a == "-" else "I" if b == "-" else "=" if a == b else "X" for a, b in zip(row["qaln"], row["taln"], strict=True)
+        )
+        assert ops == path
+        assert parse_cigar(row["cigar_m"]) == path.replace("=", "M").replace("X", "M")
+        matches, mismatches, gaps, opens, _ = count(path)
+        assert [int(row[n]) for n in ("matches", "mismatches", "gaps", "gap_opens", "length")] == [
+            matches,
+            mismatches,
+            gaps,
+            opens,
+            len(path),
+        ]
+        if ends == "penalised":
+            assert (len(query), len(target)) == (int(row["qlen"]), int(row["tlen"]))
+        if ends == "query":
+            assert len(query) == int(row["qlen"])
+        if ends == "target":
+            assert len(target) == int(row["tlen"])
+
+
+@pytest.mark.parametrize("ends", END_GAPS)
+def test_sam_is_read_by_pysam(tmp_path, small_16s, ends):
+    path = tmp_path / "x.sam"
+    gpualign("nw", "-q", "--end-gaps", ends, small_16s, "-o", path)
+    table = rows_of(gpualign("nw", "-q", "--end-gaps", ends, "--fields", f"query,target,score,{CIGAR_FIELDS}", small_16s).stdout)
+    letters = sequences_of(small_16s)
+    primary = set()
+    with pysam.AlignmentFile(str(path), check_sq=True) as sam:
+        assert sam.references == tuple(letters)
+        assert sam.lengths == tuple(map(len, letters.values()))
+        read = list(sam)
+    assert len(read) == len(table) == 1770
+    for row, found in zip(table, read, strict=True):
+        assert (found.query_name, found.reference_name, found.get_tag("AS")) == (row["query"], row["target"], int(row["score"]))
+        assert found.query_sequence == letters[row["query"]]
+        assert found.is_secondary == (row["query"] in primary)
+        primary.add(row["query"])
+        # MD and CIGAR together give the target back, and NM its differences.
+        assert found.get_reference_sequence().upper() == letters[row["target"]][found.reference_start : found.reference_end]
+        pairs = found.get_aligned_pairs(with_seq=True)
+        clipped = {k for k in range(len(letters[row["query"]])) if not found.query_alignment_start <= k < found.query_alignment_end}
+        different = sum(1 for q, _, r in pairs if q not in clipped and (q is None or r is None or letters[row["query"]][q] != r.upper()))
+        assert found.get_tag("NM") == different
+        inner = row["cigar"].lstrip("0123456789")[:1] != "D"
+        if inner:
+            assert found.reference_start == int(row["tstart"]) - 1
+
+
+def test_paf_is_read_by_readpaf(small_16s):
+    text = gpualign("nw", "-q", "--format", "paf", small_16s).stdout.decode()
+    table = rows_of(gpualign("nw", "-q", "--fields", EVERY_FIELD, small_16s).stdout)
+    records = list(readpaf.parse_paf(io.StringIO(text)))
+    assert len(records) == len(table)
+    for row, found in zip(table, records, strict=True):
+        assert (found.query_name, found.target_name, found.strand) == (row["query"], row["target"], "+")
+        assert (found.query_length, found.target_length) == (int(row["qlen"]), int(row["tlen"]))
+        assert (found.query_start, found.query_end) == (int(row["qstart"]) - 1, int(row["qend"]))
+        assert (found.target_start, found.target_end) == (int(row["tstart"]) - 1, int(row["tend"]))
+        assert (found.residue_matches, found.alignment_block_length) == (int(row["matches"]), int(row["length"]))
+        assert found.tags["cg"].value == row["cigar"]
+        assert found.tags["AS"].value == int(row["score"])
+        assert found.tags["NM"].value == int(row["mismatches"]) + int(row["gaps"])
+
+
+def test_m8_is_read_as_blast_tables_are(small_16s):
+    """Biopython's reader wants the comment lines of -outfmt 7 around the same twelve columns."""
+    text = gpualign("nw", "-q", "--format", "m8", small_16s).stdout.decode()
+    table = rows_of(gpualign("nw", "-q", "--fields", EVERY_FIELD, small_16s).stdout)
+    for row, line in zip(table, text.splitlines(), strict=True):
+        columns = line.split("\t")
+        assert len(columns) == 12
+        assert columns[:2] == [row["query"], row["target"]]
+        assert abs(float(columns[2]) / 100 - float(row["identity"])) < 1e-5
+        names = ("length", "mismatches", "gap_opens", "qstart", "qend", "tstart", "tend")
+        assert columns[3:10] == [row[n] for n in names]
+        assert columns[10:] == ["-1", "0"]
+
+
+def test_aligned_fasta_is_read_by_biopython(small_16s):
+    text = gpualign("nw", "-q", "--format", "fasta", small_16s).stdout.decode()
+    table = rows_of(gpualign("nw", "-q", "--fields", "query,target,qaln,taln", small_16s).stdout)
+    records = list(SeqIO.parse(io.StringIO(text), "fasta"))
+    assert [(r.id, str(r.seq)) for r in records] == [
+        pair for row in table for pair in ((row["query"], row["qaln"]), (row["target"], row["taln"]))
+    ]
+    first = next(Align.parse(io.StringIO("".join(f">{r.id}\n{r.seq}\n" for r in records[:2])), "fasta"))
+    assert first.length == len(table[0]["qaln"])
+
+
+def test_blocks_hold_the_alignment(small_16s):
+    text = gpualign("nw", "-q", "--format", "aln", small_16s).stdout.decode()
+    row = rows_of(gpualign("nw", "-q", "--fields", "query,target,qaln,taln", small_16s).stdout)[0]
+    first = text.split("query    ")[1].split("\n\n", 1)[1]
+    assert max(map(len, text.splitlines())) <= 80
+    lines = first.split("\n")
+    assert "".join(line.split()[2] for line in lines[0::4] if line) == row["qaln"]
+    assert "".join(line.split()[2] for line in lines[2::4] if line) == row["taln"]
+
+
+def test_blocks_fit_the_terminal():
+    def widest(columns):
+        master, slave = pty.openpty()
+        import fcntl
+        import termios
+
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        job = subprocess.Popen([GPUALIGN, "nw", "-q", "--format", "aln", ONE], stdout=slave, env={**os.environ, "COLUMNS": ""})
+        os.close(slave)
+        shown = b""
+        while True:
+            try:
+                part = os.read(master, 65536)
+            except OSError:  # the terminal's end
+                break
+            shown += part
+        os.close(master)
+        assert job.wait() == 0
+        return max(len(line) for line in shown.decode().splitlines() if "ACGT" in line)
+
+    assert widest(200) == len("gamma    1 ACGTNCGTTAGCAA 14")
+    assert widest(24) <= 24
+
+
+@pytest.mark.parametrize("suffix", ["m8", "paf", "sam", "aln", "fasta", "fa", "phy"])
+def test_suffixes_tell_the_format(tmp_path, suffix):
+    import gzip
+
+    format = {"fa": "fasta", "phy": "phylip"}.get(suffix, suffix)
+    expected = gpualign("nw", "-q", "--format", format, ONE).stdout
+    gpualign("nw", "-q", ONE, "-o", tmp_path / f"x.{suffix}")
+    assert (tmp_path / f"x.{suffix}").read_bytes() == expected
+    gpualign("nw", "-q", ONE, "-o", tmp_path / f"x.{suffix}.gz")
+    assert gzip.decompress((tmp_path / f"x.{suffix}.gz").read_bytes()) == expected
+
+
+@pytest.mark.parametrize("value", ["score", "identity", "distance"])
+def test_matrices_of_values(tmp_path, small_16s, value):
+    from scipy.spatial.distance import squareform
+
+    gpualign("nw", "-q", "--value", value, small_16s, "-o", tmp_path / "square.npy")
+    gpualign("nw", "-q", "--value", value, "--condensed", small_16s, "-o", tmp_path / "condensed.npy")
+    gpualign("nw", "-q", "--value", value, "--condensed", "--memory", "80M", "--threads", "1", small_16s, "-o", tmp_path / "x.npz")
+    square, condensed = np.load(tmp_path / "square.npy"), np.load(tmp_path / "condensed.npy")
+    assert square.dtype == (np.int32 if value == "score" else np.float64)
+    assert (square == square.T).all()
+    np.testing.assert_array_equal(square[np.triu_indices(60, 1)], condensed)
+    if value == "distance":
+        np.testing.assert_array_equal(squareform(condensed), square)
+    with np.load(tmp_path / "x.npz") as packed:
+        np.testing.assert_array_equal(packed["scores" if value == "score" else value], condensed)
+        assert len(packed["ids"]) == 60
+    rows = rows_of(gpualign("nw", "-q", "--fields", "score,identity", small_16s).stdout)
+    column = np.array([float(row["score" if value == "score" else "identity"]) for row in rows])
+    np.testing.assert_allclose(1 - column if value == "distance" else column, condensed, atol=5e-7)
+
+
+def test_rectangles_of_identities(tmp_path):
+    gpualign("nw", "-q", "--value", "identity", ONE, TWO, "-o", tmp_path / "x.npy")
+    rows = rows_of(gpualign("nw", "-q", "--fields", "identity", ONE, TWO).stdout)
+    np.testing.assert_allclose(np.load(tmp_path / "x.npy").reshape(-1), [float(r["identity"]) for r in rows], atol=5e-7)
+
+
+def test_one_record_has_no_condensed_pairs(tmp_path):
+    gpualign("nw", "-q", "--condensed", "-", "-o", tmp_path / "x.npy", stdin=b">only\nACGT\n")
+    assert np.load(tmp_path / "x.npy").shape == (0,)
+
+
+@pytest.mark.parametrize("arguments", [[], ["--edit"], ["--gap", "6"], ["--end-gaps", "free"]])
+def test_threads_memory_and_instruction_sets_write_the_same_bytes(small_16s, arguments):
+    command = ["nw", "-q", "--fields", EVERY_FIELD, *arguments, small_16s]
+    expected = gpualign(*command, "--threads", "1").stdout
+    assert gpualign(*command, "--threads", "2").stdout == expected
+    assert gpualign(*command, "--memory", "9M", "--threads", "1").stdout == expected  # single pairs, bands of parts of a row
+    for name in ("avx2", "sse41", "baseline"):
+        done = gpualign(*command, env={"GPUALIGN_INSTRUCTION_SET": name}, check=False)
+        assert done.stdout == expected or b"no kernels for the instruction set" in done.stderr
+
+
+def test_head_of_alignments_ends_quietly(small_16s):
+    for format in ("aln", "sam", "fasta"):
+        done = subprocess.run(
+            ["bash", "-c", f"set -o pipefail; {GPUALIGN} nw -q --format {format} {small_16s} | head -n 3"], capture_output=True, timeout=60
+        )
+        assert (done.returncode, done.stderr, done.stdout.count(b"\n")) == (0, b"", 3)
