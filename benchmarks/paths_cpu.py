@@ -1,0 +1,136 @@
+"""Alignments, not only scores, on one core: gpualign beside vsearch, edlib and parasail on all pairs of real genes.
+
+python benchmarks/paths_cpu.py 16s.fasta.gz [--records 300] [--runs 3] [--output results/paths_cpu.md]
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import shutil
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+
+import edlib
+import parasail
+from common import finish, head, load, machine, medians, rate, table
+from nw_cpu import parasail_matrix
+
+from gpualign.core.alphabet import DNA
+from gpualign.core.engine import Detail, Task
+from gpualign.core.plan import Pairing
+from gpualign.core.runner import plan_task, run_plan
+from gpualign.core.scoring import ScoringOptions, make_scoring
+from gpualign.core.sequences import SequenceSet
+from gpualign.cpu.engine import CpuEngine
+
+FEW, FEWER = 64, 20  # records for the slow peers: 2,016 and 190 pairs
+MEMORY = 2 << 30
+
+
+class Discard:
+    """A sink that takes results and forgets them."""
+
+    def begin(self, plan) -> None:  # noqa: ANN001
+        pass
+
+    def accept(self, result) -> None:  # noqa: ANN001
+        pass
+
+    def finish(self) -> None:
+        pass
+
+    def advance(self, cells: int) -> None:
+        pass
+
+
+def engine_rate(sequences: SequenceSet, options: ScoringOptions, detail: Detail) -> float:
+    """GCUPS of the engine on one core."""
+    task = Task(sequences, sequences, make_scoring(DNA, options, [sequences]), detail=detail)
+    engine, sink = CpuEngine(1), Discard()
+    return run_plan(plan_task(task, Pairing.ABOVE, engine, MEMORY), task, engine, sink, MEMORY, sink).gcups
+
+
+def cells_of(texts: list[str]) -> int:
+    return sum(len(a) * len(b) for a, b in itertools.combinations(texts, 2))
+
+
+def per_pair(texts: list[str], align) -> float:  # noqa: ANN001
+    """GCUPS of a peer that takes one pair at a time."""
+    return rate(cells_of(texts), lambda: [align(a, b) for a, b in itertools.combinations(texts, 2)])
+
+
+def run_command(command: list[str]) -> None:
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def vsearch(fasta: str, out: str) -> list[str]:
+    columns = "query+target+id+caln"
+    return ["vsearch", "--allpairs_global", fasta, "--acceptall", "--threads", "1", "--userout", out, "--userfields", columns]
+
+
+def gpualign(fasta: str, out: str, *options: str) -> list[str]:
+    command = [sys.executable, "-m", "gpualign", "nw", "-q", "--device", "cpu", "--threads", "1", "-o", out]
+    return [*command, "--fields", "query,target,identity,cigar_m", *options, fasta]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("genes")
+    parser.add_argument("--records", type=int, default=300)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--output")
+    arguments = parser.parse_args()
+    sequences, texts = load(arguments.genes)
+    sequences, texts = head(sequences, arguments.records), texts[: arguments.records]
+    few, fewer, cells = texts[:FEW], texts[:FEWER], cells_of(texts)
+    affine, edit = ScoringOptions(), ScoringOptions(edit=True)
+    linear = ScoringOptions(match=5, mismatch=-4, gap=6)
+    matrix = parasail_matrix(make_scoring(DNA, affine))
+
+    with tempfile.TemporaryDirectory() as folder:
+        fasta, out = str(Path(folder, "genes.fa")), str(Path(folder, "out.tsv"))
+        Path(fasta).write_text("".join(f">g{i}\n{text}\n" for i, text in enumerate(texts)))
+        whole = {
+            "gpualign nw, identity and CIGAR": lambda: rate(cells, lambda: run_command(gpualign(fasta, out))),
+            "gpualign nw --edit, identity and CIGAR": lambda: rate(cells, lambda: run_command(gpualign(fasta, out, "--edit"))),
+        }
+        if shutil.which("vsearch"):
+            whole["vsearch --allpairs_global --acceptall, id and caln"] = lambda: rate(cells, lambda: run_command(vsearch(fasta, out)))
+        commands = medians(whole, arguments.runs)
+        kernels = medians(
+            {
+                **{
+                    f"gpualign, {name}, {detail.value}": lambda o=options, d=detail: engine_rate(sequences, o, d)
+                    for name, options in (("affine", affine), ("linear", linear), ("edit distance", edit))
+                    for detail in Detail
+                },
+                "edlib, edit distance, path": lambda: per_pair(few, lambda a, b: edlib.align(a, b, task="path")),
+                "parasail nw_trace_scan_16, affine": lambda: per_pair(
+                    fewer, lambda a, b: parasail.nw_trace_scan_16(a, b, 10, 1, matrix).cigar
+                ),
+                "parasail nw_stats_scan_16, affine, matches": lambda: per_pair(
+                    fewer, lambda a, b: parasail.nw_stats_scan_16(a, b, 10, 1, matrix).matches
+                ),
+            },
+            arguments.runs,
+        )
+    own = commands["gpualign nw, identity and CIGAR"]
+    rows = [[name, f"{gcups:.1f}", f"{own / gcups:.1f}" if "vsearch" in name else ""] for name, gcups in commands.items()]
+    text = f"# Alignments on one core\n\n{machine()}; {arguments.records} real 16S genes, every pair; edlib {version('edlib')}, parasail "
+    text += f"{version('parasail')}; medians of {arguments.runs} alternating runs. GCUPS: 10^9 cells a second.\n\n"
+    text += table("Whole commands, one thread, FASTA to TSV", ["command", "GCUPS", "gpualign's multiple"], rows, [])
+    path = kernels["gpualign, edit distance, path"]
+    rows = []
+    for name, gcups in kernels.items():
+        ratio = path / gcups if "edlib" in name else kernels["gpualign, affine, path"] / gcups if "parasail" in name else 0
+        rows.append([name, f"{gcups:.2f}", f"{ratio:.1f}" if ratio else ""])
+    notes = [f"edlib on the first {FEW} genes, parasail on the first {FEWER}. The multiple is that of gpualign's path with the same gaps."]
+    finish(text + table("Engines", ["what", "GCUPS", "gpualign's multiple"], rows, notes), arguments.output)
+
+
+if __name__ == "__main__":
+    main()
