@@ -1,5 +1,9 @@
 """Paths of the CUDA engine against those of the CPU engine: as host threads everywhere, on a device where there is one."""
 
+import gzip
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from host_device import HostDevice, compiler
@@ -122,6 +126,44 @@ def test_a_pair_of_100_kb_in_two_gigabytes(rng, scheme, monkeypatch):
     device = CudaDevice(0)
     monkeypatch.setattr(device, "free_memory", lambda: 2 << 30)
     compare(sequence_set([query]), sequence_set([target]), SCHEMES[scheme], EndGaps.PENALISED, CudaEngine([device]))
+
+
+@pytest.fixture(scope="module")
+def genes_102(real_data, tmp_path_factory):
+    """5,151 pairs of real genes."""
+    path = real_data / "16s_gold.fasta.gz"
+    if not path.exists():
+        pytest.skip(f"{path.name} is not among the real data")
+    text = gzip.open(path, "rt", encoding="latin-1").read().split(">")[1:103]
+    out = tmp_path_factory.mktemp("genes") / "genes.fa"
+    out.write_text("".join(f">{record}" for record in text), encoding="latin-1")
+    return out
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--fields", "query,target,score,identity,gaps,qstart,qend,tstart,tend,cigar,qaln,taln"],
+        ["--fields", "query,target,score,identity,cigar", "--end-gaps", "free"],
+        ["--edit", "--format", "sam"],
+        ["--gap", "6", "--format", "paf"],
+        ["--format", "matrix", "--value", "distance"],
+    ],
+    ids=["table", "free", "edit sam", "linear paf", "distances"],
+)
+def test_the_command_writes_the_same_bytes_as_on_the_cpu(genes_102, options):
+    if reason := take_inventory().reason:
+        pytest.skip(reason)
+
+    def written(*device):
+        command = [sys.executable, "-m", "gpualign", "nw", "-q", "--device", *device, *options, str(genes_102)]
+        return subprocess.run(command, check=True, capture_output=True).stdout
+
+    expected = written("cpu")
+    assert expected.count(b"\n") > 100
+    assert written("cuda") == expected
+    assert written("cuda", "--traceback", "host") == expected
 
 
 @pytest.mark.parametrize("detail", Detail)
