@@ -50,13 +50,14 @@ class Batch:
     def pairs(self) -> int:
         return len(self.rows) * (self.stop - self.start)
 
-    def halves(self) -> tuple[Batch, Batch] | None:
-        """Two batches that make up this one, or None for a single pair."""
-        if self.stop - self.start > 1:
+    def halves(self, fewest_targets: int = 1) -> tuple[Batch, Batch] | None:
+        """Two batches that make up this one, or None for a single pair. Targets are halved before queries, down to `fewest_targets`."""
+        targets, rows = self.stop - self.start, len(self.rows)
+        if targets > 1 and (targets > fewest_targets or rows == 1):
             middle = (self.start + self.stop) // 2
             return replace(self, stop=middle), replace(self, start=middle)
-        if len(self.rows) > 1:
-            middle = len(self.rows) // 2
+        if rows > 1:
+            middle = rows // 2
             return replace(self, rows=self.rows[:middle]), replace(self, rows=self.rows[middle:])
         return None
 
@@ -215,8 +216,8 @@ def _threads_layout(
 
 def _kept(arrays: Arrays, packed: int, threads: int, stride: int, columns: int, variant: Variant, schedule: Schedule) -> Layout:
     """With paths every item keeps what it hands down, `stride` values a strip, and the edges of its tiles."""
-    count = len(schedule.slots)
-    own = replace(schedule, slots=np.arange(count, dtype=np.int32), before=np.full(count, -1, dtype=np.int32), slot_count=count)
+    count = len(schedule.slots)  # none, where no pair of a batch is wanted
+    own = replace(schedule, slots=np.arange(count, dtype=np.int32), before=np.full(count, -1, dtype=np.int32), slot_count=max(1, count))
     strips = int(schedule.units[:, 1].max(initial=0)) + 1
     edges = strips * variant.edge_values(columns) * threads
     layout = _scheduled(arrays, packed, threads, strips * stride, variant.carry_bytes, own)

@@ -257,6 +257,8 @@ class Slot:
 
     def _trace(self, placed: _Placed, filled: np.void, units: int) -> None:
         """The way back."""
+        if not units:
+            return
         variant = placed.job.variant
         assert variant.trace is not None
         self._stream.launch(self._device.function(variant.trace), min(self._trace_grid, units), _trace_threads(placed.job), filled)

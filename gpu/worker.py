@@ -14,7 +14,7 @@ import numpy.typing as npt
 from gpualign.core.engine import Task, TileResult
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Tile
-from gpualign.gpu.batches import Batch, Layout, Room, lay_out, whole_tile
+from gpualign.gpu.batches import THREADS_A_BLOCK, Batch, Layout, Room, lay_out, whole_tile
 from gpualign.gpu.device import Device, Event, Memory, OutOfMemory, Stream
 from gpualign.gpu.kernels import Recipe, Variant, choose
 from gpualign.gpu.results import ResultPool, Scores
@@ -27,6 +27,7 @@ SHARE_OF_MEMORY = 0.75
 _SLOTS = 2
 _RESIDENT_SHARE = 0.5  # of that share, for the sequences of the whole task
 _LARGEST_RESULT = 256 << 20  # bytes of one batch's scores: pinned host memory is dear
+_FEWEST_TARGETS = 2 * THREADS_A_BLOCK  # of a batch that is halved: a block of threads has as many, in 16 bits
 _POLL_SECONDS = 0.0005
 _COPIERS = 4  # threads
 
@@ -173,7 +174,7 @@ class Worker:
             variant, layout = self._choose(part, room)
             job = Job(part, layout, variant, self._recipe, self._sets, self._task.dtype, self._path_plan(part))
             needed = job.least_bytes
-            if (needed > room or job.result_bytes + job.matrix_bytes > _LARGEST_RESULT) and (halves := part.halves()):
+            if (needed > room or job.result_bytes + job.matrix_bytes > _LARGEST_RESULT) and (halves := part.halves(_FEWEST_TARGETS)):
                 self._open[id(part.tile)].batches += 1
                 waiting.extendleft(reversed(halves))
                 continue

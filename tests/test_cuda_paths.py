@@ -95,9 +95,22 @@ def test_little_memory_and_the_half_of_a_set(rng, scheme):
     if compiler() is None:
         pytest.skip("no C++ compiler on this machine")
     sequences = relatives(rng, 40, 120, 4)
-    device = HostDevice(3 << 20)
-    compare(sequences, sequences, SCHEMES[scheme], EndGaps.PENALISED, CudaEngine([device]), Pairing.ABOVE)
-    assert device.peak <= 3 << 20
+    for host in (False, True):
+        device = HostDevice(6 << 20)
+        engine = CudaEngine([device], host_traceback=host)
+        compare(sequences, sequences, SCHEMES[scheme], EndGaps.PENALISED, engine, Pairing.ABOVE, tile_cells=10_000_000)
+        assert device.peak <= 6 << 20
+
+
+def test_batches_without_a_wanted_pair(rng, monkeypatch):
+    """Halved down to single pairs, many batches of a set with itself hold none that is wanted."""
+    if compiler() is None:
+        pytest.skip("no C++ compiler on this machine")
+    monkeypatch.setattr(worker, "_LARGEST_RESULT", 300)
+    sequences = relatives(rng, 12, 60, 4)
+    for host in (False, True):
+        engine = CudaEngine([HostDevice()], host_traceback=host)
+        compare(sequences, sequences, SCHEMES["default"], EndGaps.PENALISED, engine, Pairing.ABOVE)
 
 
 @pytest.mark.gpu
@@ -134,7 +147,8 @@ def genes_102(real_data, tmp_path_factory):
     path = real_data / "16s_gold.fasta.gz"
     if not path.exists():
         pytest.skip(f"{path.name} is not among the real data")
-    text = gzip.open(path, "rt", encoding="latin-1").read().split(">")[1:103]
+    with gzip.open(path, "rt", encoding="latin-1") as stream:
+        text = stream.read().split(">")[1:103]
     out = tmp_path_factory.mktemp("genes") / "genes.fa"
     out.write_text("".join(f">{record}" for record in text), encoding="latin-1")
     return out

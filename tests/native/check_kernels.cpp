@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dispatch.hpp"
+#include "path_tile.hpp"
 #include "tile.hpp"
 
 using namespace gpualign;
@@ -108,6 +109,58 @@ void check(const Kernels& kernels, const char* what, const Records& records, con
     }
 }
 
+// What a path is worth that the runs of a pair describe; 2^40 less if it does not consume what the statistics say.
+int64_t path_score(const PathSink& sink, size_t pair, const std::vector<uint8_t>& a, const std::vector<uint8_t>& b, const Weights& w) {
+  const PathStatistics& s = sink.statistics[pair];
+  int64_t total = 0, i = s.query_start, j = s.target_start;
+  int before = kEqual;
+  for (int32_t k = 0; k < sink.sizes[pair]; k++) {
+    const uint8_t run = sink.runs[static_cast<size_t>(sink.starts[pair] + k)];
+    const int op = run & 3;
+    for (int left = (run >> 2) + 1; left > 0; left--) {
+      if (op == kInsertion || op == kDeletion)
+        total -= op == before ? w.extend : w.open;
+      else
+        total += (a[static_cast<size_t>(i)] == b[static_cast<size_t>(j)]) == (op == kEqual) ? (op == kEqual ? w.match : w.mismatch) : -(int64_t(1) << 40);
+      i += op != kDeletion;
+      j += op != kInsertion;
+      before = op;
+    }
+  }
+  return i == s.query_end && j == s.target_end ? total : total - (int64_t(1) << 40);
+}
+
+void check_paths(const Kernels& kernels, const char* what, const Records& records, const Weights& w, int letters, int width, bool free_ends) {
+  std::vector<uint8_t> codes;
+  std::vector<int64_t> offsets{0}, ids;
+  for (const auto& record : records) {
+    codes.insert(codes.end(), record.begin(), record.end());
+    offsets.push_back(static_cast<int64_t>(codes.size()));
+    ids.push_back(static_cast<int64_t>(ids.size()));
+  }
+  PathRecipe recipe;
+  recipe.differences = difference_recipe(w, letters, width);
+  recipe.extend = static_cast<uint32_t>(w.extend);
+  recipe.free_query = recipe.free_target = free_ends;
+  recipe.worker_bytes = int64_t(1) << 26;
+  for (int i = 0; i < kLetters * kLetters; i++) recipe.usable[i] = (i % (kLetters + 1) ? w.mismatch : w.match) >= -2 * w.open;
+  const Sequences set{codes.data(), offsets.data()};
+  const int64_t queries[] = {0, ids.back()}, count = static_cast<int64_t>(ids.size());
+  PathSink sink(2 * count, true);
+  Cancel cancel;
+  path_tile(kernels, set, set, recipe, queries, 2, ids.data(), count, Pairing::kAll, sink, cancel);
+  for (size_t q = 0; q < 2; q++)
+    for (size_t t = 0; t < records.size(); t++) {
+      const size_t pair = q * records.size() + t;
+      const auto& a = records[static_cast<size_t>(queries[q])];
+      const int64_t found = sink.scores[pair], worth = path_score(sink, pair, a, records[t], w), plain = plain_score(a, records[t], w);
+      if (found == worth && (free_ends ? found >= plain : found == plain)) continue;
+      if (failures++ < 10)
+        std::printf("%s, %s: paths of pair %zu %zu: score %ld, path worth %ld, penalised ends %ld\n", kernels.name, what, q, t, static_cast<long>(found),
+                    static_cast<long>(worth), static_cast<long>(plain));
+    }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -133,6 +186,15 @@ int main(int argc, char** argv) {
         edit.slice_columns = 1 << 20;
         check(kernels, "edit, bit-sliced", many, {0, -1, 1, 1}, edit, -1);
         check(kernels, "edit, Myers", one, {0, -1, 1, 1}, edit, -1);
+        for (const bool free_ends : {false, true}) {
+          for (const Records* records : {&few, &one}) {
+            check_paths(kernels, "linear", *records, {5, -4, 6, 6}, letters, 8, free_ends);
+            check_paths(kernels, "affine", *records, {5, -4, 10, 1}, letters, 8, free_ends);
+            check_paths(kernels, "not tight", *records, {5, -60, 10, 1}, letters, 8, free_ends);
+            check_paths(kernels, "16 bits", *records, {91, -114, 400, 30}, letters, 16, free_ends);
+          }
+          check_paths(kernels, "32 bits", few, {90000, -70000, 40000, 3}, letters, 32, free_ends);
+        }
         for (const Weights& w : {Weights{5, -4, 6, 6}, {5, -4, 10, 1}, {5, -60, 10, 1}}) {
           Recipe pairs = difference_recipe(w, letters, 8);
           pairs.pairs = Recipe::Pairs::kWavefront;
