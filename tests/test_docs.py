@@ -39,7 +39,7 @@ def test_every_option_and_column_is_documented():
     text = gpualign("nw", "--help").stdout.decode()
     for name in FIELDS:
         assert name in text
-        assert f"| `{name}` |" in (ROOT / "docs" / "formats.md").read_text()
+        assert f"| `{name}` |" in (ROOT / "docs" / "formats" / "tsv.md").read_text()
 
 
 def shown_commands():
@@ -64,9 +64,35 @@ def test_readme_commands(tmp_path, command, output):
 
 
 def test_links_lead_somewhere():
-    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md"), ROOT / "benchmarks" / "README.md"]:
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md"), ROOT / "benchmarks" / "README.md"]:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_python_recipes(tmp_path, small_16s, number):
+    """Each Python recipe, after the commands that stand above it."""
+    pytest.importorskip("scipy")
+    page = (ROOT / "docs" / "recipes.md").read_text()
+    code = re.findall(r"```python\n(.*?)```", page, re.DOTALL)[number]
+    if "skbio" in code:
+        pytest.importorskip("skbio")
+    (tmp_path / "genes.fasta").write_bytes(small_16s.read_bytes())
+    for command in re.findall(r"^    gpualign (nw genes.fasta .*?)(?: +#.*)?$", page, re.MULTILINE):
+        if "> " not in command:
+            gpualign(*command.split(), cwd=tmp_path)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    if "print" in code:
+        assert "gi|" in done.stdout
+
+
+def test_every_format_has_a_page():
+    from gpualign.cli.output import _SUFFIXES
+
+    for format in {*_SUFFIXES.values(), "matrix"}:
+        page = ROOT / "docs" / "formats" / f"{'npy' if format == 'npz' else format}.md"
+        assert format in page.read_text().splitlines()[0]
 
 
 def test_doctests():
