@@ -9,7 +9,8 @@
 // Directions are packed, 8 rows a word (16 with linear gaps), [column][word][thread] in memory of the block.
 //
 // With MATRICES nothing is walked (Li 2014): the directions of all cells go to memory, [strip][column][word][thread] a block, and
-// the ends into the statistics; the host copies both and traces (core/src/walks.cpp).
+// the ends into the statistics; the host copies both and traces (core/src/walks.cpp). From its checkpoints each strip can be computed
+// by itself, so strips are units of work then.
 //
 // Macros: those of threads.cuh, MATRICES and SIGN (-1 for distances).
 #include "path.cuh"
@@ -102,11 +103,12 @@ KERNEL(64, 1) trace_threads(const TraceThreadArgs args) {
   const ThreadArgs& a = args.forward;
   const PathArgs& out = args.path;
   const int threads = blockDim.x, thread = threadIdx.x;
-  uint32_t* directions = out.directions + static_cast<int64_t>(blockIdx.x) * TILE * kWords * threads + thread;
+  uint32_t* const directions = out.directions + static_cast<int64_t>(blockIdx.x) * TILE * kWords * threads + thread;
   for (int k = thread; k < LETTERS; k += threads) usable[k] = out.usable[k];
 
-  for (int unit = blockIdx.x; unit < args.items * Cell::PAIRS; unit += gridDim.x) {
-    const int item = unit / Cell::PAIRS;
+  const int parts = MATRICES ? a.pipeline.strips : 1;
+  for (int64_t work = blockIdx.x; work < static_cast<int64_t>(args.items) * Cell::PAIRS * parts; work += gridDim.x) {
+    const int unit = static_cast<int>(work / parts), part = static_cast<int>(work % parts), item = unit / Cell::PAIRS;
     const int block = a.items[item] / a.query_count, row = a.items[item] % a.query_count;
     const int64_t query_start = a.query_offsets[a.queries[row]];
     const int m = static_cast<int>(a.query_offsets[a.queries[row] + 1] - query_start);
@@ -127,7 +129,18 @@ KERNEL(64, 1) trace_threads(const TraceThreadArgs args) {
     const uint8_t* codes = out.target_codes + target_start;
     const int64_t pair = static_cast<int64_t>(a.rows[row]) * a.target_count + target;
     Tile tile;
-    if (MATRICES) directions = out.directions + unit * out.matrix_stride + thread;  // looking for a free end writes there first
+    uint32_t* const matrix = out.directions + unit * out.matrix_stride + thread;
+    const int64_t strip_words = static_cast<int64_t>(p.columns) * kWords * threads;
+    if (MATRICES) {
+      if (part < strips) {
+        const int64_t first = m - static_cast<int64_t>(strips - part) * ROWS + 1;
+        __syncthreads();
+        make_profile(profile, a, query, first);
+        __syncthreads();
+        if (wanted) compute(a, p, profile, part, first, 0, n, tile, matrix + part * strip_words);
+      }
+      if (part > 0) continue;
+    }
 
     // The end. The carries of the last strip are the last row.
     PathEnd end{0, m, n};
@@ -142,7 +155,10 @@ KERNEL(64, 1) trace_threads(const TraceThreadArgs args) {
         make_profile(profile, a, query, first);
         __syncthreads();
         if (!wanted) continue;
-        compute(a, p, profile, strip, first, (n - 1) / TILE * TILE, n, tile, directions);
+        // Matrices have room for this strip's words where they are: they are the same.
+        const int from = (n - 1) / TILE * TILE;
+        uint32_t* const words = MATRICES ? matrix + strip * strip_words + static_cast<int64_t>(from) * kWords * threads : directions;
+        compute(a, p, profile, strip, first, from, n, tile, words);
 #pragma unroll
         for (int r = 0; r < ROWS; r++) {
           const int64_t i = first + r, score = WideRules::score(tile.h[r], i, n);
@@ -165,14 +181,6 @@ KERNEL(64, 1) trace_threads(const TraceThreadArgs args) {
       if (wanted) {
         out.statistics[9 * pair + 6] = end.i;
         out.statistics[9 * pair + 8] = end.j;
-      }
-      uint32_t* const matrix = out.directions + unit * out.matrix_stride + thread;
-      for (int strip = 0; strip < strips; strip++) {
-        const int64_t first = m - static_cast<int64_t>(strips - strip) * ROWS + 1;
-        __syncthreads();
-        make_profile(profile, a, query, first);
-        __syncthreads();
-        if (wanted) compute(a, p, profile, strip, first, 0, n, tile, matrix + static_cast<int64_t>(strip) * p.columns * kWords * threads);
       }
       continue;
     }

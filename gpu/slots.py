@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -178,8 +179,9 @@ class Slot:
         if not job.paths:
             self._scores = host_results.view(job.dtype).reshape(len(job.batch.rows), len(job.batch.targets))
 
-    def fetch_paths(self, task: Task, wait: Callable[[Event], None]) -> PathResults:
-        """Of the batch that has finished. Runs are fetched now that their length is known; `wait` waits for an event."""
+    def fetch_paths(self, task: Task, wait: Callable[[Event], None], pool: ThreadPoolExecutor, threads: int) -> PathResults:
+        """Of the batch that has finished. Runs are fetched now that their length is known; `wait` waits for an event; the host traces
+        with `threads` threads of a pool."""
         job = self._job
         assert job is not None
         plan = job.paths
@@ -187,7 +189,7 @@ class Slot:
         host = self._host("results", plan.result_bytes)
         if job.matrix_bytes:
             matrices = self._host("matrices", job.matrix_bytes).view(np.uint32)
-            return trace_on_host(task, job.batch, job.layout, job.variant, plan, host, matrices, job.matrix_stride)
+            return trace_on_host(task, job.batch, job.layout, job.variant, plan, host, matrices, job.matrix_stride, pool, threads)
         data = self._host("runs", plan.used(host))
         if len(data):
             self._stream.download(data, self._memory["runs"][0].address)
@@ -239,7 +241,7 @@ class Slot:
         trace = self._device.function(job.variant.trace)
         threads = _trace_threads(job)
         blocks = trace.resident_blocks(threads) * self._device.hardware.multiprocessors
-        self._trace_grid = max(1, min(blocks, layout.units))
+        self._trace_grid = max(1, min(blocks, layout.units * job.variant.pairs))
         directions = job.matrix_bytes or self._trace_grid * threads * job.variant.tile * job.variant.words * 4
         return arguments(
             structs.PATH,
@@ -303,7 +305,8 @@ class Slot:
         if placed.path is not None:
             items = len(layout.arrays["items"])
             trace = arguments(structs.TRACE_THREADS, forward=filled, path=placed.path, items=items)
-            self._trace(placed, trace, items * placed.job.variant.pairs)
+            parts = layout.strips if placed.job.recipe.host_traceback else 1
+            self._trace(placed, trace, items * placed.job.variant.pairs * parts)
 
     def _slices(self, placed: _Placed, pipeline: np.void, grid: int) -> None:
         arrays, layout, recipe = placed.arrays, placed.job.layout, placed.job.recipe

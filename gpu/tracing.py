@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -105,8 +106,10 @@ def trace_on_host(
     host: Bytes,
     matrices: npt.NDArray[np.uint32],
     stride: int,
+    pool: ThreadPoolExecutor,
+    threads: int,
 ) -> PathResults:
-    """Trace the downloaded matrices of a batch of threads.cu, `stride` words a block (Li 2014, section on the traceback)."""
+    """Trace the downloaded matrices of a batch of threads.cu, `stride` words a block, with `threads` threads (Li 2014)."""
     found = plan.results(host, np.zeros(0, dtype=np.uint8))
     statistics = found.statistics
     assert statistics is not None  # scores alone are not traced
@@ -133,29 +136,38 @@ def trace_on_host(
     usable = np.zeros((32, 32), dtype=bool)
     letters = len(task.scoring.substitution)
     usable[:letters, :letters] = task.scoring.substitution >= -2 * task.scoring.gap_open
-    walked = walk_matrices(
-        task.queries.codes,
-        task.queries.offsets,
-        task.targets.codes,
-        task.targets.offsets,
-        matrices,
-        pairs,
-        variant.rows,
-        2 if task.scoring.linear else 4,
-        layout.threads,
-        usable,
-        task.end_gaps.free_query,
-        task.end_gaps.free_target,
-        task.detail is Detail.PATH,
-        counts,
-    )
-    data, starts, sizes = cast("tuple[Any, Any, Any]", walked)  # arrays
+
+    def walk(part: slice) -> tuple[Any, Any, Any]:
+        walked = walk_matrices(
+            task.queries.codes,
+            task.queries.offsets,
+            task.targets.codes,
+            task.targets.offsets,
+            matrices,
+            pairs[part],
+            variant.rows,
+            2 if task.scoring.linear else 4,
+            layout.threads,
+            usable,
+            task.end_gaps.free_query,
+            task.end_gaps.free_target,
+            task.detail is Detail.PATH,
+            counts[part],
+        )
+        return cast("tuple[Any, Any, Any]", walked)  # arrays
+
+    step = max(1, -(-len(pairs) // threads))
+    parts = list(pool.map(walk, [slice(k, k + step) for k in range(0, len(pairs), step)]))
     statistics[place] = counts.view(STATISTICS)[:, 0]
     if task.detail is not Detail.PATH:
         return PathResults(found.scores, statistics, None)
     all_starts, all_sizes = np.zeros(plan.shape, dtype=np.int64), np.zeros(plan.shape, dtype=np.int32)
-    all_starts[place], all_sizes[place] = starts, sizes
-    return PathResults(found.scores, statistics, Runs(data, all_starts, all_sizes))
+    data = [part[0] for part in parts]
+    before = np.concatenate(([0], np.cumsum([len(d) for d in data])))
+    if parts:
+        all_starts[place] = np.concatenate([part[1] + at for part, at in zip(parts, before[:-1], strict=True)])
+        all_sizes[place] = np.concatenate([part[2] for part in parts])
+    return PathResults(found.scores, statistics, Runs(np.concatenate([np.zeros(0, dtype=np.uint8), *data]), all_starts, all_sizes))
 
 
 def merge_paths(tile: Tile, task: Task, parts: list[tuple[Batch, PathResults]]) -> TileResult:

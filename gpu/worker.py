@@ -29,7 +29,7 @@ _RESIDENT_SHARE = 0.5  # of that share, for the sequences of the whole task
 _LARGEST_RESULT = 256 << 20  # bytes of one batch's scores: pinned host memory is dear
 _FEWEST_TARGETS = 2 * THREADS_A_BLOCK  # of a batch that is halved: a block of threads has as many, in 16 bits
 _POLL_SECONDS = 0.0005
-_COPIERS = 4  # threads
+_COPIERS = 4  # threads that copy results, or trace on the host
 
 
 @dataclass
@@ -212,7 +212,7 @@ class Worker:
         self._flying.popleft()
         entry = self._open[id(batch.tile)]
         if self._recipe.paths:
-            found = slot.fetch_paths(self._task, self._wait)
+            found = slot.fetch_paths(self._task, self._wait, self._copiers, _COPIERS)
             if self._stopped():
                 return
             entry.paths.append((batch, found))
