@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -178,8 +178,9 @@ def _native_paths(recipe: PathRecipe, worker_bytes: int) -> _kernels.PathRecipe:
 class CpuEngine:
     """Implements `gpualign.core.engine.Engine`.
 
-    threads: workers (default: the CPUs this process may use). instruction_set: name of a variant (default: the fastest that
-    this processor runs; the environment variable GPUALIGN_INSTRUCTION_SET overrides it, for tests and bug reports).
+    threads: workers (default: the CPUs this process may use, or as many as `limits` finds memory for). instruction_set: name of a
+    variant (default: the fastest that this processor runs; the environment variable GPUALIGN_INSTRUCTION_SET overrides it, for
+    tests and bug reports).
     Raises `InputError` for a variant that this build or processor does not have.
     """
 
@@ -188,6 +189,7 @@ class CpuEngine:
 
     def __init__(self, threads: int | None = None, instruction_set: str | None = None) -> None:
         self.threads = threads or usable_cpus()
+        self._threads_asked_for = threads is not None
         wanted = instruction_set or os.environ.get("GPUALIGN_INSTRUCTION_SET")
         usable = [s for s in instruction_sets() if s.supported]
         matching = [s for s in usable if wanted is None or s.name == wanted]
@@ -224,22 +226,33 @@ class CpuEngine:
             raise RunError(f"the CPU engine cannot do this: {refusal}")
         if task.needs_paths:
             return self._path_limits(task, memory)
-        recipe = self.recipe(task, memory // 2)
         longest = int(task.targets.lengths.max())
-        scratch = self.threads * recipe.scratch_bytes(self.instruction_set.vector_bytes, longest)
-        if scratch > memory // 2:
+        vector_bytes = self.instruction_set.vector_bytes
+
+        def scratch() -> int:
+            return self.threads * self.recipe(task, memory // 2).scratch_bytes(vector_bytes, longest)
+
+        needed = self._fit_threads(scratch, memory // 2)
+        if needed > memory // 2:
             raise RunError(
                 f"the memory budget is too small: {self.threads} threads on targets of up to {longest:,} letters need "
-                f"{scratch:,} bytes of scratch, {memory // 2:,} are left; raise --memory or lower --threads"
+                f"{needed:,} bytes of scratch, {memory // 2:,} are left; raise --memory or lower --threads"
             )
+        recipe = self.recipe(task, memory // 2)
         cells = _TILE_CELLS_BITSLICED if recipe.bitsliced else _TILE_CELLS_DIFFERENCE
-        return Limits(memory - memory // 2, scratch, task.item_bytes, recipe.lanes(self.instruction_set.vector_bytes), cells)
+        return Limits(memory - memory // 2, needed, task.item_bytes, recipe.lanes(vector_bytes), cells)
+
+    def _fit_threads(self, needed: Callable[[], int], memory: int) -> int:
+        """What `needed` says of the threads; as many of them go as do not fit, unless their number was asked for."""
+        while (found := needed()) > memory and self.threads > 1 and not self._threads_asked_for:
+            self.threads -= 1
+        return found
 
     def _path_limits(self, task: Task, memory: int) -> Limits:
         native = self.native_paths(task, memory // 2)
         queries, targets = int(task.queries.lengths.max()), int(task.targets.lengths.max())
         block, pair = _kernels.path_bytes(self.instruction_set.name, native, queries, targets)
-        least = self.threads * min(block, pair)
+        least = self._fit_threads(lambda: self.threads * min(block, pair), memory // 2)
         if least > memory // 2:
             raise RunError(
                 f"the memory budget is too small: {self.threads} threads tracing pairs of up to {queries:,} and {targets:,} letters need "

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from work import Silent, edit, sequence_set, two_valued
 
-from gpualign.core.engine import Mode, Task
+from gpualign.core.engine import Detail, Mode, Task
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.plan import Pairing
 from gpualign.core.runner import estimate_rate, plan_task, run_plan
 from gpualign.cpu import _kernels
+from gpualign.cpu import engine as cpu_engine
 from gpualign.cpu.engine import CpuEngine, instruction_sets, native_recipes
 
 
@@ -97,6 +98,18 @@ def test_a_budget_that_is_too_small_is_an_error(rng):
     task = Task(sequences, sequences, two_valued(4, 5, -4, 10, 1))
     with pytest.raises(RunError, match="--memory"):
         CpuEngine(2).limits(task, 10_000_000)
+
+
+@pytest.mark.parametrize("detail", [Detail.SCORE, Detail.PATH])
+def test_a_machine_of_many_processors_runs_as_many_threads_as_fit(rng, monkeypatch, detail):
+    monkeypatch.setattr(cpu_engine, "usable_cpus", lambda: 64)
+    sequences = sequence_set(list(rng.integers(0, 4, (3, 200_000))))
+    task = Task(sequences, sequences, two_valued(4, 5, -4, 10, 1), detail=detail)
+    engine = CpuEngine()
+    assert engine.limits(task, 1 << 30).scratch_bytes <= 1 << 29
+    assert 1 < engine.threads < 64
+    with pytest.raises(RunError, match="lower --threads"):
+        CpuEngine(64).limits(task, 1 << 30)
 
 
 def test_unknown_instruction_set():
