@@ -20,7 +20,7 @@ from gpualign.core.formats.tsv import Tsv
 from gpualign.core.runner import Totals
 from gpualign.core.sinks.base import Sink
 from gpualign.core.sinks.matrix import Value
-from gpualign.core.sinks.table import Filter
+from gpualign.core.sinks.pairs import Filter
 
 _SUFFIXES = {
     ".tsv": "tsv",

@@ -7,9 +7,10 @@ import queue
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from gpualign.core.collect import collect_results
 from gpualign.core.engine import STATISTICS, Capabilities, Detail, Mode, Runs, Task, TileResult
@@ -24,6 +25,10 @@ from gpualign.cpu.recipe import Recipe, make_recipe
 _TILE_CELLS_DIFFERENCE = 8_000_000_000
 _TILE_CELLS_BITSLICED = 60_000_000_000
 _TILE_CELLS_PATHS = 4_000_000_000
+
+
+Codes: TypeAlias = npt.NDArray[np.uint8]
+Numbers: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -94,41 +99,23 @@ class _Workers:
             self._done.put(error)
         self._done.put(None)
 
+    def _place(self, tile: Tile) -> tuple[str, Codes, Numbers, Numbers, Codes, Numbers, Numbers, str]:
+        """The first arguments of the kernels: which pairs."""
+        queries, targets = self._task.queries, self._task.targets
+        numbers = np.arange(tile.query_start, tile.query_stop)
+        set_name, pairing = self._instruction_set, tile.pairing.value
+        return set_name, queries.codes, queries.offsets, numbers, targets.codes, targets.offsets, tile.targets, pairing
+
     def _score(self, tile: Tile) -> TileResult:
-        task = self._task
-        scores = np.zeros(tile.shape, dtype=task.dtype)
-        score_tile = _kernels.score_tile_32 if task.dtype == np.int32 else _kernels.score_tile_64
-        score_tile(
-            self._instruction_set,
-            task.queries.codes,
-            task.queries.offsets,
-            np.arange(tile.query_start, tile.query_stop),
-            task.targets.codes,
-            task.targets.offsets,
-            tile.targets,
-            tile.pairing.value,
-            self._recipes,
-            scores,
-            self._cancel,
-        )
+        scores = np.zeros(tile.shape, dtype=self._task.dtype)
+        score_tile = _kernels.score_tile_32 if self._task.dtype == np.int32 else _kernels.score_tile_64
+        score_tile(*self._place(tile), self._recipes, scores, self._cancel)
         return TileResult(tile, scores)
 
     def _align(self, tile: Tile) -> TileResult | None:
         """None if cancelled."""
         task = self._task
-        aligned = _kernels.align_tile(
-            self._instruction_set,
-            task.queries.codes,
-            task.queries.offsets,
-            np.arange(tile.query_start, tile.query_stop),
-            task.targets.codes,
-            task.targets.offsets,
-            tile.targets,
-            tile.pairing.value,
-            self._paths,
-            task.detail is Detail.PATH,
-            self._cancel,
-        )
+        aligned = _kernels.align_tile(*self._place(tile), self._paths, task.detail is Detail.PATH, self._cancel)
         done = cast("tuple[Any, Any, Any, Any, Any] | None", aligned)  # arrays; the last three None where no runs are wanted
         if done is None:
             return None

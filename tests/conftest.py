@@ -61,3 +61,35 @@ def golden(request):
         assert content == path.read_bytes()
 
     return check
+
+
+@pytest.fixture(params=["host", pytest.param("device", marks=pytest.mark.gpu)])
+def device(request):
+    """What CUDA kernels run on: host threads everywhere, and a device where there is one."""
+    from host_device import HostDevice, compiler
+
+    from gpualign.gpu.devices import take_inventory
+
+    if request.param == "host":
+        if compiler() is None:
+            pytest.skip("no C++ compiler on this machine")
+        return HostDevice()
+    if reason := take_inventory().reason:
+        pytest.skip(reason)
+    from gpualign.gpu.driver import CudaDevice
+
+    return CudaDevice(0)
+
+
+@pytest.fixture
+def force(monkeypatch):
+    """Makes the CUDA engine take a shape, whatever it would have chosen."""
+    from gpualign.gpu import worker
+
+    def to(shape):
+        def choose(recipe, queries, targets, hardware, memory=None):
+            return next(v for v in recipe.variants(int(queries.max()), int(targets.max())) if v.shape is shape)
+
+        monkeypatch.setattr(worker, "choose", choose)
+
+    return to

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from host_device import HostDevice, compiler
+from host_device import HostDevice
 from oracle import local_score
 from work import edit, records, run_scores, scoring, sequence_set, two_valued
 
@@ -10,8 +10,6 @@ from gpualign.core.alphabet import PROTEIN
 from gpualign.core.engine import Mode
 from gpualign.core.matrices import by_name
 from gpualign.cpu.engine import CpuEngine
-from gpualign.gpu import worker
-from gpualign.gpu.devices import take_inventory
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.kernels import Shape
 
@@ -51,36 +49,6 @@ LOCAL = {
 
 def cases(table):
     return [pytest.param(s, n, shape, id=f"{name}-{shape.name}") for name, (s, n, shapes) in table.items() for shape in shapes]
-
-
-def on_device():
-    from gpualign.gpu.driver import CudaDevice
-
-    return CudaDevice(0)
-
-
-@pytest.fixture(params=["host", pytest.param("device", marks=pytest.mark.gpu)])
-def device(request):
-    if request.param == "host":
-        if compiler() is None:
-            pytest.skip("no C++ compiler on this machine")
-        return HostDevice()
-    if reason := take_inventory().reason:
-        pytest.skip(reason)
-    return on_device()
-
-
-@pytest.fixture
-def force(monkeypatch):
-    """Makes the engine take a shape, whatever it would have chosen."""
-
-    def to(shape):
-        def choose(recipe, queries, targets, hardware, memory=None):
-            return next(v for v in recipe.variants(int(queries.max()), int(targets.max())) if v.shape is shape)
-
-        monkeypatch.setattr(worker, "choose", choose)
-
-    return to
 
 
 def random_set(rng, count, longest, letters, related=True):

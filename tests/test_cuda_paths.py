@@ -19,32 +19,6 @@ from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.kernels import Shape
 
 
-@pytest.fixture(params=["host", pytest.param("device", marks=pytest.mark.gpu)])
-def device(request):
-    if request.param == "host":
-        if compiler() is None:
-            pytest.skip("no C++ compiler on this machine")
-        return HostDevice()
-    if reason := take_inventory().reason:
-        pytest.skip(reason)
-    from gpualign.gpu.driver import CudaDevice
-
-    return CudaDevice(0)
-
-
-@pytest.fixture
-def force(monkeypatch):
-    """Makes the engine take a shape, whatever it would have chosen."""
-
-    def to(shape):
-        def choose(recipe, queries, targets, hardware, memory=None):
-            return next(v for v in recipe.variants(int(queries.max()), int(targets.max())) if v.shape is shape)
-
-        monkeypatch.setattr(worker, "choose", choose)
-
-    return to
-
-
 def compare(queries, targets, scheme, end_gaps, engine, pairing=Pairing.ALL, **more):
     found = run_paths(queries, targets, scheme, end_gaps, pairing, engine, **more)
     expected = run_paths(queries, targets, scheme, end_gaps, pairing, CpuEngine(4), **more)

@@ -14,7 +14,8 @@ from gpualign.core.fields import FIELDS, parse_fields
 from gpualign.core.formats.tsv import Tsv
 from gpualign.core.plan import MIN_PANEL, Limits, Pairing, make_plan
 from gpualign.core.sinks.matrix import MatrixSink
-from gpualign.core.sinks.table import Filter, TableSink
+from gpualign.core.sinks.pairs import Filter
+from gpualign.core.sinks.table import TableSink
 
 
 def results(plan, order):

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+import numpy.typing as npt
 
-from gpualign.core.engine import Task, TileResult
+from gpualign.core.engine import Task
 from gpualign.core.fields import BlockData
 from gpualign.core.identity import DEFAULT
-from gpualign.core.plan import Plan
-from gpualign.core.sinks.base import BandResults, Bands
-from gpualign.core.sinks.table import ByteWriter, Filter, blocks
+from gpualign.core.sinks.pairs import ByteWriter, Filter, PairsSink
 
 _LEAST_LETTERS = 10
-_BLOCK_RUNS = 1 << 20
 
 
-class BlocksSink:
+class BlocksSink(PairsSink):
     """Writes each pair as a summary and its alignment, in lines of `width` characters at most (but ten letters at least).
 
     Between the sequences | stands for equal letters, . for unequal ones; numbers at the ends count letters from 1.
@@ -26,36 +24,18 @@ class BlocksSink:
     def __init__(
         self, stream: ByteWriter, task: Task, width: int, filter: Filter | None = None, identity_definition: int = DEFAULT
     ) -> None:
-        self._stream = stream
-        self._task = task
+        super().__init__(stream, task, filter, identity_definition)
         self._width = width
-        self._filter = filter or Filter()
-        self._identity_definition = identity_definition
 
-    def begin(self, plan: Plan) -> None:
-        self._plan = plan
-        self._bands = Bands(plan, self._task, self._write)
-
-    def accept(self, result: TileResult) -> None:
-        self._bands.accept(result)
-
-    def finish(self) -> None:
-        self._bands.finish()
-
-    def _write(self, results: BandResults) -> None:
-        band = results.band
-        for start, stop in blocks(results, _BLOCK_RUNS):
-            data = BlockData(self._task, band.start + start, results.rows(start, stop), self._identity_definition)
-            keep = self._filter.keeps(data)
-            for row in range(stop - start):
-                first = max(self._plan.pairing.first_target(data.first_query + row) - band.first_target, 0)
-                for column in range(first, results.scores.shape[1]):
-                    if keep is None or keep[row, column]:
-                        text = "".join(f"{line}\n" for line in self._pair(data, row, column))
-                        self._stream.write(text.encode("utf-8", "surrogateescape"))
+    def write_block(self, data: BlockData, firsts: list[int], keep: npt.NDArray[np.bool_] | None) -> None:
+        for row, first in enumerate(firsts):
+            for column in range(first, data.results.scores.shape[1]):
+                if keep is None or keep[row, column]:
+                    text = "".join(f"{line}\n" for line in self._pair(data, row, column))
+                    self.stream.write(text.encode("utf-8", "surrogateescape"))
 
     def _pair(self, data: BlockData, row: int, column: int) -> Iterator[str]:
-        task = self._task
+        task = self.task
         query, target = data.first_query + row, data.first_target + column
         counts = data.statistics[row, column]
         num, den = (int(part[row, column]) for part in data.identity)
@@ -75,7 +55,7 @@ class BlocksSink:
         upper, middle, lower = (data.alignments.text(row, column, kind).decode() for kind in ("query", "markers", "target"))
         label = min(max(map(len, names)), 20)
         digits = len(
-            str(int(max(self._task.queries.lengths[data.first_query + row], self._task.targets.lengths[data.first_target + column])))
+            str(int(max(self.task.queries.lengths[data.first_query + row], self.task.targets.lengths[data.first_target + column])))
         )
         letters = max(_LEAST_LETTERS, self._width - label - 2 * digits - 3)
         positions = np.array(starts)

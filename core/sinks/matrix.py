@@ -19,7 +19,7 @@ from gpualign.core.identity import DEFAULT
 from gpualign.core.plan import Pairing, Plan
 from gpualign.core.sequences import SequenceSet
 from gpualign.core.sinks.base import BandResults, Bands
-from gpualign.core.sinks.table import ByteWriter
+from gpualign.core.sinks.pairs import ByteWriter
 
 Numbers: TypeAlias = "np.dtype[np.signedinteger] | np.dtype[np.float64]"
 

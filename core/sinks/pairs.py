@@ -1,0 +1,108 @@
+"""What sinks share that write pairs one after the other, in input order: filters, and blocks of bounded size."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.engine import Task, TileResult
+from gpualign.core.fields import BlockData
+from gpualign.core.identity import DEFAULT
+from gpualign.core.plan import Plan
+from gpualign.core.sinks.base import BandResults, Bands
+
+_BLOCK_PAIRS = 200_000
+"""Pairs formatted at a time: some ten megabytes of text."""
+
+_BLOCK_RUNS = 4 << 20
+"""Bytes of runs formatted at a time, of which text makes several times as many."""
+
+
+class ByteWriter(Protocol):
+    def write(self, data: bytes, /) -> object: ...
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Pairs that are written: least_score <= score <= most_score, identity >= least_identity, 1 - identity <= most_distance; None
+    is no bound."""
+
+    least_score: int | None = None
+    most_score: int | None = None
+    least_identity: float | None = None
+    most_distance: float | None = None
+
+    @property
+    def by_identity(self) -> bool:
+        return self.least_identity is not None or self.most_distance is not None
+
+    def keeps(self, block: BlockData) -> npt.NDArray[np.bool_] | None:
+        """bool[queries][targets]; None where every pair is written."""
+        if self == Filter():
+            return None
+        found = block.results.scores
+        keep = np.ones(found.shape, dtype=bool)
+        if self.least_score is not None:
+            keep &= found >= self.least_score
+        if self.most_score is not None:
+            keep &= found <= self.most_score
+        if self.least_identity is not None:
+            keep &= block.identity_fraction >= self.least_identity
+        if self.most_distance is not None:
+            keep &= 1 - block.identity_fraction <= self.most_distance
+        return keep
+
+
+def _cut(results: BandResults) -> list[tuple[int, int]]:
+    """Rows (start, stop) of a band in parts of about `_BLOCK_PAIRS` pairs and `_BLOCK_RUNS` bytes of runs, a row at least."""
+    rows, targets = results.scores.shape
+    step = max(1, _BLOCK_PAIRS // max(1, targets))
+    if results.runs is None:
+        return [(row, min(rows, row + step)) for row in range(0, rows, step)]
+    sizes = results.runs.sizes.sum(axis=1, dtype=np.int64)
+    cuts, start, held = [], 0, 0
+    for row in range(rows):
+        if row > start and (row - start >= step or held + sizes[row] > _BLOCK_RUNS):
+            cuts.append((start, row))
+            start, held = row, 0
+        held += int(sizes[row])
+    return [*cuts, (start, rows)]
+
+
+class PairsSink:
+    """Base of the sinks that write pairs. They say what stands in front (`header`) and how a block becomes bytes (`write_block`)."""
+
+    def __init__(self, stream: ByteWriter, task: Task, filter: Filter | None = None, identity_definition: int = DEFAULT) -> None:
+        self.stream = stream
+        self.task = task
+        self._filter = filter or Filter()
+        self._identity_definition = identity_definition
+
+    def header(self) -> bytes:
+        """Written before the first pair."""
+        return b""
+
+    def write_block(self, data: BlockData, firsts: list[int], keep: npt.NDArray[np.bool_] | None) -> None:
+        """Write the pairs of query r with targets from firsts[r] on, but only those that `keep` has (None: all of them)."""
+        raise NotImplementedError
+
+    def begin(self, plan: Plan) -> None:
+        self._plan = plan
+        self.stream.write(self.header())
+        self._bands = Bands(plan, self.task, self._write)
+
+    def accept(self, result: TileResult) -> None:
+        self._bands.accept(result)
+
+    def finish(self) -> None:
+        self._bands.finish()
+
+    def _write(self, results: BandResults) -> None:
+        band = results.band
+        for start, stop in _cut(results):
+            data = BlockData(self.task, band.start + start, results.rows(start, stop), self._identity_definition)
+            firsts = [max(self._plan.pairing.first_target(band.start + row) - band.first_target, 0) for row in range(start, stop)]
+            self.write_block(data, firsts, self._filter.keeps(data))
