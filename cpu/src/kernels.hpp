@@ -13,6 +13,10 @@ struct Cancel {
 constexpr int kLetters = 32;        // codes a table has room for
 constexpr int kColumnsAtATime = 4;  // packed targets are padded to a multiple of this many columns
 
+// Functions of this header are static: variants compile them with instructions that others may lack, and the linker must not
+// hand out such a copy.
+static inline int64_t padded(int64_t columns) { return (columns + kColumnsAtATime - 1) / kColumnsAtATime * kColumnsAtATime; }
+
 // One query against the lanes of one block of targets, by the difference recurrence (difference.hpp).
 struct DifferenceArgs {
   const uint8_t* query;       // [rows] codes
@@ -93,7 +97,7 @@ struct WavefrontPass {
   int64_t depth;       // rows a lane
   int64_t tile_lanes;  // lanes whose rows make a tile
 };
-inline WavefrontPass wavefront_pass(int64_t rows_left, int lanes, int most_depth, int64_t tile_rows) {
+static inline WavefrontPass wavefront_pass(int64_t rows_left, int lanes, int most_depth, int64_t tile_rows) {
   const int64_t depth = (rows_left + lanes - 1) / lanes;
   WavefrontPass pass;
   pass.depth = depth < most_depth ? depth : most_depth;

@@ -6,7 +6,6 @@
 namespace gpualign {
 namespace {
 
-int64_t padded(int64_t columns) { return (columns + kColumnsAtATime - 1) / kColumnsAtATime * kColumnsAtATime; }
 int64_t tiles(int64_t columns) { return (columns + kTileColumns - 1) / kTileColumns; }
 int64_t strips(int64_t rows) { return (rows + kGridRows - 1) / kGridRows; }
 

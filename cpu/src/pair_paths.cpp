@@ -64,7 +64,6 @@ class Pairs : public PairPaths {
  private:
   static constexpr bool kByWavefront = sizeof(E) == 1;
 
-  static int64_t padded(int64_t columns) { return (columns + kColumnsAtATime - 1) / kColumnsAtATime * kColumnsAtATime; }
   int64_t tiles(int64_t columns) const { return (columns + tile_ - 1) / tile_; }
 
   int64_t bytes(int64_t rows, int64_t columns, int64_t tile) const {

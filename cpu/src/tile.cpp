@@ -13,8 +13,6 @@
 namespace gpualign {
 namespace {
 
-int64_t padded(int64_t columns) { return (columns + kColumnsAtATime - 1) / kColumnsAtATime * kColumnsAtATime; }
-
 template <class Score>
 class TileScorer {
  public:
