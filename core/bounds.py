@@ -52,6 +52,12 @@ def difference_form(scoring: Scoring, free_ends: bool = False) -> DifferenceForm
     return DifferenceForm(shifted.astype(np.uint32), extra, bool(shifted.min() >= extra), largest, width_for(largest))
 
 
+def usable_pairs(scoring: Scoring) -> npt.NDArray[np.bool_]:
+    """bool[letters][letters]: pairs that cost no more than two gaps. Kernels raise the scores of the others to that, where a path must
+    not take them."""
+    return scoring.substitution >= -2 * scoring.gap_open
+
+
 @dataclass(frozen=True)
 class UnaryForm:
     """The difference recurrence in unary (cpu/src/bitsliced.hpp): shifted match S and mismatch X, 0 <= X < S, both

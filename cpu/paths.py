@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.bounds import difference_form
+from gpualign.core.bounds import difference_form, usable_pairs
 from gpualign.core.engine import EndGaps
 from gpualign.core.scoring import Scoring
 from gpualign.cpu.recipe import TABLE_SIZE, Recipe, difference_recipe
@@ -35,8 +35,7 @@ def make_path_recipe(scoring: Scoring, letters: int, end_gaps: EndGaps) -> PathR
     form = difference_form(scoring, free_ends=end_gaps is not EndGaps.PENALISED)
     differences = difference_recipe(scoring, letters, form)
     usable = np.zeros((TABLE_SIZE, TABLE_SIZE), dtype=bool)
-    # Scores below the cost of two gaps were raised to it.
-    usable[: len(form.shifted), : len(form.shifted)] = scoring.substitution >= -2 * scoring.gap_open
+    usable[: len(form.shifted), : len(form.shifted)] = usable_pairs(scoring)
     return PathRecipe(
         f"{differences.kernel}, with directions",
         differences,

@@ -15,7 +15,7 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.bounds import RebasedForm, UnaryForm, rebased_form, unary_form
+from gpualign.core.bounds import RebasedForm, UnaryForm, rebased_form, unary_form, usable_pairs
 from gpualign.core.engine import Detail, Mode, Task
 from gpualign.core.scoring import Scoring
 
@@ -338,8 +338,8 @@ def make_recipe(task: Task, host_traceback: bool = False) -> Recipe:
 
 
 def _usable(scoring: Scoring) -> npt.NDArray[np.uint32]:
-    """Pairs of letters that cost no more than two gaps; the others' scores were raised to that (core/bounds.py)."""
-    bits = (scoring.substitution >= -2 * scoring.gap_open).astype(np.uint32) << np.arange(len(scoring.substitution), dtype=np.uint32)
+    """`usable_pairs` as bits."""
+    bits = usable_pairs(scoring).astype(np.uint32) << np.arange(len(scoring.substitution), dtype=np.uint32)
     return np.append(bits.sum(axis=1), 0).astype(np.uint32)
 
 

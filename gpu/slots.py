@@ -139,10 +139,9 @@ class Slot:
             "carries": self._address("carries", slots * job.layout.carry_bytes),
             "scores": self._address("results", job.result_bytes),
             "target_count": len(job.batch.targets),
+            "edges": self._address("edges", max(slots * job.layout.edge_bytes, 1)),
+            "edge_stride": job.layout.edge_stride,
         }
-        if job.variant.shape is not Shape.CHAIN_EDIT:
-            fields["edges"] = self._address("edges", max(slots * job.layout.edge_bytes, 1))
-            fields["edge_stride"] = job.layout.edge_stride
         path = self._path_arguments(job, arrays, targets, fields["scores"]) if job.paths else None
         queue = self._address("queue", _QUEUE_BYTES)
         progress = self._address("progress", max(job.layout.progress_bytes, 1))
@@ -341,7 +340,6 @@ class Slot:
         arrays, layout, fields = placed.arrays, placed.job.layout, placed.fields
         progress_bytes = 4 * layout.strips
         progress = fields["carries"] + pairs * (layout.carry_bytes - progress_bytes)
-        fields = {"edges": 0, "edge_stride": 0, **fields}
         total = placed.job.batch.pairs
         for first in range(0, total, pairs):
             count = min(pairs, total - first)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core._walks import walk_matrices
+from gpualign.core.bounds import usable_pairs
 from gpualign.core.engine import STATISTICS, Detail, Runs, Statistics, Task, TileResult
 from gpualign.core.plan import Tile
 from gpualign.gpu.batches import Batch, Layout, aligned
@@ -135,7 +136,7 @@ def trace_on_host(
     counts = np.ascontiguousarray(statistics[place]).view(np.int32).reshape(len(pairs), -1)
     usable = np.zeros((32, 32), dtype=bool)
     letters = len(task.scoring.substitution)
-    usable[:letters, :letters] = task.scoring.substitution >= -2 * task.scoring.gap_open
+    usable[:letters, :letters] = usable_pairs(task.scoring)
 
     def walk(part: slice) -> tuple[Any, Any, Any]:
         walked = walk_matrices(

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "owned_array.hpp"
 #include "walk.hpp"
 
 namespace nb = nanobind;
@@ -22,13 +23,6 @@ using Codes = Array<uint8_t, 1>;
 using Offsets = Array<int64_t, 1>;
 using Usable = nb::ndarray<const bool, nb::shape<kWalkLetters, kWalkLetters>, nb::c_contig, nb::device::cpu>;
 using Counts = nb::ndarray<int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-template <class T>
-nb::ndarray<nb::numpy, T> give(std::vector<T>&& values) {
-  auto* kept = new std::vector<T>(std::move(values));
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::ndarray<nb::numpy, T>(kept->data(), {kept->size()}, owner);
-}
 
 int directions_of(uint32_t word, int64_t row, int64_t rows, int bits) {
   const uint32_t found = word >> (bits * (rows - 1 - row));
@@ -45,9 +39,8 @@ nb::object walk_matrices(Codes query_codes, Offsets query_offsets, Codes target_
   const size_t count = pairs.shape(0);
   if (pairs.shape(1) != 5 || statistics.shape(0) != count || statistics.shape(1) != kFields) throw nb::value_error("one row a pair is needed");
   const int64_t rows_a_word = 32 / bits, words = (rows + rows_a_word - 1) / rows_a_word;
-  std::vector<int64_t> starts(want_runs ? count : 0);
-  std::vector<int32_t> sizes(want_runs ? count : 0);
-  std::vector<uint8_t> runs, backwards;
+  PathSink sink(static_cast<int64_t>(count), want_runs);
+  std::vector<uint8_t> backwards;
   {
     nb::gil_scoped_release unlocked;
     for (size_t k = 0; k < count; k++) {
@@ -67,13 +60,11 @@ nb::object walk_matrices(Codes query_codes, Offsets query_offsets, Codes target_
       });
       walk.finish(free_query, free_target);
       std::memcpy(&statistics(k, 0), &walk.counts, sizeof counts);
-      if (!want_runs) continue;
-      starts[k] = static_cast<int64_t>(runs.size());
-      sizes[k] = static_cast<int32_t>(backwards.size());
-      runs.insert(runs.end(), backwards.rbegin(), backwards.rend());
+      sink.put(static_cast<int64_t>(k), 0, walk.counts, backwards);
     }
   }
-  return nb::make_tuple(give(std::move(runs)), give(std::move(starts)), give(std::move(sizes)));
+  const size_t total = sink.runs.size(), kept = sink.starts.size();
+  return nb::make_tuple(owned_array(std::move(sink.runs), {total}), owned_array(std::move(sink.starts), {kept}), owned_array(std::move(sink.sizes), {kept}));
 }
 
 }  // namespace

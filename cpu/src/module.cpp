@@ -8,6 +8,7 @@
 #include <cstring>
 #include <tuple>
 
+#include "../../core/src/owned_array.hpp"
 #include "dispatch.hpp"
 #include "path_tile.hpp"
 #include "tile.hpp"
@@ -57,14 +58,6 @@ bool score(const std::string& instruction_set, Codes query_codes, Numbers query_
   return score_tile<Score>(kernels, queries, targets, recipes, tile, cancel);
 }
 
-// A vector's content as an array that owns it.
-template <class T>
-nb::ndarray<nb::numpy, T> give(std::vector<T>&& values, std::vector<size_t> shape) {
-  auto* kept = new std::vector<T>(std::move(values));
-  nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-  return nb::ndarray<nb::numpy, T>(kept->data(), shape.size(), shape.data(), owner);
-}
-
 using Usable = nb::ndarray<const bool, nb::shape<kLetters, kLetters>, nb::c_contig, nb::device::cpu>;
 
 nb::object align(const std::string& instruction_set, Codes query_codes, Numbers query_offsets, Numbers query_ids, Codes target_codes,
@@ -89,12 +82,12 @@ nb::object align(const std::string& instruction_set, Codes query_codes, Numbers 
   if (!counts.empty()) std::memcpy(counts.data(), sink.statistics.data(), counts.size() * sizeof(int32_t));
   nb::object starts = nb::none(), sizes = nb::none(), runs = nb::none();
   if (want_runs) {
-    starts = nb::cast(give(std::move(sink.starts), {rows, columns}));
-    sizes = nb::cast(give(std::move(sink.sizes), {rows, columns}));
+    starts = nb::cast(owned_array(std::move(sink.starts), {rows, columns}));
+    sizes = nb::cast(owned_array(std::move(sink.sizes), {rows, columns}));
     const size_t total = sink.runs.size();
-    runs = nb::cast(give(std::move(sink.runs), {total}));
+    runs = nb::cast(owned_array(std::move(sink.runs), {total}));
   }
-  return nb::make_tuple(give(std::move(sink.scores), {rows, columns}), give(std::move(counts), {rows, columns, kFields}), runs, starts, sizes);
+  return nb::make_tuple(owned_array(std::move(sink.scores), {rows, columns}), owned_array(std::move(counts), {rows, columns, kFields}), runs, starts, sizes);
 }
 
 }  // namespace
