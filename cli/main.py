@@ -13,8 +13,10 @@ import click
 
 from gpualign import __version__
 from gpualign.cli.files import ClosedPipe
+from gpualign.cli.index import index
 from gpualign.cli.info import info
 from gpualign.cli.nw import nw
+from gpualign.cli.sw import sw
 from gpualign.core.errors import GpualignError
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -30,6 +32,7 @@ def cli() -> None:
       gpualign nw reads.fasta > scores.tsv           every pair of one file
       gpualign nw queries.fa targets.fa -o m.npy     every query against every target
       gpualign nw --edit reads.fasta                 edit distances
+      gpualign sw query.fa db.fa > hits.tsv          the best hits of every query in a database
       gpualign info                                  what this machine offers
 
     \b
@@ -39,6 +42,8 @@ def cli() -> None:
 
 
 cli.add_command(nw)
+cli.add_command(sw)
+cli.add_command(index)
 cli.add_command(info)
 
 

@@ -26,10 +26,11 @@ class Messages:
         if self.verbosity >= 1:
             click.echo(f"gpualign {self._command}: {text}", err=True)
 
-    def summary(self, sequences: int, totals: Totals, engine: str) -> None:
+    def summary(self, sequences: int, totals: Totals, engine: str, hits: int | None = None) -> None:
+        found = "" if hits is None else f"{hits:,} {'hit' if hits == 1 else 'hits'}, "
         self.note(
             f"{sequences:,} {'sequence' if sequences == 1 else 'sequences'}, {totals.pairs:,} {'pair' if totals.pairs == 1 else 'pairs'}, "
-            f"{totals.cells:.3g} cells in {totals.seconds:.2f} s, {totals.gcups:.1f} GCUPS, {engine}"
+            f"{found}{totals.cells:.3g} cells in {totals.seconds:.2f} s, {totals.gcups:.1f} GCUPS, {engine}"
         )
 
     def progress(self, cells: int) -> ProgressBar:

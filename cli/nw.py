@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import click
 
 from gpualign.cli.options import input_options, output_options, run_options, scoring_options
-
-if TYPE_CHECKING:
-    from gpualign.core.engine import Engine, Task
-    from gpualign.core.plan import Plan
 
 
 @click.command()
@@ -89,9 +84,9 @@ def nw(
     from gpualign.cli.inputs import load_matrix, read_task
     from gpualign.cli.messages import Messages
     from gpualign.cli.output import OutputOptions, output_spec, write_results
-    from gpualign.cli.sizes import default_budget
+    from gpualign.cli.plans import budget_left, count_sequences, print_plan
     from gpualign.core.engine import EndGaps
-    from gpualign.core.errors import InputError, RunError
+    from gpualign.core.errors import InputError
     from gpualign.core.plan import Pairing
     from gpualign.core.runner import Totals, plan_task, run_plan
     from gpualign.core.scoring import ScoringOptions
@@ -113,15 +108,11 @@ def nw(
     pairing = one_set if seqs2 is None else Pairing.ALL
 
     engine = pick_engine(device, threads, messages, traceback == "host")
-    budget = memory or default_budget()
-    sequence_bytes = task.queries.nbytes + (task.targets.nbytes if task.targets is not task.queries else 0)
-    left = budget - sequence_bytes
-    if left <= 0:
-        raise RunError(f"the memory budget is too small: the sequences alone take {sequence_bytes:,} bytes of {budget:,}; raise --memory")
+    left = budget_left(task, memory)
     plan = plan_task(task, pairing, engine, left)
     messages.detail(f"{task.scoring.name}; {engine.kernel(task, left)}; {plan.band_count} bands of up to {plan.band_rows} queries")
     if dry_run:
-        _print_plan(plan, task, engine, left, sequence_bytes)
+        print_plan(plan, task, engine, left)
         return
     if plan.pairs == 0:
         messages.note("one sequence makes no pairs (--self aligns it with itself)")
@@ -132,30 +123,4 @@ def nw(
 
     with OutputFiles() as files:
         totals = write_results(spec, task, files, run)
-    sequences = len(task.queries) + (len(task.targets) if task.targets is not task.queries else 0)
-    messages.summary(sequences, totals, engine.describe())
-
-
-def _print_plan(plan: Plan, task: Task, engine: Engine, memory: int, sequence_bytes: int) -> None:
-    from gpualign.cli.sizes import format_bytes
-    from gpualign.core.runner import estimate_rate
-
-    tiles = sum(1 for _ in plan.tiles())
-    rate = estimate_rate(task, engine, memory)
-    rows = [
-        ("sequences", f"{plan.queries:,}" if task.targets is task.queries else f"{plan.queries:,} x {plan.targets:,}"),
-        ("pairs", f"{plan.pairs:,}"),
-        ("cells", f"{plan.cells:,}"),
-        ("scoring", task.scoring.name),
-        ("engine", engine.describe()),
-        ("kernel", engine.kernel(task, memory)),
-        ("tiles", f"{tiles:,} in {plan.band_count:,} bands of up to {plan.band_rows} queries"),
-        (
-            "memory",
-            f"sequences {format_bytes(sequence_bytes)}, results {format_bytes(plan.result_bytes)}, "
-            f"kernels {format_bytes(plan.limits.scratch_bytes)}",
-        ),
-        ("estimate", f"{plan.cells / rate:.1f} s at {rate / 1e9:.0f} GCUPS, measured on a sample"),
-    ]
-    for name, value in rows:
-        click.echo(f"{name:<10} {value}")
+    messages.summary(count_sequences(task), totals, engine.describe())

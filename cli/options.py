@@ -35,26 +35,46 @@ def input_options(function: F) -> F:
     )(function)
 
 
-def scoring_options(function: F) -> F:
-    """What an alignment is worth."""
-    return _stack(
+def _scoring_options(gaps: str, extend: str) -> tuple[Callable[[F], F], ...]:
+    return (
         click.option("--match", type=int, metavar="S", help="Score of equal letters. With it, all other pairs score --mismatch.  [DNA: 5]"),
         click.option("--mismatch", type=int, metavar="S", help="Score of unequal letters (negative).  [DNA: -4]"),
-        click.option("--gap-open", type=int, metavar="C", help="Cost of a gap's first letter.  [DNA: 10, protein: 11]"),
-        click.option("--gap-extend", type=int, metavar="C", help="Cost of each further letter.  [1]"),
+        click.option("--gap-open", type=int, metavar="C", help=f"Cost of a gap's first letter.  [{gaps}]"),
+        click.option("--gap-extend", type=int, metavar="C", help=f"Cost of each further letter.  [{extend}]"),
         click.option("--gap", type=int, metavar="C", help="Linear gaps: every letter costs C."),
         click.option(
             "--matrix",
             metavar="NAME|FILE",
             help="Substitution matrix: a name such as BLOSUM80, or an NCBI-format file.  [NUC.4.4, BLOSUM62]",
         ),
-        click.option("--edit", is_flag=True, help="Unit-cost edit distance (smaller is closer) instead of a score."),
-    )(function)
+    )
 
 
-def output_options(function: F) -> F:
-    """What is written, and where."""
-    return _stack(
+def scoring_options(function: F) -> F:
+    """What a global alignment is worth."""
+    edit = click.option("--edit", is_flag=True, help="Unit-cost edit distance (smaller is closer) instead of a score.")
+    return _stack(*_scoring_options("DNA: 10, protein: 11", "1"), edit)(function)
+
+
+def local_scoring_options(function: F) -> F:
+    """What a local alignment is worth."""
+    return _stack(*_scoring_options("DNA: 16, protein: 11", "DNA: 6, protein: 1"))(function)
+
+
+def _identity_option() -> Callable[[F], F]:
+    return click.option(
+        "--identity-def",
+        type=click.IntRange(0, 4),
+        default=2,
+        show_default=True,
+        metavar="0..4",
+        help="Equal letters as a fraction of 0: the shorter sequence, 1: all columns, 2: columns without gaps at the ends; 3: 1 -"
+        " (mismatches + gaps) / the longer sequence; 4: as 1, BLAST's. The numbers are those of vsearch --iddef.",
+    )
+
+
+def _file_options(formats: list[str]) -> tuple[Callable[[F], F], ...]:
+    return (
         click.option(
             "-o",
             "--output",
@@ -62,27 +82,46 @@ def output_options(function: F) -> F:
             metavar="FILE",
             help="Write here; the suffix tells the format (text also .gz).  [standard output]",
         ),
-        click.option(
-            "--format",
-            "format_",
-            type=click.Choice(["tsv", "m8", "paf", "sam", "aln", "fasta", "matrix", "npy", "npz", "phylip"]),
-            help="Output format, whatever the file is called.  [tsv]",
-        ),
+        click.option("--format", "format_", type=click.Choice(formats), help="Output format, whatever the file is called.  [tsv]"),
+    )
+
+
+_FIELDS = (
+    "query,target,score,qlen,tlen, identity,matches,mismatches,length,gap_opens,gaps, qstart,qend,tstart,tend,qcov,tcov,"
+    " cigar,cigar_m,qaln,taln"
+)
+
+
+def hit_options(function: F) -> F:
+    """Which hits of a search are written, and where."""
+    return _stack(
+        *_file_options(["tsv", "m8", "paf", "sam", "aln", "matrix", "npy", "npz"]),
         click.option(
             "--fields",
             metavar="LIST",
-            help="Columns of tsv: query,target,score,qlen,tlen, identity,matches,mismatches,length,gap_opens,gaps,"
-            " qstart,qend,tstart,tend, cigar,cigar_m,qaln,taln.  [query,target,score]",
+            help=f"Columns of tsv: bits,evalue,strand, {_FIELDS}.  [query,target,score,bits,evalue,strand,identity,length,"
+            " qstart,qend,tstart,tend,qcov,tcov]",
         ),
+        _identity_option(),
+        click.option("--max-hits", type=click.IntRange(min=1), metavar="K", help="Keep the K best targets of each query.  [25]"),
+        click.option("--min-score", type=int, metavar="S", help="Write only hits that score S or more."),
+        click.option("--max-evalue", type=float, metavar="E", help="Write only hits with this E-value or a smaller one."),
+        click.option("--min-identity", type=float, metavar="F", help="Write only hits of this identity or more, from 0 to 1."),
         click.option(
-            "--identity-def",
-            type=click.IntRange(0, 4),
-            default=2,
-            show_default=True,
-            metavar="0..4",
-            help="Equal letters as a fraction of 0: the shorter sequence, 1: all columns, 2: columns without gaps at the ends; 3: 1 -"
-            " (mismatches + gaps) / the longer sequence; 4: as 1, BLAST's. The numbers are those of vsearch --iddef.",
+            "--evalue",
+            type=click.Choice(["table", "estimate", "none"]),
+            help="Parameters of E-values: those published for BLAST, or estimated from simulated sequences.  [table where it has the"
+            " scoring, or else estimate]",
         ),
+    )(function)
+
+
+def output_options(function: F) -> F:
+    """What is written, and where."""
+    return _stack(
+        *_file_options(["tsv", "m8", "paf", "sam", "aln", "fasta", "matrix", "npy", "npz", "phylip"]),
+        click.option("--fields", metavar="LIST", help=f"Columns of tsv: {_FIELDS}.  [query,target,score]"),
+        _identity_option(),
         click.option("--min-score", type=int, metavar="S", help="Write only pairs that score S or more."),
         click.option("--min-identity", type=float, metavar="F", help="Write only pairs of this identity or more, from 0 to 1."),
         click.option(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +36,7 @@ _SUFFIXES = {
 }
 _MATRICES = ("matrix", "npy", "npz", "phylip")
 _BINARY = ("npy", "npz")
+FORMATS = ("tsv", "m8", "paf", "sam", "aln", "fasta", "matrix", "npy", "npz", "phylip")
 
 
 @dataclass(frozen=True)
@@ -79,25 +80,38 @@ class OutputSpec:
         return Detail.STATISTICS if self.filter.by_identity and self.rows.detail is Detail.SCORE else self.rows.detail
 
 
-def _format(o: OutputOptions, path: Path | None) -> str:
-    if o.format is not None:
-        return o.format
-    if path is None:
-        return "tsv"
-    name = path.name.lower()
-    matching = [f for suffix, f in _SUFFIXES.items() if name.endswith(suffix) or (f not in _BINARY and name.endswith(f"{suffix}.gz"))]
-    if not matching and (not path.exists() or path.is_file()):
-        raise InputError(
-            f"-o {o.output}: the name does not tell the format; end it in {', '.join(_SUFFIXES)} (text also .gz), or give --format"
-        )
-    return matching[0] if matching else "tsv"
+def pick_format(output: str, format: str | None, formats: Collection[str]) -> tuple[str, Path | None]:
+    """The format, one of `formats`, and the path, None for standard output.
+
+    Raises `InputError` where neither the name nor --format tells.
+    """
+    path = None if output == STDIO else Path(output)
+    suffixes = {suffix: f for suffix, f in _SUFFIXES.items() if f in formats}
+    if format is not None or path is None:
+        chosen = format or "tsv"
+    else:
+        name = path.name.lower()
+        matching = [f for suffix, f in suffixes.items() if name.endswith(suffix) or (f not in _BINARY and name.endswith(f"{suffix}.gz"))]
+        if not matching and (not path.exists() or path.is_file()):
+            raise InputError(
+                f"-o {output}: the name does not tell the format; end it in {', '.join(suffixes)} (text also .gz), or give --format"
+            )
+        chosen = matching[0] if matching else "tsv"
+    if chosen in _BINARY and path is None:
+        raise InputError(f"--format {chosen} cannot go to standard output; name a file with -o")
+    return chosen, path
+
+
+def check_identity(least: float | None) -> None:
+    """Raises `InputError` for a --min-identity that is no fraction."""
+    if least is not None and not 0 <= least <= 1:
+        raise InputError(f"--min-identity is a fraction from 0 to 1; found {least:g} (97 % is 0.97)")
 
 
 def _filter(o: OutputOptions, edit: bool) -> Filter:
     if o.min_score is not None and edit:
         raise InputError("--min-score does not go with --edit; for distances there is --max-distance")
-    if o.min_identity is not None and not 0 <= o.min_identity <= 1:
-        raise InputError(f"--min-identity is a fraction from 0 to 1; found {o.min_identity:g} (97 % is 0.97)")
+    check_identity(o.min_identity)
     if o.max_distance is None:
         return Filter(o.min_score, None, o.min_identity)
     if edit:
@@ -113,10 +127,7 @@ def _filter(o: OutputOptions, edit: bool) -> Filter:
 
 def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool) -> OutputSpec:
     """Check what the user asked for. Raises `InputError` for contradictions and unknown suffixes."""
-    path = None if o.output == STDIO else Path(o.output)
-    format = _format(o, path)
-    if format in _BINARY and path is None:
-        raise InputError(f"--format {format} cannot go to standard output; name a file with -o")
+    format, path = pick_format(o.output, o.format, FORMATS)
     if o.fields is not None and format != "tsv":
         raise InputError(f"--fields chooses the columns of tsv; it does not go with {format}")
     filter = _filter(o, edit)

@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 from gpualign.core.errors import InputError
 
+_COMPLEMENTS = str.maketrans("ACGTRYKMSWBDHVN", "TGCAYRMKSWVHDBN")
+
 INVALID = 255
 """Code of every byte that is no letter of the alphabet."""
 
@@ -18,11 +20,13 @@ INVALID = 255
 class Alphabet:
     """Letters in code order; a letter's code is its index. Lower case is read as upper case.
 
-    `aliases` maps further letters onto these. `encoding` is the uint8[256] table from byte to code or `INVALID`.
+    The first `unambiguous` letters stand for one nucleotide or amino acid each. `aliases` maps further letters onto these. `encoding`
+    is the uint8[256] table from byte to code or `INVALID`.
     """
 
     name: str
     letters: str
+    unambiguous: int
     aliases: tuple[tuple[str, str], ...] = ()
     encoding: npt.NDArray[np.uint8] = field(init=False, repr=False, compare=False)
 
@@ -40,11 +44,15 @@ class Alphabet:
     def __len__(self) -> int:
         return len(self.letters)
 
+    def complement(self) -> npt.NDArray[np.uint8]:
+        """uint8[letters]: the code of the complement of each nucleotide letter."""
+        return self.encoding[np.frombuffer(self.letters.translate(_COMPLEMENTS).encode(), dtype=np.uint8)]
 
-DNA = Alphabet("dna", "ACGTRYKMSWBDHVN", aliases=(("U", "T"),))
+
+DNA = Alphabet("dna", "ACGTRYKMSWBDHVN", 4, aliases=(("U", "T"),))
 """The IUPAC nucleotide letters; U is read as T."""
 
-PROTEIN = Alphabet("protein", "ARNDCQEGHILKMFPSTWYVBZXUOJ*")
+PROTEIN = Alphabet("protein", "ARNDCQEGHILKMFPSTWYVBZXUOJ*", 20)
 """The 20 amino acids, then B, Z, X, U (selenocysteine), O (pyrrolysine), J and * (stop)."""
 
 _BASES = frozenset(b"ACGTUNacgtun")

@@ -104,6 +104,8 @@ class Task:
     detail: Detail = Detail.SCORE
     end_gaps: EndGaps = EndGaps.PENALISED
     alphabet: Alphabet = DNA
+    top: int | None = None
+    """Of each query's targets in a tile only the best so many are wanted: a search."""
 
     @property
     def needs_paths(self) -> bool:
@@ -112,9 +114,16 @@ class Task:
 
     @property
     def item_bytes(self) -> int:
-        """Memory of one pair's result, apart from its runs."""
+        """Memory of one pair's result, apart from its runs. A search keeps none for a pair."""
+        if self.top is not None:
+            return 0
         runs = 12 if self.detail is Detail.PATH else 0
         return self.dtype.itemsize + (STATISTICS.itemsize if self.detail is not Detail.SCORE else 0) + runs
+
+    @property
+    def query_bytes(self) -> int:
+        """Memory of one query's result, apart from those of its pairs."""
+        return 0 if self.top is None else self.top * (self.dtype.itemsize + 8)
 
     @property
     def letter_bytes(self) -> int:
@@ -132,13 +141,15 @@ class TileResult:
     """Results of one tile; arrays are [tile queries][tile targets], cells of unwanted pairs hold anything.
 
     scores: int32 or int64 (edit distances for unit costs). statistics: `STATISTICS`, from Detail.STATISTICS on. runs: with
-    Detail.PATH.
+    Detail.PATH. targets: of a search (Task.top), the records of each query's best targets, int64[tile queries][best targets] in the
+    order of core/hits.py; scores then are theirs.
     """
 
     tile: Tile
     scores: npt.NDArray[np.signedinteger] = field(repr=False)
     statistics: Statistics | None = field(default=None, repr=False)
     runs: Runs | None = field(default=None, repr=False)
+    targets: npt.NDArray[np.int64] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,35 +13,86 @@ from gpualign.core._rows import Alignments, Column
 from gpualign.core.engine import Detail, Statistics, Task
 from gpualign.core.errors import InputError
 from gpualign.core.identity import Integers, columns, fraction, identity
+from gpualign.core.sequences import TextColumn
 from gpualign.core.sinks.base import BandResults
 
 
 @dataclass(frozen=True)
+class HitColumns:
+    """What a list of hits has beside its results. queries: int64[hits], the record that each was searched with; minus: bool[hits], which
+    queries are reverse complements; bits, evalues: float64[hits], or None where they are not known."""
+
+    queries: npt.NDArray[np.int64]
+    minus: npt.NDArray[np.bool_]
+    bits: npt.NDArray[np.float64] | None
+    evalues: npt.NDArray[np.float64] | None
+
+
+@dataclass(frozen=True)
 class BlockData:
-    """What a column may draw on for one block of pairs: the task, and results [queries from first_query on][targets of the band]."""
+    """What a column may draw on for one block of pairs: the task, and results [queries from first_query on][targets of the band].
+
+    With `hits` the block is a list of pairs: results are [1][pairs], and the sets of the task have a record for each.
+    """
 
     task: Task
     first_query: int
     results: BandResults
     identity_definition: int
+    hits: HitColumns | None = None
 
     @property
     def first_target(self) -> int:
         return self.results.band.first_target
 
-    @property
+    @cached_property
     def statistics(self) -> Statistics:
+        """As people count: the ends of a reverse complement are told on the sequence that was given."""
+        found = self._counted
+        if self.hits is None or not self.hits.minus.any():
+            return found
+        turned: Statistics = found.copy()
+        lengths, minus = self.task.queries.lengths[self.hits.minus], self.hits.minus
+        turned["query_start"][:, minus] = lengths - found["query_end"][:, minus]
+        turned["query_end"][:, minus] = lengths - found["query_start"][:, minus]
+        return turned
+
+    @property
+    def _counted(self) -> Statistics:
         assert self.results.statistics is not None  # the detail of every column is asked for
         return self.results.statistics
+
+    def query_record(self, row: int, column: int) -> int:
+        """The record of `task.queries` that a pair has."""
+        return self.first_query + (row if self.hits is None else column)
+
+    @property
+    def lengths(self) -> tuple[Integers, Integers]:
+        """Letters of the queries and of the targets, int64 of shapes that go with the results."""
+        rows, targets = self.results.scores.shape
+        queries = self.task.queries.lengths[self.first_query :]
+        columns = self.task.targets.lengths[self.first_target : self.first_target + targets][None, :]
+        return (queries[:rows, None] if self.hits is None else queries[None, :targets]), columns
 
     @cached_property
     def identity(self) -> tuple[Integers, Integers]:
         """Numerators and denominators."""
-        rows, targets = self.results.scores.shape
-        queries = self.task.queries.lengths[self.first_query : self.first_query + rows]
-        return identity(
-            self.statistics, queries, self.task.targets.lengths[self.first_target : self.first_target + targets], self.identity_definition
-        )
+        return identity(self.statistics, *self.lengths, self.identity_definition)
+
+    def covered(self, side: str) -> tuple[Integers, Integers]:
+        """Aligned letters of the "query" or the "target", and all of them."""
+        spans = self.statistics[f"{side}_end"].astype(np.int64) - self.statistics[f"{side}_start"]
+        letters = self.lengths[0 if side == "query" else 1]
+        return spans, np.ascontiguousarray(np.broadcast_to(letters, spans.shape))
+
+    def query_text(self, text: TextColumn) -> Column:
+        """A column of a text of each query."""
+        return Column.query_text(text.text, text.offsets) if self.hits is None else Column.target_text(text.text, text.offsets)
+
+    def hit_text(self, strings: Iterable[str]) -> Column:
+        """A column of a text of each hit."""
+        text = TextColumn.of(list(strings))
+        return Column.target_text(text.text, text.offsets)
 
     @cached_property
     def identity_fraction(self) -> npt.NDArray[np.float64]:
@@ -62,14 +113,14 @@ class BlockData:
             runs.data,
             runs.starts,
             runs.sizes,
-            self.statistics.view(np.int32).reshape(*self.statistics.shape, -1),
+            np.ascontiguousarray(self._counted).view(np.int32).reshape(*self._counted.shape, -1),
+            self.hits is not None,
         )
 
 
 def query_ids(block: BlockData) -> Column:
     """Ids of the queries."""
-    ids = block.task.queries.id_column
-    return Column.query_text(ids.text, ids.offsets)
+    return block.query_text(block.task.queries.id_column)
 
 
 def target_ids(block: BlockData) -> Column:
@@ -80,7 +131,8 @@ def target_ids(block: BlockData) -> Column:
 
 def query_lengths(block: BlockData) -> Column:
     """Letters of the queries."""
-    return Column.query_numbers(block.task.queries.lengths)
+    lengths = block.task.queries.lengths
+    return Column.query_numbers(lengths) if block.hits is None else Column.target_numbers(lengths)
 
 
 def target_lengths(block: BlockData) -> Column:
@@ -109,6 +161,30 @@ def identities(factor: int, decimals: int) -> Callable[[BlockData], Column]:
     return lambda block: Column.pair_ratio(*block.identity, factor=factor, decimals=decimals)
 
 
+def coverage(side: str) -> Callable[[BlockData], Column]:
+    """Fractions of the letters of one side that are aligned."""
+    return lambda block: Column.pair_ratio(*block.covered(side), factor=1, decimals=6)
+
+
+def strands(block: BlockData) -> Column:
+    """+, or - where the query's reverse complement was aligned."""
+    if block.hits is None:
+        return Column.constant("+")
+    return block.hit_text("-" if minus else "+" for minus in block.hits.minus.tolist())
+
+
+def hit_numbers(name: str, form: str) -> Callable[[BlockData], Column]:
+    """An attribute of `HitColumns`, by a format of Python's."""
+
+    def column(block: BlockData) -> Column:
+        assert block.hits is not None  # asked for by searches alone
+        values = getattr(block.hits, name)
+        count = len(block.hits.queries)
+        return block.hit_text(["nan"] * count if values is None else [format(value, form) for value in values.tolist()])
+
+    return column
+
+
 def path(kind: str) -> Callable[[BlockData], Column]:
     """Text made of the path, of a kind that core/src/alignments.hpp names."""
     return lambda block: Column.path(block.alignments, kind)
@@ -116,12 +192,14 @@ def path(kind: str) -> Callable[[BlockData], Column]:
 
 @dataclass(frozen=True)
 class Field:
-    """name as --fields takes it, what it holds, how a block's column is made, and what of each alignment that needs."""
+    """name as --fields takes it, what it holds, how a block's column is made, and what of each alignment that needs; of_hits: only
+    searches have it."""
 
     name: str
     meaning: str
     column: Callable[[BlockData], Column]
     detail: Detail = Detail.SCORE
+    of_hits: bool = False
 
 
 _STATISTICS, _PATH = Detail.STATISTICS, Detail.PATH
@@ -148,20 +226,28 @@ FIELDS: dict[str, Field] = {
         Field("tend", "last aligned letter of the target", statistic("target_end"), _STATISTICS),
         Field("qaln", "aligned part of the query, with gaps", path("query"), _PATH),
         Field("taln", "aligned part of the target, with gaps", path("target"), _PATH),
+        Field("qcov", "fraction of the query that is aligned", coverage("query"), _STATISTICS),
+        Field("tcov", "fraction of the target that is aligned", coverage("target"), _STATISTICS),
+        Field("strand", "+, or - where the query's reverse complement is aligned", strands, of_hits=True),
+        Field("bits", "bit score", hit_numbers("bits", ".1f"), of_hits=True),
+        Field("evalue", "hits this good that chance would give", hit_numbers("evalues", ".3g"), of_hits=True),
     )
 }
 
 DEFAULT_FIELDS = "query,target,score"
+HIT_FIELDS = "query,target,score,bits,evalue,strand,identity,length,qstart,qend,tstart,tend,qcov,tcov"
+UNTRACED_HIT_FIELDS = "query,target,score,bits,evalue,strand,qlen,tlen"
 
 
-def parse_fields(text: str) -> list[Field]:
-    """Fields from a comma-separated list. Raises `InputError` for unknown, repeated or no names."""
+def parse_fields(text: str, of_hits: bool = False) -> list[Field]:
+    """Fields from a comma-separated list, those of hits among them or not. Raises `InputError` for unknown, repeated or no names."""
+    there_is = [f.name for f in FIELDS.values() if of_hits or not f.of_hits]
     wanted = [name.strip() for name in text.split(",") if name.strip()]
     if not wanted:
-        raise InputError(f"--fields names no column; there are {', '.join(FIELDS)}")
+        raise InputError(f"--fields names no column; there are {', '.join(there_is)}")
     for name in wanted:
-        if name not in FIELDS:
-            raise InputError(f"--fields: no column is called {name!r}; there are {', '.join(FIELDS)}")
+        if name not in there_is:
+            raise InputError(f"--fields: no column is called {name!r}; there are {', '.join(there_is)}")
         if wanted.count(name) > 1:
             raise InputError(f"--fields names {name!r} twice")
     return [FIELDS[name] for name in wanted]

@@ -32,18 +32,18 @@ def columns(statistics: Statistics) -> Integers:
 
 
 def identity(statistics: Statistics, query_lengths: Integers, target_lengths: Integers, definition: int) -> tuple[Integers, Integers]:
-    """Numerators and denominators, int64 of the shape of `statistics` ([queries][targets], with their lengths).
+    """Numerators and denominators, int64 of the shape of `statistics`; lengths of shapes that go with it.
 
     A denominator of 0 means an identity of 0: there is nothing to compare.
     """
     matches = statistics["matches"].astype(np.int64)
     if definition == 0:
-        return matches, np.minimum(query_lengths[:, None], target_lengths[None, :])
+        return matches, np.minimum(query_lengths, target_lengths)
     if definition in (1, 4):
         return matches, columns(statistics)
     if definition == 2:
         return matches, columns(statistics) - statistics["end_gaps"]
-    longer = np.maximum(query_lengths[:, None], target_lengths[None, :])
+    longer = np.maximum(query_lengths, target_lengths)
     return np.maximum(longer - statistics["mismatches"] - statistics["gap_opens"], 0), longer
 
 

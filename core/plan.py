@@ -53,8 +53,8 @@ class Limits:
     """What an engine and a budget allow.
 
     result_bytes: memory for bands of results; scratch_bytes: memory that the engine itself takes; item_bytes: of one pair's
-    result, letter_bytes: more for each of its letters; lanes: targets that share one pass of the engine; tile_cells: DP cells
-    of a tile, about; band_rows: queries of a band at most.
+    result, letter_bytes: more for each of its letters, query_bytes: more for each query; lanes: targets that share one pass of
+    the engine; tile_cells: DP cells of a tile, about; band_rows: queries of a band at most.
     """
 
     result_bytes: int
@@ -64,6 +64,7 @@ class Limits:
     tile_cells: int
     band_rows: int = MAX_BAND_ROWS
     letter_bytes: int = 0
+    query_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -202,7 +203,7 @@ def _row_bytes(limits: Limits, query_lengths: Lengths, target_lengths: Lengths, 
     letters = targets * longest
     if targets == len(target_lengths):
         letters = targets * int(query_lengths.max(initial=0)) + int(target_lengths.sum())
-    return targets * limits.item_bytes + limits.letter_bytes * letters
+    return limits.query_bytes + targets * limits.item_bytes + limits.letter_bytes * letters
 
 
 def make_plan(query_lengths: Lengths, target_lengths: Lengths, pairing: Pairing, limits: Limits) -> Plan:

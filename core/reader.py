@@ -94,29 +94,39 @@ def read_records(stream: BinaryIO, source: str) -> Iterator[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class RawRecords:
-    """Records as read: `letters[i]` are ASCII bytes in the case of the file."""
+    """Records as read: `letters[i]` are ASCII bytes in the case of the file. empty: ids of records that were left out."""
 
     source: str
     ids: list[str]
     letters: list[bytes]
+    empty: list[str]
 
 
-def read_raw(stream: BinaryIO, source: str, allow_duplicates: bool = False) -> RawRecords:
-    """Read a whole file. The id of a record is its title up to the first white space.
+def clean_record(title: str, text: str, number: int, source: str) -> tuple[str, bytes]:
+    """(id, letters) of a record: its title up to the first white space, and its letters without any. Raises `InputError` where there
+    is no id."""
+    words = title.split(None, 1)
+    if not words:
+        raise InputError(f"{source}: record {number} has no id behind its '>' or '@'")
+    return words[0], text.encode("utf-8", "surrogateescape").translate(None, b" \t\r\n\x0b\x0c")
 
-    Raises `InputError` for a record without id or letters, and for repeated ids; with `allow_duplicates` the second and
-    later ones become id_2, id_3, ... (numbers that are taken are passed over).
+
+def read_raw(stream: BinaryIO, source: str, allow_duplicates: bool = False, allow_empty: bool = False) -> RawRecords:
+    """Read a whole file.
+
+    Raises `InputError` for a record without id or letters, and for repeated ids. With `allow_empty` records without letters are left
+    out; with `allow_duplicates` the second and later ones of an id become id_2, id_3, ... (numbers that are taken are passed over).
     """
     ids: list[str] = []
     letters: list[bytes] = []
     seen: dict[str, int] = {}
     repeated: list[int] = []
+    empty: list[str] = []
     for number, (title, text) in enumerate(read_records(stream, source), 1):
-        words = title.split(None, 1)
-        if not words:
-            raise InputError(f"{source}: record {number} has no id behind its '>' or '@'")
-        name = words[0]
-        body = text.encode("utf-8", "surrogateescape").translate(None, b" \t\r\n\x0b\x0c")
+        name, body = clean_record(title, text, number, source)
+        if not body and allow_empty:
+            empty.append(name)
+            continue
         if not body:
             raise InputError(f"{source}: record {name!r} (number {number}) has no letters")
         if name in seen:
@@ -125,13 +135,13 @@ def read_raw(stream: BinaryIO, source: str, allow_duplicates: bool = False) -> R
                     f"{source}: records {seen[name]} and {number} have the same id {name!r}; "
                     "make ids unique, or number repeated ones with --allow-duplicates"
                 )
-            repeated.append(number - 1)
+            repeated.append(len(ids))
         else:
             seen[name] = number
         ids.append(name)
         letters.append(body)
     if not ids:
-        raise InputError(f"{source}: no records")
+        raise InputError(f"{source}: no records" + (" with letters" if empty else ""))
     taken = set(ids)
     following: dict[str, int] = {}
     for index in repeated:
@@ -142,7 +152,7 @@ def read_raw(stream: BinaryIO, source: str, allow_duplicates: bool = False) -> R
         following[name] = count + 1
         ids[index] = f"{name}_{count}"
         taken.add(ids[index])
-    return RawRecords(source, ids, letters)
+    return RawRecords(source, ids, letters, empty)
 
 
 def encode_all(inputs: list[RawRecords], alphabet: str) -> tuple[Alphabet, list[SequenceSet]]:

@@ -26,6 +26,10 @@ LIMIT = 2**31 - 1
 
 _DEFAULTS = {"dna": (5, -4, 10, 1, "NUC.4.4"), "protein": (5, -4, 11, 1, "BLOSUM62")}
 
+# With gaps as cheap as those, the local score of random DNA grows with its length instead of its logarithm, and says nothing.
+# These are the costs that BLAST has parameters for beside 5/-4.
+_LOCAL_DNA_GAPS = (16, 6)
+
 
 @dataclass(frozen=True)
 class ScoringOptions:
@@ -46,7 +50,7 @@ class Scoring:
 
     With `edit`, results are edit distances (to be minimised); the table then is 0 for equal letters, -1 for others, and
     both gap costs are 1, so that the distance is the negated score. `match` and `mismatch` are set where the table has
-    just those two values (equal letters, unequal letters).
+    just those two values (equal letters, unequal letters); else `matrix` is the name of the matrix.
     """
 
     name: str
@@ -56,6 +60,7 @@ class Scoring:
     match: int | None = None
     mismatch: int | None = None
     edit: bool = False
+    matrix: str | None = None
 
     @property
     def linear(self) -> bool:
@@ -109,10 +114,10 @@ def _check_matrix_covers(
                 )
 
 
-def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[SequenceSet] = ()) -> Scoring:
+def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[SequenceSet] = (), local: bool = False) -> Scoring:
     """The scoring that a user asked for, with the defaults of the alphabet.
 
-    DNA: NUC.4.4 (EDNAFULL: 5/-4 and its values for ambiguity letters), open 10, extend 1; protein: BLOSUM62, 11, 1.
+    DNA: NUC.4.4 (EDNAFULL: 5/-4 and its values for ambiguity letters), open 10, extend 1 (local: 16 and 6); protein: BLOSUM62, 11, 1.
     With match or mismatch, equal letters score match and all others mismatch. Raises `InputError` for contradicting
     options, a matrix that lacks a letter of `sets`, and weights that could overflow 32 bits.
     """
@@ -128,6 +133,8 @@ def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[Seq
         raise InputError("--gap is the linear form of --gap-open and --gap-extend; give one or the other")
 
     match, mismatch, gap_open, gap_extend, matrix_name = _DEFAULTS[alphabet.name]
+    if local and alphabet.name == "dna":
+        gap_open, gap_extend = _LOCAL_DNA_GAPS
     if o.gap is not None:
         gap_open = gap_extend = o.gap
     gap_open = gap_open if o.gap_open is None else o.gap_open
@@ -150,7 +157,7 @@ def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[Seq
         matrix = o.matrix if o.matrix is not None else matrices.by_name(matrix_name)
         table, covered = matrix.table(alphabet)
         _check_matrix_covers(matrix, covered, alphabet, sets)
-        scoring = Scoring(f"{matrix.name}, {gaps}", table, gap_open, gap_extend)
+        scoring = Scoring(f"{matrix.name}, {gaps}", table, gap_open, gap_extend, matrix=matrix.name)
     largest = int(np.abs(scoring.substitution).max()) + 4 * gap_open
     if largest > LIMIT:
         raise InputError(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,6 +11,8 @@ import numpy.typing as npt
 
 from gpualign.core.alphabet import INVALID, Alphabet
 from gpualign.core.errors import InputError
+
+_COUNTED = 4 << 20
 
 
 @dataclass(frozen=True)
@@ -33,12 +35,14 @@ class SequenceSet:
     """Records of one input, in its order.
 
     codes: uint8[total letters], record i is codes[offsets[i]:offsets[i+1]]; offsets: int64[count + 1]. No record is empty.
+    places: int64[count], where records stand in their file; None where they are in its order.
     """
 
     source: str
     ids: list[str]
     codes: npt.NDArray[np.uint8] = field(repr=False)
     offsets: npt.NDArray[np.int64] = field(repr=False)
+    places: npt.NDArray[np.int64] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -55,11 +59,25 @@ class SequenceSet:
     @cached_property
     def used_codes(self) -> npt.NDArray[np.uint8]:
         """The codes that occur, ascending."""
-        return np.flatnonzero(np.bincount(self.codes, minlength=1)).astype(np.uint8)
+        return np.flatnonzero(self.code_counts).astype(np.uint8)
+
+    @cached_property
+    def code_counts(self) -> npt.NDArray[np.int64]:
+        """How often each code occurs: int64[256]."""
+        # In parts: NumPy counts 64-bit numbers, eight times the size of the codes.
+        total = np.zeros(256, dtype=np.int64)
+        for start in range(0, len(self.codes), _COUNTED):
+            total += np.bincount(self.codes[start : start + _COUNTED], minlength=256)
+        return total
 
     @property
     def nbytes(self) -> int:
         return self.codes.nbytes + self.offsets.nbytes
+
+    @cached_property
+    def ranks(self) -> npt.NDArray[np.int64]:
+        """int64[count]: places in the file."""
+        return np.arange(len(self), dtype=np.int64) if self.places is None else self.places
 
     def first_with(self, code: int) -> int:
         """The first record that holds this code."""
@@ -67,22 +85,42 @@ class SequenceSet:
         return int(np.searchsorted(self.offsets, position, side="right")) - 1
 
 
+def gather(codes: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], records: npt.NDArray[np.int64]) -> TextColumn:
+    """Some records of many, back to back in this order; a record may occur several times."""
+    lengths = offsets[records + 1] - offsets[records]
+    starts = np.zeros(len(records) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=starts[1:])
+    places = np.arange(starts[-1]) + np.repeat(offsets[records] - starts[:-1], lengths)
+    return TextColumn(codes[places], starts)
+
+
+def select(sequences: SequenceSet, records: npt.NDArray[np.int64]) -> SequenceSet:
+    """A set of some records of another, in this order."""
+    part = gather(sequences.codes, sequences.offsets, records)
+    return SequenceSet(sequences.source, [sequences.ids[i] for i in records.tolist()], part.text, part.offsets)
+
+
 def encode(source: str, ids: list[str], letters: list[bytes], alphabet: Alphabet) -> SequenceSet:
     """Encode records; raises `InputError` naming the record, position and letter that is not of the alphabet."""
     offsets = np.zeros(len(ids) + 1, dtype=np.int64)
     np.cumsum([len(s) for s in letters], out=offsets[1:])
     raw = np.frombuffer(b"".join(letters), dtype=np.uint8)
-    codes = alphabet.encoding[raw]
+    return SequenceSet(source, ids, encode_letters(source, TextColumn(raw, offsets), alphabet, ids.__getitem__), offsets)
+
+
+def encode_letters(source: str, letters: TextColumn, alphabet: Alphabet, name: Callable[[int], str]) -> npt.NDArray[np.uint8]:
+    """Codes of the letters of records; name(i) is the id of record i. Raises `InputError` as `encode` does."""
+    codes = alphabet.encoding[letters.text]
     bad = np.flatnonzero(codes == INVALID)
     if bad.size:
         at = int(bad[0])
-        record = int(np.searchsorted(offsets, at, side="right")) - 1
-        letter = chr(int(raw[at]))
+        record = int(np.searchsorted(letters.offsets, at, side="right")) - 1
+        letter = chr(int(letters.text[at]))
         if letter in "-.":
-            hint = "a gap; nw takes unaligned sequences, so remove the gaps"
+            hint = "a gap; gpualign takes unaligned sequences, so remove the gaps"
         elif alphabet.name == "dna" and letter.isascii() and letter.isalpha():
             hint = "not an IUPAC nucleotide letter (if these are proteins: --alphabet protein)"
         else:
             hint = f"not a {alphabet.name} letter"
-        raise InputError(f"{source}: record {ids[record]!r}: {letter!r} at position {at - int(offsets[record]) + 1} is {hint}")
-    return SequenceSet(source, ids, codes, offsets)
+        raise InputError(f"{source}: record {name(record)!r}: {letter!r} at position {at - int(letters.offsets[record]) + 1} is {hint}")
+    return codes

@@ -154,6 +154,63 @@ class PathRecipe:
     def set_usable(self, arg: Annotated[NDArray[numpy.bool_], dict(shape=(32, 32), order='C', device='cpu', writable=False)], /) -> None:
         """bool[letters][letters]."""
 
+class LocalHistory:
+    """
+    What tiles of a task have found out about the width of each query's scores; shared by its calls.
+    """
+
+    def __init__(self, queries: int) -> None: ...
+
+class LocalRecipe:
+    """A scoring for local alignments; see gpualign.cpu.local."""
+
+    def __init__(self) -> None: ...
+
+    @property
+    def letters(self) -> int: ...
+
+    @letters.setter
+    def letters(self, arg: int, /) -> None: ...
+
+    @property
+    def padding(self) -> int: ...
+
+    @padding.setter
+    def padding(self, arg: int, /) -> None: ...
+
+    @property
+    def open(self) -> int: ...
+
+    @open.setter
+    def open(self, arg: int, /) -> None: ...
+
+    @property
+    def extend(self) -> int: ...
+
+    @extend.setter
+    def extend(self, arg: int, /) -> None: ...
+
+    @property
+    def byte_scores(self) -> bool: ...
+
+    @byte_scores.setter
+    def byte_scores(self, arg: bool, /) -> None: ...
+
+    @property
+    def narrowest(self) -> int: ...
+
+    @narrowest.setter
+    def narrowest(self, arg: int, /) -> None: ...
+
+    @property
+    def widest(self) -> int: ...
+
+    @widest.setter
+    def widest(self, arg: int, /) -> None: ...
+
+    def set_table(self, arg: Annotated[NDArray[numpy.int32], dict(shape=(32, 32), order='C', device='cpu', writable=False)], /) -> None:
+        """Scores, row = query letter."""
+
 def instruction_sets() -> list[tuple[str, int, bool, bool]]:
     """
     (name, bytes of a vector, has three-input logic, runs on this machine) of each variant in this build, fastest first.
@@ -164,6 +221,21 @@ def score_tile_32(arg0: str, arg1: Annotated[NDArray[numpy.uint8], dict(shape=(N
 
 def score_tile_64(arg0: str, arg1: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg2: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg3: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg4: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg5: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg6: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg7: str, arg8: Recipes, arg9: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], arg10: Cancel, /) -> bool:
     """Fill int64 scores of a tile; False if cancelled."""
+
+def score_local_tile_32(arg0: str, arg1: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg2: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg3: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg4: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg5: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg6: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg7: LocalRecipe, arg8: LocalHistory, arg9: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], arg10: Cancel, /) -> bool:
+    """
+    Fill int32 local scores of a tile, all pairs of it; False if cancelled.
+    """
+
+def score_local_tile_64(arg0: str, arg1: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg2: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg3: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg4: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], arg5: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg6: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], arg7: LocalRecipe, arg8: LocalHistory, arg9: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu')], arg10: Cancel, /) -> bool:
+    """
+    Fill int64 local scores of a tile, all pairs of it; False if cancelled.
+    """
+
+def trace_local_hits(instruction_set: str, query_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], query_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], query_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], target_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], recipe: LocalRecipe, path_recipe: PathRecipe, cancel: Cancel) -> object:
+    """
+    (int64 scores, int32 statistics[hits, 9], runs, starts, sizes) of local alignments with known scores; None if cancelled.
+    """
 
 def align_tile(instruction_set: str, query_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], query_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], query_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], target_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target_ids: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], pairing: str, recipe: PathRecipe, want_runs: bool, cancel: Cancel) -> object:
     """

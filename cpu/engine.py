@@ -15,8 +15,10 @@ import numpy.typing as npt
 from gpualign.core.collect import collect_results
 from gpualign.core.engine import STATISTICS, Capabilities, Detail, Mode, Runs, Task, TileResult
 from gpualign.core.errors import InputError, RunError
+from gpualign.core.hits import best_targets
 from gpualign.core.plan import Limits, Tile
 from gpualign.cpu import _kernels
+from gpualign.cpu.local import LocalRecipe, make_local_recipe
 from gpualign.cpu.paths import PathRecipe, make_path_recipe
 from gpualign.cpu.recipe import Recipe, make_recipe
 
@@ -25,6 +27,7 @@ from gpualign.cpu.recipe import Recipe, make_recipe
 _TILE_CELLS_DIFFERENCE = 8_000_000_000
 _TILE_CELLS_BITSLICED = 60_000_000_000
 _TILE_CELLS_PATHS = 4_000_000_000
+_TILE_CELLS_LOCAL = 4_000_000_000
 
 
 Codes: TypeAlias = npt.NDArray[np.uint8]
@@ -59,7 +62,10 @@ class _Workers:
     def __init__(self, engine: CpuEngine, task: Task, memory: int, tiles: Iterator[Tile]) -> None:
         self._instruction_set = engine.instruction_set.name
         self._task = task
-        if task.needs_paths:
+        if task.mode is Mode.LOCAL:
+            self._local = native_local(engine.local_recipe(task))
+            self._history = _kernels.LocalHistory(len(task.queries))
+        elif task.needs_paths:
             self._paths = engine.native_paths(task, memory)
         else:
             self._recipes = native_recipes(engine.recipe(task, memory), engine.instruction_set.vector_bytes)
@@ -99,23 +105,31 @@ class _Workers:
             self._done.put(error)
         self._done.put(None)
 
-    def _place(self, tile: Tile) -> tuple[str, Codes, Numbers, Numbers, Codes, Numbers, Numbers, str]:
-        """The first arguments of the kernels: which pairs."""
+    def _place(self, tile: Tile) -> tuple[str, Codes, Numbers, Numbers, Codes, Numbers, Numbers]:
+        """The first arguments of the kernels: which rectangle of pairs."""
         queries, targets = self._task.queries, self._task.targets
         numbers = np.arange(tile.query_start, tile.query_stop)
-        set_name, pairing = self._instruction_set, tile.pairing.value
-        return set_name, queries.codes, queries.offsets, numbers, targets.codes, targets.offsets, tile.targets, pairing
+        return self._instruction_set, queries.codes, queries.offsets, numbers, targets.codes, targets.offsets, tile.targets
 
     def _score(self, tile: Tile) -> TileResult:
-        scores = np.zeros(tile.shape, dtype=self._task.dtype)
-        score_tile = _kernels.score_tile_32 if self._task.dtype == np.int32 else _kernels.score_tile_64
-        score_tile(*self._place(tile), self._recipes, scores, self._cancel)
-        return TileResult(tile, scores)
+        task, pairing = self._task, tile.pairing.value
+        scores = np.zeros(tile.shape, dtype=task.dtype)
+        narrow = task.dtype == np.int32
+        if task.mode is Mode.GLOBAL:
+            score_tile = _kernels.score_tile_32 if narrow else _kernels.score_tile_64
+            score_tile(*self._place(tile), pairing, self._recipes, scores, self._cancel)
+            return TileResult(tile, scores)
+        score_local = _kernels.score_local_tile_32 if narrow else _kernels.score_local_tile_64
+        score_local(*self._place(tile), self._local, self._history, scores, self._cancel)
+        if task.top is None:
+            return TileResult(tile, scores)
+        best, targets = best_targets(scores, tile.targets, task.targets.ranks, task.top)
+        return TileResult(tile, best, targets=targets)
 
     def _align(self, tile: Tile) -> TileResult | None:
         """None if cancelled."""
         task = self._task
-        aligned = _kernels.align_tile(*self._place(tile), self._paths, task.detail is Detail.PATH, self._cancel)
+        aligned = _kernels.align_tile(*self._place(tile), tile.pairing.value, self._paths, task.detail is Detail.PATH, self._cancel)
         done = cast("tuple[Any, Any, Any, Any, Any] | None", aligned)  # arrays; the last three None where no runs are wanted
         if done is None:
             return None
@@ -152,13 +166,23 @@ def native_recipes(recipe: Recipe, vector_bytes: int) -> _kernels.Recipes:
     return _kernels.Recipes(_native(recipe), _native(recipe.rest or recipe), recipe.rest_below(vector_bytes))
 
 
-def _native_paths(recipe: PathRecipe, worker_bytes: int) -> _kernels.PathRecipe:
+def native_paths(recipe: PathRecipe, worker_bytes: int) -> _kernels.PathRecipe:
+    """The recipe for paths as the extension takes it, with `worker_bytes` of scratch for one worker."""
     out = _kernels.PathRecipe()
     out.differences = _native(recipe.differences)
     for name in ("extend", "free_query", "free_target", "negate"):
         setattr(out, name, getattr(recipe, name))
     out.worker_bytes = worker_bytes
     out.set_usable(recipe.usable)
+    return out
+
+
+def native_local(recipe: LocalRecipe) -> _kernels.LocalRecipe:
+    """The recipe for local scores as the extension takes it."""
+    out = _kernels.LocalRecipe()
+    for name in ("letters", "padding", "open", "extend", "byte_scores", "narrowest", "widest"):
+        setattr(out, name, getattr(recipe, name))
+    out.set_table(np.ascontiguousarray(recipe.table))
     return out
 
 
@@ -172,7 +196,7 @@ class CpuEngine:
     """
 
     name = "cpu"
-    capabilities = Capabilities(frozenset({Mode.GLOBAL}), paths=True)
+    capabilities = Capabilities(frozenset({Mode.GLOBAL, Mode.LOCAL}), paths=True)
 
     def __init__(self, threads: int | None = None, instruction_set: str | None = None) -> None:
         self.threads = threads or usable_cpus()
@@ -192,18 +216,24 @@ class CpuEngine:
         return f"cpu ({self.instruction_set.name}, {threads})"
 
     def kernel(self, task: Task, memory: int) -> str:
+        if task.mode is Mode.LOCAL:
+            return self.local_recipe(task).kernel
         return self._path_recipe(task).kernel if task.needs_paths else self.recipe(task, memory // 2).kernel
 
     def _path_recipe(self, task: Task) -> PathRecipe:
-        return make_path_recipe(task.scoring, _letters(task), task.end_gaps)
+        return make_path_recipe(task.scoring, letters_in_use(task), task.end_gaps)
 
     def native_paths(self, task: Task, memory: int) -> _kernels.PathRecipe:
         """The recipe for paths as the extension takes it, with `memory` bytes of scratch for all workers."""
-        return _native_paths(self._path_recipe(task), memory // self.threads)
+        return native_paths(self._path_recipe(task), memory // self.threads)
+
+    def local_recipe(self, task: Task) -> LocalRecipe:
+        """The recipe for local scores of a task."""
+        return make_local_recipe(task.scoring, letters_in_use(task), int(task.queries.lengths.max()), int(task.targets.lengths.max()))
 
     def recipe(self, task: Task, memory: int) -> Recipe:
         """The recipe for a task with `memory` bytes of scratch for all workers."""
-        letters = _letters(task)
+        letters = letters_in_use(task)
         longest = int(task.targets.lengths.max())
         return make_recipe(task.scoring, letters, len(task.targets), longest, self.instruction_set.vector_bytes, memory // self.threads)
 
@@ -211,6 +241,8 @@ class CpuEngine:
         """Half of `memory` is for the kernels' scratch, half for results."""
         if refusal := self.capabilities.refusal(task):
             raise RunError(f"the CPU engine cannot do this: {refusal}")
+        if task.mode is Mode.LOCAL:
+            return self._local_limits(task, memory)
         if task.needs_paths:
             return self._path_limits(task, memory)
         longest = int(task.targets.lengths.max())
@@ -219,15 +251,31 @@ class CpuEngine:
         def scratch() -> int:
             return self.threads * self.recipe(task, memory // 2).scratch_bytes(vector_bytes, longest)
 
-        needed = self._fit_threads(scratch, memory // 2)
-        if needed > memory // 2:
-            raise RunError(
-                f"the memory budget is too small: {self.threads} threads on targets of up to {longest:,} letters need "
-                f"{needed:,} bytes of scratch, {memory // 2:,} are left; raise --memory or lower --threads"
-            )
+        needed = self._scratch(scratch, memory // 2, longest)
         recipe = self.recipe(task, memory // 2)
         cells = _TILE_CELLS_BITSLICED if recipe.bitsliced else _TILE_CELLS_DIFFERENCE
         return Limits(memory - memory // 2, needed, task.item_bytes, recipe.lanes(vector_bytes), cells)
+
+    def _scratch(self, wanted: Callable[[], int], memory: int, longest: int) -> int:
+        """What `wanted` says of the threads that fit. Raises `RunError` if not even those that were asked for, or one, do."""
+        needed = self._fit_threads(wanted, memory)
+        if needed > memory:
+            raise RunError(
+                f"the memory budget is too small: {self.threads} threads on targets of up to {longest:,} letters need "
+                f"{needed:,} bytes of scratch, {memory:,} are left; raise --memory or lower --threads"
+            )
+        return needed
+
+    def _local_limits(self, task: Task, memory: int) -> Limits:
+        recipe, vector_bytes = self.local_recipe(task), self.instruction_set.vector_bytes
+        longest = max(int(task.queries.lengths.max()), int(task.targets.lengths.max()))  # either side may lie in the lanes
+
+        def scratch() -> int:
+            return self.threads * recipe.scratch_bytes(vector_bytes, longest)
+
+        needed = self._scratch(scratch, memory // 2, longest)
+        lanes = recipe.lanes(vector_bytes)
+        return Limits(memory - memory // 2, needed, task.item_bytes, lanes, _TILE_CELLS_LOCAL, query_bytes=task.query_bytes)
 
     def _fit_threads(self, needed: Callable[[], int], memory: int) -> int:
         """What `needed` says of the threads; as many of them go as do not fit, unless their number was asked for."""
@@ -257,6 +305,6 @@ class CpuEngine:
             workers.stop()
 
 
-def _letters(task: Task) -> int:
-    """Codes in use are below this."""
+def letters_in_use(task: Task) -> int:
+    """Codes that a task uses are below this."""
     return int(max(task.queries.used_codes[-1], task.targets.used_codes[-1])) + 1

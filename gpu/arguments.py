@@ -123,6 +123,15 @@ PACK_PLANES = _struct(
     ("groups", _I),
     ("plane_count", _I),
 )
+SELECT = _struct(
+    ("scores", _P),
+    ("ranks", _P),
+    ("hit_scores", _P),
+    ("hit_columns", _P),
+    ("rows", _I),
+    ("target_count", _I),
+    ("hits", _I),
+)
 
 
 def arguments(struct: np.dtype[np.void], **values: int | np.void) -> np.void:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gpualign.core.engine import Task
 from gpualign.core.plan import Tile
-from gpualign.core.sequences import SequenceSet
+from gpualign.core.sequences import gather
 from gpualign.gpu.kernels import SLICE_THREADS, Recipe, Shape, Variant, last_of_each
 from gpualign.gpu.schedule import Schedule, make_schedule
 
@@ -119,14 +119,6 @@ def _starts(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
 
 
-def _panel(sequences: SequenceSet, records: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:
-    """Codes and offsets of some records of a set, back to back."""
-    lengths = sequences.lengths[records]
-    starts = _starts(lengths)
-    places = np.arange(starts[-1]) + np.repeat(sequences.offsets[records] - starts[:-1], lengths)
-    return sequences.codes[places], starts
-
-
 @dataclass(frozen=True)
 class Room:
     """What a device offers a batch: blocks that run at a time (a function of their threads), bytes, lanes of a warp, and whether
@@ -155,11 +147,14 @@ def lay_out(batch: Batch, variant: Variant, recipe: Recipe, task: Task, room: Ro
         "target_lengths": lengths.astype(np.int32),
         "target_numbers": targets.astype(np.int32),
     }
+    if task.top is not None:
+        arrays["ranks"] = task.targets.ranks[targets].astype(np.int32)
     if recipe.usable is not None:
         arrays["usable"] = recipe.usable[[*range(recipe.letters), -1]]
     if not room.resident:
-        arrays["query_codes"], arrays["query_offsets"] = _panel(task.queries, batch.queries)
-        arrays["target_codes"], arrays["target_offsets"] = _panel(task.targets, targets)
+        for name, sequences, records in (("query", task.queries, batch.queries), ("target", task.targets, targets)):
+            panel = gather(sequences.codes, sequences.offsets, records)
+            arrays[f"{name}_codes"], arrays[f"{name}_offsets"] = panel.text, panel.offsets
         arrays["queries"] = np.arange(len(batch.queries), dtype=np.int32)
         arrays["targets"] = np.arange(len(targets), dtype=np.int32)
     if recipe.form is not None:

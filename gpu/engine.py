@@ -126,7 +126,7 @@ class CudaEngine:
         cells = int(variant.rate * hardware.multiprocessors * hardware.clock * _TILE_SECONDS)
         if task.needs_paths:
             cells //= _PATH_SHARE
-        return Limits(memory - memory // 2, memory // 2, task.item_bytes, _LANES, cells, _BAND_ROWS, task.letter_bytes)
+        return Limits(memory - memory // 2, memory // 2, task.item_bytes, _LANES, cells, _BAND_ROWS, task.letter_bytes, task.query_bytes)
 
     def run(self, task: Task, tiles: Iterator[Tile], memory: int) -> Iterator[TileResult]:
         if reason := self.unavailable_reason():

@@ -42,6 +42,7 @@ class Kernel:
 
 PACK_LETTERS = Kernel("pack.cu", "pack_letters")
 PACK_PLANES = Kernel("pack.cu", "pack_planes")
+SELECT = Kernel("select.cu", "select_hits")
 
 
 @dataclass(frozen=True)

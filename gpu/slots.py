@@ -7,18 +7,21 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from gpualign.core.engine import Task
 from gpualign.gpu import arguments as structs
 from gpualign.gpu.arguments import arguments
 from gpualign.gpu.batches import Batch, Layout, aligned, batch_bytes
 from gpualign.gpu.device import Bytes, Device, Event, Function, Memory, OutOfMemory, Stream
-from gpualign.gpu.kernels import PACK_LETTERS, PACK_PLANES, Kernel, Recipe, Shape, Variant
+from gpualign.gpu.kernels import PACK_LETTERS, PACK_PLANES, SELECT, Kernel, Recipe, Shape, Variant
 from gpualign.gpu.results import Scores
+from gpualign.gpu.selection import HitPlan
 from gpualign.gpu.tracing import PathPlan, PathResults, trace_on_host
 
 _QUEUE_BYTES = 256
 _PACK_THREADS = 256
+_SELECT_THREADS = 512
 _STOP = 0x3F  # every byte of the queue's counter: as many units as no queue has
 _MOST_UNITS = 10**9  # of a launch: they are counted in 32 bits, and fewer than _STOP makes of a counter
 
@@ -41,12 +44,20 @@ class Job:
     recipe: Recipe
     resident: tuple[Resident, Resident] | None
     dtype: np.dtype[np.signedinteger]
-    paths: PathPlan | None
+    paths: PathPlan | None = None
+    hits: HitPlan | None = None
+
+    @property
+    def score_bytes(self) -> int:
+        """Of the scores of all pairs."""
+        return self.batch.pairs * self.dtype.itemsize
 
     @property
     def result_bytes(self) -> int:
         """Of what comes back."""
-        return self.paths.result_bytes if self.paths else self.batch.pairs * self.dtype.itemsize
+        if self.hits:
+            return self.hits.result_bytes
+        return self.paths.result_bytes if self.paths else self.score_bytes
 
     @property
     def least_bytes(self) -> int:
@@ -69,6 +80,8 @@ class Job:
     def fixed_bytes(self) -> int:
         """Device memory beside carries and checkpoints."""
         results = self.paths.device_bytes if self.paths else aligned(self.result_bytes)
+        if self.hits:
+            results += aligned(self.score_bytes)
         return batch_bytes(self.layout) + results + self.matrix_bytes + _QUEUE_BYTES
 
 
@@ -131,13 +144,14 @@ class Slot:
             targets = Resident(arrays["target_codes"], arrays["target_offsets"])
         else:
             queries, targets = job.resident
+        results = self._address("results", job.result_bytes)
         fields = {
             "query_codes": queries.codes,
             "query_offsets": queries.offsets,
             "queries": arrays["queries"],
             "rows": arrays["rows"],
             "carries": self._address("carries", slots * job.layout.carry_bytes),
-            "scores": self._address("results", job.result_bytes),
+            "scores": self._address("scores", job.score_bytes) if job.hits else results,
             "target_count": len(job.batch.targets),
             "edges": self._address("edges", max(slots * job.layout.edge_bytes, 1)),
             "edge_stride": job.layout.edge_stride,
@@ -153,7 +167,7 @@ class Slot:
         if not chained:
             self._stream.fill(progress, 0, job.layout.progress_bytes)
         if chained or job.recipe.local or job.paths:
-            self._stream.fill(fields["scores"], 0, job.result_bytes)
+            self._stream.fill(fields["scores"], 0, job.score_bytes if job.hits else job.result_bytes)
         self.passed.append(self._stream.record())
         if chained:
             self._chains(placed, slots, grid, queue)
@@ -169,13 +183,15 @@ class Slot:
             )
             launch = self._threads if job.variant.shape is Shape.THREADS else self._slices
             launch(placed, pipeline, grid)
+        if job.hits:
+            self._select(placed, job.hits, results)
         self.passed.append(self._stream.record())
-        self._stream.download(host_results, fields["scores"])
+        self._stream.download(host_results, results)
         if job.matrix_bytes:
             self._stream.download(self._host("matrices", job.matrix_bytes), self._memory["directions"][0].address)
         self.passed.append(self._stream.record())
         self._job = job
-        if not job.paths:
+        if not job.paths and not job.hits:
             self._scores = host_results.view(job.dtype).reshape(len(job.batch.rows), len(job.batch.targets))
 
     def fetch_paths(self, task: Task, wait: Callable[[Event], None], pool: ThreadPoolExecutor, threads: int) -> PathResults:
@@ -199,6 +215,12 @@ class Slot:
         """Of the batch that has finished: [rows][targets], valid until the next one is submitted."""
         assert self._scores is not None
         return self._scores
+
+    def hits(self) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """Scores and columns of the hits of the batch that has finished, [rows][hits]."""
+        assert self._job is not None
+        assert self._job.hits is not None
+        return self._job.hits.results(self._host("results", self._job.hits.result_bytes))
 
     def stop(self, other: Stream) -> None:
         """Make the running kernel's queue look empty, through another stream."""
@@ -255,6 +277,21 @@ class Slot:
             matrix_stride=job.matrix_stride,
             detail=plan.native_detail,
         )
+
+    def _select(self, placed: _Placed, plan: HitPlan, results: int) -> None:
+        """Only hits go back."""
+        filled = arguments(
+            structs.SELECT,
+            scores=placed.fields["scores"],
+            ranks=placed.arrays["ranks"],
+            hit_scores=results,
+            hit_columns=results + plan.columns_at,
+            rows=plan.rows,
+            target_count=placed.fields["target_count"],
+            hits=plan.hits,
+        )
+        grid = min(plan.rows, 4 * self._device.hardware.multiprocessors)
+        self._stream.launch(self._device.function(SELECT), grid, _SELECT_THREADS, filled)
 
     def _trace(self, placed: _Placed, filled: np.void, units: int) -> None:
         """The way back."""

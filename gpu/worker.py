@@ -13,11 +13,13 @@ import numpy.typing as npt
 
 from gpualign.core.engine import Task, TileResult
 from gpualign.core.errors import RunError
+from gpualign.core.hits import best_targets
 from gpualign.core.plan import Tile
 from gpualign.gpu.batches import THREADS_A_BLOCK, Batch, Layout, Room, lay_out, whole_tile
 from gpualign.gpu.device import Device, Event, Memory, OutOfMemory, Stream
 from gpualign.gpu.kernels import Recipe, Variant, choose
 from gpualign.gpu.results import ResultPool, Scores
+from gpualign.gpu.selection import HitPlan
 from gpualign.gpu.slots import Job, Resident, Slot
 from gpualign.gpu.tracing import PathPlan, PathResults, merge_paths
 
@@ -37,6 +39,7 @@ class _OpenTile:
     scores: Scores | None
     batches: int
     paths: list[tuple[Batch, PathResults]] = field(default_factory=list)
+    targets: npt.NDArray[np.int64] | None = None  # of a search: records of the best targets, whose scores `scores` are
 
 
 @dataclass(frozen=True)
@@ -165,6 +168,12 @@ class Worker:
         lengths = self._task.queries.lengths[batch.queries].max() + self._task.targets.lengths[batch.targets].max()
         return PathPlan((len(batch.rows), len(batch.targets)), self._task.dtype, self._task.detail, int(lengths))
 
+    def _hit_plan(self, batch: Batch) -> HitPlan | None:
+        # Scores of 64 bits go back whole, and the host selects.
+        if self._task.top is None or self._task.dtype != np.int32:
+            return None
+        return HitPlan(len(batch.rows), min(self._task.top, len(batch.targets)))
+
     def _start(self, batch: Batch) -> None:
         """Submit a batch, in parts where it is too large for memory."""
         waiting = deque([batch])
@@ -172,7 +181,7 @@ class Worker:
             part = waiting.popleft()
             room = self._allowance // _SLOTS
             variant, layout = self._choose(part, room)
-            job = Job(part, layout, variant, self._recipe, self._sets, self._task.dtype, self._path_plan(part))
+            job = Job(part, layout, variant, self._recipe, self._sets, self._task.dtype, self._path_plan(part), self._hit_plan(part))
             needed = job.least_bytes
             if (needed > room or job.result_bytes + job.matrix_bytes > _LARGEST_RESULT) and (halves := part.halves(_FEWEST_TARGETS)):
                 self._open[id(part.tile)].batches += 1
@@ -216,6 +225,8 @@ class Worker:
             if self._stopped():
                 return
             entry.paths.append((batch, found))
+        elif self._task.top is not None:
+            self._add_hits(entry, batch, slot)
         else:
             if entry.scores is None:
                 entry.scores = self._results.take(batch.tile.shape, self._task.dtype)
@@ -230,9 +241,26 @@ class Worker:
         entry.batches -= 1
         if not entry.batches:
             del self._open[id(batch.tile)]
-            self._deliver(
-                merge_paths(batch.tile, self._task, entry.paths) if entry.scores is None else TileResult(batch.tile, entry.scores)
-            )
+            if entry.scores is None:
+                self._deliver(merge_paths(batch.tile, self._task, entry.paths))
+            else:
+                self._deliver(TileResult(batch.tile, entry.scores, targets=entry.targets))
+
+    def _add_hits(self, entry: _OpenTile, batch: Batch, slot: Slot) -> None:
+        """Merge the hits of a batch into those of its tile. Places that no target has taken yet score 0."""
+        task, top = self._task, min(self._task.top or 0, len(batch.tile.targets))
+        if self._hit_plan(batch) is not None:
+            scores, columns = slot.hits()
+            targets = batch.targets[columns]
+        else:
+            scores = slot.scores()
+            targets = np.broadcast_to(batch.targets, scores.shape)
+        if entry.scores is None or entry.targets is None:
+            shape = batch.tile.shape[0], top
+            entry.scores, entry.targets = np.zeros(shape, dtype=task.dtype), np.zeros(shape, dtype=np.int64)
+        rows = np.sort(batch.rows)
+        all_scores, all_targets = np.hstack((entry.scores[rows], scores)), np.hstack((entry.targets[rows], targets))
+        entry.scores[rows], entry.targets[rows] = best_targets(all_scores, all_targets, task.targets.ranks, top)
 
     def _wait(self, event: Event) -> None:
         while not event.done() and not self._stopped():

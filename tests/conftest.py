@@ -68,12 +68,18 @@ def device(request):
     """What CUDA kernels run on: host threads everywhere, and a device where there is one."""
     from host_device import HostDevice, compiler
 
-    from gpualign.gpu.devices import take_inventory
-
     if request.param == "host":
         if compiler() is None:
             pytest.skip("no C++ compiler on this machine")
         return HostDevice()
+    return request.getfixturevalue("real_device")
+
+
+@pytest.fixture
+def real_device():
+    """The first GPU; the test is skipped where there is none."""
+    from gpualign.gpu.devices import take_inventory
+
     if reason := take_inventory().reason:
         pytest.skip(reason)
     from gpualign.gpu.driver import CudaDevice

@@ -22,7 +22,10 @@ FILES = {
         "{path}: records 1 and 3 have the same id 'a'; make ids unique, or number repeated ones with --allow-duplicates",
     ),
     "bad letter": (b">a\nACGT\n>b\nAC!T\n", "{path}: record 'b': '!' at position 3 is not a dna letter"),
-    "gap": (b">a\nACGT\n>b\nAC-T\n", "{path}: record 'b': '-' at position 3 is a gap; nw takes unaligned sequences, so remove the gaps"),
+    "gap": (
+        b">a\nACGT\n>b\nAC-T\n",
+        "{path}: record 'b': '-' at position 3 is a gap; gpualign takes unaligned sequences, so remove the gaps",
+    ),
     "binary": (bytes(range(256)) * 10, "{path}: a binary file; expected FASTA or FASTQ text"),
     "truncated gzip": (gzip.compress(MANY)[:3000], "{path}: truncated gzip file; copy or download it again"),
     "mixed alphabets": (

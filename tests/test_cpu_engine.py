@@ -88,7 +88,7 @@ def test_an_error_in_the_sink_ends_the_threads(big_task):
 
 
 def test_refuses_what_it_cannot_do(big_task):
-    task = Task(big_task.queries, big_task.targets, big_task.scoring, Mode.LOCAL)
+    task = Task(big_task.queries, big_task.targets, big_task.scoring, Mode.LOCAL, Detail.PATH)
     with pytest.raises(RunError, match="cannot do this"):
         CpuEngine(1).limits(task, 1 << 30)
 

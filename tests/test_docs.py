@@ -12,7 +12,7 @@ from command import GPUALIGN, gpualign
 from gpualign.core.fields import FIELDS
 
 ROOT = Path(__file__).resolve().parent.parent
-COMMANDS = [[], ["nw"], ["info"]]
+COMMANDS = [[], ["nw"], ["sw"], ["index"], ["info"]]
 
 
 def test_cli_reference(request):
@@ -36,9 +36,10 @@ def test_every_command_is_in_the_reference():
 
 
 def test_every_option_and_column_is_documented():
-    text = gpualign("nw", "--help").stdout.decode()
-    for name in FIELDS:
-        assert name in text
+    texts = {name: gpualign(name, "--help").stdout.decode() for name in ("nw", "sw")}
+    for name, field in FIELDS.items():
+        assert name in texts["sw"]
+        assert field.of_hits or name in texts["nw"]
         assert f"| `{name}` |" in (ROOT / "docs" / "formats" / "tsv.md").read_text()
 
 

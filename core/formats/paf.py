@@ -13,7 +13,8 @@ from gpualign.core.formats.base import alignment_score
 
 
 class Paf:
-    """Ends are 0-based and half-open; the strand is always +, the mapping quality 255 (missing)."""
+    """Ends are 0-based and half-open; the strand is -, where the query's reverse complement is aligned; the mapping quality is 255
+    (missing)."""
 
     detail = Detail.PATH
 
@@ -28,7 +29,7 @@ class Paf:
             fields.query_lengths(block),
             fields.statistic("query_start")(block),
             fields.statistic("query_end")(block),
-            Column.constant("+"),
+            fields.strands(block),
             fields.target_ids(block),
             fields.target_lengths(block),
             fields.statistic("target_start")(block),

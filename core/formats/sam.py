@@ -1,7 +1,8 @@
 """SAM 1.6: targets are the references, queries the reads; with NM, AS and MD.
 
 Gaps in the query at the ends of an alignment have no place in SAM: POS is the first letter of the target that meets one of the
-query, or a letter inserted before it. Letters of the query beyond free end gaps are soft-clipped.
+query, or a letter inserted before it. Letters of the query beyond the alignment are soft-clipped. Hits of a search on the other strand
+have the flag 16 and the reverse complement of the query.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from gpualign import __version__
 from gpualign.core import fields
 from gpualign.core._rows import Column
 from gpualign.core.engine import Detail, Task
-from gpualign.core.fields import BlockData
+from gpualign.core.fields import BlockData, HitColumns
 from gpualign.core.formats.base import alignment_score
+from gpualign.core.sequences import TextColumn
 
 _SECONDARY = 256
+_REVERSE = 16
 
 
 class Sam:
@@ -28,10 +31,19 @@ class Sam:
         self._seen = -1  # the last query that has a row
 
     def header(self, task: Task) -> bytes:
-        references = zip(task.targets.ids, task.targets.lengths, strict=True)
+        targets = task.targets
+        references = ((targets.ids[i], targets.lengths[i]) for i in np.argsort(targets.ranks).tolist())
         lines = ["@HD\tVN:1.6\tSO:unknown\tGO:query", *(f"@SQ\tSN:{name}\tLN:{length}" for name, length in references)]
         lines.append(f"@PG\tID:gpualign\tPN:gpualign\tVN:{__version__}")
         return ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape")
+
+    def _hit_flags(self, hits: HitColumns, wanted: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
+        flags: npt.NDArray[np.int32] = (_SECONDARY + _REVERSE * hits.minus.astype(np.int32))[None, :]
+        for column in np.flatnonzero(wanted[0]).tolist():
+            if hits.queries[column] > self._seen:
+                flags[0, column] -= _SECONDARY
+                self._seen = int(hits.queries[column])
+        return flags
 
     def _flags(self, first_query: int, wanted: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
         flags = np.full(wanted.shape, _SECONDARY, dtype=np.int32)
@@ -45,19 +57,19 @@ class Sam:
     def columns(self, block: BlockData, wanted: npt.NDArray[np.bool_]) -> list[Column]:
         queries = block.task.queries
         letters = np.frombuffer(block.task.alphabet.letters.encode(), dtype=np.uint8)
-        rows = len(wanted)
+        rows = len(wanted) if block.hits is None else len(queries)
         start, stop = queries.offsets[block.first_query], queries.offsets[block.first_query + rows]
         offsets = np.zeros(block.first_query + rows + 1, dtype=np.int64)
         offsets[block.first_query :] = queries.offsets[block.first_query : block.first_query + rows + 1] - start
         return [
             fields.query_ids(block),
-            Column.pair_numbers(self._flags(block.first_query, wanted)),
+            Column.pair_numbers(self._flags(block.first_query, wanted) if block.hits is None else self._hit_flags(block.hits, wanted)),
             fields.target_ids(block),
             fields.path("sam_position")(block),
             Column.constant("255"),
             fields.path("sam_cigar")(block),
             Column.constant("*\t0\t0"),
-            Column.query_text(letters[queries.codes[start:stop]], offsets),
+            block.query_text(TextColumn(letters[queries.codes[start:stop]], offsets)),
             Column.constant("*"),
             fields.path("sam_distance")(block).between("NM:i:"),
             alignment_score(block).between("AS:i:"),

@@ -35,8 +35,8 @@ class BlocksSink(PairsSink):
                     self.stream.write(text.encode("utf-8", "surrogateescape"))
 
     def _pair(self, data: BlockData, row: int, column: int) -> Iterator[str]:
-        task = self.task
-        query, target = data.first_query + row, data.first_target + column
+        task = data.task
+        query, target = data.query_record(row, column), data.first_target + column
         counts = data.statistics[row, column]
         num, den = (int(part[row, column]) for part in data.identity)
         gaps, opens = int(counts["gaps"]), int(counts["gap_opens"])
@@ -45,29 +45,39 @@ class BlocksSink(PairsSink):
         yield f"query    {task.queries.ids[query]} ({_letters(task.queries.lengths[query])})"
         yield f"target   {task.targets.ids[target]} ({_letters(task.targets.lengths[target])})"
         yield f"{'distance' if task.scoring.edit else 'score':<9}{data.results.scores[row, column]}"
+        if data.hits is not None:
+            if data.hits.bits is not None and data.hits.evalues is not None:
+                yield f"bits     {data.hits.bits[column]:.1f}, E-value {data.hits.evalues[column]:.3g}"
+            if data.hits.minus[column]:
+                yield "strand   reverse complement of the query"
         yield f"identity {hundredths // 100}.{hundredths % 100:02d} % ({num} of {den})"
         yield f"gaps     {opens} with {_letters(gaps)}" if gaps else "gaps     0"
         yield ""
-        starts = int(counts["query_start"]), int(counts["target_start"])
-        yield from self._lines(data, row, column, (task.queries.ids[query], task.targets.ids[target]), starts)
+        minus = data.hits is not None and bool(data.hits.minus[column])
+        # Numbers of the first letters, and whether later ones are larger or smaller.
+        firsts = int(counts["query_end"] if minus else counts["query_start"] + 1), int(counts["target_start"]) + 1
+        names = task.queries.ids[query], task.targets.ids[target]
+        yield from self._lines(data, row, column, names, firsts, (-1 if minus else 1, 1))
 
-    def _lines(self, data: BlockData, row: int, column: int, names: tuple[str, str], starts: tuple[int, int]) -> Iterator[str]:
+    def _lines(
+        self, data: BlockData, row: int, column: int, names: tuple[str, str], firsts: tuple[int, int], steps: tuple[int, int]
+    ) -> Iterator[str]:
         upper, middle, lower = (data.alignments.text(row, column, kind).decode() for kind in ("query", "markers", "target"))
         label = min(max(map(len, names)), 20)
         digits = len(
-            str(int(max(self.task.queries.lengths[data.first_query + row], self.task.targets.lengths[data.first_target + column])))
+            str(int(max(data.task.queries.lengths[data.query_record(row, column)], data.task.targets.lengths[data.first_target + column])))
         )
         letters = max(_LEAST_LETTERS, self._width - label - 2 * digits - 3)
-        positions = np.array(starts)
+        positions, step = np.array(firsts), np.array(steps)
         for at in range(0, len(middle), letters):
             parts = upper[at : at + letters], lower[at : at + letters]
             used = [len(part) - part.count("-") for part in parts]
-            first, last = positions + 1, positions + used
-            yield f"{names[0][:label]:<{label}} {first[0]:>{digits}} {parts[0]} {last[0]}"
+            last = positions + step * (np.array(used) - 1)
+            yield f"{names[0][:label]:<{label}} {positions[0]:>{digits}} {parts[0]} {last[0]}"
             yield f"{'':<{label + digits + 2}}{middle[at : at + letters]}".rstrip()
-            yield f"{names[1][:label]:<{label}} {first[1]:>{digits}} {parts[1]} {last[1]}"
+            yield f"{names[1][:label]:<{label}} {positions[1]:>{digits}} {parts[1]} {last[1]}"
             yield ""
-            positions = last
+            positions = last + step
         if not middle:
             yield "no letters are aligned"
             yield ""

@@ -16,7 +16,8 @@ namespace nb = nanobind;
 
 inline char* put_number(char* out, int64_t value) { return std::to_chars(out, out + 24, value).ptr; }
 
-// The paths of a block of pairs, [queries from first_query on][targets from first_target on].
+// The paths of a block of pairs, [queries from first_query on][targets from first_target on]; if `paired`, a list of pairs:
+// [1][targets], each with the query of its own number.
 struct Alignments {
   template <class T, int N>
   using Array = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
@@ -32,13 +33,15 @@ struct Alignments {
   Array<int64_t, 2> starts;
   Array<int32_t, 2> sizes;
   Array<int32_t, 3> statistics;  // STATISTICS
+  bool paired;
 
   size_t rows() const { return starts.shape(0); }
   size_t columns() const { return starts.shape(1); }
 
-  const uint8_t* query(size_t r) const { return query_codes.data() + query_offsets(first_query + r); }
+  size_t query_record(size_t r, size_t t) const { return first_query + (paired ? t : r); }
+  const uint8_t* query(size_t r, size_t t) const { return query_codes.data() + query_offsets(query_record(r, t)); }
   const uint8_t* target(size_t t) const { return target_codes.data() + target_offsets(first_target + t); }
-  int64_t query_length(size_t r) const { return query_offsets(first_query + r + 1) - query_offsets(first_query + r); }
+  int64_t query_length(size_t r, size_t t) const { return query_offsets(query_record(r, t) + 1) - query_offsets(query_record(r, t)); }
   int32_t query_start(size_t r, size_t t) const { return statistics(r, t, 5); }
   int32_t query_end(size_t r, size_t t) const { return statistics(r, t, 6); }
   int32_t target_start(size_t r, size_t t) const { return statistics(r, t, 7); }
@@ -121,7 +124,7 @@ inline char* sam_cigar(char* out, const Alignments& a, size_t r, size_t t) {
     *start = '*';
     return start + 1;
   }
-  if (const int64_t left = a.query_length(r) - a.query_end(r, t)) out = put_run(out, left, 'S');
+  if (const int64_t left = a.query_length(r, t) - a.query_end(r, t)) out = put_run(out, left, 'S');
   return out;
 }
 
@@ -169,7 +172,7 @@ inline size_t aligned_width(const Alignments& a, size_t r, size_t t) { return a.
 
 template <bool kQuery>
 char* aligned(char* out, const Alignments& a, size_t r, size_t t) {
-  const uint8_t* codes = kQuery ? a.query(r) + a.query_start(r, t) : a.target(t) + a.target_start(r, t);
+  const uint8_t* codes = kQuery ? a.query(r, t) + a.query_start(r, t) : a.target(t) + a.target_start(r, t);
   constexpr int kGap = kQuery ? Alignments::kDeletion : Alignments::kInsertion;
   a.each_run(r, t, true, [&](int op, int64_t length) {
     for (; length > 0; length--) *out++ = op == kGap ? '-' : a.letters[*codes++];

@@ -220,9 +220,9 @@ NB_MODULE(_rows, m) {
       .def("__init__",
            [](Alignments* self, Text query_codes, Numbers query_offsets, size_t first_query, Text target_codes, Numbers target_offsets,
               size_t first_target, const std::string& letters, Text data, Array<int64_t, 2> starts, Array<int32_t, 2> sizes,
-              Array<int32_t, 3> statistics) {
+              Array<int32_t, 3> statistics, bool paired) {
              new (self) Alignments{query_codes, query_offsets, first_query, target_codes, target_offsets, first_target, letters,
-                                   data,        starts,        sizes,       statistics};
+                                   data,        starts,        sizes,       statistics,   paired};
            })
       .def("text", &pair_string, nb::arg("row"), nb::arg("column"), nb::arg("kind"), "The text of one pair.");
   nb::class_<Column>(m, "Column", "Where a column of the table takes its cells from.")

@@ -137,6 +137,27 @@ struct GridArgs {
   const Cancel* cancel;
 };
 
+// One query against the lanes of one block of targets, locally (local.hpp).
+struct LocalArgs {
+  const uint8_t* query;       // [rows] codes
+  int64_t rows;               // m >= 1
+  const uint8_t* codes;       // [columns][lanes] target codes, behind a target's end the padding code
+  int64_t columns;            // multiple of kColumnsAtATime, at least the longest target
+  const int64_t* lengths;     // [lanes] target lengths, 0 for an unused lane
+  const int32_t* table;       // [kLetters][kLetters] scores, row = query letter; those of the padding code are negative
+  int letters;                // codes in use, the padding code among them: at most 16 allow the shorter look-up
+  bool byte_scores;           // every score fits a signed byte
+  int64_t open, extend;       // equal ones select the linear recurrence
+  void* boundary;             // scratch: 2 * columns vectors
+  int64_t* best;              // out [lanes]: scores; in 8 and 16 bits the largest possible value stands for itself and all above
+  // To find where scores are reached:
+  const int64_t* wanted;      // [lanes] a score, or 0 in lanes that do not matter
+  const int64_t* seeds;       // [lanes] row of the pair of letters that paths begin with, in column 0; or null
+  int64_t* end_rows;          // out [lanes]: from 0, or -1 where the score is not reached
+  int64_t* end_columns;
+  const Cancel* cancel;
+};
+
 constexpr int kPlaneMargin = 64;  // bytes that a kernel of single pairs may read before and behind a plane
 
 struct Kernels {
@@ -163,6 +184,9 @@ struct Kernels {
   void (*grid_tile32)(const GridArgs&, int64_t row, int64_t column, int64_t count, void* directions);
   void (*wavefront_grid)(const WavefrontArgs&, const WavefrontGrid&);
   int wavefront_depth;  // rows a lane at most
+  // Elements of 1, 2, 4 and 8 bytes: scores, and where they are reached.
+  void (*local[4])(const LocalArgs&);
+  void (*find_local[4])(const LocalArgs&);
 };
 
 constexpr int kMaxMatchSteps = 4;  // bit-sliced kernels exist for S = 1 .. 4 and every X < S

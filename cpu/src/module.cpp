@@ -10,6 +10,8 @@
 
 #include "../../core/src/owned_array.hpp"
 #include "dispatch.hpp"
+#include "local_paths.hpp"
+#include "local_tile.hpp"
 #include "path_tile.hpp"
 #include "tile.hpp"
 
@@ -58,6 +60,66 @@ bool score(const std::string& instruction_set, Codes query_codes, Numbers query_
   return score_tile<Score>(kernels, queries, targets, recipes, tile, cancel);
 }
 
+using ScoreTable = nb::ndarray<const int32_t, nb::shape<kLetters, kLetters>, nb::c_contig, nb::device::cpu>;
+
+template <class Score>
+bool score_local(const std::string& instruction_set, Codes query_codes, Numbers query_offsets, Numbers query_ids, Codes target_codes,
+                 Numbers target_offsets, Numbers target_ids, const LocalRecipe& recipe, LocalHistory& history, Scores<Score> scores, const Cancel& cancel) {
+  const Kernels& kernels = kernels_named(instruction_set);
+  check_set(query_codes, query_offsets, query_ids, "queries");
+  check_set(target_codes, target_offsets, target_ids, "targets");
+  if (scores.shape(0) != query_ids.shape(0) || scores.shape(1) != target_ids.shape(0))
+    throw nb::value_error("scores must have one row a query and one column a target");
+  if (history.queries() + 1 != static_cast<int64_t>(query_offsets.shape(0))) throw nb::value_error("the history is of another set of queries");
+  const Sequences queries{query_codes.data(), query_offsets.data()}, targets{target_codes.data(), target_offsets.data()};
+  const Tile<Score> tile{query_ids.data(),  static_cast<int64_t>(query_ids.shape(0)), target_ids.data(), static_cast<int64_t>(target_ids.shape(0)),
+                         Pairing::kAll, scores.data()};
+  nb::gil_scoped_release unlocked;
+  return score_local_tile<Score>(kernels, queries, targets, recipe, history, tile, cancel);
+}
+
+// What a sink of paths holds, as NumPy arrays of this shape: (scores, statistics, runs, starts, sizes).
+nb::object path_arrays(PathSink&& sink, const std::vector<size_t>& shape) {
+  static_assert(sizeof(PathStatistics) % sizeof(int32_t) == 0);
+  constexpr size_t kFields = sizeof(PathStatistics) / sizeof(int32_t);
+  std::vector<int32_t> counts(sink.statistics.size() * kFields);
+  if (!counts.empty()) std::memcpy(counts.data(), sink.statistics.data(), counts.size() * sizeof(int32_t));
+  std::vector<size_t> counts_shape = shape;
+  counts_shape.push_back(kFields);
+  nb::object starts = nb::none(), sizes = nb::none(), runs = nb::none();
+  if (sink.want_runs()) {
+    starts = nb::cast(owned_array(std::move(sink.starts), shape));
+    sizes = nb::cast(owned_array(std::move(sink.sizes), shape));
+    const size_t total = sink.runs.size();
+    runs = nb::cast(owned_array(std::move(sink.runs), {total}));
+  }
+  return nb::make_tuple(owned_array(std::move(sink.scores), shape), owned_array(std::move(counts), counts_shape), runs, starts, sizes);
+}
+
+nb::object trace_hits(const std::string& instruction_set, Codes query_codes, Numbers query_offsets, Numbers query_ids, Codes target_codes,
+                      Numbers target_offsets, Numbers target_ids, Numbers scores, const LocalRecipe& recipe, const PathRecipe& path_recipe,
+                      const Cancel& cancel) {
+  const Kernels& kernels = kernels_named(instruction_set);
+  check_set(query_codes, query_offsets, query_ids, "queries");
+  check_set(target_codes, target_offsets, target_ids, "targets");
+  const size_t count = scores.shape(0);
+  if (query_ids.shape(0) != count || target_ids.shape(0) != count) throw nb::value_error("a hit is a query, a target and a score");
+  std::vector<LocalHit> hits(count);
+  for (size_t k = 0; k < count; k++) {
+    if (scores(k) <= 0) throw nb::value_error("a hit has a score above 0");
+    hits[k] = {query_ids(k), target_ids(k), scores(k)};
+  }
+  const Sequences queries{query_codes.data(), query_offsets.data()}, targets{target_codes.data(), target_offsets.data()};
+  PathSink sink(static_cast<int64_t>(count), true);
+  bool done;
+  {
+    nb::gil_scoped_release unlocked;
+    done = trace_local_hits(kernels, queries, targets, recipe, path_recipe, hits.data(), static_cast<int64_t>(count), sink, cancel);
+  }
+  if (!done) return nb::none();
+  return path_arrays(std::move(sink), {count});
+}
+
 using Usable = nb::ndarray<const bool, nb::shape<kLetters, kLetters>, nb::c_contig, nb::device::cpu>;
 
 nb::object align(const std::string& instruction_set, Codes query_codes, Numbers query_offsets, Numbers query_ids, Codes target_codes,
@@ -76,18 +138,7 @@ nb::object align(const std::string& instruction_set, Codes query_codes, Numbers 
                      wanted, sink, cancel);
   }
   if (!done) return nb::none();
-  static_assert(sizeof(PathStatistics) % sizeof(int32_t) == 0);
-  constexpr size_t kFields = sizeof(PathStatistics) / sizeof(int32_t);
-  std::vector<int32_t> counts(sink.statistics.size() * kFields);
-  if (!counts.empty()) std::memcpy(counts.data(), sink.statistics.data(), counts.size() * sizeof(int32_t));
-  nb::object starts = nb::none(), sizes = nb::none(), runs = nb::none();
-  if (want_runs) {
-    starts = nb::cast(owned_array(std::move(sink.starts), {rows, columns}));
-    sizes = nb::cast(owned_array(std::move(sink.sizes), {rows, columns}));
-    const size_t total = sink.runs.size();
-    runs = nb::cast(owned_array(std::move(sink.runs), {total}));
-  }
-  return nb::make_tuple(owned_array(std::move(sink.scores), {rows, columns}), owned_array(std::move(counts), {rows, columns, kFields}), runs, starts, sizes);
+  return path_arrays(std::move(sink), {rows, columns});
 }
 
 }  // namespace
@@ -144,6 +195,20 @@ NB_MODULE(_kernels, m) {
       .def_rw("worker_bytes", &PathRecipe::worker_bytes)
       .def("set_usable", [](PathRecipe& r, Usable usable) { std::memcpy(r.usable, usable.data(), sizeof r.usable); }, "bool[letters][letters].");
 
+  nb::class_<LocalHistory>(m, "LocalHistory", "What tiles of a task have found out about the width of each query's scores; shared by its calls.")
+      .def(nb::init<int64_t>(), nb::arg("queries"));
+
+  nb::class_<LocalRecipe>(m, "LocalRecipe", "A scoring for local alignments; see gpualign.cpu.local.")
+      .def(nb::init<>())
+      .def_rw("letters", &LocalRecipe::letters)
+      .def_rw("padding", &LocalRecipe::padding)
+      .def_rw("open", &LocalRecipe::open)
+      .def_rw("extend", &LocalRecipe::extend)
+      .def_rw("byte_scores", &LocalRecipe::byte_scores)
+      .def_rw("narrowest", &LocalRecipe::narrowest)
+      .def_rw("widest", &LocalRecipe::widest)
+      .def("set_table", [](LocalRecipe& r, ScoreTable table) { std::memcpy(r.table, table.data(), sizeof r.table); }, "Scores, row = query letter.");
+
   m.def(
       "instruction_sets",
       [] {
@@ -154,6 +219,12 @@ NB_MODULE(_kernels, m) {
       "(name, bytes of a vector, has three-input logic, runs on this machine) of each variant in this build, fastest first.");
   m.def("score_tile_32", &score<int32_t>, "Fill int32 scores of a tile; False if cancelled.");
   m.def("score_tile_64", &score<int64_t>, "Fill int64 scores of a tile; False if cancelled.");
+  m.def("score_local_tile_32", &score_local<int32_t>, "Fill int32 local scores of a tile, all pairs of it; False if cancelled.");
+  m.def("score_local_tile_64", &score_local<int64_t>, "Fill int64 local scores of a tile, all pairs of it; False if cancelled.");
+  m.def("trace_local_hits", &trace_hits, nb::arg("instruction_set"), nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("query_ids"),
+        nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("scores"), nb::arg("recipe"), nb::arg("path_recipe"),
+        nb::arg("cancel"),
+        "(int64 scores, int32 statistics[hits, 9], runs, starts, sizes) of local alignments with known scores; None if cancelled.");
   m.def("align_tile", &align, nb::arg("instruction_set"), nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("query_ids"), nb::arg("target_codes"),
         nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("pairing"), nb::arg("recipe"), nb::arg("want_runs"), nb::arg("cancel"),
         "(int64 scores, int32 statistics[rows, columns, 9], runs, starts, sizes) of a tile, the last three None unless wanted; None if cancelled.");

@@ -3,6 +3,7 @@
 #include "difference.hpp"
 #include "grid.hpp"
 #include "kernels.hpp"
+#include "local.hpp"
 #include "myers.hpp"
 #include "wavefront.hpp"
 
@@ -32,6 +33,8 @@ const Kernels kernels = {
     &grid_tile<uint32_t>,
     &wavefront_grid,
     kWavefrontDepth,
+    {&local<int8_t, false>, &local<int16_t, false>, &local<int32_t, false>, &local<int64_t, false>},
+    {&local<int8_t, true>, &local<int16_t, true>, &local<int32_t, true>, &local<int64_t, true>},
 };
 
 }  // namespace gpualign::GPUALIGN_ISA

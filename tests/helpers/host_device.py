@@ -99,7 +99,7 @@ class HostStream:
 
     def launch(self, function, grid, threads, arguments):
         self._device.launched.append(function.kernel)
-        if function.kernel.file == "pack.cu":  # works with any number of threads; host threads are dear
+        if function.kernel.file in ("pack.cu", "select.cu"):  # work with any number of threads; host threads are dear
             threads = min(threads, 4)
         raw = arguments.tobytes()
         function.run(ctypes.c_uint(grid), ctypes.c_uint(threads), ctypes.c_char_p(raw))

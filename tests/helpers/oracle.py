@@ -37,6 +37,19 @@ def score_matrix(queries, targets, scoring):
     return -scores if scoring.edit else scores
 
 
+def local_matrix(query, target, table, gap_open, gap_extend):
+    """H of local alignment of two code arrays, cell by cell: int64[m + 1][n + 1]."""
+    h = np.zeros((len(query) + 1, len(target) + 1), dtype=np.int64)
+    vertical = [-(2**60)] * (len(target) + 1)
+    for i, letter in enumerate(query, 1):
+        horizontal = -(2**60)
+        for j, other in enumerate(target, 1):
+            horizontal = max(horizontal - gap_extend, h[i, j - 1] - gap_open)
+            vertical[j] = max(vertical[j] - gap_extend, h[i - 1, j] - gap_open)
+            h[i, j] = max(0, h[i - 1, j - 1] + table[letter][other], horizontal, vertical[j])
+    return h
+
+
 def local_score(query, target, table, gap_open, gap_extend):
     """Best local alignment score of two code arrays, cell by cell."""
     above = [0] * (len(target) + 1)

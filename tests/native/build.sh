@@ -26,4 +26,4 @@ case $("$compiler" -dumpmachine) in
   *) define=GPUALIGN_BASELINE_ONLY ;;
 esac
 wait
-"$compiler" "${flags[@]}" -D"$define" -I"$source" "$(dirname "$0")/check_kernels.cpp" "$source"/{tile,pairs,dispatch,lane_paths,pair_paths,path_tile}.cpp "$objects"/*.o -o "$output"
+"$compiler" "${flags[@]}" -D"$define" -I"$source" "$(dirname "$0")/check_kernels.cpp" "$source"/{tile,pairs,dispatch,lane_paths,pair_paths,path_tile,local_tile,local_paths}.cpp "$objects"/*.o -o "$output"

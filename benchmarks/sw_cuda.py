@@ -1,0 +1,147 @@
+"""Database search on a GPU: gpualign's kernel and whole command, beside StringZilla's CUDA Smith-Waterman.
+
+python benchmarks/sw_cuda.py proteins_db.fasta.gz [--queries proteins_query.fasta.gz] [--output results/sw_cuda.md]
+
+The database is repeated twelve times (240,000 proteins for the 20,000 of ../shared/data's set); queries of 144 to 5,478 residues are cut
+from it, as CUDASW++ is measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import filecmp
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+from common import finish, machine, proteins, table
+from nw_cuda import QUERY_LENGTHS, measure
+
+from gpualign.core.alphabet import PROTEIN
+from gpualign.core.engine import Mode, Task
+from gpualign.core.plan import Pairing
+from gpualign.core.scoring import Scoring, ScoringOptions, make_scoring
+from gpualign.core.sequences import SequenceSet
+from gpualign.gpu.driver import CudaDevice
+
+REPEATS = 12
+RUNS = 3
+PEER_TARGETS = 20_000
+
+
+def write_fasta(path: Path, sequences: SequenceSet) -> None:
+    letters = np.frombuffer(PROTEIN.letters.encode(), dtype=np.uint8)[sequences.codes].tobytes()
+    ends = sequences.offsets.tolist()
+    with path.open("wb") as file:
+        for i, name in enumerate(sequences.ids):
+            file.write(b">%s\n%s\n" % (name.encode(), letters[ends[i] : ends[i + 1]]))
+
+
+def command(queries: Path, database: Path, out: Path, *options: str) -> float:
+    """Seconds of a whole command, the best of some."""
+    times = []
+    for _ in range(RUNS):
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "gpualign", "sw", "-q", str(queries), str(database), "-o", str(out), *options], check=True)
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def peer(scoring: Scoring, query: SequenceSet, targets: SequenceSet) -> float:
+    """TCUPS of StringZilla, one query of 512 residues."""
+    import stringzilla
+    import stringzillas
+
+    classes = np.zeros(256, dtype=np.uint8)
+    classes[[ord(letter) for letter in PROTEIN.letters]] = np.arange(len(PROTEIN.letters))
+    costs = np.zeros((32, 32), dtype=np.int8)
+    costs[: len(PROTEIN.letters), : len(PROTEIN.letters)] = scoring.substitution
+    scope = stringzillas.DeviceScope(gpu_device=0)
+    engine = stringzillas.SmithWatermanScores(classes, costs, open=-scoring.gap_open, extend=-scoring.gap_extend, capabilities=scope)
+
+    def strings(s: SequenceSet):  # noqa: ANN202
+        letters = np.frombuffer(PROTEIN.letters.encode(), dtype=np.uint8)[s.codes].tobytes().decode()
+        return stringzillas.to_device(stringzilla.Strs([letters[a:b] for a, b in zip(s.offsets[:-1], s.offsets[1:], strict=True)]))
+
+    ours, theirs, times = strings(query), strings(targets), []
+    for _ in range(RUNS):
+        start = time.perf_counter()
+        engine(ours, theirs, scope)
+        times.append(time.perf_counter() - start)
+    return int(query.lengths.sum()) * int(targets.lengths.sum()) / min(times) / 1e12
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("database")
+    parser.add_argument("--queries", help="FASTA of more queries, for the whole command.")
+    parser.add_argument("--output")
+    arguments = parser.parse_args()
+    device = CudaDevice(0)
+    database = proteins(arguments.database, REPEATS)
+    cut = np.concatenate(([0], np.cumsum(QUERY_LENGTHS))).astype(np.int64)
+    queries = SequenceSet("queries", [f"q{n}" for n in QUERY_LENGTHS], database.codes[: cut[-1]], cut)
+    scoring = make_scoring(PROTEIN, ScoringOptions(gap_open=12, gap_extend=1))
+    gaps = ("--gap-open", "12", "--gap-extend", "1")
+    rows = []
+    for top in (None, 25):
+        task = Task(queries, database, scoring, Mode.LOCAL, alphabet=PROTEIN, top=top)
+        m = measure(device, task, Pairing.ALL, 1e15)
+        what = "every score to the host" if top is None else f"{top} hits a query chosen on the device"
+        rows.append([f"kernels, {what}", f"{m.kernels:.2f}", f"{m.engine:.2f}", ""])
+        print(rows[-1], flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        fasta, index, few, out = (Path(folder, name) for name in ("db.fa", "db.gpa", "queries.fa", "hits.tsv"))
+        write_fasta(fasta, database)
+        write_fasta(few, queries)
+        start = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "gpualign", "index", "-q", str(fasta), "-o", str(index)], check=True)
+        built = time.perf_counter() - start
+        letters = int(database.offsets[-1])
+        cells = int(cut[-1]) * letters
+        for name, query, count, options in (
+            ("20 queries", few, cells, ()),
+            ("20 queries, --no-traceback", few, cells, ("--no-traceback",)),
+            *([("all queries of " + Path(arguments.queries).name, Path(arguments.queries), 0, ())] if arguments.queries else []),
+        ):
+            many = count or sum(len(s) for s in _letters(query)) * letters
+            seconds = command(query, index, out, *gaps, *options)
+            rows.append([f"whole command, indexed database, {name}", "", f"{many / seconds / 1e12:.2f}", f"{seconds:.2f}"])
+            print(rows[-1], flush=True)
+        seconds = command(few, fasta, out, *gaps)
+        rows.append(["whole command, FASTA database, 20 queries", "", f"{cells / seconds / 1e12:.2f}", f"{seconds:.2f}"])
+        command(few, index, out, *gaps)
+        other = Path(folder, "cpu.tsv")
+        command(few, index, other, *gaps, "--device", "cpu")
+        same = filecmp.cmp(out, other, shallow=False)
+    one = SequenceSet("q", ["q"], database.codes[:512], np.array([0, 512]))
+    part = SequenceSet(
+        "part", database.ids[:PEER_TARGETS], database.codes[: database.offsets[PEER_TARGETS]], database.offsets[: PEER_TARGETS + 1]
+    )
+    theirs = peer(scoring, one, part)
+    rows.append([f"StringZilla {version('stringzillas-cuda')}, 512 aa x {PEER_TARGETS:,}", "", f"{theirs:.2f}", ""])
+    ours = measure(device, Task(one, part, scoring, Mode.LOCAL, alphabet=PROTEIN), Pairing.ALL, 1e15)
+    rows.append(["gpualign, the same pairs", f"{ours.kernels:.2f}", f"{ours.engine:.2f}", f"{ours.engine / theirs:.1f} times"])
+    text = f"# Database search on a GPU\n\n{device.name}; {machine()}; BLOSUM62, gaps 12/1 (BLAST's 11/1); 20 queries of 144 to 5,478 "
+    text += f"residues x {len(database):,} proteins ({letters:,} residues). TCUPS: 10^12 cells a second.\n\n"
+    notes = [
+        "kernels: of the time in which a kernel ran, by events; with copies: from the first copy to the last, or the whole command",
+        f"as the shell sees it (best of {RUNS}). Building the index took {built:.1f} s. The hits of the CPU engine are "
+        + ("the same to the byte." if same else "DIFFERENT."),
+    ]
+    finish(text + table("Search", ["what", "TCUPS, kernels", "TCUPS, with copies", "s"], rows, notes), arguments.output)
+
+
+def _letters(path: Path) -> list[str]:
+    import gzip
+
+    with gzip.open(path, "rt") as stream:
+        return ["".join(record.split("\n")[1:]) for record in stream.read().split(">")[1:]]
+
+
+if __name__ == "__main__":
+    main()

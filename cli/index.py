@@ -1,0 +1,48 @@
+"""`gpualign index`: a database in the form that searches start with at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from gpualign.cli.options import input_options
+
+
+@click.command()
+@click.argument("db")
+@click.option("-o", "--output", required=True, metavar="FILE", help="The index, by custom FILE.gpa.")
+@input_options
+@click.option("-q", "--quiet", is_flag=True, help="No notes, no summary.")
+def index(db: str, output: str, alphabet: str, allow_duplicates: bool, quiet: bool) -> None:
+    """Index a database of sequences for `gpualign sw`, which takes the index in place of DB.
+
+    FASTA or FASTQ, plain or gzip; - is standard input. Searches of an index need not read and sort the database again. Memory does not grow
+    with the letters of the database; room for twice of them is needed beside FILE.
+
+    \b
+    Example:
+      gpualign index swissprot.fasta.gz -o swissprot.gpa
+      gpualign sw query.fa swissprot.gpa
+    """
+    from gpualign.cli.files import OutputFiles, naming_output, open_input
+    from gpualign.cli.inputs import describe_empty
+    from gpualign.cli.messages import Messages
+    from gpualign.cli.sizes import format_bytes
+    from gpualign.core.errors import InputError
+    from gpualign.core.index import IndexBuilder
+
+    messages = Messages("index", -1 if quiet else 0)
+    path = Path(output)
+    if output == "-" or (path.exists() and not path.is_file()):
+        raise InputError(f"-o {output}: an index is a file that can be mapped into memory; name one")
+    with naming_output(path):
+        if not path.parent.is_dir():
+            raise FileNotFoundError(2, "no such folder")
+    with open_input(db) as (stream, source), IndexBuilder(source, path.parent, allow_duplicates) as builder:
+        chosen = builder.read(stream, alphabet)
+        with OutputFiles() as files, naming_output(path):
+            built = builder.write(files.open(path))
+    if built.empty:
+        messages.note(f"{source}: left out {describe_empty(built.empty)}")
+    messages.note(f"{built.records:,} {chosen.name} records, {built.letters:,} letters, {format_bytes(path.stat().st_size)} in {output}")

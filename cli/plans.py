@@ -1,0 +1,55 @@
+"""What a command is about to do: its memory, and the plan that --dry-run prints."""
+
+from __future__ import annotations
+
+import click
+
+from gpualign.cli.sizes import default_budget, format_bytes
+from gpualign.core.engine import Engine, Task
+from gpualign.core.errors import RunError
+from gpualign.core.plan import Plan
+from gpualign.core.runner import estimate_rate
+
+
+def sequence_bytes(task: Task) -> int:
+    """Memory of a task's sequences."""
+    return task.queries.nbytes + (task.targets.nbytes if task.targets is not task.queries else 0)
+
+
+def budget_left(task: Task, memory: int | None) -> int:
+    """Memory beside the sequences. Raises `RunError` if there is none."""
+    budget = memory or default_budget()
+    left = budget - sequence_bytes(task)
+    if left <= 0:
+        raise RunError(
+            f"the memory budget is too small: the sequences alone take {sequence_bytes(task):,} bytes of {budget:,}; raise --memory"
+        )
+    return left
+
+
+def count_sequences(task: Task) -> int:
+    """Records that a task compares."""
+    return len(task.queries) + (len(task.targets) if task.targets is not task.queries else 0)
+
+
+def print_plan(plan: Plan, task: Task, engine: Engine, memory: int) -> None:
+    """For --dry-run; memory: beside the sequences."""
+    tiles = sum(1 for _ in plan.tiles())
+    rate = estimate_rate(task, engine, memory)
+    rows = [
+        ("sequences", f"{plan.queries:,}" if task.targets is task.queries else f"{plan.queries:,} x {plan.targets:,}"),
+        ("pairs", f"{plan.pairs:,}"),
+        ("cells", f"{plan.cells:,}"),
+        ("scoring", task.scoring.name),
+        ("engine", engine.describe()),
+        ("kernel", engine.kernel(task, memory)),
+        ("tiles", f"{tiles:,} in {plan.band_count:,} bands of up to {plan.band_rows} queries"),
+        (
+            "memory",
+            f"sequences {format_bytes(sequence_bytes(task))}, results {format_bytes(plan.result_bytes)}, "
+            f"kernels {format_bytes(plan.limits.scratch_bytes)}",
+        ),
+        ("estimate", f"{plan.cells / rate:.1f} s at {rate / 1e9:.0f} GCUPS, measured on a sample"),
+    ]
+    for name, value in rows:
+        click.echo(f"{name:<10} {value}")

@@ -1,0 +1,73 @@
+"""Local scores of all pairs, for `gpualign sw --all`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from gpualign.cli.files import OutputFiles
+from gpualign.cli.output import OutputOptions, OutputSpec, output_spec, pick_format, write_results
+from gpualign.cli.plans import budget_left, count_sequences, print_plan
+from gpualign.cli.search import HitOptions, Run
+from gpualign.core.engine import Detail, Task
+from gpualign.core.errors import InputError
+from gpualign.core.plan import Pairing
+from gpualign.core.runner import Totals, plan_task, run_plan
+from gpualign.core.sequences import select
+from gpualign.core.sinks.base import Sink
+from gpualign.core.strands import BOTH, make_strands
+
+_FORMATS = ("tsv", "matrix", "npy", "npz")
+
+
+def scores_spec(o: HitOptions, strand: str | None, one_set: bool, with_self: bool) -> OutputSpec:
+    """Check what the user asked for. Raises `InputError` for options of hits."""
+    of_hits = {
+        "--max-hits": o.max_hits,
+        "--max-evalue": o.max_evalue,
+        "--min-identity": o.min_identity,
+        "--evalue": o.evalue,
+        "--no-traceback": o.no_traceback or None,
+    }
+    for name, value in of_hits.items():
+        if value is not None:
+            raise InputError(f"{name} is about hits; it does not go with --all, which writes scores alone")
+    if strand == BOTH:
+        raise InputError("--all writes one score a pair: --strand plus or --strand minus")
+    format, _ = pick_format(o.output, o.format, _FORMATS)
+    if format not in _FORMATS:
+        raise InputError(f"--format {format} holds alignments of hits; --all writes {', '.join(_FORMATS)}")
+    spec = output_spec(OutputOptions(o.output, format, o.fields, min_score=o.min_score), False, one_set, with_self)
+    if spec.detail is not Detail.SCORE:
+        raise InputError("--all writes scores alone; --fields can have query, target, score, qlen and tlen")
+    return spec
+
+
+def score_all(spec: OutputSpec, task: Task, strand: str, with_self: bool, run: Run) -> None:
+    """Compute and write them, in the order of the files."""
+    one_set = task.targets is task.queries
+    targets = task.targets
+    if targets.places is not None:  # an index, in order of length
+        targets = select(targets, np.argsort(targets.places))
+    if strand == "plus":
+        task = replace(task, queries=targets if one_set else task.queries, targets=targets)
+        pairing = Pairing.ABOVE_OR_EQUAL if with_self or spec.is_matrix else Pairing.ABOVE
+    else:  # the score of i's reverse complement with j is that of j's with i only for most matrices
+        task = replace(task, queries=make_strands(task.queries, task.alphabet, strand).queries, targets=targets)
+        pairing = Pairing.ALL
+    plan_pairing = pairing if one_set else Pairing.ALL
+    left = budget_left(task, run.memory)
+    plan = plan_task(task, plan_pairing, run.engine, left)
+    run.messages.detail(f"{run.engine.kernel(task, left)}; {plan.band_count} bands of up to {plan.band_rows} queries")
+    if run.dry_run:
+        print_plan(plan, task, run.engine, left)
+        return
+
+    def compute(sink: Sink) -> Totals:
+        with run.messages.progress(plan.cells) as progress:
+            return run_plan(plan, task, run.engine, sink, left, progress)
+
+    with OutputFiles() as files:
+        totals = write_results(spec, task, files, compute)
+    run.messages.summary(count_sequences(task), totals, run.engine.describe())

@@ -1,0 +1,93 @@
+"""`gpualign sw`: exhaustive local search of a database."""
+
+from __future__ import annotations
+
+import click
+
+from gpualign.cli.options import hit_options, input_options, local_scoring_options, run_options
+
+
+@click.command()
+@click.argument("query")
+@click.argument("db", required=False)
+@local_scoring_options
+@input_options
+@click.option("--strand", type=click.Choice(["both", "plus", "minus"]), help="DNA: strands of the queries that are searched.  [both]")
+@click.option("--self", "with_self", is_flag=True, help="One file: also each sequence against itself.")
+@hit_options
+@click.option("--no-traceback", is_flag=True, help="Scores of hits only, no alignments.")
+@click.option("--all", "everything", is_flag=True, help="Write the score of every pair instead of hits, in input order (tsv or a matrix).")
+@run_options
+def sw(
+    query: str,
+    db: str | None,
+    match: int | None,
+    mismatch: int | None,
+    gap_open: int | None,
+    gap_extend: int | None,
+    gap: int | None,
+    matrix: str | None,
+    alphabet: str,
+    allow_duplicates: bool,
+    strand: str | None,
+    with_self: bool,
+    output: str,
+    format_: str | None,
+    fields: str | None,
+    identity_def: int,
+    max_hits: int | None,
+    min_score: int | None,
+    max_evalue: float | None,
+    min_identity: float | None,
+    evalue: str | None,
+    no_traceback: bool,
+    everything: bool,
+    device: str,
+    threads: int | None,
+    memory: int | None,
+    dry_run: bool,
+    quiet: bool,
+    verbose: bool,
+) -> None:
+    """Local alignment (Smith-Waterman): every query against every sequence of DB, the best hits of each query first.
+
+    No pair is left out, and scores are exact. DB is FASTA or FASTQ, plain or gzip, or an index made by `gpualign index`. Without DB the
+    sequences of QUERY are searched with each other. - is standard input. A gap of n letters costs open + (n-1) * extend, so that BLAST's
+    11/1 is --gap-open 12 --gap-extend 1 here.
+
+    \b
+    Examples:
+      gpualign sw query.fa db.fa > hits.tsv
+      gpualign sw query.fa db.fa --max-evalue 1e-3 --format m8       BLAST's tabular columns
+      gpualign sw query.fa db.fa --format aln | less                 alignments to look at
+      gpualign index db.fa -o db.gpa; gpualign sw query.fa db.gpa    a database that is searched often
+      gpualign sw genes.fa --max-hits 5                              best relatives of each sequence
+      gpualign sw a.fa b.fa --all -o scores.npy                      every score
+    """
+    from gpualign.cli.engines import check_device, pick_engine
+    from gpualign.cli.inputs import load_matrix, read_search
+    from gpualign.cli.messages import Messages
+    from gpualign.cli.scores import score_all, scores_spec
+    from gpualign.cli.search import HitOptions, Run, hit_spec, search
+    from gpualign.core.errors import InputError
+    from gpualign.core.scoring import ScoringOptions
+
+    messages = Messages("sw", -1 if quiet else 1 if verbose else 0)
+    if query == "-" and db == "-":
+        raise InputError("only one of the two inputs can be standard input")
+    if with_self and db is not None:
+        raise InputError("--self is for one file; two files are compared record by record anyway")
+    check_device(device)
+    wanted = HitOptions(output, format_, fields, identity_def, max_hits, min_score, max_evalue, min_identity, evalue, no_traceback)
+    of_scores = scores_spec(wanted, strand, db is None, with_self) if everything else None
+    of_hits = None if everything else hit_spec(wanted)
+
+    options = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, load_matrix(matrix) if matrix else None)
+    task = read_search(query, db, alphabet, allow_duplicates, options, messages)
+    if strand is not None and task.alphabet.name != "dna":
+        raise InputError(f"--strand is for DNA; these are {task.alphabet.name} sequences")
+    run = Run(pick_engine(device, threads, messages), threads, memory, dry_run, messages)
+    if of_scores is not None:
+        score_all(of_scores, task, strand or "plus", with_self, run)
+    elif of_hits is not None:
+        search(of_hits, task, strand or ("both" if task.alphabet.name == "dna" else "plus"), with_self, run)

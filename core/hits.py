@@ -1,0 +1,57 @@
+"""Hits of a search: which of a query's targets are its best. Pure.
+
+The order of hits: a larger score first; of equal ones, the target that stands first in its file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Hits:
+    """Pairs of records and their scores, int64[hits] each. Those of one query stand together, best first."""
+
+    queries: Integers = field(repr=False)
+    targets: Integers = field(repr=False)
+    scores: Integers = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def part(self, index: slice | npt.NDArray[np.bool_] | Integers) -> Hits:
+        """Some of them."""
+        return Hits(self.queries[index], self.targets[index], self.scores[index])
+
+
+def order_best(scores: npt.NDArray[np.signedinteger], ranks: Integers, top: int) -> Integers:
+    """Columns of the `top` best of each row, best first: int64[rows][min(top, columns)].
+
+    scores, ranks: [rows][columns]; ranks, below 2**31, are places in the file.
+    """
+    columns = scores.shape[1]
+    if scores.dtype == np.int64 and scores.size and int(scores.max()) >= 2**31:
+        return np.stack([np.lexsort((r, -s))[:top] for s, r in zip(scores, ranks, strict=True)])
+    # One number a pair, the smaller the better, so that a partition finds the best without sorting the rest.
+    keys = (-scores.astype(np.int64) << 31) + ranks
+    if columns <= top:
+        return np.argsort(keys, axis=1, kind="stable")
+    best = np.argpartition(keys, top - 1, axis=1)[:, :top]
+    return np.take_along_axis(best, np.argsort(np.take_along_axis(keys, best, axis=1), axis=1), axis=1)
+
+
+def best_targets(
+    scores: npt.NDArray[np.signedinteger], targets: Integers, ranks: Integers, top: int
+) -> tuple[npt.NDArray[np.signedinteger], Integers]:
+    """Scores and records of the `top` best targets of each query, best first: arrays [queries][min(top, targets)].
+
+    scores: [queries][targets]; targets: records, [targets] or [queries][targets]; ranks: place in the file by record.
+    """
+    records = np.broadcast_to(targets, scores.shape)
+    order = order_best(scores, ranks[records], top)
+    return np.take_along_axis(scores, order, axis=1), np.take_along_axis(records, order, axis=1)

@@ -1,0 +1,302 @@
+"""A database in one file, as the engines take it: sequences sorted by length, read through a memory map.
+
+Layout, all numbers little-endian: a header of 4,096 bytes, then sections that begin on multiples of 4,096:
+  lengths   int64[records]   letters of each record, ascending
+  places    int64[records]   where each stood in the file that was indexed
+  id_ends   int64[records]   where its id ends among the ids
+  ids       uint8[...]       ids, UTF-8
+  codes     uint8[letters]   letters by code of the alphabet
+  checks    uint32[...]      CRC-32 of every 16 MiB of the sections before
+The header is a magic number, the format's version (uint32), the length of a description (uint32), the description in JSON, and
+the CRC-32 of all that (uint32). A reader refuses versions that it does not know.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+import zlib
+from array import array
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.alphabet import DNA, PROTEIN, Alphabet, detect
+from gpualign.core.errors import InputError
+from gpualign.core.reader import clean_record, read_records
+from gpualign.core.sequences import SequenceSet, TextColumn, encode_letters, gather
+
+MAGIC = b"gpualign"
+VERSION = 1
+_PAGE = 4096
+_CHECKED = 16 << 20
+_BATCH_LETTERS = 8 << 20
+"""Letters in hand while an index is built."""
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where sections begin, in bytes."""
+
+    records: int
+    letters: int
+    id_bytes: int
+
+    def sections(self) -> dict[str, tuple[int, int, np.dtype[Any]]]:
+        """Start, length in bytes and type, by name."""
+        found: dict[str, tuple[int, int, np.dtype[Any]]] = {}
+        at = _PAGE
+        for name, count, kind in (
+            ("lengths", self.records, "<i8"),
+            ("places", self.records, "<i8"),
+            ("id_ends", self.records, "<i8"),
+            ("ids", self.id_bytes, "u1"),
+            ("codes", self.letters, "u1"),
+        ):
+            dtype = np.dtype(kind)
+            found[name] = at, count * dtype.itemsize, dtype
+            at = _up(at + count * dtype.itemsize)
+        found["checks"] = at, -(-(at - _PAGE) // _CHECKED) * 4, np.dtype("<u4")
+        return found
+
+    @property
+    def size(self) -> int:
+        start, length, _ = self.sections()["checks"]
+        return start + length
+
+
+def _up(count: int) -> int:
+    return -(-count // _PAGE) * _PAGE
+
+
+def is_index(path: str) -> bool:
+    """Whether a file begins as an index does."""
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False  # whoever opens it for reading says what is wrong
+
+
+def open_index(path: str) -> tuple[SequenceSet, Alphabet]:
+    """The database of an index, its letters left on disk until they are used. Raises `InputError` for a file that is damaged, truncated or
+    of another version."""
+    with open(path, "rb") as stream:
+        header = stream.read(_PAGE)
+    description = _description(path, header)
+    layout = _Layout(description["records"], description["letters"], description["id_bytes"])
+    size = os.path.getsize(path)
+    if size != layout.size:
+        what = "truncated" if size < layout.size else "too long"
+        raise InputError(f"{path}: the index is {what}: it has {size:,} bytes of {layout.size:,}; build it again")
+    parts = {
+        name: np.memmap(path, dtype=dtype, mode="r", offset=start, shape=(length // dtype.itemsize,)) if length else np.zeros(0, dtype)
+        for name, (start, length, dtype) in layout.sections().items()
+    }
+    _verify(path, layout, parts["checks"])
+    offsets = np.zeros(layout.records + 1, dtype=np.int64)
+    np.cumsum(parts["lengths"], out=offsets[1:])
+    text, ends = parts["ids"].tobytes(), parts["id_ends"].tolist()
+    ids = [text[a:b].decode("utf-8", "surrogateescape") for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+    alphabet = DNA if description["alphabet"] == DNA.name else PROTEIN
+    return SequenceSet(path, ids, np.asarray(parts["codes"]), offsets, np.asarray(parts["places"]).astype(np.int64)), alphabet
+
+
+def _description(path: str, header: bytes) -> dict[str, Any]:
+    if len(header) < _PAGE:
+        raise InputError(f"{path}: the index is truncated: its header has {len(header):,} bytes of {_PAGE:,}; build it again")
+    version, length = (int.from_bytes(header[at : at + 4], "little") for at in (8, 12))
+    if version != VERSION:
+        hint = "it was made by a newer gpualign, so update this one" if version > VERSION else "build it again"
+        raise InputError(f"{path}: an index of version {version}; this gpualign reads version {VERSION} ({hint})")
+    end = 16 + length
+    if end + 4 > _PAGE or zlib.crc32(header[:end]) != int.from_bytes(header[end : end + 4], "little"):
+        raise InputError(f"{path}: the index is damaged: the checksum of its header is wrong; build it again")
+    found: dict[str, Any] = json.loads(header[16:end])
+    return found
+
+
+def _chunks(layout: _Layout) -> Iterator[tuple[int, int]]:
+    stop = layout.sections()["checks"][0]
+    for start in range(_PAGE, stop, _CHECKED):
+        yield start, min(stop, start + _CHECKED)
+
+
+def _checksums(file: BinaryIO, layout: _Layout) -> list[int]:
+    def check(chunk: tuple[int, int]) -> int:
+        return zlib.crc32(os.pread(file.fileno(), chunk[1] - chunk[0], chunk[0]))
+
+    with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:  # both reading and zlib let other threads run
+        return list(pool.map(check, _chunks(layout)))
+
+
+def _verify(path: str, layout: _Layout, expected: npt.NDArray[np.uint32]) -> None:
+    with open(path, "rb") as file:
+        checksums = _checksums(file, layout)
+    for number, (found, wanted) in enumerate(zip(checksums, expected.tolist(), strict=True)):
+        if found != wanted:
+            at = _PAGE + number * _CHECKED
+            raise InputError(f"{path}: the index is damaged: the checksum of the bytes from {at:,} on is wrong; build it again")
+
+
+@dataclass
+class Built:
+    """What an index was made of. empty: ids of records without letters, which are left out."""
+
+    records: int
+    letters: int
+    empty: list[str]
+
+
+class IndexBuilder:
+    """Makes an index of a stream of records, of which it keeps few at a time: memory is some 60 bytes a record.
+
+    scratch: a folder for the letters and ids on their way.
+    """
+
+    def __init__(self, source: str, scratch: Path, allow_duplicates: bool = False) -> None:
+        self._source = source
+        self._allow_duplicates = allow_duplicates
+        self._letters = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115  closed by __exit__
+        self._ids = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115
+        self._ends, self._id_ends, self._digests = array("q"), array("q"), array("Q")
+        self._empty: list[str] = []
+        self._alphabet = DNA
+
+    def __enter__(self) -> IndexBuilder:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._letters.close()
+        self._ids.close()
+
+    def read(self, stream: BinaryIO, alphabet: str) -> Alphabet:
+        """Take all records of a FASTA or FASTQ file; alphabet: "dna", "protein" or "auto". Raises `InputError`."""
+        records = self._take(stream)
+        if alphabet == "auto":
+            self._alphabet = detect(records)
+        else:
+            self._alphabet = DNA if alphabet == "dna" else PROTEIN
+            for _ in records:
+                pass
+        if not self._ends:
+            raise InputError(f"{self._source}: no records" + (" with letters" if self._empty else ""))
+        self._letters.flush()
+        self._ids.flush()
+        self._check_letters()
+        return self._alphabet
+
+    def _take(self, stream: BinaryIO) -> Iterator[tuple[str, bytes]]:
+        """Stores records as they pass."""
+        end = id_end = 0
+        for number, (title, text) in enumerate(read_records(stream, self._source), 1):
+            name, letters = clean_record(title, text, number, self._source)
+            if not letters:
+                self._empty.append(name)
+                continue
+            id_text = name.encode("utf-8", "surrogateescape")
+            self._letters.write(letters)
+            self._ids.write(id_text)
+            end, id_end = end + len(letters), id_end + len(id_text)
+            self._ends.append(end)
+            self._id_ends.append(id_end)
+            self._digests.append(int.from_bytes(blake2b(id_text, digest_size=8).digest(), "little"))
+            yield f"record {name!r}", letters
+
+    def _stored(self, file: BinaryIO, ends: array[int]) -> TextColumn:
+        return TextColumn(np.memmap(file, dtype=np.uint8, mode="r", shape=(ends[-1],)), np.append(0, np.frombuffer(ends, dtype=np.int64)))
+
+    def _check_letters(self) -> None:
+        letters, ids = self._stored(self._letters, self._ends), self._stored(self._ids, self._id_ends)
+        for part in _batches(np.diff(letters.offsets)):
+            first, last = letters.offsets[part.start], letters.offsets[part.stop]
+            offsets = letters.offsets[part.start : part.stop + 1] - first
+
+            def name(record: int, start: int = part.start) -> str:
+                return _text(ids, start + record)
+
+            encode_letters(self._source, TextColumn(letters.text[first:last], offsets), self._alphabet, name)
+
+    def _unique_ids(self) -> TextColumn:
+        """Ids in file order, repeated ones numbered or refused."""
+        ids = self._stored(self._ids, self._id_ends)
+        digests = np.frombuffer(self._digests, dtype=np.uint64)
+        order = np.argsort(digests, kind="stable")
+        same = np.flatnonzero(digests[order][1:] == digests[order][:-1])
+        if not len(same):
+            return ids
+        suspects = sorted({int(order[i]) for i in same} | {int(order[i + 1]) for i in same})
+        seen: dict[str, int] = {}
+        renamed: dict[int, str] = {}
+        for record in suspects:
+            first = seen.setdefault(_text(ids, record), record)
+            if first != record:
+                if not self._allow_duplicates:
+                    raise InputError(
+                        f"{self._source}: records {first + 1} and {record + 1} (of those with letters) have the same id "
+                        f"{_text(ids, record)!r}; make ids unique, or number repeated ones with --allow-duplicates"
+                    )
+                renamed[record] = _text(ids, record)
+        names = [_text(ids, record) for record in range(len(self._ends))]
+        taken = set(names)
+        following: dict[str, int] = {}
+        for record, old in renamed.items():
+            number = following.get(old, 2)
+            while f"{old}_{number}" in taken:
+                number += 1
+            following[old] = number + 1
+            names[record] = f"{old}_{number}"
+            taken.add(names[record])
+        return TextColumn.of(names)
+
+    def write(self, file: BinaryIO) -> Built:
+        """Write the index to an open binary file, writable and readable."""
+        letters, ids = self._stored(self._letters, self._ends), self._unique_ids()
+        lengths = np.diff(letters.offsets)
+        order = np.argsort(lengths, kind="stable").astype(np.int64)
+        layout = _Layout(len(lengths), self._ends[-1], int(ids.offsets[-1]))
+        sections = layout.sections()
+        file.write(self._header(layout))
+        for name, numbers in (("lengths", lengths[order]), ("places", order), ("id_ends", np.cumsum(np.diff(ids.offsets)[order]))):
+            file.seek(sections[name][0])
+            file.write(numbers.astype("<i8").tobytes())
+        for name, stored, encoding in (("ids", ids, None), ("codes", letters, self._alphabet.encoding)):
+            file.seek(sections[name][0])
+            for part in _batches(np.diff(stored.offsets)[order]):
+                text = gather(np.asarray(stored.text), stored.offsets, order[part]).text
+                file.write((text if encoding is None else encoding[text]).tobytes())
+        start = sections["checks"][0]
+        file.truncate(start)
+        file.flush()
+        file.seek(start)
+        file.write(np.array(_checksums(file, layout), dtype="<u4").tobytes())
+        return Built(layout.records, layout.letters, self._empty)
+
+    def _header(self, layout: _Layout) -> bytes:
+        description = json.dumps(
+            {"alphabet": self._alphabet.name, "records": layout.records, "letters": layout.letters, "id_bytes": layout.id_bytes}
+        ).encode()
+        start = MAGIC + VERSION.to_bytes(4, "little") + len(description).to_bytes(4, "little") + description
+        return (start + zlib.crc32(start).to_bytes(4, "little")).ljust(_PAGE, b"\0")
+
+
+def _text(column: TextColumn, i: int) -> str:
+    return column.text[column.offsets[i] : column.offsets[i + 1]].tobytes().decode("utf-8", "surrogateescape")
+
+
+def _batches(lengths: npt.NDArray[np.int64]) -> Iterator[slice]:
+    """Consecutive records of about `_BATCH_LETTERS` letters, at least one."""
+    ends = np.cumsum(lengths)
+    start = 0
+    while start < len(lengths):
+        before = int(ends[start - 1]) if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, before + _BATCH_LETTERS, side="right")))
+        yield slice(start, stop)
+        start = stop

@@ -1,0 +1,166 @@
+"""The hits of a search: gathers the best targets of each query, has them traced, and writes them a band of queries at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.engine import Runs, Statistics, Task, TileResult
+from gpualign.core.fields import BlockData, HitColumns
+from gpualign.core.hits import Hits, Integers, best_targets
+from gpualign.core.identity import DEFAULT
+from gpualign.core.plan import Band, Plan
+from gpualign.core.sequences import select
+from gpualign.core.significance import SearchSpace
+from gpualign.core.sinks.base import BandResults
+from gpualign.core.sinks.pairs import Filter, PairsSink
+from gpualign.core.strands import Stranded
+
+_CHUNK = 8192
+"""Hits that are traced and written at a time."""
+
+Trace = Callable[[Hits], tuple[Statistics, Runs]]
+
+
+@dataclass(frozen=True)
+class HitFilter:
+    """Hits that are written: the `most` best of each query, of those that score `least_score` or more, have at most `most_evalue` and are
+    not the query itself, where `without_self`; of traced ones those that `rows` keeps."""
+
+    most: int
+    least_score: int = 1
+    most_evalue: float | None = None
+    without_self: bool = False
+    rows: Filter = field(default_factory=Filter)
+
+    @property
+    def top(self) -> int:
+        """Targets of each query that have to be known."""
+        return self.most + self.without_self
+
+
+@dataclass
+class _OpenBand:
+    band: Band
+    missing: int
+    scores: npt.NDArray[np.signedinteger]
+    targets: Integers
+
+
+class HitsSink:
+    """Writes hits through a sink of pairs, `report`, whose columns may be those of hits.
+
+    task: the search, of stranded queries; records: the set that was given. trace: paths of hits, or None where rows tell none.
+    """
+
+    def __init__(
+        self,
+        report: PairsSink,
+        task: Task,
+        stranded: Stranded,
+        filter: HitFilter,
+        space: SearchSpace | None,
+        trace: Trace | None,
+        identity_definition: int = DEFAULT,
+    ) -> None:
+        self._report = report
+        self._task = task
+        self._stranded = stranded
+        self._filter = filter
+        self._space = space
+        self._trace = trace
+        self._identity_definition = identity_definition
+        self._next = 0
+        self._open: dict[int, _OpenBand] = {}
+        self._held = Hits(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
+        self.written = 0
+
+    def begin(self, plan: Plan) -> None:
+        self._plan = plan
+        self._report.stream.write(self._report.header())
+
+    def accept(self, result: TileResult) -> None:
+        band, tile = result.tile.band, result.tile
+        assert result.targets is not None
+        if band.index not in self._open:
+            rows = band.stop - band.start
+            self._open[band.index] = _OpenBand(band, band.tiles, np.zeros((rows, 0), self._task.dtype), np.zeros((rows, 0), dtype=np.int64))
+        entry = self._open[band.index]
+        self._merge(entry, slice(tile.query_start - band.start, tile.query_stop - band.start), result.scores, result.targets)
+        entry.missing -= 1
+        while self._next in self._open and not self._open[self._next].missing:
+            self._finish(self._open.pop(self._next))
+            self._next += 1
+
+    def _merge(self, entry: _OpenBand, rows: slice, scores: npt.NDArray[np.signedinteger], targets: Integers) -> None:
+        top = self._filter.top
+        all_scores = np.concatenate((entry.scores[rows], scores), axis=1)
+        all_targets = np.concatenate((entry.targets[rows], targets), axis=1)
+        best, found = best_targets(all_scores, all_targets, self._task.targets.ranks, top)
+        if best.shape[1] > entry.scores.shape[1]:  # rows that have not seen as many targets get places that score nothing
+            more = ((0, 0), (0, best.shape[1] - entry.scores.shape[1]))
+            entry.scores, entry.targets = np.pad(entry.scores, more), np.pad(entry.targets, more)
+        entry.scores[rows, : best.shape[1]], entry.targets[rows, : best.shape[1]] = best, found
+
+    def _finish(self, entry: _OpenBand) -> None:
+        rows, places = np.nonzero(entry.scores >= max(1, self._filter.least_score))
+        queries = (entry.band.start + rows).astype(np.int64)
+        found = Hits(queries, entry.targets[rows, places], entry.scores[rows, places].astype(np.int64))
+        # The strands of the last record may not all be there yet.
+        whole = entry.band.stop // self._stranded.per_record * self._stranded.per_record
+        if entry.band.stop == self._plan.queries:
+            whole = entry.band.stop
+        both = Hits(*(np.concatenate(pair) for pair in zip(_columns(self._held), _columns(found), strict=True)))
+        ready = both.queries < whole
+        self._held = both.part(~ready)
+        hits = self._best_of_strands(both.part(ready))
+        for start in range(0, len(hits), _CHUNK):
+            self._write(hits.part(slice(start, start + _CHUNK)))
+
+    def _best_of_strands(self, hits: Hits) -> Hits:
+        """Of each record and target the better strand, then the best targets of each record."""
+        records = self._stranded.records(hits.queries)
+        if self._filter.without_self:
+            others = records != hits.targets
+            hits, records = hits.part(others), records[others]
+        ranks = self._task.targets.ranks[hits.targets]
+        order = np.lexsort((hits.queries, ranks, -hits.scores, records))
+        hits, records = hits.part(order), records[order]
+        if self._stranded.per_record > 1:
+            _, firsts = np.unique(records * len(self._task.targets) + hits.targets, return_index=True)
+            firsts.sort()
+            hits, records = hits.part(firsts), records[firsts]
+        begins = np.searchsorted(records, records)  # where each record's hits begin
+        hits = hits.part(np.arange(len(hits)) - begins < self._filter.most)
+        if self._filter.most_evalue is None or self._space is None:
+            return hits
+        return hits.part(self._space.evalues(hits.scores, self._task.queries.lengths[hits.queries]) <= self._filter.most_evalue)
+
+    def _write(self, hits: Hits) -> None:
+        statistics = runs = None
+        if self._trace is not None:
+            found, paths = self._trace(hits)
+            statistics, runs = found[None, :], Runs(paths.data, paths.starts[None, :], paths.sizes[None, :])
+        part = replace(
+            self._task, queries=select(self._task.queries, hits.queries), targets=select(self._task.targets, hits.targets), top=None
+        )
+        band = Band(0, 0, 1, 0, len(hits), 0)
+        evalues = None if self._space is None else self._space.evalues(hits.scores, part.queries.lengths)
+        bits = None if self._space is None else self._space.parameters.bits(hits.scores)
+        columns = HitColumns(self._stranded.records(hits.queries), self._stranded.is_minus(hits.queries), bits, evalues)
+        block = BlockData(part, 0, BandResults(band, hits.scores[None, :], statistics, runs), self._identity_definition, columns)
+        keep = self._filter.rows.keeps(block)
+        self._report.write_block(block, [0], keep)
+        self.written += len(hits) if keep is None else int(keep.sum())
+
+    def finish(self) -> None:
+        """Raises `RuntimeError` if a band is incomplete: an engine lost a tile."""
+        if self._next != self._plan.band_count:
+            raise RuntimeError(f"results are missing: {self._plan.band_count - self._next} of {self._plan.band_count} bands are incomplete")
+
+
+def _columns(hits: Hits) -> tuple[Integers, Integers, Integers]:
+    return hits.queries, hits.targets, hits.scores

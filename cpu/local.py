@@ -1,0 +1,64 @@
+"""The constants with which local scores are computed. Pure.
+
+Scores are computed in bytes first, and where one leaves their range again in 16 bits, then in as many as the longest pair could
+need. A scoring whose own weights leave a range begins wider.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.scoring import LIMIT, Scoring
+from gpualign.cpu.recipe import TABLE_SIZE
+
+_COLUMN_MULTIPLE = 4
+
+
+@dataclass(frozen=True)
+class LocalRecipe:
+    """Fields as in cpu/src/local_tile.hpp. table: int32[32][32]; widths in bytes."""
+
+    table: npt.NDArray[np.int32] = field(repr=False)
+    letters: int
+    padding: int
+    open: int
+    extend: int
+    byte_scores: bool
+    narrowest: int
+    widest: int
+
+    @property
+    def kernel(self) -> str:
+        gaps = "linear" if self.open == self.extend else "affine"
+        return f"local, {gaps} gaps, {8 * self.narrowest}-bit scores" + (
+            ", wider where they overflow" if self.narrowest < self.widest else ""
+        )
+
+    def lanes(self, vector_bytes: int) -> int:
+        """Targets that one pass takes."""
+        return vector_bytes // self.narrowest
+
+    def scratch_bytes(self, vector_bytes: int, longest: int) -> int:
+        """Memory of one worker whose longest sequence has `longest` letters: letters and boundaries of its columns."""
+        return (longest + _COLUMN_MULTIPLE) * 3 * vector_bytes
+
+
+def make_local_recipe(scoring: Scoring, letters: int, longest_query: int, longest_target: int) -> LocalRecipe:
+    """The recipe for sequences up to these lengths that use the codes 0 .. letters-1."""
+    # No path pairs letters that cost more than two gaps.
+    raised = np.maximum(scoring.substitution, -2 * scoring.gap_open)[:letters, :letters]
+    lowest, largest = min(int(raised.min()), -1), int(raised.max())
+    table = np.full((TABLE_SIZE, TABLE_SIZE), lowest, dtype=np.int32)
+    table[:letters, :letters] = raised
+
+    def fits(bits: int) -> bool:
+        most = 2 ** (bits - 1) - 1
+        return lowest >= -most - 1 and largest <= most
+
+    best = scoring.bounds(longest_query, longest_target)[1]
+    widest = 4 if best <= LIMIT - 1 else 8
+    narrowest = next((n for n in (1, 2) if fits(8 * n) and scoring.gap_open < 2 ** (8 * n - 1)), widest)
+    return LocalRecipe(table, letters + 1, letters, scoring.gap_open, scoring.gap_extend, fits(8), narrowest, widest)

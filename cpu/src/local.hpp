@@ -1,0 +1,193 @@
+// Local alignment (Smith-Waterman): one query against one target a vector lane, scores or where they are reached.
+//
+// Recurrence (Gotoh 1982), a gap of n letters costs g + (n-1) e:
+//   H(i,j) = max(0, H(i-1,j-1) + s, E(i,j), F(i,j))
+//   E(i,j+1) = max(E(i,j) - e, H(i,j) - g)      F(i+1,j) = max(F(i,j) - e, H(i,j) - g)
+// With linear gaps E(i,j+1) = F(i+1,j) = H(i,j) - g. The best H is the score.
+//
+// Bounds. Elements of 8 and 16 bits saturate at both ends (saturating.hpp): E and F below 0 stop at 0, where they change no H.
+// A score that reaches the upper end may be a larger one, so the caller computes that pair again in a wider element; below
+// the end no sum was cut off, and the score is exact (Rognes 2011 uses the same range). 32 and 64 bits are for scores that
+// the caller has proven to fit: E and F there are at least -g.
+//
+// Behind the end of a target stands a padding letter, whose scores are negative: H cannot rise there.
+//
+// To find where a known score is reached, a pass looks for H = wanted, which few cells have, and reports the first column, then the
+// first row. The start of an alignment is found the same way from its end: both sequences reversed, and H = 1 instead of 0
+// at the corner above and left of the pair of letters where it ends (its `seed`). Only paths from there reach score + 1,
+// because nothing else exceeds the score.
+//
+// Layout: target codes [column][lane], strips of kLocalRows query rows whose H and E stay in L1, H and F of a strip's last row
+// in memory for every column; as in difference.hpp, kColumnsAtATime columns advance together.
+#pragma once
+#include "kernels.hpp"
+#include "saturating.hpp"
+
+namespace gpualign::GPUALIGN_ISA {
+
+constexpr int kLocalRows = 128;
+
+// Scores of letters against columns of targets. Those that fit a byte are looked up for as many columns as fill a vector of
+// bytes, and then widened; others one by one.
+template <class E>
+struct LocalScores {
+  static constexpr int kLanes = lanes_of<E>();
+  typedef int8_t Narrow __attribute__((vector_size(kLanes)));
+
+  // out[column] for kColumnsAtATime columns.
+  static inline __attribute__((always_inline)) void look_up(const LocalArgs& a, const uint8_t* bytes, const uint8_t* codes, int letter, Vec<E>* out) {
+    if (!a.byte_scores || sizeof(E) == 8) {
+      const int32_t* row = a.table + letter * kLetters;
+      for (int c = 0; c < kColumnsAtATime; c++)
+        for (int k = 0; k < kLanes; k++) out[c][k] = static_cast<E>(row[codes[c * kLanes + k]]);
+      return;
+    }
+    for (int c = 0; c < kColumnsAtATime; c += sizeof(E)) {
+      Bytes packed;
+      memcpy(&packed, codes + c * kLanes, sizeof packed);
+      const uint8_t* row = bytes + letter * kLetters;
+      const Bytes found = a.letters <= 16 ? look_up_16(row, packed) : look_up_32(row, packed);
+      if constexpr (sizeof(E) == 1) {
+        out[c] = (Vec<E>)found;
+      } else {
+        alignas(64) Narrow parts[sizeof(E)];
+        memcpy(parts, &found, sizeof found);
+        for (int p = 0; p < static_cast<int>(sizeof(E)); p++) out[c + p] = __builtin_convertvector(parts[p], Vec<E>);
+      }
+    }
+  }
+};
+
+template <class E, bool kAffine, bool kFind>
+struct LocalKernel {
+  using V = Vec<E>;
+  static constexpr int kLanes = lanes_of<E>();
+  static constexpr int kColumns = kColumnsAtATime;
+  static constexpr E kZero = Range<E>::kZero;
+
+  static void run(const LocalArgs& a) {
+    alignas(64) uint8_t bytes[kLetters * kLetters];
+    for (int i = 0; i < kLetters * kLetters; i++) bytes[i] = static_cast<uint8_t>(a.table[i]);
+    const V zero = broadcast<E>(kZero);
+    V* bound_h = static_cast<V*>(a.boundary);
+    V* bound_f = bound_h + a.columns;
+    for (int64_t j = 0; j < a.columns; j++) {
+      bound_h[j] = zero;
+      bound_f[j] = zero;  // no gap is worth more at an edge
+    }
+    V best = zero, wanted = zero;
+    if (kFind) {
+      for (int k = 0; k < kLanes; k++) {
+        wanted[k] = static_cast<E>(kZero + (a.wanted[k] > 0 ? a.wanted[k] : 0));
+        a.end_rows[k] = a.end_columns[k] = -1;
+      }
+    }
+    for (int64_t row = 0; row < a.rows; row += kLocalRows) {
+      if (a.cancel->requested) return;
+      const int rows = a.rows - row < kLocalRows ? static_cast<int>(a.rows - row) : kLocalRows;
+      strip(a, bytes, row, rows, bound_h, bound_f, best, wanted);
+    }
+    if (!kFind)
+      for (int k = 0; k < kLanes; k++) a.best[k] = static_cast<int64_t>(best[k]) - kZero;
+  }
+
+ private:
+  static void strip(const LocalArgs& a, const uint8_t* bytes, int64_t row, int rows, V* bound_h, V* bound_f, V& best_so_far, V wanted) {
+    const uint8_t* query = a.query + row;
+    const V zero = broadcast<E>(kZero), open = broadcast<E>(static_cast<E>(a.open)), extend = broadcast<E>(static_cast<E>(a.extend));
+    V h[kLocalRows], e[kLocalRows];
+    uint32_t slot[kLocalRows];  // byte offset of the row's letter in `scores`
+    int letters[kLetters], count = 0, slot_of[kLetters];
+    for (int l = 0; l < kLetters; l++) slot_of[l] = -1;
+    for (int r = 0; r < rows; r++) {
+      const int letter = query[r];
+      if (slot_of[letter] < 0) {
+        slot_of[letter] = count;
+        letters[count++] = letter;
+      }
+      slot[r] = static_cast<uint32_t>(slot_of[letter] * kColumns * sizeof(V));
+      h[r] = zero;
+      e[r] = zero;
+    }
+    V corner = zero;  // H above and left of the first row
+    if (kFind && a.seeds) {
+      for (int k = 0; k < kLanes; k++) {
+        const int64_t above = a.seeds[k] - 1 - row;
+        if (above == -1) corner[k] = static_cast<E>(kZero + 1);
+        if (above >= 0 && above < rows) h[above][k] = static_cast<E>(kZero + 1);
+      }
+    }
+    V best = best_so_far;
+    V scores[kLetters][kColumns];
+    for (int64_t j = 0; j < a.columns; j += kColumns) {
+      for (int l = 0; l < count; l++) LocalScores<E>::look_up(a, bytes, a.codes + j * kLanes, letters[l], scores[l]);
+      V above[kColumns], f[kColumns];  // H and F of the row above
+      for (int c = 0; c < kColumns; c++) {
+        above[c] = bound_h[j + c];
+        f[c] = bound_f[j + c];
+      }
+      V diagonal = corner;
+      corner = above[kColumns - 1];
+      for (int r = 0; r < rows; r++) {
+        const V* s = reinterpret_cast<const V*>(reinterpret_cast<const char*>(scores) + slot[r]);
+        V er = e[r], before = diagonal;
+        diagonal = h[r];
+        V found{};
+#pragma GCC unroll 8
+        for (int c = 0; c < kColumns; c++) {
+          V t = add(before, s[c]);
+          if (!Range<E>::kSaturates) t = larger(t, zero);
+          before = above[c];
+          const V now = larger(larger(t, er), f[c]);
+          const V opened = subtract(now, open);
+          if constexpr (kAffine) {
+            er = larger(subtract(er, extend), opened);
+            f[c] = larger(subtract(f[c], extend), opened);
+          } else {
+            er = f[c] = opened;
+          }
+          above[c] = now;
+          if constexpr (kFind)
+            found |= now == wanted;
+          else
+            best = larger(best, now);
+        }
+        h[r] = above[kColumns - 1];
+        e[r] = er;
+        if constexpr (kFind)
+          if (any((Bytes)found)) note(a, row + r, j, above, wanted);
+      }
+      for (int c = 0; c < kColumns; c++) {
+        bound_h[j + c] = above[c];
+        bound_f[j + c] = f[c];
+      }
+    }
+    best_so_far = best;
+  }
+
+  // Cells of one row that have what is wanted: the first column is kept, and its first row.
+  static __attribute__((noinline)) void note(const LocalArgs& a, int64_t row, int64_t column, const V* h, V wanted) {
+    for (int k = 0; k < kLanes; k++) {
+      if (a.wanted[k] <= 0) continue;
+      for (int c = 0; c < kColumns; c++) {
+        if (h[c][k] != wanted[k] || column + c >= a.lengths[k]) continue;
+        const bool first = a.end_columns[k] < 0 || column + c < a.end_columns[k] || (column + c == a.end_columns[k] && row < a.end_rows[k]);
+        if (first) {
+          a.end_rows[k] = row;
+          a.end_columns[k] = column + c;
+        }
+        break;
+      }
+    }
+  }
+};
+
+template <class E, bool kFind>
+static void local(const LocalArgs& a) {
+  if (a.open == a.extend)
+    LocalKernel<E, false, kFind>::run(a);
+  else
+    LocalKernel<E, true, kFind>::run(a);
+}
+
+}  // namespace gpualign::GPUALIGN_ISA

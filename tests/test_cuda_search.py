@@ -1,0 +1,151 @@
+"""Searches by the CUDA engine against the CPU engine: as host threads everywhere, on a device where there is one."""
+
+import filecmp
+from dataclasses import replace
+
+import pytest
+from command import gpualign
+from host_device import HostDevice
+from work import Silent, records, run_scores, scoring, sequence_set, two_valued
+
+from gpualign.core.alphabet import PROTEIN
+from gpualign.core.engine import Mode, Task
+from gpualign.core.plan import Pairing, make_plan
+from gpualign.core.runner import run_plan
+from gpualign.core.scoring import ScoringOptions, make_scoring
+from gpualign.core.sequences import SequenceSet
+from gpualign.cpu.engine import CpuEngine
+from gpualign.gpu.engine import CudaEngine
+from gpualign.gpu.kernels import Shape
+
+
+class Best:
+    """A sink that keeps the best of each query."""
+
+    def __init__(self, targets, top):
+        self.ranks, self.top, self.found = targets.ranks, top, {}
+
+    def begin(self, plan):
+        pass
+
+    def accept(self, result):
+        assert result.targets.shape == result.scores.shape
+        assert result.scores.shape[1] <= self.top
+        for row, query in enumerate(range(result.tile.query_start, result.tile.query_stop)):
+            hits = zip(result.scores[row].tolist(), result.targets[row].tolist(), strict=True)
+            self.found.setdefault(query, []).extend((-score, self.ranks[target]) for score, target in hits if score > 0)
+
+    def finish(self):
+        self.found = {query: sorted(hits)[: self.top] for query, hits in self.found.items()}
+
+
+def search(queries, targets, scheme, top, engine, tile_cells=None):
+    task = Task(queries, targets, scheme, Mode.LOCAL, top=top)
+    limits = engine.limits(task, 1 << 30)
+    if tile_cells:
+        limits = replace(limits, lanes=1, tile_cells=tile_cells)
+    sink = Best(targets, top)
+    run_plan(make_plan(queries.lengths, targets.lengths, Pairing.ALL, limits), task, engine, sink, 1 << 30, Silent())
+    return sink.found
+
+
+def expected(queries, targets, scheme, top):
+    scores = run_scores(queries, targets, scheme, engine=CpuEngine(2), mode=Mode.LOCAL)
+    ranks = targets.ranks.tolist()
+    return {q: sorted((-s, r) for s, r in zip(row.tolist(), ranks, strict=True) if s > 0)[:top] for q, row in enumerate(scores)}
+
+
+def shuffled(rng, arrays):
+    """A set whose order is not that of its file."""
+    made = sequence_set(arrays)
+    return SequenceSet(made.source, made.ids, made.codes, made.offsets, rng.permutation(len(arrays)))
+
+
+@pytest.mark.parametrize("shape", [Shape.THREADS, Shape.CHAIN], ids=lambda s: s.name)
+@pytest.mark.parametrize("scheme", ["affine", "linear", "wide", "64 bits"])
+def test_hits(rng, device, force, shape, scheme):
+    force(shape)
+    weights = {
+        "affine": (5, -4, 16, 6),
+        "linear": (2, -3, 4, 4),
+        "wide": (500, -400, 1600, 600),
+        "64 bits": (4 * 10**7, -(10**7), 10**8, 10**7),
+    }
+    on_host = isinstance(device, HostDevice)
+    longest = 60 if on_host else 500
+    if scheme == "64 bits" and on_host:
+        longest = 90  # 90 letters are worth more than 32 bits hold
+    queries = sequence_set([rng.integers(0, 4, rng.integers(longest - 20, longest + 1)) for _ in range(5)])
+    # Ties: short targets over few letters, and copies.
+    targets = [rng.integers(0, 4, rng.integers(1, longest + 1)) for _ in range(70 if on_host else 900)]
+    targets += targets[:10] + [records(queries)[0]] * 3
+    targets = shuffled(rng, targets)
+    scheme = two_valued(4, *weights[scheme])
+    for top in (1, 7, 1000):
+        assert search(queries, targets, scheme, top, CudaEngine([device])) == expected(queries, targets, scheme, top)
+
+
+def test_hits_of_any_tiles_and_little_memory(rng):
+    queries, targets = (sequence_set([rng.integers(0, 4, rng.integers(1, 60)) for _ in range(n)]) for n in (9, 80))
+    scheme = two_valued(4, 2, -3, 7, 2)
+    known = expected(queries, targets, scheme, 6)
+    for memory, cells in ((1 << 28, 2000), (1 << 19, None), (1 << 28, 40_000)):
+        device = HostDevice(reported=memory)
+        assert search(queries, targets, scheme, 6, CudaEngine([device]), cells) == known
+        assert device.used == 0
+    assert search(queries, targets, scheme, 6, CpuEngine(2), 3000) == known
+
+
+def test_only_hits_come_back(rng, monkeypatch):
+    queries, targets = (sequence_set([rng.integers(0, 4, 50) for _ in range(n)]) for n in (4, 300))
+    from host_device import HostStream
+
+    fetched = []
+    download = HostStream.download
+    monkeypatch.setattr(
+        HostStream, "download", lambda self, target, address: (fetched.append(target.nbytes), download(self, target, address))
+    )
+    search(queries, targets, two_valued(4, 5, -4, 16, 6), 3, CudaEngine([HostDevice()]))
+    assert sum(fetched) == 4 * 3 * 8
+
+
+@pytest.mark.gpu
+def test_queries_and_targets_of_any_length(rng, real_device):
+    """Past the 2,048 letters of Munekawa's queries, and targets of 100,000."""
+    long = rng.integers(0, 20, 100_000)
+    queries = sequence_set([long[:40_000], long[50_000:53_000], rng.integers(0, 20, 2048), rng.integers(0, 20, 1)])
+    targets = sequence_set([long, *(rng.integers(0, 20, rng.integers(1, 9000)) for _ in range(300)), long[51_000:52_000]])
+    scheme = make_scoring(PROTEIN, ScoringOptions())
+    assert search(queries, targets, scheme, 20, CudaEngine([real_device])) == expected(queries, targets, scheme, 20)
+
+
+@pytest.mark.gpu
+def test_a_database_larger_than_the_device_allows(rng, monkeypatch, real_device):
+    """Panels of targets are brought batch by batch, two in flight."""
+    from gpualign.gpu import worker
+
+    monkeypatch.setattr(worker, "_RESIDENT_SHARE", 0.0)
+    queries, targets = (sequence_set([rng.integers(0, 20, rng.integers(50, 900)) for _ in range(n)]) for n in (20, 20_000))
+    table = rng.integers(-8, 9, (20, 20))
+    scheme = scoring((table + table.T) // 2, 12, 2)
+    assert search(queries, targets, scheme, 25, CudaEngine([real_device])) == expected(queries, targets, scheme, 25)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("format", ["tsv", "m8", "paf", "sam", "aln"])
+@pytest.mark.usefixtures("real_device")
+def test_both_engines_write_the_same_bytes(tmp_path, real_data, format):
+    proteins = real_data / "proteins_db.fasta.gz"
+    if not proteins.exists():
+        pytest.skip("proteins_db.fasta.gz is not among the real data")
+    lines = gpualign("index", proteins, "-o", tmp_path / "db.gpa").stderr
+    assert b"20,000 protein records" in lines
+    import gzip
+
+    with gzip.open(proteins, "rt") as stream:
+        text = stream.read().split(">")[1:]
+    (tmp_path / "queries.fa").write_text("".join(f">{record}" for record in text[::400]))
+    for engine in ("cpu", "cuda"):
+        gpualign("sw", "-q", "--device", engine, tmp_path / "queries.fa", tmp_path / "db.gpa", "--format", format, "-o", tmp_path / engine)
+    assert filecmp.cmp(tmp_path / "cpu", tmp_path / "cuda", shallow=False)
+    assert (tmp_path / "cpu").stat().st_size > 10_000

@@ -1,0 +1,87 @@
+"""Paths of hits: where they end by the rule, that they are worth their score, that they are as short as can be."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from oracle import count, local_matrix, rescore
+from work import expand, records, run_scores, scoring, sequence_set, two_valued
+
+from gpualign.core.engine import Mode, Task
+from gpualign.core.errors import RunError
+from gpualign.core.hits import Hits
+from gpualign.cpu.engine import CpuEngine, instruction_sets
+from gpualign.cpu.hit_paths import HitTracer
+
+SETS = [s.name for s in instruction_sets() if s.supported]
+
+
+def check(queries, targets, scheme, name=None, threads=1):
+    engine = CpuEngine(threads, name)
+    scores = run_scores(queries, targets, scheme, engine=engine, mode=Mode.LOCAL)
+    found = np.argwhere(scores > 0)
+    hits = Hits(found[:, 0].copy(), found[:, 1].copy(), scores[scores > 0])
+    with HitTracer(Task(queries, targets, scheme, Mode.LOCAL), engine, 1 << 28) as tracer:
+        statistics, runs = tracer.trace(hits)
+    assert len(statistics) == len(hits)
+    for k, (i, j) in enumerate(found):
+        query, target, row = records(queries)[i], records(targets)[j], statistics[k]
+        path = expand(runs.data[runs.starts[k] : runs.starts[k] + runs.sizes[k]])
+        start, end, first, last = (int(row[n]) for n in ("query_start", "query_end", "target_start", "target_end"))
+        assert rescore(path, query[start:end], target[first:last], scheme) == scores[i, j]
+        assert tuple(int(row[n]) for n in ("matches", "mismatches", "gaps", "gap_opens", "end_gaps")) == count(path)
+        # The end: the first column that has the score, and its first row.
+        columns, rows = np.nonzero(scores[i, j] == local_matrix(query, target, scheme.substitution, scheme.gap_open, scheme.gap_extend).T)
+        assert (last, end) == (columns[0], rows[0])
+        # The beginning: no shorter part of the target, or of the query, has the score at this end.
+        if last - first > 1:
+            shorter = local_matrix(query[:end], target[first + 1 : last], scheme.substitution, scheme.gap_open, scheme.gap_extend)
+            assert shorter[-1, -1] < scores[i, j]
+        if end - start > 1:
+            shorter = local_matrix(query[start + 1 : end], target[first:last], scheme.substitution, scheme.gap_open, scheme.gap_extend)
+            assert shorter[-1, -1] < scores[i, j]
+
+
+@pytest.mark.parametrize("name", SETS)
+@pytest.mark.parametrize("scale", [1, 60, 5000], ids=lambda s: f"x{s}")
+@pytest.mark.parametrize("linear", [False, True], ids=["affine", "linear"])
+def test_paths(rng, name, scale, linear):
+    table = rng.integers(-7, 8, (20, 20))
+    scheme = scoring((table + table.T) // 2 * scale, 9 * scale, (9 if linear else 2) * scale)
+    first = rng.integers(0, 20, 90)
+    relatives = [np.where(rng.random(90) < 0.3, rng.integers(0, 20, 90), first)[: rng.integers(1, 91)] for _ in range(6)]
+    others = [rng.integers(0, 20, rng.integers(1, 80)) for _ in range(4)]
+    check(sequence_set([first, others[0]]), sequence_set(relatives + others), scheme, name)
+
+
+sequences = st.lists(st.lists(st.integers(0, 1), min_size=1, max_size=25), min_size=1, max_size=6)
+
+
+@given(sequences, sequences, st.integers(1, 5), st.integers(-9, 0), st.integers(1, 9), st.integers(0, 9))
+def test_ties(queries, targets, match, mismatch, gap_open, gap_extend):
+    """Two letters: nearly every end, beginning and gap has rivals."""
+    check(sequence_set(queries), sequence_set(targets), two_valued(2, match, mismatch, gap_open, min(gap_open, gap_extend)))
+
+
+def test_long_sequences_and_several_threads(rng):
+    gene = rng.integers(0, 4, 700)
+    targets = [np.concatenate((rng.integers(0, 4, 200), np.delete(gene, slice(300, 340)), rng.integers(0, 4, 100))) for _ in range(3)]
+    check(sequence_set([gene, gene[::-1].copy()]), sequence_set(targets), two_valued(4, 5, -4, 16, 6), threads=3)
+
+
+def test_a_budget_that_is_too_small_is_an_error(rng):
+    gene = sequence_set([rng.integers(0, 4, 20_000)])
+    hits = Hits(np.array([0]), np.array([0]), np.array([100_000]))
+    with (
+        HitTracer(Task(gene, gene, two_valued(4, 5, -4, 16, 6), Mode.LOCAL), CpuEngine(1), 1000) as tracer,
+        pytest.raises(RunError, match="--memory"),
+    ):
+        tracer.trace(hits)
+
+
+def test_no_hits(rng):
+    gene = sequence_set([rng.integers(0, 4, 20)])
+    none = np.zeros(0, dtype=np.int64)
+    with HitTracer(Task(gene, gene, two_valued(4, 5, -4, 16, 6), Mode.LOCAL), CpuEngine(1), 1 << 20) as tracer:
+        statistics, runs = tracer.trace(Hits(none, none, none))
+    assert len(statistics) == len(runs.data) == 0

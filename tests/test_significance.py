@@ -1,0 +1,195 @@
+"""Bit scores and E-values: the published parameters, BLAST's length adjustment, the simulation, and what E-values mean."""
+
+import math
+
+import numpy as np
+import pytest
+from work import run_scores, sequence_set, two_valued
+
+from gpualign.core.alphabet import DNA, PROTEIN
+from gpualign.core.engine import Mode
+from gpualign.core.estimate import fit_gumbel, letter_frequencies, simulate_parameters
+from gpualign.core.formats.m8 import blast_bits, blast_evalue
+from gpualign.core.scoring import ScoringOptions, make_scoring
+from gpualign.core.significance import Parameters, SearchSpace, published
+from gpualign.cpu.engine import CpuEngine
+from gpualign.cpu.simulate import CpuSimulator
+
+# Residues in a thousand, Robinson & Robinson 1991: what the published parameters were simulated with.
+ROBINSON = dict(
+    zip(
+        "ARNDCQEGHILKMFPSTWYV",
+        (
+            78.05,
+            51.29,
+            44.87,
+            53.64,
+            19.25,
+            42.64,
+            62.95,
+            73.77,
+            21.99,
+            51.42,
+            90.19,
+            57.44,
+            22.43,
+            38.56,
+            52.03,
+            71.20,
+            58.41,
+            13.30,
+            32.16,
+            64.41,
+        ),
+        strict=True,
+    )
+)
+
+
+def background():
+    found = np.array([ROBINSON.get(letter, 0.0) for letter in PROTEIN.letters])
+    return found / found.sum()
+
+
+def protein(**options):
+    return make_scoring(PROTEIN, ScoringOptions(**options))
+
+
+def test_blast_writes_gaps_otherwise():
+    """BLAST's 11/1 is existence 11 and extension 1: a gap of one letter costs 12."""
+    found = published(protein(gap_open=12, gap_extend=1))
+    assert (found.lambda_, found.k, found.alpha, found.beta) == (0.267, 0.041, 1.9, -30)
+    assert published(protein()).lambda_ == 0.243  # 11/1 here is 10/1 there
+    assert published(make_scoring(DNA, ScoringOptions(), local=True)).lambda_ == 0.163  # 5/-4 with gaps 10/6
+    assert published(make_scoring(DNA, ScoringOptions(match=1, mismatch=-3, gap_open=4, gap_extend=2))).k == 0.70
+    for unknown in (protein(gap=6), protein(gap_open=50), make_scoring(DNA, ScoringOptions()), two_valued(4, 7, -3, 9, 2)):
+        assert published(unknown) is None
+
+
+def test_odd_scores_of_a_match_of_two_are_rounded_down():
+    found = published(make_scoring(DNA, ScoringOptions(match=2, mismatch=-3, gap_open=7, gap_extend=2)))
+    bits = found.bits(np.array([40, 41, 42]))
+    assert bits[0] == bits[1] < bits[2]
+    assert bits[0] == pytest.approx((0.625 * 40 - math.log(0.41)) / math.log(2))
+
+
+@pytest.mark.parametrize(
+    ("query", "letters", "records"),
+    [(8, 10**6, 3000), (57, 9 * 10**6, 20_000), (400, 10**9, 2_000_000), (400, 300, 1), (5, 5, 1), (1, 1, 1)],
+)
+def test_the_length_adjustment_is_the_largest_that_holds(query, letters, records):
+    p = published(protein())
+
+    def holds(length):
+        space = p.k * (query - length) * (letters - records * length)
+        return space > 0 and length <= p.alpha / p.lambda_ * math.log(space) + p.beta
+
+    found = p.length_adjustment(query, letters, records)
+    assert 0 <= found < query
+    assert found * records < letters
+    possible = [n for n in range(min(query, -(-letters // records))) if n * records < letters]
+    assert found == max((n for n in possible if holds(n)), default=0)
+
+
+def test_evalues_are_two_to_the_bits_of_the_space():
+    space = SearchSpace(published(protein()), 9_055_569, 20_000)
+    scores, lengths = np.array([40, 80, 300]), np.array([57, 57, 400])
+    expected = [space.size(n) * 2.0**-b for n, b in zip(lengths, space.parameters.bits(scores), strict=True)]
+    np.testing.assert_allclose(space.evalues(scores, lengths), expected)
+    both = SearchSpace(space.parameters, space.letters, space.records, 2)
+    np.testing.assert_allclose(both.evalues(scores, lengths), 2 * space.evalues(scores, lengths))
+
+
+def test_a_gumbel_sample_gives_its_parameters_back(rng):
+    for lambda_, size, step in ((0.25, 2000.0, 1), (1.3, 500.0, 1), (0.1, 9000.0, 5)):
+        sample = (math.log(size) - np.log(-np.log(rng.random(200_000)))) / lambda_
+        found, found_size = fit_gumbel((np.floor(sample / step) * step).astype(np.int64), step)
+        assert found == pytest.approx(lambda_, rel=0.02)
+        assert math.log(found_size) == pytest.approx(math.log(size), rel=0.03)
+    with pytest.raises(ValueError, match="equal"):
+        fit_gumbel(np.full(10, 7), 1)
+
+
+def simulated(scheme, alphabet, frequencies):
+    return simulate_parameters(scheme, frequencies, CpuSimulator(scheme, alphabet, CpuEngine(2)))
+
+
+@pytest.mark.parametrize(("gap_open", "gap_extend"), [(12, 1), (11, 1), (13, 2), (9, 2)])
+def test_simulation_agrees_with_what_is_published(gap_open, gap_extend):
+    scheme = protein(gap_open=gap_open, gap_extend=gap_extend)
+    known, found = published(scheme), simulated(scheme, PROTEIN, background())
+    assert found.lambda_ == pytest.approx(known.lambda_, rel=0.05)
+    assert math.log(found.k) == pytest.approx(math.log(known.k), abs=0.35)
+    assert found.alpha == pytest.approx(known.alpha, rel=0.25)
+    # What counts: the E-value of a good score differs by less than a factor of two.
+    for score in (60, 90):
+        spaces = [SearchSpace(p, 10**7, 30_000).evalues(np.array([score]), np.array([350]))[0] for p in (known, found)]
+        assert 0.5 < spaces[0] / spaces[1] < 2
+
+
+@pytest.mark.parametrize(("match", "mismatch", "gap_open", "gap_extend"), [(5, -4, 16, 6), (1, -3, 4, 2), (2, -3, 7, 2), (1, -1, 3, 1)])
+def test_simulation_of_nucleotides(match, mismatch, gap_open, gap_extend):
+    scheme = make_scoring(DNA, ScoringOptions(match=match, mismatch=mismatch, gap_open=gap_open, gap_extend=gap_extend))
+    known, found = published(scheme), simulated(scheme, DNA, np.full(4, 0.25))
+    assert found.lambda_ == pytest.approx(known.lambda_, rel=0.05)
+    assert math.log(found.k) == pytest.approx(math.log(known.k), abs=0.35)
+
+
+def test_scores_that_grow_with_the_length_have_no_evalues():
+    for options in (ScoringOptions(), ScoringOptions(match=2, mismatch=-1, gap=1)):
+        assert simulated(make_scoring(DNA, options), DNA, np.full(4, 0.25)) is None
+    assert simulated(two_valued(15, 0, -1, 3, 1), DNA, np.full(4, 0.25)) is None  # no score is above 0
+
+
+def test_the_simulation_repeats_itself():
+    scheme = protein(gap=6)
+    assert simulated(scheme, PROTEIN, background()) == simulated(scheme, PROTEIN, background())
+
+
+def test_frequencies_are_of_unambiguous_letters():
+    sequences = sequence_set([np.array([0, 0, 1, 14, 14])])
+    assert letter_frequencies(sequences, 4) == pytest.approx([2 / 3, 1 / 3, 0, 0])
+    assert letter_frequencies(sequence_set([np.array([14])]), 4) == pytest.approx([0.25] * 4)
+
+
+@pytest.mark.parametrize(("gap_open", "source"), [(11, "published"), (15, "simulated")])
+def test_as_many_chance_hits_as_the_evalue_says(gap_open, source):
+    """Random proteins of 100 to 800 residues: the hits with E <= 1 of a query are one on average."""
+    rng = np.random.default_rng(7)  # the figure is statistical: always the same sample
+    scheme = protein(gap_open=gap_open)
+    p = published(scheme)
+    assert (p is not None) == (source == "published")
+    p = p or simulated(scheme, PROTEIN, background())
+
+    def random_set(count):
+        return sequence_set([rng.choice(len(PROTEIN), rng.integers(100, 800), p=background()) for _ in range(count)])
+
+    queries, targets = random_set(150), random_set(2000)
+    scores = run_scores(queries, targets, scheme, engine=CpuEngine(2), mode=Mode.LOCAL)
+    space = SearchSpace(p, int(targets.offsets[-1]), len(targets))
+    evalues = np.stack([space.evalues(row, np.full(len(row), n)) for row, n in zip(scores, queries.lengths, strict=True)])
+    for limit in (1, 10):
+        found = (evalues <= limit).sum() / len(queries)
+        assert 0.6 * limit < found < 1.5 * limit, (limit, found)
+
+
+def test_parameters_of_a_scoring_are_its_own():
+    assert Parameters(0.3, 0.1, 1.0, -5.0, 1, "x") != Parameters(0.3, 0.1, 1.0, -5.0, 2, "x")
+
+
+def test_blasts_number_formats():
+    """As blastp 2.12 prints them."""
+    evalues = {
+        0: "0.0",
+        3e-181: "0.0",
+        4.4e-120: "4e-120",
+        3.046e-95: "3.05e-95",
+        0.00089: "8.90e-04",
+        0.0123: "0.012",
+        0.51: "0.51",
+        7.66: "7.7",
+        87.4: "87",
+    }
+    assert {value: blast_evalue(value) for value in evalues} == evalues
+    bits = {28.12: "28.1", 99.94: "100", 99.86: "99.9", 275.4: "275", 12345.0: "1.234e+04"}
+    assert {value: blast_bits(value) for value in bits} == bits
