@@ -106,7 +106,9 @@ def open_index(path: str) -> tuple[SequenceSet, Alphabet]:
     text, ends = parts["ids"].tobytes(), parts["id_ends"].tolist()
     ids = [text[a:b].decode("utf-8", "surrogateescape") for a, b in zip([0, *ends[:-1]], ends, strict=True)]
     alphabet = DNA if description["alphabet"] == DNA.name else PROTEIN
-    return SequenceSet(path, ids, np.asarray(parts["codes"]), offsets, np.asarray(parts["places"]).astype(np.int64)), alphabet
+    counts = np.zeros(256, dtype=np.int64)
+    counts[: len(description["counts"])] = description["counts"]
+    return SequenceSet(path, ids, np.asarray(parts["codes"]), offsets, np.asarray(parts["places"]).astype(np.int64), counts), alphabet
 
 
 def _description(path: str, header: bytes) -> dict[str, Any]:
@@ -215,6 +217,7 @@ class IndexBuilder:
 
     def _check_letters(self) -> None:
         letters, ids = self._stored(self._letters, self._ends), self._stored(self._ids, self._id_ends)
+        self._counts = np.zeros(len(self._alphabet), dtype=np.int64)
         for part in _batches(np.diff(letters.offsets)):
             first, last = letters.offsets[part.start], letters.offsets[part.stop]
             offsets = letters.offsets[part.start : part.stop + 1] - first
@@ -222,7 +225,8 @@ class IndexBuilder:
             def name(record: int, start: int = part.start) -> str:
                 return _text(ids, start + record)
 
-            encode_letters(self._source, TextColumn(letters.text[first:last], offsets), self._alphabet, name)
+            codes = encode_letters(self._source, TextColumn(letters.text[first:last], offsets), self._alphabet, name)
+            self._counts += np.bincount(codes, minlength=len(self._alphabet))
 
     def _unique_ids(self) -> TextColumn:
         """Ids in file order, repeated ones numbered or refused."""
@@ -281,7 +285,13 @@ class IndexBuilder:
 
     def _header(self, layout: _Layout) -> bytes:
         description = json.dumps(
-            {"alphabet": self._alphabet.name, "records": layout.records, "letters": layout.letters, "id_bytes": layout.id_bytes}
+            {
+                "alphabet": self._alphabet.name,
+                "records": layout.records,
+                "letters": layout.letters,
+                "id_bytes": layout.id_bytes,
+                "counts": self._counts.tolist(),
+            }
         ).encode()
         start = MAGIC + VERSION.to_bytes(4, "little") + len(description).to_bytes(4, "little") + description
         return (start + zlib.crc32(start).to_bytes(4, "little")).ljust(_PAGE, b"\0")

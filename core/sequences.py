@@ -35,7 +35,8 @@ class SequenceSet:
     """Records of one input, in its order.
 
     codes: uint8[total letters], record i is codes[offsets[i]:offsets[i+1]]; offsets: int64[count + 1]. No record is empty.
-    places: int64[count], where records stand in their file; None where they are in its order.
+    places: int64[count], where records stand in their file; None where they are in its order. counts: int64[256], how often each
+    code occurs, where that is known.
     """
 
     source: str
@@ -43,6 +44,7 @@ class SequenceSet:
     codes: npt.NDArray[np.uint8] = field(repr=False)
     offsets: npt.NDArray[np.int64] = field(repr=False)
     places: npt.NDArray[np.int64] | None = field(default=None, repr=False)
+    counts: npt.NDArray[np.int64] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -64,6 +66,8 @@ class SequenceSet:
     @cached_property
     def code_counts(self) -> npt.NDArray[np.int64]:
         """How often each code occurs: int64[256]."""
+        if self.counts is not None:
+            return self.counts
         # In parts: NumPy counts 64-bit numbers, eight times the size of the codes.
         total = np.zeros(256, dtype=np.int64)
         for start in range(0, len(self.codes), _COUNTED):

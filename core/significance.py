@@ -1,12 +1,19 @@
 """Bit scores and E-values of local alignments (Karlin & Altschul 1990; for gapped ones Altschul & Gish 1996). Pure.
 
-A score S between a query of m letters and a database of N records with n letters in all has
+A score S of a query of m letters, in a database of N records with n letters in all, has
 
-    bits S' = (lambda S - ln K) / ln 2        E = K (m - l) (n - N l) exp(-lambda S) = (m - l) (n - N l) 2^-S'
+    bits S' = (lambda S - ln K) / ln 2        E = K A exp(-lambda S) = A 2^-S'
 
-E is the number of hits of that score or a better one that chance is expected to give. l is BLAST's length adjustment, the
-length that a chance alignment has: the largest whole number with l <= alpha / lambda ln(K (m - l) (n - N l)) + beta (Altschul et
-al. 2001). Where several strands of a query are searched, E counts all of them.
+E is the number of hits of that score or a better one that chance is expected to give, and A the space in which it could find them. An
+alignment takes room itself, so that A is less than m n. There are two corrections for that, both BLAST's:
+
+- for proteins, where the table has what it needs, the one of Park, Sheetlin, Ma, Madden & Spouge 2012: the lengths of chance
+  alignments of score S are normal variables of means a S + b, with variances alpha S + beta and a covariance sigma S + tau, and
+  A is the mean of the area that they leave of m and of the target's own length, times n over that length;
+- else the length adjustment l, the length that a chance alignment has: A = (m - l) (n - N l) with the largest whole number
+  l <= alpha / lambda ln(K A) + beta (Altschul et al. 2001).
+
+Where several strands of a query are searched, E counts all of them.
 """
 
 from __future__ import annotations
@@ -25,9 +32,37 @@ _TABLE = "karlin_altschul.tsv"
 
 
 @dataclass(frozen=True)
+class FiniteSize:
+    """Of a chance alignment of score S: mean_a S + mean_b, variance_a S + variance_b and covariance_a S + covariance_b of its lengths in
+    both sequences (Park et al. 2012, equations 18 to 24)."""
+
+    mean_a: float
+    mean_b: float
+    variance_a: float
+    variance_b: float
+    covariance_a: float
+    covariance_b: float
+
+    def area(
+        self, scores: npt.NDArray[np.int64], queries: npt.NDArray[np.int64], targets: npt.NDArray[np.int64], lambda_: float
+    ) -> npt.NDArray[np.float64]:
+        """Mean area left for pairs of sequences of these lengths: float64 of the shape of all three."""
+        variance = np.maximum(2 * self.variance_a / lambda_, self.variance_a * scores + self.variance_b)
+        covariance = np.maximum(2 * self.covariance_a / lambda_, self.covariance_a * scores + self.covariance_b)
+        deviation = np.sqrt(variance)
+        parts, chances = [], []
+        for lengths in (queries, targets):
+            room = lengths - (self.mean_a * scores + self.mean_b)
+            chance = np.array([math.erfc(-x / math.sqrt(2)) / 2 for x in (room / deviation).tolist()])  # that there is any room
+            parts.append(room * chance + deviation * np.exp(-0.5 * (room / deviation) ** 2) / math.sqrt(2 * math.pi))
+            chances.append(chance)
+        return np.asarray(parts[0] * parts[1] + covariance * chances[0] * chances[1])
+
+
+@dataclass(frozen=True)
 class Parameters:
     """lambda_ and k of a scoring; alpha, beta: mean length of a chance alignment of score S is alpha S + beta; step: scores are
-    rounded down to a multiple of it; source: where the numbers are from, for people."""
+    rounded down to a multiple of it; source: where the numbers are from, for people; finite_size: where it is known."""
 
     lambda_: float
     k: float
@@ -35,6 +70,7 @@ class Parameters:
     beta: float
     step: int
     source: str
+    finite_size: FiniteSize | None = None
 
     def _exponent(self, scores: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         return np.asarray(self.lambda_ * (scores // self.step * self.step) - math.log(self.k))
@@ -71,27 +107,35 @@ class SearchSpace:
     def _sizes(self) -> dict[int, float]:
         return {}
 
-    def size(self, query: int) -> float:
-        """(m - l) (n - N l), times the strands."""
+    def _size(self, query: int) -> float:
         if query not in self._sizes:
             length = self.parameters.length_adjustment(query, self.letters, self.records)
-            self._sizes[query] = float(self.strands) * (query - length) * (self.letters - self.records * length)
+            self._sizes[query] = float(query - length) * (self.letters - self.records * length)
         return self._sizes[query]
 
-    def evalues(self, scores: npt.NDArray[np.int64], query_lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """E-values of raw scores and the lengths of their queries."""
-        sizes = np.array([self.size(length) for length in query_lengths.tolist()], dtype=np.float64)
-        return sizes * np.exp(-self.parameters._exponent(scores))
+    def evalues(
+        self, scores: npt.NDArray[np.int64], queries: npt.NDArray[np.int64], targets: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.float64]:
+        """E-values of raw scores and the lengths of their queries and targets: float64[hits]."""
+        p = self.parameters
+        if p.finite_size is None:
+            areas = np.array([self._size(length) for length in queries.tolist()], dtype=np.float64)
+        else:
+            areas = p.finite_size.area(scores, queries, targets, p.lambda_) * (self.letters / targets)
+        return self.strands * areas * np.exp(-p._exponent(scores))
+
+
+_Row = tuple[float, ...]
 
 
 @lru_cache(maxsize=1)
-def _published() -> dict[tuple[str, int, int], tuple[float, float, float, float]]:
-    """(lambda, K, alpha, beta) by scoring, existence and extension."""
+def _published() -> dict[tuple[str, str, str], _Row]:
+    """(lambda, K, H, alpha, beta, variance and covariance where they are known) by scoring, existence and extension."""
     found = {}
     for line in resources.files("gpualign.core").joinpath(_TABLE).read_text().splitlines():
         if not line.startswith(("#", "scoring")):
-            name, existence, extension, lambda_, k, _, alpha, beta = line.split("\t")
-            found[name, int(existence), int(extension)] = float(lambda_), float(k), float(alpha), float(beta)
+            name, existence, extension, *numbers = line.split("\t")
+            found[name, existence, extension] = tuple(float(x) for x in numbers if x != "-")
     return found
 
 
@@ -101,8 +145,18 @@ def published(scoring: Scoring) -> Parameters | None:
     if scoring.match is not None:
         name = f"{scoring.match}/{scoring.mismatch}"
     existence = scoring.gap_open - scoring.gap_extend
-    entry = _published().get((name or "", existence, scoring.gap_extend))
+    entry = _published().get((name or "", str(existence), str(scoring.gap_extend)))
     if entry is None:
         return None
+    lambda_, k, _, alpha, beta, *spread = entry
     step = 2 if scoring.match == 2 else 1
-    return Parameters(*entry, step, f"BLAST's table, {name} with gaps {existence}/{scoring.gap_extend} in its counting")
+    source = f"BLAST's table, {name} with gaps {existence}/{scoring.gap_extend} in its counting"
+    ungapped = _published().get((name or "", "-", "-"))
+    if not spread or ungapped is None:
+        return Parameters(lambda_, k, alpha, beta, step, source)
+    # The constant terms follow from those of alignments without gaps, of which a gap is thought to cut one in two.
+    twice = 2 * scoring.gap_cost(1)
+    finite_size = FiniteSize(
+        alpha, twice * (ungapped[3] - alpha), spread[0], twice * (ungapped[5] - spread[0]), spread[1], twice * (ungapped[5] - spread[1])
+    )
+    return Parameters(lambda_, k, alpha, beta, step, source, finite_size)

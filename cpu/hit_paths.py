@@ -15,7 +15,8 @@ from gpualign.cpu.engine import CpuEngine, letters_in_use, native_local, native_
 from gpualign.cpu.local import make_local_recipe
 from gpualign.cpu.paths import make_path_recipe
 
-_HITS_A_CALL = 256  # of one worker, about: many enough to fill vectors, few enough to stop soon
+_MOST_HITS, _FEWEST_HITS = 256, 8  # of one call: few enough to stop soon, many enough to share the passes of their query
+_CALLS_A_THREAD = 4  # at least, where there are hits enough, so that threads end together
 
 
 class HitTracer:
@@ -34,6 +35,7 @@ class HitTracer:
         self._recipe = native_local(make_local_recipe(task.scoring, letters, *longest))
         self._paths = native_paths(make_path_recipe(task.scoring, letters, EndGaps.PENALISED), memory // engine.threads)
         self._cancel = _kernels.Cancel()
+        self._threads = engine.threads
         self._pool = ThreadPoolExecutor(engine.threads, thread_name_prefix="gpualign-hits")
 
     def __enter__(self) -> HitTracer:
@@ -45,7 +47,7 @@ class HitTracer:
 
     def trace(self, hits: Hits) -> tuple[Statistics, Runs]:
         """STATISTICS[hits] and their runs, with starts and sizes [hits]. Raises `RunError` where a pair needs more memory."""
-        parts = list(self._pool.map(self._trace, _cut(hits)))
+        parts = list(self._pool.map(self._trace, self._cut(hits)))
         data, starts, held = [], [], 0
         for _, part, part_starts, _ in parts:
             data.append(part)
@@ -55,6 +57,10 @@ class HitTracer:
             return np.zeros(0, dtype=STATISTICS), Runs(np.zeros(0, np.uint8), np.zeros(0, np.int64), np.zeros(0, np.int32))
         runs = Runs(np.concatenate(data), np.concatenate(starts), np.concatenate([sizes for *_, sizes in parts]))
         return np.concatenate([counts for counts, *_ in parts]).view(STATISTICS)[:, 0], runs
+
+    def _cut(self, hits: Hits) -> list[Hits]:
+        step = max(_FEWEST_HITS, min(_MOST_HITS, len(hits) // (_CALLS_A_THREAD * self._threads)))
+        return [hits.part(slice(start, start + step)) for start in range(0, len(hits), step)]
 
     def _trace(self, hits: Hits) -> tuple[Any, Any, Any, Any]:
         queries, targets = self._task.queries, self._task.targets
@@ -67,14 +73,3 @@ class HitTracer:
             raise RunError("tracing was stopped")
         _, counts, data, starts, sizes = cast("tuple[Any, Any, Any, Any, Any]", found)
         return counts, data, starts, sizes
-
-
-def _cut(hits: Hits) -> list[Hits]:
-    """Parts that hold all hits of their queries."""
-    firsts = np.flatnonzero(np.append(True, hits.queries[1:] != hits.queries[:-1])) if len(hits) else np.zeros(0, dtype=np.int64)
-    cuts, start = [], 0
-    for first in [*firsts[1:].tolist(), len(hits)]:
-        if first - start >= _HITS_A_CALL or first == len(hits):
-            cuts.append(slice(start, first))
-            start = first
-    return [hits.part(cut) for cut in cuts if cut.stop > cut.start]

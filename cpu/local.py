@@ -56,7 +56,7 @@ def make_local_recipe(scoring: Scoring, letters: int, longest_query: int, longes
 
     def fits(bits: int) -> bool:
         most = 2 ** (bits - 1) - 1
-        return lowest >= -most - 1 and largest <= most
+        return bool(lowest >= -most - 1 and largest <= most)
 
     best = scoring.bounds(longest_query, longest_target)[1]
     widest = 4 if best <= LIMIT - 1 else 8

@@ -21,9 +21,11 @@ from gpualign.gpu.worker import Finished, Worker
 _TILE_SECONDS = 0.4
 """Estimated work of a tile: long beside the host's part of it, short enough to share among devices and to stop soon."""
 
+_SEARCH_SHARE = 2  # of a search, whose hits are traced and written a band at a time while later bands are computed
 _PATH_SHARE = 4  # a tile with paths is smaller by this: it is slower, and its results take more memory
 _BAND_ROWS = 1024
 _LANES = 1024  # targets that a tile grows by: whole blocks of every kernel
+_WAITING_HITS = 64  # tiles of a search whose hits wait to be traced
 _SAMPLE = 4096  # records that stand for the lengths of a set
 
 
@@ -42,8 +44,9 @@ class _Workers:
         self._tiles = tiles
         self._lock = threading.Lock()
         self._stopped = threading.Event()
-        # Bounded, so that a slow sink slows the devices down rather than filling memory.
-        self._done: queue.Queue[TileResult | BaseException | None] = queue.Queue(maxsize=2 * len(devices))
+        # Bounded, so that a slow sink slows the devices down rather than filling memory; hits are small.
+        waiting = 2 if task.top is None else _WAITING_HITS
+        self._done: queue.Queue[TileResult | BaseException | None] = queue.Queue(maxsize=waiting * len(devices))
         self._workers = [Worker(d, results, task, recipe, self._next_tile, self._deliver, self._stopped.is_set, log) for d in devices]
         self._threads = [threading.Thread(target=self._work, args=(w,), name="gpualign-cuda", daemon=True) for w in self._workers]
 
@@ -126,7 +129,12 @@ class CudaEngine:
         cells = int(variant.rate * hardware.multiprocessors * hardware.clock * _TILE_SECONDS)
         if task.needs_paths:
             cells //= _PATH_SHARE
-        return Limits(memory - memory // 2, memory // 2, task.item_bytes, _LANES, cells, _BAND_ROWS, task.letter_bytes, task.query_bytes)
+        rows = _BAND_ROWS
+        if task.top is not None:
+            cells //= _SEARCH_SHARE
+            mean = max(1, int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))
+            rows = max(1, min(_BAND_ROWS, -(-cells // mean)))
+        return Limits(memory - memory // 2, memory // 2, task.item_bytes, _LANES, cells, rows, task.letter_bytes, task.query_bytes)
 
     def run(self, task: Task, tiles: Iterator[Tile], memory: int) -> Iterator[TileResult]:
         if reason := self.unavailable_reason():

@@ -56,7 +56,7 @@ def blast_evalue(value: float) -> str:
     """An E-value as BLAST's tables write it."""
     if value < 1e-180:
         return "0.0"
-    for limit, form in ((1e-99, "%.0e"), (9e-4, "%.2e"), (0.1, "%.3f"), (1.0, "%.2f"), (10.0, "%.1f")):
+    for limit, form in ((9e-4, "%.2e"), (0.1, "%.3f"), (1.0, "%.2f"), (10.0, "%.1f")):
         if value < limit:
             return form % value
     return f"{value:.0f}"
@@ -66,4 +66,4 @@ def blast_bits(value: float) -> str:
     """A bit score as BLAST's tables write it."""
     if value > 9999:
         return f"{value:.3e}"
-    return f"{value:.0f}" if value > 99.9 else f"{value:.1f}"
+    return str(int(value)) if value > 99.9 else f"{value:.1f}"

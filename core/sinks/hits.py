@@ -137,7 +137,10 @@ class HitsSink:
         hits = hits.part(np.arange(len(hits)) - begins < self._filter.most)
         if self._filter.most_evalue is None or self._space is None:
             return hits
-        return hits.part(self._space.evalues(hits.scores, self._task.queries.lengths[hits.queries]) <= self._filter.most_evalue)
+        return hits.part(self._evalues(self._space, hits) <= self._filter.most_evalue)
+
+    def _evalues(self, space: SearchSpace, hits: Hits) -> npt.NDArray[np.float64]:
+        return space.evalues(hits.scores, self._task.queries.lengths[hits.queries], self._task.targets.lengths[hits.targets])
 
     def _write(self, hits: Hits) -> None:
         statistics = runs = None
@@ -148,7 +151,7 @@ class HitsSink:
             self._task, queries=select(self._task.queries, hits.queries), targets=select(self._task.targets, hits.targets), top=None
         )
         band = Band(0, 0, 1, 0, len(hits), 0)
-        evalues = None if self._space is None else self._space.evalues(hits.scores, part.queries.lengths)
+        evalues = None if self._space is None else self._evalues(self._space, hits)
         bits = None if self._space is None else self._space.parameters.bits(hits.scores)
         columns = HitColumns(self._stranded.records(hits.queries), self._stranded.is_minus(hits.queries), bits, evalues)
         block = BlockData(part, 0, BandResults(band, hits.scores[None, :], statistics, runs), self._identity_definition, columns)

@@ -1,0 +1,284 @@
+"""`gpualign sw` through the installed executable."""
+
+import gzip
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pysam
+import pytest
+import readpaf
+from Bio.Seq import reverse_complement
+from command import GPUALIGN, gpualign
+from path_files import parse_cigar
+
+ROOT = Path(__file__).resolve().parent.parent
+GOLDEN = ROOT / "tests" / "golden"
+QUERY, DB = ROOT / "data" / "proteins_query.fasta", ROOT / "data" / "proteins_db.fasta"
+
+
+def sw(*arguments, **more):
+    return gpualign("sw", "--device", "cpu", *arguments, **more)
+
+
+def table(done):
+    names, *rows = (line.split("\t") for line in done.stdout.decode().splitlines())
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+@pytest.fixture(scope="module")
+def genes(tmp_path_factory):
+    """A database of DNA, and queries of which some lie on the other strand."""
+    rng = np.random.default_rng(11)
+    folder = tmp_path_factory.mktemp("genes")
+    texts = ["".join(rng.choice(list("ACGT"), 300)) for _ in range(6)]
+    (folder / "db.fa").write_text("".join(f">t{i}\n{text}\n" for i, text in enumerate(texts)))
+    plus = texts[1][40:160]
+    minus = reverse_complement(texts[2][100:220] + texts[2][226:280])
+    (folder / "q.fa").write_text(f">plus\n{plus}\n>minus\nNN{minus}\n>both\n{texts[3][:60]}{reverse_complement(texts[3][200:300])}\n")
+    return folder, texts
+
+
+@pytest.mark.parametrize("format", ["tsv", "m8", "paf", "sam", "aln"])
+def test_golden(golden, format):
+    done = sw("-q", QUERY, DB, "--max-hits", "4", "--max-evalue", "1e-3", "--format", format)
+    golden(f"hits.{format}", done.stdout.replace(b"VN:0.1.0", b"VN:0"))
+
+
+@pytest.mark.parametrize("format", ["tsv", "m8", "paf", "sam", "aln"])
+def test_golden_strands(golden, genes, format):
+    folder, _ = genes
+    done = sw("-q", folder / "q.fa", folder / "db.fa", "--max-evalue", "1e-3", "--format", format)
+    golden(f"hits_dna.{format}", done.stdout.replace(b"VN:0.1.0", b"VN:0"))
+
+
+def test_hits_are_the_best_of_all_pairs():
+    rows = table(sw("-q", QUERY, DB, "--max-hits", "7"))
+    every = table(sw("-q", QUERY, DB, "--all"))
+    assert len(every) == 600
+    for query in {row["query"] for row in rows}:
+        hits = [(int(r["score"]), r["target"]) for r in rows if r["query"] == query]
+        pairs = [(int(r["score"]), r["target"]) for r in every if r["query"] == query]
+        assert hits == sorted(pairs, key=lambda p: -p[0])[:7]  # stable: ties in the order of the database
+
+
+def test_strands(genes):
+    folder, _ = genes
+    rows = {row["query"]: row for row in table(sw("-q", folder / "q.fa", folder / "db.fa", "--max-hits", "1"))}
+    assert {query: (row["target"], row["strand"]) for query, row in rows.items()} == {
+        "plus": ("t1", "+"),
+        "minus": ("t2", "-"),
+        "both": ("t3", "-"),
+    }
+    assert [rows["minus"][f] for f in ("qstart", "qend", "tstart", "tend")] == ["3", "176", "101", "280"]
+    assert [rows["plus"][f] for f in ("qstart", "qend", "tstart", "tend")] == ["1", "120", "41", "160"]
+    for strand, found in (("plus", {"plus": "t1", "both": "t3"}), ("minus", {"minus": "t2", "both": "t3"})):
+        rows = table(sw("-q", folder / "q.fa", folder / "db.fa", "--max-evalue", "1e-5", "--strand", strand))
+        assert {row["query"]: row["target"] for row in rows} == found
+        assert {row["strand"] for row in rows} == {"+" if strand == "plus" else "-"}
+    both = sw("-q", folder / "q.fa", folder / "db.fa", "--format", "m8", "--max-hits", "1").stdout.decode().splitlines()
+    assert both[1].split("\t")[6:10] == ["3", "176", "280", "101"]  # BLAST tells the target's ends the wrong way round
+
+
+def test_sam_and_paf_tell_the_same_alignment(genes):
+    folder, texts = genes
+    sam = folder / "hits.sam"
+    sam.write_bytes(sw("-q", folder / "q.fa", folder / "db.fa", "--max-evalue", "1e-3", "--format", "sam").stdout)
+    letters = dict(record.split("\n")[:2] for record in (folder / "q.fa").read_text().split(">")[1:])
+    lines = sw("-q", folder / "q.fa", folder / "db.fa", "--max-evalue", "1e-3", "--format", "paf").stdout.decode().splitlines()
+    paf = list(readpaf.parse_paf(lines))
+    with pysam.AlignmentFile(str(sam)) as reader:
+        assert reader.references == tuple(f"t{i}" for i in range(6))
+        records = list(reader)
+    assert len(records) == len(paf)
+    seen = set()
+    for record, line in zip(records, paf, strict=True):
+        assert (record.query_name, record.reference_name) == (line.query_name, line.target_name)
+        assert record.is_reverse == (line.strand == "-")
+        assert record.is_secondary == (record.query_name in seen)
+        seen.add(record.query_name)
+        given = letters[record.query_name]
+        assert record.query_sequence == (reverse_complement(given) if record.is_reverse else given)
+        assert (record.reference_start, record.reference_end) == (line.target_start, line.target_end)
+        start, end = line.query_start, line.query_end
+        if record.is_reverse:
+            start, end = len(given) - end, len(given) - start
+        assert (record.query_alignment_start, record.query_alignment_end) == (start, end)
+        assert record.get_reference_sequence().upper() == texts[int(record.reference_name[1:])][line.target_start : line.target_end]
+        assert record.get_tag("AS") == line.tags["AS"].value
+
+
+def test_columns():
+    fields = "qlen,tlen,identity,matches,length,cigar,qstart,qend,tstart,tend,qaln,taln,qcov,tcov,bits,evalue,strand"
+    for row in table(sw("-q", QUERY, DB, "--max-hits", "3", "--fields", fields)):
+        path = parse_cigar(row["cigar"])
+        assert len(path) == int(row["length"]) == len(row["qaln"]) == len(row["taln"])
+        assert path.count("=") == int(row["matches"])
+        assert float(row["identity"]) == pytest.approx(int(row["matches"]) / len(path), abs=1e-6)
+        assert float(row["qcov"]) == pytest.approx((int(row["qend"]) - int(row["qstart"]) + 1) / int(row["qlen"]), abs=1e-6)
+        assert float(row["tcov"]) == pytest.approx((int(row["tend"]) - int(row["tstart"]) + 1) / int(row["tlen"]), abs=1e-6)
+        assert len(row["qaln"].replace("-", "")) == int(row["qend"]) - int(row["qstart"]) + 1
+
+
+def test_an_index_gives_the_same_bytes(tmp_path):
+    gpualign("index", "-q", DB, "-o", tmp_path / "db.gpa")
+    for options in (["--format", "sam"], ["--all"], ["--max-hits", "500", "--no-traceback"], ["--format", "aln", "--max-hits", "2"]):
+        assert sw("-q", QUERY, DB, *options).stdout == sw("-q", QUERY, tmp_path / "db.gpa", *options).stdout
+    sw("-q", QUERY, tmp_path / "db.gpa", "--all", "-o", tmp_path / "a.npy")
+    sw("-q", QUERY, DB, "--all", "-o", tmp_path / "b.npy")
+    assert (tmp_path / "a.npy").read_bytes() == (tmp_path / "b.npy").read_bytes()
+    assert (tmp_path / "a.target_ids.txt").read_text() == (tmp_path / "b.target_ids.txt").read_text()
+
+
+@pytest.mark.parametrize("options", [["--threads", "1"], ["--threads", "3"], ["--memory", "3M"]])
+def test_the_same_bytes_however_the_work_is_cut(options):
+    assert sw("-q", QUERY, DB, *options).stdout == sw("-q", QUERY, DB).stdout
+
+
+def test_one_file(small_16s):
+    """Each record is searched with all others, and with itself if asked."""
+    rows = table(sw("-q", small_16s, "--max-hits", "3", "--no-traceback"))
+    assert len(rows) == 180
+    assert all(row["query"] != row["target"] for row in rows)
+    own = table(sw("-q", small_16s, "--max-hits", "1", "--no-traceback", "--self"))
+    assert len(own) == 60
+    best = {row["query"]: row for row in own}
+    every = table(sw("-q", small_16s, "--all"))
+    assert len(every) == 1770
+    assert len(table(sw("-q", small_16s, "--all", "--self"))) == 1830
+    score = {frozenset((r["query"], r["target"])): r["score"] for r in every}
+    for row in rows:
+        assert row["strand"] == "-" or row["score"] == score[frozenset((row["query"], row["target"]))]
+        assert int(best[row["query"]]["score"]) >= int(row["score"])
+
+
+def test_every_score_as_a_matrix(tmp_path):
+    sw("-q", QUERY, DB, "--all", "-o", tmp_path / "scores.npy")
+    matrix = np.load(tmp_path / "scores.npy")
+    rows = table(sw("-q", QUERY, DB, "--all"))
+    assert matrix.shape == (3, 200)
+    assert matrix.ravel().tolist() == [int(row["score"]) for row in rows]
+    sw("-q", QUERY, "--all", "-o", tmp_path / "own.npy")
+    own = np.load(tmp_path / "own.npy")
+    assert own.shape == (3, 3)
+    assert (own == own.T).all()
+    assert (np.diag(own) > 700).all()
+
+
+def test_filters(genes):
+    folder, _ = genes
+    rows = table(sw("-q", QUERY, DB))
+    assert len(rows) == 75
+    for option, field, kept in (
+        ("--min-score=200", "score", lambda x: float(x) >= 200),
+        ("--max-evalue=1e-20", "evalue", lambda x: float(x) <= 1e-20),
+        ("--min-identity=0.4", "identity", lambda x: float(x) >= 0.4),
+    ):
+        assert table(sw("-q", QUERY, DB, option)) == [row for row in rows if kept(row[field])]
+    assert len(table(sw("-q", QUERY, DB, "--max-hits", "1000", "--no-traceback"))) == 600
+    none = sw(folder / "q.fa", folder / "db.fa", "--min-score", "100000")
+    assert none.stdout.count(b"\n") == 1
+    assert b"0 hits" in none.stderr
+
+
+def test_evalues_are_said(genes):
+    folder, _ = genes
+    assert b"E-values by BLAST's table, BLOSUM62 with gaps 10/1 in its counting: lambda 0.243, K 0.024" in sw(QUERY, DB).stderr
+    assert b"E-values by simulation of 10,000 pairs" in sw(QUERY, DB, "--gap", "6").stderr
+    assert b"E-values by simulation" in sw(QUERY, DB, "--evalue", "estimate").stderr
+    linear = sw(folder / "q.fa", folder / "db.fa", "--gap-open", "10", "--gap-extend", "1")
+    assert b"no E-values: with NUC.4.4, gap open 10, extend 1 the scores of random sequences grow" in linear.stderr
+    assert {row["evalue"] for row in table(linear)} == {"nan"}
+    assert {row["bits"] for row in table(sw("-q", QUERY, DB, "--evalue", "none"))} == {"nan"}
+    lines = sw("-q", QUERY, DB, "--evalue", "none", "--format", "m8").stdout.decode().splitlines()
+    assert {line.split("\t")[10] for line in lines} == {"-1"}
+
+
+def test_databases_of_all_kinds(tmp_path):
+    record = QUERY.read_text().split(">")[1]
+    (tmp_path / "one.fa").write_text(f">{record}")
+    assert len(table(sw("-q", QUERY, tmp_path / "one.fa", "--max-evalue", "1"))) == 1
+    (tmp_path / "holes.fa").write_text(f">none\n>{record}>empty\n\n>short\nM\n")
+    done = sw(QUERY, tmp_path / "holes.fa", "--max-evalue", "1")
+    assert b"left out 2 records without letters, 'none' the first" in done.stderr
+    assert len(table(done)) == 1
+    with gzip.open(tmp_path / "crlf.fa.gz", "wb") as file:
+        file.write(DB.read_bytes().lower().replace(b"\n", b"\r\n"))
+    lower = table(sw("-q", QUERY, tmp_path / "crlf.fa.gz"))
+    assert [row["score"] for row in lower] == [row["score"] for row in table(sw("-q", QUERY, DB))]
+    piped = sw("-q", "-", DB, stdin=QUERY.read_bytes())
+    assert piped.stdout == sw("-q", QUERY, DB).stdout
+    assert sw("-q", QUERY, "-", stdin=DB.read_bytes()).stdout == piped.stdout
+
+
+def test_a_protein_as_long_as_titin(tmp_path, rng):
+    titin = "".join(rng.choice(list("ARNDCQEGHILKMFPSTWYV"), 40_000))
+    (tmp_path / "db.fa").write_text(f">titin\n{titin}\n>short\nMKV\n")
+    (tmp_path / "q.fa").write_text(f">part\n{titin[25_000:25_300]}\n>half\n{titin[:20_000]}\n")
+    rows = table(sw("-q", tmp_path / "q.fa", tmp_path / "db.fa", "--max-evalue", "1e-9"))
+    assert [(row["query"], row["tstart"], row["tend"], row["identity"]) for row in rows] == [
+        ("part", "25001", "25300", "1.000000"),
+        ("half", "1", "20000", "1.000000"),
+    ]
+
+
+def test_head_ends_quietly():
+    command = f"{GPUALIGN} sw -q --device cpu {QUERY} {DB} --max-hits 200 | head -2"
+    done = subprocess.run(command, shell=True, capture_output=True, timeout=60)
+    assert done.stdout.count(b"\n") == 2
+    assert done.stderr == b""
+
+
+def test_dry_run():
+    out = sw(QUERY, DB, "--dry-run").stdout.decode()
+    assert "3 x 200" in out
+    assert "local, affine gaps, 8-bit scores, wider where they overflow" in out
+    assert "estimate" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["no.fa", DB], "no.fa: no such file"),
+        ([QUERY, "bad.fa"], "bad.fa: record 'x': '!' at position 2"),
+        ([QUERY, "empty.fa"], "empty.fa: empty file"),
+        (["holes.fa", DB], "holes.fa: record 'none' (number 1) has no letters"),
+        ([QUERY, DB, "--self"], "--self is for one file"),
+        (["-", "-"], "only one of the two inputs can be standard input"),
+        ([QUERY, DB, "--strand", "both"], "--strand is for DNA; these are protein sequences"),
+        ([QUERY, DB, "--no-traceback", "--format", "paf"], "--no-traceback leaves out the alignments, which format paf needs"),
+        ([QUERY, DB, "--no-traceback", "--fields", "query,cigar"], "--no-traceback leaves out the alignments, which cigar needs"),
+        ([QUERY, DB, "--no-traceback", "--min-identity", "0.5"], "--min-identity needs alignments"),
+        ([QUERY, DB, "--min-identity", "50"], "--min-identity is a fraction"),
+        ([QUERY, DB, "--fields", "nothing"], "no column is called 'nothing'"),
+        ([QUERY, DB, "--format", "m8", "--fields", "query"], "--fields chooses the columns of tsv"),
+        ([QUERY, DB, "-o", "x.npy"], "the name does not tell the format"),
+        ([QUERY, DB, "--format", "npy", "-o", "x"], "--format npy holds every pair; it goes with --all"),
+        ([QUERY, DB, "--evalue", "table", "--gap", "6"], "BLAST's tables do not have BLOSUM62, gap 6"),
+        ([QUERY, DB, "--evalue", "none", "--max-evalue", "1"], "--max-evalue needs E-values"),
+        ([QUERY, DB, "--max-evalue", "-1"], "E-values are 0 or more"),
+        ([QUERY, DB, "--all", "--max-hits", "3"], "--max-hits is about hits"),
+        ([QUERY, DB, "--all", "--format", "sam"], "--format sam holds alignments of hits"),
+        ([QUERY, DB, "--all", "--fields", "query,cigar"], "--all writes scores alone"),
+        ([QUERY, DB, "--max-hits", "0"], "0 is not in the range"),
+        (["dna.fa", "dna.fa", "--max-evalue", "1", "--gap", "2", "--match", "5"], "scores have no E-values"),
+        (["dna.fa", "dna.fa", "--all", "--strand", "both"], "--all writes one score a pair"),
+        (["dna.fa", DB], "mixed alphabets"),
+        ([QUERY, "half.gpa"], "half.gpa: the index is truncated"),
+        (["dna.fa", "db.gpa", "--alphabet", "dna"], "--alphabet dna: db.gpa is an index of protein"),
+    ],
+)
+def test_refusals(tmp_path, arguments, message):
+    (tmp_path / "bad.fa").write_text(">x\nA!\n")
+    (tmp_path / "empty.fa").write_text("")
+    (tmp_path / "holes.fa").write_text(">none\n>b\nMKV\n")
+    (tmp_path / "dna.fa").write_text(">x\n" + "ACGTGTCA" * 20 + "\n")
+    if any(str(a).endswith(".gpa") for a in arguments):
+        gpualign("index", "-q", DB, "-o", "db.gpa", cwd=tmp_path)
+        (tmp_path / "half.gpa").write_bytes((tmp_path / "db.gpa").read_bytes()[:20_000])
+    before = sorted(tmp_path.iterdir())
+    done = sw(*arguments, cwd=tmp_path, check=False)
+    assert done.returncode == 2
+    assert message in done.stderr.decode()
+    assert done.stdout == b""
+    assert sorted(tmp_path.iterdir()) == before

@@ -1,0 +1,195 @@
+"""Indexes: what goes in comes out; what is damaged is refused; building keeps little in memory."""
+
+import gzip
+import io
+import tracemalloc
+import zlib
+
+import numpy as np
+import pytest
+from command import gpualign
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpualign.core import index
+from gpualign.core.alphabet import DNA, PROTEIN
+from gpualign.core.errors import InputError
+from gpualign.core.index import IndexBuilder, is_index, open_index
+
+FASTA = b">long one\nMKVLAARNDW\n>b\nMKV\n\n>none\n>c x\nmkva\n>d\nAAA\n"
+
+
+def build(path, text, alphabet="auto", allow_duplicates=False):
+    with IndexBuilder("db.fa", path.parent, allow_duplicates) as builder:
+        chosen = builder.read(io.BytesIO(text), alphabet)
+        with path.open("w+b") as file:
+            built = builder.write(file)
+    return built, chosen
+
+
+def content(sequences, alphabet):
+    """(id, letters) in the order of the file that was indexed."""
+    letters = np.frombuffer(alphabet.letters.encode(), dtype=np.uint8)
+    texts = [letters[sequences.codes[a:b]].tobytes().decode() for a, b in zip(sequences.offsets[:-1], sequences.offsets[1:], strict=True)]
+    return [(sequences.ids[i], texts[i]) for i in np.argsort(sequences.ranks)]
+
+
+def test_round_trip(tmp_path):
+    path = tmp_path / "db.gpa"
+    built, chosen = build(path, FASTA)
+    assert chosen is PROTEIN
+    assert (built.records, built.letters, built.empty) == (4, 20, ["none"])
+    assert is_index(str(path))
+    sequences, alphabet = open_index(str(path))
+    assert alphabet is PROTEIN
+    assert content(sequences, alphabet) == [("long", "MKVLAARNDW"), ("b", "MKV"), ("c", "MKVA"), ("d", "AAA")]
+    assert sequences.lengths.tolist() == [3, 3, 4, 10]
+    assert sequences.ids == ["b", "d", "c", "long"]  # of equal lengths in the order of the file
+    assert sequences.ranks.tolist() == [1, 3, 2, 0]
+    np.testing.assert_array_equal(sequences.code_counts, np.bincount(sequences.codes, minlength=256))
+
+
+words = st.text("ACGTN", min_size=1, max_size=30)
+
+
+@given(st.lists(words, min_size=1, max_size=20), st.integers(1, 40))
+def test_any_records_in_any_batches(tmp_path_factory, texts, batch):
+    path = tmp_path_factory.mktemp("index") / "x.gpa"
+    fasta = "".join(f">s{i}\u00e9 {i}\n{text}\n" for i, text in enumerate(texts))
+    before, index._BATCH_LETTERS = index._BATCH_LETTERS, batch
+    try:
+        build(path, gzip.compress(fasta.encode()), "dna")
+    finally:
+        index._BATCH_LETTERS = before
+    sequences, alphabet = open_index(str(path))
+    assert content(sequences, alphabet) == [(f"s{i}\u00e9", text) for i, text in enumerate(texts)]
+
+
+def test_repeated_ids(tmp_path):
+    text = b">a\nACGT\n>b\nAC\n>a\nACG\n>a_2\nA\n>a\nAC\n"
+    with pytest.raises(InputError, match=r"db.fa: records 1 and 3 \(of those with letters\) have the same id 'a'"):
+        build(tmp_path / "x.gpa", text)
+    build(tmp_path / "x.gpa", text, allow_duplicates=True)
+    assert [name for name, _ in content(*open_index(str(tmp_path / "x.gpa")))] == ["a", "b", "a_3", "a_2", "a_4"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"", "db.fa: empty file"),
+        (b">a\n>b\n", "db.fa: no records with letters"),
+        (b">a\nACGT\n>b\nAC-GT\n", "db.fa: record 'b': '-' at position 3 is a gap"),
+        (b">a\nACGTACGTAC\n>b\nACG!\n", "db.fa: record 'b': '!' at position 4"),
+        (b">a\nAC\n>\nAC\n", "db.fa: record 2 has no id"),
+    ],
+)
+def test_bad_databases(tmp_path, text, message):
+    with pytest.raises(InputError, match=message):
+        build(tmp_path / "x.gpa", text)
+
+
+def checked(header):
+    """A header with the right checksum."""
+    length = int.from_bytes(header[12:16], "little")
+    return header[: 16 + length] + zlib.crc32(header[: 16 + length]).to_bytes(4, "little") + header[20 + length :]
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda b: b[:100], "the index is truncated: its header has 100 bytes"),
+        (lambda b: b[:-1], "the index is truncated: it has"),
+        (lambda b: b + b"x", "the index is too long"),
+        (lambda b: b[:30] + b"\0" + b[31:], "the index is damaged: the checksum of its header is wrong"),
+        (lambda b: b[:12] + b"\xff\xff\xff\xff" + b[16:], "the index is damaged: the checksum of its header is wrong"),
+        (lambda b: b[:8] + b"\x07\0\0\0" + b[12:], r"an index of version 7; this gpualign reads version 1 \(it was made by a newer"),
+        (lambda b: b[:8] + b"\0\0\0\0" + b[12:], r"an index of version 0; this gpualign reads version 1 \(build it again"),
+        (lambda b: b[:4096] + bytes([b[4096] ^ 1]) + b[4097:], "the index is damaged: the checksum of the bytes from 4,096 on is wrong"),
+        (lambda b: b[:-3] + bytes([b[-3] ^ 1]) + b[-2:], "the index is damaged: the checksum of the bytes from 4,096 on is wrong"),
+    ],
+)
+def test_damage_is_told(tmp_path, damage, message):
+    path = tmp_path / "x.gpa"
+    build(path, FASTA)
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.raises(InputError, match=f"x.gpa: .*{message}" if not message.startswith("an") else f"x.gpa: {message}"):
+        open_index(str(path))
+
+
+def test_any_changed_byte_is_noticed(tmp_path):
+    path = tmp_path / "x.gpa"
+    build(path, FASTA)
+    good = path.read_bytes()
+    sections = index._Layout(4, 20, len("longbcd")).sections()
+    for start, length, _ in sections.values():
+        for at in {start, start + length - 1}:
+            path.write_bytes(good[:at] + bytes([good[at] ^ 0x10]) + good[at + 1 :])
+            with pytest.raises(InputError, match="damaged"):
+                open_index(str(path))
+
+
+def test_memory_does_not_grow_with_the_letters(tmp_path, monkeypatch):
+    monkeypatch.setattr(index, "_BATCH_LETTERS", 1 << 16)
+    monkeypatch.setattr(index, "_CHECKED", 1 << 16)
+
+    def peak(records):
+        line = b"ACGTTGCA" * 2000
+        stream = io.BufferedReader(_Repeated(b">s%06d\n" + line + b"\n", records))
+        tracemalloc.start()
+        with IndexBuilder("db.fa", tmp_path) as builder:
+            builder.read(stream, "dna")
+            with (tmp_path / "x.gpa").open("w+b") as file:
+                built = builder.write(file)
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert built.letters == records * 16_000
+        return found
+
+    few, many = peak(100), peak(1000)  # 1.6 and 16 MB of letters
+    assert many < few + 2_000_000
+
+
+class _Repeated(io.RawIOBase):
+    """Numbered records, made as they are read."""
+
+    def __init__(self, record, count):
+        self._record, self._count, self._next, self._left = record, count, 0, b""
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        if not self._left and self._next < self._count:
+            self._left = self._record % self._next
+            self._next += 1
+        part, self._left = self._left[: len(buffer)], self._left[len(buffer) :]
+        buffer[: len(part)] = part
+        return len(part)
+
+
+def test_command(tmp_path, small_16s):
+    done = gpualign("index", small_16s, "-o", "db.gpa", cwd=tmp_path)
+    assert done.stderr.decode().startswith("gpualign index: 60 dna records, 8")
+    sequences, alphabet = open_index(str(tmp_path / "db.gpa"))
+    assert alphabet is DNA
+    assert len(sequences) == 60
+    assert [p.name for p in tmp_path.iterdir()] == ["db.gpa"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["no.fa", "-o", "x.gpa"], 2, "no.fa: no such file"),
+        (["bad.fa", "-o", "x.gpa"], 2, "bad.fa: record 'a': '!'"),
+        (["bad.fa", "-o", "-"], 2, "-o -: an index is a file"),
+        (["good.fa", "-o", "no/x.gpa"], 1, "cannot write no/x.gpa"),
+        (["good.fa"], 2, "Missing option '-o'"),
+    ],
+)
+def test_refusals_leave_nothing(tmp_path, arguments, code, message):
+    (tmp_path / "bad.fa").write_text(">a\nAC!\n")
+    (tmp_path / "good.fa").write_text(">a\nACG\n")
+    done = gpualign("index", *arguments, cwd=tmp_path, check=False)
+    assert done.returncode == code
+    assert message in done.stderr.decode()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["bad.fa", "good.fa"]
