@@ -29,6 +29,7 @@ from gpualign.core.sequences import SequenceSet
 from gpualign.gpu.driver import CudaDevice
 
 REPEATS = 12
+QUERY_SETS = 15  # of 20 queries each, for the longer run of the whole command
 RUNS = 3
 PEER_TARGETS = 20_000
 
@@ -39,6 +40,13 @@ def write_fasta(path: Path, sequences: SequenceSet) -> None:
     with path.open("wb") as file:
         for i, name in enumerate(sequences.ids):
             file.write(b">%s\n%s\n" % (name.encode(), letters[ends[i] : ends[i + 1]]))
+
+
+def cut_queries(database: SequenceSet, sets: int) -> SequenceSet:
+    """Queries of the lengths, one after the other from the database."""
+    lengths = np.tile(QUERY_LENGTHS, sets)
+    cut = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    return SequenceSet("queries", [f"q{k}_{n}" for k, n in enumerate(lengths.tolist())], database.codes[: cut[-1]], cut)
 
 
 def command(queries: Path, database: Path, out: Path, *options: str) -> float:
@@ -83,8 +91,8 @@ def main() -> None:
     arguments = parser.parse_args()
     device = CudaDevice(0)
     database = proteins(arguments.database, REPEATS)
-    cut = np.concatenate(([0], np.cumsum(QUERY_LENGTHS))).astype(np.int64)
-    queries = SequenceSet("queries", [f"q{n}" for n in QUERY_LENGTHS], database.codes[: cut[-1]], cut)
+    queries = cut_queries(database, 1)
+    letters_of_queries = int(queries.offsets[-1])
     scoring = make_scoring(PROTEIN, ScoringOptions(gap_open=12, gap_extend=1))
     gaps = ("--gap-open", "12", "--gap-extend", "1")
     rows = []
@@ -95,22 +103,25 @@ def main() -> None:
         rows.append([f"kernels, {what}", f"{m.kernels:.2f}", f"{m.engine:.2f}", ""])
         print(rows[-1], flush=True)
     with tempfile.TemporaryDirectory() as folder:
-        fasta, index, few, out = (Path(folder, name) for name in ("db.fa", "db.gpa", "queries.fa", "hits.tsv"))
+        fasta, index, few, many, out = (Path(folder, name) for name in ("db.fa", "db.gpa", "few.fa", "many.fa", "hits.tsv"))
         write_fasta(fasta, database)
         write_fasta(few, queries)
+        write_fasta(many, cut_queries(database, QUERY_SETS))
         start = time.perf_counter()
         subprocess.run([sys.executable, "-m", "gpualign", "index", "-q", str(fasta), "-o", str(index)], check=True)
         built = time.perf_counter() - start
         letters = int(database.offsets[-1])
-        cells = int(cut[-1]) * letters
+        cells = letters_of_queries * letters
         for name, query, count, options in (
             ("20 queries", few, cells, ()),
             ("20 queries, --no-traceback", few, cells, ("--no-traceback",)),
+            (f"{20 * QUERY_SETS} queries of the same lengths", many, QUERY_SETS * cells, ()),
+            (f"{20 * QUERY_SETS} queries, --no-traceback", many, QUERY_SETS * cells, ("--no-traceback",)),
             *([("all queries of " + Path(arguments.queries).name, Path(arguments.queries), 0, ())] if arguments.queries else []),
         ):
-            many = count or sum(len(s) for s in _letters(query)) * letters
+            total = count or sum(len(s) for s in _letters(query)) * letters
             seconds = command(query, index, out, *gaps, *options)
-            rows.append([f"whole command, indexed database, {name}", "", f"{many / seconds / 1e12:.2f}", f"{seconds:.2f}"])
+            rows.append([f"whole command, indexed database, {name}", "", f"{total / seconds / 1e12:.2f}", f"{seconds:.2f}"])
             print(rows[-1], flush=True)
         seconds = command(few, fasta, out, *gaps)
         rows.append(["whole command, FASTA database, 20 queries", "", f"{cells / seconds / 1e12:.2f}", f"{seconds:.2f}"])

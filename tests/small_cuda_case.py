@@ -13,7 +13,9 @@ sys.path.insert(0, str(Path(__file__).parent / "helpers"))
 from oracle import local_score
 from work import edit, records, run_paths, run_scores, sequence_set, two_valued
 
-from gpualign.core.engine import EndGaps, Mode
+from gpualign.core.engine import EndGaps, Mode, Task
+from gpualign.core.plan import Pairing
+from gpualign.core.runner import plan_task
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu import worker
 from gpualign.gpu.driver import CudaDevice
@@ -46,6 +48,8 @@ def main():
         print(shape.value, mode.value, scheme.gap_open, "equal" if same else "DIFFERENT", flush=True)
         if not same:
             sys.exit(1)
+    for scheme, shape in ((affine, Shape.THREADS), (linear, Shape.CHAIN)):
+        search(queries, targets, scheme, shape)
     paths(
         queries,
         targets,
@@ -57,6 +61,21 @@ def force(shape):
     worker.choose = lambda recipe, q, t, hardware, memory=None: next(
         v for v in recipe.variants(int(q.max()), int(t.max())) if v.shape is shape
     )
+
+
+def search(queries, targets, scheme, shape):
+    """Hits that are chosen on the device."""
+    force(shape)
+    task = Task(queries, targets, scheme, Mode.LOCAL, top=9)
+    found = []
+    for engine in (CudaEngine([CudaDevice(0)]), CpuEngine(2)):
+        plan = plan_task(task, Pairing.ALL, engine, 1 << 30)
+        (result,) = engine.run(task, plan.tiles(), 1 << 30)
+        found.append((result.scores.tolist(), result.targets.tolist()))
+    same = found[0] == found[1]
+    print("search", shape.value, "equal" if same else "DIFFERENT", flush=True)
+    if not same:
+        sys.exit(1)
 
 
 def paths(queries, targets, cases):

@@ -78,7 +78,8 @@ struct LocalKernel {
     V best = zero, wanted = zero;
     if (kFind) {
       for (int k = 0; k < kLanes; k++) {
-        wanted[k] = static_cast<E>(kZero + (a.wanted[k] > 0 ? a.wanted[k] : 0));
+        // No H reaches kMost: that would be a score too large for the element.
+        wanted[k] = a.wanted[k] > 0 ? static_cast<E>(kZero + a.wanted[k]) : Range<E>::kMost;
         a.end_rows[k] = a.end_columns[k] = -1;
       }
     }
@@ -168,7 +169,6 @@ struct LocalKernel {
   // Cells of one row that have what is wanted: the first column is kept, and its first row.
   static __attribute__((noinline)) void note(const LocalArgs& a, int64_t row, int64_t column, const V* h, V wanted) {
     for (int k = 0; k < kLanes; k++) {
-      if (a.wanted[k] <= 0) continue;
       for (int c = 0; c < kColumns; c++) {
         if (h[c][k] != wanted[k] || column + c >= a.lengths[k]) continue;
         const bool first = a.end_columns[k] < 0 || column + c < a.end_columns[k] || (column + c == a.end_columns[k] && row < a.end_rows[k]);

@@ -6,12 +6,14 @@ import sys
 from pathlib import Path
 
 GPUALIGN = str(Path(sys.executable).with_name("gpualign"))
+# Where the package was installed into a folder of its own, there is no executable beside the interpreter.
+_COMMAND = [GPUALIGN] if Path(GPUALIGN).exists() else [sys.executable, "-m", "gpualign"]
 
 
 def gpualign(*arguments, stdin=None, check=True, cwd=None, env=None):
     """The finished process, stdout and stderr as bytes."""
     done = subprocess.run(
-        [GPUALIGN, *map(str, arguments)],
+        [*_COMMAND, *map(str, arguments)],
         input=stdin,
         stdin=subprocess.DEVNULL if stdin is None else None,
         capture_output=True,

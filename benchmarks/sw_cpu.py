@@ -1,0 +1,155 @@
+"""Database search on one core: gpualign beside parasail, pyopal and ssearch36 on real proteins.
+
+python benchmarks/sw_cpu.py proteins_db.fasta.gz [--runs 3] [--output results/sw_cpu.md]
+
+Three queries of 128, 512 and 1,026 residues are taken from the database (those of the nearest length).
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import parasail
+import pyopal
+from common import finish, machine, medians, proteins, rate, table
+
+from gpualign.core.alphabet import PROTEIN
+from gpualign.core.engine import Mode, Task
+from gpualign.core.plan import Pairing
+from gpualign.core.runner import plan_task, run_plan
+from gpualign.core.scoring import ScoringOptions, make_scoring
+from gpualign.core.sequences import SequenceSet
+from gpualign.cpu.engine import CpuEngine, instruction_sets
+
+LENGTHS = (128, 512, 1026)
+MEMORY = 2 << 30
+OPEN, EXTEND = 12, 1  # BLAST's 11/1
+SSEARCH = ["-q", "-z", "-1", "-s", "BP62", "-f", "-11", "-g", "-1", "-b", "25", "-d", "0", "-T", "1"]
+
+
+class Discard:
+    """A sink that takes results and forgets them."""
+
+    def begin(self, plan) -> None:  # noqa: ANN001
+        pass
+
+    def accept(self, result) -> None:  # noqa: ANN001
+        pass
+
+    def finish(self) -> None:
+        pass
+
+    def advance(self, cells: int) -> None:
+        pass
+
+
+def texts_of(sequences: SequenceSet) -> list[str]:
+    letters = np.frombuffer(PROTEIN.letters.encode(), dtype=np.uint8)[sequences.codes].tobytes().decode()
+    return [letters[a:b] for a, b in zip(sequences.offsets[:-1], sequences.offsets[1:], strict=True)]
+
+
+def kernel(query: SequenceSet, database: SequenceSet, name: str | None) -> float:
+    """GCUPS of the engine's scores on one core."""
+    scoring = make_scoring(PROTEIN, ScoringOptions(gap_open=OPEN, gap_extend=EXTEND))
+    task = Task(query, database, scoring, Mode.LOCAL, alphabet=PROTEIN, top=25)
+    engine, sink = CpuEngine(1, name), Discard()
+    return run_plan(plan_task(task, Pairing.ALL, engine, MEMORY), task, engine, sink, MEMORY, sink).gcups
+
+
+def by_parasail(query: str, texts: list[str]) -> None:
+    profile = parasail.profile_create_sat(query, parasail.blosum62)
+    for text in texts:
+        parasail.sw_striped_profile_sat(profile, text, OPEN, EXTEND)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("database")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--output")
+    arguments = parser.parse_args()
+    database = proteins(arguments.database, 1)
+    texts = texts_of(database)
+    letters = int(database.offsets[-1])
+    theirs = pyopal.Database(texts)
+    # pyopal's gap of n letters costs open + (n - 1) * extend as well, with its own names for its options.
+    aligner = pyopal.Aligner(gap_open=OPEN, gap_extend=EXTEND)
+    narrower = [s.name for s in instruction_sets() if s.supported][1:2]
+    rows, commands = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        fasta, index, out = (str(Path(folder, name)) for name in ("db.fa", "db.gpa", "out.tsv"))
+        Path(fasta).write_text("".join(f">{name}\n{text}\n" for name, text in zip(database.ids, texts, strict=True)))
+        subprocess.run([sys.executable, "-m", "gpualign", "index", "-q", fasta, "-o", index], check=True)
+        for wanted in LENGTHS:
+            i = int(np.abs(database.lengths - wanted).argmin())
+            text = texts[i]
+            one = SequenceSet("query", ["q"], database.codes[database.offsets[i] : database.offsets[i + 1]], np.array([0, len(text)]))
+            file = str(Path(folder, f"q{wanted}.fa"))
+            Path(file).write_text(f">q\n{text}\n")
+            cells = len(text) * letters
+            actions = {
+                "gpualign": lambda one=one: kernel(one, database, None),
+                **{f"gpualign, {name}": lambda one=one, name=name: kernel(one, database, name) for name in narrower},
+                "parasail sw_striped_sat": lambda text=text, cells=cells: rate(cells, lambda: by_parasail(text, texts)),
+                "pyopal": lambda text=text, cells=cells: rate(
+                    cells, lambda: aligner.align(text, theirs, algorithm="sw", mode="score", overflow="simple")
+                ),
+            }
+            if shutil.which("ssearch36"):
+                command = ["ssearch36", *SSEARCH, file, fasta]
+                actions["ssearch36, whole process"] = lambda command=command, cells=cells: rate(
+                    cells, lambda: subprocess.run(command, check=True, capture_output=True)
+                )
+            found = medians(actions, arguments.runs)
+            best = max((gcups for name, gcups in found.items() if not name.startswith("gpualign")))
+            ratios = [f"{gcups / best:.1f}" if name.startswith("gpualign") else "" for name, gcups in found.items()]
+            rows += [[str(len(text)), name, f"{gcups:.1f}", r] for (name, gcups), r in zip(found.items(), ratios, strict=True)]
+            print(*rows[-len(found) :], sep="\n", flush=True)
+        every = str(Path(folder, "queries.fa"))
+        some = [texts[i] for i in np.linspace(0, len(texts) - 1, 100).astype(int)]
+        Path(every).write_text("".join(f">q{k}\n{text}\n" for k, text in enumerate(some)))
+        cells = sum(map(len, some)) * letters
+        sets = SequenceSet(
+            "queries",
+            [f"q{k}" for k in range(len(some))],
+            np.concatenate([PROTEIN.encoding[np.frombuffer(text.encode(), dtype=np.uint8)] for text in some]),
+            np.concatenate(([0], np.cumsum([len(text) for text in some]))),
+        )
+        gaps = ["--gap-open", str(OPEN), "--gap-extend", str(EXTEND), "--device", "cpu", "--threads", "1", "-q", "-o", out]
+
+        def command_seconds(database_path: str, *options: str) -> float:
+            times = []
+            for _ in range(arguments.runs):
+                start = time.perf_counter()
+                subprocess.run([sys.executable, "-m", "gpualign", "sw", every, database_path, *gaps, *options], check=True)
+                times.append(time.perf_counter() - start)
+            return sorted(times)[len(times) // 2]
+
+        alone = cells / 1e9 / medians({"kernel": lambda: kernel(sets, database, None)}, arguments.runs)["kernel"]
+        commands.append(["kernel alone", f"{alone:.2f}", f"{cells / alone / 1e9:.1f}", ""])
+        for name, path, options in (
+            ("from FASTA, 25 hits a query traced", fasta, ()),
+            ("from an index, 25 hits a query traced", index, ()),
+            ("from an index, --no-traceback", index, ("--no-traceback",)),
+        ):
+            seconds = command_seconds(path, *options)
+            commands.append([name, f"{seconds:.2f}", f"{cells / seconds / 1e9:.1f}", f"{seconds / alone:.2f}"])
+    text = f"# Database search on one core\n\n{machine()}; BLOSUM62, gaps 12/1 (BLAST's 11/1); {len(database):,} real proteins, "
+    text += f"{letters:,} residues; parasail {version('parasail')}, pyopal {version('pyopal')}; medians of {arguments.runs} alternating "
+    text += "runs. GCUPS: 10^9 cells a second.\n\n"
+    header = ["residues of the query", "who", "GCUPS", "multiple of the best peer"]
+    text += table("One query", header, rows, ["gpualign in its fastest variant here, and in the one below it."])
+    text += table("Whole command, 100 queries, one thread", ["what", "s", "GCUPS", "multiple of the kernel's time"], commands, [])
+    finish(text, arguments.output)
+
+
+if __name__ == "__main__":
+    main()
