@@ -21,7 +21,7 @@ from gpualign.gpu.worker import Finished, Worker
 _TILE_SECONDS = 0.4
 """Estimated work of a tile: long beside the host's part of it, short enough to share among devices and to stop soon."""
 
-_SEARCH_SHARE = 2  # of a search, whose hits are traced and written a band at a time while later bands are computed
+_SEARCH_TILES = 3  # of a band of a search, about: many queries with targets of one length make the fullest tiles
 _PATH_SHARE = 4  # a tile with paths is smaller by this: it is slower, and its results take more memory
 _BAND_ROWS = 1024
 _LANES = 1024  # targets that a tile grows by: whole blocks of every kernel
@@ -131,9 +131,9 @@ class CudaEngine:
             cells //= _PATH_SHARE
         rows = _BAND_ROWS
         if task.top is not None:
-            cells //= _SEARCH_SHARE
+            # Hits are traced and written a band at a time, while later bands are computed.
             mean = max(1, int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))
-            rows = max(1, min(_BAND_ROWS, -(-cells // mean)))
+            rows = max(1, min(_BAND_ROWS, -(-_SEARCH_TILES * cells // mean)))
         return Limits(memory - memory // 2, memory // 2, task.item_bytes, _LANES, cells, rows, task.letter_bytes, task.query_bytes)
 
     def run(self, task: Task, tiles: Iterator[Tile], memory: int) -> Iterator[TileResult]:

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "dispatch.hpp"
+#include "local_paths.hpp"
 #include "path_tile.hpp"
 #include "tile.hpp"
 
@@ -161,6 +162,79 @@ void check_paths(const Kernels& kernels, const char* what, const Records& record
     }
 }
 
+int64_t plain_local(const std::vector<uint8_t>& a, const std::vector<uint8_t>& b, const Weights& w) {
+  const size_t n = b.size();
+  int64_t best = 0;
+  std::vector<int64_t> h(n + 1, 0), f(n + 1, 0);
+  for (size_t i = 1; i <= a.size(); i++) {
+    int64_t diagonal = 0, e = 0;
+    for (size_t j = 1; j <= n; j++) {
+      e = std::max(e - w.extend, h[j - 1] - w.open);
+      f[j] = std::max(f[j] - w.extend, h[j] - w.open);
+      const int64_t now = std::max({int64_t(0), diagonal + (a[i - 1] == b[j - 1] ? w.match : w.mismatch), e, f[j]});
+      diagonal = h[j];
+      h[j] = now;
+      best = std::max(best, now);
+    }
+  }
+  return best;
+}
+
+// Local scores of two queries with all records, and the paths of those above 0.
+void check_local(const Kernels& kernels, const char* what, const Records& records, const Weights& w, int letters, int narrowest, int widest) {
+  std::vector<uint8_t> codes;
+  std::vector<int64_t> offsets{0}, ids;
+  for (const auto& record : records) {
+    codes.insert(codes.end(), record.begin(), record.end());
+    offsets.push_back(static_cast<int64_t>(codes.size()));
+    ids.push_back(static_cast<int64_t>(ids.size()));
+  }
+  LocalRecipe recipe;
+  recipe.letters = letters + 1;
+  recipe.padding = static_cast<uint8_t>(letters);
+  recipe.open = w.open, recipe.extend = w.extend;
+  recipe.narrowest = narrowest, recipe.widest = widest;
+  recipe.byte_scores = w.match < 128 && w.mismatch >= -128;
+  for (int i = 0; i < kLetters; i++)
+    for (int j = 0; j < kLetters; j++)
+      recipe.table[i * kLetters + j] = i >= letters || j >= letters ? std::min(-1, w.mismatch) : i == j ? w.match : w.mismatch;
+  const Sequences set{codes.data(), offsets.data()};
+  const int64_t count = static_cast<int64_t>(ids.size());
+  const std::vector<int64_t> queries{0, ids.back()};
+  std::vector<int64_t> scores(static_cast<size_t>(2 * count), -7);
+  Cancel cancel;
+  LocalHistory history(count);
+  score_local_tile(kernels, set, set, recipe, history, Tile<int64_t>{queries.data(), 2, ids.data(), count, Pairing::kAll, scores.data()}, cancel);
+  // The other way round, so that the queries lie in the lanes.
+  std::vector<int64_t> turned(scores.size(), -7);
+  LocalHistory other(count);
+  score_local_tile(kernels, set, set, recipe, other, Tile<int64_t>{ids.data(), count, queries.data(), 2, Pairing::kAll, turned.data()}, cancel);
+
+  PathRecipe paths;
+  paths.differences = difference_recipe(w, letters, w.match + 2 * w.extend + 4 * (w.open - w.extend) < 256 ? 8 : 32);
+  paths.extend = static_cast<uint32_t>(w.extend);
+  paths.worker_bytes = int64_t(1) << 26;
+  for (int i = 0; i < kLetters * kLetters; i++) paths.usable[i] = (i % (kLetters + 1) ? w.mismatch : w.match) >= -2 * w.open;
+  std::vector<LocalHit> hits;
+  for (size_t q = 0; q < 2; q++)
+    for (size_t t = 0; t < records.size(); t++) {
+      const size_t pair = q * records.size() + t;
+      const int64_t expected = plain_local(records[static_cast<size_t>(queries[q])], records[t], w);
+      if (expected > 0) hits.push_back({queries[q], static_cast<int64_t>(t), expected});
+      if (scores[pair] == expected && turned[2 * t + q] == expected) continue;
+      if (failures++ < 10)
+        std::printf("%s, %s: local pair %zu %zu is %ld and %ld, not %ld\n", kernels.name, what, q, t, static_cast<long>(scores[pair]),
+                    static_cast<long>(turned[2 * t + q]), static_cast<long>(expected));
+    }
+  PathSink sink(static_cast<int64_t>(hits.size()), true);
+  trace_local_hits(kernels, set, set, recipe, paths, hits.data(), static_cast<int64_t>(hits.size()), sink, cancel);
+  for (size_t k = 0; k < hits.size(); k++) {
+    const int64_t worth = path_score(sink, k, records[static_cast<size_t>(hits[k].query)], records[static_cast<size_t>(hits[k].target)], w);
+    if (worth != hits[k].score && failures++ < 10)
+      std::printf("%s, %s: the path of hit %zu is worth %ld, not %ld\n", kernels.name, what, k, static_cast<long>(worth), static_cast<long>(hits[k].score));
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -195,6 +269,11 @@ int main(int argc, char** argv) {
           }
           check_paths(kernels, "32 bits", few, {90000, -70000, 40000, 3}, letters, 32, free_ends);
         }
+        check_local(kernels, "local, linear", few, {5, -4, 6, 6}, letters, 1, 4);
+        for (const Records* records : {&few, &one}) check_local(kernels, "local, affine", *records, {5, -4, 12, 2}, letters, 1, 4);
+        check_local(kernels, "local, 16 bits", few, {300, -200, 500, 30}, letters, 2, 4);
+        check_local(kernels, "local, 32 bits", few, {90000, -70000, 140000, 3}, letters, 4, 4);
+        check_local(kernels, "local, 64 bits", few, {90000, -70000, 140000, 3}, letters, 8, 8);
         for (const Weights& w : {Weights{5, -4, 6, 6}, {5, -4, 10, 1}, {5, -60, 10, 1}}) {
           Recipe pairs = difference_recipe(w, letters, 8);
           pairs.pairs = Recipe::Pairs::kWavefront;
