@@ -52,6 +52,22 @@ class Scores:
         pass
 
 
+class Discard:
+    """A sink that takes results and forgets them."""
+
+    def begin(self, plan) -> None:  # noqa: ANN001
+        pass
+
+    def accept(self, result) -> None:  # noqa: ANN001
+        pass
+
+    def finish(self) -> None:
+        pass
+
+    def advance(self, cells: int) -> None:
+        pass
+
+
 def all_pairs(sequences: SequenceSet, scoring: Scoring, engine: CpuEngine) -> tuple[np.ndarray, int, float]:
     """Scores of all i < j, their cells, and seconds."""
     task = Task(sequences, sequences, scoring)

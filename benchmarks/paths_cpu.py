@@ -16,7 +16,7 @@ from pathlib import Path
 
 import edlib
 import parasail
-from common import finish, head, load, machine, medians, rate, table
+from common import Discard, finish, head, load, machine, medians, rate, table
 from nw_cpu import parasail_matrix
 
 from gpualign.core.alphabet import DNA
@@ -29,22 +29,6 @@ from gpualign.cpu.engine import CpuEngine
 
 FEW, FEWER = 64, 20  # records for the slow peers: 2,016 and 190 pairs
 MEMORY = 2 << 30
-
-
-class Discard:
-    """A sink that takes results and forgets them."""
-
-    def begin(self, plan) -> None:  # noqa: ANN001
-        pass
-
-    def accept(self, result) -> None:  # noqa: ANN001
-        pass
-
-    def finish(self) -> None:
-        pass
-
-    def advance(self, cells: int) -> None:
-        pass
 
 
 def engine_rate(sequences: SequenceSet, options: ScoringOptions, detail: Detail) -> float:

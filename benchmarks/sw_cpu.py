@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import parasail
 import pyopal
-from common import finish, machine, medians, proteins, rate, table
+from common import Discard, finish, machine, medians, proteins, rate, table
 
 from gpualign.core.alphabet import PROTEIN
 from gpualign.core.engine import Mode, Task
@@ -33,22 +33,6 @@ LENGTHS = (128, 512, 1026)
 MEMORY = 2 << 30
 OPEN, EXTEND = 12, 1  # BLAST's 11/1
 SSEARCH = ["-q", "-z", "-1", "-s", "BP62", "-f", "-11", "-g", "-1", "-b", "25", "-d", "0", "-T", "1"]
-
-
-class Discard:
-    """A sink that takes results and forgets them."""
-
-    def begin(self, plan) -> None:  # noqa: ANN001
-        pass
-
-    def accept(self, result) -> None:  # noqa: ANN001
-        pass
-
-    def finish(self) -> None:
-        pass
-
-    def advance(self, cells: int) -> None:
-        pass
 
 
 def texts_of(sequences: SequenceSet) -> list[str]:

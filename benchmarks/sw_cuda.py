@@ -151,7 +151,7 @@ def _letters(path: Path) -> list[str]:
     import gzip
 
     with gzip.open(path, "rt") as stream:
-        return ["".join(record.split("\n")[1:]) for record in stream.read().split(">")[1:]]
+        return ["".join(record.split("\n")[1:]) for record in ("\n" + stream.read()).split("\n>")[1:]]
 
 
 if __name__ == "__main__":

@@ -14,9 +14,9 @@ from gpualign.core.engine import Detail, Task
 from gpualign.core.errors import InputError
 from gpualign.core.plan import Pairing
 from gpualign.core.runner import Totals, plan_task, run_plan
+from gpualign.core.search.strands import BOTH, make_strands
 from gpualign.core.sequences import select
 from gpualign.core.sinks.base import Sink
-from gpualign.core.strands import BOTH, make_strands
 
 _FORMATS = ("tsv", "matrix", "npy", "npz")
 

@@ -13,7 +13,6 @@ from gpualign.cli.plans import budget_left, count_sequences, print_plan
 from gpualign.cli.sizes import terminal_width
 from gpualign.core.engine import Detail, Engine, Task
 from gpualign.core.errors import InputError
-from gpualign.core.estimate import letter_frequencies, simulate_parameters
 from gpualign.core.fields import HIT_FIELDS, UNTRACED_HIT_FIELDS, parse_fields
 from gpualign.core.formats.base import RowFormat
 from gpualign.core.formats.m8 import M8
@@ -22,12 +21,13 @@ from gpualign.core.formats.sam import Sam
 from gpualign.core.formats.tsv import Tsv
 from gpualign.core.plan import Pairing
 from gpualign.core.runner import plan_task, run_plan
-from gpualign.core.significance import Parameters, SearchSpace, published
+from gpualign.core.search.estimate import letter_frequencies, simulate_parameters
+from gpualign.core.search.significance import Parameters, SearchSpace, published
+from gpualign.core.search.strands import Stranded, make_strands
 from gpualign.core.sinks.blocks import BlocksSink
 from gpualign.core.sinks.hits import HitFilter, HitsSink
 from gpualign.core.sinks.pairs import ByteWriter, Filter, PairsSink
 from gpualign.core.sinks.table import TableSink
-from gpualign.core.strands import Stranded, make_strands
 from gpualign.cpu.engine import CpuEngine
 from gpualign.cpu.hit_paths import HitTracer
 from gpualign.cpu.simulate import CpuSimulator

@@ -142,7 +142,7 @@ class TileResult:
 
     scores: int32 or int64 (edit distances for unit costs). statistics: `STATISTICS`, from Detail.STATISTICS on. runs: with
     Detail.PATH. targets: of a search (Task.top), the records of each query's best targets, int64[tile queries][best targets] in the
-    order of core/hits.py; scores then are theirs.
+    order of core/search/hits.py; scores then are theirs.
     """
 
     tile: Tile

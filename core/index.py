@@ -30,7 +30,7 @@ import numpy.typing as npt
 
 from gpualign.core.alphabet import DNA, PROTEIN, Alphabet, detect
 from gpualign.core.errors import InputError
-from gpualign.core.reader import clean_record, read_records
+from gpualign.core.reader import clean_record, number_repeated, read_records
 from gpualign.core.sequences import SequenceSet, TextColumn, encode_letters, gather
 
 MAGIC = b"gpualign"
@@ -238,26 +238,18 @@ class IndexBuilder:
             return ids
         suspects = sorted({int(order[i]) for i in same} | {int(order[i + 1]) for i in same})
         seen: dict[str, int] = {}
-        renamed: dict[int, str] = {}
+        repeated = []
         for record in suspects:
             first = seen.setdefault(_text(ids, record), record)
+            if first != record and not self._allow_duplicates:
+                raise InputError(
+                    f"{self._source}: records {first + 1} and {record + 1} (of those with letters) have the same id "
+                    f"{_text(ids, record)!r}; make ids unique, or number repeated ones with --allow-duplicates"
+                )
             if first != record:
-                if not self._allow_duplicates:
-                    raise InputError(
-                        f"{self._source}: records {first + 1} and {record + 1} (of those with letters) have the same id "
-                        f"{_text(ids, record)!r}; make ids unique, or number repeated ones with --allow-duplicates"
-                    )
-                renamed[record] = _text(ids, record)
+                repeated.append(record)
         names = [_text(ids, record) for record in range(len(self._ends))]
-        taken = set(names)
-        following: dict[str, int] = {}
-        for record, old in renamed.items():
-            number = following.get(old, 2)
-            while f"{old}_{number}" in taken:
-                number += 1
-            following[old] = number + 1
-            names[record] = f"{old}_{number}"
-            taken.add(names[record])
+        number_repeated(names, repeated)
         return TextColumn.of(names)
 
     def write(self, file: BinaryIO) -> Built:

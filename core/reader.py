@@ -111,11 +111,25 @@ def clean_record(title: str, text: str, number: int, source: str) -> tuple[str, 
     return words[0], text.encode("utf-8", "surrogateescape").translate(None, b" \t\r\n\x0b\x0c")
 
 
+def number_repeated(ids: list[str], repeated: list[int]) -> None:
+    """Give the records `repeated`, whose ids others have, ids of their own: id_2, id_3, ...; numbers that are taken are passed over."""
+    taken = set(ids)
+    following: dict[str, int] = {}
+    for index in repeated:
+        name = ids[index]
+        count = following.get(name, 2)
+        while f"{name}_{count}" in taken:
+            count += 1
+        following[name] = count + 1
+        ids[index] = f"{name}_{count}"
+        taken.add(ids[index])
+
+
 def read_raw(stream: BinaryIO, source: str, allow_duplicates: bool = False, allow_empty: bool = False) -> RawRecords:
     """Read a whole file.
 
     Raises `InputError` for a record without id or letters, and for repeated ids. With `allow_empty` records without letters are left
-    out; with `allow_duplicates` the second and later ones of an id become id_2, id_3, ... (numbers that are taken are passed over).
+    out; with `allow_duplicates` repeated ids are numbered.
     """
     ids: list[str] = []
     letters: list[bytes] = []
@@ -142,16 +156,7 @@ def read_raw(stream: BinaryIO, source: str, allow_duplicates: bool = False, allo
         letters.append(body)
     if not ids:
         raise InputError(f"{source}: no records" + (" with letters" if empty else ""))
-    taken = set(ids)
-    following: dict[str, int] = {}
-    for index in repeated:
-        name = ids[index]
-        count = following.get(name, 2)
-        while f"{name}_{count}" in taken:
-            count += 1
-        following[name] = count + 1
-        ids[index] = f"{name}_{count}"
-        taken.add(ids[index])
+    number_repeated(ids, repeated)
     return RawRecords(source, ids, letters, empty)
 
 

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from gpualign.core.collect import collect_results
 from gpualign.core.engine import STATISTICS, Capabilities, Detail, Mode, Runs, Task, TileResult
 from gpualign.core.errors import InputError, RunError
-from gpualign.core.hits import best_targets
 from gpualign.core.plan import Limits, Tile
+from gpualign.core.search.hits import best_targets
 from gpualign.cpu import _kernels
 from gpualign.cpu.local import LocalRecipe, make_local_recipe
 from gpualign.cpu.paths import PathRecipe, make_path_recipe

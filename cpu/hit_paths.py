@@ -9,7 +9,7 @@ import numpy as np
 
 from gpualign.core.engine import STATISTICS, Detail, EndGaps, Mode, Runs, Statistics, Task
 from gpualign.core.errors import RunError
-from gpualign.core.hits import Hits
+from gpualign.core.search.hits import Hits
 from gpualign.cpu import _kernels
 from gpualign.cpu.engine import CpuEngine, letters_in_use, native_local, native_paths
 from gpualign.cpu.local import make_local_recipe

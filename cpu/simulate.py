@@ -7,10 +7,10 @@ import numpy.typing as npt
 
 from gpualign.core.alphabet import Alphabet
 from gpualign.core.engine import Mode, Statistics, Task, TileResult
-from gpualign.core.hits import Hits
 from gpualign.core.plan import Pairing, Plan
 from gpualign.core.runner import plan_task, run_plan
 from gpualign.core.scoring import Scoring
+from gpualign.core.search.hits import Hits
 from gpualign.core.sequences import SequenceSet
 from gpualign.cpu.engine import CpuEngine
 from gpualign.cpu.hit_paths import HitTracer
@@ -35,7 +35,7 @@ class _Matrix:
 
 
 class CpuSimulator:
-    """Implements `gpualign.core.estimate.Simulator`."""
+    """Implements `gpualign.core.search.estimate.Simulator`."""
 
     def __init__(self, scoring: Scoring, alphabet: Alphabet, engine: CpuEngine) -> None:
         self._scoring = scoring

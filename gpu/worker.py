@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from gpualign.core.engine import Task, TileResult
 from gpualign.core.errors import RunError
-from gpualign.core.hits import best_targets
 from gpualign.core.plan import Tile
+from gpualign.core.search.hits import best_targets
 from gpualign.gpu.batches import THREADS_A_BLOCK, Batch, Layout, Room, lay_out, whole_tile
 from gpualign.gpu.device import Device, Event, Memory, OutOfMemory, Stream
 from gpualign.gpu.kernels import Recipe, Variant, choose
@@ -98,8 +98,6 @@ class Worker:
             for batch in self._batches():
                 if self._stopped():
                     break
-                if not self._idle:
-                    self._collect()
                 self._start(batch)
             while self._flying and not self._stopped():
                 self._collect()
@@ -175,7 +173,7 @@ class Worker:
         return HitPlan(len(batch.rows), min(self._task.top, len(batch.targets)))
 
     def _start(self, batch: Batch) -> None:
-        """Submit a batch, in parts where it is too large for memory."""
+        """Submit a batch, in parts where it is too large for memory. It is laid out while the batches in flight compute."""
         waiting = deque([batch])
         while waiting and not self._stopped():
             part = waiting.popleft()

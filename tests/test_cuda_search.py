@@ -143,8 +143,8 @@ def test_both_engines_write_the_same_bytes(tmp_path, real_data, format):
     import gzip
 
     with gzip.open(proteins, "rt") as stream:
-        text = stream.read().split(">")[1:]
-    (tmp_path / "queries.fa").write_text("".join(f">{record}" for record in text[::400]))
+        text = ("\n" + stream.read()).split("\n>")[1:]
+    (tmp_path / "queries.fa").write_text("".join(f">{record}\n" for record in text[::400]))
     for engine in ("cpu", "cuda"):
         gpualign("sw", "-q", "--device", engine, tmp_path / "queries.fa", tmp_path / "db.gpa", "--format", format, "-o", tmp_path / engine)
     assert filecmp.cmp(tmp_path / "cpu", tmp_path / "cuda", shallow=False)

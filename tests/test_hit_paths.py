@@ -9,7 +9,7 @@ from work import expand, records, run_scores, scoring, sequence_set, two_valued
 
 from gpualign.core.engine import Mode, Task
 from gpualign.core.errors import RunError
-from gpualign.core.hits import Hits
+from gpualign.core.search.hits import Hits
 from gpualign.cpu.engine import CpuEngine, instruction_sets
 from gpualign.cpu.hit_paths import HitTracer
 

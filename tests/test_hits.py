@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpualign.core.alphabet import DNA, PROTEIN
-from gpualign.core.hits import best_targets, order_best
+from gpualign.core.search.hits import best_targets, order_best
+from gpualign.core.search.strands import make_strands
 from gpualign.core.sequences import encode
-from gpualign.core.strands import make_strands
 
 
 @given(st.data(), st.integers(1, 4), st.integers(1, 30), st.integers(1, 35), st.sampled_from([3, 2**31 - 1, 2**40]))

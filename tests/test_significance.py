@@ -8,10 +8,10 @@ from work import run_scores, sequence_set, two_valued
 
 from gpualign.core.alphabet import DNA, PROTEIN
 from gpualign.core.engine import Mode
-from gpualign.core.estimate import fit_gumbel, letter_frequencies, simulate_parameters
 from gpualign.core.formats.m8 import blast_bits, blast_evalue
 from gpualign.core.scoring import ScoringOptions, make_scoring
-from gpualign.core.significance import Parameters, SearchSpace, published
+from gpualign.core.search.estimate import fit_gumbel, letter_frequencies, simulate_parameters
+from gpualign.core.search.significance import Parameters, SearchSpace, published
 from gpualign.cpu.engine import CpuEngine
 from gpualign.cpu.simulate import CpuSimulator
 

@@ -10,14 +10,14 @@ import numpy.typing as npt
 
 from gpualign.core.engine import Runs, Statistics, Task, TileResult
 from gpualign.core.fields import BlockData, HitColumns
-from gpualign.core.hits import Hits, Integers, best_targets
 from gpualign.core.identity import DEFAULT
 from gpualign.core.plan import Band, Plan
+from gpualign.core.search.hits import Hits, Integers, best_targets
+from gpualign.core.search.significance import SearchSpace
+from gpualign.core.search.strands import Stranded
 from gpualign.core.sequences import select
-from gpualign.core.significance import SearchSpace
 from gpualign.core.sinks.base import BandResults
 from gpualign.core.sinks.pairs import Filter, PairsSink
-from gpualign.core.strands import Stranded
 
 _CHUNK = 8192
 """Hits that are traced and written at a time."""

@@ -22,8 +22,8 @@ import numpy.typing as npt
 
 from gpualign.core.engine import Statistics
 from gpualign.core.scoring import Scoring
+from gpualign.core.search.significance import Parameters
 from gpualign.core.sequences import SequenceSet
-from gpualign.core.significance import Parameters
 
 SEQUENCES = 100
 """On either side; every pair is compared."""

@@ -132,7 +132,7 @@ _Row = tuple[float, ...]
 def _published() -> dict[tuple[str, str, str], _Row]:
     """(lambda, K, H, alpha, beta, variance and covariance where they are known) by scoring, existence and extension."""
     found = {}
-    for line in resources.files("gpualign.core").joinpath(_TABLE).read_text().splitlines():
+    for line in resources.files("gpualign.core.search").joinpath(_TABLE).read_text().splitlines():
         if not line.startswith(("#", "scoring")):
             name, existence, extension, *numbers = line.split("\t")
             found[name, existence, extension] = tuple(float(x) for x in numbers if x != "-")

@@ -1,0 +1,1 @@
+"""What searches have beside alignments: hits and their order, strands, E-values."""
