@@ -208,6 +208,12 @@ class LocalRecipe:
     @widest.setter
     def widest(self, arg: int, /) -> None: ...
 
+    @property
+    def most_columns(self) -> int: ...
+
+    @most_columns.setter
+    def most_columns(self, arg: int, /) -> None: ...
+
     def set_table(self, arg: Annotated[NDArray[numpy.int32], dict(shape=(32, 32), order='C', device='cpu', writable=False)], /) -> None:
         """Scores, row = query letter."""
 

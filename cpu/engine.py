@@ -18,7 +18,7 @@ from gpualign.core.errors import InputError, RunError
 from gpualign.core.plan import Limits, Tile
 from gpualign.core.search.hits import best_targets
 from gpualign.cpu import _kernels
-from gpualign.cpu.local import LocalRecipe, make_local_recipe
+from gpualign.cpu.local import LocalRecipe, lane_bytes, make_local_recipe
 from gpualign.cpu.paths import PathRecipe, make_path_recipe
 from gpualign.cpu.recipe import Recipe, make_recipe
 
@@ -63,7 +63,8 @@ class _Workers:
         self._instruction_set = engine.instruction_set.name
         self._task = task
         if task.mode is Mode.LOCAL:
-            self._local = native_local(engine.local_recipe(task))
+            recipe = engine.local_recipe(task).within(engine.instruction_set.vector_bytes, memory // engine.threads)
+            self._local = native_local(recipe)
             self._history = _kernels.LocalHistory(len(task.queries))
         elif task.needs_paths:
             self._paths = engine.native_paths(task, memory)
@@ -180,7 +181,7 @@ def native_paths(recipe: PathRecipe, worker_bytes: int) -> _kernels.PathRecipe:
 def native_local(recipe: LocalRecipe) -> _kernels.LocalRecipe:
     """The recipe for local scores as the extension takes it."""
     out = _kernels.LocalRecipe()
-    for name in ("letters", "padding", "open", "extend", "byte_scores", "narrowest", "widest"):
+    for name in ("letters", "padding", "open", "extend", "byte_scores", "narrowest", "widest", "most_columns"):
         setattr(out, name, getattr(recipe, name))
     out.set_table(np.ascontiguousarray(recipe.table))
     return out
@@ -267,14 +268,11 @@ class CpuEngine:
         return needed
 
     def _local_limits(self, task: Task, memory: int) -> Limits:
-        recipe, vector_bytes = self.local_recipe(task), self.instruction_set.vector_bytes
-        longest = max(int(task.queries.lengths.max()), int(task.targets.lengths.max()))  # either side may lie in the lanes
-
-        def scratch() -> int:
-            return self.threads * recipe.scratch_bytes(vector_bytes, longest)
-
-        needed = self._scratch(scratch, memory // 2, longest)
-        lanes = recipe.lanes(vector_bytes)
+        vector_bytes = self.instruction_set.vector_bytes
+        longest = int(task.queries.lengths.max()), int(task.targets.lengths.max())
+        least = lane_bytes(vector_bytes, *longest)
+        needed = self._scratch(lambda: self.threads * least, memory // 2, min(longest))
+        lanes = self.local_recipe(task).lanes(vector_bytes)
         return Limits(memory - memory // 2, needed, task.item_bytes, lanes, _TILE_CELLS_LOCAL, query_bytes=task.query_bytes)
 
     def _fit_threads(self, needed: Callable[[], int], memory: int) -> int:

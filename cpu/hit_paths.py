@@ -12,7 +12,7 @@ from gpualign.core.errors import RunError
 from gpualign.core.search.hits import Hits
 from gpualign.cpu import _kernels
 from gpualign.cpu.engine import CpuEngine, letters_in_use, native_local, native_paths
-from gpualign.cpu.local import make_local_recipe
+from gpualign.cpu.local import lane_bytes, make_local_recipe
 from gpualign.cpu.paths import make_path_recipe
 
 _MOST_HITS, _FEWEST_HITS = 256, 8  # of one call: few enough to stop soon, many enough to share the passes of their query
@@ -22,7 +22,8 @@ _CALLS_A_THREAD = 4  # at least, where there are hits enough, so that threads en
 class HitTracer:
     """Traces the hits of one search.
 
-    task: the search. engine: whose threads and instruction set are used. memory: bytes of scratch for all threads.
+    task: the search. engine: whose threads and instruction set are used; fewer threads where `memory`, bytes of scratch for all of them,
+    holds no more. Raises `RunError` where it does not hold one.
     """
 
     def __init__(self, task: Task, engine: CpuEngine, memory: int) -> None:
@@ -32,11 +33,20 @@ class HitTracer:
         longest = int(task.queries.lengths.max()), int(task.targets.lengths.max())
         self._task = task
         self._name = engine.instruction_set.name
-        self._recipe = native_local(make_local_recipe(task.scoring, letters, *longest))
-        self._paths = native_paths(make_path_recipe(task.scoring, letters, EndGaps.PENALISED), memory // engine.threads)
+        recipe = make_local_recipe(task.scoring, letters, *longest)
+        # One half for the passes that find the ends, one for checkpoints of paths.
+        vector_bytes = engine.instruction_set.vector_bytes
+        least = lane_bytes(vector_bytes, *longest)
+        self._threads = min(engine.threads, memory // 2 // least)
+        if self._threads < 1:
+            raise RunError(
+                f"the memory budget is too small: tracing hits of up to {longest[0]:,} and {longest[1]:,} letters needs {least:,} bytes of "
+                f"scratch, {memory // 2:,} are left; raise --memory"
+            )
+        self._recipe = native_local(recipe.within(vector_bytes, memory // 2 // self._threads))
+        self._paths = native_paths(make_path_recipe(task.scoring, letters, EndGaps.PENALISED), memory // 2 // self._threads)
         self._cancel = _kernels.Cancel()
-        self._threads = engine.threads
-        self._pool = ThreadPoolExecutor(engine.threads, thread_name_prefix="gpualign-hits")
+        self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="gpualign-hits")
 
     def __enter__(self) -> HitTracer:
         return self

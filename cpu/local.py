@@ -6,7 +6,7 @@ need. A scoring whose own weights leave a range begins wider.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from gpualign.core.scoring import LIMIT, Scoring
 from gpualign.cpu.recipe import TABLE_SIZE
 
 _COLUMN_MULTIPLE = 4
+_COLUMN_VECTORS = 3  # of a column: its letters, H and F
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class LocalRecipe:
     byte_scores: bool
     narrowest: int
     widest: int
+    most_columns: int = 2**62
 
     @property
     def kernel(self) -> str:
@@ -41,9 +43,14 @@ class LocalRecipe:
         """Targets that one pass takes."""
         return vector_bytes // self.narrowest
 
-    def scratch_bytes(self, vector_bytes: int, longest: int) -> int:
-        """Memory of one worker whose longest sequence has `longest` letters: letters and boundaries of its columns."""
-        return (longest + _COLUMN_MULTIPLE) * 3 * vector_bytes
+    def within(self, vector_bytes: int, worker_bytes: int) -> LocalRecipe:
+        """The same for workers with so much scratch: longer sequences do not lie in the lanes, if others can."""
+        return replace(self, most_columns=worker_bytes // (_COLUMN_VECTORS * vector_bytes) - _COLUMN_MULTIPLE)
+
+
+def lane_bytes(vector_bytes: int, queries: int, targets: int) -> int:
+    """Scratch that one worker needs at least for sequences up to these lengths: letters and boundaries of the shorter one's columns."""
+    return (min(queries, targets) + _COLUMN_MULTIPLE) * _COLUMN_VECTORS * vector_bytes
 
 
 def make_local_recipe(scoring: Scoring, letters: int, longest_query: int, longest_target: int) -> LocalRecipe:

@@ -69,13 +69,36 @@ def test_long_sequences_and_several_threads(rng):
     check(sequence_set([gene, gene[::-1].copy()]), sequence_set(targets), two_valued(4, 5, -4, 16, 6), threads=3)
 
 
+def test_either_side_in_the_lanes(rng):
+    """Many queries with hits in one long target are found side by side; the rule for ends is the same."""
+    long = rng.integers(0, 3, 400)
+    reads = [np.where(rng.random(30) < 0.1, rng.integers(0, 3, 30), long[k : k + 30]) for k in rng.integers(0, 370, 12)]
+    for scheme in (two_valued(3, 2, -3, 5, 2), scoring([[5, -4, -1], [2, 5, -4], [-4, 0, 6]], 8, 3)):
+        check(sequence_set(reads), sequence_set([long]), scheme)
+        check(sequence_set([long]), sequence_set(reads), scheme)
+
+
+def test_a_long_target_takes_the_memory_of_its_queries(rng):
+    genome = rng.integers(0, 4, 200_000)
+    reads, target = sequence_set([genome[k : k + 100] for k in range(1000, 9000, 1000)]), sequence_set([genome])
+    task, engine = Task(reads, target, two_valued(4, 5, -4, 16, 6), Mode.LOCAL), CpuEngine(1)
+    hits = Hits(np.arange(8), np.zeros(8, dtype=np.int64), np.full(8, 500))
+    with HitTracer(task, engine, 1_000_000) as tracer:
+        statistics, _ = tracer.trace(hits)
+    assert statistics["target_start"].tolist() == list(range(1000, 9000, 1000))
+    scores = run_scores(reads, target, task.scoring, engine=engine, mode=Mode.LOCAL, memory=2_000_000)
+    assert scores.tolist() == [[500]] * 8
+
+
 def test_a_budget_that_is_too_small_is_an_error(rng):
     gene = sequence_set([rng.integers(0, 4, 20_000)])
+    task, engine = Task(gene, gene, two_valued(4, 5, -4, 16, 6), Mode.LOCAL), CpuEngine(4)
+    with pytest.raises(RunError, match="--memory"):
+        HitTracer(task, engine, 1000)
     hits = Hits(np.array([0]), np.array([0]), np.array([100_000]))
-    with (
-        HitTracer(Task(gene, gene, two_valued(4, 5, -4, 16, 6), Mode.LOCAL), CpuEngine(1), 1000) as tracer,
-        pytest.raises(RunError, match="--memory"),
-    ):
+    tracer = HitTracer(task, engine, 10_000_000)
+    tracer._paths.worker_bytes = 1000
+    with tracer, pytest.raises(RunError, match="--memory"):
         tracer.trace(hits)
 
 

@@ -53,7 +53,7 @@ class _OpenBand:
 class HitsSink:
     """Writes hits through a sink of pairs, `report`, whose columns may be those of hits.
 
-    task: the search, of stranded queries; records: the set that was given. trace: paths of hits, or None where rows tell none.
+    task: the search, of stranded queries. space: what E-values are counted in, or None. trace: paths of hits, or None where rows tell none.
     """
 
     def __init__(

@@ -153,6 +153,7 @@ struct LocalArgs {
   // To find where scores are reached:
   const int64_t* wanted;      // [lanes] a score, or 0 in lanes that do not matter
   const int64_t* seeds;       // [lanes] row of the pair of letters that paths begin with, in column 0; or null
+  bool rows_first;            // of several cells the one in the first row is taken, then in the first column; else the other way round
   int64_t* end_rows;          // out [lanes]: from 0, or -1 where the score is not reached
   int64_t* end_columns;
   const Cancel* cancel;

@@ -12,8 +12,7 @@
 //
 // Behind the end of a target stands a padding letter, whose scores are negative: H cannot rise there.
 //
-// To find where a known score is reached, a pass looks for H = wanted, which few cells have, and reports the first column, then the
-// first row. The start of an alignment is found the same way from its end: both sequences reversed, and H = 1 instead of 0
+// To find where a known score is reached, a pass looks for H = wanted, which few cells have, and reports the first of them. The start of an alignment is found the same way from its end: both sequences reversed, and H = 1 instead of 0
 // at the corner above and left of the pair of letters where it ends (its `seed`). Only paths from there reach score + 1,
 // because nothing else exceeds the score.
 //
@@ -166,15 +165,16 @@ struct LocalKernel {
     best_so_far = best;
   }
 
-  // Cells of one row that have what is wanted: the first column is kept, and its first row.
+  // Cells of one row that have what is wanted: the first one by the order of `rows_first` is kept.
   static __attribute__((noinline)) void note(const LocalArgs& a, int64_t row, int64_t column, const V* h, V wanted) {
     for (int k = 0; k < kLanes; k++) {
       for (int c = 0; c < kColumns; c++) {
         if (h[c][k] != wanted[k] || column + c >= a.lengths[k]) continue;
-        const bool first = a.end_columns[k] < 0 || column + c < a.end_columns[k] || (column + c == a.end_columns[k] && row < a.end_rows[k]);
-        if (first) {
+        const int64_t at = column + c, end_row = a.end_rows[k], end_column = a.end_columns[k];
+        const bool first = a.rows_first ? row < end_row || (row == end_row && at < end_column) : at < end_column || (at == end_column && row < end_row);
+        if (end_row < 0 || first) {
           a.end_rows[k] = row;
-          a.end_columns[k] = column + c;
+          a.end_columns[k] = at;
         }
         break;
       }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 #include <stdexcept>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "lane_codes.hpp"
@@ -15,51 +17,75 @@ struct Place {
   int64_t row, column;  // of a pair of letters, from 0
 };
 
+// Hits that share a query, or a target: that record is the rows of the passes, the other records of the hits lie in the lanes.
 class HitTracer {
  public:
   HitTracer(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const LocalRecipe& recipe, const PathRecipe& path_recipe,
-            PathSink& sink, const Cancel& cancel)
-      : kernels_(kernels), queries_(queries), targets_(targets), recipe_(recipe), path_recipe_(path_recipe), sink_(sink), cancel_(cancel),
-        pairs_(make_pair_paths(kernels, path_recipe, cancel)) {}
+            const LocalHit* hits, int64_t count, PathSink& sink, const Cancel& cancel)
+      : kernels_(kernels), queries_(queries), targets_(targets), recipe_(recipe), path_recipe_(path_recipe), hits_(hits), sink_(sink), cancel_(cancel),
+        pairs_(make_pair_paths(kernels, path_recipe, cancel)), order_(static_cast<size_t>(count)) {
+    recipe.transpose(transposed_);
+  }
 
-  // Hits first .. first + count - 1, all of one query.
-  bool query(const LocalHit* hits, int64_t first, int64_t count) {
-    // By width and length, so that lanes are filled with their like.
-    std::vector<int64_t> order(static_cast<size_t>(count));
-    std::iota(order.begin(), order.end(), first);
-    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
-      const int wa = width_of(hits[a].score), wb = width_of(hits[b].score);
-      return wa != wb ? wa < wb : targets_.length(hits[a].target) < targets_.length(hits[b].target);
-    });
-    for (size_t at = 0; at < order.size();) {
-      const int width = width_of(hits[order[at]].score), lanes = kernels_.vector_bytes / width;
-      size_t stop = at;
-      while (stop < order.size() && stop - at < static_cast<size_t>(lanes) && width_of(hits[order[stop]].score) == width) stop++;
-      if (!block(hits, order.data() + at, static_cast<int>(stop - at), width)) return false;
-      at = stop;
+  bool run() {
+    const double straight = cut(false), swapped = cut(true);
+    int64_t longest_query = 0, longest_target = 0;
+    for (const int64_t hit : order_) {
+      longest_query = std::max(longest_query, queries_.length(hits_[hit].query));
+      longest_target = std::max(longest_target, targets_.length(hits_[hit].target));
     }
+    if (!prefer_swapped(recipe_, straight, longest_target, swapped, longest_query)) cut(false);
+    for (const auto& [first, stop] : blocks_)
+      if (!block(order_.data() + first, static_cast<int>(stop - first))) return false;
     return true;
   }
 
  private:
+  const Sequences& rows() const { return swapped_ ? targets_ : queries_; }
+  const Sequences& lanes() const { return swapped_ ? queries_ : targets_; }
+  int64_t row_record(int64_t hit) const { return swapped_ ? hits_[hit].target : hits_[hit].query; }
+  int64_t lane_record(int64_t hit) const { return swapped_ ? hits_[hit].query : hits_[hit].target; }
+
+  // Sorts the hits into blocks of lanes with one row record, one width and similar lengths; returns the steps of their passes.
+  double cut(bool swapped) {
+    swapped_ = swapped;
+    std::iota(order_.begin(), order_.end(), int64_t(0));
+    auto key = [&](int64_t hit) { return std::make_tuple(row_record(hit), width_of(hits_[hit].score), lanes().length(lane_record(hit)), hit); };
+    std::sort(order_.begin(), order_.end(), [&](int64_t a, int64_t b) { return key(a) < key(b); });
+    blocks_.clear();
+    double steps = 0;
+    for (size_t at = 0; at < order_.size();) {
+      const int64_t first = order_[at];
+      const int width = width_of(hits_[first].score), most = kernels_.vector_bytes / width;
+      size_t stop = at;
+      while (stop < order_.size() && stop - at < static_cast<size_t>(most) && row_record(order_[stop]) == row_record(first) &&
+             width_of(hits_[order_[stop]].score) == width)
+        stop++;
+      blocks_.emplace_back(at, stop);
+      steps += static_cast<double>(rows().length(row_record(first))) * static_cast<double>(lanes().length(lane_record(order_[stop - 1])));
+      at = stop;
+    }
+    return steps;
+  }
+
   // Elements that hold score + 1, and know it from what is larger.
   int width_of(int64_t score) const {
     const int needed = score < 254 ? 1 : score < 65534 ? 2 : score < INT32_MAX - 1 ? 4 : 8;
     return std::max(needed, recipe_.narrowest);
   }
 
-  bool block(const LocalHit* hits, const int64_t* order, int count, int width) {
-    const int64_t record = hits[order[0]].query, m = queries_.length(record);
-    const uint8_t* query = queries_.codes + queries_.offsets[record];
-    const int lanes = kernels_.vector_bytes / width;
+  bool block(const int64_t* order, int count) {
+    const int64_t record = row_record(order[0]), m = rows().length(record);
+    const uint8_t* row = rows().codes + rows().offsets[record];
+    const int width = width_of(hits_[order[0]].score), lane_count = kernels_.vector_bytes / width;
     std::vector<LaneRecord> records(static_cast<size_t>(count));
-    std::vector<int64_t> wanted(static_cast<size_t>(lanes), 0), seeds(static_cast<size_t>(lanes), 0);
+    std::vector<int64_t> wanted(static_cast<size_t>(lane_count), 0), seeds(static_cast<size_t>(lane_count), 0);
     for (int k = 0; k < count; k++) {
-      const LocalHit& hit = hits[order[k]];
-      records[k] = {targets_.codes + targets_.offsets[hit.target], targets_.length(hit.target)};
-      wanted[k] = hit.score;
+      const int64_t other = lane_record(order[k]);
+      records[k] = {lanes().codes + lanes().offsets[other], lanes().length(other)};
+      wanted[k] = hits_[order[k]].score;
     }
-    const std::vector<Place> ends = find(query, m, records, false, width, wanted, nullptr);
+    const std::vector<Place> ends = find(row, m, records, false, width, wanted, nullptr);
     if (cancel_.requested) return false;
 
     std::vector<LaneRecord> prefixes = records;
@@ -69,36 +95,45 @@ class HitTracer {
       seeds[k] = m - 1 - ends[k].row;
       wanted[k] += 1;
     }
-    reversed_.assign(query, query + m);
+    reversed_.assign(row, row + m);
     std::reverse(reversed_.begin(), reversed_.end());
     const std::vector<Place> starts = find(reversed_.data(), m, prefixes, true, width, wanted, seeds.data());
     if (cancel_.requested) return false;
 
     for (int k = 0; k < count; k++) {
       if (starts[k].column < 0) throw std::logic_error("a hit has an end but no beginning");
-      const int64_t query_start = m - 1 - starts[k].row, target_start = ends[k].column - starts[k].column;
-      const int64_t rows = ends[k].row + 1 - query_start, columns = ends[k].column + 1 - target_start;
-      if (pairs_->least_bytes(rows, columns) > path_recipe_.worker_bytes) throw std::length_error("a pair does not fit the memory of a worker");
-      const int64_t hit = order[k];
-      pairs_->align(query + query_start, rows, records[k].codes + target_start, columns, hit, sink_);
-      if (cancel_.requested) return false;
-      if (sink_.scores[static_cast<size_t>(hit)] != hits[hit].score) throw std::logic_error("the path of a hit has another score");
-      PathStatistics& s = sink_.statistics[static_cast<size_t>(hit)];
-      s.query_start += static_cast<int32_t>(query_start), s.query_end += static_cast<int32_t>(query_start);
-      s.target_start += static_cast<int32_t>(target_start), s.target_end += static_cast<int32_t>(target_start);
+      const Place first{m - 1 - starts[k].row, ends[k].column - starts[k].column};
+      if (!trace(order[k], swapped_ ? Place{first.column, first.row} : first, swapped_ ? Place{ends[k].column, ends[k].row} : ends[k])) return false;
     }
     return true;
   }
 
-  // The first cells that have the wanted scores, a lane each.
-  std::vector<Place> find(const uint8_t* query, int64_t rows, const std::vector<LaneRecord>& records, bool reversed, int width,
+  // The path from one pair of letters to another, rows being those of the query.
+  bool trace(int64_t hit, Place first, Place last) {
+    const int64_t rows = last.row + 1 - first.row, columns = last.column + 1 - first.column;
+    if (pairs_->least_bytes(rows, columns) > path_recipe_.worker_bytes) throw std::length_error("a pair does not fit the memory of a worker");
+    const uint8_t* query = queries_.codes + queries_.offsets[hits_[hit].query] + first.row;
+    const uint8_t* target = targets_.codes + targets_.offsets[hits_[hit].target] + first.column;
+    pairs_->align(query, rows, target, columns, hit, sink_);
+    if (cancel_.requested) return false;
+    if (sink_.scores[static_cast<size_t>(hit)] != hits_[hit].score) throw std::logic_error("the path of a hit has another score");
+    PathStatistics& s = sink_.statistics[static_cast<size_t>(hit)];
+    s.query_start += static_cast<int32_t>(first.row), s.query_end += static_cast<int32_t>(first.row);
+    s.target_start += static_cast<int32_t>(first.column), s.target_end += static_cast<int32_t>(first.column);
+    return true;
+  }
+
+  // The first cells that have the wanted scores, a lane each: first along the target, then along the query.
+  std::vector<Place> find(const uint8_t* row, int64_t length, const std::vector<LaneRecord>& records, bool reversed, int width,
                           const std::vector<int64_t>& wanted, const int64_t* seeds) {
-    const int lanes = kernels_.vector_bytes / width;
-    codes_.pack(records.data(), static_cast<int>(records.size()), lanes, recipe_.padding, reversed);
-    std::vector<int64_t> end_rows(static_cast<size_t>(lanes)), end_columns(static_cast<size_t>(lanes));
+    const int lane_count = kernels_.vector_bytes / width;
+    codes_.pack(records.data(), static_cast<int>(records.size()), lane_count, recipe_.padding, reversed);
+    std::vector<int64_t> end_rows(static_cast<size_t>(lane_count)), end_columns(static_cast<size_t>(lane_count));
     LocalArgs a = local_arguments(recipe_, cancel_);
-    a.query = query;
-    a.rows = rows;
+    if (swapped_) a.table = transposed_;
+    a.rows_first = swapped_;
+    a.query = row;
+    a.rows = length;
     a.codes = codes_.codes();
     a.columns = codes_.columns();
     a.lengths = codes_.lengths();
@@ -118,9 +153,14 @@ class HitTracer {
   const Sequences& targets_;
   const LocalRecipe& recipe_;
   const PathRecipe& path_recipe_;
+  const LocalHit* const hits_;
   PathSink& sink_;
   const Cancel& cancel_;
   const std::unique_ptr<PairPaths> pairs_;
+  std::vector<int64_t> order_;
+  std::vector<std::pair<size_t, size_t>> blocks_;  // of order_
+  bool swapped_ = false;
+  int32_t transposed_[kLetters * kLetters];
   LaneCodes codes_;
   Scratch boundary_;
   std::vector<uint8_t> reversed_;
@@ -130,14 +170,7 @@ class HitTracer {
 
 bool trace_local_hits(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const LocalRecipe& recipe,
                       const PathRecipe& path_recipe, const LocalHit* hits, int64_t count, PathSink& sink, const Cancel& cancel) {
-  HitTracer tracer(kernels, queries, targets, recipe, path_recipe, sink, cancel);
-  for (int64_t first = 0; first < count;) {
-    int64_t stop = first + 1;
-    while (stop < count && hits[stop].query == hits[first].query) stop++;
-    if (!tracer.query(hits, first, stop - first)) return false;
-    first = stop;
-  }
-  return true;
+  return count == 0 || HitTracer(kernels, queries, targets, recipe, path_recipe, hits, count, sink, cancel).run();
 }
 
 }  // namespace gpualign

@@ -143,6 +143,11 @@ class LocalScorer {
 
 }  // namespace
 
+bool prefer_swapped(const LocalRecipe& recipe, double straight, int64_t longest_target, double swapped, int64_t longest_query) {
+  if (longest_target > recipe.most_columns || longest_query > recipe.most_columns) return longest_query < longest_target;
+  return swapped < straight;
+}
+
 LocalArgs local_arguments(const LocalRecipe& recipe, const Cancel& cancel) {
   LocalArgs a{};
   a.table = recipe.table;
@@ -163,13 +168,13 @@ bool score_local_tile(const Kernels& kernels, const Sequences& queries, const Se
   // The matrix of the swapped pair is the transposed one, so either side may lie in the lanes: the one that fills them better.
   const double straight = letters(query_side) * block_columns(target_side, by_target, lanes);
   const double swapped = letters(target_side) * block_columns(query_side, by_query, lanes);
-  if (straight <= swapped) {
+  const int64_t longest_target = target_side.record(by_target.back()).length, longest_query = query_side.record(by_query.back()).length;
+  if (!prefer_swapped(recipe, straight, longest_target, swapped, longest_query)) {
     auto store = [&](int64_t q, int64_t t, int64_t score) { tile.scores[q * tile.target_count + t] = static_cast<Score>(score); };
     return LocalScorer(kernels, recipe, &history, cancel, query_side, target_side, std::move(by_target), recipe.table, store).run();
   }
   int32_t transposed[kLetters * kLetters];
-  for (int i = 0; i < kLetters; i++)
-    for (int j = 0; j < kLetters; j++) transposed[i * kLetters + j] = j == recipe.padding ? recipe.table[j] : recipe.table[j * kLetters + i];
+  recipe.transpose(transposed);
   auto store = [&](int64_t t, int64_t q, int64_t score) { tile.scores[q * tile.target_count + t] = static_cast<Score>(score); };
   return LocalScorer(kernels, recipe, nullptr, cancel, target_side, query_side, std::move(by_query), transposed, store).run();
 }

@@ -18,6 +18,13 @@ struct LocalRecipe {
   bool byte_scores = false;                 // every score of a letter pair fits a signed byte
   int narrowest = 1;                        // width that holds every score of a letter pair and every gap cost
   int widest = 4;                           // width that holds every score of the task
+  int64_t most_columns = INT64_MAX;         // of records in the lanes, for memory, if the other side's records are shorter
+
+  // The table for targets as rows and queries in the lanes.
+  void transpose(int32_t* out) const {
+    for (int i = 0; i < kLetters; i++)
+      for (int j = 0; j < kLetters; j++) out[i * kLetters + j] = j == padding ? table[j] : table[j * kLetters + i];
+  }
 };
 
 // How many pairs of each query were too good for bytes, over all tiles of a task: where most are, bytes are not tried first. It
@@ -43,6 +50,9 @@ class LocalHistory {
   };
   std::vector<Count> counts_;
 };
+
+// Whether queries shall lie in the lanes rather than targets: where that takes fewer steps, as far as memory allows it.
+bool prefer_swapped(const LocalRecipe& recipe, double straight, int64_t longest_target, double swapped, int64_t longest_query);
 
 // The kernel arguments that a recipe sets.
 LocalArgs local_arguments(const LocalRecipe& recipe, const Cancel& cancel);

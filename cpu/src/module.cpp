@@ -207,6 +207,7 @@ NB_MODULE(_kernels, m) {
       .def_rw("byte_scores", &LocalRecipe::byte_scores)
       .def_rw("narrowest", &LocalRecipe::narrowest)
       .def_rw("widest", &LocalRecipe::widest)
+      .def_rw("most_columns", &LocalRecipe::most_columns)
       .def("set_table", [](LocalRecipe& r, ScoreTable table) { std::memcpy(r.table, table.data(), sizeof r.table); }, "Scores, row = query letter.");
 
   m.def(
