@@ -15,7 +15,6 @@ from gpualign.core.errors import InputError
 from gpualign.core.plan import Pairing
 from gpualign.core.runner import Totals, plan_task, run_plan
 from gpualign.core.search.strands import BOTH, make_strands
-from gpualign.core.sequences import select
 from gpualign.core.sinks.base import Sink
 
 _FORMATS = ("tsv", "matrix", "npy", "npz")
@@ -49,7 +48,7 @@ def score_all(spec: OutputSpec, task: Task, strand: str, with_self: bool, run: R
     one_set = task.targets is task.queries
     targets = task.targets
     if targets.places is not None:  # an index, in order of length
-        targets = select(targets, np.argsort(targets.places))
+        targets = targets.select(np.argsort(targets.places))
     if strand == "plus":
         task = replace(task, queries=targets if one_set else task.queries, targets=targets)
         pairing = Pairing.ABOVE_OR_EQUAL if with_self or spec.is_matrix else Pairing.ABOVE

@@ -16,13 +16,20 @@ from gpualign.core.identity import Integers, columns, fraction, identity
 from gpualign.core.sequences import TextColumn
 from gpualign.core.sinks.base import BandResults
 
+_NO_RECORDS = np.zeros(0, dtype=np.int64)
+
 
 @dataclass(frozen=True)
 class HitColumns:
-    """What a list of hits has beside its results. queries: int64[hits], the record that each was searched with; minus: bool[hits], which
-    queries are reverse complements; bits, evalues: float64[hits], or None where they are not known."""
+    """What a list of hits has beside its results.
+
+    queries, targets: int64[hits], records of the task's sets; given: int64[hits], the records that the queries are strands of; minus:
+    bool[hits], which queries are reverse complements; bits, evalues: float64[hits], or None where they are not known.
+    """
 
     queries: npt.NDArray[np.int64]
+    targets: npt.NDArray[np.int64]
+    given: npt.NDArray[np.int64]
     minus: npt.NDArray[np.bool_]
     bits: npt.NDArray[np.float64] | None
     evalues: npt.NDArray[np.float64] | None
@@ -32,7 +39,7 @@ class HitColumns:
 class BlockData:
     """What a column may draw on for one block of pairs: the task, and results [queries from first_query on][targets of the band].
 
-    With `hits` the block is a list of pairs: results are [1][pairs], and the sets of the task have a record for each.
+    With `hits` the block is a list of pairs: results are [1][pairs].
     """
 
     task: Task
@@ -52,7 +59,8 @@ class BlockData:
         if self.hits is None or not self.hits.minus.any():
             return found
         turned: Statistics = found.copy()
-        lengths, minus = self.task.queries.lengths[self.hits.minus], self.hits.minus
+        minus = self.hits.minus
+        lengths = self.task.queries.lengths[self.hits.queries[minus]]
         turned["query_start"][:, minus] = lengths - found["query_end"][:, minus]
         turned["query_end"][:, minus] = lengths - found["query_start"][:, minus]
         return turned
@@ -62,17 +70,21 @@ class BlockData:
         assert self.results.statistics is not None  # the detail of every column is asked for
         return self.results.statistics
 
-    def query_record(self, row: int, column: int) -> int:
-        """The record of `task.queries` that a pair has."""
-        return self.first_query + (row if self.hits is None else column)
+    def records(self, row: int, column: int) -> tuple[int, int]:
+        """The records of `task.queries` and `task.targets` that a pair has."""
+        if self.hits is None:
+            return self.first_query + row, self.first_target + column
+        return int(self.hits.queries[column]), int(self.hits.targets[column])
 
     @property
     def lengths(self) -> tuple[Integers, Integers]:
         """Letters of the queries and of the targets, int64 of shapes that go with the results."""
-        rows, targets = self.results.scores.shape
-        queries = self.task.queries.lengths[self.first_query :]
-        columns = self.task.targets.lengths[self.first_target : self.first_target + targets][None, :]
-        return (queries[:rows, None] if self.hits is None else queries[None, :targets]), columns
+        queries, targets = self.task.queries.lengths, self.task.targets.lengths
+        if self.hits is not None:
+            return queries[self.hits.queries][None, :], targets[self.hits.targets][None, :]
+        rows, columns = self.results.scores.shape
+        first = self.first_target
+        return queries[self.first_query : self.first_query + rows, None], targets[None, first : first + columns]
 
     @cached_property
     def identity(self) -> tuple[Integers, Integers]:
@@ -85,14 +97,11 @@ class BlockData:
         letters = self.lengths[0 if side == "query" else 1]
         return spans, np.ascontiguousarray(np.broadcast_to(letters, spans.shape))
 
-    def query_text(self, text: TextColumn) -> Column:
-        """A column of a text of each query."""
-        return Column.query_text(text.text, text.offsets) if self.hits is None else Column.target_text(text.text, text.offsets)
-
-    def hit_text(self, strings: Iterable[str]) -> Column:
+    @staticmethod
+    def hit_text(text: TextColumn | Iterable[str]) -> Column:
         """A column of a text of each hit."""
-        text = TextColumn.of(list(strings))
-        return Column.target_text(text.text, text.offsets)
+        column = text if isinstance(text, TextColumn) else TextColumn.of(list(text))
+        return Column.target_text(column.text, column.offsets)
 
     @cached_property
     def identity_fraction(self) -> npt.NDArray[np.float64]:
@@ -114,30 +123,35 @@ class BlockData:
             runs.starts,
             runs.sizes,
             np.ascontiguousarray(self._counted).view(np.int32).reshape(*self._counted.shape, -1),
-            self.hits is not None,
+            _NO_RECORDS if self.hits is None else self.hits.queries,
+            _NO_RECORDS if self.hits is None else self.hits.targets,
         )
 
 
 def query_ids(block: BlockData) -> Column:
     """Ids of the queries."""
-    return block.query_text(block.task.queries.id_column)
+    ids = block.task.queries.id_column
+    return Column.query_text(ids.text, ids.offsets) if block.hits is None else block.hit_text(ids.select(block.hits.queries))
 
 
 def target_ids(block: BlockData) -> Column:
     """Ids of the targets."""
     ids = block.task.targets.id_column
+    if block.hits is not None:
+        return block.hit_text(ids.select(block.hits.targets))
     return Column.target_text(ids.text, ids.offsets[block.first_target :])
 
 
 def query_lengths(block: BlockData) -> Column:
     """Letters of the queries."""
     lengths = block.task.queries.lengths
-    return Column.query_numbers(lengths) if block.hits is None else Column.target_numbers(lengths)
+    return Column.query_numbers(lengths) if block.hits is None else Column.target_numbers(lengths[block.hits.queries])
 
 
 def target_lengths(block: BlockData) -> Column:
     """Letters of the targets."""
-    return Column.target_numbers(block.task.targets.lengths[block.first_target :])
+    lengths = block.task.targets.lengths
+    return Column.target_numbers(lengths[block.first_target :] if block.hits is None else lengths[block.hits.targets])
 
 
 def scores(block: BlockData) -> Column:

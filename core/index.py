@@ -31,7 +31,7 @@ import numpy.typing as npt
 from gpualign.core.alphabet import DNA, PROTEIN, Alphabet, detect
 from gpualign.core.errors import InputError
 from gpualign.core.reader import clean_record, number_repeated, read_records
-from gpualign.core.sequences import SequenceSet, TextColumn, encode_letters, gather
+from gpualign.core.sequences import SequenceSet, TextColumn, encode_letters
 
 MAGIC = b"gpualign"
 VERSION = 1
@@ -266,7 +266,7 @@ class IndexBuilder:
         for name, stored, encoding in (("ids", ids, None), ("codes", letters, self._alphabet.encoding)):
             file.seek(sections[name][0])
             for part in _batches(np.diff(stored.offsets)[order]):
-                text = gather(np.asarray(stored.text), stored.offsets, order[part]).text
+                text = stored.select(order[part]).text
                 file.write((text if encoding is None else encoding[text]).tobytes())
         start = sections["checks"][0]
         file.truncate(start)

@@ -29,6 +29,14 @@ class TextColumn:
         np.cumsum([len(e) for e in encoded], out=offsets[1:])
         return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets)
 
+    def select(self, records: npt.NDArray[np.int64]) -> TextColumn:
+        """Some of the strings, in this order; one may occur several times."""
+        lengths = self.offsets[records + 1] - self.offsets[records]
+        starts = np.zeros(len(records) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=starts[1:])
+        places = np.arange(starts[-1]) + np.repeat(self.offsets[records] - starts[:-1], lengths)
+        return TextColumn(self.text[places], starts)
+
 
 @dataclass(frozen=True)
 class SequenceSet:
@@ -83,25 +91,19 @@ class SequenceSet:
         """int64[count]: places in the file."""
         return np.arange(len(self), dtype=np.int64) if self.places is None else self.places
 
+    def gather(self, records: npt.NDArray[np.int64]) -> TextColumn:
+        """Codes of some records, back to back in this order."""
+        return TextColumn(self.codes, self.offsets).select(records)
+
+    def select(self, records: npt.NDArray[np.int64]) -> SequenceSet:
+        """A set of some records, in this order."""
+        part = self.gather(records)
+        return SequenceSet(self.source, [self.ids[i] for i in records.tolist()], part.text, part.offsets)
+
     def first_with(self, code: int) -> int:
         """The first record that holds this code."""
         position = int(np.argmax(self.codes == code))
         return int(np.searchsorted(self.offsets, position, side="right")) - 1
-
-
-def gather(codes: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int64], records: npt.NDArray[np.int64]) -> TextColumn:
-    """Some records of many, back to back in this order; a record may occur several times."""
-    lengths = offsets[records + 1] - offsets[records]
-    starts = np.zeros(len(records) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=starts[1:])
-    places = np.arange(starts[-1]) + np.repeat(offsets[records] - starts[:-1], lengths)
-    return TextColumn(codes[places], starts)
-
-
-def select(sequences: SequenceSet, records: npt.NDArray[np.int64]) -> SequenceSet:
-    """A set of some records of another, in this order."""
-    part = gather(sequences.codes, sequences.offsets, records)
-    return SequenceSet(sequences.source, [sequences.ids[i] for i in records.tolist()], part.text, part.offsets)
 
 
 def encode(source: str, ids: list[str], letters: list[bytes], alphabet: Alphabet) -> SequenceSet:

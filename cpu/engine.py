@@ -273,7 +273,10 @@ class CpuEngine:
         least = lane_bytes(vector_bytes, *longest)
         needed = self._scratch(lambda: self.threads * least, memory // 2, min(longest))
         lanes = self.local_recipe(task).lanes(vector_bytes)
-        return Limits(memory - memory // 2, needed, task.item_bytes, lanes, _TILE_CELLS_LOCAL, query_bytes=task.query_bytes)
+        cells = _TILE_CELLS_LOCAL
+        if len(task.targets) < lanes:  # then queries lie in the lanes, and shall fill them
+            cells = max(cells, lanes * int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))
+        return Limits(memory - memory // 2, needed, task.item_bytes, lanes, cells, query_bytes=task.query_bytes)
 
     def _fit_threads(self, needed: Callable[[], int], memory: int) -> int:
         """What `needed` says of the threads; as many of them go as do not fit, unless their number was asked for."""

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from gpualign.core.engine import Task
 from gpualign.core.plan import Tile
-from gpualign.core.sequences import gather
 from gpualign.gpu.kernels import SLICE_THREADS, Recipe, Shape, Variant, last_of_each
 from gpualign.gpu.schedule import Schedule, make_schedule
 
@@ -153,7 +152,7 @@ def lay_out(batch: Batch, variant: Variant, recipe: Recipe, task: Task, room: Ro
         arrays["usable"] = recipe.usable[[*range(recipe.letters), -1]]
     if not room.resident:
         for name, sequences, records in (("query", task.queries, batch.queries), ("target", task.targets, targets)):
-            panel = gather(sequences.codes, sequences.offsets, records)
+            panel = sequences.gather(records)
             arrays[f"{name}_codes"], arrays[f"{name}_offsets"] = panel.text, panel.offsets
         arrays["queries"] = np.arange(len(batch.queries), dtype=np.int32)
         arrays["targets"] = np.arange(len(targets), dtype=np.int32)

@@ -40,9 +40,9 @@ class Sam:
     def _hit_flags(self, hits: HitColumns, wanted: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
         flags: npt.NDArray[np.int32] = (_SECONDARY + _REVERSE * hits.minus.astype(np.int32))[None, :]
         for column in np.flatnonzero(wanted[0]).tolist():
-            if hits.queries[column] > self._seen:
+            if hits.given[column] > self._seen:
                 flags[0, column] -= _SECONDARY
-                self._seen = int(hits.queries[column])
+                self._seen = int(hits.given[column])
         return flags
 
     def _flags(self, first_query: int, wanted: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
@@ -54,13 +54,19 @@ class Sam:
                 self._seen = query
         return flags
 
-    def columns(self, block: BlockData, wanted: npt.NDArray[np.bool_]) -> list[Column]:
+    @staticmethod
+    def _sequences(block: BlockData, letters: npt.NDArray[np.uint8], rows: int) -> Column:
         queries = block.task.queries
-        letters = np.frombuffer(block.task.alphabet.letters.encode(), dtype=np.uint8)
-        rows = len(wanted) if block.hits is None else len(queries)
+        if block.hits is not None:
+            codes = queries.gather(block.hits.queries)
+            return block.hit_text(TextColumn(letters[codes.text], codes.offsets))
         start, stop = queries.offsets[block.first_query], queries.offsets[block.first_query + rows]
         offsets = np.zeros(block.first_query + rows + 1, dtype=np.int64)
         offsets[block.first_query :] = queries.offsets[block.first_query : block.first_query + rows + 1] - start
+        return Column.query_text(letters[queries.codes[start:stop]], offsets)
+
+    def columns(self, block: BlockData, wanted: npt.NDArray[np.bool_]) -> list[Column]:
+        letters = np.frombuffer(block.task.alphabet.letters.encode(), dtype=np.uint8)
         return [
             fields.query_ids(block),
             Column.pair_numbers(self._flags(block.first_query, wanted) if block.hits is None else self._hit_flags(block.hits, wanted)),
@@ -69,7 +75,7 @@ class Sam:
             Column.constant("255"),
             fields.path("sam_cigar")(block),
             Column.constant("*\t0\t0"),
-            block.query_text(TextColumn(letters[queries.codes[start:stop]], offsets)),
+            self._sequences(block, letters, len(wanted)),
             Column.constant("*"),
             fields.path("sam_distance")(block).between("NM:i:"),
             alignment_score(block).between("AS:i:"),

@@ -36,7 +36,7 @@ class BlocksSink(PairsSink):
 
     def _pair(self, data: BlockData, row: int, column: int) -> Iterator[str]:
         task = data.task
-        query, target = data.query_record(row, column), data.first_target + column
+        query, target = data.records(row, column)
         counts = data.statistics[row, column]
         num, den = (int(part[row, column]) for part in data.identity)
         gaps, opens = int(counts["gaps"]), int(counts["gap_opens"])
@@ -62,11 +62,10 @@ class BlocksSink(PairsSink):
     def _lines(
         self, data: BlockData, row: int, column: int, names: tuple[str, str], firsts: tuple[int, int], steps: tuple[int, int]
     ) -> Iterator[str]:
+        query, target = data.records(row, column)
         upper, middle, lower = (data.alignments.text(row, column, kind).decode() for kind in ("query", "markers", "target"))
         label = min(max(map(len, names)), 20)
-        digits = len(
-            str(int(max(data.task.queries.lengths[data.query_record(row, column)], data.task.targets.lengths[data.first_target + column])))
-        )
+        digits = len(str(int(max(data.task.queries.lengths[query], data.task.targets.lengths[target]))))
         letters = max(_LEAST_LETTERS, self._width - label - 2 * digits - 3)
         positions, step = np.array(firsts), np.array(steps)
         for at in range(0, len(middle), letters):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -15,12 +15,14 @@ from gpualign.core.plan import Band, Plan
 from gpualign.core.search.hits import Hits, Integers, best_targets
 from gpualign.core.search.significance import SearchSpace
 from gpualign.core.search.strands import Stranded
-from gpualign.core.sequences import select
 from gpualign.core.sinks.base import BandResults
 from gpualign.core.sinks.pairs import Filter, PairsSink
 
 _CHUNK = 8192
-"""Hits that are traced and written at a time."""
+"""Hits that are traced and written at a time, at most."""
+
+_CHUNK_LETTERS = 4 << 20
+"""Letters of their queries, which formats may repeat for each hit, about."""
 
 Trace = Callable[[Hits], tuple[Statistics, Runs]]
 
@@ -117,8 +119,14 @@ class HitsSink:
         ready = both.queries < whole
         self._held = both.part(~ready)
         hits = self._best_of_strands(both.part(ready))
-        for start in range(0, len(hits), _CHUNK):
-            self._write(hits.part(slice(start, start + _CHUNK)))
+        letters = np.cumsum(self._task.queries.lengths[hits.queries])
+        start = 0
+        while start < len(hits):
+            before = int(letters[start - 1]) if start else 0
+            reach = int(np.searchsorted(letters, before + _CHUNK_LETTERS, side="right"))
+            stop = max(start + 1, min(start + _CHUNK, reach))
+            self._write(hits.part(slice(start, stop)))
+            start = stop
 
     def _best_of_strands(self, hits: Hits) -> Hits:
         """Of each record and target the better strand, then the best targets of each record."""
@@ -147,14 +155,12 @@ class HitsSink:
         if self._trace is not None:
             found, paths = self._trace(hits)
             statistics, runs = found[None, :], Runs(paths.data, paths.starts[None, :], paths.sizes[None, :])
-        part = replace(
-            self._task, queries=select(self._task.queries, hits.queries), targets=select(self._task.targets, hits.targets), top=None
-        )
         band = Band(0, 0, 1, 0, len(hits), 0)
         evalues = None if self._space is None else self._evalues(self._space, hits)
         bits = None if self._space is None else self._space.parameters.bits(hits.scores)
-        columns = HitColumns(self._stranded.records(hits.queries), self._stranded.is_minus(hits.queries), bits, evalues)
-        block = BlockData(part, 0, BandResults(band, hits.scores[None, :], statistics, runs), self._identity_definition, columns)
+        given, minus = self._stranded.records(hits.queries), self._stranded.is_minus(hits.queries)
+        columns = HitColumns(hits.queries, hits.targets, given, minus, bits, evalues)
+        block = BlockData(self._task, 0, BandResults(band, hits.scores[None, :], statistics, runs), self._identity_definition, columns)
         keep = self._filter.rows.keeps(block)
         self._report.write_block(block, [0], keep)
         self.written += len(hits) if keep is None else int(keep.sum())

@@ -16,8 +16,8 @@ namespace nb = nanobind;
 
 inline char* put_number(char* out, int64_t value) { return std::to_chars(out, out + 24, value).ptr; }
 
-// The paths of a block of pairs, [queries from first_query on][targets from first_target on]; if `paired`, a list of pairs:
-// [1][targets], each with the query of its own number.
+// The paths of a block of pairs, [queries from first_query on][targets from first_target on]; or, if records are named, of a list of
+// pairs, [1][pairs].
 struct Alignments {
   template <class T, int N>
   using Array = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
@@ -33,14 +33,15 @@ struct Alignments {
   Array<int64_t, 2> starts;
   Array<int32_t, 2> sizes;
   Array<int32_t, 3> statistics;  // STATISTICS
-  bool paired;
+  Array<int64_t, 1> query_records, target_records;  // of a list of pairs; else empty
 
   size_t rows() const { return starts.shape(0); }
   size_t columns() const { return starts.shape(1); }
 
-  size_t query_record(size_t r, size_t t) const { return first_query + (paired ? t : r); }
+  size_t query_record(size_t r, size_t t) const { return query_records.size() ? static_cast<size_t>(query_records(t)) : first_query + r; }
+  size_t target_record(size_t t) const { return target_records.size() ? static_cast<size_t>(target_records(t)) : first_target + t; }
   const uint8_t* query(size_t r, size_t t) const { return query_codes.data() + query_offsets(query_record(r, t)); }
-  const uint8_t* target(size_t t) const { return target_codes.data() + target_offsets(first_target + t); }
+  const uint8_t* target(size_t t) const { return target_codes.data() + target_offsets(target_record(t)); }
   int64_t query_length(size_t r, size_t t) const { return query_offsets(query_record(r, t) + 1) - query_offsets(query_record(r, t)); }
   int32_t query_start(size_t r, size_t t) const { return statistics(r, t, 5); }
   int32_t query_end(size_t r, size_t t) const { return statistics(r, t, 6); }
