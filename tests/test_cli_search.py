@@ -1,7 +1,9 @@
 """`gpualign sw` through the installed executable."""
 
 import gzip
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import numpy as np
@@ -227,6 +229,23 @@ def test_head_ends_quietly():
     done = subprocess.run(command, shell=True, capture_output=True, timeout=60)
     assert done.stdout.count(b"\n") == 2
     assert done.stderr == b""
+
+
+@pytest.mark.parametrize(("signum", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_signals_end_it_soon_and_leave_nothing(tmp_path, rng, signum, code):
+    letters = np.frombuffer(b"ACGT", dtype=np.uint8)
+    texts = (letters[rng.integers(0, 4, 1500)].tobytes().decode() for _ in range(2000))
+    (tmp_path / "long.fa").write_text("".join(f">r{i}\n{text}\n" for i, text in enumerate(texts)))
+    job = subprocess.Popen([GPUALIGN, "sw", "-q", "--device", "cpu", "long.fa", "-o", "x.tsv"], cwd=tmp_path, stderr=subprocess.PIPE)
+    time.sleep(2.5)
+    assert job.poll() is None
+    start = time.perf_counter()
+    job.send_signal(signum)
+    _, errors = job.communicate(timeout=20)
+    assert time.perf_counter() - start < 2  # a second, and room for a loaded machine
+    assert job.returncode == code
+    assert b"no output file was written" in errors
+    assert [p.name for p in tmp_path.iterdir()] == ["long.fa"]
 
 
 def test_dry_run():
