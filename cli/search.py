@@ -111,7 +111,7 @@ def search(spec: HitSpec, task: Task, strand: str, with_self: bool, run: Run) ->
     one_set = task.targets is task.queries
     filter = HitFilter(
         o.max_hits or _DEFAULT_HITS,
-        max(1, o.min_score or 1),
+        o.min_score or 1,
         o.max_evalue,
         one_set and not with_self,
         Filter(least_identity=o.min_identity),

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from gpualign.core.engine import Task, TileResult
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Tile
-from gpualign.core.search.hits import best_targets
+from gpualign.core.search.hits import BestTargets
 from gpualign.gpu.batches import THREADS_A_BLOCK, Batch, Layout, Room, lay_out, whole_tile
 from gpualign.gpu.device import Device, Event, Memory, OutOfMemory, Stream
 from gpualign.gpu.kernels import Recipe, Variant, choose
@@ -39,7 +39,7 @@ class _OpenTile:
     scores: Scores | None
     batches: int
     paths: list[tuple[Batch, PathResults]] = field(default_factory=list)
-    targets: npt.NDArray[np.int64] | None = None  # of a search: records of the best targets, whose scores `scores` are
+    best: BestTargets | None = None  # of a search
 
 
 @dataclass(frozen=True)
@@ -239,26 +239,25 @@ class Worker:
         entry.batches -= 1
         if not entry.batches:
             del self._open[id(batch.tile)]
-            if entry.scores is None:
-                self._deliver(merge_paths(batch.tile, self._task, entry.paths))
-            else:
-                self._deliver(TileResult(batch.tile, entry.scores, targets=entry.targets))
+            self._deliver(self._complete(batch.tile, entry))
+
+    def _complete(self, tile: Tile, entry: _OpenTile) -> TileResult:
+        if entry.best is not None:
+            return TileResult(tile, entry.best.scores, targets=entry.best.targets)
+        return merge_paths(tile, self._task, entry.paths) if entry.scores is None else TileResult(tile, entry.scores)
 
     def _add_hits(self, entry: _OpenTile, batch: Batch, slot: Slot) -> None:
-        """Merge the hits of a batch into those of its tile. Places that no target has taken yet score 0."""
-        task, top = self._task, min(self._task.top or 0, len(batch.tile.targets))
+        """Merge the hits of a batch into those of its tile."""
+        task, tile = self._task, batch.tile
+        if entry.best is None:
+            top = min(task.top or 0, len(tile.targets))
+            entry.best = BestTargets(tile.shape[0], top, task.dtype, task.targets.ranks)
         if self._hit_plan(batch) is not None:
             scores, columns = slot.hits()
-            targets = batch.targets[columns]
+            entry.best.add(np.sort(batch.rows), scores, batch.targets[columns])
         else:
             scores = slot.scores()
-            targets = np.broadcast_to(batch.targets, scores.shape)
-        if entry.scores is None or entry.targets is None:
-            shape = batch.tile.shape[0], top
-            entry.scores, entry.targets = np.zeros(shape, dtype=task.dtype), np.zeros(shape, dtype=np.int64)
-        rows = np.sort(batch.rows)
-        all_scores, all_targets = np.hstack((entry.scores[rows], scores)), np.hstack((entry.targets[rows], targets))
-        entry.scores[rows], entry.targets[rows] = best_targets(all_scores, all_targets, task.targets.ranks, top)
+            entry.best.add(np.sort(batch.rows), scores, np.broadcast_to(batch.targets, scores.shape))
 
     def _wait(self, event: Event) -> None:
         while not event.done() and not self._stopped():

@@ -29,6 +29,24 @@ class Hits:
         return Hits(self.queries[index], self.targets[index], self.scores[index])
 
 
+class BestTargets:
+    """The best targets of some queries, from parts of the database that come in any order.
+
+    scores, targets: [queries][top], best first, targets as records; places that no target has taken score 0.
+    """
+
+    def __init__(self, queries: int, top: int, dtype: np.dtype[np.signedinteger], ranks: Integers) -> None:
+        self.scores: npt.NDArray[np.signedinteger] = np.zeros((queries, top), dtype=dtype)
+        self.targets: Integers = np.zeros((queries, top), dtype=np.int64)
+        self._ranks = ranks
+
+    def add(self, rows: slice | Integers, scores: npt.NDArray[np.signedinteger], targets: Integers) -> None:
+        """Some targets of some queries: scores [rows][targets] and their records."""
+        all_scores, all_targets = np.hstack((self.scores[rows], scores)), np.hstack((self.targets[rows], targets))
+        top = self.scores.shape[1]
+        self.scores[rows], self.targets[rows] = best_targets(all_scores, all_targets, self._ranks, top)
+
+
 def order_best(scores: npt.NDArray[np.signedinteger], ranks: Integers, top: int) -> Integers:
     """Columns of the `top` best of each row, best first: int64[rows][min(top, columns)].
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from importlib import resources
 
 import numpy as np
@@ -72,12 +72,13 @@ class Parameters:
     source: str
     finite_size: FiniteSize | None = None
 
-    def _exponent(self, scores: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    def nats(self, scores: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """lambda S - ln K of raw scores S."""
         return np.asarray(self.lambda_ * (scores // self.step * self.step) - math.log(self.k))
 
     def bits(self, scores: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Bit scores of raw scores."""
-        return self._exponent(scores) / math.log(2)
+        return self.nats(scores) / math.log(2)
 
     def length_adjustment(self, query: int, letters: int, records: int) -> int:
         """l for a query of so many letters and a database of so many letters and records; at least one letter is left of each."""
@@ -103,15 +104,10 @@ class SearchSpace:
     records: int
     strands: int = 1
 
-    @cached_property
-    def _sizes(self) -> dict[int, float]:
-        return {}
-
-    def _size(self, query: int) -> float:
-        if query not in self._sizes:
-            length = self.parameters.length_adjustment(query, self.letters, self.records)
-            self._sizes[query] = float(query - length) * (self.letters - self.records * length)
-        return self._sizes[query]
+    def _area(self, query: int) -> float:
+        """By the length adjustment."""
+        length = self.parameters.length_adjustment(query, self.letters, self.records)
+        return float(query - length) * (self.letters - self.records * length)
 
     def evalues(
         self, scores: npt.NDArray[np.int64], queries: npt.NDArray[np.int64], targets: npt.NDArray[np.int64]
@@ -119,10 +115,11 @@ class SearchSpace:
         """E-values of raw scores and the lengths of their queries and targets: float64[hits]."""
         p = self.parameters
         if p.finite_size is None:
-            areas = np.array([self._size(length) for length in queries.tolist()], dtype=np.float64)
+            distinct, places = np.unique(queries, return_inverse=True)
+            areas = np.array([self._area(length) for length in distinct.tolist()], dtype=np.float64)[places]
         else:
             areas = p.finite_size.area(scores, queries, targets, p.lambda_) * (self.letters / targets)
-        return self.strands * areas * np.exp(-p._exponent(scores))
+        return self.strands * areas * np.exp(-p.nats(scores))
 
 
 _Row = tuple[float, ...]

@@ -6,16 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 
 from gpualign.core.engine import Runs, Statistics, Task, TileResult
 from gpualign.core.fields import BlockData, HitColumns
 from gpualign.core.identity import DEFAULT
 from gpualign.core.plan import Band, Plan
-from gpualign.core.search.hits import Hits, Integers, best_targets
+from gpualign.core.search.hits import BestTargets, Hits, Integers
 from gpualign.core.search.significance import SearchSpace
 from gpualign.core.search.strands import Stranded
-from gpualign.core.sinks.base import BandResults
+from gpualign.core.sinks.base import BandOrder, BandResults
 from gpualign.core.sinks.pairs import Filter, PairsSink
 
 _CHUNK = 8192
@@ -44,12 +43,10 @@ class HitFilter:
         return self.most + self.without_self
 
 
-@dataclass
-class _OpenBand:
+@dataclass(frozen=True)
+class _BandHits:
     band: Band
-    missing: int
-    scores: npt.NDArray[np.signedinteger]
-    targets: Integers
+    best: BestTargets
 
 
 class HitsSink:
@@ -75,45 +72,38 @@ class HitsSink:
         self._space = space
         self._trace = trace
         self._identity_definition = identity_definition
-        self._next = 0
-        self._open: dict[int, _OpenBand] = {}
         self._held = Hits(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
         self.written = 0
 
     def begin(self, plan: Plan) -> None:
-        self._plan = plan
+        self._queries = plan.queries
         self._report.stream.write(self._report.header())
+        self._bands = BandOrder(plan, self._empty, self._put, self._finish)
 
     def accept(self, result: TileResult) -> None:
-        band, tile = result.tile.band, result.tile
+        self._bands.accept(result)
+
+    def finish(self) -> None:
+        self._bands.finish()
+
+    def _empty(self, band: Band) -> _BandHits:
+        assert self._task.top is not None
+        return _BandHits(band, BestTargets(band.stop - band.start, self._task.top, self._task.dtype, self._task.targets.ranks))
+
+    @staticmethod
+    def _put(entry: _BandHits, result: TileResult) -> None:
         assert result.targets is not None
-        if band.index not in self._open:
-            rows = band.stop - band.start
-            self._open[band.index] = _OpenBand(band, band.tiles, np.zeros((rows, 0), self._task.dtype), np.zeros((rows, 0), dtype=np.int64))
-        entry = self._open[band.index]
-        self._merge(entry, slice(tile.query_start - band.start, tile.query_stop - band.start), result.scores, result.targets)
-        entry.missing -= 1
-        while self._next in self._open and not self._open[self._next].missing:
-            self._finish(self._open.pop(self._next))
-            self._next += 1
+        start = entry.band.start
+        entry.best.add(slice(result.tile.query_start - start, result.tile.query_stop - start), result.scores, result.targets)
 
-    def _merge(self, entry: _OpenBand, rows: slice, scores: npt.NDArray[np.signedinteger], targets: Integers) -> None:
-        top = self._filter.top
-        all_scores = np.concatenate((entry.scores[rows], scores), axis=1)
-        all_targets = np.concatenate((entry.targets[rows], targets), axis=1)
-        best, found = best_targets(all_scores, all_targets, self._task.targets.ranks, top)
-        if best.shape[1] > entry.scores.shape[1]:  # rows that have not seen as many targets get places that score nothing
-            more = ((0, 0), (0, best.shape[1] - entry.scores.shape[1]))
-            entry.scores, entry.targets = np.pad(entry.scores, more), np.pad(entry.targets, more)
-        entry.scores[rows, : best.shape[1]], entry.targets[rows, : best.shape[1]] = best, found
-
-    def _finish(self, entry: _OpenBand) -> None:
-        rows, places = np.nonzero(entry.scores >= max(1, self._filter.least_score))
+    def _finish(self, entry: _BandHits) -> None:
+        scores = entry.best.scores
+        rows, places = np.nonzero(scores >= max(1, self._filter.least_score))
         queries = (entry.band.start + rows).astype(np.int64)
-        found = Hits(queries, entry.targets[rows, places], entry.scores[rows, places].astype(np.int64))
+        found = Hits(queries, entry.best.targets[rows, places], scores[rows, places].astype(np.int64))
         # The strands of the last record may not all be there yet.
         whole = entry.band.stop // self._stranded.per_record * self._stranded.per_record
-        if entry.band.stop == self._plan.queries:
+        if entry.band.stop == self._queries:
             whole = entry.band.stop
         both = Hits(*(np.concatenate(pair) for pair in zip(_columns(self._held), _columns(found), strict=True)))
         ready = both.queries < whole
@@ -142,33 +132,30 @@ class HitsSink:
             firsts.sort()
             hits, records = hits.part(firsts), records[firsts]
         begins = np.searchsorted(records, records)  # where each record's hits begin
-        hits = hits.part(np.arange(len(hits)) - begins < self._filter.most)
-        if self._filter.most_evalue is None or self._space is None:
-            return hits
-        return hits.part(self._evalues(self._space, hits) <= self._filter.most_evalue)
-
-    def _evalues(self, space: SearchSpace, hits: Hits) -> npt.NDArray[np.float64]:
-        return space.evalues(hits.scores, self._task.queries.lengths[hits.queries], self._task.targets.lengths[hits.targets])
+        return hits.part(np.arange(len(hits)) - begins < self._filter.most)
 
     def _write(self, hits: Hits) -> None:
+        bits = evalues = None
+        if self._space is not None:
+            lengths = self._task.queries.lengths[hits.queries], self._task.targets.lengths[hits.targets]
+            evalues = self._space.evalues(hits.scores, *lengths)
+            if self._filter.most_evalue is not None:
+                good = evalues <= self._filter.most_evalue
+                hits, evalues = hits.part(good), evalues[good]
+            bits = self._space.parameters.bits(hits.scores)
+        if not len(hits):
+            return
         statistics = runs = None
         if self._trace is not None:
             found, paths = self._trace(hits)
             statistics, runs = found[None, :], Runs(paths.data, paths.starts[None, :], paths.sizes[None, :])
         band = Band(0, 0, 1, 0, len(hits), 0)
-        evalues = None if self._space is None else self._evalues(self._space, hits)
-        bits = None if self._space is None else self._space.parameters.bits(hits.scores)
         given, minus = self._stranded.records(hits.queries), self._stranded.is_minus(hits.queries)
         columns = HitColumns(hits.queries, hits.targets, given, minus, bits, evalues)
         block = BlockData(self._task, 0, BandResults(band, hits.scores[None, :], statistics, runs), self._identity_definition, columns)
         keep = self._filter.rows.keeps(block)
         self._report.write_block(block, [0], keep)
         self.written += len(hits) if keep is None else int(keep.sum())
-
-    def finish(self) -> None:
-        """Raises `RuntimeError` if a band is incomplete: an engine lost a tile."""
-        if self._next != self._plan.band_count:
-            raise RuntimeError(f"results are missing: {self._plan.band_count - self._next} of {self._plan.band_count} bands are incomplete")
 
 
 def _columns(hits: Hits) -> tuple[Integers, Integers, Integers]:
