@@ -38,10 +38,9 @@ def read_search(
 
     Raises `InputError`.
     """
-    if database is None:
-        return _read([query], alphabet, allow_duplicates, options, messages, Mode.LOCAL)
-    if not is_index(database):
-        return _read([query, database], alphabet, allow_duplicates, options, messages, Mode.LOCAL)
+    if database is None or not is_index(database):
+        paths = [query] if database is None else [query, database]
+        return _read(paths, alphabet, allow_duplicates, options, messages, Mode.LOCAL)
     targets, of_index = open_index(database)
     if alphabet not in ("auto", of_index.name):
         raise InputError(f"--alphabet {alphabet}: {database} is an index of {of_index.name}")

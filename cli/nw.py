@@ -80,17 +80,15 @@ def nw(
       zcat reads.fq.gz | gpualign nw --fields query,target,score,qlen,tlen - | sort -k3,3nr | head
     """
     from gpualign.cli.engines import check_device, pick_engine
-    from gpualign.cli.files import OutputFiles
     from gpualign.cli.inputs import load_matrix, read_task
     from gpualign.cli.messages import Messages
-    from gpualign.cli.output import OutputOptions, output_spec, write_results
-    from gpualign.cli.plans import budget_left, count_sequences, print_plan
+    from gpualign.cli.output import OutputOptions, output_spec, write_every_pair
+    from gpualign.cli.plans import Run, budget_left
     from gpualign.core.engine import EndGaps
     from gpualign.core.errors import InputError
     from gpualign.core.plan import Pairing
-    from gpualign.core.runner import Totals, plan_task, run_plan
+    from gpualign.core.runner import plan_task
     from gpualign.core.scoring import ScoringOptions
-    from gpualign.core.sinks.base import Sink
 
     messages = Messages("nw", -1 if quiet else 1 if verbose else 0)
     if seqs == "-" and seqs2 == "-":
@@ -111,16 +109,6 @@ def nw(
     left = budget_left(task, memory)
     plan = plan_task(task, pairing, engine, left)
     messages.detail(f"{task.scoring.name}; {engine.kernel(task, left)}; {plan.band_count} bands of up to {plan.band_rows} queries")
-    if dry_run:
-        print_plan(plan, task, engine, left)
-        return
-    if plan.pairs == 0:
+    if plan.pairs == 0 and not dry_run:
         messages.note("one sequence makes no pairs (--self aligns it with itself)")
-
-    def run(sink: Sink) -> Totals:
-        with messages.progress(plan.cells) as progress:
-            return run_plan(plan, task, engine, sink, left, progress)
-
-    with OutputFiles() as files:
-        totals = write_results(spec, task, files, run)
-    messages.summary(count_sequences(task), totals, engine.describe())
+    write_every_pair(spec, task, plan, Run(engine, threads, memory, dry_run, messages), left)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import click
 
 from gpualign.cli.sizes import SizeType
+
+PAIR_FORMATS = ("tsv", "m8", "paf", "sam", "aln", "fasta", "matrix", "npy", "npz", "phylip")
+HIT_FORMATS = ("tsv", "m8", "paf", "sam", "aln")
+SCORE_FORMATS = ("tsv", "matrix", "npy", "npz")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -73,7 +77,7 @@ def _identity_option() -> Callable[[F], F]:
     )
 
 
-def _file_options(formats: list[str]) -> tuple[Callable[[F], F], ...]:
+def _file_options(formats: Sequence[str]) -> tuple[Callable[[F], F], ...]:
     return (
         click.option(
             "-o",
@@ -95,7 +99,7 @@ _FIELDS = (
 def hit_options(function: F) -> F:
     """Which hits of a search are written, and where."""
     return _stack(
-        *_file_options(["tsv", "m8", "paf", "sam", "aln", "matrix", "npy", "npz"]),
+        *_file_options([*HIT_FORMATS, *SCORE_FORMATS[1:]]),
         click.option(
             "--fields",
             metavar="LIST",
@@ -119,7 +123,7 @@ def hit_options(function: F) -> F:
 def output_options(function: F) -> F:
     """What is written, and where."""
     return _stack(
-        *_file_options(["tsv", "m8", "paf", "sam", "aln", "fasta", "matrix", "npy", "npz", "phylip"]),
+        *_file_options(PAIR_FORMATS),
         click.option("--fields", metavar="LIST", help=f"Columns of tsv: {_FIELDS}.  [query,target,score]"),
         _identity_option(),
         click.option("--min-score", type=int, metavar="S", help="Write only pairs that score S or more."),

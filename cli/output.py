@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpualign.cli.files import STDIO, OutputFiles, naming_output
+from gpualign.cli.options import PAIR_FORMATS
+from gpualign.cli.plans import Run, count_sequences, print_plan
 from gpualign.cli.sizes import terminal_width
 from gpualign.core.engine import Detail, Task
 from gpualign.core.errors import InputError
@@ -17,7 +19,8 @@ from gpualign.core.formats.m8 import M8
 from gpualign.core.formats.paf import Paf
 from gpualign.core.formats.sam import Sam
 from gpualign.core.formats.tsv import Tsv
-from gpualign.core.runner import Totals
+from gpualign.core.plan import Plan
+from gpualign.core.runner import Totals, run_plan
 from gpualign.core.sinks.base import Sink
 from gpualign.core.sinks.matrix import Value
 from gpualign.core.sinks.pairs import Filter
@@ -36,7 +39,6 @@ _SUFFIXES = {
 }
 _MATRICES = ("matrix", "npy", "npz", "phylip")
 _BINARY = ("npy", "npz")
-FORMATS = ("tsv", "m8", "paf", "sam", "aln", "fasta", "matrix", "npy", "npz", "phylip")
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,7 @@ def _filter(o: OutputOptions, edit: bool) -> Filter:
 
 def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool) -> OutputSpec:
     """Check what the user asked for. Raises `InputError` for contradictions and unknown suffixes."""
-    format, path = pick_format(o.output, o.format, FORMATS)
+    format, path = pick_format(o.output, o.format, PAIR_FORMATS)
     if o.fields is not None and format != "tsv":
         raise InputError(f"--fields chooses the columns of tsv; it does not go with {format}")
     filter = _filter(o, edit)
@@ -162,6 +164,21 @@ def write_results(spec: OutputSpec, task: Task, files: OutputFiles, run: Callabl
     """Call `run` with the sink for `spec`, then finish the output. The caller's `files` makes all of it appear, or nothing."""
     with naming_output(spec.path):
         return _write_matrix(spec, task, files, run) if spec.is_matrix else _write_pairs(spec, task, files, run)
+
+
+def write_every_pair(spec: OutputSpec, task: Task, plan: Plan, run: Run, memory: int) -> None:
+    """Carry out a plan with `memory` beside the sequences and write all that it computes; a dry run prints the plan instead."""
+    if run.dry_run:
+        print_plan(plan, task, run.engine, memory)
+        return
+
+    def compute(sink: Sink) -> Totals:
+        with run.messages.progress(plan.cells) as progress:
+            return run_plan(plan, task, run.engine, sink, memory, progress)
+
+    with OutputFiles() as files:
+        totals = write_results(spec, task, files, compute)
+    run.messages.summary(count_sequences(task), totals, run.engine.describe())
 
 
 def _write_pairs(spec: OutputSpec, task: Task, files: OutputFiles, run: Callable[[Sink], Totals]) -> Totals:

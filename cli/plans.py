@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import click
 
+from gpualign.cli.messages import Messages
 from gpualign.cli.sizes import default_budget, format_bytes
 from gpualign.core.engine import Engine, Task
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Plan
 from gpualign.core.runner import estimate_rate
+
+
+@dataclass(frozen=True)
+class Run:
+    """How the work is done. threads, memory: None is the default."""
+
+    engine: Engine
+    threads: int | None
+    memory: int | None
+    dry_run: bool
+    messages: Messages
 
 
 def sequence_bytes(task: Task) -> int:

@@ -6,18 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpualign.cli.files import OutputFiles
-from gpualign.cli.output import OutputOptions, OutputSpec, output_spec, pick_format, write_results
-from gpualign.cli.plans import budget_left, count_sequences, print_plan
-from gpualign.cli.search import HitOptions, Run
+from gpualign.cli.options import SCORE_FORMATS
+from gpualign.cli.output import OutputOptions, OutputSpec, output_spec, pick_format, write_every_pair
+from gpualign.cli.plans import Run, budget_left
+from gpualign.cli.search import HitOptions
 from gpualign.core.engine import Detail, Task
 from gpualign.core.errors import InputError
 from gpualign.core.plan import Pairing
-from gpualign.core.runner import Totals, plan_task, run_plan
+from gpualign.core.runner import plan_task
 from gpualign.core.search.strands import BOTH, make_strands
-from gpualign.core.sinks.base import Sink
-
-_FORMATS = ("tsv", "matrix", "npy", "npz")
 
 
 def scores_spec(o: HitOptions, strand: str | None, one_set: bool, with_self: bool) -> OutputSpec:
@@ -34,9 +31,9 @@ def scores_spec(o: HitOptions, strand: str | None, one_set: bool, with_self: boo
             raise InputError(f"{name} is about hits; it does not go with --all, which writes scores alone")
     if strand == BOTH:
         raise InputError("--all writes one score a pair: --strand plus or --strand minus")
-    format, _ = pick_format(o.output, o.format, _FORMATS)
-    if format not in _FORMATS:
-        raise InputError(f"--format {format} holds alignments of hits; --all writes {', '.join(_FORMATS)}")
+    format, _ = pick_format(o.output, o.format, SCORE_FORMATS)
+    if format not in SCORE_FORMATS:
+        raise InputError(f"--format {format} holds alignments of hits; --all writes {', '.join(SCORE_FORMATS)}")
     spec = output_spec(OutputOptions(o.output, format, o.fields, min_score=o.min_score), False, one_set, with_self)
     if spec.detail is not Detail.SCORE:
         raise InputError("--all writes scores alone; --fields can have query, target, score, qlen and tlen")
@@ -49,24 +46,14 @@ def score_all(spec: OutputSpec, task: Task, strand: str, with_self: bool, run: R
     targets = task.targets
     if targets.places is not None:  # an index, in order of length
         targets = targets.select(np.argsort(targets.places))
+    pairing = Pairing.ALL
     if strand == "plus":
         task = replace(task, queries=targets if one_set else task.queries, targets=targets)
-        pairing = Pairing.ABOVE_OR_EQUAL if with_self or spec.is_matrix else Pairing.ABOVE
+        if one_set:
+            pairing = Pairing.ABOVE_OR_EQUAL if with_self or spec.is_matrix else Pairing.ABOVE
     else:  # the score of i's reverse complement with j is that of j's with i only for most matrices
         task = replace(task, queries=make_strands(task.queries, task.alphabet, strand).queries, targets=targets)
-        pairing = Pairing.ALL
-    plan_pairing = pairing if one_set else Pairing.ALL
     left = budget_left(task, run.memory)
-    plan = plan_task(task, plan_pairing, run.engine, left)
+    plan = plan_task(task, pairing, run.engine, left)
     run.messages.detail(f"{run.engine.kernel(task, left)}; {plan.band_count} bands of up to {plan.band_rows} queries")
-    if run.dry_run:
-        print_plan(plan, task, run.engine, left)
-        return
-
-    def compute(sink: Sink) -> Totals:
-        with run.messages.progress(plan.cells) as progress:
-            return run_plan(plan, task, run.engine, sink, left, progress)
-
-    with OutputFiles() as files:
-        totals = write_results(spec, task, files, compute)
-    run.messages.summary(count_sequences(task), totals, run.engine.describe())
+    write_every_pair(spec, task, plan, run, left)

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gpualign.cli.files import OutputFiles, naming_output
-from gpualign.cli.messages import Messages
+from gpualign.cli.options import HIT_FORMATS
 from gpualign.cli.output import check_identity, pick_format
-from gpualign.cli.plans import budget_left, count_sequences, print_plan
+from gpualign.cli.plans import Run, budget_left, count_sequences, print_plan
 from gpualign.cli.sizes import terminal_width
-from gpualign.core.engine import Detail, Engine, Task
+from gpualign.core.engine import Detail, Task
 from gpualign.core.errors import InputError
 from gpualign.core.fields import HIT_FIELDS, UNTRACED_HIT_FIELDS, parse_fields
 from gpualign.core.formats.base import RowFormat
@@ -32,7 +32,6 @@ from gpualign.cpu.engine import CpuEngine
 from gpualign.cpu.hit_paths import HitTracer
 from gpualign.cpu.simulate import CpuSimulator
 
-_FORMATS = ("tsv", "m8", "paf", "sam", "aln")
 _DEFAULT_HITS = 25
 _TRACE_SHARE = 4  # of the memory beside the sequences, one part in so many traces hits
 
@@ -63,27 +62,11 @@ class HitSpec:
     traced: bool
 
 
-@dataclass(frozen=True)
-class Run:
-    """How the work is done. memory None is the default."""
-
-    engine: Engine
-    threads: int | None
-    memory: int | None
-    dry_run: bool
-    messages: Messages
-
-    @property
-    def cpu(self) -> CpuEngine:
-        """The CPU's part of any search."""
-        return self.engine if isinstance(self.engine, CpuEngine) else CpuEngine(self.threads)
-
-
 def hit_spec(o: HitOptions) -> HitSpec:
     """Check what the user asked for. Raises `InputError`."""
-    if o.format is not None and o.format not in _FORMATS:
+    if o.format is not None and o.format not in HIT_FORMATS:
         raise InputError(f"--format {o.format} holds every pair; it goes with --all")
-    format, path = pick_format(o.output, o.format, _FORMATS)
+    format, path = pick_format(o.output, o.format, HIT_FORMATS)
     if o.fields is not None and format != "tsv":
         raise InputError(f"--fields chooses the columns of tsv; it does not go with {format}")
     check_identity(o.min_identity)
@@ -127,12 +110,17 @@ def search(spec: HitSpec, task: Task, strand: str, with_self: bool, run: Run) ->
         return
     space = _search_space(o, task, stranded, run)
     with OutputFiles() as files, ExitStack() as stack, naming_output(spec.path):
-        trace = stack.enter_context(HitTracer(searched, run.cpu, left // _TRACE_SHARE)).trace if spec.traced else None
+        trace = stack.enter_context(HitTracer(searched, _cpu(run), left // _TRACE_SHARE)).trace if spec.traced else None
         report = _report(spec, task, stack.enter_context(files.text(spec.path)))
         sink = HitsSink(report, searched, stranded, filter, space, trace, o.identity_definition)
         with run.messages.progress(plan.cells) as progress:
             totals = run_plan(plan, searched, run.engine, sink, for_engine, progress)
     run.messages.summary(count_sequences(task), totals, run.engine.describe(), sink.written)
+
+
+def _cpu(run: Run) -> CpuEngine:
+    """The CPU's part of any search."""
+    return run.engine if isinstance(run.engine, CpuEngine) else CpuEngine(run.threads)
 
 
 def _report(spec: HitSpec, task: Task, writer: ByteWriter) -> PairsSink:
@@ -150,7 +138,7 @@ def _search_space(o: HitOptions, task: Task, stranded: Stranded, run: Run) -> Se
         raise InputError(f"--evalue table: BLAST's tables do not have {task.scoring.name}; --evalue estimate simulates")
     if parameters is None:
         frequencies = letter_frequencies(task.targets, task.alphabet.unambiguous)
-        parameters = simulate_parameters(task.scoring, frequencies, CpuSimulator(task.scoring, task.alphabet, run.cpu))
+        parameters = simulate_parameters(task.scoring, frequencies, CpuSimulator(task.scoring, task.alphabet, _cpu(run)))
     if parameters is None:
         if o.max_evalue is not None:
             raise InputError(

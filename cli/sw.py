@@ -67,8 +67,9 @@ def sw(
     from gpualign.cli.engines import check_device, pick_engine
     from gpualign.cli.inputs import load_matrix, read_search
     from gpualign.cli.messages import Messages
+    from gpualign.cli.plans import Run
     from gpualign.cli.scores import score_all, scores_spec
-    from gpualign.cli.search import HitOptions, Run, hit_spec, search
+    from gpualign.cli.search import HitOptions, hit_spec, search
     from gpualign.core.errors import InputError
     from gpualign.core.scoring import ScoringOptions
 
