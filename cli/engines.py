@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from gpualign.cli.messages import Messages
+from gpualign.core.distance.engine import DistanceEngine
 from gpualign.core.engine import Engine
 from gpualign.core.errors import RunError
 
@@ -30,3 +31,21 @@ def pick_engine(device: str, threads: int | None, messages: Messages, host_trace
         raise RunError(f"--device {device}: {inventory.reason}; use --device cpu or auto")
     messages.note(f"using the CPU: {inventory.reason}")
     return CpuEngine(threads)
+
+
+def pick_distance_engine(device: str, threads: int | None, messages: Messages) -> DistanceEngine:
+    """Likewise for distances."""
+    from gpualign.cpu.distance import CpuDistanceEngine
+    from gpualign.cpu.machine import usable_cpus
+
+    if device == "cpu":
+        return CpuDistanceEngine(threads)
+    from gpualign.gpu.devices import make_distance_engine, take_inventory
+
+    inventory = take_inventory()
+    if inventory.reason is None:
+        return make_distance_engine("cuda" if device == "auto" else device, inventory, threads or usable_cpus())
+    if device != "auto":
+        raise RunError(f"--device {device}: {inventory.reason}; use --device cpu or auto")
+    messages.note(f"using the CPU: {inventory.reason}")
+    return CpuDistanceEngine(threads)

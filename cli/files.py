@@ -104,6 +104,11 @@ class OutputFiles:
         """An unnamed file for intermediate results, beside an output or in the system's folder for such files."""
         return cast(BinaryIO, self._stack.enter_context(tempfile.TemporaryFile(dir=beside.parent if beside else None)))
 
+    def named_scratch(self, suffix: str) -> tuple[BinaryIO, str]:
+        """The same with a name, for libraries that open files themselves: (file, path)."""
+        file = self._stack.enter_context(tempfile.NamedTemporaryFile(suffix=suffix))  # noqa: SIM115  closed with the stack
+        return cast(BinaryIO, file), file.name
+
     @contextmanager
     def text(self, path: Path | None) -> Iterator[BinaryIO]:
         """A writer of bytes to a file, gzip by its suffix, or to standard output (None)."""

@@ -18,7 +18,8 @@ def info() -> None:
 
     from gpualign import __version__
     from gpualign.cli.sizes import format_bytes, physical_memory
-    from gpualign.cpu.engine import CpuEngine, instruction_sets, usable_cpus
+    from gpualign.cpu.engine import CpuEngine, instruction_sets
+    from gpualign.cpu.machine import usable_cpus
     from gpualign.gpu.cubins import cache_folder, find_nvcc
     from gpualign.gpu.devices import take_inventory
 

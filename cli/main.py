@@ -12,10 +12,12 @@ from typing import NoReturn
 import click
 
 from gpualign import __version__
+from gpualign.cli.dist import dist
 from gpualign.cli.files import ClosedPipe
 from gpualign.cli.index import index
 from gpualign.cli.info import info
 from gpualign.cli.nw import nw
+from gpualign.cli.plot import plot
 from gpualign.cli.sw import sw
 from gpualign.core.errors import GpualignError
 
@@ -25,7 +27,7 @@ CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 @click.group(context_settings=CONTEXT)
 @click.version_option(__version__, prog_name="gpualign")
 def cli() -> None:
-    """Exact all-vs-all sequence alignment: every pair, no filter, bounded memory.
+    """Exact all-vs-all sequence alignment and SNP distance: every pair, no filter, bounded memory.
 
     \b
     Examples:
@@ -33,6 +35,7 @@ def cli() -> None:
       gpualign nw queries.fa targets.fa -o m.npy     every query against every target
       gpualign nw --edit reads.fasta                 edit distances
       gpualign sw query.fa db.fa > hits.tsv          the best hits of every query in a database
+      gpualign dist snps.tsv > distances.tsv         SNP distances of all samples
       gpualign info                                  what this machine offers
 
     \b
@@ -43,6 +46,8 @@ def cli() -> None:
 
 cli.add_command(nw)
 cli.add_command(sw)
+cli.add_command(dist)
+cli.add_command(plot)
 cli.add_command(index)
 cli.add_command(info)
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import sys
 import time
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 import click
 
-from gpualign.core.runner import Totals
+if TYPE_CHECKING:
+    from gpualign.core.distance.runner import DistanceTotals
+    from gpualign.core.runner import Totals
 
 
 class Messages:
@@ -27,21 +30,34 @@ class Messages:
             click.echo(f"gpualign {self._command}: {text}", err=True)
 
     def summary(self, sequences: int, totals: Totals, engine: str, hits: int | None = None) -> None:
-        found = "" if hits is None else f"{hits:,} {'hit' if hits == 1 else 'hits'}, "
+        found = "" if hits is None else f"{_count(hits, 'hit')}, "
         self.note(
-            f"{sequences:,} {'sequence' if sequences == 1 else 'sequences'}, {totals.pairs:,} {'pair' if totals.pairs == 1 else 'pairs'}, "
+            f"{_count(sequences, 'sequence')}, {_count(totals.pairs, 'pair')}, "
             f"{found}{totals.cells:.3g} cells in {totals.seconds:.2f} s, {totals.gcups:.1f} GCUPS, {engine}"
         )
 
-    def progress(self, cells: int) -> ProgressBar:
-        return ProgressBar(cells, shown=self.verbosity >= 0 and sys.stderr.isatty())
+    def distance_summary(self, samples: int, totals: DistanceTotals, engine: str) -> None:
+        rate = totals.comparisons / max(totals.seconds, 1e-9) / 1e9
+        self.note(
+            f"{_count(samples, 'sample')}, {_count(totals.sites, 'site')}, {_count(totals.pairs, 'pair')}, "
+            f"{totals.comparisons:.3g} comparisons in {totals.seconds:.2f} s, {rate:.1f} G/s, {engine}"
+        )
+
+    def progress(self, work: int, unit: str = "cells", rate: str = "GCUPS") -> ProgressBar:
+        return ProgressBar(work, unit, rate, shown=self.verbosity >= 0 and sys.stderr.isatty())
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what if number == 1 else what + 's'}"
 
 
 class ProgressBar:
-    """Cells done, GCUPS and the time left; nothing at all unless `shown`."""
+    """Work done (DP cells, comparisons), its rate and the time left; nothing at all unless `shown`."""
 
-    def __init__(self, cells: int, shown: bool) -> None:
-        self._cells = cells
+    def __init__(self, work: int, unit: str, rate: str, shown: bool) -> None:
+        self._work = work
+        self._unit = unit
+        self._rate = rate
         self._shown = shown
 
     def __enter__(self) -> ProgressBar:
@@ -51,19 +67,19 @@ class ProgressBar:
             from tqdm import tqdm
 
             self._bar = tqdm(
-                total=self._cells / 1e9,
+                total=self._work / 1e9,
                 file=sys.stderr,
                 leave=False,
-                bar_format="{percentage:3.0f}% |{bar}| {n:,.0f}/{total:,.0f} Gcells{postfix} [{elapsed}<{remaining}]",
+                bar_format=f"{{percentage:3.0f}}% |{{bar}}| {{n:,.0f}}/{{total:,.0f}} G{self._unit}{{postfix}} [{{elapsed}}<{{remaining}}]",
             )
         return self
 
-    def advance(self, cells: int) -> None:
-        self._done += cells
+    def advance(self, work: int) -> None:
+        self._done += work
         if self._shown:
             rate = self._done / max(time.perf_counter() - self._start, 1e-9) / 1e9
-            self._bar.set_postfix_str(f"{rate:.1f} GCUPS", refresh=False)
-            self._bar.update(cells / 1e9)
+            self._bar.set_postfix_str(f"{rate:.1f} {self._rate}", refresh=False)
+            self._bar.update(work / 1e9)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._shown:

@@ -12,6 +12,7 @@ from gpualign.cli.sizes import SizeType
 PAIR_FORMATS = ("tsv", "m8", "paf", "sam", "aln", "fasta", "matrix", "npy", "npz", "phylip")
 HIT_FORMATS = ("tsv", "m8", "paf", "sam", "aln")
 SCORE_FORMATS = ("tsv", "matrix", "npy", "npz")
+DISTANCE_FORMATS = ("tsv", "csv", "molten", "phylip", "mega", "npy", "npz", "condensed")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -140,6 +141,25 @@ def output_options(function: F) -> F:
             help="What a matrix holds; distance is 1 - identity.  [score; phylip: distance]",
         ),
         click.option("--condensed", is_flag=True, help="With .npy and .npz: only pairs i < j, in a vector, as scipy takes it."),
+    )(function)
+
+
+def distance_output_options(function: F) -> F:
+    """Which distances are written, and where."""
+    return _stack(
+        *_file_options(DISTANCE_FORMATS),
+        click.option(
+            "--max-distance",
+            type=float,
+            metavar="D",
+            help="Write only pairs at this distance or less, a line each; no matrix is ever held.",
+        ),
+        click.option(
+            "--compared",
+            is_flag=True,
+            help="Also write the number of compared sites: a column of lists, an array of npz, else a matrix in FILE.compared.*",
+        ),
+        click.option("--plot", metavar="FILE", help="Also draw a clustered heat map, png or svg (needs gpualign[plot])."),
     )(function)
 
 

@@ -193,24 +193,30 @@ def _write_pairs(spec: OutputSpec, task: Task, files: OutputFiles, run: Callable
 
 
 def _write_matrix(spec: OutputSpec, task: Task, files: OutputFiles, run: Callable[[Sink], Totals]) -> Totals:
-    from gpualign.core.sinks.matrix import CondensedSink, MatrixSink, id_lists, write_ids, write_matrix_text, write_npz, write_phylip
+    from gpualign.core.sinks.matrix import CondensedSink, MatrixSink
+    from gpualign.core.sinks.matrix_files import id_lists, write_ids, write_matrix_text, write_npz, write_phylip
 
     make_sink = CondensedSink if spec.condensed else MatrixSink
     if spec.format not in _BINARY:
         with files.text(spec.path) as writer:
             sink = MatrixSink(files.scratch(spec.path), task, spec.value)
             totals = run(sink)
-            (write_phylip if spec.format == "phylip" else write_matrix_text)(writer, sink.matrix.values, task)
+            if spec.format == "phylip":
+                write_phylip(writer, sink.matrix.values, task.queries)
+            else:
+                write_matrix_text(writer, sink.matrix.values, task.queries, task.targets)
         return totals
     assert spec.path is not None  # output_spec() refuses binary formats on standard output
     if spec.format == "npz":
         npz = files.open(spec.path)
         packed = make_sink(files.scratch(spec.path), task, spec.value)
         totals = run(packed)
-        write_npz(npz, packed.matrix.file, task, spec.value.array_name)
+        write_npz(npz, {spec.value.array_name: packed.matrix.file}, task.queries, task.targets)
         return totals
     npy = files.open(spec.path)
-    lists = [(files.open(spec.path.with_name(f"{spec.path.stem}.{name}.txt")), ids) for name, ids in id_lists(task).items()]
+    lists = [
+        (files.open(spec.path.with_name(f"{spec.path.stem}.{name}.txt")), ids) for name, ids in id_lists(task.queries, task.targets).items()
+    ]
     totals = run(make_sink(npy, task, spec.value))
     for file, sequences in lists:
         write_ids(file, sequences)

@@ -8,6 +8,9 @@ import click
 
 from gpualign.cli.messages import Messages
 from gpualign.cli.sizes import default_budget, format_bytes
+from gpualign.core.distance.engine import DistanceEngine
+from gpualign.core.distance.plan import DistancePlan
+from gpualign.core.distance.runner import Prepared
 from gpualign.core.engine import Engine, Task
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Plan
@@ -64,6 +67,26 @@ def print_plan(plan: Plan, task: Task, engine: Engine, memory: int) -> None:
             f"kernels {format_bytes(plan.limits.scratch_bytes)}",
         ),
         ("estimate", f"{plan.cells / rate:.1f} s at {rate / 1e9:.0f} GCUPS, measured on a sample"),
+    ]
+    for name, value in rows:
+        click.echo(f"{name:<10} {value}")
+
+
+def print_distance_plan(prepared: Prepared, plan: DistancePlan, engine: DistanceEngine) -> None:
+    """For --dry-run of distances."""
+    from gpualign.core.distance.runner import estimate_seconds
+
+    samples = prepared.samples
+    rows = [
+        ("samples", f"{len(samples.queries):,}" if samples.one_set else f"{len(samples.queries):,} x {len(samples.targets):,}"),
+        ("sites", f"{prepared.sites:,}, {prepared.panel_sites:,} of them looked at"),
+        ("pairs", f"{samples.pairs:,}"),
+        ("metric", f"{prepared.task.metric.name}, missing calls: {prepared.task.missing.value}"),
+        ("engine", engine.describe()),
+        ("kernel", engine.kernel()),
+        ("bands", f"{plan.count:,} of up to {plan.rows:,} samples, {len(prepared.panels):,} panels of sites"),
+        ("memory", f"bit planes {format_bytes(prepared.held)}, counts {format_bytes(plan.bytes)}"),
+        ("estimate", f"{estimate_seconds(prepared, plan, engine):.1f} s, measured on a sample"),
     ]
     for name, value in rows:
         click.echo(f"{name:<10} {value}")

@@ -26,8 +26,9 @@ from gpualign.core.search.significance import Parameters, SearchSpace, published
 from gpualign.core.search.strands import Stranded, make_strands
 from gpualign.core.sinks.blocks import BlocksSink
 from gpualign.core.sinks.hits import HitFilter, HitsSink
-from gpualign.core.sinks.pairs import ByteWriter, Filter, PairsSink
+from gpualign.core.sinks.pairs import Filter, PairsSink
 from gpualign.core.sinks.table import TableSink
+from gpualign.core.sinks.writer import ByteWriter
 from gpualign.cpu.engine import CpuEngine
 from gpualign.cpu.hit_paths import HitTracer
 from gpualign.cpu.simulate import CpuSimulator

@@ -198,6 +198,6 @@ class Engine(Protocol):
 
 
 class Progress(Protocol):
-    """Told of finished work."""
+    """Told of finished work: DP cells, or comparisons of calls."""
 
-    def advance(self, cells: int) -> Any: ...
+    def advance(self, work: int, /) -> Any: ...

@@ -6,6 +6,7 @@ import gzip
 import io
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import BinaryIO, cast
 
@@ -71,23 +72,38 @@ def _biopython_records(first: bytes, text: io.TextIOWrapper, source: str) -> Ite
         raise InputError(f"{source}: neither FASTA (a line starting with '>') nor FASTQ ('@'); the file starts with {start!r}")
 
 
-def read_records(stream: BinaryIO, source: str) -> Iterator[tuple[str, str]]:
-    """(title line, letters) of each record. Raises `InputError` for anything that is not a whole FASTA or FASTQ file."""
-    first, stream = _peek(stream)
+@contextmanager
+def decompressing(source: str) -> Iterator[None]:
+    """Errors of a gzip file that is being read name that file."""
     try:
-        if first.startswith(b"\x1f\x8b"):
-            first, stream = _peek(cast(BinaryIO, gzip.GzipFile(fileobj=stream)))
-        for magic, name in _COMPRESSIONS.items():
-            if first.startswith(magic):
-                raise InputError(f"{source}: compressed with {name}; gpualign reads plain text and gzip, so unpack it into a pipe first")
-        if b"\0" in first:
-            raise InputError(f"{source}: a binary file; expected FASTA or FASTQ text")
-        text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape")
-        yield from _biopython_records(first, text, source)
+        yield
     except EOFError:
         raise InputError(f"{source}: truncated gzip file; copy or download it again") from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise InputError(f"{source}: damaged gzip file ({error})") from None
+
+
+def unpack(stream: BinaryIO, source: str) -> tuple[bytes, BinaryIO]:
+    """The first bytes of a file, unpacked if it is gzip, and a stream of all of it. Raises `InputError` for other compressions."""
+    with decompressing(source):
+        first, stream = _peek(stream)
+        if first.startswith(b"\x1f\x8b"):
+            first, stream = _peek(cast(BinaryIO, gzip.GzipFile(fileobj=stream)))
+    for magic, name in _COMPRESSIONS.items():
+        if first.startswith(magic):
+            raise InputError(f"{source}: compressed with {name}; gpualign reads plain text and gzip, so unpack it into a pipe first")
+    return first, stream
+
+
+def read_records(stream: BinaryIO, source: str) -> Iterator[tuple[str, str]]:
+    """(title line, letters) of each record. Raises `InputError` for anything that is not a whole FASTA or FASTQ file."""
+    first, stream = unpack(stream, source)
+    if b"\0" in first:
+        raise InputError(f"{source}: a binary file; expected FASTA or FASTQ text")
+    try:
+        with decompressing(source):
+            text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape")
+            yield from _biopython_records(first, text, source)
     except ValueError as error:
         raise InputError(f"{source}: bad FASTQ: {error}") from None
 

@@ -19,6 +19,7 @@ from gpualign.core.plan import Limits, Tile
 from gpualign.core.search.hits import best_targets
 from gpualign.cpu import _kernels
 from gpualign.cpu.local import LocalRecipe, lane_bytes, make_local_recipe
+from gpualign.cpu.machine import usable_cpus
 from gpualign.cpu.paths import PathRecipe, make_path_recipe
 from gpualign.cpu.recipe import Recipe, make_recipe
 
@@ -47,13 +48,6 @@ class InstructionSet:
 def instruction_sets() -> list[InstructionSet]:
     """All variants of this build, fastest first."""
     return [InstructionSet(*entry) for entry in _kernels.instruction_sets()]
-
-
-def usable_cpus() -> int:
-    """CPUs that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class _Workers:

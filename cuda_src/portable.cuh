@@ -102,6 +102,12 @@ LOGIC3(majority, 0xE8, (a & b) | (a & c) | (b & c))
 LOGIC3(or_and_not, 0xF4, a | (b & ~c))
 LOGIC3(not_or_and_not, 0x4F, ~a | (b & ~c))
 
+#ifdef __CUDACC__
+DEVICE int32_t count_bits(uint32_t word) { return __popc(word); }
+#else
+DEVICE int32_t count_bits(uint32_t word) { return __builtin_popcount(word); }
+#endif
+
 // ---- memory that other blocks write while this one runs: past the L1 cache, which is not coherent
 
 #ifdef __CUDACC__

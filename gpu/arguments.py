@@ -143,3 +143,22 @@ def arguments(struct: np.dtype[np.void], **values: int | np.void) -> np.void:
     if values:
         raise ValueError(f"no such fields: {', '.join(values)}")
     return cast("np.void", out[()])
+
+
+MOST_PLANES = 16
+"""Of each side in a launch of a distance kernel (kMostPlanes)."""
+
+_PLANES = np.dtype((np.int32, MOST_PLANES))
+DISTANCE = np.dtype(
+    [
+        ("planes", _P),
+        ("out", _P),
+        ("plane_bytes", _L),
+        ("sample_bytes", _L),
+        ("out_stride", _L),
+        ("left", _PLANES),
+        ("right", _PLANES),
+        *((name, _I) for name in ("count", "row_start", "row_count", "column_start", "column_count", "splits", "weight", "upper")),
+    ],
+    align=True,
+)

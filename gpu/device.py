@@ -55,7 +55,8 @@ class Stream(Protocol):
 
     def fill(self, address: int, byte: int, nbytes: int) -> None: ...
 
-    def launch(self, function: Any, grid: int, threads: int, arguments: np.void) -> None: ...
+    def launch(self, function: Any, grid: int, threads: int, arguments: np.void, shared: int = 0) -> None:
+        """shared: bytes of shared memory beside what the kernel declares."""
 
     def record(self) -> Event: ...
 
@@ -68,6 +69,14 @@ class Device(Protocol):
 
     @property
     def hardware(self) -> Hardware: ...
+
+    @property
+    def arch(self) -> str:
+        """nvcc's name of the architecture."""
+
+    @property
+    def total_memory(self) -> int:
+        """Bytes."""
 
     def open(self) -> None:
         """Make the device current in this thread."""

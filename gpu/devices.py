@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gpualign.core.errors import InputError, RunError
 from gpualign.gpu.cubins import cache_folder, find_nvcc
-from gpualign.gpu.engine import CudaEngine
+
+if TYPE_CHECKING:
+    from gpualign.gpu.distance import CudaDistanceEngine
+    from gpualign.gpu.driver import CudaDevice
+    from gpualign.gpu.engine import CudaEngine
 
 _LEAST_CAPABILITY = (7, 0)
 
@@ -69,8 +74,8 @@ def check_selection(text: str) -> None:
         raise InputError(f"--device {text}: expected auto, cpu, cuda, cuda:all, or numbers as in cuda:0,1")
 
 
-def make_engine(text: str, inventory: Inventory, host_traceback: bool = False) -> CudaEngine:
-    """The engine for a checked selection; host_traceback as in `CudaEngine`. Raises `RunError` for a missing or too old device."""
+def _selected(text: str, inventory: Inventory) -> list[CudaDevice]:
+    """Devices of a checked selection. Raises `RunError` for a missing or too old one."""
     from gpualign.gpu.driver import CudaDevice
 
     usable = inventory.usable
@@ -84,4 +89,19 @@ def make_engine(text: str, inventory: Inventory, host_traceback: bool = False) -
         if number not in usable:
             major, minor = inventory.devices[number].compute_capability
             raise RunError(f"CUDA device {number} has compute capability {major}.{minor}; 7.0 or newer is needed")
-    return CudaEngine([CudaDevice(number) for number in numbers], host_traceback=host_traceback)
+    return [CudaDevice(number) for number in numbers]
+
+
+def make_engine(text: str, inventory: Inventory, host_traceback: bool = False) -> CudaEngine:
+    """The engine for a checked selection; host_traceback as in `CudaEngine`. Raises `RunError` for a missing or too old device."""
+
+    from gpualign.gpu.engine import CudaEngine
+
+    return CudaEngine(_selected(text, inventory), host_traceback=host_traceback)
+
+
+def make_distance_engine(text: str, inventory: Inventory, threads: int) -> CudaDistanceEngine:
+    """The engine of distances for a checked selection; threads: of the host. Raises `RunError` likewise."""
+    from gpualign.gpu.distance import CudaDistanceEngine
+
+    return CudaDistanceEngine(_selected(text, inventory), threads)

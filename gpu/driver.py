@@ -14,6 +14,8 @@ from gpualign.gpu.cubins import architecture, cubin
 from gpualign.gpu.device import Bytes, OutOfMemory
 from gpualign.gpu.kernels import Hardware, Kernel
 
+_SHARED_MEMORY = 48 << 10
+
 
 @contextmanager
 def _reported() -> Iterator[None]:
@@ -43,6 +45,13 @@ class CudaFunction:
         self._module = cuda.module_from_buffer(code)
         self.native = self._module.get_function(name)
         self._device = device
+        self._allowed = _SHARED_MEMORY
+
+    def allow(self, shared: int) -> None:
+        """Let blocks have so many bytes of shared memory, which must be asked for beyond the usual limit."""
+        if shared > self._allowed:
+            self.native.set_attribute(cuda.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES, shared)
+            self._allowed = shared
 
     def resident_blocks(self, threads: int) -> int:
         """By registers, shared memory, threads and blocks of a multiprocessor."""
@@ -96,9 +105,10 @@ class CudaStream:
         with _reported():
             cuda.memset_d8_async(address, byte, nbytes, self._stream)
 
-    def launch(self, function: CudaFunction, grid: int, threads: int, arguments: np.void) -> None:
+    def launch(self, function: CudaFunction, grid: int, threads: int, arguments: np.void, shared: int = 0) -> None:
         with _reported():
-            function.native(arguments, grid=(grid, 1), block=(threads, 1, 1), stream=self._stream)
+            function.allow(shared)
+            function.native(arguments, grid=(grid, 1), block=(threads, 1, 1), stream=self._stream, shared=shared)
 
     def record(self) -> CudaEvent:
         return CudaEvent(self._stream)
@@ -114,6 +124,7 @@ class CudaDevice:
         self.name = self._device.name()
         self.hardware = Hardware(self._device.get_attribute(cuda.device_attribute.MULTIPROCESSOR_COUNT), self._clock())
         self.arch = architecture(self._device.compute_capability())
+        self.total_memory = int(self._device.total_memory())
         self._context: Any = None
         self._functions: dict[Kernel, CudaFunction] = {}
 

@@ -10,20 +10,41 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
+from distance_oracle import compute, dense_source
 from oracle import local_score
 from work import edit, records, run_paths, run_scores, sequence_set, two_valued
 
+from gpualign.core.distance.calls import MISSING
 from gpualign.core.engine import EndGaps, Mode, Task
 from gpualign.core.plan import Pairing
 from gpualign.core.runner import plan_task
+from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu import worker
+from gpualign.gpu.distance import CudaDistanceEngine
+from gpualign.gpu.distance_kernels import MMA, POPC, WGMMA, fits
 from gpualign.gpu.driver import CudaDevice
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.kernels import Shape
 
 
+def distances(rng):
+    """Every kernel that multiplies bit planes, at the edges of tiles and chunks."""
+    codes = rng.integers(0, 3, (140, 2100), dtype=np.uint8)
+    codes[rng.random(codes.shape) < 0.1] = MISSING
+    for kernel in (POPC, MMA, WGMMA):
+        device = CudaDevice(0)
+        if not fits(kernel, device.arch):
+            continue
+        found = compute(dense_source(codes), CudaDistanceEngine([device], 1, kernel), "fraction")
+        assert all(np.array_equal(a, b) for a, b in zip(found, compute(dense_source(codes), CpuDistanceEngine(1), "fraction"), strict=True))
+        print(kernel.title)
+
+
 def main():
+    distances(np.random.default_rng(5))
+    if sys.argv[1:] == ["distances"]:
+        return
     rng = np.random.default_rng(5)
     queries, targets = (sequence_set([rng.integers(0, 6, rng.integers(1, 400)) for _ in range(n)]) for n in (5, 150))
     affine, linear = two_valued(6, 5, -4, 10, 1), two_valued(6, 5, -4, 6, 6)

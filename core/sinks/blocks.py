@@ -10,7 +10,8 @@ import numpy.typing as npt
 from gpualign.core.engine import Task
 from gpualign.core.fields import BlockData
 from gpualign.core.identity import DEFAULT
-from gpualign.core.sinks.pairs import ByteWriter, Filter, PairsSink
+from gpualign.core.sinks.pairs import Filter, PairsSink
+from gpualign.core.sinks.writer import ByteWriter
 
 _LEAST_LETTERS = 10
 

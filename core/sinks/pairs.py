@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,16 +12,13 @@ from gpualign.core.fields import BlockData
 from gpualign.core.identity import DEFAULT
 from gpualign.core.plan import Plan
 from gpualign.core.sinks.base import BandResults, Bands
+from gpualign.core.sinks.writer import ByteWriter
 
 _BLOCK_PAIRS = 200_000
 """Pairs formatted at a time: some ten megabytes of text."""
 
 _BLOCK_RUNS = 4 << 20
 """Bytes of runs formatted at a time, of which text makes several times as many."""
-
-
-class ByteWriter(Protocol):
-    def write(self, data: bytes, /) -> object: ...
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,8 @@ from gpualign.core.engine import Task
 from gpualign.core.fields import BlockData
 from gpualign.core.formats.base import RowFormat
 from gpualign.core.identity import DEFAULT
-from gpualign.core.sinks.pairs import ByteWriter, Filter, PairsSink
+from gpualign.core.sinks.pairs import Filter, PairsSink
+from gpualign.core.sinks.writer import ByteWriter
 
 
 class TableSink(PairsSink):

@@ -42,11 +42,15 @@ struct Ratio {  // num / den * 10^decimals, rounded, with a point before the las
   int64_t scale;
   int decimals;
 };
+struct Fixed {  // rounded to decimals; "nan" where not defined
+  Array<double, 2> values;
+  int decimals;
+};
 struct Path {
   std::shared_ptr<Alignments> alignments;
   const PairText* text;
 };
-using Content = std::variant<std::string, Strings, Numbers, Array<int32_t, 2>, Array<int64_t, 2>, Ratio, Path>;
+using Content = std::variant<std::string, Strings, Numbers, Array<int32_t, 2>, Array<int64_t, 2>, Ratio, Fixed, Path>;
 
 struct Column {
   Axis axis;
@@ -76,6 +80,7 @@ bool fits(const Column& c, size_t rows, size_t targets) {
   if (const auto* n = std::get_if<Array<int32_t, 2>>(&c.content)) return shape(*n);
   if (const auto* n = std::get_if<Array<int64_t, 2>>(&c.content)) return shape(*n);
   if (const auto* n = std::get_if<Ratio>(&c.content)) return shape(n->num) && shape(n->den);
+  if (const auto* n = std::get_if<Fixed>(&c.content)) return shape(n->values);
   const Alignments& a = *std::get<Path>(c.content).alignments;
   return a.rows() == rows && a.columns() == targets && shape(a.sizes) && a.statistics.shape(0) == rows && a.statistics.shape(1) == targets &&
          a.statistics.shape(2) == 9;
@@ -92,15 +97,25 @@ char* put_record(char* out, const Column& c, size_t i) {
   return put_string(out, s.text.data() + s.offsets(i), static_cast<size_t>(s.offsets(i + 1) - s.offsets(i)));
 }
 
-char* put_fixed(char* out, int64_t scaled, int decimals) {
+int64_t power_of_ten(int decimals) {
   int64_t unit = 1;
   for (int d = 0; d < decimals; d++) unit *= 10;
+  return unit;
+}
+
+char* put_fixed(char* out, int64_t scaled, int decimals) {
+  int64_t unit = power_of_ten(decimals);
   if (scaled < 0) *out++ = '-', scaled = -scaled;
   out = put_number(out, scaled / unit);
   *out++ = '.';
   scaled %= unit;
   for (unit /= 10; unit; unit /= 10) *out++ = static_cast<char>('0' + scaled / unit % 10);
   return out;
+}
+
+char* put_double(char* out, double value, int decimals) {
+  if (std::isnan(value)) return put_string(out, "nan", 3);
+  return put_fixed(out, std::llround(value * static_cast<double>(power_of_ten(decimals))), decimals);
 }
 
 char* put_pair(char* out, const Column& c, size_t r, size_t t) {
@@ -110,6 +125,7 @@ char* put_pair(char* out, const Column& c, size_t r, size_t t) {
     const int64_t num = n->num(r, t), den = n->den(r, t);
     return put_fixed(out, den > 0 ? (2 * num * n->scale + den) / (2 * den) : 0, n->decimals);
   }
+  if (const auto* n = std::get_if<Fixed>(&c.content)) return put_double(out, n->values(r, t), n->decimals);
   const Path& p = std::get<Path>(c.content);
   return p.text->put(out, *p.alignments, r, t);
 }
@@ -172,11 +188,11 @@ nb::bytes format_block(const std::vector<Column>& columns, size_t first_query, s
   return nb::bytes(out.data(), out.size());
 }
 
-char* put_value(char* out, int64_t value) { return put_number(out, value); }
-char* put_value(char* out, double value) { return put_fixed(out, std::llround(value * 1e6), 6); }
+char* put_value(char* out, int64_t value, int) { return put_number(out, value); }
+char* put_value(char* out, double value, int decimals) { return put_double(out, value, decimals); }
 
 template <class T>
-nb::bytes format_matrix_rows(Text names, Numbers offsets, Array<T, 2> values, char separator) {
+nb::bytes format_matrix_rows(Text names, Numbers offsets, Array<T, 2> values, char separator, int decimals) {
   using Wide = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
   const size_t rows = values.shape(0), columns = values.shape(1);
   if (offsets.shape(0) != rows + 1) throw nb::value_error("one name a row is needed");
@@ -189,7 +205,7 @@ nb::bytes format_matrix_rows(Text names, Numbers offsets, Array<T, 2> values, ch
       char* p = put_string(out.data() + start, names.data() + offsets(r), width);
       for (size_t c = 0; c < columns; c++) {
         *p++ = separator;
-        p = put_value(p, static_cast<Wide>(values(r, c)));
+        p = put_value(p, static_cast<Wide>(values(r, c)), decimals);
       }
       *p++ = '\n';
       out.resize(static_cast<size_t>(p - out.data()));
@@ -238,11 +254,11 @@ NB_MODULE(_rows, m) {
       .def_static(
           "pair_ratio",
           [](Array<int64_t, 2> num, Array<int64_t, 2> den, int factor, int decimals) {
-            int64_t scale = factor;
-            for (int d = 0; d < decimals; d++) scale *= 10;
-            return Column{Axis::kPair, Ratio{num, den, scale, decimals}, {}};
+            return Column{Axis::kPair, Ratio{num, den, factor * power_of_ten(decimals), decimals}, {}};
           },
           nb::arg("num"), nb::arg("den"), nb::arg("factor"), nb::arg("decimals"), "factor * num / den, rounded to decimals; 0 where den is 0.")
+      .def_static("pair_fixed", [](Array<double, 2> values, int decimals) { return Column{Axis::kPair, Fixed{values, decimals}, {}}; },
+                  nb::arg("values"), nb::arg("decimals"), "Rounded to decimals; nan where not defined.")
       .def_static("path", &path_column, nb::arg("alignments"), nb::arg("kind"))
       .def(
           "between",
@@ -256,7 +272,7 @@ NB_MODULE(_rows, m) {
   m.def("format_block", &format_block, nb::arg("columns"), nb::arg("first_query"), nb::arg("rows"), nb::arg("targets"), nb::arg("first_target"),
         nb::arg("keep").none(), "The rows of one block as bytes.");
   m.def("format_matrix_rows", &format_matrix_rows<int32_t>, nb::arg("names"), nb::arg("offsets"), nb::arg("values"), nb::arg("separator") = '\t',
-        "Rows of a matrix: a name, then its values.");
-  m.def("format_matrix_rows", &format_matrix_rows<int64_t>, nb::arg("names"), nb::arg("offsets"), nb::arg("values"), nb::arg("separator") = '\t');
-  m.def("format_matrix_rows", &format_matrix_rows<double>, nb::arg("names"), nb::arg("offsets"), nb::arg("values"), nb::arg("separator") = '\t');
+        nb::arg("decimals") = 6, "Rows of a matrix: a name, then its values; decimals: of floats.");
+  m.def("format_matrix_rows", &format_matrix_rows<int64_t>, nb::arg("names"), nb::arg("offsets"), nb::arg("values"), nb::arg("separator") = '\t', nb::arg("decimals") = 6);
+  m.def("format_matrix_rows", &format_matrix_rows<double>, nb::arg("names"), nb::arg("offsets"), nb::arg("values"), nb::arg("separator") = '\t', nb::arg("decimals") = 6);
 }

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from gpualign.gpu.kernels import Hardware
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 SANITIZE = os.environ.get("GPUALIGN_TEST_SANITIZE", "")
+_LAUNCHING = threading.Lock()  # what a kernel declares as shared memory, the library has once
 _BUILD = Path(tempfile.gettempdir()) / f"gpualign-cuda-host-{os.getuid()}"
 
 
@@ -97,12 +99,13 @@ class HostStream:
     def fill(self, address, byte, nbytes):
         ctypes.memset(address, byte, nbytes)
 
-    def launch(self, function, grid, threads, arguments):
+    def launch(self, function, grid, threads, arguments, shared=0):
         self._device.launched.append(function.kernel)
         if function.kernel.file in ("pack.cu", "select.cu"):  # work with any number of threads; host threads are dear
             threads = min(threads, 4)
         raw = arguments.tobytes()
-        function.run(ctypes.c_uint(grid), ctypes.c_uint(threads), ctypes.c_char_p(raw))
+        with _LAUNCHING:
+            function.run(ctypes.c_uint(grid), ctypes.c_uint(threads), ctypes.c_char_p(raw))
 
     def record(self):
         return HostEvent()
@@ -112,10 +115,11 @@ class HostDevice:
     """reported: what free_memory says; limit: what there really is."""
 
     name = "host threads"
+    arch = "host"
 
     def __init__(self, reported=1 << 28, limit=None, multiprocessors=2):
         self.hardware = Hardware(multiprocessors, 1e9, 8)
-        self.reported = reported
+        self.reported = self.total_memory = reported
         self.limit = reported if limit is None else limit
         self.used = self.peak = 0
         self.opened = False

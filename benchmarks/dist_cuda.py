@@ -1,0 +1,148 @@
+"""Distances on a GPU: rates of the kernels, one set and all ordered pairs, and the whole command.
+
+python benchmarks/dist_cuda.py [--samples 8192] [--sites 65536] [--output results/dist_cuda.md]
+
+A comparison is two calls at a site. "all ordered pairs" computes every element of the matrix; "one set" leaves out what mirrors, and is
+counted as the same whole matrix, which is what comes out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from common import finish, machine, table
+
+from gpualign.core.distance.engine import Band, Panel, empty_planes
+from gpualign.core.distance.recipe import Measure, Wanted, count_names, make_recipe
+from gpualign.cpu.distance import CpuDistanceEngine
+from gpualign.gpu.distance import CudaDistanceEngine
+from gpualign.gpu.distance_kernels import MMA, POPC, WGMMA, DistanceKernel, fits
+from gpualign.gpu.driver import CudaDevice
+
+MISSING = 255
+
+
+def made_up_panel(engine: CudaDistanceEngine, rng: np.random.Generator, samples: int, sites: int, missing: bool) -> Panel:
+    """Random genotypes, straight as planes."""
+    used = frozenset({0, 1, 2, MISSING}) if missing else frozenset({0, 1, 2})
+    recipe = make_recipe(Wanted(Measure.DIFFERENCES, True), used, engine.products_only)
+    words = engine.padded_words(sites)
+    raw = rng.integers(0, 2**64, (3, samples, words), dtype=np.uint64, endpoint=False)
+    raw[:, :, -(-sites // 64) :] = 0
+    called = raw[2] | rng.integers(0, 2**64, raw[2].shape, dtype=np.uint64) if missing else np.full_like(raw[2], 2**64 - 1)
+    one, two = raw[0] & ~raw[1] & called, raw[0] & raw[1] & called
+    planes = {frozenset({0}): called & ~raw[0], frozenset({1}): one, frozenset({2}): two, frozenset({0, 1, 2}): called}
+    bits = empty_planes(len(recipe.planes), samples, words)
+    for k, plane in enumerate(recipe.planes):
+        bits[k] = planes[plane]
+    bits[:, :, -(-sites // 64) :] = 0
+    return Panel(bits, sites, recipe)
+
+
+def kernel_rate(
+    device: CudaDevice, kernel: DistanceKernel, panel: Panel, upper: bool, repeats: int = 3
+) -> tuple[float, dict[str, np.ndarray]]:
+    """(comparisons a second in kernels, counts) of the best of some runs."""
+    times: list[tuple[float, int]] = []
+    samples = panel.bits.shape[1]
+    names = count_names(Wanted(Measure.DIFFERENCES, True), True)
+    best = 1e9
+    counts: dict[str, np.ndarray] = {}
+    for _ in range(repeats):
+        times.clear()
+        engine = CudaDistanceEngine([device], 1, kernel, lambda seconds, work: times.append((seconds, work)))
+        ((_, counts),) = engine.run([panel], [Band(0, samples, 0, samples, upper)], names, lambda work: None)
+        best = min(best, sum(seconds for seconds, _ in times))
+    return sum(work for _, work in times) / best, counts
+
+
+def command(*words: object) -> float:
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-m", "gpualign", *map(str, words)], check=True, stderr=subprocess.DEVNULL)
+    return time.perf_counter() - start
+
+
+def write_fileset(path: Path, rng: np.random.Generator, samples: int, sites: int) -> None:
+    """A PLINK fileset of random genotypes."""
+    path.write_bytes(
+        b"\x6c\x1b\x01" + rng.choice(np.array([0, 2, 3], np.uint8), (sites, samples // 4, 4)).dot([1, 4, 16, 64]).astype(np.uint8).tobytes()
+    )
+    path.with_suffix(".fam").write_text("".join(f"0 s{k} 0 0 0 -9\n" for k in range(samples)))
+    path.with_suffix(".bim").write_text("".join(f"1 rs{k} 0 {k} A C\n" for k in range(sites)))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--samples", type=int, default=8192)
+    parser.add_argument("--sites", type=int, default=65536)
+    parser.add_argument("--output")
+    options = parser.parse_args()
+    rng = np.random.default_rng(1)
+    device = CudaDevice(0)
+    rows = []
+    for missing in (False, True):
+        for kernel in (WGMMA, MMA, POPC):
+            if not fits(kernel, device.arch):
+                continue
+            samples = options.samples if kernel is not POPC else options.samples // 4
+            engine = CudaDistanceEngine([device], 1, kernel)
+            panel = made_up_panel(engine, rng, samples, options.sites, missing)
+            ordered, counts = kernel_rate(device, kernel, panel, False)
+            upper, _ = kernel_rate(device, kernel, panel, True)
+            few = Panel(np.ascontiguousarray(panel.bits[:, :64]), panel.sites, panel.recipe)
+            ((_, expected),) = CpuDistanceEngine(8).run([few], [Band(0, 64, 0, 64, False)], tuple(counts), lambda work: None)
+            same = all(np.array_equal(counts[name][:64, :64], expected[name]) for name in counts)
+            rows.append(
+                [
+                    kernel.title,
+                    "1/8" if missing else "none",
+                    f"{samples:,}",
+                    f"{ordered / 1e12:,.0f}",
+                    f"{upper / 1e12:,.0f}",
+                    "yes" if same else "NO",
+                ]
+            )
+            print(rows[-1], flush=True)
+    commands = []
+    with tempfile.TemporaryDirectory() as folder:
+        bed = Path(folder, "made_up.bed")
+        write_fileset(bed, rng, options.samples, options.sites)
+        work = options.samples**2 * options.sites
+        for name in ("cuda", "cpu"):
+            best = min(
+                command("dist", "-q", bed, "--device", name, "-o", Path(folder, f"{name}.npy")) for _ in range(3 if name == "cuda" else 1)
+            )
+            commands.append([name, f"{best:.2f}", f"{work / best / 1e12:.1f}"])
+            print(commands[-1], flush=True)
+        if Path(folder, "cuda.npy").read_bytes() != Path(folder, "cpu.npy").read_bytes():
+            raise SystemExit("the engines differ")
+    title = "\n\n".join(
+        [
+            "# Distances on a GPU",
+            f"{device.name}; {machine()}; {options.sites:,} sites of random genotypes. T/s: 10^12 comparisons (of two calls) a second.",
+        ]
+    )
+    kernels = table(
+        "Kernels",
+        ["kernel", "missing", "samples", "all ordered pairs, T/s", "one set, T/s", "equal to the CPU's"],
+        rows,
+        [
+            'of the time in which kernels ran, by events (best of 3). "one set" computes the half of the matrix that does not mirror, in',
+            "tiles; its rate counts the whole matrix. cuBLAS with int8 one-hot operands, all ordered pairs: 174 (such a machine, 2026-11-21).",
+        ],
+    )
+    notes = [
+        f"`gpualign dist made_up.bed -o distances.npy`, {options.samples:,} samples, as the shell sees it; both engines: the same bytes."
+    ]
+    whole = table("Whole command", ["device", "s", "T/s of the whole matrix"], commands, notes)
+    finish("\n\n".join([title, kernels, whole]) + "\n", options.output)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""`gpualign dist`: distances of all pairs of samples by their SNPs or genotypes."""
+
+from __future__ import annotations
+
+import click
+
+from gpualign.cli.options import distance_output_options, run_options
+
+
+@click.command()
+@click.argument("samples")
+@click.argument("others", required=False)
+@click.option(
+    "--metric",
+    type=click.Choice(["hamming", "fraction", "ibs", "allele", "jc69", "tn93"]),
+    default="hamming",
+    show_default=True,
+    help="hamming: sites that differ; fraction: of the compared sites; genotypes: ibs: 1 - shared alleles / 2, allele: alleles that differ;"
+    " nucleotides: jc69, tn93: substitutions a site.",
+)
+@click.option(
+    "--missing",
+    type=click.Choice(["pairwise", "complete", "as-difference"]),
+    default="pairwise",
+    show_default=True,
+    help="Missing calls: pairwise: skip the site for that pair; complete: skip sites where any sample has none; as-difference: they differ"
+    " from every call.",
+)
+@click.option("--all-letters", is_flag=True, help="Letters: compare every letter, gaps too.  [A, C, G, T alone; others are missing]")
+@click.option("--transpose", is_flag=True, help="Tables: a row is a SNP, a column a sample.")
+@click.option("--allow-duplicates", is_flag=True, help="Number repeated sample ids (id, id_2, ...) instead of refusing them.")
+@distance_output_options
+@run_options
+def dist(
+    samples: str,
+    others: str | None,
+    metric: str,
+    missing: str,
+    all_letters: bool,
+    transpose: bool,
+    allow_duplicates: bool,
+    output: str,
+    format_: str | None,
+    max_distance: float | None,
+    compared: bool,
+    plot: str | None,
+    device: str,
+    threads: int | None,
+    memory: int | None,
+    dry_run: bool,
+    quiet: bool,
+    verbose: bool,
+) -> None:
+    """SNP and genotype distances of all pairs of samples, exact.
+
+    SAMPLES is an alignment (FASTA, rows of one length), a table of genotypes (tab- or comma-separated; a header of SNP ids, then a row a
+    sample: its id and 0, 1, 2 or letters), VCF or BCF, or a PLINK .bed with its .bim and .fam; text may be gzip, - is standard input.
+    With OTHERS, of the same sites, every sample of SAMPLES is compared with every one of OTHERS.
+
+    \b
+    Examples:
+      gpualign dist core.aln > distances.tsv                SNP distances of a core-genome alignment
+      gpualign dist snps.tsv -o distances.npy               ids in distances.ids.txt
+      gpualign dist core.aln --max-distance 12 > near.tsv   pairs for outbreak clusters
+      gpualign dist cohort.vcf.gz --metric ibs -o ibs.tsv
+      gpualign dist new.aln old.aln --format molten         new samples against old ones
+      gpualign dist cohort.bed --plot heat.png > d.tsv      a clustered heat map as well
+    """
+    from gpualign.cli.calls import CallOptions, read_calls
+    from gpualign.cli.distances import DistanceWriter, distance_spec
+    from gpualign.cli.engines import check_device, pick_distance_engine
+    from gpualign.cli.files import STDIO, OutputFiles
+    from gpualign.cli.messages import Messages
+    from gpualign.cli.plots import check_plot, write_plot
+    from gpualign.cli.sizes import default_budget
+    from gpualign.core.distance import runner
+    from gpualign.core.distance.metrics import METRICS, MissingRule
+    from gpualign.core.distance.sinks.base import DistanceSink
+    from gpualign.core.errors import InputError
+
+    messages = Messages("dist", -1 if quiet else 1 if verbose else 0)
+    if samples == STDIO and others == STDIO:
+        raise InputError("only one of the two inputs can be standard input")
+    check_device(device)
+    spec = distance_spec(output, format_, max_distance, compared, others is None)
+    picture = check_plot(plot, others is None and max_distance is None) if plot else None
+    task = runner.DistanceTask(METRICS[metric], MissingRule(missing), compared)
+    if metric == "tn93" and task.missing is MissingRule.AS_DIFFERENCE:
+        raise InputError("tn93 is of the bases of both samples; --missing as-difference does not go with it")
+
+    budget = memory or default_budget()
+    engine = pick_distance_engine(device, threads, messages)
+    with OutputFiles() as files:
+        source = read_calls(
+            [samples] if others is None else [samples, others], CallOptions(transpose, all_letters, allow_duplicates), budget // 4, files
+        )
+        left = runner.memory_left(source, budget)
+        prepared = runner.prepare(source, task, engine, left, lambda: files.scratch(None))
+        del source
+        bands = runner.plan(prepared, engine, left)
+        messages.detail(f"{engine.kernel()}; {len(prepared.panels)} panels of sites, {bands.count} bands of up to {bands.rows} samples")
+        if dry_run:
+            from gpualign.cli.plans import print_distance_plan
+
+            print_distance_plan(prepared, bands, engine)
+            return
+        if prepared.samples.pairs == 0:
+            messages.note("one sample makes no pairs")
+
+        def run(sink: DistanceSink) -> runner.DistanceTotals:
+            with messages.progress(bands.pairs * prepared.panel_sites, "comparisons", "G/s") as progress:
+                return runner.measure(prepared, bands, engine, sink, progress)
+
+        totals, values = DistanceWriter(spec, task.metric, files).write(prepared.samples, run)
+        if picture is not None and values is not None:
+            write_plot(picture, values, prepared.samples.queries.ids, f"{metric} distance", files)
+    messages.distance_summary(prepared.samples.total, totals, engine.describe())

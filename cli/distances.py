@@ -1,0 +1,147 @@
+"""Where and in which format distances go, decided before any work is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from gpualign.cli.files import STDIO, OutputFiles, naming_output
+from gpualign.cli.options import DISTANCE_FORMATS
+from gpualign.core.distance.calls import Samples
+from gpualign.core.distance.metrics import Metric, Values
+from gpualign.core.distance.runner import DistanceTotals
+from gpualign.core.distance.sinks.base import DECIMALS, DistanceSink
+from gpualign.core.distance.sinks.matrix import CondensedSink, MatrixSink
+from gpualign.core.distance.sinks.mega import write_mega
+from gpualign.core.distance.sinks.pairs import NearPairsSink, write_molten
+from gpualign.core.errors import InputError
+from gpualign.core.sinks.matrix_files import id_lists, write_ids, write_matrix_text, write_npz, write_phylip
+
+_SUFFIXES = {".tsv": "tsv", ".csv": "csv", ".phy": "phylip", ".npy": "npy", ".npz": "npz", ".meg": "mega"}
+_ARRAYS = ("npy", "npz", "condensed")
+_LISTS = ("tsv", "csv", "molten")
+_SQUARE = {"phylip": "phylip", "mega": "mega", "condensed": "the condensed form"}
+
+
+@dataclass(frozen=True)
+class DistanceSpec:
+    """path None is standard output. most: only pairs at this distance or less, as a list."""
+
+    format: str
+    path: Path | None
+    most: float | None
+    compared: bool
+
+    @property
+    def separator(self) -> str:
+        return "," if self.format == "csv" else "\t"
+
+    @property
+    def beside(self) -> Path | None:
+        """The second matrix, of compared sites; None where they are a column, or not wanted, or part of the first file."""
+        if not self.compared or self.most is not None or self.format in ("molten", "npz"):
+            return None
+        assert self.path is not None
+        suffixes = "".join(self.path.suffixes[-2:] if self.path.suffix == ".gz" else self.path.suffixes[-1:])
+        return self.path.with_name(f"{self.path.name[: len(self.path.name) - len(suffixes)]}.compared{suffixes}")
+
+
+def distance_spec(output: str, format: str | None, most: float | None, compared: bool, one_set: bool) -> DistanceSpec:
+    """Check what the user asked for. Raises `InputError` for contradictions and unknown suffixes."""
+    path = None if output == STDIO else Path(output)
+    if format is None:
+        format = "tsv"
+        if path is not None and (not path.exists() or path.is_file()):
+            name = path.name.lower()
+            matching = [
+                f for suffix, f in _SUFFIXES.items() if name.endswith(suffix) or (f not in _ARRAYS and name.endswith(f"{suffix}.gz"))
+            ]
+            if not matching:
+                raise InputError(
+                    f"-o {output}: the name does not tell the format; end it in {', '.join(_SUFFIXES)} (text also .gz), or give --format"
+                )
+            format = matching[0]
+    if format not in DISTANCE_FORMATS:
+        raise ValueError(format)
+    if format in _ARRAYS and path is None:
+        raise InputError(f"--format {format} cannot go to standard output; name a file with -o")
+    if most is not None:
+        if format not in _LISTS:
+            raise InputError(f"--max-distance writes a list of pairs, as {', '.join(_LISTS)}; {format} holds every pair")
+        if most < 0:
+            raise InputError(f"--max-distance: distances are 0 or more; found {most:g}")
+    if not one_set and format in _SQUARE:
+        raise InputError(f"{_SQUARE[format]} is of one set; for two inputs write tsv, csv, molten, npy or npz")
+    spec = DistanceSpec(format, path, most, compared)
+    if compared and path is None and most is None and format != "molten":
+        raise InputError(f"--compared with {format} writes a second matrix beside the first: name a file with -o, or write --format molten")
+    return spec
+
+
+class DistanceWriter:
+    """Output of one run: `run` is called with a sink, then what it filled is written; `files` makes all of it appear, or nothing."""
+
+    def __init__(self, spec: DistanceSpec, metric: Metric, files: OutputFiles) -> None:
+        self._spec = spec
+        self._metric = metric
+        self._files = files
+
+    def write(self, samples: Samples, run: Callable[[DistanceSink], DistanceTotals]) -> tuple[DistanceTotals, Values | None]:
+        """(totals, the square or condensed matrix that was written; None for a list of near pairs)."""
+        spec = self._spec
+        with naming_output(spec.path):
+            if spec.most is not None:
+                with self._files.text(spec.path) as stream:
+                    return run(NearPairsSink(stream, spec.most, spec.separator)), None
+            return self._arrays(samples, run) if spec.format in _ARRAYS else self._text(samples, run)
+
+    def _scratch(self) -> BinaryIO:
+        return self._files.scratch(self._spec.path)
+
+    def _text(self, samples: Samples, run: Callable[[DistanceSink], DistanceTotals]) -> tuple[DistanceTotals, Values]:
+        spec = self._spec
+        with ExitStack() as stack:
+            stream = stack.enter_context(self._files.text(spec.path))
+            beside = stack.enter_context(self._files.text(spec.beside)) if spec.beside else None
+            sink = MatrixSink(self._metric.dtype, self._scratch(), self._scratch() if spec.compared else None)
+            totals = run(sink)
+            values, compared = sink.values.values, sink.compared.values if sink.compared else None
+            if spec.format == "molten":
+                write_molten(stream, samples, values, compared, spec.separator)
+                return totals, values
+            for out, matrix in ((stream, values), (beside, compared)):
+                if out is None or matrix is None:
+                    continue
+                if spec.format == "phylip":
+                    write_phylip(out, matrix, samples.queries, DECIMALS)
+                elif spec.format == "mega":
+                    write_mega(out, samples.queries, matrix, self._metric.name if matrix is values else "compared sites")
+                else:
+                    write_matrix_text(out, matrix, samples.queries, samples.targets, spec.separator, DECIMALS)
+            return totals, values
+
+    def _arrays(self, samples: Samples, run: Callable[[DistanceSink], DistanceTotals]) -> tuple[DistanceTotals, Values]:
+        spec = self._spec
+        make_sink = CondensedSink if spec.format == "condensed" else MatrixSink
+        assert spec.path is not None  # distance_spec() refuses arrays on standard output
+        if spec.format == "npz":
+            npz = self._files.open(spec.path)
+            packed = make_sink(self._metric.dtype, self._scratch(), self._scratch() if spec.compared else None)
+            totals = run(packed)
+            arrays = {"distances": packed.values.file} | ({"compared": packed.compared.file} if packed.compared else {})
+            write_npz(npz, arrays, samples.queries, samples.targets)
+            return totals, packed.values.values
+        npy = self._files.open(spec.path)
+        beside = self._files.open(spec.beside) if spec.beside else None
+        lists = [
+            (self._files.open(spec.path.with_name(f"{spec.path.stem}.{name}.txt")), records)
+            for name, records in id_lists(samples.queries, samples.targets).items()
+        ]
+        sink = make_sink(self._metric.dtype, npy, beside)
+        totals = run(sink)
+        for file, records in lists:
+            write_ids(file, records)
+        return totals, sink.values.values

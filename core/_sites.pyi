@@ -1,0 +1,75 @@
+"""
+From files of calls to bit planes. A call is a byte, its code; 255 is a missing one.
+"""
+
+from typing import Annotated
+
+import numpy
+from numpy.typing import NDArray
+
+
+MISSING: int = 255
+
+SKIP: int = 254
+
+BAD: int = 253
+
+class AlignmentScanner:
+    """
+    Reads aligned FASTA; keeps of each row what distinguishes it from the others.
+    """
+
+    def __init__(self, table: Annotated[NDArray[numpy.uint8], dict(shape=(256), order='C', device='cpu', writable=False)], scratch: int, dense_bytes: int) -> None:
+        """
+        table: the code of each byte, or SKIP or BAD. scratch: a file descriptor, for rows without likeness beyond dense_bytes.
+        """
+
+    def feed(self, data: bytes) -> None:
+        """The next bytes of a file. Raises ValueError for what is no alignment."""
+
+    def finish(self) -> None:
+        """The file ends here; another one may follow. Raises ValueError."""
+
+    @property
+    def ids(self) -> list[str]:
+        """Of the records so far."""
+
+    @property
+    def length(self) -> int:
+        """Sites of a row; -1 before the first."""
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that is held."""
+
+    def letters(self, byte: int) -> int:
+        """How often a byte occurred in a sample of the letters."""
+
+    def sites(self, varying: bool, constant: bool, missing: bool, complete: bool) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
+        """
+        uint32[]: sites that vary or are constant among the calls, and have missing calls or none.
+        """
+
+    def reference(self, sites: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> list[int]:
+        """How often each code is the first call of these sites."""
+
+    def fill(self, sites: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], calls_only: bool, out: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+        """
+        Codes of ascending sites into uint8[rows][sites]; calls_only: 0 for every call.
+        """
+
+def parse_row(line: bytes, start: int, separator: str, table: Annotated[NDArray[numpy.uint8], dict(shape=(256), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> tuple[int, int]:
+    """
+    Codes of a line's cells from byte `start` on; (cells, the first bad cell or -1).
+    """
+
+def decode_bed(packed: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+    """uint8[sites][bytes] of a .bed file into codes[samples][sites]."""
+
+def pack(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.uint8], dict(shape=(256), order='C', device='cpu', writable=False)], first_sample: int, samples: int, planes: Annotated[NDArray[numpy.uint64], dict(shape=(None, None, None), order='C', device='cpu')]) -> None:
+    """
+    codes[samples][sites] of some samples into uint64 planes[up to 8][samples][words]; bit p of table[code] goes to plane p.
+    """
+
+def seen_codes(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> list[bool]:
+    """Which of the 256 codes occur."""

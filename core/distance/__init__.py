@@ -1,0 +1,1 @@
+"""All-pairs distance of samples by their calls at sites: SNPs, genotypes, alignments."""

@@ -1,0 +1,167 @@
+"""Distances from counts, each with its formula. Pure.
+
+For a pair of samples: n sites are compared, d of them have different calls, a alleles differ (core/distance/recipe.py counts them).
+docs/metrics.md tells the same with examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.distance.calls import Kind
+from gpualign.core.distance.recipe import Measure, Wanted
+
+Integers: TypeAlias = npt.NDArray[np.signedinteger]
+Values: TypeAlias = npt.NDArray[Any]
+"""Of pairs: int32 for counts, float64 for the other metrics, NaN where a distance is not defined."""
+
+
+class MissingRule(Enum):
+    """What a missing call does.
+
+    PAIRWISE: the site is not compared in pairs of this sample. COMPLETE: the site is not compared at all. AS_DIFFERENCE: a missing call
+    differs from every call, not from another missing one; it shares no allele with a call.
+    """
+
+    PAIRWISE = "pairwise"
+    COMPLETE = "complete"
+    AS_DIFFERENCE = "as-difference"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Of a rectangle of pairs; arrays are [queries][targets].
+
+    raw: the matrices of `recipe.count_names`. sites: of the whole input, without those that were dropped. called: sites at which each
+    query and each target has a call, for MissingRule.AS_DIFFERENCE.
+    """
+
+    raw: dict[str, Integers] = field(repr=False)
+    sites: int
+    called: tuple[Integers, Integers] | None = field(default=None, repr=False)
+
+    @property
+    def compared(self) -> Integers:
+        both = self.raw["compared"]
+        return both if self.called is None else np.full_like(both, self.sites)
+
+    @property
+    def one_missing(self) -> Integers | int:
+        """Sites at which one sample of a pair has a call and the other has none, under the rule that these differ."""
+        if self.called is None:
+            return 0
+        queries, targets = self.called
+        return (queries[:, None] + targets[None, :] - 2 * self.raw["compared"].astype(np.int64)).astype(np.int32)
+
+    @property
+    def differences(self) -> Integers:
+        known = self.raw["differences"] if "differences" in self.raw else self.raw["compared"] - self.raw["matches"]
+        return known + self.one_missing
+
+    @property
+    def alleles(self) -> Integers:
+        return self.raw["alleles"] // 2 + 2 * self.one_missing
+
+
+def _hamming(counts: Counts) -> Values:
+    return counts.differences
+
+
+def _allele(counts: Counts) -> Values:
+    return counts.alleles
+
+
+def _fraction(counts: Counts) -> Values:
+    return _ratio(counts.differences, counts.compared)
+
+
+def _ibs(counts: Counts) -> Values:
+    return _ratio(counts.alleles, 2 * counts.compared.astype(np.int64))
+
+
+def _jc69(counts: Counts) -> Values:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return _defined(-0.75 * _log(1 - 4 / 3 * _fraction(counts)))
+
+
+def _tn93(counts: Counts) -> Values:
+    raw, n = counts.raw, counts.raw["compared"].astype(np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        a, c, g = (raw[base] / (2 * n) for base in "acg")
+        t = 1 - a - c - g
+        r, y = a + g, c + t
+        purines, pyrimidines = raw["ag"] / n, raw["ct"] / n
+        transversions = (raw["compared"] - raw["matches"] - raw["ag"] - raw["ct"]) / n
+        # A kind of substitution whose bases do not occur adds nothing; 0 / 0 would make it undefined.
+        of_purines = _term(2 * a * g / r, purines, transversions / (2 * r))
+        of_pyrimidines = _term(2 * t * c / y, pyrimidines, transversions / (2 * y))
+        weight = 2 * (r * y - np.where(r > 0, a * g * y / r, 0) - np.where(y > 0, t * c * r / y, 0))
+        between = np.where((weight > 0) | (transversions > 0), -weight * _log(1 - transversions / (2 * r * y)), 0)
+        found = of_purines + of_pyrimidines + between
+        return _defined(np.where(raw["matches"] == raw["compared"], np.where(n > 0, 0.0, np.nan), found))
+
+
+def _term(k: Values, changed: Values, crossed: Values) -> Values:
+    return np.where(k > 0, -k * _log(1 - np.where(k > 0, changed / k, 0) - crossed), 0.0)
+
+
+_ROUNDING = 1e-12
+
+
+def _log(values: Values) -> Values:
+    """NaN where the argument is 0 but for rounding, or below: then the sequences are saturated."""
+    found: Values = np.log(np.where(values > _ROUNDING, values, np.nan))
+    return found
+
+
+def _ratio(part: Integers, whole: Integers) -> Values:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(part / whole, dtype=np.float64)  # 0 / 0 is NaN
+
+
+def _defined(values: Values) -> Values:
+    """0 in place of -0, NaN in place of an infinite distance (bases of one kind alone that differ)."""
+    return np.where(np.isfinite(values), values + 0.0, np.nan)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """formula: from counts to distances. kinds: the calls it is defined for. compared: it needs the number of compared sites."""
+
+    name: str
+    formula: Callable[[Counts], Values]
+    measure: Measure
+    kinds: frozenset[Kind]
+    compared: bool
+    counts: bool
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return np.dtype(np.int32 if self.counts else np.float64)
+
+    def wanted(self, missing: MissingRule, compared: bool) -> Wanted:
+        """What must be counted; compared: the number of compared sites is written as well."""
+        return Wanted(self.measure, self.compared or compared or missing is MissingRule.AS_DIFFERENCE)
+
+
+_ALL = frozenset(Kind)
+_OF_GENOTYPES = frozenset({Kind.GENOTYPE})
+_OF_NUCLEOTIDES = frozenset({Kind.NUCLEOTIDE})
+
+METRICS = {
+    metric.name: metric
+    for metric in (
+        Metric("hamming", _hamming, Measure.DIFFERENCES, _ALL, compared=False, counts=True),
+        Metric("fraction", _fraction, Measure.DIFFERENCES, _ALL, compared=True, counts=False),
+        Metric("ibs", _ibs, Measure.ALLELES, _OF_GENOTYPES, compared=True, counts=False),
+        Metric("allele", _allele, Measure.ALLELES, _OF_GENOTYPES, compared=False, counts=True),
+        Metric("jc69", _jc69, Measure.DIFFERENCES, _OF_NUCLEOTIDES, compared=True, counts=False),
+        Metric("tn93", _tn93, Measure.SUBSTITUTIONS, _OF_NUCLEOTIDES, compared=True, counts=False),
+    )
+}

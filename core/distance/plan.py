@@ -1,0 +1,53 @@
+"""Cuts the pairs into bands of queries whose counts fit in memory. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gpualign.core.distance.engine import Band
+from gpualign.core.errors import RunError
+
+
+@dataclass(frozen=True)
+class DistancePlan:
+    """queries x targets in bands of `rows` queries. one_set: pairs of one set, each with itself and later ones. pair_bytes: of memory."""
+
+    queries: int
+    targets: int
+    one_set: bool
+    rows: int
+    pair_bytes: int
+
+    def bands(self) -> Iterator[Band]:
+        """In order. Targets of a second set come behind the queries in the panels."""
+        first = 0 if self.one_set else self.queries
+        for start in range(0, self.queries, self.rows):
+            stop = min(self.queries, start + self.rows)
+            yield Band(start, stop, start if self.one_set else first, first + self.targets, self.one_set)
+
+    @property
+    def count(self) -> int:
+        return -(-self.queries // self.rows)
+
+    @property
+    def bytes(self) -> int:
+        """Memory of the largest band."""
+        return self.rows * self.targets * self.pair_bytes
+
+    @property
+    def pairs(self) -> int:
+        """Pairs that are computed, the square on the diagonal of a band whole."""
+        return sum(rows * columns for rows, columns in (band.shape for band in self.bands()))
+
+
+def plan_bands(queries: int, targets: int, one_set: bool, memory: int, pair_bytes: int) -> DistancePlan:
+    """Bands of about equally many rows. Raises `RunError` where not even one row fits."""
+    most = memory // max(1, targets * pair_bytes)
+    if most < 1:
+        raise RunError(
+            f"the memory budget is too small: a row of {targets:,} pairs takes {targets * pair_bytes:,} bytes, {memory:,} are left; "
+            "raise --memory"
+        )
+    bands = -(-queries // min(most, queries))
+    return DistancePlan(queries, targets, one_set, -(-queries // bands), pair_bytes)

@@ -1,0 +1,172 @@
+"""What is counted for a panel of sites, and from which bit planes. Pure.
+
+A plane holds a bit for each call: whether its code is in a set. All counts of a pair of samples x, y come from two operations on
+planes, summed over sites:
+
+    DIFFER  popcount(((p0(x) ^ p0(y)) | (p1(x) ^ p1(y)) | ...) & m(x) & m(y))      p: planes of the code's bits, m: called
+    AND     popcount(l0(x) & r0(y)) + popcount(l1(x) & r1(y)) + ...
+
+DIFFER is the shorter way where a processor has logic to spare; binary tensor cores have AND alone, with a plane for each code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+from gpualign.core.distance.calls import MISSING, NUCLEOTIDES, alleles_of
+
+Plane = frozenset[int]
+
+
+class Measure(Enum):
+    """What is counted of a pair beside the sites that both have calls at.
+
+    DIFFERENCES: sites with different calls. ALLELES: alleles that differ (|a - b| for counts a, b of one allele). SUBSTITUTIONS:
+    transitions of each kind, and the bases of both samples.
+    """
+
+    DIFFERENCES = "differences"
+    ALLELES = "alleles"
+    SUBSTITUTIONS = "substitutions"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """compared: also the sites at which both samples have calls."""
+
+    measure: Measure
+    compared: bool
+
+
+class Operation(Enum):
+    """See the head of this file."""
+
+    DIFFER = "differ"
+    AND = "and"
+
+
+@dataclass(frozen=True)
+class Term:
+    """weight times what `operation` counts goes to the matrix `count`. left, right: planes of the first and of the second sample;
+    mask: the plane of calls, None where none is missing."""
+
+    count: str
+    operation: Operation
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    mask: int | None = None
+    weight: int = 1
+
+
+@dataclass(frozen=True)
+class PanelRecipe:
+    """constants: what each site adds to a count of every pair."""
+
+    planes: tuple[Plane, ...]
+    terms: tuple[Term, ...]
+    constants: tuple[tuple[str, int], ...] = ()
+
+
+COUNTS = {
+    Measure.DIFFERENCES: ("differences",),
+    Measure.ALLELES: ("alleles",),
+    Measure.SUBSTITUTIONS: ("matches", "ag", "ct", "a", "c", "g"),
+}
+"""Matrices of each measure beside `compared`, as `make_recipe` counts them."""
+
+
+def count_names(wanted: Wanted, products_only: bool) -> tuple[str, ...]:
+    """The matrices that recipes of a run fill."""
+    if wanted.measure is Measure.DIFFERENCES and products_only:
+        return "compared", "matches"
+    names = COUNTS[wanted.measure]
+    return ("compared", *names) if wanted.compared or wanted.measure is Measure.SUBSTITUTIONS else names
+
+
+class _Planes:
+    """Planes by number, each once."""
+
+    def __init__(self) -> None:
+        self.planes: dict[Plane, int] = {}
+
+    def add(self, codes: Iterable[int]) -> int:
+        return self.planes.setdefault(frozenset(codes), len(self.planes))
+
+
+def make_recipe(wanted: Wanted, used: frozenset[int], products_only: bool) -> PanelRecipe:
+    """For a panel with the codes `used`, MISSING among them where calls are missing; products_only: AND is all there is."""
+    calls = sorted(used - {MISSING})
+    missing = MISSING in used
+    planes = _Planes()
+    names = count_names(wanted, products_only)
+    terms: list[Term] = []
+    constants: list[tuple[str, int]] = []
+    if not calls:
+        return PanelRecipe((), ())
+    if "compared" in names:
+        if missing:
+            called = planes.add(calls)
+            terms.append(Term("compared", Operation.AND, (called,), (called,)))
+        else:
+            constants.append(("compared", 1))
+    if wanted.measure is Measure.DIFFERENCES:
+        terms += _matches(calls, planes) if products_only else _differences(calls, missing, planes)
+    elif wanted.measure is Measure.ALLELES:
+        terms += _alleles(calls, missing, products_only, planes)
+    else:
+        terms += _substitutions(calls, planes)
+    return PanelRecipe(tuple(planes.planes), tuple(terms), tuple(constants))
+
+
+def _matches(calls: list[int], planes: _Planes) -> list[Term]:
+    of_codes = tuple(planes.add([code]) for code in calls)
+    return [Term("matches", Operation.AND, of_codes, of_codes)]
+
+
+def _differences(calls: list[int], missing: bool, planes: _Planes) -> list[Term]:
+    if len(calls) == 1:
+        return []
+    bits = (len(calls) - 1).bit_length()  # of the calls' numbers, from 0 on
+    of_bits = tuple(planes.add(call for number, call in enumerate(calls) if number >> bit & 1) for bit in range(bits))
+    return [Term("differences", Operation.DIFFER, of_bits, of_bits, planes.add(calls) if missing else None)]
+
+
+def _alleles(calls: list[int], missing: bool, products_only: bool, planes: _Planes) -> list[Term]:
+    """Counts of an allele as steps: |a - b| = [a >= 1 xor b >= 1] + [a >= 2 xor b >= 2].
+
+    With more than two alleles the steps of all of them are twice the alleles that differ; with two those of the second are as many.
+    Counts are kept in halves where a panel has more.
+    """
+    counts = {code: alleles_of(code) for code in calls}
+    highest = max(upper for _, upper in counts.values())
+    several = highest > 1
+    terms: list[Term] = []
+    for allele in range(highest + 1) if several else [1]:
+        for least in (1, 2):
+            step = [code for code in calls if counts[code].count(allele) >= least]
+            if not step or len(step) == len(calls):
+                continue
+            plane = planes.add(step)
+            weight = 1 if several else 2
+            if not products_only:
+                terms.append(Term("alleles", Operation.DIFFER, (plane,), (plane,), planes.add(calls) if missing else None, weight))
+                continue
+            called = planes.add(calls)
+            terms.append(Term("alleles", Operation.AND, (plane, called), (called, plane), weight=weight))
+            terms.append(Term("alleles", Operation.AND, (plane,), (plane,), weight=-2 * weight))
+    return terms
+
+
+def _substitutions(calls: list[int], planes: _Planes) -> list[Term]:
+    """tn93's counts; `a`, `c`, `g`: these bases in both samples, at sites where both have calls."""
+    base = {letter: planes.add([code]) for code, letter in enumerate(NUCLEOTIDES)}
+    called = planes.add(calls)
+    terms = [Term("matches", Operation.AND, tuple(base.values()), tuple(base.values()))]
+    terms += [
+        Term(one + other, Operation.AND, (base[one.upper()], base[other.upper()]), (base[other.upper()], base[one.upper()]))
+        for one, other in ("ag", "ct")
+    ]
+    terms += [Term(letter, Operation.AND, (base[letter.upper()], called), (called, base[letter.upper()])) for letter in "acg"]
+    return terms

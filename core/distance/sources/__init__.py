@@ -1,0 +1,1 @@
+"""What calls are read from: one kind of file a module."""

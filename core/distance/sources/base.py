@@ -1,0 +1,167 @@
+"""What every kind of input offers: samples, and their calls in panels of sites."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import BinaryIO, Protocol
+
+import numpy as np
+
+from gpualign.core.distance.calls import MISSING, Codes, Kind, Samples
+from gpualign.core.errors import InputError
+from gpualign.core.reader import number_repeated
+
+
+class Need(Enum):
+    """Which sites matter. DIFFERENCES: those at which calls differ. COMPARED: also how many others are compared. CALLS: every call."""
+
+    DIFFERENCES = "differences"
+    COMPARED = "compared"
+    CALLS = "calls"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """complete: only sites without missing calls."""
+
+    need: Need
+    complete: bool
+
+
+@dataclass
+class Omitted:
+    """Sites that panels left out, because all samples have the same call there: how many of each call."""
+
+    sites_by_code: dict[int, int] = field(default_factory=dict)
+
+    @property
+    def sites(self) -> int:
+        return sum(self.sites_by_code.values())
+
+
+Scratch = Callable[[], BinaryIO]
+"""Makes an unnamed file, which goes when the run ends."""
+
+
+class Source(Protocol):
+    """One input, or two whose sites are the same."""
+
+    @property
+    def samples(self) -> Samples: ...
+
+    @property
+    def kind(self) -> Kind: ...
+
+    @property
+    def sites(self) -> int: ...
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that is held."""
+
+    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted) -> Iterator[Codes]:
+        """uint8[samples][sites] of about so many bytes; tells `omitted` what is left out."""
+
+
+def unique_ids(ids: list[str], source: str, allow_duplicates: bool) -> list[str]:
+    """The ids, repeated ones numbered with `allow_duplicates` or else refused: raises `InputError`."""
+    first: dict[str, int] = {}
+    repeated = [k for k, name in enumerate(ids) if first.setdefault(name, k) != k]
+    if repeated and not allow_duplicates:
+        name = ids[repeated[0]]
+        raise InputError(
+            f"{source}: samples {first[name] + 1} and {repeated[0] + 1} have the same id {name!r}; "
+            "make ids unique, or number repeated ones with --allow-duplicates"
+        )
+    number_repeated(ids, repeated)
+    return ids
+
+
+class RowStore:
+    """Rows of equal width, in memory up to `limit` bytes and in a scratch file beyond."""
+
+    _CHUNK = 1 << 20
+
+    def __init__(self, width: int, limit: int, scratch: Scratch) -> None:
+        self.width = width
+        self.nbytes = 0
+        self._limit = limit
+        self._scratch = scratch
+        self._chunks: list[Codes] = []
+        self._filled = 0
+        self._file: BinaryIO | None = None
+
+    def new_row(self) -> Codes:
+        """Room for the next row, to be filled before another one is asked for."""
+        if not self._chunks or self._filled == len(self._chunks[-1]):
+            if self._file is not None:
+                self._flush()
+            else:
+                rows = max(1, self._CHUNK // max(1, self.width))
+                if self.nbytes + rows * self.width > self._limit and self._chunks:
+                    self._file = self._scratch()
+                    self._flush()
+                else:
+                    self._chunks.append(np.empty((rows, self.width), dtype=np.uint8))
+                    self.nbytes += rows * self.width
+            self._filled = 0
+        self._filled += 1
+        return self._chunks[-1][self._filled - 1]
+
+    def _flush(self) -> None:
+        """Chunks go to the file; the last one is used again."""
+        assert self._file is not None
+        for number, chunk in enumerate(self._chunks):
+            self._file.write(chunk[: self._filled if number == len(self._chunks) - 1 else len(chunk)].tobytes())
+        del self._chunks[:-1]
+        self.nbytes = self._chunks[-1].nbytes
+
+    def done(self) -> None:
+        """All rows have come."""
+        if self._chunks:
+            self._chunks[-1] = self._chunks[-1][: self._filled]
+        if self._file is not None:
+            self._flush()
+            self._file.flush()
+            rows = self._file.tell() // self.width
+            self._chunks = [np.memmap(self._file, dtype=np.uint8, mode="r", shape=(rows, self.width))]
+
+    def columns(self, start: int, stop: int) -> Codes:
+        """[rows][start .. stop]."""
+        if len(self._chunks) == 1:
+            only: Codes = np.ascontiguousarray(self._chunks[0][:, start:stop])
+            return only
+        parts: list[Codes] = [chunk[:, start:stop] for chunk in self._chunks]
+        return np.concatenate(parts) if parts else np.empty((0, stop - start), np.uint8)
+
+    def rows(self, start: int, stop: int) -> Codes:
+        """[start .. stop][width]."""
+        parts, first = [], 0
+        for chunk in self._chunks:
+            parts.append(chunk[max(start - first, 0) : max(stop - first, 0)])
+            first += len(chunk)
+        return np.concatenate(parts)
+
+
+@dataclass(frozen=True)
+class DenseSource:
+    """Calls that can be read anywhere: `blocks` give uint8[samples of the input][start .. stop] of each input."""
+
+    samples: Samples
+    kind: Kind
+    sites: int
+    blocks: Sequence[Callable[[int, int], Codes]]
+    nbytes: int = 0
+
+    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted) -> Iterator[Codes]:
+        step = max(512, panel_bytes // self.samples.total)
+        for start in range(0, self.sites, step):
+            stop = min(self.sites, start + step)
+            parts = [block(start, stop) for block in self.blocks]
+            codes = parts[0] if len(parts) == 1 else np.concatenate(parts)
+            if selection.complete:
+                codes = np.ascontiguousarray(codes[:, ~np.any(codes == MISSING, axis=0)])
+            if codes.shape[1]:
+                yield codes

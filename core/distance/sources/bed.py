@@ -1,0 +1,99 @@
+"""PLINK 1 binary filesets: FILE.bed, FILE.bim, FILE.fam. The file is mapped; calls count the first allele of the .bim.
+
+Read here and not by a library: unpacking two bits a call is the feeding of the kernels, and bed-reader takes longer to import (0.2 s) than
+most runs take (tests compare with it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core import _sites
+from gpualign.core.distance.calls import MISSING, Codes, Kind, make_samples
+from gpualign.core.distance.sources.base import DenseSource, unique_ids
+from gpualign.core.errors import InputError
+
+MAGIC = b"\x6c\x1b"
+_SITE_MAJOR = 1
+
+
+def _columns(path: Path, wanted: int) -> list[list[str]]:
+    """The first columns of a .bim or .fam file."""
+    rows = []
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as stream:
+            for number, line in enumerate(stream, 1):
+                cells = line.split(None, wanted)
+                if len(cells) < wanted:
+                    raise InputError(f"{path}: line {number} has {len(cells)} columns, at least {wanted} are wanted")
+                rows.append(cells[:wanted])
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; it belongs to {path.with_suffix('.bed')}") from None
+    return rows
+
+
+class _Fileset:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        # Family and person, as in VCF files that PLINK writes, where a person's id alone is not unique.
+        people = _columns(path.with_suffix(".fam"), 2)
+        ids = [person for _, person in people]
+        self.ids = ids if len(set(ids)) == len(ids) else [f"{family}_{person}" for family, person in people]
+        self.sites = [
+            (chromosome, position, first, second) for chromosome, _, _, position, first, second in _columns(path.with_suffix(".bim"), 6)
+        ]
+        row_bytes = -(-len(people) // 4)
+        size, expected = path.stat().st_size, 3 + len(self.sites) * row_bytes
+        with open(path, "rb") as stream:
+            mode = stream.read(3)[2:]
+        if mode != bytes([_SITE_MAJOR]):
+            raise InputError(f"{path}: not in site-major order; `plink --make-bed` writes it so")
+        if not people or not self.sites:
+            raise InputError(f"{path}: no {'sites' if people else 'samples'}")
+        if size != expected:
+            raise InputError(
+                f"{path}: {size:,} bytes; {len(people):,} samples and {len(self.sites):,} sites take {expected:,}: "
+                "a truncated or foreign file"
+            )
+        self._packed = np.memmap(path, dtype=np.uint8, mode="r", offset=3, shape=(len(self.sites), row_bytes))
+
+    def block(self, swapped: npt.NDArray[np.bool_] | None) -> Callable[[int, int], Codes]:
+        """Reads codes[samples][start .. stop]; of `swapped` sites the other allele is counted."""
+
+        def read(start: int, stop: int) -> Codes:
+            codes: Codes = np.empty((len(self.ids), stop - start), dtype=np.uint8)
+            _sites.decode_bed(np.ascontiguousarray(self._packed[start:stop]), codes)
+            if swapped is not None:
+                some = np.flatnonzero(swapped[start:stop])
+                codes[:, some] = np.where(codes[:, some] == MISSING, MISSING, 2 - codes[:, some])
+            return codes
+
+        return read
+
+
+def _swapped(one: _Fileset, other: _Fileset) -> npt.NDArray[np.bool_] | None:
+    """Sites whose alleles stand the other way round in the second fileset: PLINK puts the rarer one first. Raises `InputError`."""
+    if len(one.sites) != len(other.sites):
+        raise InputError(f"{other.path}: {len(other.sites):,} sites, {one.path} has {len(one.sites):,}; sites must be the same")
+    out = np.zeros(len(one.sites), dtype=bool)
+    for k, (a, b) in enumerate(zip(one.sites, other.sites, strict=True)):
+        if a == b:
+            continue
+        if a[:2] != b[:2] or a[2:] != b[:1:-1]:
+            raise InputError(
+                f"{other.path}: site {k + 1} is {' '.join(b)}, in {one.path} it is {' '.join(a)}; sites and alleles must be the same"
+            )
+        out[k] = True
+    return out if out.any() else None
+
+
+def read_filesets(paths: Sequence[Path], allow_duplicates: bool) -> DenseSource:
+    """Open one fileset by its .bed, or two with the same sites. Raises `InputError` for files that do not belong together."""
+    filesets = [_Fileset(path) for path in paths]
+    ids = [unique_ids(f.ids, str(f.path), allow_duplicates) for f in filesets]
+    blocks = [f.block(_swapped(filesets[0], f) if f is not filesets[0] else None) for f in filesets]
+    return DenseSource(make_samples(*ids), Kind.GENOTYPE, len(filesets[0].sites), blocks)

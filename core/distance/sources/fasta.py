@@ -1,0 +1,92 @@
+"""Aligned FASTA: rows of one length, such as core-genome alignments.
+
+The file is read once. Rows are kept as their differences from the first calls of each site, so that memory grows with what
+distinguishes the samples and sites at which all agree cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core import _sites
+from gpualign.core.distance.calls import Codes, Kind, Samples, letter_table, make_samples
+from gpualign.core.distance.sources.base import Need, Omitted, Scratch, Selection, unique_ids
+from gpualign.core.errors import InputError
+from gpualign.core.reader import decompressing
+
+_CHUNK = 4 << 20
+_AMINO_ACIDS = b"EFILPQefilpq"
+"""Letters that no nucleotide code has; about a third of a protein's."""
+
+
+class AlignmentSource:
+    """Implements `base.Source`."""
+
+    def __init__(self, scanner: _sites.AlignmentScanner, samples: Samples, kind: Kind) -> None:
+        self._scanner = scanner
+        self.samples = samples
+        self.kind = kind
+
+    @property
+    def sites(self) -> int:
+        return self._scanner.length
+
+    @property
+    def nbytes(self) -> int:
+        return self._scanner.nbytes
+
+    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted) -> Iterator[Codes]:
+        scanner, incomplete = self._scanner, not selection.complete
+        everything = selection.need is Need.CALLS
+        # Of sites at which all calls are equal, only which samples have one can matter; where all have one, nothing does.
+        differing = scanner.sites(varying=True, constant=everything and incomplete, missing=incomplete, complete=True)
+        equal = scanner.sites(varying=False, constant=True, missing=False, complete=True)
+        if everything and incomplete:
+            differing = np.setdiff1d(differing, equal, assume_unique=True)
+        omitted.sites_by_code = {code: count for code, count in enumerate(scanner.reference(equal)) if count}
+        yield from self._fill(differing, False, panel_bytes)
+        if selection.need is Need.COMPARED and incomplete:
+            yield from self._fill(scanner.sites(varying=False, constant=True, missing=True, complete=False), True, panel_bytes)
+
+    def _fill(self, sites: npt.NDArray[np.uint32], calls_only: bool, panel_bytes: int) -> Iterator[Codes]:
+        step = max(512, panel_bytes // self.samples.total)
+        for start in range(0, len(sites), step):
+            some = sites[start : start + step]
+            codes: Codes = np.empty((self.samples.total, len(some)), dtype=np.uint8)
+            self._scanner.fill(some, calls_only, codes)
+            yield codes
+
+
+def read_alignments(
+    inputs: Sequence[tuple[BinaryIO, str]], every_letter: bool, allow_duplicates: bool, memory: int, scratch: Scratch
+) -> AlignmentSource:
+    """Read one aligned FASTA file, or two with the same sites. every_letter: as for `calls.letter_table`.
+
+    Raises `InputError` naming file and record for rows of unequal length, repeated ids, letters that no alignment has.
+    """
+    scanner = _sites.AlignmentScanner(letter_table(every_letter), scratch().fileno(), memory)
+    lists: list[list[str]] = []
+    before = 0
+    for stream, source in inputs:
+        try:
+            with decompressing(source):
+                while data := stream.read(_CHUNK):
+                    scanner.feed(data)
+            scanner.finish()
+        except ValueError as error:
+            raise InputError(f"{source}: {error}") from None
+        ids = list(scanner.ids)
+        lists.append(unique_ids(ids[before:], source, allow_duplicates))
+        before = len(ids)
+        if not lists[-1]:
+            raise InputError(f"{source}: no records")
+    if not every_letter:
+        sampled = sum(scanner.letters(byte) for byte in range(256) if chr(byte).isalpha())
+        if sum(scanner.letters(byte) for byte in _AMINO_ACIDS) > sampled / 10:
+            raise InputError(f"{inputs[0][1]}: these look like proteins, not nucleotides; --all-letters compares every letter")
+    kind = Kind.LETTER if every_letter else Kind.NUCLEOTIDE
+    return AlignmentSource(scanner, make_samples(*lists), kind)

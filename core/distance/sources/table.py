@@ -1,0 +1,171 @@
+"""Tables of text, tab- or comma-separated: a row a sample, or transposed a row a site."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import numpy as np
+
+from gpualign.core import _sites
+from gpualign.core.distance.calls import MISSING, Codes, Kind, letter_table, make_samples
+from gpualign.core.distance.sources.base import DenseSource, RowStore, Scratch, unique_ids
+from gpualign.core.errors import InputError
+from gpualign.core.reader import decompressing
+
+_MISSING_WORDS = "empty, ., -, ?, N, NA, -1 or -9"
+_LIKE_DATA = 3
+"""A first line with so many cells, all of them calls, is data whose header is not there."""
+
+
+def _number_table() -> Codes:
+    table = np.full(256, _sites.BAD, dtype=np.uint8)
+    table[list(b"012")] = (0, 1, 2)
+    table[list(b".-?Nn")] = MISSING
+    return table
+
+
+def _letters(every_letter: bool) -> Codes:
+    table = letter_table(every_letter)
+    table[table == _sites.SKIP] = _sites.BAD
+    table[list(b".-?Nn")] = MISSING
+    return table
+
+
+@dataclass
+class _Table:
+    """One file: ids of its rows and columns, and the codes of its cells."""
+
+    source: str
+    row_ids: list[str]
+    column_ids: list[str]
+    kind: Kind
+    store: RowStore
+
+
+class _TableReader:
+    """Reads one file; `kind` is None until a call tells."""
+
+    def __init__(self, source: str, transpose: bool, every_letter: bool) -> None:
+        self._source = source
+        self._row, self._column = ("site", "sample") if transpose else ("sample", "site")
+        self._every_letter = every_letter
+        self._kind: Kind | None = None
+        self._table = _number_table()
+
+    def read(self, lines: Iterator[bytes], limit: int, scratch: Scratch) -> _Table:
+        header = next(lines, None)
+        if header is None:
+            raise InputError(f"{self._source}: empty file; expected a table, an alignment, a VCF or a .bed file")
+        separator = "\t" if b"\t" in header else ","
+        titles = _cells(header, separator)
+        self._refuse_data(header, separator, titles)
+        row_ids: list[str] = []
+        store: RowStore | None = None
+        for number, line in enumerate(lines, 2):
+            line = line.rstrip(b"\r\n")
+            if not line:
+                continue
+            start = line.find(separator.encode())
+            name = _text(line if start < 0 else line[:start])
+            if store is None:
+                cells = line.count(separator.encode()) + 1
+                # R writes no title over the names of rows.
+                titles = titles if cells == len(titles) + 1 else titles[1:]
+                if not titles:
+                    raise InputError(f"{self._source}: no {self._column}s: the header has a single cell, {_text(header)[:40]!r}")
+                store = RowStore(len(titles), limit, scratch)
+            row = store.new_row()
+            found = bad = 0
+            if start >= 0:
+                if self._kind is None:
+                    self._decide(line[start + 1 :], separator)
+                found, bad = _sites.parse_row(line, start + 1, separator, self._table, row)
+            if found != len(titles):
+                raise InputError(f"{self._source}: line {number} ({name!r}) has {found + 1} cells, the header has {len(titles) + 1}")
+            if bad >= 0:
+                self._refuse_cell(line, separator, number, name, titles[bad], bad)
+            row_ids.append(name)
+        if store is None:
+            raise InputError(f"{self._source}: no {self._row}s: the table ends after its header")
+        store.done()
+        return _Table(self._source, row_ids, titles, self._kind or Kind.GENOTYPE, store)
+
+    def _decide(self, cells: bytes, separator: str) -> None:
+        """The first call tells what the table holds."""
+        for cell in _cells(cells, separator):
+            word = cell.removesuffix(".0")
+            if word in ("0", "1", "2"):
+                self._kind = Kind.GENOTYPE
+                return
+            if len(word) == 1 and word.isalpha() and word not in "Nn":
+                self._kind = Kind.LETTER if self._every_letter else Kind.NUCLEOTIDE
+                self._table = _letters(self._every_letter)
+                return
+
+    def _refuse_data(self, header: bytes, separator: str, titles: list[str]) -> None:
+        codes: Codes = np.empty(len(titles), dtype=np.uint8)
+        for table in (_number_table(), _letters(False)):
+            start = header.find(separator.encode()) + 1
+            cells, bad = _sites.parse_row(header.rstrip(b"\r\n"), start, separator, table, codes)
+            if start and cells >= _LIKE_DATA and bad < 0:
+                raise InputError(f"{self._source}: the first line holds calls; a header with the {self._column}s' ids is wanted there")
+
+    def _refuse_cell(self, line: bytes, separator: str, number: int, name: str, title: str, column: int) -> None:
+        cell = _cells(line, separator)[column + 1]
+        expected = "0, 1, 2" if self._kind is not Kind.NUCLEOTIDE else "A, C, G, T"
+        kind = "genotypes" if self._kind is not Kind.NUCLEOTIDE else "letters"
+        turned = "" if len(line) < 3 or len(cell) < 2 else "; a table with a row a SNP is read with --transpose"
+        raise InputError(
+            f"{self._source}: line {number} ({name!r}), column {column + 2} ({title!r}): {cell[:20]!r} in a table of {kind}; expected "
+            f"{expected}, or for a missing call {_MISSING_WORDS}{turned}"
+        )
+
+
+def _text(cell: bytes) -> str:
+    return cell.decode("utf-8", "surrogateescape").strip().strip('"')
+
+
+def _cells(line: bytes, separator: str) -> list[str]:
+    return [_text(cell) for cell in line.rstrip(b"\r\n").split(separator.encode())]
+
+
+def _lines(stream: BinaryIO, source: str) -> Iterator[bytes]:
+    with decompressing(source):
+        for number, line in enumerate(stream):
+            if number == 0:
+                line = line.removeprefix(b"\xef\xbb\xbf")  # spreadsheets mark UTF-8 so
+            if number or line.strip():
+                yield line
+
+
+def read_tables(
+    inputs: Sequence[tuple[BinaryIO, str]], transpose: bool, every_letter: bool, allow_duplicates: bool, memory: int, scratch: Scratch
+) -> DenseSource:
+    """Read one table, or two with the same sites. transpose: a row is a site.
+
+    Raises `InputError` naming file, line and column for ragged rows, cells that are no calls, repeated ids, sites that differ.
+    """
+    tables = [
+        _TableReader(source, transpose, every_letter).read(_lines(stream, source), memory // len(inputs), scratch)
+        for stream, source in inputs
+    ]
+    sites = [t.row_ids if transpose else t.column_ids for t in tables]
+    for table, found in zip(tables[1:], sites[1:], strict=True):
+        if table.kind is not tables[0].kind:
+            raise InputError(f"{table.source} holds {table.kind.value}, {tables[0].source} {tables[0].kind.value}")
+        differing = [k for k, (one, other) in enumerate(zip(sites[0], found, strict=False)) if one != other]
+        if differing or len(found) != len(sites[0]):
+            place = differing[0] if differing else min(len(found), len(sites[0]))
+            names = [repr(s[place]) if place < len(s) else "nothing" for s in (sites[0], found)]
+            raise InputError(
+                f"{table.source}: site {place + 1} is {names[1]}, in {tables[0].source} it is {names[0]}; sites must be the same"
+            )
+    ids = [unique_ids(t.column_ids if transpose else t.row_ids, t.source, allow_duplicates) for t in tables]
+    blocks = [_transposed(t.store) if transpose else t.store.columns for t in tables]
+    return DenseSource(make_samples(*ids), tables[0].kind, len(sites[0]), blocks, sum(t.store.nbytes for t in tables))
+
+
+def _transposed(store: RowStore) -> Callable[[int, int], Codes]:
+    return lambda start, stop: np.ascontiguousarray(store.rows(start, stop).T)

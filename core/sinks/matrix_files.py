@@ -1,0 +1,146 @@
+"""Files of matrices: .npy through a memory map, .npz, and text; and where the values of a band belong in them."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import zipfile
+from typing import Any, BinaryIO, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core._rows import format_matrix_rows
+from gpualign.core.sequences import TextColumn
+from gpualign.core.sinks.writer import ByteWriter
+
+Numbers: TypeAlias = "np.dtype[np.signedinteger] | np.dtype[np.float64]"
+
+_ROW_BYTES = 8 << 20
+_IN_MEMORY = 32 << 20
+_SQUARE = 64  # rows that are mirrored at a time, so that what is read in columns stays in the cache
+DECIMALS = 6
+"""Of identities and the like."""
+
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+"""The same time stamp in every .npz, so that the same results are the same bytes."""
+
+
+def _allocate(file: BinaryIO, size: int) -> None:
+    """Give a file its full size on disk, so that a full disk is an OSError now and not a bus error in the memory map."""
+    file.flush()
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, size)
+        return
+    file.seek(0, os.SEEK_END)
+    zeros = bytes(1 << 20)
+    while (left := size - file.tell()) > 0:
+        file.write(zeros[:left])
+    file.flush()
+
+
+class Named(Protocol):
+    """Records with ids: what a row or a column of a matrix stands for."""
+
+    @property
+    def ids(self) -> list[str]: ...
+
+    @property
+    def id_column(self) -> TextColumn: ...
+
+
+class NpyArray:
+    """An .npy array on an open binary file ("w+b"): filled through a memory map, or a small one in memory and written by `flush`."""
+
+    def __init__(self, file: BinaryIO, shape: tuple[int, ...], dtype: Numbers) -> None:
+        header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_1_0(file, header)
+        self._offset = file.tell()
+        nbytes = math.prod(shape) * dtype.itemsize
+        self.file = file
+        self.values: npt.NDArray[Any]
+        if nbytes <= _IN_MEMORY:  # an empty file could not be mapped anyway
+            self.values = np.zeros(shape, dtype=dtype)
+        else:
+            _allocate(file, self._offset + nbytes)
+            self.values = np.memmap(file, dtype=dtype, mode="r+", offset=self._offset, shape=shape)
+
+    def flush(self) -> None:
+        """All values are there."""
+        if isinstance(self.values, np.memmap):
+            self.values.flush()
+        else:
+            self.file.seek(self._offset)
+            self.file.write(self.values.data)
+            self.file.flush()
+
+
+def place_band(out: npt.NDArray[Any], values: npt.NDArray[Any], rows: tuple[int, int], columns: tuple[int, int], mirror: bool) -> None:
+    """Put values of a band, rows x columns (each first, stop), in the whole matrix.
+
+    mirror: it is symmetric, and values below the diagonal may be anything. A part that begins on the diagonal holds the whole square there.
+    """
+    queries, targets = slice(*rows), slice(*columns)
+    if not mirror:
+        out[queries, targets] = values
+        return
+    for start in range(rows[0], rows[1], _SQUARE):
+        stop = min(rows[1], start + _SQUARE)
+        part = values[start - rows[0] : stop - rows[0]]
+        if columns[0] == rows[0]:
+            square = np.triu(part[:, start - rows[0] : stop - rows[0]])
+            out[start:stop, start:stop] = square + np.triu(square, 1).T
+            part, targets = part[:, stop - rows[0] :], slice(stop, columns[1])
+        out[start:stop, targets] = part
+        out[targets, start:stop] = part.T
+
+
+def condensed_start(row: int, count: int) -> int:
+    """Where the pairs of a row begin in the condensed form of `count` records, as scipy.spatial.distance has it."""
+    return row * count - row * (row + 1) // 2
+
+
+def id_lists(queries: Named, targets: Named) -> dict[str, Named]:
+    """What the lists of ids are called, and whose they are: `ids`, or `query_ids` and `target_ids` for two sets."""
+    return {"ids": queries} if targets is queries else {"query_ids": queries, "target_ids": targets}
+
+
+def write_ids(stream: ByteWriter, records: Named) -> None:
+    """One id a line, in matrix order."""
+    stream.write("".join(f"{name}\n" for name in records.ids).encode("utf-8", "surrogateescape"))
+
+
+def write_matrix_text(
+    stream: ByteWriter, matrix: npt.NDArray[Any], queries: Named, targets: Named, separator: str = "\t", decimals: int = DECIMALS
+) -> None:
+    """A header line of target ids behind an empty cell, then a line a query: its id and values."""
+    header = "".join(f"{separator}{name}" for name in targets.ids)
+    stream.write((header + "\n").encode("utf-8", "surrogateescape"))
+    _write_rows(stream, matrix, queries, separator, decimals)
+
+
+def write_phylip(stream: ByteWriter, matrix: npt.NDArray[Any], records: Named, decimals: int = DECIMALS) -> None:
+    """A square distance matrix as PHYLIP's programs read it, with ids of any length ("relaxed")."""
+    stream.write(f"{len(records.ids)}\n".encode())
+    _write_rows(stream, matrix, records, " ", decimals)
+
+
+def _write_rows(stream: ByteWriter, matrix: npt.NDArray[Any], records: Named, separator: str, decimals: int) -> None:
+    step = max(1, _ROW_BYTES // max(1, 12 * matrix.shape[1]))
+    ids = records.id_column
+    for row in range(0, matrix.shape[0], step):
+        part = np.ascontiguousarray(matrix[row : row + step])
+        stream.write(format_matrix_rows(ids.text, ids.offsets[row : row + len(part) + 1], part, separator, decimals))
+
+
+def write_npz(stream: BinaryIO, arrays: dict[str, BinaryIO], queries: Named, targets: Named) -> None:
+    """Pack finished .npy files under their names, and the ids under those of `id_lists`."""
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        for name, npy in arrays.items():
+            npy.seek(0)
+            with archive.open(zipfile.ZipInfo(f"{name}.npy", _EPOCH), "w", force_zip64=True) as member:
+                shutil.copyfileobj(npy, member, 1 << 20)
+        for list_name, records in id_lists(queries, targets).items():
+            with archive.open(zipfile.ZipInfo(f"{list_name}.npy", _EPOCH), "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.array(records.ids, dtype=np.str_), allow_pickle=False)

@@ -1,0 +1,11 @@
+"""What writers of text write to."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class ByteWriter(Protocol):
+    """A binary stream."""
+
+    def write(self, data: bytes, /) -> object: ...

@@ -1,0 +1,184 @@
+// gpualign.core._sites: from files of calls to bit planes, at the speed of memory.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <cstring>
+#include <tuple>
+
+#include "alignment_scanner.hpp"
+
+namespace nb = nanobind;
+using namespace gpualign;
+
+namespace {
+
+template <class T, int N>
+using Input = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+template <class T, int N>
+using Output = nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+using Table = nb::ndarray<const uint8_t, nb::shape<256>, nb::c_contig, nb::device::cpu>;
+
+// ---- tables of text
+// A cell is one byte, or one of a few longer words for a missing call and a float that is a whole number ("1.0": pandas).
+uint8_t code_of(const uint8_t* cell, size_t size, const uint8_t* table) {
+  while (size && (cell[size - 1] == ' ' || cell[size - 1] == '"')) size--;
+  while (size && (*cell == ' ' || *cell == '"')) cell++, size--;
+  if (size == 1) return table[*cell];
+  const auto is = [&](const char* word) { return size == std::strlen(word) && std::memcmp(cell, word, size) == 0; };
+  if (size == 0 || is("NA") || is("-1") || is("-9") || is("na") || is("nan") || is("NaN")) return kMissing;
+  if (size == 3 && cell[1] == '.' && cell[2] == '0' && *cell >= '0' && *cell <= '2') return table[*cell];
+  return kBad;
+}
+
+// (cells of the line, the first bad one or -1)
+std::tuple<int64_t, int64_t> parse_row(nb::bytes line, int64_t start, char separator, Table table, Output<uint8_t, 1> out) {
+  const uint8_t* at = reinterpret_cast<const uint8_t*>(line.c_str());
+  const uint8_t* const end = at + line.size();
+  at += start;
+  const int64_t room = static_cast<int64_t>(out.shape(0));
+  int64_t cells = 0, bad = -1;
+  nb::gil_scoped_release unlocked;
+  while (true) {
+    uint8_t code;
+    if (at + 1 < end && at[1] == static_cast<uint8_t>(separator) && *at != static_cast<uint8_t>(separator)) {  // most cells are one byte
+      code = table.data()[*at];
+      at++;
+    } else {
+      const void* found = at < end ? std::memchr(at, separator, static_cast<size_t>(end - at)) : nullptr;
+      const uint8_t* stop = found ? static_cast<const uint8_t*>(found) : end;
+      code = code_of(at, static_cast<size_t>(stop - at), table.data());
+      at = stop;
+    }
+    if (code == kBad && bad < 0) bad = cells;
+    if (cells < room) out(static_cast<size_t>(cells)) = code;
+    cells++;
+    if (at >= end) break;
+    at++;
+  }
+  return {cells, bad};
+}
+
+// ---- PLINK's .bed: two bits a call, from the lowest on: 0 two A1, 1 missing, 2 one of each, 3 two A2. Codes count A1.
+void decode_bed(Input<uint8_t, 2> packed, Output<uint8_t, 2> out) {
+  const size_t sites = packed.shape(0), samples = out.shape(0), stride = out.shape(1);
+  if (packed.shape(1) != (samples + 3) / 4 || stride != sites) throw nb::value_error("the shapes do not fit");
+  nb::gil_scoped_release unlocked;
+  constexpr uint64_t kOnes = 0x0101010101010101u;
+  const size_t bytes = packed.shape(1);
+  constexpr size_t kSites = 64;  // a cache line of a sample's calls at a time
+  for (size_t first = 0; first < sites; first += kSites) {
+    const size_t last = std::min(sites, first + kSites);
+    for (size_t group = 0; group < bytes; group++) {
+      const size_t here = std::min<size_t>(4, samples - 4 * group);
+      for (size_t site = first; site < last; site += 8) {  // eight sites of four samples in a word
+        const size_t count = std::min<size_t>(8, last - site);
+        uint8_t four[8] = {};
+        for (size_t k = 0; k < count; k++) four[k] = packed.data()[(site + k) * bytes + group];
+        uint64_t word;
+        std::memcpy(&word, four, sizeof word);
+        for (size_t s = 0; s < here; s++, word >>= 2) {
+          const uint64_t lower = word & kOnes, upper = word >> 1 & kOnes;
+          const uint64_t codes = (2 * kOnes - upper - (upper & lower)) | (lower & ~upper) * kMissing;
+          std::memcpy(out.data() + (4 * group + s) * stride + site, &codes, count);
+        }
+      }
+    }
+  }
+}
+
+// ---- bit planes
+// Bit p of table[code] is the bit of plane p, for up to 8 planes; planes[p][sample][word] gets bit k of word w from site 64 w + k.
+void pack(Input<uint8_t, 2> codes, Table table, size_t first_sample, size_t samples, Output<uint64_t, 3> planes) {
+  const size_t sites = codes.shape(1), words = planes.shape(2), count = planes.shape(0);
+  if (planes.shape(1) != codes.shape(0) || words * 64 < sites || count > 8 || first_sample + samples > codes.shape(0))
+    throw nb::value_error("the shapes do not fit");
+  nb::gil_scoped_release unlocked;
+  for (size_t s = first_sample; s < first_sample + samples; s++) {
+    const uint8_t* row = codes.data() + s * sites;
+    for (size_t w = 0; w < words; w++) {
+      uint8_t mapped[64] = {};
+      const size_t here = 64 * w < sites ? std::min<size_t>(64, sites - 64 * w) : 0;
+      for (size_t k = 0; k < here; k++) mapped[k] = table.data()[row[64 * w + k]];
+      for (size_t p = 0; p < count; p++) {
+        uint64_t word = 0;
+        for (size_t b = 0; b < 8; b++) {
+          uint64_t eight;
+          std::memcpy(&eight, mapped + 8 * b, 8);
+          // The product gathers the lowest bits of eight bytes in its top byte, the first byte's lowest.
+          word |= ((eight >> p & 0x0101010101010101u) * 0x0102040810204080u >> 56) << 8 * b;
+        }
+        planes.data()[(p * planes.shape(1) + s) * words + w] = word;
+      }
+    }
+  }
+}
+
+std::vector<bool> seen_in(const uint8_t* codes, size_t size) {
+  uint8_t seen[256] = {};
+  for (size_t k = 0; k < size; k++) seen[codes[k]] = 1;
+  return std::vector<bool>(seen, seen + 256);
+}
+
+}  // namespace
+
+NB_MODULE(_sites, m) {
+  m.doc() = "From files of calls to bit planes. A call is a byte, its code; 255 is a missing one.";
+  m.attr("MISSING") = static_cast<int>(kMissing);
+  m.attr("SKIP") = static_cast<int>(kSkip);
+  m.attr("BAD") = static_cast<int>(kBad);
+
+  nb::class_<AlignmentScanner>(m, "AlignmentScanner", "Reads aligned FASTA; keeps of each row what distinguishes it from the others.")
+      .def("__init__", [](AlignmentScanner* self, Table table, int scratch, int64_t dense_bytes) { new (self) AlignmentScanner(table.data(), scratch, dense_bytes); },
+           nb::arg("table"), nb::arg("scratch"), nb::arg("dense_bytes"),
+           "table: the code of each byte, or SKIP or BAD. scratch: a file descriptor, for rows without likeness beyond dense_bytes.")
+      .def("feed", [](AlignmentScanner& self, nb::bytes data) {
+             nb::gil_scoped_release unlocked;
+             self.feed(data.c_str(), data.size());
+           }, nb::arg("data"), "The next bytes of a file. Raises ValueError for what is no alignment.")
+      .def("finish", [](AlignmentScanner& self) {
+             nb::gil_scoped_release unlocked;
+             self.finish();
+           }, "The file ends here; another one may follow. Raises ValueError.")
+      .def_prop_ro("ids", [](const AlignmentScanner& self) {
+             nb::list out;
+             for (const std::string& id : self.ids()) {
+               PyObject* text = PyUnicode_DecodeUTF8(id.data(), static_cast<Py_ssize_t>(id.size()), "surrogateescape");
+               out.append(nb::steal<nb::str>(text));
+             }
+             return out;
+           }, nb::sig("def ids(self) -> list[str]"), "Of the records so far.")
+      .def_prop_ro("length", &AlignmentScanner::length, "Sites of a row; -1 before the first.")
+      .def_prop_ro("nbytes", &AlignmentScanner::nbytes, "Memory that is held.")
+      .def("letters", &AlignmentScanner::letters, nb::arg("byte"), "How often a byte occurred in a sample of the letters.")
+      .def("sites", [](const AlignmentScanner& self, bool varying, bool constant, bool missing, bool complete) {
+             auto* out = new std::vector<uint32_t>();
+             nb::capsule owner(out, [](void* p) noexcept { delete static_cast<std::vector<uint32_t>*>(p); });
+             for (int64_t k = 0; k < self.length(); k++)
+               if ((self.varies(k) ? varying : constant) && (self.has_missing(k) ? missing : complete)) out->push_back(static_cast<uint32_t>(k));
+             return nb::ndarray<nb::numpy, uint32_t, nb::ndim<1>>(out->data(), {out->size()}, owner);
+           }, nb::arg("varying"), nb::arg("constant"), nb::arg("missing"), nb::arg("complete"),
+           "uint32[]: sites that vary or are constant among the calls, and have missing calls or none.")
+      .def("reference", [](const AlignmentScanner& self, Input<uint32_t, 1> sites) {
+             int64_t counts[256] = {};
+             for (size_t k = 0; k < sites.shape(0); k++) counts[self.reference()[sites(k)]]++;
+             return std::vector<int64_t>(counts, counts + 256);
+           }, nb::arg("sites"), "How often each code is the first call of these sites.")
+      .def("fill", [](const AlignmentScanner& self, Input<uint32_t, 1> sites, bool calls_only, Output<uint8_t, 2> out) {
+             if (out.shape(0) != self.ids().size() || out.shape(1) != sites.shape(0)) throw nb::value_error("the shapes do not fit");
+             nb::gil_scoped_release unlocked;
+             self.fill(sites.data(), static_cast<int64_t>(sites.shape(0)), calls_only, out.data());
+           }, nb::arg("sites"), nb::arg("calls_only"), nb::arg("out"), "Codes of ascending sites into uint8[rows][sites]; calls_only: 0 for every call.");
+
+  m.def("parse_row", &parse_row, nb::arg("line"), nb::arg("start"), nb::arg("separator"), nb::arg("table"), nb::arg("out"),
+        "Codes of a line's cells from byte `start` on; (cells, the first bad cell or -1).");
+  m.def("decode_bed", &decode_bed, nb::arg("packed"), nb::arg("out"), "uint8[sites][bytes] of a .bed file into codes[samples][sites].");
+  m.def("pack", &pack, nb::arg("codes"), nb::arg("table"), nb::arg("first_sample"), nb::arg("samples"), nb::arg("planes"),
+        "codes[samples][sites] of some samples into uint64 planes[up to 8][samples][words]; bit p of table[code] goes to plane p.");
+  m.def("seen_codes", [](Input<uint8_t, 2> codes) {
+          nb::gil_scoped_release unlocked;
+          return seen_in(codes.data(), codes.size());
+        }, nb::arg("codes"), "Which of the 256 codes occur.");
+}

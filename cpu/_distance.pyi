@@ -1,0 +1,23 @@
+"""Counts of pairs of samples from bit planes."""
+
+from collections.abc import Sequence
+from typing import Annotated
+
+import numpy
+from numpy.typing import NDArray
+
+
+def instruction_sets() -> list[tuple[str, int, bool, bool]]:
+    """
+    (name, bytes of a vector, counts the bits of vectors, runs on this machine) of each variant in this build, fastest first.
+    """
+
+def differ(instruction_set: str, planes: Annotated[NDArray[numpy.uint64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], bits: Sequence[int], mask: int, rows: tuple[int, int], columns: tuple[int, int], counts: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], row_place: int, column_place: int, weight: int, upper: bool) -> None:
+    """
+    Add weight times the sites that differ in any of the planes `bits` and lie in the plane `mask` of both (-1: all) to int32 counts; upper: but for pairs of a row with an earlier column.
+    """
+
+def both(instruction_set: str, planes: Annotated[NDArray[numpy.uint64], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], left: Sequence[int], right: Sequence[int], rows: tuple[int, int], columns: tuple[int, int], counts: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')], row_place: int, column_place: int, weight: int, upper: bool) -> None:
+    """
+    Add weight times the common bits of plane left[k] of the row and right[k] of the column, summed over k, to int32 counts; upper: as in `differ`.
+    """

@@ -1,0 +1,30 @@
+// Counts of pairs of samples from bit planes: the interface between the host and the variants of an instruction set.
+#pragma once
+#include <cstdint>
+
+namespace gpualign {
+
+constexpr int kMaxPlanes = 8;  // of one sample in an operation
+
+// A rectangle of pairs, and where the planes of both samples lie: plane p of sample s is base + p * plane_words + s * sample_words.
+struct DistanceTile {
+  const uint64_t* base;
+  int64_t plane_words, sample_words;  // sample_words: a multiple of 8, zero beyond the sites
+  int64_t row_start, row_stop, column_start, column_stop;
+  int32_t* out;  // of the first row and column
+  int64_t out_stride;
+  int32_t weight;
+  bool upper;  // counts of a row with earlier columns are not wanted
+};
+
+struct DistanceKernels {
+  const char* name;
+  int vector_bytes;
+  bool counts_bits;  // vector popcount instructions
+  // out += weight * popcount(((x0 ^ y0) | (x1 ^ y1) | ...) & mx & my); mask < 0: none.
+  void (*differ)(const DistanceTile& tile, const int* planes, int count, int mask);
+  // out += weight * (popcount(l0 & r0) + popcount(l1 & r1) + ...)
+  void (*both)(const DistanceTile& tile, const int* left, const int* right, int count);
+};
+
+}  // namespace gpualign

@@ -1,0 +1,227 @@
+"""The CUDA engine of distances: products of bit planes, a band of pairs at a time, with planes on their way while others are multiplied."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.distance.engine import Band, CountMatrix, Panel
+from gpualign.core.errors import RunError
+from gpualign.gpu.arguments import DISTANCE
+from gpualign.gpu.device import Device, Event, Memory, OutOfMemory, Stream
+from gpualign.gpu.distance_kernels import (
+    CHUNK_WORDS,
+    DistanceKernel,
+    Piece,
+    cut_panels,
+    fits,
+    in_launches,
+    pick_kernel,
+    plan_launch,
+    split_band,
+)
+
+_SLOTS = 2
+_POLL_SECONDS = 50e-6
+
+
+@dataclass
+class _Slot:
+    """A stream with room for a piece on both sides. busy: when the piece in it has been multiplied."""
+
+    stream: Stream
+    staging: npt.NDArray[np.uint8]
+    memory: Memory | None
+    busy: Event | None = None
+
+    def wait(self) -> None:
+        while self.busy is not None and not self.busy.done():
+            time.sleep(_POLL_SECONDS)
+        self.busy = None
+
+
+class _Worker:
+    """One device, its counts and its planes."""
+
+    def __init__(self, device: Device, kernel: DistanceKernel, log: Callable[[float, int], None] | None) -> None:
+        self._device = device
+        self._kernel = kernel
+        self._log = log
+        self._memories: list[Memory] = []
+
+    def open(self, pieces: Sequence[Piece], count_bytes: int) -> None:
+        """Make room. Planes stay on the device where all of them fit beside the counts."""
+        device = self._device
+        device.open()
+        self._function = device.function(self._kernel.kernel)
+        self._counts = self._allocate(count_bytes)
+        self._staging_counts = device.pinned(count_bytes)
+        largest = max((piece.nbytes for piece in pieces), default=0)
+        total = sum(piece.nbytes for piece in pieces)
+        self._resident: dict[int, Memory] | None = {} if total <= device.free_memory() * 3 // 4 else None
+        rooms = [None if self._resident is not None or not largest else self._allocate(largest) for _ in range(_SLOTS)]
+        self._slots = [_Slot(device.stream(), device.pinned(max(largest, 1)), room) for room in rooms]
+
+    def _allocate(self, nbytes: int) -> Memory:
+        memory = self._device.allocate(max(nbytes, 1))
+        self._memories.append(memory)
+        return memory
+
+    def close(self) -> None:
+        for memory in self._memories:
+            memory.free()
+        self._memories.clear()
+        self._resident = None
+        self._slots = []
+        self._staging_counts = np.empty(0, dtype=np.uint8)
+        self._device.close()
+
+    def count(self, pieces: Sequence[Piece], band: Band, names: tuple[str, ...], advance: Callable[[int], None]) -> dict[str, CountMatrix]:
+        rows, columns = band.shape
+        nbytes = 4 * rows * columns
+        first = self._slots[0]
+        first.stream.fill(self._counts.address, 0, len(names) * nbytes)
+        first.busy = first.stream.record()
+        first.wait()
+        places = {name: self._counts.address + k * nbytes for k, name in enumerate(names)}
+        for number, piece in enumerate(pieces):
+            slot = self._slots[number % _SLOTS]
+            slot.wait()
+            planes = self._upload(slot, number, piece)
+            begun = slot.stream.record() if self._log else None
+            for arguments, grid in self._launches(piece, planes, band, places):
+                slot.stream.launch(self._function, grid, self._kernel.threads, arguments, self._kernel.shared)
+            slot.busy = slot.stream.record()
+            if self._log and begun is not None:
+                ended = slot.busy
+                slot.wait()
+                self._log(ended.seconds_since(begun), rows * columns * piece.sites)
+            advance(rows * columns * piece.sites)
+        for slot in self._slots:
+            slot.wait()
+        host = self._staging_counts[: len(names) * nbytes]
+        first.stream.download(host, self._counts.address)
+        first.busy = first.stream.record()
+        first.wait()
+        found = host.view(np.int32).reshape(len(names), rows, columns)
+        return {name: found[k].copy() for k, name in enumerate(names)}
+
+    def _upload(self, slot: _Slot, number: int, piece: Piece) -> int:
+        """The address of a piece's planes."""
+        if self._resident is not None and number in self._resident:
+            return self._resident[number].address
+        bits = piece.panel.bits[:, :, piece.start : piece.stop]
+        staging = slot.staging[: piece.nbytes]
+        np.copyto(staging.view(np.uint64).reshape(bits.shape), bits)
+        if self._resident is not None:
+            memory = self._resident[number] = self._allocate(piece.nbytes)
+        else:
+            assert slot.memory is not None
+            memory = slot.memory
+        slot.stream.upload(memory.address, staging)
+        return memory.address
+
+    def _launches(self, piece: Piece, planes: int, band: Band, places: dict[str, int]) -> Iterator[tuple[Any, int]]:
+        rows, columns = band.shape
+        sample_bytes = piece.words * 8
+        samples = piece.panel.bits.shape[1]
+        for term in piece.panel.recipe.terms:
+            for left, right in in_launches(term.left, term.right):
+                chunks = len(left) * piece.words // CHUNK_WORDS
+                launch = plan_launch(self._kernel, band, chunks, self._device.hardware.multiprocessors)
+                arguments = np.zeros((), dtype=DISTANCE)
+                arguments["planes"], arguments["out"] = planes, places[term.count]
+                arguments["plane_bytes"], arguments["sample_bytes"] = samples * sample_bytes, sample_bytes
+                arguments["out_stride"] = columns
+                arguments["left"][: len(left)], arguments["right"][: len(right)] = left, right
+                arguments["count"], arguments["splits"], arguments["weight"] = len(left), launch.splits, term.weight
+                arguments["row_start"], arguments["row_count"] = band.start, rows
+                arguments["column_start"], arguments["column_count"] = band.first_target, columns
+                arguments["upper"] = band.upper
+                yield arguments[()], launch.grid
+
+
+class CudaDistanceEngine:
+    """Implements `gpualign.core.distance.engine.DistanceEngine`.
+
+    threads: of the host. kernel: one of gpu/distance_kernels.py instead of the fastest. log: told of the seconds of each piece's kernels
+    and of its comparisons; copies and kernels then do not overlap.
+    """
+
+    products_only = True
+
+    def __init__(
+        self,
+        devices: Sequence[Device],
+        threads: int,
+        kernel: DistanceKernel | None = None,
+        log: Callable[[float, int], None] | None = None,
+    ) -> None:
+        self.threads = threads
+        self._devices = devices
+        for device in devices:
+            if kernel is not None and not fits(kernel, device.arch):
+                raise RunError(f"{device.name} ({device.arch}) does not run the kernel {kernel.title}")
+        self._kernels = [kernel or pick_kernel(device.arch) for device in devices]
+        self._log = log
+
+    def describe(self) -> str:
+        names = [device.name for device in self._devices]
+        return f"cuda ({names[0] if len(names) == 1 else f'{len(names)} x {names[0]}'})"
+
+    def kernel(self) -> str:
+        return self._kernels[0].title
+
+    def band_bytes(self, memory: int) -> int:
+        return min(memory // 4, min(device.total_memory for device in self._devices) // 4)
+
+    def padded_words(self, sites: int) -> int:
+        """Whole chunks of the kernels."""
+        return -(-sites // (CHUNK_WORDS * 64)) * CHUNK_WORDS
+
+    def run(
+        self, panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], advance: Callable[[int], None]
+    ) -> Iterator[tuple[Band, dict[str, CountMatrix]]]:
+        pieces = list(cut_panels(panels))
+        every = list(bands)
+        largest = max(4 * len(names) * part.shape[0] * part.shape[1] for band in every for part in split_band(band, len(self._devices)))
+        workers = [_Worker(device, kernel, self._log) for device, kernel in zip(self._devices, self._kernels, strict=True)]
+        # A thread a device for the whole run: contexts belong to threads.
+        pools = [ThreadPoolExecutor(1, thread_name_prefix="gpualign-cuda") for _ in workers]
+        opened = []
+        try:
+            for worker, pool in zip(workers, pools, strict=True):
+                opened.append((worker, pool))
+                pool.submit(worker.open, pieces, largest).result()
+            for band in every:
+                parts = split_band(band, len(workers))
+                work = [
+                    pool.submit(worker.count, pieces, part, names, advance)
+                    for worker, pool, part in zip(workers, pools, parts, strict=False)
+                ]
+                yield band, _joined(band, parts, [done.result() for done in work], names)
+        except OutOfMemory as error:
+            raise RunError(f"the CUDA device has too little memory ({error}); lower --memory, which makes bands smaller") from None
+        finally:
+            for worker, pool in opened:
+                pool.submit(worker.close).result()
+            for pool in pools:
+                pool.shutdown()
+
+
+def _joined(band: Band, parts: list[Band], counts: list[dict[str, CountMatrix]], names: tuple[str, ...]) -> dict[str, CountMatrix]:
+    """Counts of a band from those of its parts; what a part leaves out below the diagonal is 0."""
+    if len(parts) == 1:
+        return counts[0]
+    out = {name: np.zeros(band.shape, dtype=np.int32) for name in names}
+    for part, found in zip(parts, counts, strict=True):
+        rows, columns = slice(part.start - band.start, part.stop - band.start), slice(part.first_target - band.first_target, None)
+        for name in names:
+            out[name][rows, columns] = found[name]
+    return out

@@ -1,0 +1,115 @@
+"""Distances by the definitions of docs/metrics.md, a site and a pair at a time."""
+
+import math
+import tempfile
+from contextlib import ExitStack
+from io import BytesIO
+
+import numpy as np
+
+from gpualign.core.distance.calls import MISSING, Kind, alleles_of, make_samples
+from gpualign.core.distance.metrics import METRICS, MissingRule
+from gpualign.core.distance.runner import DistanceTask, measure, plan, prepare
+from gpualign.core.distance.sinks.matrix import MatrixSink
+from gpualign.core.distance.sources.base import DenseSource
+
+
+def shared_alleles(g, h):
+    one, other = list(alleles_of(g)), list(alleles_of(h))
+    shared = 0
+    for allele in one:
+        if allele in other:
+            other.remove(allele)
+            shared += 1
+    return shared
+
+
+def _log(x):
+    return math.log(x) if x > 1e-12 else math.nan
+
+
+def _tn93(x, y):
+    n = len(x)
+    if n == 0:
+        return math.nan
+    if x == y:
+        return 0.0
+    a, c, g, t = ((x.count(b) + y.count(b)) / (2 * n) for b in range(4))
+    r, p = a + g, c + t
+    purines = sum({i, j} == {0, 2} for i, j in zip(x, y, strict=True)) / n
+    pyrimidines = sum({i, j} == {1, 3} for i, j in zip(x, y, strict=True)) / n
+    q = sum((i % 2) != (j % 2) for i, j in zip(x, y, strict=True)) / n
+    try:
+        total = 0.0
+        if a * g > 0:
+            total -= 2 * a * g / r * _log(1 - purines * r / (2 * a * g) - q / (2 * r))
+        if c * t > 0:
+            total -= 2 * c * t / p * _log(1 - pyrimidines * p / (2 * c * t) - q / (2 * p))
+        weight = 2 * (r * p - (a * g * p / r if r else 0) - (c * t * r / p if p else 0))
+        if weight > 0 or q > 0:
+            total -= weight * _log(1 - q / (2 * r * p))
+    except (ValueError, ZeroDivisionError):
+        return math.nan
+    return total
+
+
+def plain_distance(x, y, metric, missing):
+    """(distance, compared sites) of two samples' codes."""
+    distance, compared = 0, 0
+    kept = []
+    for a, b in zip(x.tolist(), y.tolist(), strict=True):
+        if missing == "as-difference" and (a == MISSING) != (b == MISSING):
+            distance += 2 if metric in ("ibs", "allele") else 1
+            compared += 1
+            continue
+        if missing == "as-difference" and a == MISSING:
+            compared += 1
+            continue
+        if MISSING in (a, b):
+            continue
+        compared += 1
+        kept.append((a, b))
+        distance += 2 - shared_alleles(a, b) if metric in ("ibs", "allele") else a != b
+    if metric in ("hamming", "allele"):
+        return distance, compared
+    if metric == "tn93":
+        return _tn93([a for a, _ in kept], [b for _, b in kept]), compared
+    fraction = distance / compared if compared else math.nan
+    if metric == "ibs":
+        return fraction / 2, compared
+    if metric == "jc69":
+        inside = 1 - 4 / 3 * fraction
+        return -0.75 * _log(inside), compared
+    return fraction, compared
+
+
+def plain_distances(codes, queries, metric, missing):
+    """(distances, compared sites): of the first `queries` samples with the others, or with each other if these are all."""
+    if missing == "complete":
+        codes = codes[:, ~np.any(codes == MISSING, axis=0)]
+    rows = codes[:queries]
+    columns = rows if queries == len(codes) else codes[queries:]
+    found = [[plain_distance(x, y, metric, missing) for y in columns] for x in rows]
+    return np.array([[d for d, _ in row] for row in found], dtype=float), np.array([[n for _, n in row] for row in found])
+
+
+class Silent:
+    def advance(self, work):
+        pass
+
+
+def compute(source, engine, metric, missing="pairwise", memory=1 << 28):
+    """(distances, compared sites) through the whole road."""
+    task = DistanceTask(METRICS[metric], MissingRule(missing), compared=True)
+    with ExitStack() as files:
+        prepared = prepare(source, task, engine, memory, lambda: files.enter_context(tempfile.TemporaryFile()))
+        sink = MatrixSink(task.metric.dtype, BytesIO(), BytesIO())
+        measure(prepared, plan(prepared, engine, memory), engine, sink, Silent())
+        return sink.values.values, sink.compared.values
+
+
+def dense_source(codes, kind=Kind.GENOTYPE, queries=None):
+    """A source of codes, uint8[samples][sites]; queries: so many are compared with the others."""
+    names = [f"s{k}" for k in range(len(codes))]
+    samples = make_samples(names) if queries is None else make_samples(names[:queries], names[queries:])
+    return DenseSource(samples, kind, codes.shape[1], [lambda start, stop: np.ascontiguousarray(codes[:, start:stop])])

@@ -1,0 +1,122 @@
+"""CUDA kernels of distances against the CPU engine: popc as host threads everywhere, all of them on a device where there is one."""
+
+import numpy as np
+import pytest
+from distance_oracle import compute, dense_source
+from host_device import HostDevice, compiler
+
+from gpualign.core.distance.calls import MISSING, Kind
+from gpualign.core.distance.engine import Band
+from gpualign.core.distance.metrics import METRICS
+from gpualign.cpu.distance import CpuDistanceEngine
+from gpualign.gpu import distance as cuda_distance
+from gpualign.gpu.distance import CudaDistanceEngine
+from gpualign.gpu.distance_kernels import MMA, POPC, WGMMA, cut_panels, fits, pick_kernel, plan_launch, split_band
+
+
+def random_codes(rng, samples, sites, highest, missing=0.05):
+    codes = rng.integers(0, highest + 1, (samples, sites), dtype=np.uint8)
+    codes[rng.random((samples, sites)) < missing] = MISSING
+    return codes
+
+
+@pytest.fixture(params=[POPC, MMA, WGMMA], ids=lambda k: k.kernel.function)
+def engine(request, device):
+    if not fits(request.param, device.arch):
+        pytest.skip(f"{device.arch} does not run this kernel")
+    return CudaDistanceEngine([device], 2, request.param)
+
+
+def same(source, engine, metric, rule="pairwise", memory=1 << 28):
+    expected, found = compute(source, CpuDistanceEngine(2), metric, rule), compute(source, engine, metric, rule, memory)
+    np.testing.assert_array_equal(found[0], expected[0])
+    np.testing.assert_array_equal(found[1], expected[1])
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("missing", [0, 0.1])
+def test_every_metric(rng, engine, metric, missing):
+    kind = Kind.NUCLEOTIDE if metric in ("jc69", "tn93") else Kind.GENOTYPE
+    codes = random_codes(rng, 70, 1100, 3 if kind is Kind.NUCLEOTIDE else 2, missing)
+    same(dense_source(codes, kind), engine, metric)
+
+
+def test_genotypes_of_many_alleles(rng, engine):
+    codes = random_codes(rng, 20, 300, 2)
+    codes[:, ::7] = random_codes(rng, 20, 43, 35)
+    same(dense_source(codes), engine, "hamming", "as-difference")
+    same(dense_source(codes), engine, "ibs")
+
+
+@pytest.mark.parametrize("queries", [1, 5])
+def test_two_sets(rng, engine, queries):
+    same(dense_source(random_codes(rng, 9, 200, 2), queries=queries), engine, "fraction")
+
+
+def test_bands_and_pieces(rng, engine, monkeypatch):
+    """Memory for a few rows, planes that do not stay on the device."""
+    codes = random_codes(rng, 130, 5000, 2)
+    monkeypatch.setattr(cuda_distance, "cut_panels", lambda panels: cut_panels(panels, 1 << 16))
+    same(dense_source(codes), engine, "hamming", memory=1 << 18)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("samples", [1, 127, 129, 257, 700])
+@pytest.mark.parametrize("sites", [1, 1023, 1025, 50_000])
+def test_edges_of_tiles_on_a_device(rng, engine, samples, sites):
+    same(dense_source(random_codes(rng, samples, sites, 2)), engine, "fraction")
+
+
+@pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
+def test_planes_that_do_not_fit_pass_through_two_slots(rng, monkeypatch):
+    monkeypatch.setattr(cuda_distance, "cut_panels", lambda panels: cut_panels(panels, 1 << 16))
+    device = HostDevice(reported=1 << 20)
+    same(dense_source(random_codes(rng, 40, 60_000, 2)), CudaDistanceEngine([device], 1), "hamming")
+    assert device.peak < 1 << 19
+    assert device.used == 0
+    assert not device.opened
+
+
+@pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
+def test_several_devices(rng):
+    for upper in (None, 20):
+        codes = random_codes(rng, 90, 700, 2)
+        same(dense_source(codes, queries=upper), CudaDistanceEngine([HostDevice(), HostDevice(), HostDevice()], 1), "fraction")
+
+
+@pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
+def test_too_little_device_memory_is_an_error_and_frees(rng):
+    from gpualign.core.errors import RunError
+
+    device = HostDevice(reported=1 << 26, limit=1 << 14)
+    with pytest.raises(RunError, match="too little memory"):
+        compute(dense_source(random_codes(rng, 90, 7000, 2)), CudaDistanceEngine([device], 1), "hamming")
+    assert device.used == 0
+    assert not device.opened
+
+
+def test_kernels_by_architecture():
+    assert pick_kernel("sm_90a") is WGMMA
+    assert [pick_kernel(arch) for arch in ("sm_80", "sm_89", "sm_100", "sm_120")] == [MMA] * 4
+    assert [pick_kernel(arch) for arch in ("sm_70", "sm_75", "host")] == [POPC] * 3
+
+
+@pytest.mark.parametrize("samples", [1, 7, 100, 3000])
+@pytest.mark.parametrize("upper", [True, False])
+@pytest.mark.parametrize("parts", [1, 2, 4])
+def test_bands_are_shared_evenly(samples, upper, parts):
+    band = Band(10, 10 + samples, 10 if upper else 5000, 5000 + samples, upper)
+    found = split_band(band, parts)
+    assert [part.start for part in found] == [10, *(part.stop for part in found[:-1])]
+    assert found[-1].stop == band.stop
+    if samples > 100:
+        pairs = [part.shape[0] * part.shape[1] for part in found]
+        assert max(pairs) < 2 * min(pairs)
+
+
+def test_few_samples_split_the_sum():
+    band = Band(0, 300, 0, 300, True)
+    launch = plan_launch(WGMMA, band, 10_000, 132)
+    assert launch.grid >= 4 * 132
+    assert plan_launch(WGMMA, band, 3, 132).splits == 1
+    assert plan_launch(WGMMA, Band(0, 20_000, 0, 20_000, True), 10_000, 132).splits == 1

@@ -1,0 +1,117 @@
+"""Distances of every metric and rule equal the definitions, on every instruction set, however the work is cut."""
+
+import numpy as np
+import pytest
+from distance_oracle import compute, dense_source, plain_distances
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpualign.core.distance.calls import MISSING, Kind
+from gpualign.core.distance.metrics import METRICS
+from gpualign.cpu.distance import CpuDistanceEngine, instruction_sets
+
+VARIANTS = [name for name, supported in instruction_sets() if supported]
+RULES = ["pairwise", "complete", "as-difference"]
+CASES = [(metric, rule) for metric in METRICS for rule in RULES if (metric, rule) != ("tn93", "as-difference")]
+
+
+class ProductsOnly(CpuDistanceEngine):
+    """The CPU doing what binary tensor cores do."""
+
+    products_only = True
+
+
+def kind_of(metric):
+    return Kind.NUCLEOTIDE if metric in ("jc69", "tn93") else Kind.GENOTYPE
+
+
+def random_codes(rng, samples, sites, highest, missing):
+    codes = rng.integers(0, highest + 1, (samples, sites), dtype=np.uint8)
+    codes[rng.random((samples, sites)) < 0.5] = 0  # ties
+    codes[rng.random((samples, sites)) < missing] = MISSING
+    return codes
+
+
+def agree(found, expected):
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(found[1], expected[1])
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize(("metric", "rule"), CASES)
+def test_equals_the_definition(rng, variant, metric, rule):
+    highest = 3 if kind_of(metric) is Kind.NUCLEOTIDE else 2
+    codes = random_codes(rng, 13, 700, highest, 0.03)
+    expected = plain_distances(codes, 13, metric, rule)
+    agree(compute(dense_source(codes, kind_of(metric)), CpuDistanceEngine(2, variant), metric, rule), expected)
+
+
+@pytest.mark.parametrize(("metric", "rule"), CASES)
+def test_products_alone_give_the_same(rng, metric, rule):
+    highest = 3 if kind_of(metric) is Kind.NUCLEOTIDE else 2
+    for missing in (0, 0.05):
+        codes = random_codes(rng, 9, 300, highest, missing)
+        source = dense_source(codes, kind_of(metric))
+        one, other = compute(source, CpuDistanceEngine(1), metric, rule), compute(source, ProductsOnly(1), metric, rule)
+        np.testing.assert_array_equal(one[0], other[0])
+        np.testing.assert_array_equal(one[1], other[1])
+
+
+@given(
+    st.integers(1, 6),
+    st.integers(1, 40),
+    st.sampled_from([0, 1, 2, 5, 9, 252]),
+    st.sampled_from([0, 0.2, 0.9, 1]),
+    st.sampled_from(["hamming", "fraction", "ibs", "allele"]),
+    st.sampled_from(RULES),
+    st.booleans(),
+    st.integers(0, 2**32 - 1),
+)
+def test_any_genotypes(samples, sites, highest, missing, metric, rule, products, seed):
+    codes = random_codes(np.random.default_rng(seed), samples, sites, highest, missing)
+    engine = (ProductsOnly if products else CpuDistanceEngine)(1)
+    agree(compute(dense_source(codes), engine, metric, rule), plain_distances(codes, samples, metric, rule))
+
+
+@given(st.integers(1, 5), st.integers(1, 30), st.floats(0, 1), st.sampled_from(["jc69", "tn93", "fraction"]), st.integers(0, 2**32 - 1))
+def test_any_nucleotides(samples, sites, missing, metric, seed):
+    codes = random_codes(np.random.default_rng(seed), samples, sites, 3, missing)
+    agree(compute(dense_source(codes, Kind.NUCLEOTIDE), CpuDistanceEngine(1), metric), plain_distances(codes, samples, metric, "pairwise"))
+
+
+@pytest.mark.parametrize("queries", [1, 3, 8])
+@pytest.mark.parametrize("metric", ["hamming", "ibs"])
+def test_two_sets(rng, queries, metric):
+    codes = random_codes(rng, 9, 130, 2, 0.1)
+    for engine in (CpuDistanceEngine(2), ProductsOnly(1)):
+        agree(compute(dense_source(codes, queries=queries), engine, metric), plain_distances(codes, queries, metric, "pairwise"))
+
+
+def test_bands_panels_and_scratch_files_do_not_matter(rng):
+    """Memory for a few rows and a few sites at a time."""
+    codes = random_codes(rng, 150, 4000, 2, 0.02)
+    source = dense_source(codes)
+    whole = compute(source, CpuDistanceEngine(2), "fraction")
+    for memory in (1 << 18, 1 << 20):
+        cut = compute(source, CpuDistanceEngine(3), "fraction", memory=memory)
+        np.testing.assert_array_equal(whole[0], cut[0])
+        np.testing.assert_array_equal(whole[1], cut[1])
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("sites", [1, 63, 64, 511, 512, 513, 16384, 16385, 40000])
+def test_edges_of_words_and_chunks(rng, variant, sites):
+    codes = random_codes(rng, 7, sites, 2, 0.01)
+    expected = (codes[:, None] != codes[None]) & (codes[:, None] != MISSING) & (codes[None] != MISSING)
+    found, _ = compute(dense_source(codes), CpuDistanceEngine(1, variant), "hamming")
+    np.testing.assert_array_equal(found, expected.sum(axis=2))
+
+
+def test_all_different_in_every_site(rng):
+    """The carry-save adders at their fullest."""
+    codes = np.repeat(np.arange(3, dtype=np.uint8)[:, None], 100_000, axis=1)
+    for variant in VARIANTS:
+        found, _ = compute(dense_source(codes), CpuDistanceEngine(1, variant), "hamming")
+        np.testing.assert_array_equal(found, 100_000 * (1 - np.eye(3, dtype=int)))
+        found, _ = compute(dense_source(codes), CpuDistanceEngine(1, variant), "allele")
+        np.testing.assert_array_equal(found, 100_000 * np.abs(np.arange(3)[:, None] - np.arange(3)))
