@@ -133,8 +133,9 @@ def main() -> None:
         ["kernel", "missing", "samples", "all ordered pairs, T/s", "one set, T/s", "equal to the CPU's"],
         rows,
         [
-            'of the time in which kernels ran, by events (best of 3). "one set" computes the half of the matrix that does not mirror, in',
-            "tiles; its rate counts the whole matrix. cuBLAS with int8 one-hot operands, all ordered pairs: 174 (such a machine, 2026-11-21).",
+            "Of the time in which kernels ran, by events (best of 3). One set: the half of the matrix that does not mirror is computed,",
+            "in tiles; the rate counts the whole matrix.",
+            "cuBLAS, int8 one-hot operands, all ordered pairs: 174 (on such a machine, 2026-11-21).",
         ],
     )
     notes = [

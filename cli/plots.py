@@ -116,7 +116,9 @@ def draw(matrix: Matrix, ids: list[str], label: str) -> Any:
     left.set_ylim(count - 0.5, -0.5)
 
     cells = place(gap + branches, margin, side, side)
-    image = cells.imshow(shown, cmap="viridis", aspect="auto", interpolation="nearest" if count < 500 else "antialiased")
+    low, high, extend = _colour_range(matrix)
+    smooth = "nearest" if count < 500 else "antialiased"
+    image = cells.imshow(shown, cmap="viridis", vmin=low, vmax=high, aspect="auto", interpolation=smooth)
     cells.yaxis.tick_right()
     ticks = list(range(0, count, step))
     for axis in (cells.xaxis, cells.yaxis):
@@ -128,10 +130,22 @@ def draw(matrix: Matrix, ids: list[str], label: str) -> Any:
     title = f"{count:,} samples" + (f", every {step}{_ordinal(step)} of them named" if step > 1 else "")
     cells.set_title(title, fontsize=9, loc="left", pad=4)
 
-    bar = figure.colorbar(image, cax=place(gap + branches + side + margin, margin + side * 0.25, scale, side * 0.5))
+    bar = figure.colorbar(image, cax=place(gap + branches + side + margin, margin + side * 0.25, scale, side * 0.5), extend=extend)
     bar.ax.tick_params(labelsize=8)
     bar.set_label(label, fontsize=8)
     return figure
+
+
+def _colour_range(matrix: Matrix) -> tuple[float, float, str]:
+    """The range of the values off the diagonal, and which end the diagonal lies beyond: colours are for what tells samples apart."""
+    others = matrix[~np.eye(len(matrix), dtype=bool)]
+    if not others.size or np.isnan(others).all():
+        return 0.0, 1.0, "neither"
+    low, high = float(np.nanmin(others)), float(np.nanmax(others))
+    if low == high:
+        low = min(0.0, low)
+    diagonal = np.diagonal(matrix)
+    return low, high, "max" if np.nanmax(diagonal) > high else "min" if np.nanmin(diagonal) < low else "neither"
 
 
 def _ordinal(number: int) -> str:

@@ -105,7 +105,7 @@ void AlignmentScanner::take_letters(const char* data, size_t size) {
   uint8_t* out = current_.data() + before;
   for (size_t k = 0; k < size; k++) out[k] = table_[in[k]];
   // A sample of letters is enough to tell nucleotides from amino acids.
-  for (size_t k = 0; k < size; k += 61) histogram_[in[k]]++;
+  for (size_t k = 0, step = size > 4096 ? 61 : 1; k < size; k += step) histogram_[in[k]]++;
   if (!any_unusual(out, size)) return;
   size_t kept = 0;
   for (size_t k = 0; k < size; k++) {

@@ -108,7 +108,8 @@ class RowStore:
                     self.nbytes += rows * self.width
             self._filled = 0
         self._filled += 1
-        return self._chunks[-1][self._filled - 1]
+        row: Codes = self._chunks[-1][self._filled - 1]
+        return row
 
     def _flush(self) -> None:
         """Chunks go to the file; the last one is used again."""

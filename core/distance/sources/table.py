@@ -15,8 +15,6 @@ from gpualign.core.errors import InputError
 from gpualign.core.reader import decompressing
 
 _MISSING_WORDS = "empty, ., -, ?, N, NA, -1 or -9"
-_LIKE_DATA = 3
-"""A first line with so many cells, all of them calls, is data whose header is not there."""
 
 
 def _number_table() -> Codes:
@@ -105,11 +103,14 @@ class _TableReader:
                 return
 
     def _refuse_data(self, header: bytes, separator: str, titles: list[str]) -> None:
+        """Ids differ; a first line of calls alone, some of them equal, is data whose header is not there."""
+        if len(set(titles[1:])) == len(titles[1:]):
+            return
         codes: Codes = np.empty(len(titles), dtype=np.uint8)
         for table in (_number_table(), _letters(False)):
             start = header.find(separator.encode()) + 1
             cells, bad = _sites.parse_row(header.rstrip(b"\r\n"), start, separator, table, codes)
-            if start and cells >= _LIKE_DATA and bad < 0:
+            if start and cells and bad < 0:
                 raise InputError(f"{self._source}: the first line holds calls; a header with the {self._column}s' ids is wanted there")
 
     def _refuse_cell(self, line: bytes, separator: str, number: int, name: str, title: str, column: int) -> None:

@@ -5,7 +5,8 @@ A call with one allele (haploid) counts as two of it; phase is not looked at; a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -28,18 +29,21 @@ class _File:
             raise RunError("reading VCF and BCF needs cyvcf2: pip install 'gpualign[snp]'") from None
         self.source = source
         self.sites: list[tuple[Any, ...]] = []
-        try:
+        with _reported(source, "cannot be read as VCF or BCF"):
             reader = cyvcf2.VCF(path)
-            self.ids = list(reader.samples)
-            if not self.ids:
-                raise InputError(f"{source}: no samples; genotypes are wanted")
-            self.store = RowStore(len(self.ids), memory, scratch)
-            for record in reader:
-                self.sites.append((record.CHROM, record.POS, record.REF, *record.ALT))
-                _codes(record, self._name(), self.store.new_row())
-            self.store.done()
-        except OSError as error:
-            raise InputError(f"{source}: cannot be read as VCF or BCF ({error})") from None
+        self.ids = list(reader.samples)
+        if not self.ids:
+            raise InputError(f"{source}: no samples; genotypes are wanted")
+        self.store = RowStore(len(self.ids), memory, scratch)
+        records = iter(reader)
+        while True:
+            with _reported(source, f"record {len(self.sites) + 1} cannot be read"):
+                record = next(records, None)
+            if record is None:
+                break
+            self.sites.append((record.CHROM, record.POS, record.REF, *record.ALT))
+            _codes(record, self._name(), self.store.new_row())
+        self.store.done()
         if not self.sites:
             raise InputError(f"{source}: no records")
 
@@ -52,10 +56,20 @@ class _File:
         return lambda start, stop: np.ascontiguousarray(self.store.rows(start, stop).T)
 
 
+@contextmanager
+def _reported(name: str, what: str) -> Iterator[None]:
+    """cyvcf2 raises bare exceptions."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"{name}: {what} ({error})") from None
+
+
 def _codes(record: Any, name: str, out: Codes) -> None:
-    genotype = record.genotype
-    if genotype is None:
-        raise InputError(f"{name} has no genotypes (GT)")
+    with _reported(name, "has no genotypes (GT)"):
+        genotype = record.genotype
     alleles = genotype.array()[:, :-1]  # the last column is the phase
     if alleles.shape[1] > 2:
         raise InputError(f"{name} has calls of {alleles.shape[1]} alleles; genotypes of one or two are compared")

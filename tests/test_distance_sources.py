@@ -1,0 +1,338 @@
+"""What every kind of file is read as, and what is refused: file, place and reason."""
+
+import gzip
+import tempfile
+from contextlib import ExitStack
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from distance_oracle import compute
+from hypothesis import given
+from hypothesis import strategies as st
+from sites import panels_of, stream, vcf_text, write_fileset
+
+from gpualign.core.distance.calls import MISSING, Kind, alleles_of, letter_table
+from gpualign.core.distance.sources.base import Need, RowStore
+from gpualign.core.distance.sources.bed import read_filesets
+from gpualign.core.distance.sources.fasta import read_alignments
+from gpualign.core.distance.sources.table import read_tables
+from gpualign.core.distance.sources.vcf import read_variants
+from gpualign.core.errors import InputError
+from gpualign.cpu.distance import CpuDistanceEngine
+
+M = MISSING
+
+
+@pytest.fixture
+def scratch():
+    with ExitStack() as files:
+        yield lambda: files.enter_context(tempfile.TemporaryFile())
+
+
+def alignment(texts, scratch, every_letter=False, allow=False, memory=1 << 20):
+    return read_alignments([(stream(t), f"{k}.fa") for k, t in enumerate(texts)], every_letter, allow, memory, scratch)
+
+
+def table(texts, scratch, transpose=False, every_letter=False, allow=False, memory=1 << 20):
+    return read_tables([(stream(t), f"{k}.tsv") for k, t in enumerate(texts)], transpose, every_letter, allow, memory, scratch)
+
+
+# ---- alignments
+
+
+def test_letters_of_an_alignment(scratch):
+    source = alignment([">a first\nACGT\nuNry\n>b\r\nacgt\r\nT-.*\r\n\r\n>c\nAC\nGTT\nCGA\n"], scratch)
+    codes, omitted = panels_of(source)
+    assert source.samples.queries.ids == ["a", "b", "c"]
+    assert source.kind is Kind.NUCLEOTIDE
+    assert source.sites == 8
+    assert omitted.sites_by_code == {0: 1, 1: 1, 2: 1, 3: 2}  # A, C, G, T, and T with U
+    np.testing.assert_array_equal(codes, [[M, M, M], [M, M, M], [1, 2, 0]])
+
+
+def test_every_letter(scratch):
+    codes, _ = panels_of(alignment([">a\nAN-e\n>b\nARnE\n"], scratch, every_letter=True))
+    np.testing.assert_array_equal(codes, [[*b"N-"], [*b"RN"]])
+
+
+@given(
+    st.integers(1, 6),
+    st.integers(1, 300),
+    st.sampled_from([0.0, 0.01, 0.5]),
+    st.sampled_from([0.0, 0.05, 0.9]),
+    st.integers(1, 90),
+    st.integers(1, 40),
+    st.booleans(),
+    st.integers(0, 2**32 - 1),
+)
+def test_alignments_of_any_likeness(rows, sites, differing, missing, line, piece, spill, seed):
+    """Sparse and dense rows, in memory and in the scratch file, fed in any pieces: the same calls."""
+    rng = np.random.default_rng(seed)
+    codes = np.repeat(rng.integers(0, 4, (1, sites), dtype=np.uint8), rows, axis=0)
+    changed = rng.random(codes.shape) < differing
+    codes[changed] = rng.integers(0, 4, int(changed.sum()), dtype=np.uint8)
+    starts = rng.random(codes.shape) < missing / 10
+    for shift in range(min(10, sites)):
+        codes[:, shift:][starts[:, : sites - shift]] = MISSING
+    letters = np.array([*b"ACGT"] + [0] * 251 + [*b"N"], np.uint8)[codes]
+    text = b""
+    for k, row in enumerate(letters):
+        body = row.tobytes()
+        text += b">s%d\n" % k + b"\n".join(body[i : i + line] for i in range(0, sites, line)) + b"\n"
+
+    class Slow:
+        at = 0
+
+        def read(self, _):
+            self.at += piece
+            return text[self.at - piece : self.at]
+
+    with tempfile.TemporaryFile() as file:
+        source = read_alignments([(Slow(), "x")], False, False, 0 if spill else 1 << 20, lambda: file)
+        everything, omitted = panels_of(source, panel_bytes=1)
+        agree = np.array([len(set(codes[:, k])) == 1 and codes[0, k] != MISSING for k in range(sites)])
+        np.testing.assert_array_equal(everything, codes[:, ~agree])
+        assert omitted.sites == agree.sum()
+        assert omitted.sites_by_code == {c: int((codes[0, agree] == c).sum()) for c in set(codes[0, agree].tolist())}
+        varies = np.array([len(set(codes[:, k].tolist()) - {MISSING}) > 1 for k in range(sites)])
+        np.testing.assert_array_equal(panels_of(source, Need.DIFFERENCES)[0], codes[:, varies])
+        compared = panels_of(source, Need.COMPARED)[0]
+        rest = ~varies & (codes == MISSING).any(axis=0)
+        expected = np.concatenate([codes[:, varies], np.where(codes[:, rest] == MISSING, MISSING, 0)], axis=1)
+        np.testing.assert_array_equal(compared, expected)
+        complete, left = panels_of(source, Need.COMPARED, complete=True)
+        np.testing.assert_array_equal(complete, codes[:, varies & ~(codes == MISSING).any(axis=0)])
+        assert complete.shape[1] + left.sites == (~(codes == MISSING).any(axis=0)).sum()
+
+
+def test_alignments_give_the_distances_of_their_calls(rng, scratch):
+    """What is left out of panels is counted all the same, for every metric and rule."""
+    codes = np.repeat(rng.integers(0, 4, (1, 3000), dtype=np.uint8), 8, axis=0)
+    changed = rng.random(codes.shape) < 0.02
+    codes[changed] = rng.integers(0, 4, int(changed.sum()), dtype=np.uint8)
+    codes[rng.random(codes.shape) < 0.01] = MISSING
+    letters = np.array([*b"ACGT"] + [0] * 251 + [*b"-"], np.uint8)[codes]
+    from distance_oracle import dense_source
+
+    source = alignment([b"".join(b">s%d\n%s\n" % (k, row.tobytes()) for k, row in enumerate(letters))], scratch)
+    for metric in ("hamming", "fraction", "jc69", "tn93"):
+        for rule in ("pairwise", "complete", "as-difference"):
+            if (metric, rule) == ("tn93", "as-difference"):
+                continue
+            found = compute(source, CpuDistanceEngine(2), metric, rule)
+            expected = compute(dense_source(codes, Kind.NUCLEOTIDE), CpuDistanceEngine(2), metric, rule)
+            for a, b in zip(found, expected, strict=True):
+                np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (">a\nACGT\n>b\nACG\n>c\nACGT\n", r"0.fa: record 'b' \(number 2\) has 3 sites, the first record has 4"),
+        (">a\nACGT\n>a\nACGT\n", "samples 1 and 2 have the same id 'a'"),
+        (">a\nAC1T\n", r"record 'a' \(number 1\): '1' at site 3 is no letter of an alignment"),
+        (">a\nAC\xffT\n".encode("latin-1"), "byte 0xff at site 3"),
+        (">\nACGT\n", "record 1 has no id"),
+        (">a\n>b\nACGT\n", "record 'a' .* has no letters"),
+        (">a\nACGT\n>b", "record 2 has no letters"),
+        (">a\nMKVLEFQILPRRE\n>b\nMKVLEFQILPRRE\n", "look like proteins.*--all-letters"),
+        (gzip.compress(b">a\nACGT\n")[:-9], "truncated gzip file"),
+    ],
+)
+def test_bad_alignments(scratch, text, message):
+    from gpualign.core.reader import unpack
+
+    def read():
+        _, unpacked = unpack(stream(text), "0.fa")
+        read_alignments([(unpacked, "0.fa")], False, False, 1 << 20, scratch)
+
+    with pytest.raises(InputError, match=message):
+        read()
+
+
+def test_two_alignments_are_a_rectangle_of_the_same_sites(scratch):
+    source = alignment([">a\nACGT\n>b\nACCT\n", ">a\nTCGT\n"], scratch)
+    assert source.samples.queries.ids == ["a", "b"]
+    assert source.samples.targets.ids == ["a"]
+    assert source.samples.first_target == 2
+    np.testing.assert_array_equal(compute(source, CpuDistanceEngine(1), "hamming")[0], [[1], [2]])
+    with pytest.raises(InputError, match=r"1\.fa: record 'a' .* has 3 sites, the first record has 4"):
+        alignment([">a\nACGT\n", ">a\nACG\n"], scratch)
+
+
+def test_repeated_ids_can_be_numbered(scratch):
+    assert alignment([">a\nAC\n>a\nAC\n>a_2\nAC\n"], scratch, allow=True).samples.queries.ids == ["a", "a_3", "a_2"]
+
+
+# ---- tables
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("separator", ["\t", ","])
+def test_tables_of_genotypes(scratch, end, separator):
+    rows = [["id", "r1", "r2", "r3", "r4"], ["a", "0", "1", "2", ""], ["b", ".", "-", "N", "NA"], ["c", "-1", "-9", "2.0", "0.0"]]
+    text = end.join(separator.join(row) for row in rows)
+    for ending in ("", end, end + end):
+        source = table([text + ending], scratch)
+        assert source.kind is Kind.GENOTYPE
+        codes, _ = panels_of(source)
+        np.testing.assert_array_equal(codes, [[0, 1, 2, M], [M, M, M, M], [M, M, 2, 0]])
+    turned = end.join(separator.join(row) for row in zip(*rows, strict=True))
+    source = table([turned], scratch, transpose=True)
+    assert source.samples.queries.ids == ["a", "b", "c"]
+    np.testing.assert_array_equal(panels_of(source)[0], codes)
+
+
+def test_tables_of_letters(scratch):
+    text = "\tr1\tr2\tr3\tr4\na\tA\tc\tN\tT\nb\tG\tu\tR\t-\n"
+    codes, _ = panels_of(table([text], scratch))
+    np.testing.assert_array_equal(codes, [[0, 1, M, 3], [2, 3, M, M]])
+    codes, _ = panels_of(table([text], scratch, every_letter=True))
+    np.testing.assert_array_equal(codes, [[*b"AC", M, ord("T")], [*b"GUR", M]])
+
+
+def test_tables_as_other_programs_write_them(scratch):
+    r_table = '"r1"\t"r2"\n"a"\t0\t1\n"b"\t2\tNA\n'  # R's write.table: no title over the names of rows
+    np.testing.assert_array_equal(panels_of(table([r_table], scratch))[0], [[0, 1], [2, M]])
+    excel = b"\xef\xbb\xbfid,r1,r2\r\na,0,1\r\n"
+    np.testing.assert_array_equal(panels_of(table([excel], scratch))[0], [[0, 1]])
+    pandas = "id,r1,r2\na,0.0,\nb,1.0,2.0\n"
+    np.testing.assert_array_equal(panels_of(table([pandas], scratch))[0], [[0, M], [1, 2]])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "0.tsv: empty file"),
+        ("id\tr1\tr2\n", "no samples: the table ends after its header"),
+        ("id\na\nb\n", "no sites"),
+        ("id\tr1\tr2\na\t0\t1\nb\t0\n", r"line 3 \('b'\) has 2 cells, the header has 3"),
+        ("id\tr1\tr2\na\t0\t1\nb\t0\t1\t2\n", r"line 3 \('b'\) has 4 cells, the header has 3"),
+        ("id\tr1\tr2\na\t0\tA\n", r"line 2 \('a'\), column 3 \('r2'\): 'A' in a table of genotypes; expected 0, 1, 2"),
+        ("id\tr1\tr2\na\t0\t3\n", "'3' in a table of genotypes"),
+        ("id\tr1\tr2\na\tA\t1\n", "'1' in a table of letters; expected A, C, G, T"),
+        ("id\tr1\tr2\na\tA\tCT\n", "'CT' in a table of letters"),
+        ("a\t0\t1\t1\nb\t1\t1\t2\n", "the first line holds calls; a header with the sites' ids is wanted"),
+        ("id\tr1\na\t0\na\t1\n", "samples 1 and 2 have the same id 'a'"),
+    ],
+)
+def test_bad_tables(scratch, text, message):
+    with pytest.raises(InputError, match=message):
+        table([text], scratch)
+
+
+def test_two_tables_have_the_same_sites(scratch):
+    one, other = "id\tr1\tr2\na\t0\t1\n", "id\tr1\tr2\nb\t2\t1\nc\t0\t1\n"
+    np.testing.assert_array_equal(compute(table([one, other], scratch), CpuDistanceEngine(1), "allele")[0], [[2, 0]])
+    with pytest.raises(InputError, match=r"1.tsv: site 2 is 'r3', in 0.tsv it is 'r2'"):
+        table([one, other.replace("r2", "r3")], scratch)
+    with pytest.raises(InputError, match=r"1.tsv: site 2 is nothing, in 0.tsv it is 'r2'"):
+        table([one, "id\tr1\nb\t0\n"], scratch)
+    with pytest.raises(InputError, match=r"holds nucleotides, 0.tsv genotypes"):
+        table([one, "id\tr1\tr2\nb\tA\tC\n"], scratch)
+
+
+@pytest.mark.parametrize("limit", [0, 3000, 1 << 20])
+def test_rows_beyond_memory_go_to_a_file(scratch, rng, limit, monkeypatch):
+    monkeypatch.setattr(RowStore, "_CHUNK", 500)
+    rows = rng.integers(0, 255, (97, 70), dtype=np.uint8)
+    store = RowStore(70, limit, scratch)
+    for row in rows:
+        store.new_row()[:] = row
+    store.done()
+    np.testing.assert_array_equal(store.columns(0, 70), rows)
+    np.testing.assert_array_equal(store.columns(13, 50), rows[:, 13:50])
+    for start, stop in pairwise([0, 1, 40, 97]):
+        np.testing.assert_array_equal(store.rows(start, stop), rows[start:stop])
+    assert store.nbytes <= max(limit, 500) + 500 or limit == 0
+
+
+# ---- VCF
+
+
+def test_genotypes_of_vcf(tmp_path, scratch):
+    path = tmp_path / "x.vcf"
+    calls = [
+        (["A", "C"], ["0/0", "0|1", "1/0", "1|1", "./."]),
+        (["A", "C", "G"], ["0/2", "2|1", "2/2", "1", "./1"]),
+        (["A"], ["0/0", "0/0", "0/0", "0/0", "0"]),
+    ]
+    path.write_text(vcf_text("abcde", calls))
+    codes, _ = panels_of(read_variants([(str(path), "x.vcf")], False, 1 << 20, scratch))
+    np.testing.assert_array_equal(codes.T, [[0, 1, 1, 2, M], [3, 4, 5, 2, M], [0, 0, 0, 0, 0]])
+    assert [alleles_of(code) for code in (0, 1, 2, 3, 4, 5)] == [(0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (vcf_text("ab", []), "x.vcf: no records"),
+        (vcf_text("ab", [(["A", "C"], ["0/0/1", "0/0/0"])]), r"record 1 \(1:1\) has calls of 3 alleles"),
+        (vcf_text("ab", [(["A", "C"], ["0/0", "0/1"])]).replace("GT\t0/0\t0/1", "DP\t3\t4").replace("ID=GT", "ID=DP"), "has no genotypes"),
+        (vcf_text("", []), "cannot be read as VCF or BCF"),
+        (vcf_text("", []).replace("\tFORMAT\n", "\n"), "no samples"),
+    ],
+)
+def test_bad_vcf(tmp_path, scratch, text, message):
+    path = tmp_path / "x.vcf"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        read_variants([(str(path), "x.vcf")], False, 1 << 20, scratch)
+
+
+def test_two_vcf_files_have_the_same_records(tmp_path, scratch):
+    for name, alleles in (("x", "AC"), ("y", "AC"), ("z", "AG")):
+        (tmp_path / name).write_text(vcf_text([name], [(list(alleles), ["0/1"])]))
+    paths = {name: (str(tmp_path / name), name) for name in "xyz"}
+    assert compute(read_variants([paths["x"], paths["y"]], False, 1 << 20, scratch), CpuDistanceEngine(1), "ibs")[0] == 0
+    with pytest.raises(InputError, match="z: record 1 is 1:1 A/G, in x it is 1:1 A/C"):
+        read_variants([paths["x"], paths["z"]], False, 1 << 20, scratch)
+
+
+# ---- PLINK
+
+
+@pytest.mark.parametrize("samples", [1, 3, 4, 5, 130])
+@pytest.mark.parametrize("sites", [1, 7, 8, 65, 200])
+def test_filesets_as_bed_reader_reads_them(tmp_path, rng, samples, sites):
+    bed_reader = pytest.importorskip("bed_reader")
+    codes = rng.choice(np.array([0, 1, 2, M], np.uint8), (samples, sites))
+    write_fileset(tmp_path / "x.bed", codes)
+    found, _ = panels_of(read_filesets([tmp_path / "x.bed"], False))
+    np.testing.assert_array_equal(found, codes)
+    theirs = bed_reader.open_bed(tmp_path / "x.bed").read(dtype="int8")
+    np.testing.assert_array_equal(np.where(theirs == -127, M, theirs.astype(int)), codes)
+
+
+def test_two_filesets_with_alleles_the_other_way_round(tmp_path, rng):
+    codes = rng.choice(np.array([0, 1, 2, M], np.uint8), (9, 60))
+    write_fileset(tmp_path / "x.bed", codes)
+    write_fileset(tmp_path / "y.bed", codes, swap=(3, 4, 40))
+    found, _ = compute(read_filesets([tmp_path / "x.bed", tmp_path / "y.bed"], False), CpuDistanceEngine(1), "hamming")
+    expected, _ = compute(read_filesets([tmp_path / "x.bed"], False), CpuDistanceEngine(1), "hamming")
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_bad_filesets(tmp_path, rng):
+    write_fileset(tmp_path / "x.bed", np.zeros((5, 6), np.uint8))
+    write_fileset(tmp_path / "y.bed", np.zeros((5, 7), np.uint8))
+    with pytest.raises(InputError, match=r"7 sites, .* has 6"):
+        read_filesets([tmp_path / "x.bed", tmp_path / "y.bed"], False)
+    with (tmp_path / "x.bed").open("ab") as file:
+        file.write(b"\0")
+    with pytest.raises(InputError, match="16 bytes; 5 samples and 6 sites take 15"):
+        read_filesets([tmp_path / "x.bed"], False)
+    (tmp_path / "y.bed").write_bytes(b"\x6c\x1b\x00" + bytes(14))
+    with pytest.raises(InputError, match="not in site-major order"):
+        read_filesets([tmp_path / "y.bed"], False)
+    (tmp_path / "y.fam").unlink()
+    with pytest.raises(InputError, match=r"y\.fam: no such file; it belongs to .*y\.bed"):
+        read_filesets([tmp_path / "y.bed"], False)
+
+
+def test_the_table_of_letters_knows_every_byte():
+    for every in (False, True):
+        known = letter_table(every)
+        assert known.shape == (256,)
+        assert all(known[a] == known[a + 32] for a in range(ord("A"), ord("Z") + 1))
