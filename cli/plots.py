@@ -66,6 +66,8 @@ def to_distances(matrix: Matrix) -> Matrix:
     Distances have no larger value than another on the diagonal. What is not defined counts as the largest distance.
     """
     values = matrix.astype(np.float64)
+    if np.isnan(values).all():
+        return np.zeros_like(values)
     diagonal = np.diagonal(values)
     if np.any(diagonal > np.nanmin(values)):
         values = (diagonal[:, None] + diagonal[None, :]) / 2 - values
@@ -80,6 +82,7 @@ def draw(matrix: Matrix, ids: list[str], label: str) -> Any:
     import matplotlib
 
     matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "gpualign"  # names inside the file are the same each time
     from matplotlib.figure import Figure
     from scipy.cluster.hierarchy import dendrogram, linkage
     from scipy.spatial.distance import squareform

@@ -1,0 +1,299 @@
+"""`gpualign dist` through the installed executable: formats against golden files, inputs, errors, what users feed it."""
+
+import gzip
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command import GPUALIGN, gpualign
+from sites import vcf_text, write_fileset
+
+from gpualign.cpu.distance import instruction_sets
+
+GOLDEN = Path(__file__).parent / "golden" / "dist"
+CORE, OLD = GOLDEN / "core.aln", GOLDEN / "old.aln"
+SNPS = Path(__file__).parent.parent / "data" / "snps.tsv"
+
+
+def dist(*arguments, **options):
+    return gpualign("dist", *arguments, "--device", "cpu", **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("square.tsv", [CORE]),
+        ("rectangle.tsv", [CORE, OLD]),
+        ("square.csv", ["--format", "csv", CORE]),
+        ("square.molten", ["--format", "molten", CORE]),
+        ("square.phy", ["--format", "phylip", CORE]),
+        ("square.meg", ["--format", "mega", CORE]),
+        ("fraction.tsv", ["--metric", "fraction", CORE]),
+        ("jc69.meg", ["--metric", "jc69", "--format", "mega", CORE]),
+        ("tn93.tsv", ["--metric", "tn93", CORE]),
+        ("all_letters.tsv", ["--all-letters", CORE]),
+        ("complete.tsv", ["--missing", "complete", "--metric", "fraction", CORE]),
+        ("as_difference.tsv", ["--missing", "as-difference", CORE]),
+        ("near.tsv", ["--max-distance", "2", CORE]),
+        ("near_rectangle.csv", ["--max-distance", "1", "--format", "csv", "--compared", CORE, OLD]),
+        ("near_fraction.tsv", ["--max-distance", "0.1", "--metric", "fraction", "--compared", CORE]),
+        ("compared.molten", ["--format", "molten", "--compared", CORE, OLD]),
+        ("snps_ibs.tsv", ["--metric", "ibs", SNPS]),
+        ("snps_allele.tsv", ["--metric", "allele", SNPS]),
+    ],
+)
+def test_text(golden, name, arguments):
+    golden(f"dist/{name}", dist(*arguments).stdout)
+
+
+@pytest.fixture
+def expected():
+    """The square matrix of the golden text."""
+    return np.loadtxt(GOLDEN / "square.tsv", skiprows=1, usecols=range(1, 5), dtype=int)
+
+
+def test_npy_npz_and_condensed_hold_the_matrix(tmp_path, expected):
+    dist(CORE, "-o", tmp_path / "m.npy", "--compared")
+    np.testing.assert_array_equal(np.load(tmp_path / "m.npy"), expected)
+    assert np.load(tmp_path / "m.compared.npy")[0, 2] == 19
+    assert (tmp_path / "m.ids.txt").read_text().split() == [f"isolate_{k}" for k in range(1, 5)]
+    dist(CORE, "-o", tmp_path / "m.npz", "--compared")
+    with np.load(tmp_path / "m.npz") as archive:
+        np.testing.assert_array_equal(archive["distances"], expected)
+        np.testing.assert_array_equal(archive["compared"], np.load(tmp_path / "m.compared.npy"))
+        assert archive["ids"].tolist() == [f"isolate_{k}" for k in range(1, 5)]
+    dist(CORE, "-o", tmp_path / "c.npy", "--format", "condensed", "--compared")
+    np.testing.assert_array_equal(np.load(tmp_path / "c.npy"), expected[np.triu_indices(4, 1)])
+    assert np.load(tmp_path / "c.compared.npy").shape == (6,)
+    dist(CORE, OLD, "-o", tmp_path / "r.npy")
+    assert np.load(tmp_path / "r.npy").shape == (4, 2)
+    assert sorted(p.name for p in tmp_path.glob("r.*")) == ["r.npy", "r.query_ids.txt", "r.target_ids.txt"]
+
+
+@pytest.mark.parametrize("name", ["m.tsv", "m.csv", "m.phy", "m.meg", "m.tsv.gz"])
+def test_text_files_have_the_compared_sites_beside_them(tmp_path, name):
+    dist(CORE, "-o", tmp_path / name, "--compared")
+    stem, _, suffixes = name.partition(".")
+    beside = tmp_path / f"{stem}.compared.{suffixes}"
+    content = gzip.decompress(beside.read_bytes()) if name.endswith(".gz") else beside.read_bytes()
+    assert b"19" in content
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_inputs_of_all_kinds_give_the_same(tmp_path, rng):
+    """The same genotypes as a table, turned, gzipped, on standard input, VCF and a fileset."""
+    codes = rng.choice(np.array([0, 1, 2, 255], np.uint8), (7, 40), p=[0.4, 0.3, 0.2, 0.1])
+    cells = np.array(["0", "1", "2"] + [""] * 253)[codes]
+    ids = [f"p{k}" for k in range(7)]
+    lines = [["id", *(f"rs{k}" for k in range(40))], *([name, *row] for name, row in zip(ids, cells, strict=True))]
+    text = "".join("\t".join(line) + "\n" for line in lines).encode()
+    turned = "".join(",".join(line) + "\n" for line in zip(*lines, strict=True)).encode()
+    calls = np.array(["0/0", "0|1", "1/1"] + ["./."] * 253)[codes.T]
+    (tmp_path / "x.vcf").write_text(vcf_text(ids, [(["C", "A"], row.tolist()) for row in calls]))
+    write_fileset(tmp_path / "x.bed", codes)
+    for metric in ("hamming", "ibs"):
+        expected = dist("-", "--metric", metric, stdin=text).stdout
+        found = {
+            "turned": dist("-", "--transpose", "--metric", metric, stdin=turned),
+            "gzip": dist("-", "--metric", metric, stdin=gzip.compress(text)),
+            "CRLF": dist("-", "--metric", metric, stdin=text.replace(b"\n", b"\r\n")),
+            "vcf": dist(tmp_path / "x.vcf", "--metric", metric),
+            "vcf on standard input": dist("-", "--metric", metric, stdin=(tmp_path / "x.vcf").read_bytes()),
+            "bed": dist(tmp_path / "x.bed", "--metric", metric),
+            "prefix": dist(tmp_path / "x", "--metric", metric),
+            "fam": dist(tmp_path / "x.fam", "--metric", metric),
+        }
+        for name, done in found.items():
+            assert done.stdout == expected, name
+
+
+def test_engines_threads_and_memory_do_not_change_a_byte(tmp_path, rng):
+    letters = rng.choice(np.array([*b"ACGTN"], np.uint8), (150, 5000))
+    letters[:, 1000:] = letters[0, 1000:]
+    text = b"".join(b">s%d\n%s\n" % (k, row.tobytes()) for k, row in enumerate(letters))
+    expected = dist("-", "--metric", "fraction", stdin=text).stdout
+    for name, supported in instruction_sets():
+        if supported:
+            found = dist("-", "--metric", "fraction", "--threads", "1", stdin=text, env={"GPUALIGN_INSTRUCTION_SET": name})
+            assert found.stdout == expected
+    assert dist("-", "--metric", "fraction", "--memory", "3M", stdin=text).stdout == expected
+    assert dist("-", "--metric", "fraction", "--threads", "3", stdin=text).stdout == expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["missing.aln"], "missing.aln: no such file"),
+        (["."], "a directory"),
+        (["-", "-"], "only one of the two inputs can be standard input"),
+        ([CORE, "-o", "x.unknown"], "the name does not tell the format"),
+        ([CORE, "--format", "npy"], "cannot go to standard output"),
+        ([CORE, "--compared"], "name a file with -o, or write --format molten"),
+        ([CORE, OLD, "--format", "phylip"], "phylip is of one set"),
+        ([CORE, "--format", "mega", "--max-distance", "3"], "mega holds every pair"),
+        ([CORE, "--max-distance", "-1"], "distances are 0 or more"),
+        ([CORE, "--metric", "ibs"], "--metric ibs is for genotypes; these are nucleotides"),
+        ([SNPS, "--metric", "tn93"], "--metric tn93 is for nucleotides; these are genotypes"),
+        ([CORE, "--metric", "tn93", "--missing", "as-difference"], "does not go with it"),
+        ([CORE, "--transpose"], "--transpose is for tables"),
+        ([CORE, SNPS], "two inputs are of one kind"),
+        ([CORE, "--plot", "x.bmp"], "a picture ends in .png, .svg, .pdf"),
+        ([CORE, OLD, "--plot", "x.png"], "of one set"),
+        ([CORE, "--device", "gpu"], "--device gpu: expected"),
+        ([SNPS, "--transpose", SNPS, "--all-letters"], None),
+    ],
+)
+def test_refusals(tmp_path, arguments, message):
+    if message is None:
+        assert dist(*arguments, cwd=tmp_path).returncode == 0
+        return
+    done = gpualign("dist", *arguments, *([] if "--device" in arguments else ["--device", "cpu"]), check=False, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr.decode()
+    assert done.stdout == b""
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "empty file"),
+        (b"\n\n", "empty file"),
+        (bytes(range(256)) * 20, "a binary file"),
+        (b"@r1\nACGT\n+\nIIII\n", "FASTQ holds reads"),
+        (b"BZh91AY", "compressed with bzip2"),
+        (gzip.compress(b">a\nACGT\n" * 100)[:-5], "truncated gzip file"),
+        (b"\x6c\x1b\x01\x00", "in.dat.*no such file|needs its .bim|x.fam|in.fam"),
+        (b">a\nACGT\n>a\nACGT\n", "the same id 'a'"),
+        (b">a\nAC GT\n>b\nACGTA\n", "record 'b' (number 2) has 5 sites"),
+        (b"id\tx\na\t0\nb\t7\n", "'7' in a table of genotypes"),
+    ],
+)
+def test_bad_files(tmp_path, content, message):
+    import re
+
+    path = tmp_path / "in.dat"
+    path.write_bytes(content)
+    done = dist(path, "-o", tmp_path / "out.tsv", check=False)
+    assert done.returncode == 2, done.stderr
+    assert re.search(re.escape(message) if "|" not in message else message, done.stderr.decode())
+    assert [p.name for p in tmp_path.iterdir()] == ["in.dat"]
+
+
+def test_one_sample_and_sites_that_do_not_vary():
+    done = dist("-", stdin=b">a\nACGT\n")
+    assert done.stdout == b"\ta\na\t0\n"
+    assert b"one sample makes no pairs" in done.stderr
+    assert dist("-", stdin=b">a\nACGT\n>b\nACGT\n").stdout == b"\ta\tb\na\t0\t0\nb\t0\t0\n"
+    done = dist("-", "--missing", "complete", "--metric", "fraction", stdin=b">a\nN\n>b\nA\n")
+    assert done.stdout.splitlines()[1] == b"a\tnan\tnan"
+
+
+def test_summary_and_quiet():
+    done = dist(CORE)
+    assert b"4 samples, 20 sites, 6 pairs" in done.stderr
+    assert dist("-q", CORE).stderr == b""
+    assert b"bit planes" in dist("-v", CORE).stderr
+
+
+def test_dry_run_prints_the_plan():
+    text = dist("--dry-run", SNPS).stdout.decode()
+    for word in ("samples", "sites", "pairs", "metric", "engine", "bands", "memory", "estimate"):
+        assert word in text
+
+
+def test_a_closed_pipe_is_no_error(tmp_path, rng):
+    letters = rng.choice(np.array([*b"ACGT"], np.uint8), (600, 50))
+    (tmp_path / "x.aln").write_bytes(b"".join(b">s%d\n%s\n" % (k, row.tobytes()) for k, row in enumerate(letters)))
+    command = f"{GPUALIGN} dist -q --device cpu --format molten x.aln | head -n 2; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", command], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "0"
+    assert done.stderr == ""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_leaves_nothing_behind(tmp_path, rng):
+    (tmp_path / "x.bed").write_bytes(b"\x6c\x1b\x01" + rng.choice(np.array([0, 2, 3, 8, 12], np.uint8), (60_000, 1000)).tobytes())
+    (tmp_path / "x.fam").write_text("".join(f"0 s{k} 0 0 0 0\n" for k in range(4000)))
+    (tmp_path / "x.bim").write_text("".join(f"1 r{k} 0 {k} A C\n" for k in range(60_000)))
+    words = [GPUALIGN, "dist", "x.bed", "-o", "out.tsv", "--device", "cpu", "--threads", "1"]
+    process = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, env={**os.environ, "GPUALIGN_INSTRUCTION_SET": "baseline"})
+    time.sleep(2.5)
+    start = time.perf_counter()
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert process.returncode == 130, errors
+    assert time.perf_counter() - start < 3
+    assert b"interrupted" in errors
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["x.bed", "x.bim", "x.fam"]
+
+
+# ---- the peers, on real data
+
+
+@pytest.fixture
+def filesets(tmp_path, real_data):
+    for name in ("EUR_test", "mouse_hs1940"):
+        for suffix in ("bed", "bim", "fam"):
+            (tmp_path / f"{name}.{suffix}").write_bytes(gzip.decompress((real_data / f"{name}.{suffix}.gz").read_bytes()))
+    shutil.copy(real_data / "EUR_test.vcf.gz", tmp_path)
+    return tmp_path
+
+
+def test_bed_and_vcf_of_the_same_people(filesets):
+    for metric in ("hamming", "ibs", "allele"):
+        for name in ("EUR_test.bed", "EUR_test.vcf.gz"):
+            dist(name, "--metric", metric, "-o", f"{name}.{metric}.npy", cwd=filesets)
+        np.testing.assert_array_equal(np.load(filesets / f"EUR_test.bed.{metric}.npy"), np.load(filesets / f"EUR_test.vcf.gz.{metric}.npy"))
+
+
+@pytest.mark.parametrize("name", ["EUR_test", "mouse_hs1940"])
+def test_plink(filesets, name):
+    plink = shutil.which("plink1.9") or shutil.which("plink")
+    if plink is None:
+        pytest.skip("plink 1.9 is not installed")
+    # plink leaves out sites at places below 0; what it keeps is compared.
+    make_bed = ["--bfile", name, "--make-bed", "--out", "kept"]
+    measure = ["--bfile", "kept", "--distance", "square", "bin", "1-ibs", "allele-ct", "--out", "theirs"]
+    for step in (make_bed, measure):
+        subprocess.run([plink, *step], cwd=filesets, check=True, capture_output=True)
+    dist("kept.bed", "--metric", "allele", "-o", "allele.npy", cwd=filesets)
+    dist("kept.bed", "--metric", "ibs", "-o", "ibs.npy", cwd=filesets)
+    allele, ibs = np.load(filesets / "allele.npy"), np.load(filesets / "ibs.npy")
+    np.testing.assert_array_equal(allele, np.fromfile(filesets / "theirs.dist.bin").reshape(allele.shape))
+    np.testing.assert_allclose(ibs, np.fromfile(filesets / "theirs.mdist.bin").reshape(ibs.shape), rtol=0, atol=1e-15)
+
+
+def test_genotypes_of_people_by_numpy(filesets):
+    bed_reader = pytest.importorskip("bed_reader")
+    calls = bed_reader.open_bed(filesets / "EUR_test.bed").read(dtype="int8").astype(int)
+    dist("EUR_test.bed", "--metric", "allele", "-o", "allele.npy", "--compared", cwd=filesets)
+    known = calls >= 0
+    expected = np.array(
+        [[np.abs(a - b)[i & j].sum() for b, j in zip(calls[:40], known, strict=False)] for a, i in zip(calls, known, strict=True)]
+    )
+    np.testing.assert_array_equal(np.load(filesets / "allele.npy")[:, :40], expected)
+    np.testing.assert_array_equal(np.load(filesets / "allele.compared.npy"), known.astype(int) @ known.astype(int).T)
+
+
+SNP_DISTS_README = b""">seq1
+AGTCAGTC
+>seq2
+AGGCAGTC
+>seq3
+AGTGAGTA
+>seq4
+TGTTAGAC
+"""
+
+
+def test_the_example_of_snp_dists():
+    """Its README's matrix."""
+    rows = [line.split(b"\t") for line in dist("-", stdin=SNP_DISTS_README).stdout.splitlines()]
+    assert [[int(cell) for cell in row[1:]] for row in rows[1:]] == [[0, 1, 2, 3], [1, 0, 3, 4], [2, 3, 0, 4], [3, 4, 4, 0]]
