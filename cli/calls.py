@@ -16,7 +16,7 @@ from gpualign.core.distance.sources.bed import MAGIC, read_filesets
 from gpualign.core.distance.sources.fasta import read_alignments
 from gpualign.core.distance.sources.table import read_tables
 from gpualign.core.errors import InputError
-from gpualign.core.reader import unpack
+from gpualign.core.unpack import unpack
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gpualign.cli.messages import Messages
-from gpualign.core.distance.engine import DistanceEngine
-from gpualign.core.engine import Engine
 from gpualign.core.errors import RunError
+
+if TYPE_CHECKING:
+    from gpualign.core.distance.engine import DistanceEngine
+    from gpualign.core.engine import Engine
 
 
 def check_device(device: str) -> None:

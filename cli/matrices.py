@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gpualign.cli.files import open_input
 from gpualign.core.errors import InputError
-from gpualign.core.reader import decompressing, unpack
+from gpualign.core.unpack import decompressing, unpack
 
 Matrix = npt.NDArray[Any]
 

@@ -63,8 +63,10 @@ def parse_row(line: bytes, start: int, separator: str, table: Annotated[NDArray[
     Codes of a line's cells from byte `start` on; (cells, the first bad cell or -1).
     """
 
-def decode_bed(packed: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')]) -> None:
-    """uint8[sites][bytes] of a .bed file into codes[samples][sites]."""
+def decode_bed(packed: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], first_byte: int, out: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+    """
+    uint8[sites][bytes] of a .bed file, from byte first_byte of each site on, into codes[samples][sites].
+    """
 
 def pack(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.uint8], dict(shape=(256), order='C', device='cpu', writable=False)], first_sample: int, samples: int, planes: Annotated[NDArray[numpy.uint64], dict(shape=(None, None, None), order='C', device='cpu')]) -> None:
     """

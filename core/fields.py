@@ -13,8 +13,8 @@ from gpualign.core._rows import Alignments, Column
 from gpualign.core.engine import Detail, Statistics, Task
 from gpualign.core.errors import InputError
 from gpualign.core.identity import Integers, columns, fraction, identity
-from gpualign.core.sequences import TextColumn
 from gpualign.core.sinks.base import BandResults
+from gpualign.core.text import TextColumn
 
 _NO_RECORDS = np.zeros(0, dtype=np.int64)
 

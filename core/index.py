@@ -30,8 +30,10 @@ import numpy.typing as npt
 
 from gpualign.core.alphabet import DNA, PROTEIN, Alphabet, detect
 from gpualign.core.errors import InputError
-from gpualign.core.reader import clean_record, number_repeated, read_records
-from gpualign.core.sequences import SequenceSet, TextColumn, encode_letters
+from gpualign.core.ids import number_repeated
+from gpualign.core.reader import clean_record, read_records
+from gpualign.core.sequences import SequenceSet, encode_letters
+from gpualign.core.text import TextColumn
 
 MAGIC = b"gpualign"
 VERSION = 1

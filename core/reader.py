@@ -2,52 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 import io
-import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from gpualign.core.alphabet import DNA, PROTEIN, Alphabet, detect
 from gpualign.core.errors import InputError
+from gpualign.core.ids import number_repeated
 from gpualign.core.sequences import SequenceSet, encode
-
-_PEEK = 4096
-_COMPRESSIONS = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
-
-
-class _Pushback(io.RawIOBase):
-    """A stream with bytes put back in front, for streams that cannot seek."""
-
-    def __init__(self, first: bytes, rest: BinaryIO) -> None:
-        self._first = first
-        self._rest = rest
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: object) -> int:
-        view = memoryview(buffer)  # type: ignore[arg-type]
-        if self._first:
-            count = min(len(view), len(self._first))
-            view[:count] = self._first[:count]
-            self._first = self._first[count:]
-            return count
-        data = self._rest.read(len(view))
-        view[: len(data)] = data
-        return len(data)
-
-
-def _peek(stream: BinaryIO) -> tuple[bytes, BinaryIO]:
-    first = b""
-    while len(first) < _PEEK:
-        more = stream.read(_PEEK - len(first))
-        if not more:
-            break
-        first += more
-    return first, cast(BinaryIO, io.BufferedReader(_Pushback(first, stream), 1 << 20))
+from gpualign.core.unpack import decompressing, unpack
 
 
 def _biopython_records(first: bytes, text: io.TextIOWrapper, source: str) -> Iterator[tuple[str, str]]:
@@ -70,29 +34,6 @@ def _biopython_records(first: bytes, text: io.TextIOWrapper, source: str) -> Ite
     else:
         start = body.splitlines()[0][:40].decode("utf-8", "backslashreplace")
         raise InputError(f"{source}: neither FASTA (a line starting with '>') nor FASTQ ('@'); the file starts with {start!r}")
-
-
-@contextmanager
-def decompressing(source: str) -> Iterator[None]:
-    """Errors of a gzip file that is being read name that file."""
-    try:
-        yield
-    except EOFError:
-        raise InputError(f"{source}: truncated gzip file; copy or download it again") from None
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(f"{source}: damaged gzip file ({error})") from None
-
-
-def unpack(stream: BinaryIO, source: str) -> tuple[bytes, BinaryIO]:
-    """The first bytes of a file, unpacked if it is gzip, and a stream of all of it. Raises `InputError` for other compressions."""
-    with decompressing(source):
-        first, stream = _peek(stream)
-        if first.startswith(b"\x1f\x8b"):
-            first, stream = _peek(cast(BinaryIO, gzip.GzipFile(fileobj=stream)))
-    for magic, name in _COMPRESSIONS.items():
-        if first.startswith(magic):
-            raise InputError(f"{source}: compressed with {name}; gpualign reads plain text and gzip, so unpack it into a pipe first")
-    return first, stream
 
 
 def read_records(stream: BinaryIO, source: str) -> Iterator[tuple[str, str]]:
@@ -125,20 +66,6 @@ def clean_record(title: str, text: str, number: int, source: str) -> tuple[str, 
     if not words:
         raise InputError(f"{source}: record {number} has no id behind its '>' or '@'")
     return words[0], text.encode("utf-8", "surrogateescape").translate(None, b" \t\r\n\x0b\x0c")
-
-
-def number_repeated(ids: list[str], repeated: list[int]) -> None:
-    """Give the records `repeated`, whose ids others have, ids of their own: id_2, id_3, ...; numbers that are taken are passed over."""
-    taken = set(ids)
-    following: dict[str, int] = {}
-    for index in repeated:
-        name = ids[index]
-        count = following.get(name, 2)
-        while f"{name}_{count}" in taken:
-            count += 1
-        following[name] = count + 1
-        ids[index] = f"{name}_{count}"
-        taken.add(ids[index])
 
 
 def read_raw(stream: BinaryIO, source: str, allow_duplicates: bool = False, allow_empty: bool = False) -> RawRecords:

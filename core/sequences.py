@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,31 +11,9 @@ import numpy.typing as npt
 
 from gpualign.core.alphabet import INVALID, Alphabet
 from gpualign.core.errors import InputError
+from gpualign.core.text import TextColumn
 
 _COUNTED = 4 << 20
-
-
-@dataclass(frozen=True)
-class TextColumn:
-    """Strings back to back: string i is text[offsets[i]:offsets[i+1]] (uint8[total], int64[count + 1])."""
-
-    text: npt.NDArray[np.uint8]
-    offsets: npt.NDArray[np.int64]
-
-    @classmethod
-    def of(cls, strings: Sequence[str]) -> TextColumn:
-        encoded = [s.encode("utf-8", "surrogateescape") for s in strings]
-        offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
-        np.cumsum([len(e) for e in encoded], out=offsets[1:])
-        return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets)
-
-    def select(self, records: npt.NDArray[np.int64]) -> TextColumn:
-        """Some of the strings, in this order; one may occur several times."""
-        lengths = self.offsets[records + 1] - self.offsets[records]
-        starts = np.zeros(len(records) + 1, dtype=np.int64)
-        np.cumsum(lengths, out=starts[1:])
-        places = np.arange(starts[-1]) + np.repeat(self.offsets[records] - starts[:-1], lengths)
-        return TextColumn(self.text[places], starts)
 
 
 @dataclass(frozen=True)

@@ -141,7 +141,7 @@ def test_alignments_give_the_distances_of_their_calls(rng, scratch):
     ],
 )
 def test_bad_alignments(scratch, text, message):
-    from gpualign.core.reader import unpack
+    from gpualign.core.unpack import unpack
 
     def read():
         _, unpacked = unpack(stream(text), "0.fa")

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core import _sites
-from gpualign.core.sequences import TextColumn
+from gpualign.core.text import TextColumn
 
 Codes = npt.NDArray[np.uint8]
 

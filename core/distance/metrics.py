@@ -51,22 +51,21 @@ class Counts:
         both = self.raw["compared"]
         return both if self.called is None else np.full_like(both, self.sites)
 
-    @property
-    def one_missing(self) -> Integers | int:
-        """Sites at which one sample of a pair has a call and the other has none, under the rule that these differ."""
+    def _with_missing(self, known: Integers, each: int) -> Integers:
+        """Adds `each` for a site at which one sample of a pair has a call and the other has none, under the rule that these differ."""
         if self.called is None:
-            return 0
+            return known
         queries, targets = self.called
-        return (queries[:, None] + targets[None, :] - 2 * self.raw["compared"].astype(np.int64)).astype(np.int32)
+        return (known + each * (queries[:, None] + targets[None, :] - 2 * self.raw["compared"].astype(np.int64))).astype(np.int32)
 
     @property
     def differences(self) -> Integers:
         known = self.raw["differences"] if "differences" in self.raw else self.raw["compared"] - self.raw["matches"]
-        return known + self.one_missing
+        return self._with_missing(known, 1)
 
     @property
     def alleles(self) -> Integers:
-        return self.raw["alleles"] // 2 + 2 * self.one_missing
+        return self._with_missing(self.raw["alleles"] >> 1, 2)  # counted in halves
 
 
 def _hamming(counts: Counts) -> Values:

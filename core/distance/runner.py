@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
@@ -20,6 +19,7 @@ from gpualign.core.distance.recipe import Measure, Wanted, count_names
 from gpualign.core.distance.sinks.base import BandDistances, DistanceSink
 from gpualign.core.distance.sources.base import Need, Omitted, Scratch, Selection, Source
 from gpualign.core.distance.store import PanelStore
+from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import InputError, RunError
 
 if TYPE_CHECKING:
@@ -103,15 +103,15 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, memory: 
         raise InputError(f"{source.sites:,} sites; up to {_MOST_SITES - 1:,} are counted in one run")
     store, omitted, sites = PanelStore(memory // 2, scratch), Omitted(), 0
     called = np.zeros(source.samples.total, dtype=np.int64) if task.missing is MissingRule.AS_DIFFERENCE else None
-    with ThreadPoolExecutor(engine.threads) as workers:
-        for codes in source.panels(task.selection, memory // 8, omitted):
+    with Workers(engine.threads) as workers:
+        for codes in source.panels(task.selection, memory // 8, omitted, workers):
             sites += codes.shape[1]
             if called is not None:
                 called += np.count_nonzero(codes != MISSING, axis=1)
-            used = used_codes(codes, workers, engine.threads)
+            used = used_codes(codes, workers)
             parts = [(codes, used)]
             if metric.measure is Measure.ALLELES and max(used - {MISSING}, default=0) > _SECOND_ALLELE:
-                parts = [(part, used_codes(part, workers, engine.threads)) for part in _by_alleles(codes)]
+                parts = [(part, used_codes(part, workers)) for part in _by_alleles(codes)]
             for part, of_part in parts:
                 store.add(pack_panel(part, of_part, task.wanted, engine, workers))
     # Where only differing sites matter, those at which all calls are equal are not looked at, but they are compared all the same.

@@ -16,7 +16,7 @@ from gpualign.core._rows import Column
 from gpualign.core.engine import Detail, Task
 from gpualign.core.fields import BlockData, HitColumns
 from gpualign.core.formats.base import alignment_score
-from gpualign.core.sequences import TextColumn
+from gpualign.core.text import TextColumn
 
 _SECONDARY = 256
 _REVERSE = 16

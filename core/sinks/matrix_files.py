@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 import os
-import shutil
-import zipfile
 from typing import Any, BinaryIO, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core._rows import format_matrix_rows
-from gpualign.core.sequences import TextColumn
 from gpualign.core.sinks.writer import ByteWriter
+from gpualign.core.text import TextColumn
 
 Numbers: TypeAlias = "np.dtype[np.signedinteger] | np.dtype[np.float64]"
 
@@ -136,6 +134,9 @@ def _write_rows(stream: ByteWriter, matrix: npt.NDArray[Any], records: Named, se
 
 def write_npz(stream: BinaryIO, arrays: dict[str, BinaryIO], queries: Named, targets: Named) -> None:
     """Pack finished .npy files under their names, and the ids under those of `id_lists`."""
+    import shutil
+    import zipfile
+
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         for name, npy in arrays.items():
             npy.seek(0)

@@ -18,35 +18,66 @@ std::string printable(uint8_t byte) {
   return std::string("byte 0x") + digits[byte >> 4] + digits[byte & 15];
 }
 
-// Loops over a block of sites that compilers turn into vectors of bytes: sums of a block fit a byte each.
-constexpr int64_t kBlock = 255;
-enum Flag : uint8_t { kVaries = 1, kHasMissing = 2 };
+constexpr uint8_t kVaries = 1, kHasMissing = 2;  // flags of sites
 
-// How many calls differ from the reference; fills gaps of the reference, and flags sites.
-int64_t compare_block(const uint8_t* __restrict row, int64_t size, uint8_t* __restrict reference, uint8_t* __restrict flags) {
-  uint8_t unequal = 0;
-  for (int64_t k = 0; k < size; k++) {
-    const uint8_t code = row[k], known = reference[k];
-    const uint8_t missing = code == kMissing ? 0xff : 0, unknown = known == kUnknown ? 0xff : 0, other = code != known ? 0xff : 0;
-    const uint8_t differs = static_cast<uint8_t>(other & ~(missing | unknown)), fills = static_cast<uint8_t>(unknown & ~missing);
-    reference[k] = static_cast<uint8_t>((code & fills) | (known & ~fills));
-    flags[k] = static_cast<uint8_t>(flags[k] | (differs & kVaries) | (missing & kHasMissing));
-    unequal = static_cast<uint8_t>(unequal + (differs & 1));
+// Sixteen codes at a time, in every compiler's vectors; comparisons give 255 or 0.
+typedef uint8_t Codes __attribute__((vector_size(16)));
+constexpr int64_t kLanes = 16, kBlock = 255 * kLanes;  // a lane counts to 255
+
+Codes load(const uint8_t* from) {
+  Codes out;
+  std::memcpy(&out, from, sizeof out);
+  return out;
+}
+
+int64_t sum(Codes counts) {
+  int64_t out = 0;
+  for (int k = 0; k < kLanes; k++) out += counts[k];
+  return out;
+}
+
+// What distinguishes some sites of a row: calls that differ from the reference, ends and beginnings of missing calls.
+struct Likeness {
+  int64_t differences = 0, edges = 0;
+};
+
+// Compares a row with the reference; fills gaps of the reference, and flags sites.
+void compare(const uint8_t* row, int64_t first, int64_t last, uint8_t* reference, uint8_t* flags, Likeness& likeness) {
+  int64_t k = first;
+  Codes differences{}, edges{};
+  for (; k + kLanes <= last; k += kLanes) {
+    const Codes code = load(row + k), known = load(reference + k);
+    const Codes missing = (Codes)(code == kMissing), unknown = (Codes)(known == kUnknown);
+    const Codes differs = (Codes)(code != known) & ~missing & ~unknown, fills = unknown & ~missing;
+    const Codes filled = (code & fills) | (known & ~fills), flagged = load(flags + k) | (differs & kVaries) | (missing & kHasMissing);
+    std::memcpy(reference + k, &filled, sizeof filled);
+    std::memcpy(flags + k, &flagged, sizeof flagged);
+    differences -= differs;
+    if (k) edges -= (Codes)(missing != (Codes)(load(row + k - 1) == kMissing));
   }
-  return unequal;
+  likeness.differences += sum(differences);
+  likeness.edges += sum(edges);
+  for (; k < last; k++) {
+    const bool missing = row[k] == kMissing, unknown = reference[k] == kUnknown, differs = !missing && !unknown && row[k] != reference[k];
+    if (unknown && !missing) reference[k] = row[k];
+    flags[k] = static_cast<uint8_t>(flags[k] | (differs ? kVaries : 0) | (missing ? kHasMissing : 0));
+    likeness.differences += differs;
+    likeness.edges += k && missing != (row[k - 1] == kMissing);
+  }
 }
 
-bool any_unusual(const uint8_t* codes, size_t size) {
-  uint8_t found = 0;
-  for (size_t k = 0; k < size; k++) found = static_cast<uint8_t>(found | (codes[k] == kSkip ? 1 : 0) | (codes[k] == kBad ? 1 : 0));
-  return found;
-}
-
-// How often missing calls begin or end.
-int64_t missing_edges(const uint8_t* row, int64_t size) {
-  uint8_t edges = 0;
-  for (int64_t k = 1; k < size; k++) edges = static_cast<uint8_t>(edges + ((row[k] == kMissing) != (row[k - 1] == kMissing) ? 1 : 0));
-  return edges;
+// Codes of letters; whether some are no codes.
+bool translate(const uint8_t* letters, size_t size, const uint8_t* table, uint8_t* __restrict codes) {
+  for (size_t k = 0; k < size; k++) codes[k] = table[letters[k]];
+  Codes found{};
+  size_t k = 0;
+  for (; k + kLanes <= size; k += kLanes) {
+    const Codes some = load(codes + k);
+    found |= (Codes)(some == kSkip) | (Codes)(some == kBad);
+  }
+  bool unusual = sum(found) != 0;
+  for (; k < size; k++) unusual |= codes[k] == kSkip || codes[k] == kBad;
+  return unusual;
 }
 
 }  // namespace
@@ -103,10 +134,9 @@ void AlignmentScanner::take_letters(const char* data, size_t size) {
   current_.resize(before + size);
   const uint8_t* in = reinterpret_cast<const uint8_t*>(data);
   uint8_t* out = current_.data() + before;
-  for (size_t k = 0; k < size; k++) out[k] = table_[in[k]];
   // A sample of letters is enough to tell nucleotides from amino acids.
   for (size_t k = 0, step = size > 4096 ? 61 : 1; k < size; k += step) histogram_[in[k]]++;
-  if (!any_unusual(out, size)) return;
+  if (!translate(in, size, table_, out)) return;
   size_t kept = 0;
   for (size_t k = 0; k < size; k++) {
     if (out[k] == kBad) throw std::invalid_argument(record() + ": " + printable(in[k]) + " at site " + std::to_string(before + kept + 1) + " is no letter of an alignment");
@@ -134,16 +164,12 @@ void AlignmentScanner::end_record() {
   if (found != length_)
     throw std::invalid_argument(record() + " has " + std::to_string(found) + " sites, the first record has " + std::to_string(length_) +
                                 "; rows of an alignment are equally long");
-  int64_t differences = 0, runs = 0;
-  const uint8_t* row = current_.data();
-  for (int64_t start = 0; start < length_; start += kBlock) {
-    const int64_t stop = std::min(length_, start + kBlock);
-    differences += compare_block(row + start, stop - start, reference_.data() + start, flags_.data() + start);
-    runs += missing_edges(row + start, stop - start);
-  }
+  Likeness likeness;
+  for (int64_t start = 0; start < length_; start += kBlock)
+    compare(current_.data(), start, std::min(length_, start + kBlock), reference_.data(), flags_.data(), likeness);
   rows_.emplace_back();
   Row& kept = rows_.back();
-  if (differences * kDifferenceBytes + (runs / 2 + 1) * kRunBytes < length_)
+  if (likeness.differences * kDifferenceBytes + (likeness.edges / 2 + 1) * kRunBytes < length_)
     keep_sparse(kept);
   else
     keep_dense(kept);

@@ -62,21 +62,21 @@ std::tuple<int64_t, int64_t> parse_row(nb::bytes line, int64_t start, char separ
 }
 
 // ---- PLINK's .bed: two bits a call, from the lowest on: 0 two A1, 1 missing, 2 one of each, 3 two A2. Codes count A1.
-void decode_bed(Input<uint8_t, 2> packed, Output<uint8_t, 2> out) {
-  const size_t sites = packed.shape(0), samples = out.shape(0), stride = out.shape(1);
-  if (packed.shape(1) != (samples + 3) / 4 || stride != sites) throw nb::value_error("the shapes do not fit");
+void decode_bed(Input<uint8_t, 2> packed, size_t first_byte, Output<uint8_t, 2> out) {
+  const size_t sites = packed.shape(0), samples = out.shape(0), stride = out.shape(1), groups = (samples + 3) / 4;
+  if (first_byte + groups > packed.shape(1) || stride != sites) throw nb::value_error("the shapes do not fit");
   nb::gil_scoped_release unlocked;
   constexpr uint64_t kOnes = 0x0101010101010101u;
   const size_t bytes = packed.shape(1);
   constexpr size_t kSites = 64;  // a cache line of a sample's calls at a time
   for (size_t first = 0; first < sites; first += kSites) {
     const size_t last = std::min(sites, first + kSites);
-    for (size_t group = 0; group < bytes; group++) {
+    for (size_t group = 0; group < groups; group++) {
       const size_t here = std::min<size_t>(4, samples - 4 * group);
       for (size_t site = first; site < last; site += 8) {  // eight sites of four samples in a word
         const size_t count = std::min<size_t>(8, last - site);
         uint8_t four[8] = {};
-        for (size_t k = 0; k < count; k++) four[k] = packed.data()[(site + k) * bytes + group];
+        for (size_t k = 0; k < count; k++) four[k] = packed.data()[(site + k) * bytes + first_byte + group];
         uint64_t word;
         std::memcpy(&word, four, sizeof word);
         for (size_t s = 0; s < here; s++, word >>= 2) {
@@ -174,7 +174,8 @@ NB_MODULE(_sites, m) {
 
   m.def("parse_row", &parse_row, nb::arg("line"), nb::arg("start"), nb::arg("separator"), nb::arg("table"), nb::arg("out"),
         "Codes of a line's cells from byte `start` on; (cells, the first bad cell or -1).");
-  m.def("decode_bed", &decode_bed, nb::arg("packed"), nb::arg("out"), "uint8[sites][bytes] of a .bed file into codes[samples][sites].");
+  m.def("decode_bed", &decode_bed, nb::arg("packed"), nb::arg("first_byte"), nb::arg("out"),
+        "uint8[sites][bytes] of a .bed file, from byte first_byte of each site on, into codes[samples][sites].");
   m.def("pack", &pack, nb::arg("codes"), nb::arg("table"), nb::arg("first_sample"), nb::arg("samples"), nb::arg("planes"),
         "codes[samples][sites] of some samples into uint64 planes[up to 8][samples][words]; bit p of table[code] goes to plane p.");
   m.def("seen_codes", [](Input<uint8_t, 2> codes) {

@@ -112,4 +112,4 @@ def dense_source(codes, kind=Kind.GENOTYPE, queries=None):
     """A source of codes, uint8[samples][sites]; queries: so many are compared with the others."""
     names = [f"s{k}" for k in range(len(codes))]
     samples = make_samples(names) if queries is None else make_samples(names[:queries], names[queries:])
-    return DenseSource(samples, kind, codes.shape[1], [lambda start, stop: np.ascontiguousarray(codes[:, start:stop])])
+    return DenseSource(samples, kind, codes.shape[1], [lambda start, stop, _: np.ascontiguousarray(codes[:, start:stop])])

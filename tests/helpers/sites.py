@@ -5,12 +5,14 @@ from io import BytesIO
 import numpy as np
 
 from gpualign.core.distance.sources.base import Need, Omitted, Selection
+from gpualign.core.distance.workers import Workers
 
 
 def panels_of(source, need=Need.CALLS, complete=False, panel_bytes=1 << 20):
     """(codes of all panels side by side, what was omitted)"""
     omitted = Omitted()
-    parts = list(source.panels(Selection(need, complete), panel_bytes, omitted))
+    with Workers(2) as workers:
+        parts = list(source.panels(Selection(need, complete), panel_bytes, omitted, workers))
     return np.concatenate(parts, axis=1) if parts else np.empty((source.samples.total, 0), np.uint8), omitted
 
 

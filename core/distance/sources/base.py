@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import BinaryIO, Protocol
+from typing import BinaryIO, Protocol, TypeAlias
 
 import numpy as np
 
 from gpualign.core.distance.calls import MISSING, Codes, Kind, Samples
+from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import InputError
-from gpualign.core.reader import number_repeated
+from gpualign.core.ids import number_repeated
 
 
 class Need(Enum):
@@ -61,7 +62,7 @@ class Source(Protocol):
     def nbytes(self) -> int:
         """Memory that is held."""
 
-    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted) -> Iterator[Codes]:
+    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: Workers) -> Iterator[Codes]:
         """uint8[samples][sites] of about so many bytes; tells `omitted` what is left out."""
 
 
@@ -146,21 +147,25 @@ class RowStore:
         return np.concatenate(parts)
 
 
+Block: TypeAlias = Callable[[int, int, Workers], Codes]
+"""Calls of sites start .. stop of one input: uint8[samples][sites]."""
+
+
 @dataclass(frozen=True)
 class DenseSource:
-    """Calls that can be read anywhere: `blocks` give uint8[samples of the input][start .. stop] of each input."""
+    """Calls that can be read anywhere, by a block of each input."""
 
     samples: Samples
     kind: Kind
     sites: int
-    blocks: Sequence[Callable[[int, int], Codes]]
+    blocks: Sequence[Block]
     nbytes: int = 0
 
-    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted) -> Iterator[Codes]:
+    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: Workers) -> Iterator[Codes]:
         step = max(512, panel_bytes // self.samples.total)
         for start in range(0, self.sites, step):
             stop = min(self.sites, start + step)
-            parts = [block(start, stop) for block in self.blocks]
+            parts = [block(start, stop, workers) for block in self.blocks]
             codes = parts[0] if len(parts) == 1 else np.concatenate(parts)
             if selection.complete:
                 codes = np.ascontiguousarray(codes[:, ~np.any(codes == MISSING, axis=0)])

@@ -6,7 +6,7 @@ most runs take (tests compare with it).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +14,13 @@ import numpy.typing as npt
 
 from gpualign.core import _sites
 from gpualign.core.distance.calls import MISSING, Codes, Kind, make_samples
-from gpualign.core.distance.sources.base import DenseSource, unique_ids
+from gpualign.core.distance.sources.base import Block, DenseSource, unique_ids
+from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import InputError
 
 MAGIC = b"\x6c\x1b"
 _SITE_MAJOR = 1
+_SAMPLES = 4  # of a byte
 
 
 def _columns(path: Path, wanted: int) -> list[list[str]]:
@@ -61,12 +63,18 @@ class _Fileset:
             )
         self._packed = np.memmap(path, dtype=np.uint8, mode="r", offset=3, shape=(len(self.sites), row_bytes))
 
-    def block(self, swapped: npt.NDArray[np.bool_] | None) -> Callable[[int, int], Codes]:
-        """Reads codes[samples][start .. stop]; of `swapped` sites the other allele is counted."""
+    def block(self, swapped: npt.NDArray[np.bool_] | None) -> Block:
+        """Of `swapped` sites the other allele is counted."""
 
-        def read(start: int, stop: int) -> Codes:
+        def read(start: int, stop: int, workers: Workers) -> Codes:
             codes: Codes = np.empty((len(self.ids), stop - start), dtype=np.uint8)
-            _sites.decode_bed(np.ascontiguousarray(self._packed[start:stop]), codes)
+            packed = np.ascontiguousarray(self._packed[start:stop])
+            samples = -(-len(codes) // (_SAMPLES * workers.parts)) * _SAMPLES
+
+            def decode(first: int) -> None:
+                _sites.decode_bed(packed, first // _SAMPLES, codes[first : first + samples])
+
+            workers.map(decode, range(0, len(codes), samples))
             if swapped is not None:
                 some = np.flatnonzero(swapped[start:stop])
                 codes[:, some] = np.where(codes[:, some] == MISSING, MISSING, 2 - codes[:, some])

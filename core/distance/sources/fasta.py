@@ -15,8 +15,9 @@ import numpy.typing as npt
 from gpualign.core import _sites
 from gpualign.core.distance.calls import Codes, Kind, Samples, letter_table, make_samples
 from gpualign.core.distance.sources.base import Need, Omitted, Scratch, Selection, unique_ids
+from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import InputError
-from gpualign.core.reader import decompressing
+from gpualign.core.unpack import decompressing
 
 _CHUNK = 4 << 20
 _AMINO_ACIDS = b"EFILPQefilpq"
@@ -39,7 +40,7 @@ class AlignmentSource:
     def nbytes(self) -> int:
         return self._scanner.nbytes
 
-    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted) -> Iterator[Codes]:
+    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: Workers) -> Iterator[Codes]:
         scanner, incomplete = self._scanner, not selection.complete
         everything = selection.need is Need.CALLS
         # Of sites at which all calls are equal, only which samples have one can matter; where all have one, nothing does.

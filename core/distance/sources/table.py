@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -10,9 +10,9 @@ import numpy as np
 
 from gpualign.core import _sites
 from gpualign.core.distance.calls import MISSING, Codes, Kind, letter_table, make_samples
-from gpualign.core.distance.sources.base import DenseSource, RowStore, Scratch, unique_ids
+from gpualign.core.distance.sources.base import Block, DenseSource, RowStore, Scratch, unique_ids
 from gpualign.core.errors import InputError
-from gpualign.core.reader import decompressing
+from gpualign.core.unpack import decompressing
 
 _MISSING_WORDS = "empty, ., -, ?, N, NA, -1 or -9"
 
@@ -164,9 +164,13 @@ def read_tables(
                 f"{table.source}: site {place + 1} is {names[1]}, in {tables[0].source} it is {names[0]}; sites must be the same"
             )
     ids = [unique_ids(t.column_ids if transpose else t.row_ids, t.source, allow_duplicates) for t in tables]
-    blocks = [_transposed(t.store) if transpose else t.store.columns for t in tables]
+    blocks = [(_turned if transpose else _straight)(t.store) for t in tables]
     return DenseSource(make_samples(*ids), tables[0].kind, len(sites[0]), blocks, sum(t.store.nbytes for t in tables))
 
 
-def _transposed(store: RowStore) -> Callable[[int, int], Codes]:
-    return lambda start, stop: np.ascontiguousarray(store.rows(start, stop).T)
+def _straight(store: RowStore) -> Block:
+    return lambda start, stop, _: store.columns(start, stop)
+
+
+def _turned(store: RowStore) -> Block:
+    return lambda start, stop, _: np.ascontiguousarray(store.rows(start, stop).T)

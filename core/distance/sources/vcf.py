@@ -5,14 +5,14 @@ A call with one allele (haploid) counts as two of it; phase is not looked at; a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from gpualign.core.distance.calls import MISSING, MOST_ALLELES, Codes, Kind, make_samples
-from gpualign.core.distance.sources.base import DenseSource, RowStore, Scratch, unique_ids
+from gpualign.core.distance.sources.base import Block, DenseSource, RowStore, Scratch, unique_ids
 from gpualign.core.errors import InputError, RunError
 
 _PADDING = -2
@@ -51,9 +51,8 @@ class _File:
         chromosome, position, *_ = self.sites[-1]
         return f"{self.source}: record {len(self.sites)} ({chromosome}:{position})"
 
-    def block(self) -> Callable[[int, int], Codes]:
-        """Reads codes[samples][start .. stop]."""
-        return lambda start, stop: np.ascontiguousarray(self.store.rows(start, stop).T)
+    def block(self) -> Block:
+        return lambda start, stop, _: np.ascontiguousarray(self.store.rows(start, stop).T)
 
 
 @contextmanager

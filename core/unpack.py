@@ -1,0 +1,70 @@
+"""Plain and gzip files alike, from a binary stream; what a file is, its content says."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO, cast
+
+from gpualign.core.errors import InputError
+
+_PEEK = 4096
+_COMPRESSIONS = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
+
+
+class _Pushback(io.RawIOBase):
+    """A stream with bytes put back in front, for streams that cannot seek."""
+
+    def __init__(self, first: bytes, rest: BinaryIO) -> None:
+        self._first = first
+        self._rest = rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        if self._first:
+            count = min(len(view), len(self._first))
+            view[:count] = self._first[:count]
+            self._first = self._first[count:]
+            return count
+        data = self._rest.read(len(view))
+        view[: len(data)] = data
+        return len(data)
+
+
+def _peek(stream: BinaryIO) -> tuple[bytes, BinaryIO]:
+    first = b""
+    while len(first) < _PEEK:
+        more = stream.read(_PEEK - len(first))
+        if not more:
+            break
+        first += more
+    return first, cast(BinaryIO, io.BufferedReader(_Pushback(first, stream), 1 << 20))
+
+
+@contextmanager
+def decompressing(source: str) -> Iterator[None]:
+    """Errors of a gzip file that is being read name that file."""
+    try:
+        yield
+    except EOFError:
+        raise InputError(f"{source}: truncated gzip file; copy or download it again") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(f"{source}: damaged gzip file ({error})") from None
+
+
+def unpack(stream: BinaryIO, source: str) -> tuple[bytes, BinaryIO]:
+    """The first bytes of a file, unpacked if it is gzip, and a stream of all of it. Raises `InputError` for other compressions."""
+    with decompressing(source):
+        first, stream = _peek(stream)
+        if first.startswith(b"\x1f\x8b"):
+            first, stream = _peek(cast(BinaryIO, gzip.GzipFile(fileobj=stream)))
+    for magic, name in _COMPRESSIONS.items():
+        if first.startswith(magic):
+            raise InputError(f"{source}: compressed with {name}; gpualign reads plain text and gzip, so unpack it into a pipe first")
+    return first, stream
