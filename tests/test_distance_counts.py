@@ -115,3 +115,37 @@ def test_all_different_in_every_site(rng):
         np.testing.assert_array_equal(found, 100_000 * (1 - np.eye(3, dtype=int)))
         found, _ = compute(dense_source(codes), CpuDistanceEngine(1, variant), "allele")
         np.testing.assert_array_equal(found, 100_000 * np.abs(np.arange(3)[:, None] - np.arange(3)))
+
+
+@pytest.mark.parametrize(
+    ("metric", "rule", "distance", "compared"),
+    [
+        ("hamming", "pairwise", 2, 3),
+        ("fraction", "pairwise", 2 / 3, 3),
+        ("allele", "pairwise", 3, 3),
+        ("ibs", "pairwise", 1 / 2, 3),
+        ("hamming", "as-difference", 4, 5),
+        ("allele", "as-difference", 7, 5),
+    ],
+)
+def test_the_worked_example_of_the_docs(metric, rule, distance, compared):
+    codes = np.array([[0, 1, 2, 2, MISSING], [0, 2, 0, MISSING, 1]], np.uint8)
+    found = compute(dense_source(codes), CpuDistanceEngine(1), metric, rule)
+    assert found[0][0, 1] == pytest.approx(distance)
+    assert found[1][0, 1] == compared
+
+
+@pytest.mark.parametrize("metric", ["jc69", "tn93"])
+def test_scikit_bio(rng, metric):
+    """An implementation of others, with the frequencies of the pair."""
+    skbio = pytest.importorskip("skbio")
+    distance = pytest.importorskip("skbio.sequence.distance")
+    if not hasattr(distance, metric):
+        pytest.skip(f"scikit-bio {skbio.__version__} has no {metric}")
+    codes = np.repeat(rng.choice(np.arange(4, dtype=np.uint8), (1, 900), p=[0.4, 0.3, 0.2, 0.1]), 6, axis=0)
+    changed = rng.random(codes.shape) < 0.08
+    codes[changed] = rng.integers(0, 4, int(changed.sum()), dtype=np.uint8)
+    found, _ = compute(dense_source(codes, Kind.NUCLEOTIDE), CpuDistanceEngine(2), metric)
+    rows = [skbio.DNA(np.array([*b"ACGT"], np.uint8)[row].tobytes()) for row in codes]
+    expected = [[getattr(distance, metric)(x, y) for y in rows] for x in rows]
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)

@@ -1,0 +1,224 @@
+"""Distances on the CPU: the counting alone, whole commands beside plink 1.9 and hammingdist, alignments beside snp-dists.
+
+python benchmarks/dist_cpu.py [--samples 2000] [--sites 20000] [--snp-dists PATH] [--runs 7] [--output results/dist_cpu.md]
+
+plink1.9 (Debian's package) and hammingdist (PyPI) are looked for; snp-dists by its path, or on the PATH. What is not there is left out.
+A comparison is two calls at a site, each pair of samples once. Everything is timed as the shell sees it, in turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+from common import finish, machine, table
+
+from gpualign.core.distance.engine import Band, Panel, empty_planes
+from gpualign.core.distance.recipe import Measure, Wanted, count_names, make_recipe
+from gpualign.cpu.distance import CpuDistanceEngine, instruction_sets
+
+MISSING = 255
+HAMMINGDIST = "import hammingdist; hammingdist.from_fasta('x.fa').dump_lower_triangular('lower.txt')"
+
+
+def counting_rate(name: str, samples: int, sites: int, missing: bool) -> float:
+    """Comparisons a second on one core, in 10^9."""
+    rng = np.random.default_rng(1)
+    engine = CpuDistanceEngine(1, name)
+    used = frozenset({0, 1, 2, MISSING}) if missing else frozenset({0, 1, 2})
+    wanted = Wanted(Measure.DIFFERENCES, False)
+    recipe = make_recipe(wanted, used, False)
+    bits = empty_planes(len(recipe.planes), samples, engine.padded_words(sites))
+    bits[:] = rng.integers(0, 2**63, bits.shape, dtype=np.uint64)
+    best = 1e9
+    for _ in range(3):
+        start = time.perf_counter()
+        list(engine.run([Panel(bits, sites, recipe)], [Band(0, samples, 0, samples, True)], count_names(wanted, False), lambda work: None))
+        best = min(best, time.perf_counter() - start)
+    return samples * (samples - 1) / 2 * sites / best / 1e9
+
+
+def write_inputs(folder: Path, samples: int, sites: int) -> None:
+    """The same genotypes, of alleles with frequencies of 5 to 50 %, as a PLINK fileset and as letters."""
+    rng = np.random.default_rng(2)
+    shape = sites, -(-samples // 4) * 4
+    frequency = rng.uniform(0.05, 0.5, (sites, 1))  # of the rarer allele
+    dosage = (rng.random(shape) < frequency).astype(np.uint8) + (rng.random(shape) < frequency)
+    calls = np.array([3, 2, 0], np.uint8)[dosage].reshape(sites, -1, 4)
+    (folder / "x.bed").write_bytes(b"\x6c\x1b\x01" + calls.dot(np.array([1, 4, 16, 64], np.uint8)).astype(np.uint8).tobytes())
+    (folder / "x.fam").write_text("".join(f"0 s{k} 0 0 0 -9\n" for k in range(samples)))
+    (folder / "x.bim").write_text("".join(f"1 rs{k} 0 {k + 1} A C\n" for k in range(sites)))
+    letters = np.array([*b"ACG"], np.uint8)[dosage[:, :samples].T]
+    (folder / "x.fa").write_bytes(b"".join(b">s%d\n%s\n" % (k, row.tobytes()) for k, row in enumerate(letters)))
+
+
+def write_genomes(path: Path, count: int, sites: int) -> None:
+    """An alignment of relatives: 20 clades 0.1 % from an ancestor, members 0.01 % from their clade, 2 % of each without a call."""
+    rng = np.random.default_rng(3)
+    acgt = np.frombuffer(b"ACGT", np.uint8)
+
+    def mutated(parent: np.ndarray, changes: int) -> np.ndarray:
+        child = parent.copy()
+        child[rng.integers(0, sites, changes)] = rng.choice(acgt, changes)
+        return child
+
+    ancestor = rng.choice(acgt, sites)
+    clades = [mutated(ancestor, sites // 1000) for _ in range(20)]
+    with path.open("wb") as file:
+        for k in range(count):
+            genome = mutated(clades[k % 20], sites // 10_000)
+            for start in rng.integers(0, sites, 20):
+                genome[start : start + sites // 1000] = ord("N")
+            lines = genome.reshape(-1, 80)
+            ended = np.concatenate([lines, np.full((len(lines), 1), 10, np.uint8)], axis=1)
+            file.write(b">genome%d\n%s" % (k, ended.tobytes()))
+
+
+def seconds(command: Sequence[object], folder: Path, threads: int) -> float:
+    environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+    start = time.perf_counter()
+    subprocess.run(
+        [str(word) for word in command], cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    return time.perf_counter() - start
+
+
+def in_turns(commands: dict[str, Sequence[object]], folder: Path, threads: int, runs: int) -> dict[str, float]:
+    """Median seconds of each."""
+    found: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(runs):
+        for name, command in commands.items():
+            found[name].append(seconds(command, folder, threads))
+    return {name: statistics.median(times) for name, times in found.items()}
+
+
+def gpualign(*words: object) -> list[object]:
+    return [sys.executable, "-m", "gpualign", "dist", "-q", "--device", "cpu", *words]
+
+
+def whole_commands(folder: Path, runs: int) -> list[list[str]]:
+    """Rows: of each number of threads, ours and the peers'."""
+    rows = []
+    for threads in (1, 2):
+        ours = {
+            ".bed to .npy, allele": gpualign("--threads", threads, "x.bed", "-o", "a.npy", "--metric", "allele"),
+            "FASTA to .npy, hamming": gpualign("--threads", threads, "x.fa", "-o", "h.npy"),
+            "FASTA to .tsv, hamming": gpualign("--threads", threads, "x.fa", "-o", "h.tsv"),
+        }
+        peers: dict[str, Sequence[object]] = {}
+        if plink := shutil.which("plink1.9"):
+            peers["plink"] = [plink, "--bfile", "x", "--distance", "square", "bin", "--threads", threads, "--out", "p"]
+        if find_spec("hammingdist"):
+            peers["hammingdist"] = [sys.executable, "-c", HAMMINGDIST]
+        found = in_turns({**ours, **peers}, folder, threads, runs)
+        for name in ours:
+            peer = "plink" if name.startswith(".bed") else "hammingdist"
+            label = "plink1.9 --distance square bin" if peer == "plink" else "hammingdist, lower triangle"
+            if peer in found:
+                rows.append([name, str(threads), f"{found[name]:.3f}", label, f"{found[peer]:.3f}", f"{found[peer] / found[name]:.2f}"])
+                print(rows[-1], flush=True)
+    return rows
+
+
+# A process of its own: the peak of a child counts what its parent held when it was made.
+MEASURE = """
+import os, subprocess, sys, time
+start = time.perf_counter()
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+_, status, usage = os.wait4(process.pid, 0)
+print(status, time.perf_counter() - start, usage.ru_maxrss * 1024 / 1e6)
+"""
+
+
+def peak_memory(command: Sequence[object], folder: Path) -> tuple[float, float]:
+    """(seconds, 10^6 bytes) of a run."""
+    words = [sys.executable, "-c", MEASURE, *map(str, command)]
+    status, took, memory = subprocess.run(words, cwd=folder, check=True, capture_output=True, text=True).stdout.split()
+    if status != "0":
+        raise SystemExit(f"{command} failed")
+    return float(took), float(memory)
+
+
+def alignments(folder: Path, snp_dists: str | None) -> list[list[str]]:
+    rows = []
+    for count, sites in ((100, 1_000_000), (1000, 1_000_000)):
+        write_genomes(folder / "genomes.fa", count, sites)
+        work = count * (count - 1) / 2 * sites
+        for metric in ("hamming", "fraction", "tn93"):
+            took, memory = peak_memory(gpualign("genomes.fa", "--metric", metric, "-o", f"{metric}.tsv"), folder)
+            rows.append([f"{count:,} x {sites:,}", f"gpualign, {metric}", f"{took:.1f}", f"{memory:,.0f}", f"{work / took / 1e9:,.0f}"])
+            print(rows[-1], flush=True)
+        if snp_dists and count == 100:
+            for threads in (1, 2):
+                start = time.perf_counter()
+                done = subprocess.run(
+                    [snp_dists, "-q", "-b", "-j", str(threads), "genomes.fa"], cwd=folder, check=True, capture_output=True
+                )
+                took = time.perf_counter() - start
+                same = done.stdout == (folder / "hamming.tsv").read_bytes()
+                what = f"snp-dists -j {threads}, {'the same bytes' if same else 'rows broken by its threads'}"
+                rows.append([f"{count:,} x {sites:,}", what, f"{took:.1f}", "", f"{work / took / 1e9:,.2f}"])
+                print(rows[-1], flush=True)
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--samples", type=int, default=2000)
+    parser.add_argument("--sites", type=int, default=20_000)
+    parser.add_argument("--snp-dists", default=shutil.which("snp-dists"))
+    parser.add_argument("--runs", type=int, default=7)
+    parser.add_argument("--output")
+    options = parser.parse_args()
+    shape = f"{options.samples:,} x {options.sites:,}"
+    counting = []
+    for name, supported in instruction_sets():
+        if supported:
+            rates = [f"{counting_rate(name, options.samples, options.sites, missing):,.0f}" for missing in (False, True)]
+            counting.append([name, *rates])
+            print(counting[-1], flush=True)
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        write_inputs(folder, options.samples, options.sites)
+        commands = whole_commands(folder, options.runs)
+        genomes = alignments(folder, options.snp_dists)
+    ternary = f"{shape} ternary genotypes"
+    parts = [
+        f"# Distances on the CPU\n\n{machine()}.\n\n",
+        table(
+            "Counting alone, one core",
+            ["instruction set", "none missing, G/s", "some missing, G/s"],
+            counting,
+            [f"10^9 comparisons a second, {ternary}, each pair once; the making of the matrix included, that of the planes not."],
+        ),
+        table(
+            "Whole commands",
+            ["gpualign", "threads", "s", "peer", "s", "ratio"],
+            commands,
+            [f"{ternary}, alleles of 5 to 50 %; medians of {options.runs} runs in turns. FASTA holds the genotypes as A, C, G."],
+        ),
+        table(
+            "Alignments",
+            ["rows x sites", "what", "s", "MB", "G/s"],
+            genomes,
+            [
+                "Made-up genomes (20 clades at 0.1 %, members at 0.01 %, 2 % N), FASTA with lines of 80, to .tsv; two threads.",
+                "Comparisons a second count all sites: those at which all calls agree are dropped while the file is read.",
+            ],
+        ),
+    ]
+    finish("\n".join(parts), options.output)
+
+
+if __name__ == "__main__":
+    main()
