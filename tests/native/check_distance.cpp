@@ -1,0 +1,130 @@
+// A stand-alone check of the distance kernels and of the reader of alignments against plain loops, every variant of the build; see
+// check_kernels.cpp for why it stands alone.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "alignment_scanner.hpp"
+#include "distance_dispatch.hpp"
+
+using namespace gpualign;
+
+namespace {
+
+std::mt19937_64 random_engine(4321);
+int64_t pick(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random_engine); }
+int failures = 0;
+
+void expect(bool equal, const char* what, const char* where) {
+  if (equal) return;
+  failures++;
+  std::printf("FAILED %s on %s\n", what, where);
+}
+
+struct Planes {
+  int64_t planes, samples, words;
+  std::vector<uint64_t> bits;
+
+  Planes(int64_t p, int64_t s, int64_t w) : planes(p), samples(s), words(w), bits(static_cast<size_t>(p * s * w)) {
+    for (auto& word : bits) word = random_engine();
+  }
+  uint64_t at(int64_t p, int64_t s, int64_t w) const { return bits[static_cast<size_t>((p * samples + s) * words + w)]; }
+};
+
+template <class Bits, class Run>
+void check_tile(const DistanceKernels& kernels, const char* what, const Planes& planes, bool upper, int weight, const Bits& bits, const Run& run) {
+  const int64_t first = pick(0, planes.samples - 1), last = pick(first + 1, planes.samples);
+  const int64_t left = upper ? first : pick(0, planes.samples - 1), right = pick(left + 1, planes.samples), stride = right - left + 3;
+  std::vector<int32_t> out(static_cast<size_t>((last - first) * stride), 7);
+  run(DistanceTile{planes.bits.data(), planes.samples * planes.words, planes.words, first, last, left, right, out.data(), stride, weight, upper});
+  for (int64_t r = first; r < last; r++)
+    for (int64_t c = left; c < right; c++) {
+      if (upper && c < r) continue;
+      int32_t expected = 7;
+      for (int64_t w = 0; w < planes.words; w++) expected += weight * __builtin_popcountll(bits(r, c, w));
+      expect(out[static_cast<size_t>((r - first) * stride + c - left)] == expected, what, kernels.name);
+    }
+}
+
+void check_variant(const DistanceKernels& kernels) {
+  for (const int64_t words : {8, 24, 248, 256, 264, 520}) {
+    const Planes planes(9, pick(1, 12), words);
+    for (int count = 1; count <= kMaxPlanes; count++)
+      for (const int mask : {-1, 8}) {
+        std::vector<int> used(static_cast<size_t>(count));
+        for (auto& p : used) p = static_cast<int>(pick(0, 8));
+        const auto bits = [&](int64_t r, int64_t c, int64_t w) {
+          uint64_t differing = 0;
+          for (int p : used) differing |= planes.at(p, r, w) ^ planes.at(p, c, w);
+          return mask < 0 ? differing : differing & planes.at(mask, r, w) & planes.at(mask, c, w);
+        };
+        check_tile(kernels, "differ", planes, count % 2, count - 3, bits, [&](const DistanceTile& tile) { kernels.differ(tile, used.data(), count, mask); });
+      }
+    const int left[] = {0, 3}, right[] = {3, 0};
+    for (int k = 0; k < 2; k++)
+      check_tile(kernels, "both", planes, false, 1, [&](int64_t r, int64_t c, int64_t w) { return planes.at(left[k], r, w) & planes.at(right[k], c, w); },
+                 [&](const DistanceTile& tile) { kernels.both(tile, left + k, right + k, 1); });
+  }
+}
+
+void check_scanner() {
+  uint8_t table[256];
+  std::memset(table, kBad, sizeof table);
+  std::memset(table + 'A', kMissing, 26);
+  table[static_cast<int>('A')] = 0, table[static_cast<int>('C')] = 1, table[static_cast<int>('G')] = 2, table[static_cast<int>('T')] = 3;
+  table[static_cast<int>('\n')] = table[static_cast<int>(' ')] = kSkip;
+  for (int round = 0; round < 30; round++) {
+    const int64_t rows = pick(1, 6), sites = pick(1, 5000);
+    std::FILE* scratch = std::tmpfile();
+    AlignmentScanner scanner(table, fileno(scratch), pick(0, 1) ? 1 << 20 : pick(0, 9000));
+    std::string letters(static_cast<size_t>(sites), 'A'), text;
+    for (auto& letter : letters) letter = "ACGT"[pick(0, 3)];
+    std::vector<std::string> all;
+    const int64_t changes = pick(0, 1) ? sites : 3;
+    for (int64_t r = 0; r < rows; r++) {
+      std::string row = letters;
+      for (int64_t k = 0; k < changes; k++) row[static_cast<size_t>(pick(0, sites - 1))] = "ACGTN"[pick(0, 4)];
+      const int64_t start = pick(0, sites - 1);
+      for (int64_t k = start; k < std::min(sites, start + pick(0, 300)); k++) row[static_cast<size_t>(k)] = 'N';
+      text += ">r" + std::to_string(r) + " title\n";
+      for (int64_t k = 0; k < sites; k += 61) text += row.substr(static_cast<size_t>(k), 61) + "\n";
+      all.push_back(row);
+    }
+    for (size_t k = 0; k < text.size();) {
+      const size_t piece = std::min<size_t>(static_cast<size_t>(pick(1, 3000)), text.size() - k);
+      scanner.feed(text.data() + k, piece);
+      k += piece;
+    }
+    scanner.finish();
+    std::vector<uint32_t> some;
+    for (uint32_t k = 0; k < sites; k++)
+      if (pick(0, 2)) some.push_back(k);
+    std::vector<uint8_t> out(static_cast<size_t>(rows) * some.size());
+    for (const bool calls_only : {false, true}) {
+      scanner.fill(some.data(), static_cast<int64_t>(some.size()), calls_only, out.data());
+      for (size_t r = 0; r < all.size(); r++)
+        for (size_t k = 0; k < some.size(); k++) {
+          const uint8_t code = table[static_cast<uint8_t>(all[r][some[k]])];
+          expect(out[r * some.size() + k] == (calls_only && code != kMissing ? 0 : code), "fill", "the scanner");
+        }
+    }
+    std::fclose(scratch);
+  }
+}
+
+}  // namespace
+
+int main() {
+  for (const DistanceVariant& variant : distance_variants()) {
+    if (!variant.supported) continue;
+    check_variant(*variant.kernels);
+    std::printf("%s: checked\n", variant.kernels->name);
+  }
+  check_scanner();
+  std::printf("%d failures\n", failures);
+  return failures != 0;
+}
