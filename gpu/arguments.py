@@ -162,3 +162,16 @@ DISTANCE = np.dtype(
     ],
     align=True,
 )
+
+PAYNE = _struct(
+    ("data", _P),
+    ("distance", _P),
+    ("stride", _L),
+    *((name, _I) for name in ("attributes", "first_row", "first_column", "columns")),
+)
+
+MUNEKAWA = _struct(
+    *((name, _P) for name in ("query", "targets", "offsets", "lengths", "table", "below", "scores")),
+    ("below_stride", _L),
+    *((name, _I) for name in ("rows", "open", "extend")),
+)

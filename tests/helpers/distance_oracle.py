@@ -98,14 +98,19 @@ class Silent:
         pass
 
 
-def compute(source, engine, metric, missing="pairwise", memory=1 << 28):
+def compute_counts(source, engine, memory=1 << 28):
+    """Hamming distances alone."""
+    return compute(source, engine, "hamming", memory=memory, compared=False)[0]
+
+
+def compute(source, engine, metric, missing="pairwise", memory=1 << 28, compared=True):
     """(distances, compared sites) through the whole road."""
-    task = DistanceTask(METRICS[metric], MissingRule(missing), compared=True)
+    task = DistanceTask(METRICS[metric], MissingRule(missing), compared)
     with ExitStack() as files:
         prepared = prepare(source, task, engine, memory, lambda: files.enter_context(tempfile.TemporaryFile()))
-        sink = MatrixSink(task.metric.dtype, BytesIO(), BytesIO())
+        sink = MatrixSink(task.metric.dtype, BytesIO(), BytesIO() if compared else None)
         measure(prepared, plan(prepared, engine, memory), engine, sink, Silent())
-        return sink.values.values, sink.compared.values
+        return sink.values.values, sink.compared.values if sink.compared else None
 
 
 def dense_source(codes, kind=Kind.GENOTYPE, queries=None):

@@ -1,0 +1,134 @@
+"""The kernels of Munekawa et al. 2008 as an engine of local scores: a block a target, query by query.
+
+What each kernel does, and the section of the paper that it is from, is in cuda_src/munekawa.cu.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.engine import Capabilities, Mode, Task, TileResult
+from gpualign.core.errors import InputError, RunError
+from gpualign.core.plan import Limits, Tile
+from gpualign.core.search.hits import best_targets
+from gpualign.core.sequences import SequenceSet
+from gpualign.gpu.arguments import MUNEKAWA
+from gpualign.gpu.device import Device
+from gpualign.gpu.kernels import Kernel
+from gpualign.gpu.papers.session import Log, Session
+
+METHODS = ("munekawa-scalar", "munekawa-vector")
+ROWS = {"munekawa-scalar": 1024, "munekawa-vector": 2048}
+"""Query letters of a strip at most, as in the paper; a thread has one or four."""
+
+_THREAD_ROWS = {"munekawa-scalar": 1, "munekawa-vector": 4}
+_LETTERS, _PADDING = 32, 31
+_PADDING_SCORE = -(1 << 20)
+_TILE_CELLS = 20_000_000_000
+_WARP = 32
+
+
+@dataclass(frozen=True)
+class Targets:
+    """Targets back to back, each padded to a multiple of 4 letters."""
+
+    letters: npt.NDArray[np.uint8]
+    offsets: npt.NDArray[np.int64]
+    lengths: npt.NDArray[np.int32]
+
+
+def lay_out(sequences: SequenceSet, numbers: npt.NDArray[np.int64]) -> Targets:
+    """Some records as the kernels take them."""
+    lengths = sequences.lengths[numbers]
+    offsets = np.zeros(len(numbers) + 1, dtype=np.int64)
+    np.cumsum(-(-lengths // 4) * 4, out=offsets[1:])
+    letters = np.full(offsets[-1], _PADDING, dtype=np.uint8)
+    for start, length, number in zip(offsets.tolist(), lengths.tolist(), numbers.tolist(), strict=False):
+        first = sequences.offsets[number]
+        letters[start : start + length] = sequences.codes[first : first + length]
+    return Targets(letters, offsets[:-1], lengths.astype(np.int32))
+
+
+class MunekawaEngine:
+    """Implements `gpualign.core.engine.Engine` for local scores.
+
+    method: one of METHODS; rows: letters of a strip; log: told of the seconds of each launch and of its cells.
+    """
+
+    name = "cuda"
+    capabilities = Capabilities(frozenset({Mode.LOCAL}), paths=False)
+
+    def __init__(self, device: Device, method: str, rows: int | None = None, log: Log | None = None) -> None:
+        self._device = device
+        self._method = method
+        self._rows = rows or ROWS[method]
+        self._log = log
+
+    def unavailable_reason(self) -> str | None:
+        return None
+
+    def describe(self) -> str:
+        return f"cuda ({self._device.name})"
+
+    def kernel(self, task: Task, memory: int) -> str:
+        return f"Munekawa 2008, {self._method.removeprefix('munekawa-')}"
+
+    def limits(self, task: Task, memory: int) -> Limits:
+        """Half of `memory` is for results, half for targets on their way. Raises `InputError` for scores beyond 32 bits."""
+        if task.dtype != np.int32:
+            raise InputError("the kernels of Munekawa 2008 have scores of 32 bits; these can exceed them")
+        if refusal := self.capabilities.refusal(task):
+            raise RunError(f"the kernels of Munekawa 2008 cannot do this: {refusal}")
+        return Limits(memory - memory // 2, memory // 2, task.item_bytes, 1, _TILE_CELLS, query_bytes=task.query_bytes)
+
+    def run(self, task: Task, tiles: Iterator[Tile], memory: int) -> Iterator[TileResult]:
+        letters = len(task.scoring.substitution)
+        table = np.full((_LETTERS, _LETTERS), _PADDING_SCORE, dtype=np.int32)
+        table[:letters, :letters] = task.scoring.substitution
+        with Session(self._device, self._log) as session:
+            on_device = session.upload(table)
+            for tile in tiles:
+                scores = self._tile(session, task, tile, on_device)
+                if task.top is None:
+                    yield TileResult(tile, scores)
+                else:
+                    best, targets = best_targets(scores, tile.targets, task.targets.ranks, task.top)
+                    yield TileResult(tile, best, targets=targets)
+
+    def _tile(self, session: Session, task: Task, tile: Tile, table: int) -> npt.NDArray[np.int32]:
+        targets = lay_out(task.targets, tile.targets)
+        count, total = len(targets.offsets), len(targets.letters)
+        arguments = np.zeros((), dtype=MUNEKAWA)
+        arrays = [session.upload(array) for array in (targets.letters, targets.offsets, targets.lengths)]
+        arguments["targets"], arguments["offsets"], arguments["lengths"] = arrays
+        queries = task.queries
+        first = queries.offsets[tile.query_start]
+        letters = session.upload(queries.codes[first : queries.offsets[tile.query_stop]])
+        scores = session.zeros(4 * tile.shape[0] * count)
+        below = session.allocate(8 * total)
+        arguments["table"], arguments["below"], arguments["below_stride"] = table, below, total
+        arguments["open"], arguments["extend"] = task.scoring.gap_open, task.scoring.gap_extend
+        for row, query in enumerate(range(tile.query_start, tile.query_stop)):
+            length = int(queries.lengths[query])
+            threads = self._threads(length)
+            arguments["query"] = letters + int(queries.offsets[query] - first)
+            arguments["scores"] = scores + 4 * row * count
+            arguments["rows"] = length
+            kernel = Kernel("munekawa.cu", self._method.replace("-", "_"), (("THREADS", str(threads)),))
+            session.launch(kernel, count, threads, arguments, length * int(targets.lengths.sum()))
+        found: npt.NDArray[np.int32] = session.download(scores, (tile.shape[0], count), np.int32)
+        session.release(*arrays, letters, scores, below)
+        return found
+
+    def _threads(self, length: int) -> int:
+        """Of a block: for as many rows as the query has, or a strip; whole warps, in few sizes, each of which is compiled."""
+        each = _THREAD_ROWS[self._method]
+        most = self._rows // each
+        threads = min(_WARP, most)
+        while threads < most and threads * each < length:
+            threads = min(most, threads * 2)
+        return threads

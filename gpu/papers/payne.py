@@ -1,0 +1,130 @@
+"""The kernels of Payne et al. 2010 as an engine of distances: a block a pair of samples, a call an int or a byte.
+
+What each kernel does, and the section of the paper that it is from, is in cuda_src/payne.cu.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.distance.calls import MISSING, Codes
+from gpualign.core.distance.engine import WORD_BITS, Band, CountMatrix, Panel
+from gpualign.core.distance.recipe import Operation
+from gpualign.core.errors import InputError
+from gpualign.gpu.arguments import PAYNE
+from gpualign.gpu.device import Bytes, Device
+from gpualign.gpu.kernels import Kernel
+from gpualign.gpu.papers.session import Log, Session
+
+THREADS = 128
+"""Of a block (section 6)."""
+
+METHODS = ("naive", "coalesced", "char", "register", "shared")
+"""In the order of the paper."""
+
+_MOST_BLOCKS = (1 << 31) - 1
+_PIECE_BYTES = 256 << 20
+
+
+def codes_of(panel: Panel) -> Codes:
+    """Calls from the planes of a panel: uint8[samples][sites], numbered from 0, MISSING where there is none.
+
+    The panel's recipe must be of Operation.DIFFER alone, with one term at most: differences of calls.
+    """
+    _, samples, words = panel.bits.shape
+    codes: Codes = np.zeros((samples, words * WORD_BITS), dtype=np.uint8)
+    for term in panel.recipe.terms:
+        if term.operation is not Operation.DIFFER:
+            raise InputError("the kernels of Payne 2010 count differing calls: --metric hamming, without --compared")
+        for number, plane in enumerate(term.left):
+            codes |= _bits(panel, plane) << number
+        if term.mask is not None:
+            codes[_bits(panel, term.mask) == 0] = MISSING
+    return codes[:, : panel.sites]
+
+
+def _bits(panel: Panel, plane: int) -> npt.NDArray[np.uint8]:
+    return np.unpackbits(panel.bits[plane].view(np.uint8), axis=1, bitorder="little")
+
+
+def lay_out(codes: Codes, method: str) -> tuple[Bytes, int]:
+    """(data, stride) of codes as a kernel takes them."""
+    if method == "naive":
+        turned = np.ascontiguousarray(codes.T.astype(np.int32))
+        return turned.view(np.uint8).reshape(-1), codes.shape[0]
+    if method == "coalesced":
+        return codes.astype(np.int32).view(np.uint8).reshape(-1), codes.shape[1]
+    samples, sites = codes.shape
+    padded = np.full((samples, -(-sites // 4) * 4), MISSING, dtype=np.uint8)
+    padded[:, :sites] = codes
+    return padded.reshape(-1), padded.shape[1]
+
+
+class PayneEngine:
+    """Implements `gpualign.core.distance.engine.DistanceEngine` for differing calls alone.
+
+    method: one of METHODS; threads: of the host; block: threads of a block; log: told of the seconds of each launch and of its comparisons.
+    """
+
+    products_only = False
+
+    def __init__(self, device: Device, method: str, threads: int, block: int = THREADS, log: Log | None = None) -> None:
+        self.threads = threads
+        self._device = device
+        self._method = method
+        self._block = block
+        self._kernel = Kernel("payne.cu", f"payne_{method}", (("THREADS", str(block)),))
+        self._log = log
+
+    def describe(self) -> str:
+        return f"cuda ({self._device.name})"
+
+    def kernel(self) -> str:
+        return f"Payne 2010, {self._method}"
+
+    def band_bytes(self, memory: int) -> int:
+        return min(memory // 4, self._device.total_memory // 4)
+
+    def padded_words(self, sites: int) -> int:
+        return -(-sites // (8 * WORD_BITS)) * 8
+
+    def run(
+        self, panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], advance: Callable[[int], None]
+    ) -> Iterator[tuple[Band, dict[str, CountMatrix]]]:
+        if names != ("differences",):
+            raise InputError("the kernels of Payne 2010 count differing calls: --metric hamming, without --compared")
+        with Session(self._device, self._log) as session:
+            for band in bands:
+                yield band, {"differences": self._count(session, panels, band, advance)}
+
+    def _count(self, session: Session, panels: Sequence[Panel], band: Band, advance: Callable[[int], None]) -> CountMatrix:
+        rows, columns = band.shape
+        distances = session.zeros(4 * rows * columns)
+        for panel in panels:
+            if panel.recipe.terms:
+                codes = codes_of(panel)
+                step = max(4, _PIECE_BYTES // (4 * len(codes)) // 4 * 4)
+                for start in range(0, codes.shape[1], step):
+                    self._launch(session, codes[:, start : start + step], band, distances)
+            advance(rows * columns * panel.sites)
+        found = session.download(distances, (rows, columns), np.int32)
+        session.release(distances)
+        return found
+
+    def _launch(self, session: Session, codes: Codes, band: Band, distances: int) -> None:
+        data, stride = lay_out(codes, self._method)
+        address = session.upload(data)
+        rows, columns = band.shape
+        most = max(1, _MOST_BLOCKS // columns)  # rows of a launch
+        for first in range(0, rows, most):
+            count = min(most, rows - first)
+            arguments = np.zeros((), dtype=PAYNE)
+            arguments["data"], arguments["distance"] = address, distances + 4 * first * columns
+            arguments["stride"], arguments["attributes"] = stride, codes.shape[1]
+            arguments["first_row"], arguments["first_column"], arguments["columns"] = band.start + first, band.first_target, columns
+            session.launch(self._kernel, count * columns, self._block, arguments, count * columns * codes.shape[1])
+        session.wait()
+        session.release(address)

@@ -1,0 +1,94 @@
+"""One device, one stream, one step after the other: the host's side of kernels that are kept for what they teach."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.errors import RunError
+from gpualign.gpu.device import Device, Memory, OutOfMemory
+from gpualign.gpu.kernels import Kernel
+
+_POLL_SECONDS = 50e-6
+
+Log = Callable[[float, int], None]
+"""Told of the seconds of a launch, by events, and of the cells or comparisons that it computed."""
+
+Array = npt.NDArray[Any]
+
+
+class Session:
+    """A device that is open. What is allocated is freed on leaving, or earlier by `release`. Raises `RunError` where memory runs out."""
+
+    def __init__(self, device: Device, log: Log | None = None) -> None:
+        self._device = device
+        self._log = log
+        self._memories: dict[int, Memory] = {}
+
+    def __enter__(self) -> Session:
+        self._device.open()
+        self._stream = self._device.stream()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.release(*self._memories)
+        self._device.close()
+
+    def allocate(self, nbytes: int) -> int:
+        """The address of so many bytes on the device."""
+        try:
+            memory = self._device.allocate(max(nbytes, 1))
+        except OutOfMemory as error:
+            raise RunError(
+                f"the CUDA device has too little memory ({error}); lower --memory, which makes the work's pieces smaller"
+            ) from None
+        self._memories[memory.address] = memory
+        return memory.address
+
+    def release(self, *addresses: int) -> None:
+        for address in addresses:
+            self._memories.pop(address).free()
+
+    def upload(self, array: Array) -> int:
+        """The address of a copy on the device."""
+        raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        address = self.allocate(raw.nbytes)
+        staging = self._device.pinned(max(raw.nbytes, 1))
+        staging[: raw.nbytes] = raw
+        self._stream.upload(address, staging[: raw.nbytes])
+        self.wait()
+        return address
+
+    def zeros(self, nbytes: int) -> int:
+        """The address of so many bytes that are 0."""
+        address = self.allocate(nbytes)
+        self._stream.fill(address, 0, nbytes)
+        return address
+
+    def launch(self, kernel: Kernel, grid: int, threads: int, arguments: Array, work: int) -> None:
+        """arguments: a structure of gpu/arguments.py; work: cells or comparisons."""
+        begun = self._stream.record()
+        self._stream.launch(self._device.function(kernel), grid, threads, cast("np.void", arguments[()]))
+        if self._log:
+            ended = self._stream.record()
+            self.wait()
+            self._log(ended.seconds_since(begun), work)
+
+    def download(self, address: int, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
+        """A copy of an array on the device, when everything before has been computed."""
+        count = int(np.prod(shape))
+        staging = self._device.pinned(max(1, count * np.dtype(dtype).itemsize))
+        self._stream.download(staging, address)
+        self.wait()
+        found: Array = staging.view(dtype)[:count].reshape(shape).copy()
+        return found
+
+    def wait(self) -> None:
+        event = self._stream.record()
+        while not event.done():
+            time.sleep(_POLL_SECONDS)

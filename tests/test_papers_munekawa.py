@@ -1,0 +1,63 @@
+"""The kernels of Munekawa et al. 2008 give the scores of the CPU engine: as host threads everywhere, on a device where there is one."""
+
+import numpy as np
+import pytest
+from work import records, run_scores, scoring, sequence_set, two_valued
+
+from gpualign.core.alphabet import PROTEIN
+from gpualign.core.engine import Mode
+from gpualign.core.errors import InputError
+from gpualign.core.matrices import by_name
+from gpualign.cpu.engine import CpuEngine
+from gpualign.gpu.papers.munekawa import METHODS, ROWS, MunekawaEngine
+
+SCORINGS = {
+    "the paper's": (two_valued(4, 2, -1, 1, 1), 4),
+    "affine": (two_valued(4, 5, -4, 10, 1), 4),
+    "protein": (scoring(by_name("BLOSUM62").table(PROTEIN)[0], 12, 1), 27),
+}
+
+
+@pytest.fixture(params=METHODS)
+def engine(request, device):
+    return MunekawaEngine(device, request.param, 16 if device.arch == "host" else ROWS[request.param])
+
+
+def relatives(rng, count, longest, letters):
+    ancestor = rng.integers(0, letters, longest)
+    out = []
+    for _ in range(count):
+        length = int(rng.integers(1, longest + 1))
+        copy = ancestor[:length].copy()
+        changed = rng.random(length) < rng.choice([0.1, 0.9])
+        copy[changed] = rng.integers(0, letters, int(changed.sum()))
+        out.append(np.delete(copy, rng.integers(0, length, length // 20)) if length > 20 else copy)
+    return sequence_set(out)
+
+
+@pytest.mark.parametrize("name", SCORINGS)
+@pytest.mark.parametrize("longest", [5, 16, 17, 75])
+def test_queries_of_any_length_are_split(rng, engine, name, longest):
+    """On host threads a strip has 16 rows."""
+    scheme, letters = SCORINGS[name]
+    queries, targets = relatives(rng, 3, longest, letters), relatives(rng, 4, 60, letters)
+    found = run_scores(queries, targets, scheme, engine=engine, mode=Mode.LOCAL)
+    np.testing.assert_array_equal(found, run_scores(queries, targets, scheme, engine=CpuEngine(1), mode=Mode.LOCAL))
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("longest", [1023, 1025, 2049, 6000])
+def test_long_queries_on_a_device(rng, real_device, method, longest):
+    scheme, letters = SCORINGS["protein"]
+    queries = sequence_set([rng.integers(0, letters, longest), rng.integers(0, letters, 40)])
+    targets = relatives(rng, 300, 700, letters)
+    targets = sequence_set([*records(targets), np.tile(records(queries)[0], 2)])
+    found = run_scores(queries, targets, scheme, engine=MunekawaEngine(real_device, method), mode=Mode.LOCAL)
+    np.testing.assert_array_equal(found, run_scores(queries, targets, scheme, engine=CpuEngine(), mode=Mode.LOCAL))
+
+
+def test_scores_beyond_32_bits_are_refused(device):
+    one = sequence_set([np.zeros(50, np.uint8)])
+    with pytest.raises(InputError, match="scores of 32 bits"):
+        run_scores(one, one, two_valued(4, 10**8, -4, 10, 1), engine=MunekawaEngine(device, METHODS[0], 16), mode=Mode.LOCAL)

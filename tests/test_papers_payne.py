@@ -1,0 +1,51 @@
+"""The kernels of Payne et al. 2010 give the distances of the CPU engine: as host threads everywhere, on a device where there is one."""
+
+import numpy as np
+import pytest
+from distance_oracle import compute_counts, dense_source
+
+from gpualign.core.distance.calls import MISSING
+from gpualign.core.errors import InputError
+from gpualign.cpu.distance import CpuDistanceEngine
+from gpualign.gpu.papers import payne
+from gpualign.gpu.papers.payne import METHODS, PayneEngine
+
+
+@pytest.fixture(params=METHODS)
+def engine(request, device):
+    return PayneEngine(device, request.param, 1, 8 if device.arch == "host" else payne.THREADS)
+
+
+def random_codes(rng, samples, sites, missing=0.1):
+    codes = rng.integers(0, 3, (samples, sites), dtype=np.uint8)
+    codes[rng.random((samples, sites)) < missing] = MISSING
+    return codes
+
+
+def same(source, engine, memory=1 << 28):
+    expected, found = (compute_counts(source, e, memory) for e in (CpuDistanceEngine(2), engine))
+    np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("sites", [1, 3, 4, 5, 130])
+@pytest.mark.parametrize("missing", [0, 0.2, 1])
+def test_any_sites(rng, engine, sites, missing):
+    same(dense_source(random_codes(rng, 5, sites, missing)), engine)
+
+
+def test_two_sets_pieces_and_bands(rng, engine, monkeypatch):
+    monkeypatch.setattr(payne, "_PIECE_BYTES", 9 * 4 * 32)
+    same(dense_source(random_codes(rng, 9, 100), queries=4), engine)
+    same(dense_source(random_codes(rng, 9, 100)), engine, memory=2000)
+
+
+def test_alphabets_beyond_three(rng, engine):
+    codes = rng.integers(0, 200, (6, 70), dtype=np.uint8)
+    same(dense_source(codes), engine)
+
+
+def test_other_counts_are_refused(rng, device):
+    from distance_oracle import compute
+
+    with pytest.raises(InputError, match="Payne 2010 count differing calls"):
+        compute(dense_source(random_codes(rng, 3, 9)), PayneEngine(device, "shared", 1, 8), "ibs")
