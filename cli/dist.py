@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gpualign.cli.options import distance_output_options, run_options
+from gpualign.cli.options import distance_kernel_option, distance_output_options, run_options
 
 
 @click.command()
@@ -30,6 +30,7 @@ from gpualign.cli.options import distance_output_options, run_options
 @click.option("--transpose", is_flag=True, help="Tables: a row is a SNP, a column a sample.")
 @click.option("--allow-duplicates", is_flag=True, help="Number repeated sample ids (id, id_2, ...) instead of refusing them.")
 @distance_output_options
+@distance_kernel_option
 @run_options
 def dist(
     samples: str,
@@ -44,6 +45,7 @@ def dist(
     max_distance: float | None,
     compared: bool,
     plot: str | None,
+    kernel: str,
     device: str,
     threads: int | None,
     memory: int | None,
@@ -87,9 +89,11 @@ def dist(
     task = runner.DistanceTask(METRICS[metric], MissingRule(missing), compared)
     if metric == "tn93" and task.missing is MissingRule.AS_DIFFERENCE:
         raise InputError("tn93 is of the bases of both samples; --missing as-difference does not go with it")
+    if kernel != "auto" and (metric != "hamming" or compared or task.missing is MissingRule.AS_DIFFERENCE):
+        raise InputError(f"--kernel {kernel} counts differing calls: --metric hamming, without --compared and --missing as-difference")
 
     budget = memory or default_budget()
-    engine = pick_distance_engine(device, threads, messages)
+    engine = pick_distance_engine(device, threads, messages, kernel)
     with OutputFiles() as files:
         source = read_calls(
             [samples] if others is None else [samples, others], CallOptions(transpose, all_letters, allow_duplicates), budget // 4, files

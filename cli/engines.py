@@ -5,11 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpualign.cli.messages import Messages
-from gpualign.core.errors import RunError
+from gpualign.core.errors import InputError, RunError
 
 if TYPE_CHECKING:
     from gpualign.core.distance.engine import DistanceEngine
     from gpualign.core.engine import Engine
+    from gpualign.gpu.driver import CudaDevice
+
+AUTO = "auto"
 
 
 def check_device(device: str) -> None:
@@ -37,11 +40,15 @@ def pick_engine(device: str, threads: int | None, messages: Messages, host_trace
     return CpuEngine(threads)
 
 
-def pick_distance_engine(device: str, threads: int | None, messages: Messages) -> DistanceEngine:
-    """Likewise for distances."""
+def pick_distance_engine(device: str, threads: int | None, messages: Messages, kernel: str = "auto") -> DistanceEngine:
+    """The engine of `dist`; kernel: "auto", or one of Payne 2010. Raises likewise."""
     from gpualign.cpu.distance import CpuDistanceEngine
     from gpualign.cpu.machine import usable_cpus
 
+    if kernel != AUTO:
+        from gpualign.gpu.papers.payne import PayneEngine
+
+        return PayneEngine(paper_device(device, kernel), kernel, threads or usable_cpus())
     if device == "cpu":
         return CpuDistanceEngine(threads)
     from gpualign.gpu.devices import make_distance_engine, take_inventory
@@ -53,3 +60,40 @@ def pick_distance_engine(device: str, threads: int | None, messages: Messages) -
         raise RunError(f"--device {device}: {inventory.reason}; use --device cpu or auto")
     messages.note(f"using the CPU: {inventory.reason}")
     return CpuDistanceEngine(threads)
+
+
+def paper_device(device: str, kernel: str) -> CudaDevice:
+    """The device that a paper's kernel runs on. Raises `InputError` for a --device it does not take, `RunError` where there is none."""
+    from gpualign.gpu.devices import take_inventory, the_device
+
+    if device == "cpu" or "all" in device or "," in device:
+        raise InputError(f"--kernel {kernel} is for one GPU; it does not go with --device {device}")
+    inventory = take_inventory()
+    if inventory.reason is not None:
+        raise RunError(f"--kernel {kernel}: {inventory.reason}")
+    return the_device("cuda" if device == "auto" else device, inventory)
+
+
+def pick_global_engine(
+    device: str, threads: int | None, messages: Messages, host_traceback: bool, kernel: str, transfer: str | None
+) -> Engine:
+    """The engine of `nw`; kernel: "auto", or one of Li 2014. Raises as `pick_engine` and `paper_device` do."""
+    if kernel == AUTO:
+        if transfer is not None:
+            raise InputError("--transfer is of the kernels of Li 2014; choose one with --kernel")
+        return pick_engine(device, threads, messages, host_traceback)
+    if host_traceback:
+        raise InputError(f"--kernel {kernel} traces on the host anyway; leave out --traceback")
+    from gpualign.gpu.papers.li import LiEngine, Transfer, pick_method
+
+    found = paper_device(device, kernel)
+    return LiEngine(found, pick_method(found.name) if kernel == "li-auto" else kernel, Transfer(transfer or "double"))
+
+
+def pick_local_engine(device: str, threads: int | None, messages: Messages, kernel: str) -> Engine:
+    """The engine of `sw`; kernel: "auto", or one of Munekawa 2008. Raises likewise."""
+    if kernel == AUTO:
+        return pick_engine(device, threads, messages)
+    from gpualign.gpu.papers.munekawa import MunekawaEngine
+
+    return MunekawaEngine(paper_device(device, kernel), kernel)

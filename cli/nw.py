@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import click
 
-from gpualign.cli.options import input_options, output_options, run_options, scoring_options
+from gpualign.cli.options import global_kernel_options, input_options, output_options, run_options, scoring_options
 
 
 @click.command()
@@ -31,6 +31,7 @@ from gpualign.cli.options import input_options, output_options, run_options, sco
     show_default=True,
     help="Where a GPU's paths are traced; host copies whole matrices back, as Li et al. 2014 did. The CPU traces its own.",
 )
+@global_kernel_options
 @run_options
 def nw(
     seqs: str,
@@ -56,6 +57,8 @@ def nw(
     value: str | None,
     condensed: bool,
     traceback: str,
+    kernel: str,
+    transfer: str | None,
     device: str,
     threads: int | None,
     memory: int | None,
@@ -79,7 +82,7 @@ def nw(
       gpualign nw --match 2 --mismatch -1 --gap 1 a.fa b.fa
       zcat reads.fq.gz | gpualign nw --fields query,target,score,qlen,tlen - | sort -k3,3nr | head
     """
-    from gpualign.cli.engines import check_device, pick_engine
+    from gpualign.cli.engines import check_device, pick_global_engine
     from gpualign.cli.inputs import load_matrix, read_task
     from gpualign.cli.messages import Messages
     from gpualign.cli.output import OutputOptions, output_spec, write_every_pair
@@ -105,7 +108,7 @@ def nw(
     one_set = Pairing.ABOVE_OR_EQUAL if with_self or (spec.is_matrix and not spec.condensed) else Pairing.ABOVE
     pairing = one_set if seqs2 is None else Pairing.ALL
 
-    engine = pick_engine(device, threads, messages, traceback == "host")
+    engine = pick_global_engine(device, threads, messages, traceback == "host", kernel, transfer)
     left = budget_left(task, memory)
     plan = plan_task(task, pairing, engine, left)
     messages.detail(f"{task.scoring.name}; {engine.kernel(task, left)}; {plan.band_count} bands of up to {plan.band_rows} queries")

@@ -163,6 +163,38 @@ def distance_output_options(function: F) -> F:
     )(function)
 
 
+def _kernel_option(names: Sequence[str], paper: str) -> Callable[[F], F]:
+    return click.option(
+        "--kernel",
+        type=click.Choice(["auto", *names]),
+        default="auto",
+        show_default=True,
+        help=f"auto: the fastest there is. The others are those of {paper}, for a GPU, kept to learn from and to measure.",
+    )
+
+
+def global_kernel_options(function: F) -> F:
+    """The kernels of Li 2014."""
+    return _stack(
+        _kernel_option(["rodinia", "tiled-dscan", "dscan", "rscan", "li-auto"], "Li et al. 2014 (linear gaps)"),
+        click.option(
+            "--transfer",
+            type=click.Choice(["pageable", "pinned", "double"]),
+            help="How matrices of Li's kernels come back: through pageable memory, page-locked, or that with two batches at a time.  [double]",
+        ),
+    )(function)
+
+
+def local_kernel_option(function: F) -> F:
+    """The kernels of Munekawa 2008."""
+    return _kernel_option(["munekawa-scalar", "munekawa-vector"], "Munekawa et al. 2008")(function)
+
+
+def distance_kernel_option(function: F) -> F:
+    """The kernels of Payne 2010."""
+    return _kernel_option(["naive", "coalesced", "char", "register", "shared"], "Payne et al. 2010 (hamming)")(function)
+
+
 def run_options(function: F) -> F:
     """How the work is done."""
     return _stack(

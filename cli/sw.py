@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gpualign.cli.options import hit_options, input_options, local_scoring_options, run_options
+from gpualign.cli.options import hit_options, input_options, local_kernel_option, local_scoring_options, run_options
 
 
 @click.command()
@@ -17,6 +17,7 @@ from gpualign.cli.options import hit_options, input_options, local_scoring_optio
 @hit_options
 @click.option("--no-traceback", is_flag=True, help="Scores of hits only, no alignments.")
 @click.option("--all", "everything", is_flag=True, help="Write the score of every pair instead of hits, in input order (tsv or a matrix).")
+@local_kernel_option
 @run_options
 def sw(
     query: str,
@@ -42,6 +43,7 @@ def sw(
     evalue: str | None,
     no_traceback: bool,
     everything: bool,
+    kernel: str,
     device: str,
     threads: int | None,
     memory: int | None,
@@ -64,7 +66,7 @@ def sw(
       gpualign sw genes.fa --max-hits 5                              best relatives of each sequence
       gpualign sw a.fa b.fa --all -o scores.npy                      every score
     """
-    from gpualign.cli.engines import check_device, pick_engine
+    from gpualign.cli.engines import check_device, pick_local_engine
     from gpualign.cli.inputs import load_matrix, read_search
     from gpualign.cli.messages import Messages
     from gpualign.cli.plans import Run
@@ -87,7 +89,7 @@ def sw(
     task = read_search(query, db, alphabet, allow_duplicates, options, messages)
     if strand is not None and task.alphabet.name != "dna":
         raise InputError(f"--strand is for DNA; these are {task.alphabet.name} sequences")
-    run = Run(pick_engine(device, threads, messages), threads, memory, dry_run, messages)
+    run = Run(pick_local_engine(device, threads, messages, kernel), threads, memory, dry_run, messages)
     if of_scores is not None:
         score_all(of_scores, task, strand or "plus", with_self, run)
     elif of_hits is not None:

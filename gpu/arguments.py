@@ -175,3 +175,9 @@ MUNEKAWA = _struct(
     ("below_stride", _L),
     *((name, _I) for name in ("rows", "open", "extend")),
 )
+
+LI = _struct(
+    *((name, _P) for name in ("queries", "targets", "query_starts", "target_starts", "matrix_starts", "rows", "columns", "table")),
+    ("matrices", _P),
+    *((name, _I) for name in ("gap", "first_pair", "pairs", "diagonal")),
+)

@@ -105,3 +105,8 @@ def make_distance_engine(text: str, inventory: Inventory, threads: int) -> CudaD
     from gpualign.gpu.distance import CudaDistanceEngine
 
     return CudaDistanceEngine(_selected(text, inventory), threads)
+
+
+def the_device(text: str, inventory: Inventory) -> CudaDevice:
+    """The one device of a checked selection. Raises `RunError` likewise."""
+    return _selected(text, inventory)[0]

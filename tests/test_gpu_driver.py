@@ -14,7 +14,7 @@ from gpualign.core.errors import RunError
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu.device import OutOfMemory
 from gpualign.gpu.engine import CudaEngine
-from gpualign.gpu.kernels import PACK_LETTERS
+from gpualign.gpu.kernels import PACK_LETTERS, Kernel
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
 
@@ -76,13 +76,17 @@ class Context:
 
 
 class Function:
-    num_regs, shared_size_bytes = 128, 1000
+    num_regs, shared_size_bytes, allowed = 128, 1000, 48 << 10
 
     def __init__(self, kernel):
         self._host = HostFunction(kernel)
 
-    def __call__(self, arguments, grid, block, stream):
+    def set_attribute(self, attribute, value):
+        self.allowed = value
+
+    def __call__(self, arguments, grid, block, stream, shared):
         assert STACK
+        assert shared <= self.allowed
         assert block[1:] == (1, 1)
         threads = min(block[0], 4) if self._host.kernel.file == "pack.cu" else block[0]
         self._host.run(ctypes.c_uint(grid[0]), ctypes.c_uint(threads), ctypes.c_char_p(arguments.tobytes()))
@@ -107,6 +111,9 @@ class Device:
     def compute_capability(self):
         return (9, 0)
 
+    def total_memory(self):
+        return 1 << 27
+
     def get_attribute(self, name):
         return ATTRIBUTES[name]
 
@@ -126,6 +133,7 @@ def driver(monkeypatch):
     fake.Device, fake.Context, fake.Event, fake.Stream = Device, Context, Event, type("Stream", (), {})
     fake.device_attribute = types.SimpleNamespace(**{name: name for name in ATTRIBUTES})
     fake.mem_alloc = Allocation
+    fake.function_attribute = types.SimpleNamespace(MAX_DYNAMIC_SHARED_SIZE_BYTES=8)
     fake.mem_get_info = lambda: (1 << 26, 1 << 27)
     fake.pagelocked_empty = np.empty
     fake.memcpy_htod_async = lambda address, source, stream: ctypes.memmove(address, source.ctypes.data, source.nbytes)
@@ -185,3 +193,14 @@ def test_resident_blocks_are_limited_by_every_resource(driver, registers, shared
     function = driver.CudaDevice(0).function(PACK_LETTERS)
     function.native.num_regs, function.native.shared_size_bytes = registers, shared
     assert function.resident_blocks(threads) == blocks
+
+
+def test_more_shared_memory_is_asked_for_once(driver):
+    function = driver.CudaFunction(Kernel("pack.cu", "pack_letters"), "pack_letters", Device(0))
+    function.allow(1000)
+    assert function.native.allowed == 48 << 10
+    function.allow(100_000)
+    assert function.native.allowed == 100_000
+    function.native.allowed = 0
+    function.allow(90_000)
+    assert function.native.allowed == 0  # what was allowed before is enough

@@ -1,4 +1,4 @@
-// gpualign.core._walks: paths from whole matrices of directions, as a device made them and copied them back (Li 2014).
+// gpualign.core._walks: paths from whole matrices, as a device made them and copied them back (Li 2014): of directions, or of scores.
 //
 // A unit is a block of threads, each with a pair; its matrix is [strip][column][word][thread]. Strips have `rows` rows and end with
 // the last row of the query; a word holds 32 / bits rows, the last one lowest. The bits of a row, from the highest: H is not from
@@ -22,6 +22,7 @@ using Array = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
 using Codes = Array<uint8_t, 1>;
 using Offsets = Array<int64_t, 1>;
 using Usable = nb::ndarray<const bool, nb::shape<kWalkLetters, kWalkLetters>, nb::c_contig, nb::device::cpu>;
+using Scores = nb::ndarray<const int32_t, nb::shape<kWalkLetters, kWalkLetters>, nb::c_contig, nb::device::cpu>;
 using Counts = nb::ndarray<int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 int directions_of(uint32_t word, int64_t row, int64_t rows, int bits) {
@@ -67,6 +68,40 @@ nb::object walk_matrices(Codes query_codes, Offsets query_offsets, Codes target_
   return nb::make_tuple(owned_array(std::move(sink.runs), {total}), owned_array(std::move(sink.starts), {kept}), owned_array(std::move(sink.sizes), {kept}));
 }
 
+// matrices: whole matrices of linear global scores, row-major with row and column 0; pairs: [pairs][3] query record, target record, first number of
+// the matrix. statistics: [pairs][9] filled. A cell's directions are those that its score came from.
+nb::object walk_scores(Codes query_codes, Offsets query_offsets, Codes target_codes, Offsets target_offsets, Array<int32_t, 1> matrices, Array<int64_t, 2> pairs,
+                       Scores substitution, int32_t gap, Usable usable, bool want_runs, Counts statistics) {
+  constexpr size_t kFields = sizeof(PathStatistics) / sizeof(int32_t);
+  const size_t count = pairs.shape(0);
+  if (pairs.shape(1) != 3 || statistics.shape(0) != count || statistics.shape(1) != kFields) throw nb::value_error("one row a pair is needed");
+  PathSink sink(static_cast<int64_t>(count), want_runs);
+  std::vector<uint8_t> backwards;
+  {
+    nb::gil_scoped_release unlocked;
+    for (size_t k = 0; k < count; k++) {
+      const int64_t* const pair = &pairs(k, 0);
+      const uint8_t* const query = query_codes.data() + query_offsets(pair[0]);
+      const uint8_t* const target = target_codes.data() + target_offsets(pair[1]);
+      const int64_t rows = query_offsets(pair[0] + 1) - query_offsets(pair[0]), columns = target_offsets(pair[1] + 1) - target_offsets(pair[1]);
+      const int32_t* const matrix = matrices.data() + pair[2];
+      backwards.clear();
+      Walk walk(query, target, {0, rows, columns}, want_runs ? &backwards : nullptr);
+      walk.run(usable.data(), 0, 0, [&](int64_t i, int64_t j) {
+        const int32_t* const cell = matrix + i * (columns + 1) + j;
+        const int32_t score = substitution(query[i - 1], target[j - 1]);
+        const bool diagonal = cell[0] == cell[-columns - 2] + score, up = cell[0] == cell[-columns - 1] - gap;
+        return (diagonal ? kDiagonal : 0) | (up ? kUp : 0);
+      });
+      walk.finish(false, false);
+      std::memcpy(&statistics(k, 0), &walk.counts, sizeof walk.counts);
+      sink.put(static_cast<int64_t>(k), 0, walk.counts, backwards);
+    }
+  }
+  const size_t total = sink.runs.size(), kept = sink.starts.size();
+  return nb::make_tuple(owned_array(std::move(sink.runs), {total}), owned_array(std::move(sink.starts), {kept}), owned_array(std::move(sink.sizes), {kept}));
+}
+
 }  // namespace
 
 NB_MODULE(_walks, m) {
@@ -75,4 +110,7 @@ NB_MODULE(_walks, m) {
         nb::arg("matrices"), nb::arg("pairs"), nb::arg("rows"), nb::arg("bits"), nb::arg("threads"), nb::arg("usable"), nb::arg("free_query"),
         nb::arg("free_target"), nb::arg("want_runs"), nb::arg("statistics"),
         "(runs, starts, sizes) of the pairs; fills in their statistics, of which the ends must be there.");
+  m.def("walk_scores", &walk_scores, nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("target_codes"), nb::arg("target_offsets"),
+        nb::arg("matrices"), nb::arg("pairs"), nb::arg("substitution"), nb::arg("gap"), nb::arg("usable"), nb::arg("want_runs"), nb::arg("statistics"),
+        "(runs, starts, sizes) of pairs with whole matrices of linear global scores; fills in their statistics.");
 }

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.errors import RunError
-from gpualign.gpu.device import Device, Memory, OutOfMemory
+from gpualign.gpu.device import Device, Event, Memory, OutOfMemory, Stream
 from gpualign.gpu.kernels import Kernel
 
 _POLL_SECONDS = 50e-6
@@ -70,13 +70,18 @@ class Session:
         self._stream.fill(address, 0, nbytes)
         return address
 
-    def launch(self, kernel: Kernel, grid: int, threads: int, arguments: Array, work: int) -> None:
-        """arguments: a structure of gpu/arguments.py; work: cells or comparisons."""
-        begun = self._stream.record()
-        self._stream.launch(self._device.function(kernel), grid, threads, cast("np.void", arguments[()]))
+    def stream(self) -> Stream:
+        """Another stream, for work that overlaps with this one's."""
+        return self._device.stream()
+
+    def launch(self, kernel: Kernel, grid: int, threads: int, arguments: Array, work: int, stream: Stream | None = None) -> None:
+        """arguments: a structure of gpu/arguments.py; work: cells or comparisons; stream: of `stream`, else the session's own."""
+        stream = stream or self._stream
+        begun = stream.record()
+        stream.launch(self._device.function(kernel), grid, threads, cast("np.void", arguments[()]))
         if self._log:
-            ended = self._stream.record()
-            self.wait()
+            ended = stream.record()
+            _wait(ended)
             self._log(ended.seconds_since(begun), work)
 
     def download(self, address: int, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
@@ -89,6 +94,9 @@ class Session:
         return found
 
     def wait(self) -> None:
-        event = self._stream.record()
-        while not event.done():
-            time.sleep(_POLL_SECONDS)
+        _wait(self._stream.record())
+
+
+def _wait(event: Event) -> None:
+    while not event.done():
+        time.sleep(_POLL_SECONDS)

@@ -1,0 +1,293 @@
+"""The kernels of Li et al. 2014 as an engine of global alignments: whole matrices are filled on the device and traced on the host.
+
+What each kernel does, and the section of the paper that it is from, is in cuda_src/li*.cu. Matrices of a batch of pairs fill the
+memory that there is; with `Transfer.DOUBLE` in two halves, of which one is computed while the other is copied and traced (section V.D).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core._walks import walk_scores
+from gpualign.core.bounds import usable_pairs
+from gpualign.core.engine import STATISTICS, Capabilities, Detail, EndGaps, Mode, Runs, Task, TileResult
+from gpualign.core.errors import InputError, RunError
+from gpualign.core.plan import Limits, Pairing, Tile
+from gpualign.gpu.arguments import LI
+from gpualign.gpu.device import Bytes, Device, Event, Stream
+from gpualign.gpu.kernels import Kernel
+from gpualign.gpu.papers.session import Log, Session
+
+METHODS = ("rodinia", "tiled-dscan", "dscan", "rscan")
+
+
+class Transfer(Enum):
+    """How matrices come back: through pageable memory, page-locked memory, or that with two batches under way."""
+
+    PAGEABLE = "pageable"
+    PINNED = "pinned"
+    DOUBLE = "double"
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Of blocks and tiles. longest: query letters that DScan's diagonals have room for."""
+
+    tile: int = 32
+    dscan_threads: int = 512
+    longest: int = 3500
+    rscan_threads: int = 32
+    section: int = 32
+
+
+_LETTERS = 32
+_TILE_CELLS = 2_000_000_000
+_FULL = 0.75  # of a device's memory, as in section VI.B
+_INIT_THREADS = 128
+_POLL_SECONDS = 50e-6
+
+Integers = npt.NDArray[np.int64]
+
+
+def pick_method(device: str) -> str:
+    """The paper's choice (section VI.B): DScan, but on the Tesla C2070 and C2075 TiledDScan."""
+    return "tiled-dscan" if "C207" in device else "dscan"
+
+
+@dataclass
+class _Lane:
+    """Half of the memory, or all of it: a batch of pairs under way."""
+
+    stream: Stream
+    matrices: int
+    host: Bytes
+    pairs: Integers = field(default_factory=lambda: np.empty((0, 2), np.int64))
+    starts: Integers = field(default_factory=lambda: np.empty(0, np.int64))
+    arrays: list[int] = field(default_factory=list)
+    busy: Event | None = None
+
+    def wait(self) -> None:
+        while self.busy is not None and not self.busy.done():
+            time.sleep(_POLL_SECONDS)
+        self.busy = None
+
+
+class LiEngine:
+    """Implements `gpualign.core.engine.Engine` for global alignments with linear gaps.
+
+    method: one of METHODS. sizes: of blocks and tiles. log: told of the seconds of each launch and of its cells; batches then do not
+    overlap.
+    """
+
+    name = "cuda"
+    capabilities = Capabilities(frozenset({Mode.GLOBAL}), paths=True)
+
+    def __init__(
+        self, device: Device, method: str, transfer: Transfer = Transfer.DOUBLE, sizes: Sizes | None = None, log: Log | None = None
+    ) -> None:
+        self._device = device
+        self._method = method
+        self._transfer = transfer
+        self._sizes = sizes or Sizes()
+        self._log = log
+
+    def unavailable_reason(self) -> str | None:
+        return None
+
+    def describe(self) -> str:
+        return f"cuda ({self._device.name})"
+
+    def kernel(self, task: Task, memory: int) -> str:
+        return f"Li 2014, {self._method}, {self._transfer.value} transfer"
+
+    def limits(self, task: Task, memory: int) -> Limits:
+        """Half of `memory` is for results, half for matrices on the host. Raises `InputError` for what the kernels do not compute."""
+        if task.mode is not Mode.GLOBAL or not task.scoring.linear or task.end_gaps is not EndGaps.PENALISED:
+            raise InputError("the kernels of Li 2014 compute global alignments with linear gaps (--gap or --edit) and no free end gaps")
+        if task.dtype != np.int32:
+            raise InputError("the kernels of Li 2014 have scores of 32 bits; these can exceed them")
+        longest = int(task.queries.lengths.max())
+        if self._method == "dscan" and longest > self._sizes.longest:
+            raise InputError(
+                f"dscan keeps diagonals of up to {self._sizes.longest:,} letters in shared memory, a query has {longest:,}; use tiled-dscan"
+            )
+        largest = 4 * (longest + 1) * (int(task.targets.lengths.max()) + 1)
+        left = memory // 2 // self._lanes
+        if largest > left:
+            raise RunError(f"the memory budget is too small: a matrix takes {largest:,} bytes, {left:,} are left; raise --memory")
+        return Limits(memory - memory // 2, memory // 2, task.item_bytes, 1, _TILE_CELLS, letter_bytes=task.letter_bytes)
+
+    @property
+    def _lanes(self) -> int:
+        return 2 if self._transfer is Transfer.DOUBLE else 1
+
+    def run(self, task: Task, tiles: Iterator[Tile], memory: int) -> Iterator[TileResult]:
+        with Session(self._device, self._log) as session:
+            work = _Work(session, self._device, task, self._method, self._sizes)
+            every = 4 * int((task.queries.lengths + 1).sum()) * int((task.targets.lengths + 1).sum())
+            room = int(min(memory // 2, self._device.free_memory() * _FULL, every * self._lanes)) // self._lanes // 4 * 4
+            pageable = self._transfer is Transfer.PAGEABLE
+            lanes = [
+                _Lane(session.stream(), session.allocate(room), np.empty(room, np.uint8) if pageable else self._device.pinned(room))
+                for _ in range(self._lanes)
+            ]
+            for tile in tiles:
+                yield _Tile(work, lanes, tile).result()
+
+
+class _Work:
+    """What all batches of a task share: its sequences and its scoring on the device."""
+
+    def __init__(self, session: Session, device: Device, task: Task, method: str, sizes: Sizes) -> None:
+        self.session = session
+        self.device = device
+        self.task = task
+        self.method = method
+        self.sizes = sizes
+        self.substitution = np.zeros((_LETTERS, _LETTERS), dtype=np.int32)
+        letters = len(task.scoring.substitution)
+        self.substitution[:letters, :letters] = task.scoring.substitution
+        self.usable = np.zeros((_LETTERS, _LETTERS), dtype=bool)
+        self.usable[:letters, :letters] = usable_pairs(task.scoring)
+        self.queries = session.upload(task.queries.codes)
+        self.targets = self.queries if task.targets is task.queries else session.upload(task.targets.codes)
+        self.table = session.upload(self.substitution)
+
+    def start(self, lane: _Lane, pairs: Integers, starts: Integers) -> None:
+        """Fill the matrices of a batch and send them on their way back. pairs: [pairs][2] records; starts: [pairs + 1] of matrices."""
+        task, session = self.task, self.session
+        queries, targets = pairs.T
+        rows, columns = task.queries.lengths[queries], task.targets.lengths[targets]
+        offsets = task.queries.offsets[queries], task.targets.offsets[targets], starts[:-1]
+        arrays = [*offsets, rows.astype(np.int32), columns.astype(np.int32)]
+        lane.pairs, lane.starts = pairs, starts
+        lane.arrays = [session.upload(np.ascontiguousarray(array)) for array in arrays]
+        arguments = np.zeros((), dtype=LI)
+        arguments["queries"], arguments["targets"], arguments["table"] = self.queries, self.targets, self.table
+        for name, address in zip(("query_starts", "target_starts", "matrix_starts", "rows", "columns"), lane.arrays, strict=True):
+            arguments[name] = address
+        arguments["matrices"], arguments["gap"], arguments["pairs"] = lane.matrices, task.scoring.gap_open, len(pairs)
+        init = Kernel("li_init.cu", "li_init", (("THREADS", str(_INIT_THREADS)),))
+        session.launch(init, len(pairs), _INIT_THREADS, arguments, 0, lane.stream)
+        self._launch(lane, arguments, rows, columns)
+        lane.stream.download(lane.host[: 4 * int(starts[-1])], lane.matrices)
+        lane.busy = lane.stream.record()
+
+    def _launch(self, lane: _Lane, arguments: npt.NDArray[Any], rows: Integers, columns: Integers) -> None:
+        sizes, count, cells = self.sizes, len(rows), int((rows * columns).sum())
+        if self.method == "dscan":
+            kernel = Kernel("li_dscan.cu", "li_dscan", (("THREADS", str(sizes.dscan_threads)), ("LONGEST", str(sizes.longest))))
+            self.session.launch(kernel, count, sizes.dscan_threads, arguments, cells, lane.stream)
+            return
+        if self.method == "rscan":
+            threads = sizes.rscan_threads
+            kernel = Kernel("li_rscan.cu", "li_rscan", (("SECTION", str(sizes.section)), ("THREADS", str(threads))))
+            self.session.launch(kernel, -(-count // threads), threads, arguments, cells, lane.stream)
+            return
+        kernel = Kernel("li_tiles.cu", "li_tiles", (("TILE", str(sizes.tile)),))
+        down, across = -(-rows // sizes.tile), -(-columns // sizes.tile)
+        # Rodinia's way is one pair after the other; TiledDScan's all of them together.
+        groups = [slice(k, k + 1) for k in range(count)] if self.method == "rodinia" else [slice(0, count)]
+        for group in groups:
+            most_down, most_across = int(down[group].max()), int(across[group].max())
+            pairs = len(down[group])
+            arguments["first_pair"], arguments["pairs"] = group.start, pairs
+            diagonals = most_down + most_across - 1
+            for diagonal in range(diagonals):
+                arguments["diagonal"] = diagonal
+                tiles = min(diagonal + 1, most_down, most_across, diagonals - diagonal) if pairs == 1 else min(diagonal + 1, most_down)
+                # The cells of all launches are told of with the first.
+                work = int((rows[group] * columns[group]).sum()) if diagonal == 0 else 0
+                self.session.launch(kernel, tiles * pairs, sizes.tile, arguments, work, lane.stream)
+
+
+class _Tile:
+    """One tile: its wanted pairs in batches, and what comes of them."""
+
+    def __init__(self, work: _Work, lanes: list[_Lane], tile: Tile) -> None:
+        self._work = work
+        self._lanes = lanes
+        self._tile = tile
+        self._task = work.task
+        shape = tile.shape
+        self._scores = np.zeros(shape, dtype=np.int32)
+        self._statistics = np.zeros(shape, dtype=STATISTICS) if self._task.detail is not Detail.SCORE else None
+        self._starts, self._sizes = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int32)
+        self._runs: list[npt.NDArray[np.uint8]] = []
+        self._run_bytes = 0
+
+    def result(self) -> TileResult:
+        places = np.argwhere(_wanted(self._tile))
+        under_way: list[tuple[_Lane, npt.NDArray[np.intp]]] = []
+        for turn, batch in enumerate(self._batches(places)):
+            lane = self._lanes[turn % len(self._lanes)]
+            if len(under_way) == len(self._lanes):
+                self._finish(*under_way.pop(0))
+            self._work.start(lane, *self._records(batch))
+            under_way.append((lane, batch))
+        for lane, batch in under_way:
+            self._finish(lane, batch)
+        runs = None
+        if self._task.detail is Detail.PATH:
+            data = np.concatenate(self._runs) if self._runs else np.empty(0, np.uint8)
+            runs = Runs(data, self._starts, self._sizes)
+        return TileResult(self._tile, self._scores, self._statistics, runs)
+
+    def _records(self, places: npt.NDArray[np.intp]) -> tuple[Integers, Integers]:
+        """(pairs of records, where their matrices begin) of places in the tile."""
+        pairs = np.stack([places[:, 0] + self._tile.query_start, self._tile.targets[places[:, 1]]], axis=1).astype(np.int64)
+        sizes = (self._task.queries.lengths[pairs[:, 0]] + 1) * (self._task.targets.lengths[pairs[:, 1]] + 1)
+        starts = np.zeros(len(pairs) + 1, dtype=np.int64)
+        np.cumsum(sizes, out=starts[1:])
+        return pairs, starts
+
+    def _batches(self, places: npt.NDArray[np.intp]) -> Iterator[npt.NDArray[np.intp]]:
+        room = len(self._lanes[0].host) // 4
+        _, starts = self._records(places)
+        first = 0
+        while first < len(places):
+            last = int(np.searchsorted(starts, starts[first] + room, side="right")) - 1
+            yield places[first:last]
+            first = last
+
+    def _finish(self, lane: _Lane, places: npt.NDArray[np.intp]) -> None:
+        """Wait for a batch and trace it."""
+        lane.wait()
+        self._work.session.release(*lane.arrays)
+        task, matrices = self._task, lane.host.view(np.int32)
+        scores = matrices[lane.starts[1:] - 1]
+        rows, columns = places.T
+        self._scores[rows, columns] = -scores if task.scoring.edit else scores
+        if self._statistics is None:
+            return
+        counts = np.zeros((len(places), len(STATISTICS.names or ())), dtype=np.int32)
+        sequences = task.queries.codes, task.queries.offsets, task.targets.codes, task.targets.offsets
+        which = np.ascontiguousarray(np.column_stack([lane.pairs, lane.starts[:-1]]))
+        walk = cast("Callable[..., Any]", walk_scores)
+        wants_runs = task.detail is Detail.PATH
+        used = matrices[: lane.starts[-1]]
+        data, starts, sizes = walk(
+            *sequences, used, which, self._work.substitution, task.scoring.gap_open, self._work.usable, wants_runs, counts
+        )
+        self._statistics[rows, columns] = counts.view(STATISTICS)[:, 0]
+        if wants_runs:
+            self._starts[rows, columns] = starts + self._run_bytes
+            self._sizes[rows, columns] = sizes
+            self._runs.append(data)
+            self._run_bytes += len(data)
+
+
+def _wanted(tile: Tile) -> npt.NDArray[np.bool_]:
+    """Which pairs of a tile are wanted: [queries][targets]."""
+    queries = np.arange(tile.query_start, tile.query_stop)[:, None]
+    if tile.pairing is Pairing.ALL:
+        return np.ones(tile.shape, dtype=bool)
+    later = tile.targets[None, :] > queries
+    return later if tile.pairing is Pairing.ABOVE else later | (tile.targets[None, :] == queries)

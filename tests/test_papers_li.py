@@ -1,0 +1,112 @@
+"""The kernels of Li et al. 2014 give the alignments of the CPU engine: as host threads everywhere, on a device where there is one."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from host_device import HostDevice, compiler
+from work import edit, run_paths, run_scores, scoring, sequence_set, two_valued
+
+from gpualign.core.alphabet import PROTEIN
+from gpualign.core.engine import Detail, EndGaps, Mode, Task
+from gpualign.core.errors import InputError, RunError
+from gpualign.core.matrices import by_name
+from gpualign.core.plan import Pairing
+from gpualign.core.runner import plan_task
+from gpualign.cpu.engine import CpuEngine
+from gpualign.gpu.papers.li import METHODS, LiEngine, Sizes, Transfer, pick_method
+
+SMALL = Sizes(tile=4, dscan_threads=8, longest=60, rscan_threads=4, section=5)
+SCORINGS = {
+    "the paper's": (two_valued(4, 4, -5, 6, 6), 4),
+    "ties": (two_valued(4, 1, -1, 1, 1), 4),
+    "edit": (edit(4), 4),
+    "protein": (scoring(by_name("BLOSUM62").table(PROTEIN)[0], 8, 8), 27),
+}
+
+
+def same(queries, targets, scheme, pairing, engine, detail=Detail.PATH, **more):
+    found = run_paths(queries, targets, scheme, pairing=pairing, engine=engine, detail=detail, **more)
+    expected = run_paths(queries, targets, scheme, pairing=pairing, engine=CpuEngine(2), detail=detail)
+    assert found.statistics == expected.statistics
+    assert found.paths == expected.paths
+    assert len(found.statistics) == (found.delivered > 0).sum() or pairing is not Pairing.ALL
+
+
+def make(device, method, transfer=Transfer.DOUBLE):
+    return LiEngine(device, method, transfer, SMALL if device.arch == "host" else None)
+
+
+@pytest.fixture(params=METHODS)
+def engine(request, device):
+    return make(device, request.param)
+
+
+def relatives(rng, count, longest, letters):
+    ancestor = rng.integers(0, letters, longest)
+    out = []
+    for _ in range(count):
+        copy = ancestor[: int(rng.integers(1, longest + 1))].copy()
+        changed = rng.random(len(copy)) < 0.2
+        copy[changed] = rng.integers(0, letters, int(changed.sum()))
+        out.append(np.delete(copy, rng.integers(0, len(copy), len(copy) // 10)))
+    return sequence_set(out)
+
+
+@pytest.mark.parametrize("name", SCORINGS)
+def test_scores_of_pairs_of_any_length(rng, engine, name):
+    scheme, letters = SCORINGS[name]
+    queries, targets = relatives(rng, 5, 23, letters), relatives(rng, 4, 17, letters)
+    found = run_scores(queries, targets, scheme, engine=engine)
+    np.testing.assert_array_equal(found, run_scores(queries, targets, scheme, engine=CpuEngine(1)))
+
+
+@pytest.mark.parametrize("name", SCORINGS)
+def test_paths_take_the_same_turns(rng, engine, name):
+    scheme, letters = SCORINGS[name]
+    sequences = relatives(rng, 6, 23, letters)
+    same(sequences, sequences, scheme, Pairing.ABOVE, engine)
+    same(sequences, relatives(rng, 3, 20, letters), scheme, Pairing.ALL, engine)
+
+
+@pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
+@pytest.mark.parametrize("transfer", Transfer)
+def test_transfers_and_batches_do_not_matter(rng, transfer):
+    scheme, letters = SCORINGS["the paper's"]
+    sequences = relatives(rng, 7, 20, letters)
+    device = HostDevice()
+    engine = make(device, "tiled-dscan", transfer)
+    same(sequences, sequences, scheme, Pairing.ABOVE_OR_EQUAL, engine, Detail.STATISTICS, memory=1 << 15)
+    assert device.used == 0
+    assert not device.opened
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("transfer", Transfer)
+def test_real_lengths_on_a_device(rng, real_device, method, transfer):
+    scheme, letters = SCORINGS["the paper's"]
+    sequences = relatives(rng, 12, 1600, letters)
+    same(sequences, sequences, scheme, Pairing.ABOVE, LiEngine(real_device, method, transfer))
+
+
+def test_what_the_papers_kernels_do_not_compute(device):
+    sequences = sequence_set([np.zeros(80, np.uint8)])
+    linear, affine = SCORINGS["the paper's"][0], two_valued(4, 5, -4, 10, 1)
+    refused = [
+        (Task(sequences, sequences, affine), "linear gaps"),
+        (Task(sequences, sequences, linear, Mode.LOCAL), "linear gaps"),
+        (replace(Task(sequences, sequences, linear), end_gaps=EndGaps.FREE), "no free end gaps"),
+    ]
+    for task, message in refused:
+        with pytest.raises(InputError, match=message):
+            plan_task(task, Pairing.ALL, LiEngine(device, "rscan"), 1 << 20)
+    with pytest.raises(InputError, match="dscan .* 60 letters .*, a query has 80; use tiled-dscan"):
+        plan_task(Task(sequences, sequences, linear), Pairing.ALL, LiEngine(device, "dscan", sizes=SMALL), 1 << 20)
+    with pytest.raises(RunError, match="a matrix takes 26,244 bytes"):
+        plan_task(Task(sequences, sequences, linear), Pairing.ALL, LiEngine(device, "rscan"), 1 << 15)
+
+
+def test_the_papers_choice():
+    assert pick_method("Tesla C2075") == "tiled-dscan"
+    assert pick_method("NVIDIA H200") == "dscan"
