@@ -180,7 +180,7 @@ def global_kernel_options(function: F) -> F:
         click.option(
             "--transfer",
             type=click.Choice(["pageable", "pinned", "double"]),
-            help="How matrices of Li's kernels come back: through pageable memory, page-locked, or that with two batches at a time.  [double]",
+            help="How Li's matrices come back: through pageable memory, page-locked, or that with two batches at a time.  [double]",
         ),
     )(function)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
-from distance_oracle import compute, dense_source
+from distance_oracle import compute, compute_counts, dense_source
 from oracle import local_score
 from work import edit, records, run_paths, run_scores, sequence_set, two_valued
 
@@ -26,6 +26,7 @@ from gpualign.gpu.distance_kernels import MMA, POPC, WGMMA, fits
 from gpualign.gpu.driver import CudaDevice
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.kernels import Shape
+from gpualign.gpu.papers import li, munekawa, payne
 
 
 def distances(rng):
@@ -41,7 +42,27 @@ def distances(rng):
         print(kernel.title)
 
 
+def papers(rng):
+    """The papers' kernels."""
+    codes = rng.integers(0, 3, (5, 70), dtype=np.uint8)
+    for method in payne.METHODS:
+        found = compute_counts(dense_source(codes), payne.PayneEngine(CudaDevice(0), method, 1))
+        assert np.array_equal(found, compute_counts(dense_source(codes), CpuDistanceEngine(1)))
+    sequences = sequence_set([rng.integers(0, 4, rng.integers(1, 90)) for _ in range(6)])
+    linear = two_valued(4, 5, -4, 6, 6)
+    for method in munekawa.METHODS:
+        found = run_scores(sequences, sequences, linear, engine=munekawa.MunekawaEngine(CudaDevice(0), method, 64), mode=Mode.LOCAL)
+        assert np.array_equal(found, run_scores(sequences, sequences, linear, engine=CpuEngine(1), mode=Mode.LOCAL))
+    for method in li.METHODS:
+        found = run_paths(sequences, sequences, linear, engine=li.LiEngine(CudaDevice(0), method))
+        assert found.paths == run_paths(sequences, sequences, linear, engine=CpuEngine(1)).paths
+    print("the papers' kernels")
+
+
 def main():
+    if sys.argv[1:] == ["papers"]:
+        papers(np.random.default_rng(5))
+        return
     distances(np.random.default_rng(5))
     if sys.argv[1:] == ["distances"]:
         return

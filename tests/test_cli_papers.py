@@ -12,7 +12,7 @@ DIST = ["dist", DATA / "snps.tsv"]
 
 CASES = [
     *(
-        (ALIGN + ["--fields", "query,target,score,identity,cigar"], kernel, more)
+        ([*ALIGN, "--fields", "query,target,score,identity,cigar"], kernel, more)
         for kernel, more in [
             ("rodinia", []),
             ("tiled-dscan", ["--transfer", "pinned"]),

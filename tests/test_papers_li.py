@@ -101,7 +101,7 @@ def test_what_the_papers_kernels_do_not_compute(device):
     for task, message in refused:
         with pytest.raises(InputError, match=message):
             plan_task(task, Pairing.ALL, LiEngine(device, "rscan"), 1 << 20)
-    with pytest.raises(InputError, match="dscan .* 60 letters .*, a query has 80; use tiled-dscan"):
+    with pytest.raises(InputError, match=r"dscan .* 60 letters .*, a query has 80; use tiled-dscan"):
         plan_task(Task(sequences, sequences, linear), Pairing.ALL, LiEngine(device, "dscan", sizes=SMALL), 1 << 20)
     with pytest.raises(RunError, match="a matrix takes 26,244 bytes"):
         plan_task(Task(sequences, sequences, linear), Pairing.ALL, LiEngine(device, "rscan"), 1 << 15)
