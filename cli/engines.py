@@ -48,7 +48,7 @@ def pick_distance_engine(device: str, threads: int | None, messages: Messages, k
     if kernel != AUTO:
         from gpualign.gpu.papers.payne import PayneEngine
 
-        return PayneEngine(paper_device(device, kernel), kernel, threads or usable_cpus())
+        return PayneEngine(paper_device(device, f"--kernel {kernel}"), kernel, threads or usable_cpus())
     if device == "cpu":
         return CpuDistanceEngine(threads)
     from gpualign.gpu.devices import make_distance_engine, take_inventory
@@ -62,16 +62,31 @@ def pick_distance_engine(device: str, threads: int | None, messages: Messages, k
     return CpuDistanceEngine(threads)
 
 
-def paper_device(device: str, kernel: str) -> CudaDevice:
-    """The device that a paper's kernel runs on. Raises `InputError` for a --device it does not take, `RunError` where there is none."""
+def paper_device(device: str, what: str) -> CudaDevice:
+    """The device of a paper's kernels; what: for messages. Raises `InputError` for other than one GPU, `RunError` where there is none."""
     from gpualign.gpu.devices import take_inventory, the_device
 
     if device == "cpu" or "all" in device or "," in device:
-        raise InputError(f"--kernel {kernel} is for one GPU; it does not go with --device {device}")
+        raise InputError(f"{what} is for one GPU; it does not go with --device {device}")
     inventory = take_inventory()
     if inventory.reason is not None:
-        raise RunError(f"--kernel {kernel}: {inventory.reason}")
+        raise RunError(f"{what}: {inventory.reason}")
     return the_device("cuda" if device == "auto" else device, inventory)
+
+
+def bench_device(device: str, messages: Messages) -> CudaDevice | None:
+    """The GPU to measure, or None where there is none, or --device cpu asks for that. Raises `RunError` where CUDA cannot be had."""
+    if device == "cpu":
+        return None
+    if device != "auto":
+        return paper_device(device, "bench")
+    from gpualign.gpu.devices import take_inventory, the_device
+
+    inventory = take_inventory()
+    if inventory.reason is not None:
+        messages.note(f"only the CPU is measured: {inventory.reason}")
+        return None
+    return the_device("cuda", inventory)
 
 
 def pick_global_engine(
@@ -86,7 +101,7 @@ def pick_global_engine(
         raise InputError(f"--kernel {kernel} traces on the host anyway; leave out --traceback")
     from gpualign.gpu.papers.li import LiEngine, Transfer, pick_method
 
-    found = paper_device(device, kernel)
+    found = paper_device(device, f"--kernel {kernel}")
     return LiEngine(found, pick_method(found.name) if kernel == "li-auto" else kernel, Transfer(transfer or "double"))
 
 
@@ -96,4 +111,4 @@ def pick_local_engine(device: str, threads: int | None, messages: Messages, kern
         return pick_engine(device, threads, messages)
     from gpualign.gpu.papers.munekawa import MunekawaEngine
 
-    return MunekawaEngine(paper_device(device, kernel), kernel)
+    return MunekawaEngine(paper_device(device, f"--kernel {kernel}"), kernel)

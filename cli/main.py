@@ -12,6 +12,7 @@ from typing import NoReturn
 import click
 
 from gpualign import __version__
+from gpualign.cli.bench import bench
 from gpualign.cli.dist import dist
 from gpualign.cli.files import ClosedPipe
 from gpualign.cli.index import index
@@ -48,6 +49,7 @@ cli.add_command(nw)
 cli.add_command(sw)
 cli.add_command(dist)
 cli.add_command(plot)
+cli.add_command(bench)
 cli.add_command(index)
 cli.add_command(info)
 

@@ -39,10 +39,14 @@ def check_plot(output: str, square: bool) -> Picture:
         raise InputError(f"{output}: a picture ends in {', '.join('.' + f for f in _FORMATS)}")
     if not square:
         raise InputError("a heat map is of all pairs of one set; it goes with neither two inputs nor --max-distance")
-    missing = [name for name in ("matplotlib", "scipy") if find_spec(name) is None]
-    if missing:
-        raise RunError(f"drawing needs {' and '.join(missing)}: pip install 'gpualign[plot]'")
+    if missing := missing_libraries("matplotlib", "scipy"):
+        raise RunError(f"drawing needs {missing}: pip install 'gpualign[plot]'")
     return Picture(path, format)
+
+
+def missing_libraries(*names: str) -> str:
+    """Those that are not installed, for people."""
+    return " and ".join(name for name in names if find_spec(name) is None)
 
 
 def write_plot(picture: Picture, matrix: Matrix, ids: list[str], label: str, files: OutputFiles) -> None:

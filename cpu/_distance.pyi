@@ -21,3 +21,8 @@ def both(instruction_set: str, planes: Annotated[NDArray[numpy.uint64], dict(sha
     """
     Add weight times the common bits of plane left[k] of the row and right[k] of the column, summed over k, to int32 counts; upper: as in `differ`.
     """
+
+def plain_loop(data: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], distances: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+    """
+    Payne 2010's CPU code: differing numbers of every ordered pair of rows, into int32[rows][rows].
+    """

@@ -12,7 +12,7 @@ from command import GPUALIGN, gpualign
 from gpualign.core.fields import FIELDS
 
 ROOT = Path(__file__).resolve().parent.parent
-COMMANDS = [[], ["nw"], ["sw"], ["dist"], ["plot"], ["index"], ["info"]]
+COMMANDS = [[], ["nw"], ["sw"], ["dist"], ["plot"], ["bench"], ["index"], ["info"]]
 
 
 def test_cli_reference(request):

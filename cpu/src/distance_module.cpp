@@ -38,6 +38,19 @@ void check(const std::vector<int>& planes, size_t count) {
     if (p < 0 || static_cast<size_t>(p) >= count) throw nb::value_error("there is no such plane");
 }
 
+// Appendix 1 of Payne et al. 2010: every ordered pair, a call at a time.
+void plain_loop(nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu> data, Counts distances) {
+  const size_t instances = data.shape(0), attributes = data.shape(1);
+  if (distances.shape(0) != instances || distances.shape(1) != instances) throw nb::value_error("the shapes do not fit");
+  nb::gil_scoped_release unlocked;
+  for (size_t i = 0; i < instances; i++)
+    for (size_t j = 0; j < instances; j++) {
+      int32_t distance = 0;
+      for (size_t k = 0; k < attributes; k++) distance += data(i, k) != data(j, k);
+      distances(j, i) = distance;
+    }
+}
+
 }  // namespace
 
 NB_MODULE(_distance, m) {
@@ -70,4 +83,6 @@ NB_MODULE(_distance, m) {
         }, nb::arg("instruction_set"), nb::arg("planes"), nb::arg("left"), nb::arg("right"), nb::arg("rows"), nb::arg("columns"), nb::arg("counts"),
         nb::arg("row_place"), nb::arg("column_place"), nb::arg("weight"), nb::arg("upper"),
         "Add weight times the common bits of plane left[k] of the row and right[k] of the column, summed over k, to int32 counts; upper: as in `differ`.");
+  m.def("plain_loop", &plain_loop, nb::arg("data"), nb::arg("distances"),
+        "Payne 2010's CPU code: differing numbers of every ordered pair of rows, into int32[rows][rows].");
 }

@@ -1,0 +1,58 @@
+"""`gpualign bench`: the papers' own methods, measured on this machine."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.argument("paper", type=click.Choice(["payne", "li", "munekawa", "all"]))
+@click.option("--device", default="auto", show_default=True, metavar="NAME", help="auto, cpu, cuda or cuda:0: the GPU that is measured.")
+@click.option("--size", type=click.Choice(["small", "paper", "large"]), default="small", show_default=True, help="paper: as published.")
+@click.option("-o", "--output", required=True, metavar="FOLDER", help="results.json, table.md, ladder.png and ladder.svg go there.")
+@click.option("-q", "--quiet", is_flag=True, help="No notes.")
+def bench(paper: str, device: str, size: str, output: str, quiet: bool) -> None:
+    """Measure the methods of the papers that gpualign began with, and what it does today, on data made for it.
+
+    \b
+    payne     Payne et al. 2010: all-pairs distance, from a loop on the CPU to shared memory on the GPU
+    li        Li et al. 2014: Needleman-Wunsch of many pairs, four kernels and three ways of transfer
+    munekawa  Munekawa et al. 2008: Smith-Waterman database search, scalar and with char4
+
+    Without a GPU the parts for the CPU run, and the report says what it leaves out. The chart needs gpualign[plot].
+
+    \b
+    Example:
+      gpualign bench all --size paper -o report
+    """
+    from pathlib import Path
+
+    from gpualign.cli.engines import bench_device, check_device
+    from gpualign.cli.files import OutputFiles, naming_output
+    from gpualign.cli.messages import Messages
+    from gpualign.cli.plots import missing_libraries
+    from gpualign.cli.reports import li, munekawa, payne
+    from gpualign.cli.reports.machine import describe_machine
+    from gpualign.cli.reports.report import draw_charts, to_json, to_markdown
+
+    messages = Messages("bench", -1 if quiet else 0)
+    check_device(device)
+    folder = Path(output)
+    with naming_output(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    papers = {"payne": payne.run, "li": li.run, "munekawa": munekawa.run}
+    found = bench_device(device, messages)
+    sections = []
+    for name in papers if paper == "all" else [paper]:
+        messages.note(f"{name}, size {size} ...")
+        sections.append(papers[name](found, size))
+    machine = describe_machine(found.name if found else None, size)
+    with OutputFiles() as files:
+        files.open(folder / "results.json").write(to_json(sections, machine).encode())
+        page = to_markdown(sections, "; ".join(str(value) for value in machine.values()))
+        files.open(folder / "table.md").write(page.encode())
+        if missing := missing_libraries("matplotlib"):
+            messages.note(f"no chart: {missing} is not installed (pip install 'gpualign[plot]')")
+        else:
+            draw_charts(sections, {format: files.open(folder / f"ladder.{format}") for format in ("png", "svg")})
+    click.echo(page)

@@ -1,0 +1,1 @@
+"""What `gpualign bench` measures and writes: a module for each paper."""

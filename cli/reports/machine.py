@@ -1,0 +1,29 @@
+"""The machine of a report."""
+
+from __future__ import annotations
+
+import datetime
+import platform
+from pathlib import Path
+
+from gpualign import __version__
+
+
+def describe_machine(gpu: str | None, size: str) -> dict[str, str]:
+    """Processor, GPU, date, version and size of a report."""
+    return {
+        "gpu": gpu or "no GPU",
+        "processor": _processor(),
+        "date": datetime.date.today().isoformat(),
+        "version": f"gpualign {__version__}",
+        "size": f"size {size}",
+    }
+
+
+def _processor() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text().splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()

@@ -1,0 +1,103 @@
+"""Munekawa et al. 2008: Smith-Waterman scores of a query against a database, scalar and with char4, and what is faster today."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.cli.reports.measure import KernelClock, Timing, repeat
+from gpualign.cli.reports.report import Ladder, Section, Step, Table
+from gpualign.cli.reports.tasks import align, made_up
+from gpualign.core.alphabet import PROTEIN
+from gpualign.core.engine import Mode, Task
+from gpualign.core.scoring import ScoringOptions, make_scoring
+from gpualign.cpu.engine import CpuEngine
+from gpualign.gpu.device import Device
+from gpualign.gpu.engine import CudaEngine
+from gpualign.gpu.papers.munekawa import METHODS, MunekawaEngine
+
+TARGETS = {"small": 1_000, "paper": 250_143, "large": 1_000_572}
+_MEAN, _SPREAD, _LONGEST = 362, 0.7, 35_213
+"""Of Swiss-Prot of 2008: the mean is table 3's; a log-normal distribution has about the shape, and the longest protein known."""
+
+_LENGTHS = (128, 256, 384, 512, 640, 768, 896, 1024)
+_LADDER_LENGTH = 512
+_AMINO_ACIDS = 20
+_MEMORY = 4 << 30
+_RUNS = 5
+_CPU_TARGETS = 5_000
+"""The CPU is timed on a part of a large database."""
+
+_SCALAR = {128: 2.0, 256: 4.4, 384: 7.3, 512: 13.4}
+_VECTOR = {128: 1.5, 256: 2.8, 384: 4.8, 512: 6.3, 640: 9.5, 768: 11.3, 896: 17.4, 1024: 19.7}
+_SSEARCH = {128: 84, 256: 159, 384: 253, 512: 318, 640: 428, 768: 507, 896: 598, 1024: 677}
+"""Seconds: tables 4 and 5; on a GeForce 8800 GTX, and a Xeon E5440 for SSEARCH."""
+
+
+def database_lengths(count: int) -> npt.NDArray[np.int64]:
+    """Lengths of about Swiss-Prot's distribution, with its mean: int64[count]."""
+    drawn = np.random.default_rng(2008).lognormal(0, _SPREAD, count)
+    lengths: npt.NDArray[np.int64] = np.clip(np.rint(drawn / drawn.mean() * _MEAN), 2, _LONGEST).astype(np.int64)
+    return lengths
+
+
+def run(device: Device | None, size: str) -> Section:
+    """Measure all of it; without a device what the CPU does."""
+    database = made_up(database_lengths(TARGETS[size]), _AMINO_ACIDS, 1)
+    part = replace(database, ids=database.ids[:_CPU_TARGETS], offsets=database.offsets[: _CPU_TARGETS + 1])
+    scoring = make_scoring(PROTEIN, ScoringOptions(match=2, mismatch=-1, gap=1), [database], local=True)
+    clock = KernelClock()
+    found: dict[tuple[str, int], Timing] = {}
+    today = "today, CUDA"
+    for length in _LENGTHS:
+        task = Task(made_up(np.array([length]), _AMINO_ACIDS, length), database, scoring, Mode.LOCAL, alphabet=PROTEIN)
+        small = replace(task, targets=part)
+        scale = int(database.offsets[-1]) / int(part.offsets[-1])
+        times = repeat(_RUNS, lambda _, task=small: align(task, CpuEngine(1), _MEMORY))  # type: ignore[misc]
+        found["today, CPU", length] = Timing(times.median * scale, times.lower * scale, times.upper * scale, times.runs)
+        if device is None:
+            continue
+        for method in METHODS:
+            engine = MunekawaEngine(device, method, log=clock)
+            found[method, length] = repeat(_RUNS, lambda _, e=engine, task=task: clock.of(lambda: align(task, e, _MEMORY)))  # type: ignore[misc]
+        fastest = CudaEngine([device], log=lambda batch: clock(batch.download - batch.kernels, 0))
+        found[today, length] = repeat(_RUNS, lambda _, e=fastest, task=task: clock.of(lambda: align(task, e, _MEMORY)))  # type: ignore[misc]
+    letters = int(database.offsets[-1])
+    return Section(
+        "Munekawa 2008",
+        "Munekawa, Ino, Hagihara 2008: Smith-Waterman database search",
+        [_ladder(found, len(database), letters)],
+        [_table(found, letters)],
+        [] if device is not None else ["both GPU kernels and today's (no GPU)"],
+    )
+
+
+def _ladder(found: dict[tuple[str, int], Timing], targets: int, letters: int) -> Ladder:
+    n = _LADDER_LENGTH
+    steps = []
+    for method, times in zip(METHODS, (_SCALAR, _VECTOR), strict=True):
+        if (method, n) in found:
+            name = method.removeprefix("munekawa-")
+            steps.append(Step(name, "GPU", found[method, n], _SCALAR[n] / times[n], f"{times[n]:g} s: {_SCALAR[n] / times[n]:.1f}×"))
+    steps.append(Step("today, CPU", "CPU, 1 thread", found["today, CPU", n]))
+    if ("today, CUDA", n) in found:
+        steps.append(Step("today, CUDA", "GPU", found["today, CUDA", n]))
+    task = f"A query of {n} letters against {targets:,} made-up proteins, {letters:,} letters; 2/-1, gaps of 1; GPU: time in kernels."
+    notes = (
+        [f"Today's CPU engine is timed on {min(targets, _CPU_TARGETS):,} of the proteins, and scaled."] if targets > _CPU_TARGETS else []
+    )
+    return Ladder(f"a query of {n} letters", task, steps, "GeForce 8800 GTX", notes)
+
+
+def _table(found: dict[tuple[str, int], Timing], letters: int) -> Table:
+    methods = [name for name in (*METHODS, "today, CPU", "today, CUDA") if (name, _LENGTHS[0]) in found]
+    rows = []
+    for n in _LENGTHS:
+        cells = [f"{found[m, n].median:.4f} ({n * letters / found[m, n].median / 1e9:,.0f})" for m in methods]
+        published = [f"{times[n]:g}" if n in times else "" for times in (_SCALAR, _VECTOR, _SSEARCH)]
+        rows.append([str(n), *cells, *published])
+    header = ["letters of the query", *(f"{m.removeprefix('munekawa-')}, s (GCUPS)" for m in methods)]
+    header += ["scalar 2008, s", "vector 2008, s", "SSEARCH 2008, s"]
+    return Table("All queries", header, rows, ["The columns of 2008 are for 250,143 proteins with 90,588,910 letters."])

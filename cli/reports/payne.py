@@ -1,0 +1,86 @@
+"""Payne et al. 2010: the ladder from a loop on the CPU to shared memory on the GPU, and what is beyond it today."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpualign.cli.reports.measure import KernelClock, repeat, wall
+from gpualign.cli.reports.report import Ladder, Section, Step
+from gpualign.core.distance.calls import Codes
+from gpualign.core.distance.engine import Band, DistanceEngine, Panel
+from gpualign.core.distance.pack import pack_panel, used_codes
+from gpualign.core.distance.recipe import Measure, Wanted, count_names
+from gpualign.core.distance.workers import Workers
+from gpualign.cpu import _distance
+from gpualign.cpu.distance import CpuDistanceEngine
+from gpualign.gpu.device import Device
+from gpualign.gpu.distance import CudaDistanceEngine
+from gpualign.gpu.papers.payne import METHODS, PayneEngine
+
+_WANTED = Wanted(Measure.DIFFERENCES, compared=False)
+_PUBLISHED = {"CPU loop": 44865, "naive": 2140, "coalesced": 1766, "char": 1784, "register": 683, "shared": 26}
+"""Milliseconds on a GeForce 9600M GT, and a Core 2 Duo of 2.66 GHz for the loop (figure 4)."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Random data sets: how many, samples, sites."""
+
+    sets: int
+    samples: int
+    sites: int
+
+
+SHAPES = {"small": Shape(5, 48, 128), "paper": Shape(25, 112, 512), "large": Shape(5, 1024, 4096)}
+
+
+def _panel(codes: Codes, engine: DistanceEngine) -> Panel:
+    with Workers(1) as workers:
+        return pack_panel(codes, used_codes(codes, workers), _WANTED, engine, workers)
+
+
+def _count(engine: DistanceEngine, codes: Codes) -> object:
+    samples = len(codes)
+    names = count_names(_WANTED, engine.products_only)
+    return list(engine.run([_panel(codes, engine)], [Band(0, samples, 0, samples, False)], names, lambda _: None))
+
+
+def _loop(codes: Codes) -> float:
+    data = codes.astype(np.int32)
+    distances = np.zeros((len(codes), len(codes)), dtype=np.int32)
+    return wall(lambda: _distance.plain_loop(data, distances))
+
+
+def run(device: Device | None, size: str) -> Section:
+    """Measure all of it; without a device what the CPU does."""
+    shape = SHAPES[size]
+    rng = np.random.default_rng(2010)
+    data = [rng.integers(0, 3, (shape.samples, shape.sites), dtype=np.uint8) for _ in range(shape.sets)]
+    steps = [Step("CPU loop", "CPU, 1 thread", repeat(shape.sets, lambda k: _loop(data[k])), 1.0, f"{_PUBLISHED['CPU loop']:,} ms")]
+    clock = KernelClock()
+    if device is not None:
+        for method in METHODS:
+            engine = PayneEngine(device, method, 1, log=clock)
+            timing = repeat(shape.sets, lambda k, engine=engine: clock.of(lambda: _count(engine, data[k])))  # type: ignore[misc]
+            published = _PUBLISHED[method]
+            text = f"{published:,} ms: {_PUBLISHED['CPU loop'] / published:,.0f}×"
+            steps.append(Step(method, "GPU", timing, _PUBLISHED["CPU loop"] / published, text))
+    steps.append(Step("today, CPU", "CPU, 1 thread", repeat(shape.sets, lambda k: _of_cpu(data[k]))))
+    if device is not None:
+        today = CudaDistanceEngine([device], 1, log=clock)
+        steps.append(Step(f"today, {today.kernel()}", "GPU", repeat(shape.sets, lambda k: clock.of(lambda: _count(today, data[k])))))
+    task = (
+        f"{shape.sets} random sets of {shape.samples:,} samples x {shape.sites:,} ternary sites, all ordered pairs; GPU: time in kernels."
+    )
+    ladder = Ladder("all-pairs distance", task, steps, "GeForce 9600M GT, Core 2 Duo")
+    left_out = [] if device is not None else ["the five GPU kernels and today's (no GPU)"]
+    return Section("Payne 2010", "Payne, Sinnott-Armstrong, Moore 2010: all-pairs distance", [ladder], [], left_out)
+
+
+def _of_cpu(codes: Codes) -> float:
+    engine = CpuDistanceEngine(1)
+    panel = _panel(codes, engine)
+    names = count_names(_WANTED, False)
+    return wall(lambda: list(engine.run([panel], [Band(0, len(codes), 0, len(codes), False)], names, lambda _: None)))

@@ -1,0 +1,143 @@
+"""The report of a paper's methods: a table for people, numbers for programs, a chart for a talk."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, BinaryIO
+
+from gpualign.cli.reports.measure import Timing
+
+
+@dataclass(frozen=True)
+class Step:
+    """A method of a ladder. published: the paper's speed-up over its first step, where it has one."""
+
+    method: str
+    where: str
+    timing: Timing
+    published: float | None = None
+    published_text: str = ""
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """Methods of one task, the first of which the others are compared with. unit: of the numbers in `table`."""
+
+    title: str
+    task: str
+    steps: list[Step]
+    published: str
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Further figures, as text."""
+
+    title: str
+    header: list[str]
+    rows: list[list[str]]
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Section:
+    """A paper."""
+
+    name: str
+    paper: str
+    ladders: list[Ladder]
+    tables: list[Table]
+    left_out: list[str]
+
+
+def milliseconds(seconds: float) -> str:
+    """With three digits."""
+    value = seconds * 1e3
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def speed_up(ladder: Ladder, step: Step) -> float:
+    """Over the first step."""
+    return ladder.steps[0].timing.median / step.timing.median
+
+
+def _markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows]) + "\n"
+
+
+def to_markdown(sections: Sequence[Section], machine: str) -> str:
+    """All sections as a page."""
+    parts = [f"# The papers' methods, measured\n\n{machine}\n"]
+    for section in sections:
+        parts.append(f"## {section.paper}\n")
+        for ladder in section.ladders:
+            rows = []
+            for step in ladder.steps:
+                spread = f"{milliseconds(step.timing.lower)} to {milliseconds(step.timing.upper)}"
+                factor = speed_up(ladder, step)
+                shown = f"{factor:,.0f}" if factor >= 10 else f"{factor:.2g}"
+                rows.append([step.method, step.where, milliseconds(step.timing.median), spread, shown, step.published_text])
+            header = ["method", "on", "ms, median", "quartiles", "speed-up", ladder.published]
+            parts.append(f"### {ladder.title}\n\n{ladder.task}\n\n{_markdown_table(header, rows)}")
+            parts += [f"{note}\n" for note in ladder.notes]
+        for table in section.tables:
+            parts.append(f"### {table.title}\n\n{_markdown_table(table.header, table.rows)}")
+            parts += [f"{note}\n" for note in table.notes]
+        if section.left_out:
+            parts.append("Left out: " + "; ".join(section.left_out) + ".\n")
+    return "\n".join(parts)
+
+
+def to_json(sections: Sequence[Section], machine: dict[str, Any]) -> str:
+    """All numbers, seconds as they are."""
+    return json.dumps({"machine": machine, "sections": [asdict(section) for section in sections]}, indent=2) + "\n"
+
+
+def draw_charts(sections: Sequence[Section], outputs: dict[str, BinaryIO]) -> None:
+    """The ladders of all papers, a panel each: speed-up over the first method on a logarithmic axis. outputs: by format."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "gpualign"
+    from matplotlib.figure import Figure
+
+    ladders = [(section, ladder) for section in sections for ladder in section.ladders]
+    heights = [0.9 + 0.36 * len(ladder.steps) for _, ladder in ladders]
+    figure = Figure(figsize=(9.5, sum(heights) + 0.2), layout="constrained")
+    panels = figure.subplots(len(ladders), 1, squeeze=False, height_ratios=heights)[:, 0]
+    for panel, (section, ladder) in zip(panels, ladders, strict=True):
+        _draw_ladder(panel, f"{section.name}: {ladder.title}", ladder)
+    for format, stream in outputs.items():
+        figure.savefig(stream, format=format, dpi=160, metadata={"Date": None} if format == "svg" else None)
+
+
+_COLOURS = {"paper": "#4878a8", "today": "#d07a2c"}
+
+
+def _draw_ladder(panel: Any, title: str, ladder: Ladder) -> None:
+    factors = [speed_up(ladder, step) for step in ladder.steps]
+    places = list(range(len(factors)))
+    colours = [_COLOURS["today" if step.method.startswith("today") else "paper"] for step in ladder.steps]
+    low = min([*factors, 1.0]) / 2
+    panel.barh(places, [factor - low for factor in factors], left=low, color=colours, height=0.72)
+    marks = [(place, step.published) for place, step in zip(places, ladder.steps, strict=True) if step.published]
+    if marks:
+        panel.scatter([m for _, m in marks], [p for p, _ in marks], marker="D", s=26, color="0.15", zorder=3, label="as published")
+        panel.legend(loc="lower right", fontsize=9, frameon=False)
+    panel.set_xscale("log")
+    high = max([*factors, *(m for _, m in marks)])
+    panel.set_xlim(low, high * 6)
+    for place, factor, step in zip(places, factors, ladder.steps, strict=True):
+        edge = max(factor, step.published or 0)
+        text = f"{factor:,.0f}×" if factor >= 10 else f"{factor:.2g}×"
+        panel.text(edge * 1.15, place, f"{text}  ({milliseconds(step.timing.median)} ms)", va="center", fontsize=9.5)
+    panel.set_yticks(places, [f"{step.method}" for step in ladder.steps], fontsize=10)
+    panel.invert_yaxis()
+    panel.set_title(title, loc="left", fontsize=11)
+    panel.set_xlabel("speed-up over the first method", fontsize=9)
+    for side in ("top", "right"):
+        panel.spines[side].set_visible(False)

@@ -1,0 +1,39 @@
+"""Made-up sequences, and scores of them by any engine."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.engine import Engine, Task, TileResult
+from gpualign.core.plan import Pairing, Plan
+from gpualign.core.runner import plan_task, run_plan
+from gpualign.core.sequences import SequenceSet
+
+
+def made_up(lengths: npt.NDArray[np.int64], letters: int, seed: int) -> SequenceSet:
+    """Random sequences of these lengths."""
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    codes = np.random.default_rng(seed).integers(0, letters, int(offsets[-1]), dtype=np.uint8)
+    return SequenceSet("made up", [f"s{k}" for k in range(len(lengths))], codes, offsets)
+
+
+class _Discard:
+    def begin(self, plan: Plan) -> None:
+        pass
+
+    def accept(self, result: TileResult) -> None:
+        pass
+
+    def finish(self) -> None:
+        pass
+
+    def advance(self, work: int) -> None:
+        pass
+
+
+def align(task: Task, engine: Engine, memory: int) -> float:
+    """Compute all pairs of queries with targets; the seconds that it took, planning aside."""
+    sink = _Discard()
+    return run_plan(plan_task(task, Pairing.ALL, engine, memory), task, engine, sink, memory, sink).seconds
