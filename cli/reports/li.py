@@ -104,7 +104,6 @@ def _transfers(device: Device, shape: Shape) -> Table:
     threads = usable_cpus()
     rows.append([f"today, CPU, {threads} threads", "", "", f"{pairs / _cpu(task, threads, shape.memory).median:,.0f}"])
     half = max(1, shape.memory >> 31)
-    half = max(1, shape.memory >> 31)
     notes = [
         f"{pairs:,} pairs with their alignments, copies and tracing included. Batches fill {half:,} GiB of the host's memory, not three",
         "quarters of the device's. Published: 200 to 330 pairs a second on one GPU; page-locked memory 1.6 times as fast as pageable,",
