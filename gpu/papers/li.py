@@ -51,6 +51,8 @@ _LETTERS = 32
 _TILE_CELLS = 2_000_000_000
 _FULL = 0.75  # of a device's memory, as in section VI.B
 _INIT_THREADS = 128
+_INIT = Kernel("li_init.cu", "li_init", (("THREADS", str(_INIT_THREADS)),))
+_RECORD_BYTES = 3 * 8 + 2 * 4  # of a pair: where its sequences and its matrix begin, and their lengths
 _POLL_SECONDS = 50e-6
 
 Integers = npt.NDArray[np.int64]
@@ -63,14 +65,18 @@ def pick_method(device: str) -> str:
 
 @dataclass
 class _Lane:
-    """Half of the memory, or all of it: a batch of pairs under way."""
+    """Half of the memory, or all of it: a batch of pairs under way. records: of the pairs, on the device.
+
+    Allocated once: to allocate or free is to wait for all that the device does.
+    """
 
     stream: Stream
     matrices: int
     host: Bytes
+    records: int
+    record_host: Bytes
     pairs: Integers = field(default_factory=lambda: np.empty((0, 2), np.int64))
     starts: Integers = field(default_factory=lambda: np.empty(0, np.int64))
-    arrays: list[int] = field(default_factory=list)
     busy: Event | None = None
 
     def wait(self) -> None:
@@ -82,8 +88,8 @@ class _Lane:
 class LiEngine:
     """Implements `gpualign.core.engine.Engine` for global alignments with linear gaps.
 
-    method: one of METHODS. sizes: of blocks and tiles. log: told of the seconds of each launch and of its cells; batches then do not
-    overlap.
+    method: one of METHODS. sizes: of blocks and tiles. log: told of the seconds of a batch's kernels and of their cells; batches
+    then do not overlap.
     """
 
     name = "cuda"
@@ -134,8 +140,16 @@ class LiEngine:
             every = 4 * int((task.queries.lengths + 1).sum()) * int((task.targets.lengths + 1).sum())
             room = int(min(memory // 2, self._device.free_memory() * _FULL, every * self._lanes)) // self._lanes // 4 * 4
             pageable = self._transfer is Transfer.PAGEABLE
+            smallest = 4 * int(task.queries.lengths.min() + 1) * int(task.targets.lengths.min() + 1)
+            records = _RECORD_BYTES * (room // smallest + 1)
             lanes = [
-                _Lane(session.stream(), session.allocate(room), np.empty(room, np.uint8) if pageable else self._device.pinned(room))
+                _Lane(
+                    session.stream(),
+                    session.allocate(room),
+                    np.empty(room, np.uint8) if pageable else self._device.pinned(room),
+                    session.allocate(records),
+                    self._device.pinned(records),
+                )
                 for _ in range(self._lanes)
             ]
             for tile in tiles:
@@ -159,6 +173,9 @@ class _Work:
         self.queries = session.upload(task.queries.codes)
         self.targets = self.queries if task.targets is task.queries else session.upload(task.targets.codes)
         self.table = session.upload(self.substitution)
+        self.kernel = _kernel(method, sizes)
+        session.load(_INIT)
+        session.load(self.kernel)
 
     def start(self, lane: _Lane, pairs: Integers, starts: Integers) -> None:
         """Fill the matrices of a batch and send them on their way back. pairs: [pairs][2] records; starts: [pairs + 1] of matrices."""
@@ -168,30 +185,28 @@ class _Work:
         offsets = task.queries.offsets[queries], task.targets.offsets[targets], starts[:-1]
         arrays = [*offsets, rows.astype(np.int32), columns.astype(np.int32)]
         lane.pairs, lane.starts = pairs, starts
-        lane.arrays = [session.upload(np.ascontiguousarray(array)) for array in arrays]
         arguments = np.zeros((), dtype=LI)
         arguments["queries"], arguments["targets"], arguments["table"] = self.queries, self.targets, self.table
-        for name, address in zip(("query_starts", "target_starts", "matrix_starts", "rows", "columns"), lane.arrays, strict=True):
-            arguments[name] = address
+        used = 0
+        for name, array in zip(("query_starts", "target_starts", "matrix_starts", "rows", "columns"), arrays, strict=True):
+            raw = np.ascontiguousarray(array).view(np.uint8)
+            lane.record_host[used : used + len(raw)] = raw
+            arguments[name] = lane.records + used
+            used += len(raw)
+        lane.stream.upload(lane.records, lane.record_host[:used])
         arguments["matrices"], arguments["gap"], arguments["pairs"] = lane.matrices, task.scoring.gap_open, len(pairs)
-        init = Kernel("li_init.cu", "li_init", (("THREADS", str(_INIT_THREADS)),))
-        session.launch(init, len(pairs), _INIT_THREADS, arguments, 0, lane.stream)
-        self._launch(lane, arguments, rows, columns)
+        with session.timed(int((rows * columns).sum()), lane.stream):
+            session.launch(_INIT, len(pairs), _INIT_THREADS, arguments, lane.stream)
+            self._launch(lane, arguments, rows, columns)
         lane.stream.download(lane.host[: 4 * int(starts[-1])], lane.matrices)
         lane.busy = lane.stream.record()
 
     def _launch(self, lane: _Lane, arguments: npt.NDArray[Any], rows: Integers, columns: Integers) -> None:
-        sizes, count, cells = self.sizes, len(rows), int((rows * columns).sum())
-        if self.method == "dscan":
-            kernel = Kernel("li_dscan.cu", "li_dscan", (("THREADS", str(sizes.dscan_threads)), ("LONGEST", str(sizes.longest))))
-            self.session.launch(kernel, count, sizes.dscan_threads, arguments, cells, lane.stream)
+        sizes, count = self.sizes, len(rows)
+        if self.method in ("dscan", "rscan"):
+            matrices, threads = (1, sizes.dscan_threads) if self.method == "dscan" else (sizes.rscan_threads, sizes.rscan_threads)
+            self.session.launch(self.kernel, -(-count // matrices), threads, arguments, lane.stream)
             return
-        if self.method == "rscan":
-            threads = sizes.rscan_threads
-            kernel = Kernel("li_rscan.cu", "li_rscan", (("SECTION", str(sizes.section)), ("THREADS", str(threads))))
-            self.session.launch(kernel, -(-count // threads), threads, arguments, cells, lane.stream)
-            return
-        kernel = Kernel("li_tiles.cu", "li_tiles", (("TILE", str(sizes.tile)),))
         down, across = -(-rows // sizes.tile), -(-columns // sizes.tile)
         # Rodinia's way is one pair after the other; TiledDScan's all of them together.
         groups = [slice(k, k + 1) for k in range(count)] if self.method == "rodinia" else [slice(0, count)]
@@ -203,9 +218,15 @@ class _Work:
             for diagonal in range(diagonals):
                 arguments["diagonal"] = diagonal
                 tiles = min(diagonal + 1, most_down, most_across, diagonals - diagonal) if pairs == 1 else min(diagonal + 1, most_down)
-                # The cells of all launches are told of with the first.
-                work = int((rows[group] * columns[group]).sum()) if diagonal == 0 else 0
-                self.session.launch(kernel, tiles * pairs, sizes.tile, arguments, work, lane.stream)
+                self.session.launch(self.kernel, tiles * pairs, sizes.tile, arguments, lane.stream)
+
+
+def _kernel(method: str, sizes: Sizes) -> Kernel:
+    if method == "dscan":
+        return Kernel("li_dscan.cu", "li_dscan", (("THREADS", str(sizes.dscan_threads)), ("LONGEST", str(sizes.longest))))
+    if method == "rscan":
+        return Kernel("li_rscan.cu", "li_rscan", (("SECTION", str(sizes.section)), ("THREADS", str(sizes.rscan_threads))))
+    return Kernel("li_tiles.cu", "li_tiles", (("TILE", str(sizes.tile)),))
 
 
 class _Tile:
@@ -260,7 +281,6 @@ class _Tile:
     def _finish(self, lane: _Lane, places: npt.NDArray[np.intp]) -> None:
         """Wait for a batch and trace it."""
         lane.wait()
-        self._work.session.release(*lane.arrays)
         task, matrices = self._task, lane.host.view(np.int32)
         scores = matrices[lane.starts[1:] - 1]
         rows, columns = places.T

@@ -56,7 +56,7 @@ def lay_out(sequences: SequenceSet, numbers: npt.NDArray[np.int64]) -> Targets:
 class MunekawaEngine:
     """Implements `gpualign.core.engine.Engine` for local scores.
 
-    method: one of METHODS; rows: letters of a strip; log: told of the seconds of each launch and of its cells.
+    method: one of METHODS; rows: letters of a strip; log: told of the seconds of kernels and of their cells.
     """
 
     name = "cuda"
@@ -119,7 +119,9 @@ class MunekawaEngine:
             arguments["scores"] = scores + 4 * row * count
             arguments["rows"] = length
             kernel = Kernel("munekawa.cu", self._method.replace("-", "_"), (("THREADS", str(threads)),))
-            session.launch(kernel, count, threads, arguments, length * int(targets.lengths.sum()))
+            session.load(kernel)
+            with session.timed(length * int(targets.lengths.sum())):
+                session.launch(kernel, count, threads, arguments)
         found: npt.NDArray[np.int32] = session.download(scores, (tile.shape[0], count), np.int32)
         session.release(*arrays, letters, scores, below)
         return found

@@ -66,7 +66,7 @@ def lay_out(codes: Codes, method: str) -> tuple[Bytes, int]:
 class PayneEngine:
     """Implements `gpualign.core.distance.engine.DistanceEngine` for differing calls alone.
 
-    method: one of METHODS; threads: of the host; block: threads of a block; log: told of the seconds of each launch and of its comparisons.
+    method: one of METHODS; threads: of the host; block: threads of a block; log: told of the seconds of kernels and of their comparisons.
     """
 
     products_only = False
@@ -125,6 +125,8 @@ class PayneEngine:
             arguments["data"], arguments["distance"] = address, distances + 4 * first * columns
             arguments["stride"], arguments["attributes"] = stride, codes.shape[1]
             arguments["first_row"], arguments["first_column"], arguments["columns"] = band.start + first, band.first_target, columns
-            session.launch(self._kernel, count * columns, self._block, arguments, count * columns * codes.shape[1])
+            session.load(self._kernel)
+            with session.timed(count * columns * codes.shape[1]):
+                session.launch(self._kernel, count * columns, self._block, arguments)
         session.wait()
         session.release(address)

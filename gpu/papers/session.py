@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, cast
 
@@ -15,9 +16,10 @@ from gpualign.gpu.device import Device, Event, Memory, OutOfMemory, Stream
 from gpualign.gpu.kernels import Kernel
 
 _POLL_SECONDS = 50e-6
+_BALLAST = 512 << 20  # bytes to clear: some tenths of a millisecond
 
 Log = Callable[[float, int], None]
-"""Told of the seconds of a launch, by events, and of the cells or comparisons that it computed."""
+"""Told of the seconds of kernels, by events, and of the cells or comparisons that they computed."""
 
 Array = npt.NDArray[Any]
 
@@ -33,6 +35,8 @@ class Session:
     def __enter__(self) -> Session:
         self._device.open()
         self._stream = self._device.stream()
+        if self._log is not None:
+            self._ballast = self.allocate(_BALLAST)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
@@ -74,15 +78,28 @@ class Session:
         """Another stream, for work that overlaps with this one's."""
         return self._device.stream()
 
-    def launch(self, kernel: Kernel, grid: int, threads: int, arguments: Array, work: int, stream: Stream | None = None) -> None:
-        """arguments: a structure of gpu/arguments.py; work: cells or comparisons; stream: of `stream`, else the session's own."""
+    def load(self, kernel: Kernel) -> None:
+        """Compile and load, so that the first launch does not have to."""
+        self._device.function(kernel)
+
+    def launch(self, kernel: Kernel, grid: int, threads: int, arguments: Array, stream: Stream | None = None) -> None:
+        """arguments: a structure of gpu/arguments.py; stream: of `stream`, else the session's own."""
+        (stream or self._stream).launch(self._device.function(kernel), grid, threads, cast("np.void", arguments[()]))
+
+    @contextmanager
+    def timed(self, work: int, stream: Stream | None = None) -> Iterator[None]:
+        """Tell the log of the seconds of what is launched inside; work: its cells or comparisons."""
+        if self._log is None:
+            yield
+            return
         stream = stream or self._stream
+        # The device is kept busy while the host launches, so that short kernels do not count the host's time.
+        stream.fill(self._ballast, 0, _BALLAST)
         begun = stream.record()
-        stream.launch(self._device.function(kernel), grid, threads, cast("np.void", arguments[()]))
-        if self._log:
-            ended = stream.record()
-            _wait(ended)
-            self._log(ended.seconds_since(begun), work)
+        yield
+        ended = stream.record()
+        _wait(ended)
+        self._log(ended.seconds_since(begun), work)
 
     def download(self, address: int, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
         """A copy of an array on the device, when everything before has been computed."""
