@@ -149,3 +149,12 @@ def test_scikit_bio(rng, metric):
     rows = [skbio.DNA(np.array([*b"ACGT"], np.uint8)[row].tobytes()) for row in codes]
     expected = [[getattr(distance, metric)(x, y) for y in rows] for x in rows]
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_the_loop_that_bench_compares_with(rng):
+    from gpualign.cpu._distance import plain_loop
+
+    codes = rng.integers(0, 3, (9, 70), dtype=np.int32)
+    found = np.full((9, 9), -1, dtype=np.int32)
+    plain_loop(codes, found)
+    np.testing.assert_array_equal(found, (codes[:, None] != codes[None]).sum(axis=2))

@@ -18,7 +18,9 @@ from gpualign.gpu.device import Device
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.papers.li import METHODS, LiEngine, Transfer
 
-_PUBLISHED = {"rodinia": 1.0, "tiled-dscan": 2.0, "rscan": 5.0}
+_PUBLISHED = {"rodinia": 1.0, "tiled-dscan": 2.0}
+"""Of a K20; for the others the paper has no number at this length (figures 6 and 7)."""
+
 _PUBLISHED_TEXT = {
     "rodinia": "1×",
     "tiled-dscan": "1.2× (Quadro 2000) to 2× (K20)",

@@ -127,7 +127,7 @@ def _draw_ladder(panel: Any, title: str, ladder: Ladder) -> None:
     marks = [(place, step.published) for place, step in zip(places, ladder.steps, strict=True) if step.published]
     if marks:
         panel.scatter([m for _, m in marks], [p for p, _ in marks], marker="D", s=26, color="0.15", zorder=3, label="as published")
-        panel.legend(loc="lower right", fontsize=9, frameon=False)
+        panel.legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0.2, fontsize=9, frameon=False)
     panel.set_xscale("log")
     high = max([*factors, *(m for _, m in marks)])
     panel.set_xlim(low, high * 6)

@@ -51,7 +51,7 @@ _LETTERS = 32
 _TILE_CELLS = 2_000_000_000
 _FULL = 0.75  # of a device's memory, as in section VI.B
 _INIT_THREADS = 128
-_INIT = Kernel("li_init.cu", "li_init", (("THREADS", str(_INIT_THREADS)),))
+INIT = Kernel("li_init.cu", "li_init", (("THREADS", str(_INIT_THREADS)),))
 _RECORD_BYTES = 3 * 8 + 2 * 4  # of a pair: where its sequences and its matrix begin, and their lengths
 _POLL_SECONDS = 50e-6
 
@@ -173,8 +173,8 @@ class _Work:
         self.queries = session.upload(task.queries.codes)
         self.targets = self.queries if task.targets is task.queries else session.upload(task.targets.codes)
         self.table = session.upload(self.substitution)
-        self.kernel = _kernel(method, sizes)
-        session.load(_INIT)
+        self.kernel = kernel_of(method, sizes)
+        session.load(INIT)
         session.load(self.kernel)
 
     def start(self, lane: _Lane, pairs: Integers, starts: Integers) -> None:
@@ -196,7 +196,7 @@ class _Work:
         lane.stream.upload(lane.records, lane.record_host[:used])
         arguments["matrices"], arguments["gap"], arguments["pairs"] = lane.matrices, task.scoring.gap_open, len(pairs)
         with session.timed(int((rows * columns).sum()), lane.stream):
-            session.launch(_INIT, len(pairs), _INIT_THREADS, arguments, lane.stream)
+            session.launch(INIT, len(pairs), _INIT_THREADS, arguments, lane.stream)
             self._launch(lane, arguments, rows, columns)
         lane.stream.download(lane.host[: 4 * int(starts[-1])], lane.matrices)
         lane.busy = lane.stream.record()
@@ -221,7 +221,8 @@ class _Work:
                 self.session.launch(self.kernel, tiles * pairs, sizes.tile, arguments, lane.stream)
 
 
-def _kernel(method: str, sizes: Sizes) -> Kernel:
+def kernel_of(method: str, sizes: Sizes) -> Kernel:
+    """The kernel of a method; Rodinia and TiledDScan share one."""
     if method == "dscan":
         return Kernel("li_dscan.cu", "li_dscan", (("THREADS", str(sizes.dscan_threads)), ("LONGEST", str(sizes.longest))))
     if method == "rscan":
