@@ -93,8 +93,7 @@ class CpuDistanceEngine:
                 _distance.differ(self.instruction_set, panel.bits, list(term.left), -1 if term.mask is None else term.mask, *place)
             else:
                 _distance.both(self.instruction_set, panel.bits, list(term.left), list(term.right), *place)
-        rows, columns = tile.shape
-        return rows * columns * panel.sites
+        return tile.pairs * panel.sites
 
 
 def _tiles(band: Band, sites: int) -> Iterator[Band]:

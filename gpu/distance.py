@@ -107,7 +107,7 @@ class _Worker:
                 ended = slot.busy
                 slot.wait()
                 self._log(ended.seconds_since(begun), rows * columns * piece.sites)
-            advance(rows * columns * piece.sites)
+            advance(band.pairs * piece.sites)
         for slot in self._slots:
             slot.wait()
         host = self._staging_counts[: len(names) * nbytes]

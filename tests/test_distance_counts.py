@@ -158,3 +158,20 @@ def test_the_loop_that_bench_compares_with(rng):
     found = np.full((9, 9), -1, dtype=np.int32)
     plain_loop(codes, found)
     np.testing.assert_array_equal(found, (codes[:, None] != codes[None]).sum(axis=2))
+
+
+@pytest.mark.parametrize("samples", [1, 5, 64, 65, 200])
+@pytest.mark.parametrize("queries", [None, 3])
+def test_progress_comes_to_its_end(rng, samples, queries):
+    from gpualign.core.distance.metrics import MissingRule
+    from gpualign.core.distance.runner import DistanceTask, plan, prepare
+
+    codes = random_codes(rng, samples + (queries or 0), 90, 2, 0.1)
+    engine = CpuDistanceEngine(2)
+    task = DistanceTask(METRICS["hamming"], MissingRule.PAIRWISE, False)
+    prepared = prepare(dense_source(codes, queries=queries), task, engine, 1 << 20, None)
+    for memory in (40_000, 1 << 24):
+        bands = plan(prepared, engine, memory)
+        done = []
+        list(engine.run(prepared.panels, bands.bands(), ("differences",), done.append))
+        assert sum(done) == bands.pairs * prepared.panel_sites

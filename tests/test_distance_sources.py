@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from command import gpualign
 from distance_oracle import compute
 from hypothesis import given
 from hypothesis import strategies as st
@@ -279,6 +280,23 @@ def test_bad_vcf(tmp_path, scratch, text, message):
     path.write_text(text)
     with pytest.raises(InputError, match=message):
         read_variants([(str(path), "x.vcf")], False, 1 << 20, scratch)
+
+
+@pytest.mark.parametrize(("mode", "name"), [("wb", "x.bcf"), ("wbu", "x.bcf"), ("wz", "x.vcf.gz")])
+def test_packed_forms_of_vcf(tmp_path, mode, name):
+    """By name and on standard input."""
+    import cyvcf2
+
+    calls = [(["A", "C"], ["0/0", "0|1", "./."]), (["A", "C", "G"], ["0/2", "2|1", "1/1"])]
+    (tmp_path / "x.vcf").write_text(vcf_text("abc", calls))
+    reader = cyvcf2.VCF(str(tmp_path / "x.vcf"))
+    writer = cyvcf2.Writer(str(tmp_path / name), reader, mode=mode)
+    for record in reader:
+        writer.write_record(record)
+    writer.close()
+    expected = gpualign("dist", tmp_path / "x.vcf", "--device", "cpu").stdout
+    assert gpualign("dist", tmp_path / name, "--device", "cpu").stdout == expected
+    assert gpualign("dist", "-", "--device", "cpu", stdin=(tmp_path / name).read_bytes()).stdout == expected
 
 
 def test_two_vcf_files_have_the_same_records(tmp_path, scratch):

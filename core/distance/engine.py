@@ -45,6 +45,14 @@ class Band:
     def shape(self) -> tuple[int, int]:
         return self.stop - self.start, self.target_stop - self.first_target
 
+    @property
+    def pairs(self) -> int:
+        """Pairs that are wanted."""
+        rows, columns = self.shape
+        if not self.upper:
+            return rows * columns
+        return sum(self.target_stop - max(self.first_target, row) for row in range(self.start, min(self.stop, self.target_stop)))
+
 
 def empty_planes(planes: int, samples: int, words: int) -> Bits:
     """Room for bit planes that begins on a cache line: vectors that straddle two lines halve the speed."""

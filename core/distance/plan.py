@@ -37,8 +37,8 @@ class DistancePlan:
 
     @property
     def pairs(self) -> int:
-        """Pairs that are computed, the square on the diagonal of a band whole."""
-        return sum(rows * columns for rows, columns in (band.shape for band in self.bands()))
+        """Pairs that are computed, those on the diagonal of one set included."""
+        return sum(band.pairs for band in self.bands())
 
 
 def plan_bands(queries: int, targets: int, one_set: bool, memory: int, pair_bytes: int) -> DistancePlan:

@@ -109,7 +109,7 @@ class PayneEngine:
                 step = max(4, _PIECE_BYTES // (4 * len(codes)) // 4 * 4)
                 for start in range(0, codes.shape[1], step):
                     self._launch(session, codes[:, start : start + step], band, distances)
-            advance(rows * columns * panel.sites)
+            advance(band.pairs * panel.sites)
         found = session.download(distances, (rows, columns), np.int32)
         session.release(distances)
         return found
