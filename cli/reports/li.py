@@ -16,7 +16,8 @@ from gpualign.cpu.engine import CpuEngine
 from gpualign.cpu.machine import usable_cpus
 from gpualign.gpu.device import Device
 from gpualign.gpu.engine import CudaEngine
-from gpualign.gpu.papers.li import METHODS, LiEngine, Transfer
+from gpualign.gpu.papers.li import FULL, METHODS, RECORD_BYTES, Lane, LiEngine, Sizes, Transfer, Work
+from gpualign.gpu.papers.session import Session
 
 _PUBLISHED = {"rodinia": 1.0, "tiled-dscan": 2.0}
 """Of a K20; for the others the paper has no number at this length (figures 6 and 7)."""
@@ -29,23 +30,26 @@ _PUBLISHED_TEXT = {
 }
 _RUNS = 5
 _LONG_RUNS = 3
+_RODINIA_PAIRS = 64
 
 
 @dataclass(frozen=True)
 class Shape:
-    """queries x targets of one length for the kernels, and pairs (queries x targets) for the transfers, in batches of `memory` bytes."""
+    """queries x targets of one length for the kernels, and pairs (queries x targets) for the transfers, in batches of `memory` bytes;
+    full: the share of the device's memory that matrices fill at most."""
 
     length: int
     queries: int
     targets: int
     more_targets: int
     memory: int
+    full: float
 
 
 SHAPES = {
-    "small": Shape(200, 4, 4, 16, 16 << 20),
-    "paper": Shape(1536, 8, 8, 600, 2 << 30),
-    "large": Shape(1536, 32, 32, 600, 8 << 30),
+    "small": Shape(200, 4, 4, 16, 16 << 20, 0.01),
+    "paper": Shape(1536, 8, 8, 600, 2 << 30, FULL),
+    "large": Shape(1536, 32, 32, 600, 8 << 30, FULL),
 }
 
 
@@ -68,7 +72,7 @@ def run(device: Device | None, size: str) -> Section:
     shape = SHAPES[size]
     ladders, tables = [_kernels(device, shape)], []
     if device is not None:
-        tables.append(_transfers(device, shape))
+        tables += [_full_memory(device, shape), _transfers(device, shape)]
     left_out = [] if device is not None else ["the four GPU kernels, their transfers, and today's (no GPU)"]
     return Section("Li 2014", "Li, Sajjapongse, Truong, Conant, Becchi 2014: all-against-all Needleman-Wunsch", ladders, tables, left_out)
 
@@ -91,6 +95,40 @@ def _kernels(device: Device | None, shape: Shape) -> Ladder:
     pairs = shape.queries * shape.targets
     text = f"{pairs:,} pairs of {shape.length:,} letters, 4/-5, gaps of 6; whole matrices, but today only scores; GPU: time in kernels."
     return Ladder(f"{pairs:,} pairs of {shape.length:,} letters", text, steps, "six GPUs of 2010 to 2012, over Rodinia")
+
+
+def _full_memory(device: Device, shape: Shape) -> Table:
+    """Kernels alone, with as many pairs as the device holds matrices for: pairs a second (figure 7)."""
+    lengths = (shape.length, max(1, shape.length // 3))
+    rates = {method: [_filled(device, method, length, shape.full) for length in lengths] for method in METHODS}
+    rows = []
+    for method, found in rates.items():
+        cells = [f"{pairs / seconds:,.0f} ({pairs:,} pairs)" for pairs, seconds in found]
+        rows.append([method, *cells])
+    notes = [
+        f"Matrices fill {shape.full:.0%} of the device's free memory, and stay there. Rodinia takes pairs one by one: its rate is that of",
+        f"{_RODINIA_PAIRS} pairs. Published for 512 letters: rscan up to 5 times as fast as Rodinia.",
+    ]
+    return Table("Kernels with a full memory, pairs a second", ["", *(f"{length:,} letters" for length in lengths)], rows, notes)
+
+
+def _filled(device: Device, method: str, length: int, share: float) -> tuple[int, float]:
+    """(pairs, seconds) of the kernels of one batch."""
+    size = (length + 1) ** 2
+    clock = KernelClock()
+    with Session(device, clock) as session:
+        # A matrix takes 4 bytes a cell; the records of a pair are small beside it.
+        most = int(device.free_memory() * share) // (4 * size + RECORD_BYTES)
+        count = max(1, min(most, _RODINIA_PAIRS if method == "rodinia" else most))
+        task = _task(length, min(count, 32), -(-count // 32), Detail.SCORE)
+        pairs = np.stack(np.divmod(np.arange(count), len(task.targets)), axis=1).astype(np.int64)
+        work = Work(session, device, task, method, Sizes())
+        records = RECORD_BYTES * count
+        no_copy = np.empty(0, np.uint8)
+        lane = Lane(session.stream(), session.allocate(4 * size * count), no_copy, session.allocate(records), device.pinned(records))
+        starts = np.arange(count + 1, dtype=np.int64) * size
+        timing = repeat(_LONG_RUNS, lambda _: clock.of(lambda: work.fill(lane, pairs, starts)))
+    return count, timing.median
 
 
 def _transfers(device: Device, shape: Shape) -> Table:

@@ -49,10 +49,14 @@ class Sizes:
 
 _LETTERS = 32
 _TILE_CELLS = 2_000_000_000
-_FULL = 0.75  # of a device's memory, as in section VI.B
+FULL = 0.75
+"""Of a device's memory, as in section VI.B."""
+
 _INIT_THREADS = 128
 INIT = Kernel("li_init.cu", "li_init", (("THREADS", str(_INIT_THREADS)),))
-_RECORD_BYTES = 3 * 8 + 2 * 4  # of a pair: where its sequences and its matrix begin, and their lengths
+RECORD_BYTES = 3 * 8 + 2 * 4
+"""Of a pair: where its sequences and its matrix begin, and their lengths."""
+
 _POLL_SECONDS = 50e-6
 
 Integers = npt.NDArray[np.int64]
@@ -64,7 +68,7 @@ def pick_method(device: str) -> str:
 
 
 @dataclass
-class _Lane:
+class Lane:
     """Half of the memory, or all of it: a batch of pairs under way. records: of the pairs, on the device.
 
     Allocated once: to allocate or free is to wait for all that the device does.
@@ -136,14 +140,14 @@ class LiEngine:
 
     def run(self, task: Task, tiles: Iterator[Tile], memory: int) -> Iterator[TileResult]:
         with Session(self._device, self._log) as session:
-            work = _Work(session, self._device, task, self._method, self._sizes)
+            work = Work(session, self._device, task, self._method, self._sizes)
             every = 4 * int((task.queries.lengths + 1).sum()) * int((task.targets.lengths + 1).sum())
-            room = int(min(memory // 2, self._device.free_memory() * _FULL, every * self._lanes)) // self._lanes // 4 * 4
+            room = int(min(memory // 2, self._device.free_memory() * FULL, every * self._lanes)) // self._lanes // 4 * 4
             pageable = self._transfer is Transfer.PAGEABLE
             smallest = 4 * int(task.queries.lengths.min() + 1) * int(task.targets.lengths.min() + 1)
-            records = _RECORD_BYTES * (room // smallest + 1)
+            records = RECORD_BYTES * (room // smallest + 1)
             lanes = [
-                _Lane(
+                Lane(
                     session.stream(),
                     session.allocate(room),
                     np.empty(room, np.uint8) if pageable else self._device.pinned(room),
@@ -156,7 +160,7 @@ class LiEngine:
                 yield _Tile(work, lanes, tile).result()
 
 
-class _Work:
+class Work:
     """What all batches of a task share: its sequences and its scoring on the device."""
 
     def __init__(self, session: Session, device: Device, task: Task, method: str, sizes: Sizes) -> None:
@@ -177,8 +181,14 @@ class _Work:
         session.load(INIT)
         session.load(self.kernel)
 
-    def start(self, lane: _Lane, pairs: Integers, starts: Integers) -> None:
-        """Fill the matrices of a batch and send them on their way back. pairs: [pairs][2] records; starts: [pairs + 1] of matrices."""
+    def start(self, lane: Lane, pairs: Integers, starts: Integers) -> None:
+        """Fill the matrices of a batch and send them on their way back."""
+        self.fill(lane, pairs, starts)
+        lane.stream.download(lane.host[: 4 * int(starts[-1])], lane.matrices)
+        lane.busy = lane.stream.record()
+
+    def fill(self, lane: Lane, pairs: Integers, starts: Integers) -> None:
+        """Fill the matrices of a batch. pairs: [pairs][2] records; starts: [pairs + 1] of matrices, in numbers."""
         task, session = self.task, self.session
         queries, targets = pairs.T
         rows, columns = task.queries.lengths[queries], task.targets.lengths[targets]
@@ -198,10 +208,8 @@ class _Work:
         with session.timed(int((rows * columns).sum()), lane.stream):
             session.launch(INIT, len(pairs), _INIT_THREADS, arguments, lane.stream)
             self._launch(lane, arguments, rows, columns)
-        lane.stream.download(lane.host[: 4 * int(starts[-1])], lane.matrices)
-        lane.busy = lane.stream.record()
 
-    def _launch(self, lane: _Lane, arguments: npt.NDArray[Any], rows: Integers, columns: Integers) -> None:
+    def _launch(self, lane: Lane, arguments: npt.NDArray[Any], rows: Integers, columns: Integers) -> None:
         sizes, count = self.sizes, len(rows)
         if self.method in ("dscan", "rscan"):
             matrices, threads = (1, sizes.dscan_threads) if self.method == "dscan" else (sizes.rscan_threads, sizes.rscan_threads)
@@ -233,7 +241,7 @@ def kernel_of(method: str, sizes: Sizes) -> Kernel:
 class _Tile:
     """One tile: its wanted pairs in batches, and what comes of them."""
 
-    def __init__(self, work: _Work, lanes: list[_Lane], tile: Tile) -> None:
+    def __init__(self, work: Work, lanes: list[Lane], tile: Tile) -> None:
         self._work = work
         self._lanes = lanes
         self._tile = tile
@@ -247,7 +255,7 @@ class _Tile:
 
     def result(self) -> TileResult:
         places = np.argwhere(_wanted(self._tile))
-        under_way: list[tuple[_Lane, npt.NDArray[np.intp]]] = []
+        under_way: list[tuple[Lane, npt.NDArray[np.intp]]] = []
         for turn, batch in enumerate(self._batches(places)):
             lane = self._lanes[turn % len(self._lanes)]
             if len(under_way) == len(self._lanes):
@@ -279,7 +287,7 @@ class _Tile:
             yield places[first:last]
             first = last
 
-    def _finish(self, lane: _Lane, places: npt.NDArray[np.intp]) -> None:
+    def _finish(self, lane: Lane, places: npt.NDArray[np.intp]) -> None:
         """Wait for a batch and trace it."""
         lane.wait()
         task, matrices = self._task, lane.host.view(np.int32)
