@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
@@ -10,9 +9,8 @@ import numpy as np
 
 from gpualign.core.distance.engine import WORD_BITS, Band, CountMatrix, Panel
 from gpualign.core.distance.recipe import Operation
-from gpualign.core.errors import InputError
 from gpualign.cpu import _distance
-from gpualign.cpu.machine import usable_cpus
+from gpualign.cpu.machine import describe_cpu, pick_instruction_set, usable_cpus
 
 _LINE_WORDS = 8
 
@@ -39,16 +37,10 @@ class CpuDistanceEngine:
 
     def __init__(self, threads: int | None = None, instruction_set: str | None = None) -> None:
         self.threads = threads or usable_cpus()
-        wanted = instruction_set or os.environ.get("GPUALIGN_INSTRUCTION_SET")
-        usable = [name for name, supported in instruction_sets() if supported]
-        matching = [name for name in usable if wanted is None or name == wanted]
-        if not matching:
-            raise InputError(f"this machine has no kernels for the instruction set {wanted!r}; it has {', '.join(usable)}")
-        self.instruction_set = matching[0]
+        self.instruction_set = pick_instruction_set([name for name, supported in instruction_sets() if supported], instruction_set)
 
     def describe(self) -> str:
-        threads = "1 thread" if self.threads == 1 else f"{self.threads} threads"
-        return f"cpu ({self.instruction_set}, {threads})"
+        return describe_cpu(self.instruction_set, self.threads)
 
     def kernel(self) -> str:
         return "bit planes, vector popcount" if self.instruction_set == "avx512popcnt" else "bit planes, carry-save adders"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import queue
 import threading
 from collections.abc import Callable, Iterator
@@ -14,12 +13,12 @@ import numpy.typing as npt
 
 from gpualign.core.collect import collect_results
 from gpualign.core.engine import STATISTICS, Capabilities, Detail, Mode, Runs, Task, TileResult
-from gpualign.core.errors import InputError, RunError
+from gpualign.core.errors import RunError
 from gpualign.core.plan import Limits, Tile
 from gpualign.core.search.hits import best_targets
 from gpualign.cpu import _kernels
 from gpualign.cpu.local import LocalRecipe, lane_bytes, make_local_recipe
-from gpualign.cpu.machine import usable_cpus
+from gpualign.cpu.machine import describe_cpu, pick_instruction_set, usable_cpus
 from gpualign.cpu.paths import PathRecipe, make_path_recipe
 from gpualign.cpu.recipe import Recipe, make_recipe
 
@@ -196,19 +195,14 @@ class CpuEngine:
     def __init__(self, threads: int | None = None, instruction_set: str | None = None) -> None:
         self.threads = threads or usable_cpus()
         self._threads_asked_for = threads is not None
-        wanted = instruction_set or os.environ.get("GPUALIGN_INSTRUCTION_SET")
-        usable = [s for s in instruction_sets() if s.supported]
-        matching = [s for s in usable if wanted is None or s.name == wanted]
-        if not matching:
-            raise InputError(f"this machine has no kernels for the instruction set {wanted!r}; it has {', '.join(s.name for s in usable)}")
-        self.instruction_set = matching[0]
+        usable = {s.name: s for s in instruction_sets() if s.supported}
+        self.instruction_set = usable[pick_instruction_set(list(usable), instruction_set)]
 
     def unavailable_reason(self) -> str | None:
         return None
 
     def describe(self) -> str:
-        threads = "1 thread" if self.threads == 1 else f"{self.threads} threads"
-        return f"cpu ({self.instruction_set.name}, {threads})"
+        return describe_cpu(self.instruction_set.name, self.threads)
 
     def kernel(self, task: Task, memory: int) -> str:
         if task.mode is Mode.LOCAL:

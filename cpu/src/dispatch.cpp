@@ -1,6 +1,6 @@
 #include "dispatch.hpp"
 
-#include <stdexcept>
+#include "processor.hpp"
 
 namespace gpualign {
 
@@ -11,34 +11,33 @@ namespace sse41 { extern const Kernels kernels; }
 namespace baseline { extern const Kernels kernels; }
 
 std::vector<Variant> variants() {
-  __builtin_cpu_init();
-  const bool avx512 = __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq");
   return {
-      {&avx512bw::kernels, avx512},
-      {&avx2::kernels, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("popcnt")},
-      {&sse41::kernels, __builtin_cpu_supports("sse4.1") && __builtin_cpu_supports("popcnt")},
-      {&baseline::kernels, true},
+      {&avx512bw::kernels, processor_runs("avx512bw")},
+      {&avx2::kernels, processor_runs("avx2")},
+      {&sse41::kernels, processor_runs("sse41")},
+      {&baseline::kernels, processor_runs("baseline")},
   };
 }
 #elif defined(GPUALIGN_NEON_VARIANT)
 namespace neon { extern const Kernels kernels; }
 namespace baseline { extern const Kernels kernels; }
 
-// NEON is part of every 64-bit Arm processor.
-std::vector<Variant> variants() { return {{&neon::kernels, true}, {&baseline::kernels, true}}; }
+std::vector<Variant> variants() {
+  return {
+      {&neon::kernels, processor_runs("neon")},
+      {&baseline::kernels, processor_runs("baseline")},
+  };
+}
 #else
 namespace baseline { extern const Kernels kernels; }
 
-std::vector<Variant> variants() { return {{&baseline::kernels, true}}; }
+std::vector<Variant> variants() {
+  return {
+      {&baseline::kernels, processor_runs("baseline")},
+  };
+}
 #endif
 
-const Kernels& kernels_named(const std::string& name) {
-  for (const Variant& v : variants()) {
-    if (name != v.kernels->name) continue;
-    if (!v.supported) throw std::invalid_argument("this processor lacks the instruction set " + name);
-    return *v.kernels;
-  }
-  throw std::invalid_argument("this build has no kernels for the instruction set " + name);
-}
+const Kernels& kernels_named(const std::string& name) { return kernels_of(variants(), name); }
 
 }  // namespace gpualign
