@@ -35,7 +35,7 @@ def bench(paper: str, device: str, size: str, output: str, quiet: bool) -> None:
     from gpualign.cli.reports.machine import describe_machine
     from gpualign.cli.reports.report import draw_charts, to_json, to_markdown
 
-    messages = Messages("bench", -1 if quiet else 0)
+    messages = Messages.of("bench", quiet)
     check_device(device)
     folder = Path(output)
     with naming_output(folder):

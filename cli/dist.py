@@ -71,7 +71,7 @@ def dist(
     from gpualign.cli.calls import CallOptions, read_calls
     from gpualign.cli.distances import DistanceWriter, distance_spec
     from gpualign.cli.engines import check_device, pick_distance_engine
-    from gpualign.cli.files import STDIO, OutputFiles
+    from gpualign.cli.files import OutputFiles, check_stdin
     from gpualign.cli.messages import Messages
     from gpualign.cli.plots import check_plot, write_plot
     from gpualign.cli.sizes import default_budget
@@ -80,9 +80,8 @@ def dist(
     from gpualign.core.distance.sinks.base import DistanceSink
     from gpualign.core.errors import InputError
 
-    messages = Messages("dist", -1 if quiet else 1 if verbose else 0)
-    if samples == STDIO and others == STDIO:
-        raise InputError("only one of the two inputs can be standard input")
+    messages = Messages.of("dist", quiet, verbose)
+    check_stdin(samples, others)
     check_device(device)
     spec = distance_spec(output, format_, max_distance, compared, others is None)
     picture = check_plot(plot, others is None and max_distance is None) if plot else None

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from gpualign.cli.files import STDIO, OutputFiles, naming_output
+from gpualign.cli.files import OutputFiles, naming_output
+from gpualign.cli.formats import ARRAYS, open_id_lists, pick_format
 from gpualign.cli.options import DISTANCE_FORMATS
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.metrics import Metric, Values
@@ -18,10 +19,8 @@ from gpualign.core.distance.sinks.matrix import CondensedSink, MatrixSink
 from gpualign.core.distance.sinks.mega import write_mega
 from gpualign.core.distance.sinks.pairs import NearPairsSink, write_molten
 from gpualign.core.errors import InputError
-from gpualign.core.sinks.matrix_files import id_lists, write_ids, write_matrix_text, write_npz, write_phylip
+from gpualign.core.sinks.matrix_files import write_ids, write_matrix_text, write_npz, write_phylip
 
-_SUFFIXES = {".tsv": "tsv", ".csv": "csv", ".phy": "phylip", ".npy": "npy", ".npz": "npz", ".meg": "mega"}
-_ARRAYS = ("npy", "npz", "condensed")
 _LISTS = ("tsv", "csv", "molten")
 _SQUARE = {"phylip": "phylip", "mega": "mega", "condensed": "the condensed form"}
 
@@ -51,23 +50,7 @@ class DistanceSpec:
 
 def distance_spec(output: str, format: str | None, most: float | None, compared: bool, one_set: bool) -> DistanceSpec:
     """Check what the user asked for. Raises `InputError` for contradictions and unknown suffixes."""
-    path = None if output == STDIO else Path(output)
-    if format is None:
-        format = "tsv"
-        if path is not None and (not path.exists() or path.is_file()):
-            name = path.name.lower()
-            matching = [
-                f for suffix, f in _SUFFIXES.items() if name.endswith(suffix) or (f not in _ARRAYS and name.endswith(f"{suffix}.gz"))
-            ]
-            if not matching:
-                raise InputError(
-                    f"-o {output}: the name does not tell the format; end it in {', '.join(_SUFFIXES)} (text also .gz), or give --format"
-                )
-            format = matching[0]
-    if format not in DISTANCE_FORMATS:
-        raise ValueError(format)
-    if format in _ARRAYS and path is None:
-        raise InputError(f"--format {format} cannot go to standard output; name a file with -o")
+    format, path = pick_format(output, format, DISTANCE_FORMATS)
     if most is not None:
         if format not in _LISTS:
             raise InputError(f"--max-distance writes a list of pairs, as {', '.join(_LISTS)}; {format} holds every pair")
@@ -96,7 +79,7 @@ class DistanceWriter:
             if spec.most is not None:
                 with self._files.text(spec.path) as stream:
                     return run(NearPairsSink(stream, spec.most, spec.separator)), None
-            return self._arrays(samples, run) if spec.format in _ARRAYS else self._text(samples, run)
+            return self._arrays(samples, run) if spec.format in ARRAYS else self._text(samples, run)
 
     def _scratch(self) -> BinaryIO:
         return self._files.scratch(self._spec.path)
@@ -136,10 +119,7 @@ class DistanceWriter:
             return totals, packed.values.values
         npy = self._files.open(spec.path)
         beside = self._files.open(spec.beside) if spec.beside else None
-        lists = [
-            (self._files.open(spec.path.with_name(f"{spec.path.stem}.{name}.txt")), records)
-            for name, records in id_lists(samples.queries, samples.targets).items()
-        ]
+        lists = open_id_lists(self._files, spec.path, samples.queries, samples.targets)
         sink = make_sink(self._metric.dtype, npy, beside)
         totals = run(sink)
         for file, records in lists:

@@ -10,6 +10,7 @@ from gpualign.core.errors import InputError, RunError
 if TYPE_CHECKING:
     from gpualign.core.distance.engine import DistanceEngine
     from gpualign.core.engine import Engine
+    from gpualign.gpu.devices import Inventory
     from gpualign.gpu.driver import CudaDevice
 
 AUTO = "auto"
@@ -23,24 +24,39 @@ def check_device(device: str) -> None:
         check_selection(device)
 
 
-def pick_engine(device: str, threads: int | None, messages: Messages, host_traceback: bool = False) -> Engine:
-    """The engine for a checked --device; host_traceback is for CUDA alone. Raises `RunError` where CUDA is asked for and cannot be had."""
-    from gpualign.cpu.engine import CpuEngine
-
+def _gpus(device: str, messages: Messages, note: str = "using the CPU") -> Inventory | None:
+    """The GPUs for a checked --device, or None where the CPU is to do the work: then `note` and the reason are told, unless it was asked
+    for. Raises `RunError` where CUDA is asked for and cannot be had."""
     if device == "cpu":
-        return CpuEngine(threads)
-    from gpualign.gpu.devices import make_engine, take_inventory
+        return None
+    from gpualign.gpu.devices import take_inventory
 
     inventory = take_inventory()
     if inventory.reason is None:
-        return make_engine("cuda" if device == "auto" else device, inventory, host_traceback)
-    if device != "auto":
+        return inventory
+    if device != AUTO:
         raise RunError(f"--device {device}: {inventory.reason}; use --device cpu or auto")
-    messages.note(f"using the CPU: {inventory.reason}")
+    messages.note(f"{note}: {inventory.reason}")
+    return None
+
+
+def _named(device: str) -> str:
+    """What --device auto stands for where there are GPUs."""
+    return "cuda" if device == AUTO else device
+
+
+def pick_engine(device: str, threads: int | None, messages: Messages, host_traceback: bool = False) -> Engine:
+    """The engine for a checked --device; host_traceback is for CUDA alone. Raises `RunError` where CUDA is asked for and cannot be had."""
+    if inventory := _gpus(device, messages):
+        from gpualign.gpu.devices import make_engine
+
+        return make_engine(_named(device), inventory, host_traceback)
+    from gpualign.cpu.engine import CpuEngine
+
     return CpuEngine(threads)
 
 
-def pick_distance_engine(device: str, threads: int | None, messages: Messages, kernel: str = "auto") -> DistanceEngine:
+def pick_distance_engine(device: str, threads: int | None, messages: Messages, kernel: str) -> DistanceEngine:
     """The engine of `dist`; kernel: "auto", or one of Payne 2010. Raises likewise."""
     from gpualign.cpu.distance import CpuDistanceEngine
     from gpualign.cpu.machine import usable_cpus
@@ -49,16 +65,10 @@ def pick_distance_engine(device: str, threads: int | None, messages: Messages, k
         from gpualign.gpu.papers.payne import PayneEngine
 
         return PayneEngine(paper_device(device, f"--kernel {kernel}"), kernel, threads or usable_cpus())
-    if device == "cpu":
-        return CpuDistanceEngine(threads)
-    from gpualign.gpu.devices import make_distance_engine, take_inventory
+    if inventory := _gpus(device, messages):
+        from gpualign.gpu.devices import make_distance_engine
 
-    inventory = take_inventory()
-    if inventory.reason is None:
-        return make_distance_engine("cuda" if device == "auto" else device, inventory, threads or usable_cpus())
-    if device != "auto":
-        raise RunError(f"--device {device}: {inventory.reason}; use --device cpu or auto")
-    messages.note(f"using the CPU: {inventory.reason}")
+        return make_distance_engine(_named(device), inventory, threads or usable_cpus())
     return CpuDistanceEngine(threads)
 
 
@@ -71,22 +81,18 @@ def paper_device(device: str, what: str) -> CudaDevice:
     inventory = take_inventory()
     if inventory.reason is not None:
         raise RunError(f"{what}: {inventory.reason}")
-    return the_device("cuda" if device == "auto" else device, inventory)
+    return the_device(_named(device), inventory)
 
 
 def bench_device(device: str, messages: Messages) -> CudaDevice | None:
-    """The GPU to measure, or None where there is none, or --device cpu asks for that. Raises `RunError` where CUDA cannot be had."""
-    if device == "cpu":
-        return None
-    if device != "auto":
+    """The GPU to measure, or None where there is none, or --device cpu asks for that. Raises as `paper_device` does."""
+    if device not in (AUTO, "cpu"):
         return paper_device(device, "bench")
-    from gpualign.gpu.devices import take_inventory, the_device
+    if inventory := _gpus(device, messages, "only the CPU is measured"):
+        from gpualign.gpu.devices import the_device
 
-    inventory = take_inventory()
-    if inventory.reason is not None:
-        messages.note(f"only the CPU is measured: {inventory.reason}")
-        return None
-    return the_device("cuda", inventory)
+        return the_device(_named(device), inventory)
+    return None
 
 
 def pick_global_engine(

@@ -40,6 +40,12 @@ def open_input(path: str) -> Iterator[tuple[BinaryIO, str]]:
         yield stream, path
 
 
+def check_stdin(*paths: str | None) -> None:
+    """Raises `InputError` where more than one input is standard input."""
+    if paths.count(STDIO) > 1:
+        raise InputError("only one of the two inputs can be standard input")
+
+
 @contextmanager
 def naming_output(path: Path | None) -> Iterator[None]:
     """Errors of the system while an output is written name that output; None is standard output."""

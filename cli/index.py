@@ -32,7 +32,7 @@ def index(db: str, output: str, alphabet: str, allow_duplicates: bool, quiet: bo
     from gpualign.core.errors import InputError
     from gpualign.core.index import IndexBuilder
 
-    messages = Messages("index", -1 if quiet else 0)
+    messages = Messages.of("index", quiet)
     path = Path(output)
     if output == "-" or (path.exists() and not path.is_file()):
         raise InputError(f"-o {output}: an index is a file that can be mapped into memory; name one")

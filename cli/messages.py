@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 class Messages:
     """verbosity: -1 says nothing but errors, 0 notes and the summary, 1 also the plan."""
 
+    @classmethod
+    def of(cls, command: str, quiet: bool, verbose: bool = False) -> Messages:
+        """As -q and -v ask for."""
+        return cls(command, -1 if quiet else 1 if verbose else 0)
+
     def __init__(self, command: str, verbosity: int) -> None:
         self._command = command
         self.verbosity = verbosity

@@ -83,6 +83,7 @@ def nw(
       zcat reads.fq.gz | gpualign nw --fields query,target,score,qlen,tlen - | sort -k3,3nr | head
     """
     from gpualign.cli.engines import check_device, pick_global_engine
+    from gpualign.cli.files import check_stdin
     from gpualign.cli.inputs import load_matrix, read_task
     from gpualign.cli.messages import Messages
     from gpualign.cli.output import OutputOptions, output_spec, write_every_pair
@@ -93,9 +94,8 @@ def nw(
     from gpualign.core.runner import plan_task
     from gpualign.core.scoring import ScoringOptions
 
-    messages = Messages("nw", -1 if quiet else 1 if verbose else 0)
-    if seqs == "-" and seqs2 == "-":
-        raise InputError("only one of the two inputs can be standard input")
+    messages = Messages.of("nw", quiet, verbose)
+    check_stdin(seqs, seqs2)
     if with_self and seqs2 is not None:
         raise InputError("--self is for one file; two files are compared record by record anyway")
     check_device(device)

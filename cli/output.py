@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpualign.cli.files import STDIO, OutputFiles, naming_output
+from gpualign.cli.files import OutputFiles, naming_output
+from gpualign.cli.formats import ARRAYS, open_id_lists, pick_format
 from gpualign.cli.options import PAIR_FORMATS
 from gpualign.cli.plans import Run, count_sequences, print_plan
 from gpualign.cli.sizes import terminal_width
@@ -25,20 +26,7 @@ from gpualign.core.sinks.base import Sink
 from gpualign.core.sinks.matrix import Value
 from gpualign.core.sinks.pairs import Filter
 
-_SUFFIXES = {
-    ".tsv": "tsv",
-    ".m8": "m8",
-    ".paf": "paf",
-    ".sam": "sam",
-    ".aln": "aln",
-    ".fasta": "fasta",
-    ".fa": "fasta",
-    ".npy": "npy",
-    ".npz": "npz",
-    ".phy": "phylip",
-}
 _MATRICES = ("matrix", "npy", "npz", "phylip")
-_BINARY = ("npy", "npz")
 
 
 @dataclass(frozen=True)
@@ -82,28 +70,6 @@ class OutputSpec:
         return Detail.STATISTICS if self.filter.by_identity and self.rows.detail is Detail.SCORE else self.rows.detail
 
 
-def pick_format(output: str, format: str | None, formats: Collection[str]) -> tuple[str, Path | None]:
-    """The format, one of `formats`, and the path, None for standard output.
-
-    Raises `InputError` where neither the name nor --format tells.
-    """
-    path = None if output == STDIO else Path(output)
-    suffixes = {suffix: f for suffix, f in _SUFFIXES.items() if f in formats}
-    if format is not None or path is None:
-        chosen = format or "tsv"
-    else:
-        name = path.name.lower()
-        matching = [f for suffix, f in suffixes.items() if name.endswith(suffix) or (f not in _BINARY and name.endswith(f"{suffix}.gz"))]
-        if not matching and (not path.exists() or path.is_file()):
-            raise InputError(
-                f"-o {output}: the name does not tell the format; end it in {', '.join(suffixes)} (text also .gz), or give --format"
-            )
-        chosen = matching[0] if matching else "tsv"
-    if chosen in _BINARY and path is None:
-        raise InputError(f"--format {chosen} cannot go to standard output; name a file with -o")
-    return chosen, path
-
-
 def check_identity(least: float | None) -> None:
     """Raises `InputError` for a --min-identity that is no fraction."""
     if least is not None and not 0 <= least <= 1:
@@ -138,7 +104,7 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool) ->
     if format not in _MATRICES and o.value is not None:
         raise InputError(f"--value chooses what a matrix holds; it does not go with {format}, for which there is --fields")
     if o.condensed:
-        if format not in _BINARY:
+        if format not in ARRAYS:
             raise InputError(f"--condensed is for .npy and .npz; it does not go with {format}")
         if not one_set or with_self:
             raise InputError(
@@ -194,10 +160,10 @@ def _write_pairs(spec: OutputSpec, task: Task, files: OutputFiles, run: Callable
 
 def _write_matrix(spec: OutputSpec, task: Task, files: OutputFiles, run: Callable[[Sink], Totals]) -> Totals:
     from gpualign.core.sinks.matrix import CondensedSink, MatrixSink
-    from gpualign.core.sinks.matrix_files import id_lists, write_ids, write_matrix_text, write_npz, write_phylip
+    from gpualign.core.sinks.matrix_files import write_ids, write_matrix_text, write_npz, write_phylip
 
     make_sink = CondensedSink if spec.condensed else MatrixSink
-    if spec.format not in _BINARY:
+    if spec.format not in ARRAYS:
         with files.text(spec.path) as writer:
             sink = MatrixSink(files.scratch(spec.path), task, spec.value)
             totals = run(sink)
@@ -214,9 +180,7 @@ def _write_matrix(spec: OutputSpec, task: Task, files: OutputFiles, run: Callabl
         write_npz(npz, {spec.value.array_name: packed.matrix.file}, task.queries, task.targets)
         return totals
     npy = files.open(spec.path)
-    lists = [
-        (files.open(spec.path.with_name(f"{spec.path.stem}.{name}.txt")), ids) for name, ids in id_lists(task.queries, task.targets).items()
-    ]
+    lists = open_id_lists(files, spec.path, task.queries, task.targets)
     totals = run(make_sink(npy, task, spec.value))
     for file, sequences in lists:
         write_ids(file, sequences)

@@ -68,8 +68,7 @@ def print_plan(plan: Plan, task: Task, engine: Engine, memory: int) -> None:
         ),
         ("estimate", f"{plan.cells / rate:.1f} s at {rate / 1e9:.0f} GCUPS, measured on a sample"),
     ]
-    for name, value in rows:
-        click.echo(f"{name:<10} {value}")
+    _print_rows(rows)
 
 
 def print_distance_plan(prepared: Prepared, plan: DistancePlan, engine: DistanceEngine) -> None:
@@ -88,5 +87,9 @@ def print_distance_plan(prepared: Prepared, plan: DistancePlan, engine: Distance
         ("memory", f"bit planes {format_bytes(prepared.held)}, counts {format_bytes(plan.bytes)}"),
         ("estimate", f"{estimate_seconds(prepared, plan, engine):.1f} s, measured on a sample"),
     ]
+    _print_rows(rows)
+
+
+def _print_rows(rows: list[tuple[str, str]]) -> None:
     for name, value in rows:
         click.echo(f"{name:<10} {value}")

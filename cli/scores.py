@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from gpualign.cli.formats import pick_format
 from gpualign.cli.options import SCORE_FORMATS
-from gpualign.cli.output import OutputOptions, OutputSpec, output_spec, pick_format, write_every_pair
+from gpualign.cli.output import OutputOptions, OutputSpec, output_spec, write_every_pair
 from gpualign.cli.plans import Run, budget_left
 from gpualign.cli.search import HitOptions
 from gpualign.core.engine import Detail, Task

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gpualign.cli.files import OutputFiles, naming_output
+from gpualign.cli.formats import pick_format
 from gpualign.cli.options import HIT_FORMATS
-from gpualign.cli.output import check_identity, pick_format
+from gpualign.cli.output import check_identity
 from gpualign.cli.plans import Run, budget_left, count_sequences, print_plan
 from gpualign.cli.sizes import terminal_width
 from gpualign.core.engine import Detail, Task

@@ -67,6 +67,7 @@ def sw(
       gpualign sw a.fa b.fa --all -o scores.npy                      every score
     """
     from gpualign.cli.engines import check_device, pick_local_engine
+    from gpualign.cli.files import check_stdin
     from gpualign.cli.inputs import load_matrix, read_search
     from gpualign.cli.messages import Messages
     from gpualign.cli.plans import Run
@@ -75,9 +76,8 @@ def sw(
     from gpualign.core.errors import InputError
     from gpualign.core.scoring import ScoringOptions
 
-    messages = Messages("sw", -1 if quiet else 1 if verbose else 0)
-    if query == "-" and db == "-":
-        raise InputError("only one of the two inputs can be standard input")
+    messages = Messages.of("sw", quiet, verbose)
+    check_stdin(query, db)
     if with_self and db is not None:
         raise InputError("--self is for one file; two files are compared record by record anyway")
     check_device(device)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gpualign.core.errors import InputError
+
 
 def number_repeated(ids: list[str], repeated: list[int]) -> None:
     """Give the records `repeated`, whose ids others have, ids of their own: id_2, id_3, ...; numbers that are taken are passed over."""
@@ -15,3 +17,17 @@ def number_repeated(ids: list[str], repeated: list[int]) -> None:
         following[name] = count + 1
         ids[index] = f"{name}_{count}"
         taken.add(ids[index])
+
+
+def unique_ids(ids: list[str], source: str, allow_duplicates: bool) -> list[str]:
+    """The ids, repeated ones numbered with `allow_duplicates` or else refused: raises `InputError`."""
+    first: dict[str, int] = {}
+    repeated = [k for k, name in enumerate(ids) if first.setdefault(name, k) != k]
+    if repeated and not allow_duplicates:
+        name = ids[repeated[0]]
+        raise InputError(
+            f"{source}: samples {first[name] + 1} and {repeated[0] + 1} have the same id {name!r}; "
+            "make ids unique, or number repeated ones with --allow-duplicates"
+        )
+    number_repeated(ids, repeated)
+    return ids

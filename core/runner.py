@@ -52,12 +52,9 @@ class _Closable(Iterator[TileResult]):
     def close(self) -> None: ...
 
 
-class _Silent:
-    def advance(self, cells: int) -> None:
-        pass
+class Discard:
+    """A sink, and a progress, that take everything and keep nothing: for timing."""
 
-
-class _Discard:
     def begin(self, plan: Plan) -> None:
         pass
 
@@ -65,6 +62,9 @@ class _Discard:
         pass
 
     def finish(self) -> None:
+        pass
+
+    def advance(self, work: int) -> None:
         pass
 
 
@@ -80,4 +80,5 @@ def estimate_rate(task: Task, engine: Engine, memory: int, longest: int = 2000) 
 
     part = replace(task, queries=sample(task.queries, 40_000), targets=sample(task.targets, 1_000_000))
     plan = plan_task(part, Pairing.ALL, engine, memory)
-    return run_plan(plan, part, engine, _Discard(), memory, _Silent()).gcups * 1e9
+    nowhere = Discard()
+    return run_plan(plan, part, engine, nowhere, memory, nowhere).gcups * 1e9

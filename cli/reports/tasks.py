@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.engine import Engine, Task, TileResult
-from gpualign.core.plan import Pairing, Plan
-from gpualign.core.runner import plan_task, run_plan
+from gpualign.core.engine import Engine, Task
+from gpualign.core.plan import Pairing
+from gpualign.core.runner import Discard, plan_task, run_plan
 from gpualign.core.sequences import SequenceSet
 
 
@@ -19,21 +19,7 @@ def made_up(lengths: npt.NDArray[np.int64], letters: int, seed: int) -> Sequence
     return SequenceSet("made up", [f"s{k}" for k in range(len(lengths))], codes, offsets)
 
 
-class _Discard:
-    def begin(self, plan: Plan) -> None:
-        pass
-
-    def accept(self, result: TileResult) -> None:
-        pass
-
-    def finish(self) -> None:
-        pass
-
-    def advance(self, work: int) -> None:
-        pass
-
-
 def align(task: Task, engine: Engine, memory: int) -> float:
     """Compute all pairs of queries with targets; the seconds that it took, planning aside."""
-    sink = _Discard()
-    return run_plan(plan_task(task, Pairing.ALL, engine, memory), task, engine, sink, memory, sink).seconds
+    nowhere = Discard()
+    return run_plan(plan_task(task, Pairing.ALL, engine, memory), task, engine, nowhere, memory, nowhere).seconds

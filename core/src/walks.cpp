@@ -31,81 +31,78 @@ int directions_of(uint32_t word, int64_t row, int64_t rows, int bits) {
   return static_cast<int>((~found >> 3 & 1) | (~found >> 1 & 2) | (found << 1 & 4) | (found << 3 & 8));
 }
 
-// matrices: words; pairs: [pairs][5] query record, target record, first word of the unit's matrix, thread, columns of the unit.
-// statistics: [pairs][9] with query_end and target_end set, filled. Returns runs, and their starts and sizes.
-nb::object walk_matrices(Codes query_codes, Offsets query_offsets, Codes target_codes, Offsets target_offsets, Array<uint32_t, 1> matrices,
-                         Array<int64_t, 2> pairs, int64_t rows, int bits, int64_t threads, Usable usable, bool free_query, bool free_target,
-                         bool want_runs, Counts statistics) {
+// Traces every pair: trace(k, counts, runs) walks pair k, whose statistics so far are `counts`, and gives the walk's. Statistics: [pairs][9], filled.
+// Returns runs, and their starts and sizes.
+template <class Trace>
+nb::object walk_pairs(size_t count, bool fits, bool want_runs, Counts statistics, const Trace& trace) {
   constexpr size_t kFields = sizeof(PathStatistics) / sizeof(int32_t);
-  const size_t count = pairs.shape(0);
-  if (pairs.shape(1) != 5 || statistics.shape(0) != count || statistics.shape(1) != kFields) throw nb::value_error("one row a pair is needed");
-  const int64_t rows_a_word = 32 / bits, words = (rows + rows_a_word - 1) / rows_a_word;
+  if (!fits || statistics.shape(0) != count || statistics.shape(1) != kFields) throw nb::value_error("one row a pair is needed");
   PathSink sink(static_cast<int64_t>(count), want_runs);
   std::vector<uint8_t> backwards;
   {
     nb::gil_scoped_release unlocked;
     for (size_t k = 0; k < count; k++) {
-      const int64_t* const pair = &pairs(k, 0);
-      const uint8_t* const query = query_codes.data() + query_offsets(pair[0]);
-      const int64_t m = query_offsets(pair[0] + 1) - query_offsets(pair[0]), strips = (m + rows - 1) / rows;
-      const uint32_t* const matrix = matrices.data() + pair[2] + pair[3];
       PathStatistics counts;
       std::memcpy(&counts, &statistics(k, 0), sizeof counts);
       backwards.clear();
-      Walk walk(query, target_codes.data() + target_offsets(pair[1]), {0, counts.query_end, counts.target_end}, want_runs ? &backwards : nullptr);
-      walk.run(usable.data(), 0, 0, [&](int64_t i, int64_t j) {
-        const int64_t from = strips * rows - m + i - 1;  // rows before this one, dummies included
-        const int64_t strip = from / rows, row = from % rows, word = row / rows_a_word;
-        const int64_t held = std::min(rows - word * rows_a_word, rows_a_word);
-        return directions_of(matrix[((strip * pair[4] + j - 1) * words + word) * threads], row % rows_a_word, held, bits);
-      });
-      walk.finish(free_query, free_target);
-      std::memcpy(&statistics(k, 0), &walk.counts, sizeof counts);
-      sink.put(static_cast<int64_t>(k), 0, walk.counts, backwards);
+      counts = trace(k, counts, want_runs ? &backwards : nullptr);
+      std::memcpy(&statistics(k, 0), &counts, sizeof counts);
+      sink.put(static_cast<int64_t>(k), 0, counts, backwards);
     }
   }
   const size_t total = sink.runs.size(), kept = sink.starts.size();
   return nb::make_tuple(owned_array(std::move(sink.runs), {total}), owned_array(std::move(sink.starts), {kept}), owned_array(std::move(sink.sizes), {kept}));
 }
 
+// matrices: words; pairs: [pairs][5] query record, target record, first word of the unit's matrix, thread, columns of the unit.
+// statistics: with query_end and target_end set.
+nb::object walk_matrices(Codes query_codes, Offsets query_offsets, Codes target_codes, Offsets target_offsets, Array<uint32_t, 1> matrices,
+                         Array<int64_t, 2> pairs, int64_t rows, int bits, int64_t threads, Usable usable, bool free_query, bool free_target,
+                         bool want_runs, Counts statistics) {
+  const int64_t rows_a_word = 32 / bits, words = (rows + rows_a_word - 1) / rows_a_word;
+  return walk_pairs(pairs.shape(0), pairs.shape(1) == 5, want_runs, statistics, [&](size_t k, const PathStatistics& counts, std::vector<uint8_t>* runs) {
+    const int64_t* const pair = &pairs(k, 0);
+    const uint8_t* const query = query_codes.data() + query_offsets(pair[0]);
+    const int64_t m = query_offsets(pair[0] + 1) - query_offsets(pair[0]), strips = (m + rows - 1) / rows;
+    const uint32_t* const matrix = matrices.data() + pair[2] + pair[3];
+    Walk walk(query, target_codes.data() + target_offsets(pair[1]), {0, counts.query_end, counts.target_end}, runs);
+    walk.run(usable.data(), 0, 0, [&](int64_t i, int64_t j) {
+      const int64_t from = strips * rows - m + i - 1;  // rows before this one, dummies included
+      const int64_t strip = from / rows, row = from % rows, word = row / rows_a_word;
+      const int64_t held = std::min(rows - word * rows_a_word, rows_a_word);
+      return directions_of(matrix[((strip * pair[4] + j - 1) * words + word) * threads], row % rows_a_word, held, bits);
+    });
+    walk.finish(free_query, free_target);
+    return walk.counts;
+  });
+}
+
 // matrices: whole matrices of linear global scores, row-major with row and column 0; pairs: [pairs][3] query record, target record, first number of
-// the matrix. statistics: [pairs][9] filled. A cell's directions are those that its score came from.
+// the matrix. A cell's directions are those that its score came from.
 nb::object walk_scores(Codes query_codes, Offsets query_offsets, Codes target_codes, Offsets target_offsets, Array<int32_t, 1> matrices, Array<int64_t, 2> pairs,
                        Scores substitution, int32_t gap, Usable usable, bool want_runs, Counts statistics) {
-  constexpr size_t kFields = sizeof(PathStatistics) / sizeof(int32_t);
-  const size_t count = pairs.shape(0);
-  if (pairs.shape(1) != 3 || statistics.shape(0) != count || statistics.shape(1) != kFields) throw nb::value_error("one row a pair is needed");
-  PathSink sink(static_cast<int64_t>(count), want_runs);
-  std::vector<uint8_t> backwards;
-  {
-    nb::gil_scoped_release unlocked;
-    for (size_t k = 0; k < count; k++) {
-      const int64_t* const pair = &pairs(k, 0);
-      const uint8_t* const query = query_codes.data() + query_offsets(pair[0]);
-      const uint8_t* const target = target_codes.data() + target_offsets(pair[1]);
-      const int64_t rows = query_offsets(pair[0] + 1) - query_offsets(pair[0]), columns = target_offsets(pair[1] + 1) - target_offsets(pair[1]);
-      const int32_t* const matrix = matrices.data() + pair[2];
-      backwards.clear();
-      Walk walk(query, target, {0, rows, columns}, want_runs ? &backwards : nullptr);
-      walk.run(usable.data(), 0, 0, [&](int64_t i, int64_t j) {
-        const int32_t* const cell = matrix + i * (columns + 1) + j;
-        const int32_t score = substitution(query[i - 1], target[j - 1]);
-        const bool diagonal = cell[0] == cell[-columns - 2] + score, up = cell[0] == cell[-columns - 1] - gap;
-        return (diagonal ? kDiagonal : 0) | (up ? kUp : 0);
-      });
-      walk.finish(false, false);
-      std::memcpy(&statistics(k, 0), &walk.counts, sizeof walk.counts);
-      sink.put(static_cast<int64_t>(k), 0, walk.counts, backwards);
-    }
-  }
-  const size_t total = sink.runs.size(), kept = sink.starts.size();
-  return nb::make_tuple(owned_array(std::move(sink.runs), {total}), owned_array(std::move(sink.starts), {kept}), owned_array(std::move(sink.sizes), {kept}));
+  return walk_pairs(pairs.shape(0), pairs.shape(1) == 3, want_runs, statistics, [&](size_t k, const PathStatistics&, std::vector<uint8_t>* runs) {
+    const int64_t* const pair = &pairs(k, 0);
+    const uint8_t* const query = query_codes.data() + query_offsets(pair[0]);
+    const uint8_t* const target = target_codes.data() + target_offsets(pair[1]);
+    const int64_t rows = query_offsets(pair[0] + 1) - query_offsets(pair[0]), columns = target_offsets(pair[1] + 1) - target_offsets(pair[1]);
+    const int32_t* const matrix = matrices.data() + pair[2];
+    Walk walk(query, target, {0, rows, columns}, runs);
+    walk.run(usable.data(), 0, 0, [&](int64_t i, int64_t j) {
+      const int32_t* const cell = matrix + i * (columns + 1) + j;
+      const int32_t score = substitution(query[i - 1], target[j - 1]);
+      const bool diagonal = cell[0] == cell[-columns - 2] + score, up = cell[0] == cell[-columns - 1] - gap;
+      return (diagonal ? kDiagonal : 0) | (up ? kUp : 0);
+    });
+    walk.finish(false, false);
+    return walk.counts;
+  });
 }
 
 }  // namespace
 
 NB_MODULE(_walks, m) {
-  m.doc() = "Paths from whole matrices of directions.";
+  m.doc() = "Paths from whole matrices, of directions or of scores.";
   m.def("walk_matrices", &walk_matrices, nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("target_codes"), nb::arg("target_offsets"),
         nb::arg("matrices"), nb::arg("pairs"), nb::arg("rows"), nb::arg("bits"), nb::arg("threads"), nb::arg("usable"), nb::arg("free_query"),
         nb::arg("free_target"), nb::arg("want_runs"), nb::arg("statistics"),

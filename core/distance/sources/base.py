@@ -11,8 +11,6 @@ import numpy as np
 
 from gpualign.core.distance.calls import MISSING, Codes, Kind, Samples
 from gpualign.core.distance.workers import Workers
-from gpualign.core.errors import InputError
-from gpualign.core.ids import number_repeated
 
 
 class Need(Enum):
@@ -64,20 +62,6 @@ class Source(Protocol):
 
     def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: Workers) -> Iterator[Codes]:
         """uint8[samples][sites] of about so many bytes; tells `omitted` what is left out."""
-
-
-def unique_ids(ids: list[str], source: str, allow_duplicates: bool) -> list[str]:
-    """The ids, repeated ones numbered with `allow_duplicates` or else refused: raises `InputError`."""
-    first: dict[str, int] = {}
-    repeated = [k for k, name in enumerate(ids) if first.setdefault(name, k) != k]
-    if repeated and not allow_duplicates:
-        name = ids[repeated[0]]
-        raise InputError(
-            f"{source}: samples {first[name] + 1} and {repeated[0] + 1} have the same id {name!r}; "
-            "make ids unique, or number repeated ones with --allow-duplicates"
-        )
-    number_repeated(ids, repeated)
-    return ids
 
 
 class RowStore:

@@ -14,9 +14,10 @@ import numpy.typing as npt
 
 from gpualign.core import _sites
 from gpualign.core.distance.calls import MISSING, Codes, Kind, make_samples
-from gpualign.core.distance.sources.base import Block, DenseSource, unique_ids
+from gpualign.core.distance.sources.base import Block, DenseSource
 from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import InputError
+from gpualign.core.ids import unique_ids
 
 MAGIC = b"\x6c\x1b"
 _SITE_MAJOR = 1

@@ -14,9 +14,10 @@ import numpy.typing as npt
 
 from gpualign.core import _sites
 from gpualign.core.distance.calls import Codes, Kind, Samples, letter_table, make_samples
-from gpualign.core.distance.sources.base import Need, Omitted, Scratch, Selection, unique_ids
+from gpualign.core.distance.sources.base import Need, Omitted, Scratch, Selection
 from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import InputError
+from gpualign.core.ids import unique_ids
 from gpualign.core.unpack import decompressing
 
 _CHUNK = 4 << 20

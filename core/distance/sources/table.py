@@ -10,8 +10,9 @@ import numpy as np
 
 from gpualign.core import _sites
 from gpualign.core.distance.calls import MISSING, Codes, Kind, letter_table, make_samples
-from gpualign.core.distance.sources.base import Block, DenseSource, RowStore, Scratch, unique_ids
+from gpualign.core.distance.sources.base import Block, DenseSource, RowStore, Scratch
 from gpualign.core.errors import InputError
+from gpualign.core.ids import unique_ids
 from gpualign.core.unpack import decompressing
 
 _MISSING_WORDS = "empty, ., -, ?, N, NA, -1 or -9"

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from gpualign.core.distance.calls import MISSING, MOST_ALLELES, Codes, Kind, make_samples
-from gpualign.core.distance.sources.base import Block, DenseSource, RowStore, Scratch, unique_ids
+from gpualign.core.distance.sources.base import Block, DenseSource, RowStore, Scratch
 from gpualign.core.errors import InputError, RunError
+from gpualign.core.ids import unique_ids
 
 _PADDING = -2
 """htslib's second allele of a haploid call."""

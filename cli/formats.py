@@ -1,0 +1,55 @@
+"""Which format an output has, by --format or by its name; and the files that belong to arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import BinaryIO
+
+from gpualign.cli.files import STDIO, OutputFiles
+from gpualign.core.errors import InputError
+from gpualign.core.sinks.matrix_files import Named, id_lists
+
+_SUFFIXES = {
+    ".tsv": "tsv",
+    ".csv": "csv",
+    ".m8": "m8",
+    ".paf": "paf",
+    ".sam": "sam",
+    ".aln": "aln",
+    ".fasta": "fasta",
+    ".fa": "fasta",
+    ".npy": "npy",
+    ".npz": "npz",
+    ".phy": "phylip",
+    ".meg": "mega",
+}
+ARRAYS = ("npy", "npz", "condensed")
+"""Formats that are no text."""
+
+
+def pick_format(output: str, format: str | None, formats: Collection[str]) -> tuple[str, Path | None]:
+    """The format, one of `formats`, and the path, None for standard output.
+
+    Raises `InputError` where neither the name nor --format tells.
+    """
+    path = None if output == STDIO else Path(output)
+    suffixes = {suffix: f for suffix, f in _SUFFIXES.items() if f in formats}
+    if format is not None or path is None:
+        chosen = format or "tsv"
+    else:
+        name = path.name.lower()
+        matching = [f for suffix, f in suffixes.items() if name.endswith(suffix) or (f not in ARRAYS and name.endswith(f"{suffix}.gz"))]
+        if not matching and (not path.exists() or path.is_file()):
+            raise InputError(
+                f"-o {output}: the name does not tell the format; end it in {', '.join(suffixes)} (text also .gz), or give --format"
+            )
+        chosen = matching[0] if matching else "tsv"
+    if chosen in ARRAYS and path is None:
+        raise InputError(f"--format {chosen} cannot go to standard output; name a file with -o")
+    return chosen, path
+
+
+def open_id_lists(files: OutputFiles, path: Path, queries: Named, targets: Named) -> list[tuple[BinaryIO, Named]]:
+    """Files for the ids that belong to an array at `path`, opened before any work is done."""
+    return [(files.open(path.with_name(f"{path.stem}.{name}.txt")), records) for name, records in id_lists(queries, targets).items()]
