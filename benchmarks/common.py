@@ -52,22 +52,6 @@ class Scores:
         pass
 
 
-class Discard:
-    """A sink that takes results and forgets them."""
-
-    def begin(self, plan) -> None:  # noqa: ANN001
-        pass
-
-    def accept(self, result) -> None:  # noqa: ANN001
-        pass
-
-    def finish(self) -> None:
-        pass
-
-    def advance(self, cells: int) -> None:
-        pass
-
-
 def all_pairs(sequences: SequenceSet, scoring: Scoring, engine: CpuEngine) -> tuple[np.ndarray, int, float]:
     """Scores of all i < j, their cells, and seconds."""
     task = Task(sequences, sequences, scoring)
@@ -142,3 +126,14 @@ def proteins(path: str, repeats: int) -> SequenceSet:
     offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
     ids = [f"{name}_{k}" for k in range(repeats) for name in once.ids]
     return SequenceSet(once.source, ids, np.tile(once.codes, repeats), offsets)
+
+
+def write_fileset(path: Path, dosage: np.ndarray) -> None:
+    """A PLINK fileset: path is the .bed; dosage: counts 0 to 2 of the first allele, uint8[sites][samples]."""
+    sites, samples = dosage.shape
+    two_bits = np.full((sites, -(-samples // 4) * 4), 3, np.uint8)
+    two_bits[:, :samples] = np.array([3, 2, 0], np.uint8)[dosage]
+    packed = two_bits.reshape(sites, -1, 4).dot(np.array([1, 4, 16, 64], np.uint8))
+    path.write_bytes(b"\x6c\x1b\x01" + packed.astype(np.uint8).tobytes())
+    path.with_suffix(".fam").write_text("".join(f"0 s{k} 0 0 0 -9\n" for k in range(samples)))
+    path.with_suffix(".bim").write_text("".join(f"1 rs{k} 0 {k + 1} A C\n" for k in range(sites)))

@@ -21,13 +21,13 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-from common import finish, machine, table
+from common import finish, machine, table, write_fileset
 
+from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.engine import Band, Panel, empty_planes
 from gpualign.core.distance.recipe import Measure, Wanted, count_names, make_recipe
 from gpualign.cpu.distance import CpuDistanceEngine, instruction_sets
 
-MISSING = 255
 HAMMINGDIST = "import hammingdist; hammingdist.from_fasta('x.fa').dump_lower_triangular('lower.txt')"
 
 
@@ -51,14 +51,10 @@ def counting_rate(name: str, samples: int, sites: int, missing: bool) -> float:
 def write_inputs(folder: Path, samples: int, sites: int) -> None:
     """The same genotypes, of alleles with frequencies of 5 to 50 %, as a PLINK fileset and as letters."""
     rng = np.random.default_rng(2)
-    shape = sites, -(-samples // 4) * 4
-    frequency = rng.uniform(0.05, 0.5, (sites, 1))  # of the rarer allele
-    dosage = (rng.random(shape) < frequency).astype(np.uint8) + (rng.random(shape) < frequency)
-    calls = np.array([3, 2, 0], np.uint8)[dosage].reshape(sites, -1, 4)
-    (folder / "x.bed").write_bytes(b"\x6c\x1b\x01" + calls.dot(np.array([1, 4, 16, 64], np.uint8)).astype(np.uint8).tobytes())
-    (folder / "x.fam").write_text("".join(f"0 s{k} 0 0 0 -9\n" for k in range(samples)))
-    (folder / "x.bim").write_text("".join(f"1 rs{k} 0 {k + 1} A C\n" for k in range(sites)))
-    letters = np.array([*b"ACG"], np.uint8)[dosage[:, :samples].T]
+    frequency = rng.uniform(0.05, 0.5, (sites, 1))  # of the first allele
+    dosage = (rng.random((sites, samples)) < frequency).astype(np.uint8) + (rng.random((sites, samples)) < frequency)
+    write_fileset(folder / "x.bed", dosage)
+    letters = np.array([*b"ACG"], np.uint8)[dosage.T]
     (folder / "x.fa").write_bytes(b"".join(b">s%d\n%s\n" % (k, row.tobytes()) for k, row in enumerate(letters)))
 
 

@@ -16,16 +16,15 @@ import time
 from pathlib import Path
 
 import numpy as np
-from common import finish, machine, table
+from common import finish, machine, table, write_fileset
 
+from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.engine import Band, Panel, empty_planes
 from gpualign.core.distance.recipe import Measure, Wanted, count_names, make_recipe
 from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.gpu.distance import CudaDistanceEngine
-from gpualign.gpu.distance_kernels import MMA, POPC, WGMMA, DistanceKernel, fits
+from gpualign.gpu.distance_kernels import MMA, POPC, WGMMA, DistanceKernel, usable_kernels
 from gpualign.gpu.driver import CudaDevice
-
-MISSING = 255
 
 
 def made_up_panel(engine: CudaDistanceEngine, rng: np.random.Generator, samples: int, sites: int, missing: bool) -> Panel:
@@ -68,15 +67,6 @@ def command(*words: object) -> float:
     return time.perf_counter() - start
 
 
-def write_fileset(path: Path, rng: np.random.Generator, samples: int, sites: int) -> None:
-    """A PLINK fileset of random genotypes."""
-    path.write_bytes(
-        b"\x6c\x1b\x01" + rng.choice(np.array([0, 2, 3], np.uint8), (sites, samples // 4, 4)).dot([1, 4, 16, 64]).astype(np.uint8).tobytes()
-    )
-    path.with_suffix(".fam").write_text("".join(f"0 s{k} 0 0 0 -9\n" for k in range(samples)))
-    path.with_suffix(".bim").write_text("".join(f"1 rs{k} 0 {k} A C\n" for k in range(sites)))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=8192)
@@ -88,7 +78,7 @@ def main() -> None:
     rows = []
     for missing in (False, True):
         for kernel in (WGMMA, MMA, POPC):
-            if not fits(kernel, device.arch):
+            if kernel not in usable_kernels(device.arch):
                 continue
             samples = options.samples if kernel is not POPC else options.samples // 4
             engine = CudaDistanceEngine([device], 1, kernel)
@@ -112,7 +102,7 @@ def main() -> None:
     commands = []
     with tempfile.TemporaryDirectory() as folder:
         bed = Path(folder, "made_up.bed")
-        write_fileset(bed, rng, options.samples, options.sites)
+        write_fileset(bed, rng.integers(0, 3, (options.sites, options.samples), dtype=np.uint8))
         work = options.samples**2 * options.sites
         for name in ("cuda", "cpu"):
             best = min(

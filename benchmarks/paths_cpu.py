@@ -16,13 +16,13 @@ from pathlib import Path
 
 import edlib
 import parasail
-from common import Discard, finish, head, load, machine, medians, rate, table
+from common import finish, head, load, machine, medians, rate, table
 from nw_cpu import parasail_matrix
 
 from gpualign.core.alphabet import DNA
 from gpualign.core.engine import Detail, Task
 from gpualign.core.plan import Pairing
-from gpualign.core.runner import plan_task, run_plan
+from gpualign.core.runner import Discard, plan_task, run_plan
 from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences import SequenceSet
 from gpualign.cpu.engine import CpuEngine

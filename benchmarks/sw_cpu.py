@@ -19,12 +19,12 @@ from pathlib import Path
 import numpy as np
 import parasail
 import pyopal
-from common import Discard, finish, machine, medians, proteins, rate, table
+from common import finish, machine, medians, proteins, rate, table
 
 from gpualign.core.alphabet import PROTEIN
 from gpualign.core.engine import Mode, Task
 from gpualign.core.plan import Pairing
-from gpualign.core.runner import plan_task, run_plan
+from gpualign.core.runner import Discard, plan_task, run_plan
 from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences import SequenceSet
 from gpualign.cpu.engine import CpuEngine, instruction_sets

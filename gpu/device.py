@@ -6,6 +6,7 @@ there is no GPU.
 
 from __future__ import annotations
 
+import time
 from typing import Any, Protocol
 
 import numpy as np
@@ -43,6 +44,12 @@ class Event(Protocol):
         """Whether everything before it has happened. Raises `RunError` where that failed."""
 
     def seconds_since(self, earlier: Any) -> float: ...
+
+
+def wait_for(event: Event, seconds: float = 50e-6) -> None:
+    """Sleep, so many seconds at a time, until an event has happened. Raises `RunError` where the device failed."""
+    while not event.done():
+        time.sleep(seconds)
 
 
 class Stream(Protocol):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -14,21 +13,19 @@ import numpy.typing as npt
 from gpualign.core.distance.engine import Band, CountMatrix, Panel
 from gpualign.core.errors import RunError
 from gpualign.gpu.arguments import DISTANCE
-from gpualign.gpu.device import Device, Event, Memory, OutOfMemory, Stream
+from gpualign.gpu.device import Device, Event, Memory, OutOfMemory, Stream, wait_for
 from gpualign.gpu.distance_kernels import (
     CHUNK_WORDS,
     DistanceKernel,
     Piece,
     cut_panels,
-    fits,
     in_launches,
-    pick_kernel,
     plan_launch,
     split_band,
+    usable_kernels,
 )
 
 _SLOTS = 2
-_POLL_SECONDS = 50e-6
 _BALLAST = 512 << 20  # bytes to clear: some tenths of a millisecond
 
 
@@ -42,8 +39,8 @@ class _Slot:
     busy: Event | None = None
 
     def wait(self) -> None:
-        while self.busy is not None and not self.busy.done():
-            time.sleep(_POLL_SECONDS)
+        if self.busy is not None:
+            wait_for(self.busy)
         self.busy = None
 
 
@@ -171,9 +168,9 @@ class CudaDistanceEngine:
         self.threads = threads
         self._devices = devices
         for device in devices:
-            if kernel is not None and not fits(kernel, device.arch):
+            if kernel is not None and kernel not in usable_kernels(device.arch):
                 raise RunError(f"{device.name} ({device.arch}) does not run the kernel {kernel.title}")
-        self._kernels = [kernel or pick_kernel(device.arch) for device in devices]
+        self._kernels = [kernel or usable_kernels(device.arch)[0] for device in devices]
         self._log = log
 
     def describe(self) -> str:

@@ -37,17 +37,12 @@ MMA = DistanceKernel(Kernel("distance_mma.cu", "distance_mma"), "binary tensor c
 WGMMA = DistanceKernel(Kernel("distance_wgmma.cu", "distance_wgmma"), "binary tensor cores (wgmma)", 128, 256, 256, 4 * 384 * _STAGE)
 
 
-def pick_kernel(arch: str) -> DistanceKernel:
-    """For an architecture as nvcc calls it; a name that is none is a device without tensor cores."""
+def usable_kernels(arch: str) -> tuple[DistanceKernel, ...]:
+    """Those that an architecture, as nvcc calls it, runs, fastest first; a name that is none is a device without tensor cores."""
     if arch == "sm_90a":
-        return WGMMA
+        return WGMMA, MMA, POPC
     number = arch.removeprefix("sm_").rstrip("af")
-    return MMA if number.isdecimal() and int(number) >= 80 else POPC
-
-
-def fits(kernel: DistanceKernel, arch: str) -> bool:
-    """Whether an architecture runs the kernel."""
-    return kernel in {POPC, pick_kernel(arch), MMA if pick_kernel(arch) is WGMMA else POPC}
+    return (MMA, POPC) if number.isdecimal() and int(number) >= 80 else (POPC,)
 
 
 @dataclass(frozen=True)

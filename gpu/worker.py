@@ -16,7 +16,7 @@ from gpualign.core.errors import RunError
 from gpualign.core.plan import Tile
 from gpualign.core.search.hits import BestTargets
 from gpualign.gpu.batches import THREADS_A_BLOCK, Batch, Layout, Room, lay_out, whole_tile
-from gpualign.gpu.device import Device, Event, Memory, OutOfMemory, Stream
+from gpualign.gpu.device import Device, Event, Memory, OutOfMemory, Stream, wait_for
 from gpualign.gpu.kernels import Recipe, Variant, choose
 from gpualign.gpu.results import ResultPool, Scores
 from gpualign.gpu.selection import HitPlan
@@ -136,8 +136,7 @@ class Worker:
             except OutOfMemory:
                 self._allowance //= 2
         self._origin = uploaded = stream.record()
-        while not uploaded.done():
-            time.sleep(_POLL_SECONDS)
+        wait_for(uploaded, _POLL_SECONDS)
         if places:
             return places[0], places[-1]
         while self._sequences:  # of an attempt that failed
@@ -278,8 +277,7 @@ class Worker:
             for slot, _, _ in self._flying:
                 slot.stop(control)
             for slot, _, _ in self._flying:
-                while not slot.passed[-1].done():
-                    time.sleep(_POLL_SECONDS)
+                wait_for(slot.passed[-1], _POLL_SECONDS)
         except RunError:
             pass  # a device that failed; the error that brought us here says so
         self._idle += [slot for slot, _, _ in self._flying]

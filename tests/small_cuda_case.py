@@ -22,7 +22,7 @@ from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu import worker
 from gpualign.gpu.distance import CudaDistanceEngine
-from gpualign.gpu.distance_kernels import MMA, POPC, WGMMA, fits
+from gpualign.gpu.distance_kernels import MMA, POPC, WGMMA, usable_kernels
 from gpualign.gpu.driver import CudaDevice
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.kernels import Shape
@@ -35,7 +35,7 @@ def distances(rng):
     codes[rng.random(codes.shape) < 0.1] = MISSING
     for kernel in (POPC, MMA, WGMMA):
         device = CudaDevice(0)
-        if not fits(kernel, device.arch):
+        if kernel not in usable_kernels(device.arch):
             continue
         found = compute(dense_source(codes), CudaDistanceEngine([device], 1, kernel), "fraction")
         assert all(np.array_equal(a, b) for a, b in zip(found, compute(dense_source(codes), CpuDistanceEngine(1), "fraction"), strict=True))

@@ -2,27 +2,21 @@
 
 import numpy as np
 import pytest
-from distance_oracle import compute, dense_source
+from distance_oracle import compute, dense_source, random_codes
 from host_device import HostDevice, compiler
 
-from gpualign.core.distance.calls import MISSING, Kind
+from gpualign.core.distance.calls import Kind
 from gpualign.core.distance.engine import Band
 from gpualign.core.distance.metrics import METRICS
 from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.gpu import distance as cuda_distance
 from gpualign.gpu.distance import CudaDistanceEngine
-from gpualign.gpu.distance_kernels import MMA, POPC, WGMMA, cut_panels, fits, pick_kernel, plan_launch, split_band
-
-
-def random_codes(rng, samples, sites, highest, missing=0.05):
-    codes = rng.integers(0, highest + 1, (samples, sites), dtype=np.uint8)
-    codes[rng.random((samples, sites)) < missing] = MISSING
-    return codes
+from gpualign.gpu.distance_kernels import MMA, POPC, WGMMA, cut_panels, plan_launch, split_band, usable_kernels
 
 
 @pytest.fixture(params=[POPC, MMA, WGMMA], ids=lambda k: k.kernel.function)
 def engine(request, device):
-    if not fits(request.param, device.arch):
+    if request.param not in usable_kernels(device.arch):
         pytest.skip(f"{device.arch} does not run this kernel")
     return CudaDistanceEngine([device], 2, request.param)
 
@@ -96,9 +90,9 @@ def test_too_little_device_memory_is_an_error_and_frees(rng):
 
 
 def test_kernels_by_architecture():
-    assert pick_kernel("sm_90a") is WGMMA
-    assert [pick_kernel(arch) for arch in ("sm_80", "sm_89", "sm_100", "sm_120")] == [MMA] * 4
-    assert [pick_kernel(arch) for arch in ("sm_70", "sm_75", "host")] == [POPC] * 3
+    assert usable_kernels("sm_90a")[0] is WGMMA
+    assert [usable_kernels(arch)[0] for arch in ("sm_80", "sm_89", "sm_100", "sm_120")] == [MMA] * 4
+    assert [usable_kernels(arch)[0] for arch in ("sm_70", "sm_75", "host")] == [POPC] * 3
 
 
 @pytest.mark.parametrize("samples", [1, 7, 100, 3000])

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from distance_oracle import compute, dense_source, plain_distances
+from distance_oracle import compute, dense_source, plain_distances, random_codes
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,13 +23,6 @@ class ProductsOnly(CpuDistanceEngine):
 
 def kind_of(metric):
     return Kind.NUCLEOTIDE if metric in ("jc69", "tn93") else Kind.GENOTYPE
-
-
-def random_codes(rng, samples, sites, highest, missing):
-    codes = rng.integers(0, highest + 1, (samples, sites), dtype=np.uint8)
-    codes[rng.random((samples, sites)) < 0.5] = 0  # ties
-    codes[rng.random((samples, sites)) < missing] = MISSING
-    return codes
 
 
 def agree(found, expected):

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from host_device import HostDevice, compiler
-from work import edit, run_paths, run_scores, scoring, sequence_set, two_valued
+from work import edit, relatives, run_paths, run_scores, scoring, sequence_set, two_valued
 
 from gpualign.core.alphabet import PROTEIN
 from gpualign.core.engine import Detail, EndGaps, Mode, Task
@@ -40,17 +40,6 @@ def make(device, method, transfer=Transfer.DOUBLE):
 @pytest.fixture(params=METHODS)
 def engine(request, device):
     return make(device, request.param)
-
-
-def relatives(rng, count, longest, letters):
-    ancestor = rng.integers(0, letters, longest)
-    out = []
-    for _ in range(count):
-        copy = ancestor[: int(rng.integers(1, longest + 1))].copy()
-        changed = rng.random(len(copy)) < 0.2
-        copy[changed] = rng.integers(0, letters, int(changed.sum()))
-        out.append(np.delete(copy, rng.integers(0, len(copy), len(copy) // 10)))
-    return sequence_set(out)
 
 
 @pytest.mark.parametrize("name", SCORINGS)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from work import records, run_scores, scoring, sequence_set, two_valued
+from work import records, relatives, run_scores, scoring, sequence_set, two_valued
 
 from gpualign.core.alphabet import PROTEIN
 from gpualign.core.engine import Mode
@@ -21,18 +21,6 @@ SCORINGS = {
 @pytest.fixture(params=METHODS)
 def engine(request, device):
     return MunekawaEngine(device, request.param, 16 if device.arch == "host" else ROWS[request.param])
-
-
-def relatives(rng, count, longest, letters):
-    ancestor = rng.integers(0, letters, longest)
-    out = []
-    for _ in range(count):
-        length = int(rng.integers(1, longest + 1))
-        copy = ancestor[:length].copy()
-        changed = rng.random(length) < rng.choice([0.1, 0.9])
-        copy[changed] = rng.integers(0, letters, int(changed.sum()))
-        out.append(np.delete(copy, rng.integers(0, length, length // 20)) if length > 20 else copy)
-    return sequence_set(out)
 
 
 @pytest.mark.parametrize("name", SCORINGS)

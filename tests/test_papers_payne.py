@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from distance_oracle import compute_counts, dense_source
+from distance_oracle import compute_counts, dense_source, random_codes
 
-from gpualign.core.distance.calls import MISSING
 from gpualign.core.errors import InputError
 from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.gpu.papers import payne
@@ -14,12 +13,6 @@ from gpualign.gpu.papers.payne import METHODS, PayneEngine
 @pytest.fixture(params=METHODS)
 def engine(request, device):
     return PayneEngine(device, request.param, 1, 8 if device.arch == "host" else payne.THREADS)
-
-
-def random_codes(rng, samples, sites, missing=0.1):
-    codes = rng.integers(0, 3, (samples, sites), dtype=np.uint8)
-    codes[rng.random((samples, sites)) < missing] = MISSING
-    return codes
 
 
 def same(source, engine, memory=1 << 28):

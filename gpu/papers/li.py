@@ -6,7 +6,6 @@ memory that there is; with `Transfer.DOUBLE` in two halves, of which one is comp
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
@@ -21,8 +20,9 @@ from gpualign.core.engine import STATISTICS, Capabilities, Detail, EndGaps, Mode
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.plan import Limits, Pairing, Tile
 from gpualign.gpu.arguments import LI
-from gpualign.gpu.device import Bytes, Device, Event, Stream
+from gpualign.gpu.device import Bytes, Device, Event, Stream, wait_for
 from gpualign.gpu.kernels import Kernel
+from gpualign.gpu.papers.base import OneDevice
 from gpualign.gpu.papers.session import Log, Session
 
 METHODS = ("rodinia", "tiled-dscan", "dscan", "rscan")
@@ -57,7 +57,6 @@ INIT = Kernel("li_init.cu", "li_init", (("THREADS", str(_INIT_THREADS)),))
 RECORD_BYTES = 3 * 8 + 2 * 4
 """Of a pair: where its sequences and its matrix begin, and their lengths."""
 
-_POLL_SECONDS = 50e-6
 
 Integers = npt.NDArray[np.int64]
 
@@ -84,35 +83,27 @@ class Lane:
     busy: Event | None = None
 
     def wait(self) -> None:
-        while self.busy is not None and not self.busy.done():
-            time.sleep(_POLL_SECONDS)
+        if self.busy is not None:
+            wait_for(self.busy)
         self.busy = None
 
 
-class LiEngine:
+class LiEngine(OneDevice):
     """Implements `gpualign.core.engine.Engine` for global alignments with linear gaps.
 
     method: one of METHODS. sizes: of blocks and tiles. log: told of the seconds of a batch's kernels and of their cells; batches
     then do not overlap.
     """
 
-    name = "cuda"
     capabilities = Capabilities(frozenset({Mode.GLOBAL}), paths=True)
 
     def __init__(
         self, device: Device, method: str, transfer: Transfer = Transfer.DOUBLE, sizes: Sizes | None = None, log: Log | None = None
     ) -> None:
-        self._device = device
+        super().__init__(device, log)
         self._method = method
         self._transfer = transfer
         self._sizes = sizes or Sizes()
-        self._log = log
-
-    def unavailable_reason(self) -> str | None:
-        return None
-
-    def describe(self) -> str:
-        return f"cuda ({self._device.name})"
 
     def kernel(self, task: Task, memory: int) -> str:
         return f"Li 2014, {self._method}, {self._transfer.value} transfer"

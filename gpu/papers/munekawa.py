@@ -19,6 +19,7 @@ from gpualign.core.sequences import SequenceSet
 from gpualign.gpu.arguments import MUNEKAWA
 from gpualign.gpu.device import Device
 from gpualign.gpu.kernels import Kernel
+from gpualign.gpu.papers.base import OneDevice
 from gpualign.gpu.papers.session import Log, Session
 
 METHODS = ("munekawa-scalar", "munekawa-vector")
@@ -53,26 +54,18 @@ def lay_out(sequences: SequenceSet, numbers: npt.NDArray[np.int64]) -> Targets:
     return Targets(letters, offsets[:-1], lengths.astype(np.int32))
 
 
-class MunekawaEngine:
+class MunekawaEngine(OneDevice):
     """Implements `gpualign.core.engine.Engine` for local scores.
 
     method: one of METHODS; rows: letters of a strip; log: told of the seconds of kernels and of their cells.
     """
 
-    name = "cuda"
     capabilities = Capabilities(frozenset({Mode.LOCAL}), paths=False)
 
     def __init__(self, device: Device, method: str, rows: int | None = None, log: Log | None = None) -> None:
-        self._device = device
+        super().__init__(device, log)
         self._method = method
         self._rows = rows or ROWS[method]
-        self._log = log
-
-    def unavailable_reason(self) -> str | None:
-        return None
-
-    def describe(self) -> str:
-        return f"cuda ({self._device.name})"
 
     def kernel(self, task: Task, memory: int) -> str:
         return f"Munekawa 2008, {self._method.removeprefix('munekawa-')}"

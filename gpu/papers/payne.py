@@ -17,6 +17,7 @@ from gpualign.core.errors import InputError
 from gpualign.gpu.arguments import PAYNE
 from gpualign.gpu.device import Bytes, Device
 from gpualign.gpu.kernels import Kernel
+from gpualign.gpu.papers.base import OneDevice
 from gpualign.gpu.papers.session import Log, Session
 
 THREADS = 128
@@ -63,7 +64,7 @@ def lay_out(codes: Codes, method: str) -> tuple[Bytes, int]:
     return padded.reshape(-1), padded.shape[1]
 
 
-class PayneEngine:
+class PayneEngine(OneDevice):
     """Implements `gpualign.core.distance.engine.DistanceEngine` for differing calls alone.
 
     method: one of METHODS; threads: of the host; block: threads of a block; log: told of the seconds of kernels and of their comparisons.
@@ -72,15 +73,11 @@ class PayneEngine:
     products_only = False
 
     def __init__(self, device: Device, method: str, threads: int, block: int = THREADS, log: Log | None = None) -> None:
+        super().__init__(device, log)
         self.threads = threads
-        self._device = device
         self._method = method
         self._block = block
         self._kernel = Kernel("payne.cu", f"payne_{method}", (("THREADS", str(block)),))
-        self._log = log
-
-    def describe(self) -> str:
-        return f"cuda ({self._device.name})"
 
     def kernel(self) -> str:
         return f"Payne 2010, {self._method}"

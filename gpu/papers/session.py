@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
@@ -12,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.errors import RunError
-from gpualign.gpu.device import Device, Event, Memory, OutOfMemory, Stream
+from gpualign.gpu.device import Device, Memory, OutOfMemory, Stream, wait_for
 from gpualign.gpu.kernels import Kernel
 
-_POLL_SECONDS = 50e-6
 _BALLAST = 512 << 20  # bytes to clear: some tenths of a millisecond
 
 Log = Callable[[float, int], None]
@@ -98,7 +96,7 @@ class Session:
         begun = stream.record()
         yield
         ended = stream.record()
-        _wait(ended)
+        wait_for(ended)
         self._log(ended.seconds_since(begun), work)
 
     def download(self, address: int, shape: tuple[int, ...], dtype: npt.DTypeLike) -> Array:
@@ -111,9 +109,4 @@ class Session:
         return found
 
     def wait(self) -> None:
-        _wait(self._stream.record())
-
-
-def _wait(event: Event) -> None:
-    while not event.done():
-        time.sleep(_POLL_SECONDS)
+        wait_for(self._stream.record())

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from io import BytesIO
 
 import numpy as np
+from work import Silent
 
 from gpualign.core.distance.calls import MISSING, Kind, alleles_of, make_samples
 from gpualign.core.distance.metrics import METRICS, MissingRule
@@ -93,9 +94,12 @@ def plain_distances(codes, queries, metric, missing):
     return np.array([[d for d, _ in row] for row in found], dtype=float), np.array([[n for _, n in row] for row in found])
 
 
-class Silent:
-    def advance(self, work):
-        pass
+def random_codes(rng, samples, sites, highest=2, missing=0.05):
+    """Calls 0 to `highest`, half of them 0 so that there are ties, some of them missing."""
+    codes = rng.integers(0, highest + 1, (samples, sites), dtype=np.uint8)
+    codes[rng.random((samples, sites)) < 0.5] = 0
+    codes[rng.random((samples, sites)) < missing] = MISSING
+    return codes
 
 
 def compute_counts(source, engine, memory=1 << 28):
