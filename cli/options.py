@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from gpualign.cli.sizes import SizeType
+from gpualign.cli.sizes import WEIGHTS, WHOLE, FiniteType, SizeType
 
 PAIR_FORMATS = ("tsv", "m8", "paf", "sam", "aln", "fasta", "matrix", "npy", "npz", "phylip")
 HIT_FORMATS = ("tsv", "m8", "paf", "sam", "aln")
@@ -42,11 +42,13 @@ def input_options(function: F) -> F:
 
 def _scoring_options(gaps: str, extend: str) -> tuple[Callable[[F], F], ...]:
     return (
-        click.option("--match", type=int, metavar="S", help="Score of equal letters. With it, all other pairs score --mismatch.  [DNA: 5]"),
-        click.option("--mismatch", type=int, metavar="S", help="Score of unequal letters (negative).  [DNA: -4]"),
-        click.option("--gap-open", type=int, metavar="C", help=f"Cost of a gap's first letter.  [{gaps}]"),
-        click.option("--gap-extend", type=int, metavar="C", help=f"Cost of each further letter.  [{extend}]"),
-        click.option("--gap", type=int, metavar="C", help="Linear gaps: every letter costs C."),
+        click.option(
+            "--match", type=WEIGHTS, metavar="S", help="Score of equal letters. With it, all other pairs score --mismatch.  [DNA: 5]"
+        ),
+        click.option("--mismatch", type=WEIGHTS, metavar="S", help="Score of unequal letters (negative).  [DNA: -4]"),
+        click.option("--gap-open", type=WEIGHTS, metavar="C", help=f"Cost of a gap's first letter.  [{gaps}]"),
+        click.option("--gap-extend", type=WEIGHTS, metavar="C", help=f"Cost of each further letter.  [{extend}]"),
+        click.option("--gap", type=WEIGHTS, metavar="C", help="Linear gaps: every letter costs C."),
         click.option(
             "--matrix",
             metavar="NAME|FILE",
@@ -108,10 +110,10 @@ def hit_options(function: F) -> F:
             " qstart,qend,tstart,tend,qcov,tcov]",
         ),
         _identity_option(),
-        click.option("--max-hits", type=click.IntRange(min=1), metavar="K", help="Keep the K best targets of each query.  [25]"),
-        click.option("--min-score", type=int, metavar="S", help="Write only hits that score S or more."),
-        click.option("--max-evalue", type=float, metavar="E", help="Write only hits with this E-value or a smaller one."),
-        click.option("--min-identity", type=float, metavar="F", help="Write only hits of this identity or more, from 0 to 1."),
+        click.option("--max-hits", type=click.IntRange(1, 2**53), metavar="K", help="Keep the K best targets of each query.  [25]"),
+        click.option("--min-score", type=WHOLE, metavar="S", help="Write only hits that score S or more."),
+        click.option("--max-evalue", type=FiniteType(), metavar="E", help="Write only hits with this E-value or a smaller one."),
+        click.option("--min-identity", type=FiniteType(), metavar="F", help="Write only hits of this identity or more, from 0 to 1."),
         click.option(
             "--evalue",
             type=click.Choice(["table", "estimate", "none"]),
@@ -127,11 +129,11 @@ def output_options(function: F) -> F:
         *_file_options(PAIR_FORMATS),
         click.option("--fields", metavar="LIST", help=f"Columns of tsv: {_FIELDS}.  [query,target,score]"),
         _identity_option(),
-        click.option("--min-score", type=int, metavar="S", help="Write only pairs that score S or more."),
-        click.option("--min-identity", type=float, metavar="F", help="Write only pairs of this identity or more, from 0 to 1."),
+        click.option("--min-score", type=WHOLE, metavar="S", help="Write only pairs that score S or more."),
+        click.option("--min-identity", type=FiniteType(), metavar="F", help="Write only pairs of this identity or more, from 0 to 1."),
         click.option(
             "--max-distance",
-            type=float,
+            type=FiniteType(),
             metavar="D",
             help="Write only pairs at this distance or less: 1 - identity, with --edit the edit distance.",
         ),
@@ -150,7 +152,7 @@ def distance_output_options(function: F) -> F:
         *_file_options(DISTANCE_FORMATS),
         click.option(
             "--max-distance",
-            type=float,
+            type=FiniteType(),
             metavar="D",
             help="Write only pairs at this distance or less, a line each; no matrix is ever held.",
         ),

@@ -1,7 +1,8 @@
-"""Sizes as people write them, and those of this machine: memory, terminal."""
+"""Numbers as people write them, and sizes of this machine: memory, terminal."""
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
@@ -12,6 +13,13 @@ import click
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _DEFAULT_BUDGET = 2 << 30
+_MOST_BYTES = 1 << 50
+
+WEIGHTS = click.IntRange(-(10**9), 10**9)
+"""Scores of letters and costs of gaps; what a kernel can hold of them is checked where all are known."""
+
+WHOLE = click.IntRange(-(2**53), 2**53)
+"""Any whole number that is one in every type that numbers are held in."""
 
 
 class SizeType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
@@ -23,9 +31,27 @@ class SizeType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gene
         if isinstance(value, int):
             return value
         match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", str(value), re.IGNORECASE)
-        if not match or float(match[1]) == 0:
+        size = float(match[1]) * _UNITS[match[2].upper()] if match else 0.0
+        if size < 1:
             self.fail(f"{value!r} is no size; write for instance 500M or 2G", param, ctx)
-        return int(float(match[1]) * _UNITS[match[2].upper()])
+        if size > _MOST_BYTES:
+            self.fail(f"{value!r} is more than any machine has; give 1024T at most", param, ctx)
+        return int(size)
+
+
+class FiniteType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
+    """A number that is neither infinite nor "nan", and small enough that whole ones are exact."""
+
+    name = "number"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        try:
+            number = float(str(value))
+        except ValueError:
+            self.fail(f"{value!r} is no number", param, ctx)
+        if not math.isfinite(number) or abs(number) > 2**53:
+            self.fail(f"{value!r}: a number from -2^53 to 2^53 is wanted", param, ctx)
+        return number
 
 
 def format_bytes(count: int) -> str:

@@ -134,3 +134,59 @@ def test_a_budget_that_is_too_small_fails_the_run(tmp_path):
         assert done.returncode == 1
         assert b"memory budget is too small" in done.stderr
         assert b"raise --memory" in done.stderr
+
+
+HUGE = "100000000000000000000"
+NUMBERS = {
+    "--match": [HUGE, f"-{HUGE}", "2.5", "nan", ""],
+    "--mismatch": [HUGE, f"-{HUGE}"],
+    "--gap": [HUGE, "-1"],
+    "--gap-open": [HUGE, "-1"],
+    "--gap-extend": [HUGE, "-1"],
+    "--min-score": [HUGE, f"-{HUGE}", "inf"],
+    "--min-identity": ["nan", "inf", "-0.1", "1.1", "97"],
+    "--max-distance": ["nan", "inf", "-inf", "1e309", "-1", "1e17"],
+    "--memory": ["0", "-1", "0.5", "nan", "1000000000000T", f"{HUGE}G", "1P", f"{'9' * 400}"],
+    "--threads": ["0", "-1", "1.5", "many"],
+    "--identity-def": ["-1", "5", HUGE],
+}
+
+
+@pytest.mark.parametrize(("option", "value"), [(option, value) for option, values in NUMBERS.items() for value in values])
+def test_numbers_out_of_range(tmp_path, option, value):
+    (tmp_path / "in.fa").write_bytes(GOOD)
+    assert option.strip("-").replace("-", " ") in refused(["nw", "in.fa", option, value], tmp_path).replace("-", " ")
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "1e309", "-3", "2.5", "1e17"])
+def test_edit_distances_out_of_range(tmp_path, value):
+    (tmp_path / "in.fa").write_bytes(GOOD)
+    assert "--max-distance" in refused(["nw", "--edit", "in.fa", "--max-distance", value], tmp_path)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--max-evalue", "nan"],
+        ["--max-evalue", "inf"],
+        ["--max-evalue", "-1"],
+        ["--max-hits", "0"],
+        ["--max-hits", HUGE],
+        ["--min-score", HUGE],
+    ],
+)
+def test_numbers_of_searches_out_of_range(tmp_path, words):
+    (tmp_path / "in.fa").write_bytes(GOOD)
+    assert words[0] in refused(["sw", "in.fa", *words], tmp_path)
+
+
+@pytest.mark.parametrize("words", [["--max-distance", "nan"], ["--max-distance", "inf"], ["--memory", "0"], ["--threads", "0"]])
+def test_numbers_of_distances_out_of_range(tmp_path, words):
+    (tmp_path / "in.fa").write_bytes(GOOD)
+    assert words[0] in refused(["dist", "in.fa", *words], tmp_path)
+
+
+@pytest.mark.parametrize("words", [["--max-distance", "9007199254740992"], ["--memory", "1024T"], ["--threads", "9" * 40]])
+def test_the_largest_numbers_work(tmp_path, words):
+    (tmp_path / "in.fa").write_bytes(GOOD)
+    assert gpualign("nw", "--edit", "in.fa", *words, cwd=tmp_path).stdout == b"query\ttarget\tscore\na\tb\t1\n"
