@@ -47,7 +47,7 @@ def bench(paper: str, device: str, size: str, output: str, quiet: bool) -> None:
         messages.note(f"{name}, size {size} ...")
         sections.append(papers[name](found, size))
     machine = describe_machine(found.name if found else None, size)
-    with OutputFiles() as files:
+    with OutputFiles(messages.note) as files:
         files.open(folder / "results.json").write(to_json(sections, machine).encode())
         page = to_markdown(sections, "; ".join(str(value) for value in machine.values()))
         files.open(folder / "table.md").write(page.encode())

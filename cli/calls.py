@@ -68,6 +68,14 @@ def _path_of(path: str) -> str:
     return str(bed) if bed.is_file() else path
 
 
+def files_of(path: str) -> list[str]:
+    """The input of this name, and the files that a PLINK fileset of it would have."""
+    if path == STDIO:
+        return [path]
+    found = _path_of(path)
+    return [path, found, *(str(Path(found).with_suffix(suffix)) for suffix in (".bim", ".fam") if found.endswith(".bed"))]
+
+
 def _open(path: str, stack: ExitStack) -> _Opened:
     path = _path_of(path)
     stream, source = stack.enter_context(open_input(path))

@@ -68,10 +68,11 @@ def dist(
       gpualign dist new.aln old.aln --format molten         new samples against old ones
       gpualign dist cohort.bed --plot heat.png > d.tsv      a clustered heat map as well
     """
-    from gpualign.cli.calls import CallOptions, read_calls
+    from gpualign.cli.calls import CallOptions, files_of, read_calls
     from gpualign.cli.distances import DistanceWriter, distance_spec
-    from gpualign.cli.engines import check_device, pick_distance_engine
-    from gpualign.cli.files import OutputFiles, check_stdin
+    from gpualign.cli.engines import check_device, pick_distance_engine, usable_threads
+    from gpualign.cli.files import OutputFiles, check_outputs, check_stdin
+    from gpualign.cli.formats import output_paths
     from gpualign.cli.messages import Messages
     from gpualign.cli.plots import check_plot, write_plot
     from gpualign.cli.sizes import default_budget
@@ -83,8 +84,11 @@ def dist(
     messages = Messages.of("dist", quiet, verbose)
     check_stdin(samples, others)
     check_device(device)
+    threads = usable_threads(threads, messages)
     spec = distance_spec(output, format_, max_distance, compared, others is None)
     picture = check_plot(plot, others is None and max_distance is None) if plot else None
+    outputs = [*output_paths(spec.path, spec.format, others is None), *([spec.beside] if spec.beside else [])]
+    check_outputs([*files_of(samples), *(files_of(others) if others else [])], [*outputs, *([picture.path] if picture else [])])
     task = runner.DistanceTask(METRICS[metric], MissingRule(missing), compared)
     if metric == "tn93" and task.missing is MissingRule.AS_DIFFERENCE:
         raise InputError("tn93 is of the bases of both samples; --missing as-difference does not go with it")
@@ -93,7 +97,7 @@ def dist(
 
     budget = memory or default_budget()
     engine = pick_distance_engine(device, threads, messages, kernel)
-    with OutputFiles() as files:
+    with OutputFiles(messages.note) as files:
         source = read_calls(
             [samples] if others is None else [samples, others], CallOptions(transpose, all_letters, allow_duplicates), budget // 4, files
         )
@@ -111,7 +115,7 @@ def dist(
             messages.note("one sample makes no pairs")
 
         def run(sink: DistanceSink) -> runner.DistanceTotals:
-            with messages.progress(bands.pairs * prepared.panel_sites, "comparisons", "G/s") as progress:
+            with messages.progress(bands.pairs * prepared.panel_sites, spec.path, "comparisons", "G/s") as progress:
                 return runner.measure(prepared, bands, engine, sink, progress)
 
         totals, values = DistanceWriter(spec, task.metric, files).write(prepared.samples, run)

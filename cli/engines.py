@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from gpualign.cli.messages import Messages
@@ -24,6 +25,15 @@ def check_device(device: str) -> None:
         check_selection(device)
 
 
+def usable_threads(asked: int | None, messages: Messages) -> int | None:
+    """What --threads comes to: no more than this machine has processors, and a note where that is less. None: not given."""
+    most = os.cpu_count() or 1
+    if asked is None or asked <= most:
+        return asked
+    messages.note(f"--threads {asked}: this machine has {most} processors, so {most} are used")
+    return most
+
+
 def _gpus(device: str, messages: Messages, note: str = "using the CPU") -> Inventory | None:
     """The GPUs for a checked --device, or None where the CPU is to do the work: then `note` and the reason are told, unless it was asked
     for. Raises `RunError` where CUDA is asked for and cannot be had."""
@@ -36,7 +46,9 @@ def _gpus(device: str, messages: Messages, note: str = "using the CPU") -> Inven
         return inventory
     if device != AUTO:
         raise RunError(f"--device {device}: {inventory.reason}; use --device cpu or auto")
-    messages.note(f"{note}: {inventory.reason}")
+    # Most machines have no GPU, and their users need not be told each time.
+    tell = messages.note if inventory.expected else messages.detail
+    tell(f"{note}: {inventory.reason}")
     return None
 
 

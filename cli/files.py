@@ -8,11 +8,13 @@ import os
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
+from gpualign.cli.leftovers import create_part, remove_leftovers
+from gpualign.cli.signals import cleaning_up, uninterrupted
 from gpualign.core.errors import InputError, RunError
 
 STDIO = "-"
@@ -46,6 +48,27 @@ def check_stdin(*paths: str | None) -> None:
         raise InputError("only one of the two inputs can be standard input")
 
 
+def check_outputs(inputs: Iterable[str | None], outputs: Iterable[Path | None]) -> None:
+    """Raises `InputError` where an output is an input, be it by another name, a link or a redirection. None is no input, but as an output
+    standard output."""
+    read = {_identity(path): path for path in inputs if path is not None}
+    for output in outputs:
+        name = read.get(_identity(STDIO if output is None else str(output), writing=True) or (0, 0))
+        if name is not None:
+            there = "standard output" if output is None else str(output)
+            source = "" if name == there else " (standard input)" if name == STDIO else f" ({name})"
+            raise InputError(f"the output {there} is also an input{source} and would overwrite it; choose another name")
+
+
+def _identity(path: str, writing: bool = False) -> tuple[int, int] | None:
+    """Device and inode of a regular file, or None for what is none."""
+    try:
+        found = os.fstat(1 if writing else 0) if path == STDIO else os.stat(path)
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+
+
 @contextmanager
 def naming_output(path: Path | None) -> Iterator[None]:
     """Errors of the system while an output is written name that output; None is standard output."""
@@ -58,24 +81,37 @@ def naming_output(path: Path | None) -> Iterator[None]:
 
 
 class OutputFiles:
-    """Files of one run. On leaving without an error all of them take their names; after an error none is left behind."""
+    """Files of one run. On leaving without an error all of them take their names; after an error or a signal none is left behind.
 
-    def __init__(self) -> None:
+    note: told of what an earlier run, which was killed, has left beside an output.
+    """
+
+    def __init__(self, note: Callable[[str], None]) -> None:
+        self._note = note
         self._stack = ExitStack()
         self._pending: list[tuple[BinaryIO, Path, Path]] = []
 
     def __enter__(self) -> OutputFiles:
+        self._guard = cleaning_up()
+        self._guard.__enter__()
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         try:
-            if kind is None:
+            self._close(kind is None)
+        finally:
+            self._guard.__exit__(None, None, None)
+
+    def _close(self, good: bool) -> None:
+        try:
+            if good:
                 for file, _, final in self._pending:
                     with naming_output(final):
-                        file.close()
-                for _, part, final in self._pending:
-                    with naming_output(final):
-                        os.replace(part, final)
+                        file.flush()
+                with uninterrupted():
+                    for _, part, final in self._pending:
+                        with naming_output(final):
+                            os.replace(part, final)
         finally:
             for file, part, _ in self._pending:
                 try:
@@ -86,7 +122,7 @@ class OutputFiles:
             try:
                 self._stack.close()
             except OSError:
-                if kind is None:
+                if good:
                     raise  # otherwise an error is on its way that says the same
 
     def open(self, path: Path) -> BinaryIO:
@@ -98,12 +134,9 @@ class OutputFiles:
                 return cast(BinaryIO, self._stack.enter_context(open(path, "wb")))
             if path.exists() and not os.access(path, os.W_OK):
                 raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-            descriptor, part = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(part, 0o666 & ~umask)
-        file = cast(BinaryIO, os.fdopen(descriptor, "w+b"))
-        self._pending.append((file, Path(part), path))
+            remove_leftovers(path, self._note)
+            file, part = create_part(path)
+        self._pending.append((file, part, path))
         return file
 
     def scratch(self, beside: Path | None) -> BinaryIO:

@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from gpualign.cli.files import STDIO, OutputFiles
 from gpualign.core.errors import InputError
-from gpualign.core.sinks.matrix_files import Named, id_lists
+from gpualign.core.sinks.matrix_files import Named, id_list_names, id_lists
 
 _SUFFIXES = {
     ".tsv": "tsv",
@@ -50,6 +50,17 @@ def pick_format(output: str, format: str | None, formats: Collection[str]) -> tu
     return chosen, path
 
 
+def output_paths(path: Path | None, format: str, one_set: bool) -> list[Path | None]:
+    """All files that an output in this format is: itself, and the lists of ids that belong to an .npy array."""
+    if path is None or format not in ("npy", "condensed"):
+        return [path]
+    return [path, *(_id_list(path, name) for name in id_list_names(one_set))]
+
+
 def open_id_lists(files: OutputFiles, path: Path, queries: Named, targets: Named) -> list[tuple[BinaryIO, Named]]:
     """Files for the ids that belong to an array at `path`, opened before any work is done."""
-    return [(files.open(path.with_name(f"{path.stem}.{name}.txt")), records) for name, records in id_lists(queries, targets).items()]
+    return [(files.open(_id_list(path, name)), records) for name, records in id_lists(queries, targets).items()]
+
+
+def _id_list(path: Path, name: str) -> Path:
+    return path.with_name(f"{path.stem}.{name}.txt")

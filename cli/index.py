@@ -25,7 +25,7 @@ def index(db: str, output: str, alphabet: str, allow_duplicates: bool, quiet: bo
       gpualign index swissprot.fasta.gz -o swissprot.gpa
       gpualign sw query.fa swissprot.gpa
     """
-    from gpualign.cli.files import OutputFiles, naming_output, open_input
+    from gpualign.cli.files import OutputFiles, check_outputs, naming_output, open_input
     from gpualign.cli.inputs import describe_empty
     from gpualign.cli.messages import Messages
     from gpualign.cli.sizes import format_bytes
@@ -36,12 +36,13 @@ def index(db: str, output: str, alphabet: str, allow_duplicates: bool, quiet: bo
     path = Path(output)
     if output == "-" or (path.exists() and not path.is_file()):
         raise InputError(f"-o {output}: an index is a file that can be mapped into memory; name one")
+    check_outputs([db], [path])
     with naming_output(path):
         if not path.parent.is_dir():
             raise FileNotFoundError(2, "no such folder")
     with open_input(db) as (stream, source), IndexBuilder(source, path.parent, allow_duplicates) as builder:
         chosen = builder.read(stream, alphabet)
-        with OutputFiles() as files, naming_output(path):
+        with OutputFiles(messages.note) as files, naming_output(path):
             built = builder.write(files.open(path))
     if built.empty:
         messages.note(f"{source}: left out {describe_empty(built.empty)}")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import shlex
-import signal
 import sys
-from types import FrameType
-from typing import NoReturn
+from contextlib import suppress
 
 import click
 
 from gpualign import __version__
+from gpualign.cli import signals
 from gpualign.cli.bench import bench
 from gpualign.cli.dist import dist
 from gpualign.cli.files import ClosedPipe
@@ -54,51 +53,44 @@ cli.add_command(index)
 cli.add_command(info)
 
 
-class _Terminated(Exception):
-    pass
-
-
-def _on_terminate(signum: int, frame: FrameType | None) -> NoReturn:
-    raise _Terminated
-
-
 def _fail(message: str, code: int) -> int:
-    click.echo(f"gpualign: error: {message}", err=True)
+    with suppress(OSError):  # a terminal that has gone away
+        click.echo(f"gpualign: error: {message}", err=True)
     return code
 
 
-def _run() -> int:
+def run() -> int:
+    """One command of the command line; the exit code. Errors become messages."""
     try:
         result = cli.main(prog_name="gpualign", standalone_mode=False)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
-    except click.ClickException as error:
+    except BaseException as error:
+        # What a library makes of a signal that comes in its midst may be any exception.
+        if stopped := signals.ending():
+            return _fail(*stopped)
+        return _explain(error)
+
+
+def _explain(error: BaseException) -> int:
+    if isinstance(error, click.ClickException):
         error.show()
         return error.exit_code
-    except (ClosedPipe, BrokenPipeError):
+    if isinstance(error, (ClosedPipe, BrokenPipeError)):
         # The reader has what it wanted (`| head`). Python would flush stdout once more at exit, so give it a place to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
-    except (click.Abort, KeyboardInterrupt):
-        return _fail("interrupted; no output file was written. Run the same command to start again.", 130)
-    except _Terminated:
-        return _fail("terminated; no output file was written. Run the same command to start again.", 143)
-    except GpualignError as error:
+    if isinstance(error, GpualignError):
         return _fail(str(error), error.exit_code)
-    except OSError as error:
+    if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
         return _fail(f"{place}{error.strerror or error}", 1)
-    except MemoryError:
+    if isinstance(error, MemoryError):
         return _fail("out of memory; lower --memory or --threads", 1)
-    except Exception:
-        import traceback
+    if isinstance(error, (click.Abort, KeyboardInterrupt)):
+        return _fail("interrupted", 130)
+    import traceback
 
-        traceback.print_exc()
-        command = shlex.join(["gpualign", *sys.argv[1:]])
-        return _fail(f"this is a bug in gpualign {__version__}; please report it with the lines above and the command: {command}", 1)
-
-
-def main() -> NoReturn:
-    """Entry point of the executable."""
-    signal.signal(signal.SIGTERM, _on_terminate)
-    sys.exit(_run())
+    traceback.print_exception(error)
+    command = shlex.join(["gpualign", *sys.argv[1:]])
+    return _fail(f"this is a bug in gpualign {__version__}; please report it with the lines above and the command: {command}", 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -48,8 +49,10 @@ class Messages:
             f"{totals.comparisons:.3g} comparisons in {totals.seconds:.2f} s, {rate:.1f} G/s, {engine}"
         )
 
-    def progress(self, work: int, unit: str = "cells", rate: str = "GCUPS") -> ProgressBar:
-        return ProgressBar(work, unit, rate, shown=self.verbosity >= 0 and sys.stderr.isatty())
+    def progress(self, work: int, output: Path | None, unit: str = "cells", rate: str = "GCUPS") -> ProgressBar:
+        """output: where results go meanwhile, None for standard output; where that is a terminal, a bar would stand among its lines."""
+        free = output is not None or not sys.stdout.isatty()
+        return ProgressBar(work, unit, rate, shown=self.verbosity >= 0 and sys.stderr.isatty() and free)
 
 
 def _count(number: int, what: str) -> str:

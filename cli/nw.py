@@ -82,8 +82,9 @@ def nw(
       gpualign nw --match 2 --mismatch -1 --gap 1 a.fa b.fa
       zcat reads.fq.gz | gpualign nw --fields query,target,score,qlen,tlen - | sort -k3,3nr | head
     """
-    from gpualign.cli.engines import check_device, pick_global_engine
-    from gpualign.cli.files import check_stdin
+    from gpualign.cli.engines import check_device, pick_global_engine, usable_threads
+    from gpualign.cli.files import check_outputs, check_stdin
+    from gpualign.cli.formats import output_paths
     from gpualign.cli.inputs import load_matrix, read_task
     from gpualign.cli.messages import Messages
     from gpualign.cli.output import OutputOptions, output_spec, write_every_pair
@@ -99,8 +100,10 @@ def nw(
     if with_self and seqs2 is not None:
         raise InputError("--self is for one file; two files are compared record by record anyway")
     check_device(device)
+    threads = usable_threads(threads, messages)
     wanted = OutputOptions(output, format_, fields, identity_def, min_score, min_identity, max_distance, value, condensed)
     spec = output_spec(wanted, edit, seqs2 is None, with_self)
+    check_outputs([seqs, seqs2, matrix], output_paths(spec.path, spec.format, seqs2 is None))
 
     options = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, load_matrix(matrix) if matrix else None, edit)
     task = read_task([seqs] if seqs2 is None else [seqs, seqs2], alphabet, allow_duplicates, options, messages)

@@ -139,10 +139,10 @@ def write_every_pair(spec: OutputSpec, task: Task, plan: Plan, run: Run, memory:
         return
 
     def compute(sink: Sink) -> Totals:
-        with run.messages.progress(plan.cells) as progress:
+        with run.messages.progress(plan.cells, spec.path) as progress:
             return run_plan(plan, task, run.engine, sink, memory, progress)
 
-    with OutputFiles() as files:
+    with OutputFiles(run.messages.note) as files:
         totals = write_results(spec, task, files, compute)
     run.messages.summary(count_sequences(task), totals, run.engine.describe())
 

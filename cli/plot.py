@@ -20,14 +20,16 @@ def plot(matrix: str, output: str, label: str | None) -> None:
       gpualign plot distances.npy -o heat.png
       gpualign nw genes.fa -o identity.npy --value identity; gpualign plot identity.npy -o genes.svg
     """
-    from gpualign.cli.files import OutputFiles
+    from gpualign.cli.files import OutputFiles, check_outputs
     from gpualign.cli.matrices import read_matrix
+    from gpualign.cli.messages import Messages
     from gpualign.cli.plots import check_plot, to_distances, write_plot
 
     picture = check_plot(output, square=True)
+    check_outputs([matrix], [picture.path])
     values, ids = read_matrix(matrix)
     if label is None:
         is_distance = (to_distances(values) == values).all()
         label = "distance" if is_distance else "score"
-    with OutputFiles() as files:
+    with OutputFiles(Messages("plot", 0).note) as files:
         write_plot(picture, values, ids, label, files)

@@ -111,11 +111,11 @@ def search(spec: HitSpec, task: Task, strand: str, with_self: bool, run: Run) ->
         print_plan(plan, searched, run.engine, for_engine)
         return
     space = _search_space(o, task, stranded, run)
-    with OutputFiles() as files, ExitStack() as stack, naming_output(spec.path):
+    with OutputFiles(run.messages.note) as files, ExitStack() as stack, naming_output(spec.path):
         trace = stack.enter_context(HitTracer(searched, _cpu(run), left // _TRACE_SHARE)).trace if spec.traced else None
         report = _report(spec, task, stack.enter_context(files.text(spec.path)))
         sink = HitsSink(report, searched, stranded, filter, space, trace, o.identity_definition)
-        with run.messages.progress(plan.cells) as progress:
+        with run.messages.progress(plan.cells, spec.path) as progress:
             totals = run_plan(plan, searched, run.engine, sink, for_engine, progress)
     run.messages.summary(count_sequences(task), totals, run.engine.describe(), sink.written)
 

@@ -66,8 +66,9 @@ def sw(
       gpualign sw genes.fa --max-hits 5                              best relatives of each sequence
       gpualign sw a.fa b.fa --all -o scores.npy                      every score
     """
-    from gpualign.cli.engines import check_device, pick_local_engine
-    from gpualign.cli.files import check_stdin
+    from gpualign.cli.engines import check_device, pick_local_engine, usable_threads
+    from gpualign.cli.files import check_outputs, check_stdin
+    from gpualign.cli.formats import output_paths
     from gpualign.cli.inputs import load_matrix, read_search
     from gpualign.cli.messages import Messages
     from gpualign.cli.plans import Run
@@ -81,9 +82,14 @@ def sw(
     if with_self and db is not None:
         raise InputError("--self is for one file; two files are compared record by record anyway")
     check_device(device)
+    threads = usable_threads(threads, messages)
     wanted = HitOptions(output, format_, fields, identity_def, max_hits, min_score, max_evalue, min_identity, evalue, no_traceback)
     of_scores = scores_spec(wanted, strand, db is None, with_self) if everything else None
     of_hits = None if everything else hit_spec(wanted)
+    if of_scores is not None:
+        check_outputs([query, db, matrix], output_paths(of_scores.path, of_scores.format, db is None))
+    elif of_hits is not None:
+        check_outputs([query, db, matrix], [of_hits.path])
 
     options = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, load_matrix(matrix) if matrix else None)
     task = read_search(query, db, alphabet, allow_duplicates, options, messages)

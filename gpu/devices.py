@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpualign.core.errors import InputError, RunError
@@ -32,6 +33,8 @@ class Inventory:
     devices: list[DeviceFacts]
     driver: str | None
     reason: str | None
+    expected: bool = True
+    """Whether somebody would expect a GPU to be used: there is one, or PyCUDA is installed."""
 
     @property
     def usable(self) -> list[int]:
@@ -45,7 +48,8 @@ def take_inventory() -> Inventory:
         import pycuda.driver as driver
     except ImportError as error:
         if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "pycuda":
-            return Inventory([], None, "PyCUDA is not installed (pip install 'gpualign[cuda]', which needs the CUDA toolkit)")
+            reason = "PyCUDA is not installed (pip install 'gpualign[cuda]', which needs the CUDA toolkit)"
+            return Inventory([], None, reason, expected=_has_nvidia_device())
         return Inventory([], None, f"PyCUDA cannot be loaded: {error}")
     try:
         driver.init()
@@ -62,6 +66,11 @@ def take_inventory() -> Inventory:
     if find_nvcc() is None and not any(cache_folder().glob("*.cubin")):
         return Inventory(devices, supports, "the CUDA compiler nvcc was not found, and no compiled kernels are in the cache")
     return Inventory(devices, supports, None)
+
+
+def _has_nvidia_device() -> bool:
+    """By what the driver, or that of Windows below Linux, puts among the devices."""
+    return any(Path("/dev", name).exists() for name in ("nvidia0", "nvidiactl", "dxg"))
 
 
 def check_selection(text: str) -> None:

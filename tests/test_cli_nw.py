@@ -7,9 +7,11 @@ import pty
 import signal
 import struct
 import subprocess
+import sys
 import termios
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -114,6 +116,13 @@ def test_signals_end_it_within_a_second_and_leave_nothing(long_job, tmp_path, si
     assert [p.name for p in tmp_path.iterdir()] == ["long.fa"]
 
 
+@pytest.fixture
+def real_inventory():
+    from gpualign.gpu.devices import take_inventory
+
+    return take_inventory()
+
+
 def test_notes_go_to_stderr_and_quiet_drops_them():
     done = gpualign("nw", "--threads", "2", ONE)
     assert done.stdout == PAIRS
@@ -126,10 +135,26 @@ def test_notes_go_to_stderr_and_quiet_drops_them():
     assert len(gpualign("nw", "-v", ONE).stderr.splitlines()) == len(notes) + 1
 
 
-def test_auto_says_once_why_it_uses_the_cpu():
-    notes = gpualign("nw", ONE).stderr.decode()
-    assert notes.count("using the CPU:") == 1
-    assert "using the CPU" not in gpualign("nw", "--device", "cpu", ONE).stderr.decode()
+def test_auto_says_why_it_uses_the_cpu_where_a_gpu_would_be_expected(real_inventory):
+    if real_inventory.reason is None:
+        pytest.skip("this machine has a GPU to use")
+    assert gpualign("nw", "-v", ONE).stderr.decode().count("using the CPU:") == 1
+    assert gpualign("nw", ONE).stderr.decode().count("using the CPU:") == real_inventory.expected
+    assert "using the CPU" not in gpualign("nw", "-v", "--device", "cpu", ONE).stderr.decode()
+
+
+@pytest.mark.parametrize(("present", "notes"), [(True, 1), (False, 0)])
+def test_a_missing_pycuda_is_told_where_there_is_an_nvidia_device(monkeypatch, present, notes):
+    from gpualign.cli.engines import pick_engine
+    from gpualign.gpu import devices
+
+    told = []
+    messages = SimpleNamespace(note=told.append, detail=lambda text: None)
+    monkeypatch.setitem(sys.modules, "pycuda", None)
+    monkeypatch.setitem(sys.modules, "pycuda.driver", None)
+    monkeypatch.setattr(devices, "_has_nvidia_device", lambda: present)
+    assert pick_engine("auto", 1, messages).name == "cpu"
+    assert len(told) == notes
 
 
 def test_cuda_is_refused_with_the_reason():
@@ -188,6 +213,29 @@ def test_progress_bar_only_on_a_terminal(small_16s):
     assert b"Gcells" in shown
 
 
+def test_rows_on_a_terminal_are_alone(small_16s):
+    """A bar would stand among them."""
+    master, slave = pty.openpty()
+    job = subprocess.Popen([GPUALIGN, "nw", "--edit", small_16s], stdout=slave, stderr=slave)
+    os.close(slave)
+    shown = b""
+    with open(master, "rb", buffering=0) as stream:
+        try:
+            while part := stream.read(4096):
+                shown += part
+        except OSError:  # the terminal's end
+            pass
+    assert job.wait() == 0
+    rows = [line for line in shown.splitlines(keepends=True) if not line.startswith(b"gpualign nw: ")]
+    assert b"".join(rows).replace(b"\r\n", b"\n") == gpualign("nw", "--edit", small_16s).stdout
+
+
+def test_more_threads_than_processors_are_not_started():
+    done = gpualign("nw", "--threads", "1000000000", ONE)
+    assert f"--threads 1000000000: this machine has {os.cpu_count()} processors, so {os.cpu_count()} are used" in done.stderr.decode()
+    assert done.stdout == PAIRS
+
+
 def test_info_and_version():
     from gpualign import __version__
 
@@ -215,7 +263,7 @@ def test_help_imports_nothing_heavy():
     import sys
 
     code = (
-        "import sys; sys.argv = ['gpualign', 'nw', '--help']; from gpualign.cli.main import _run; _run();"
+        "import sys; sys.argv = ['gpualign', 'nw', '--help']; from gpualign.cli.main import run; run();"
         "print(sorted({'numpy', 'Bio', 'tqdm', 'gpualign.cpu._kernels'} & set(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)

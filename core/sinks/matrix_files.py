@@ -99,9 +99,14 @@ def condensed_start(row: int, count: int) -> int:
     return row * count - row * (row + 1) // 2
 
 
+def id_list_names(one_set: bool) -> tuple[str, ...]:
+    """What the lists of ids of a matrix are called."""
+    return ("ids",) if one_set else ("query_ids", "target_ids")
+
+
 def id_lists(queries: Named, targets: Named) -> dict[str, Named]:
-    """What the lists of ids are called, and whose they are: `ids`, or `query_ids` and `target_ids` for two sets."""
-    return {"ids": queries} if targets is queries else {"query_ids": queries, "target_ids": targets}
+    """The lists of ids by name, and whose they are."""
+    return dict(zip(id_list_names(targets is queries), (queries, targets), strict=False))
 
 
 def write_ids(stream: ByteWriter, records: Named) -> None:

@@ -1,6 +1,6 @@
 """`python -m gpualign`, the same as the `gpualign` command."""
 
-from gpualign.cli.main import main
+from gpualign.cli.start import main
 
 if __name__ == "__main__":
     main()

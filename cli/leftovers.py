@@ -1,0 +1,64 @@
+"""Parts: outputs on their way, named `.NAME.xxxxxxxx.part` beside the output NAME, and what is left of them after a kill -9.
+
+A part is locked as long as its run lives, so that one without a lock is left over from a run that was killed.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import glob
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from gpualign.cli.sizes import format_bytes
+
+
+def create_part(path: Path) -> tuple[BinaryIO, Path]:
+    """(a new file beside `path`, locked, with the permissions of any new file; its name)."""
+    while True:
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        _lock(descriptor)
+        # A run that looks for leftovers may have taken it for one before it was locked.
+        if _same_file(descriptor, name):
+            break
+        os.close(descriptor)
+    umask = os.umask(0)
+    os.umask(umask)
+    os.chmod(name, 0o666 & ~umask)
+    return cast(BinaryIO, os.fdopen(descriptor, "w+b")), Path(name)
+
+
+def remove_leftovers(path: Path, note: Callable[[str], None]) -> None:
+    """Remove the parts of `path` that no run is writing any more, and tell of them. Parts of other users are left alone."""
+    for name in glob.glob(f".{glob.escape(path.name)}.????????.part", root_dir=path.parent):
+        part = path.parent / name
+        try:
+            descriptor = os.open(part, os.O_RDONLY | os.O_NOFOLLOW)
+        except OSError:
+            continue  # it has just gone, or is not ours to read
+        try:
+            found = os.fstat(descriptor)
+            if found.st_uid == os.geteuid() and _lock(descriptor):
+                part.unlink(missing_ok=True)
+                note(f"removed {part} ({format_bytes(found.st_size)}), which a run that was killed had left")
+        finally:
+            os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool:
+    """False where another run holds the lock, or the file system has none."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _same_file(descriptor: int, name: str) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), os.stat(name))
+    except FileNotFoundError:
+        return False

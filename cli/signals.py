@@ -1,0 +1,85 @@
+"""Signals that end a run: at any moment a message and an exit code, and nothing half-written.
+
+SIGINT ends with 130, SIGTERM and SIGHUP with 143. As long as nothing has to be put away the process ends on the spot, because an exception
+in the middle of an import, or of a library's own code, can be swallowed or come out as another one. Within `cleaning_up()` a signal is the
+exception `Stopped` instead. A signal that the process was started to ignore (`nohup`, a background job) stays ignored. What comes before
+`install()`, in the few milliseconds in which Python itself starts, is Python's to answer.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+_WORDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
+_CODES = {"SIGINT": 130, "SIGHUP": 143, "SIGTERM": 143}
+_PATIENCE = 2.0
+"""Seconds in which a second signal does not disturb the cleaning up after the first."""
+
+
+class Stopped(BaseException):
+    """A signal came. No error: nothing that handles errors is to catch it."""
+
+
+class _State:
+    cleaners = 0
+    name: str | None = None
+    since = 0.0
+    written = False
+
+
+def install() -> None:
+    """From now on signals end the run as described above. For the main thread, before anything is imported that takes time."""
+    for name in _CODES:
+        number = getattr(signal, name, None)  # not every system has SIGHUP
+        if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _stop)
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    again = _State.name is not None
+    if again and time.monotonic() - _State.since < _PATIENCE:
+        return
+    _State.name, _State.since = signal.Signals(number).name, time.monotonic()
+    if _State.cleaners:
+        raise Stopped
+    message, code = ending() or ("", 1)
+    try:
+        os.write(2, f"gpualign: error: {message}\n".encode())
+    except OSError:
+        pass  # the terminal has gone away
+    os._exit(code)
+
+
+@contextmanager
+def cleaning_up() -> Iterator[None]:
+    """While something has to be put away when a signal comes."""
+    _State.cleaners += 1
+    try:
+        yield
+    finally:
+        _State.cleaners -= 1
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """For the moment in which finished files take their names: all of them do, and a signal waits."""
+    numbers = [getattr(signal, name) for name in _CODES if hasattr(signal, name)]
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
+    try:
+        yield
+        _State.written = True
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def ending() -> tuple[str, int] | None:
+    """(message, exit code) of the signal that came, or None. Whatever exception it has become on its way, this is what ended the run."""
+    if _State.name is None:
+        return None
+    said = "the output files are complete" if _State.written else "no output file was written. Run the same command to start again"
+    return f"{_WORDS[_State.name]}; {said}.", _CODES[_State.name]

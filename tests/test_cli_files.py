@@ -1,0 +1,110 @@
+"""What the commands do with the files that people name: an input is never lost, and nothing half-written stays."""
+
+import fcntl
+import os
+import shutil
+import subprocess
+
+import pytest
+from command import GPUALIGN, gpualign
+
+RECORDS = ">a\nACGTACGT\n>b\nACGTTCGT\n>c\nACG\n"
+TABLE = "sample\tx\ty\na\t0\t1\nb\t1\t1\n"
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "z.fa").write_text(RECORDS)
+    (tmp_path / "soft.fa").symlink_to("z.fa")
+    os.link(tmp_path / "z.fa", tmp_path / "hard.fa")
+    shutil.copy(tmp_path / "z.fa", tmp_path / "m.ids.txt")
+    shutil.copy(tmp_path / "z.fa", tmp_path / "m.target_ids.txt")
+    (tmp_path / "own.mat").write_text("   A  C  G  T\nA  1 -1 -1 -1\nC -1  1 -1 -1\nG -1 -1  1 -1\nT -1 -1 -1  1\n")
+    (tmp_path / "t.tsv").write_text(TABLE)
+    (tmp_path / "t.compared.tsv").write_text(TABLE)
+    (tmp_path / "x.bed").write_bytes(b"\x6c\x1b\x01\x03")
+    (tmp_path / "x.fam").write_text("0 a 0 0 0 -9\n0 b 0 0 0 -9\n")
+    (tmp_path / "x.bim").write_text("1 rs1 0 1 A C\n")
+    return tmp_path
+
+
+OVERWRITING = [
+    ["nw", "z.fa", "-o", "z.fa"],
+    ["nw", "z.fa", "-o", "soft.fa"],
+    ["nw", "soft.fa", "-o", "./z.fa"],
+    ["nw", "hard.fa", "-o", "z.fa"],
+    ["nw", "z.fa", "soft.fa", "-o", "hard.fa"],
+    ["nw", "m.ids.txt", "-o", "m.npy"],
+    ["nw", "z.fa", "m.target_ids.txt", "-o", "m.npy"],
+    ["nw", "z.fa", "--matrix", "own.mat", "-o", "own.mat", "--format", "tsv"],
+    ["nw", "-", "-o", "z.fa"],
+    ["sw", "z.fa", "soft.fa", "-o", "z.fa", "--format", "tsv"],
+    ["sw", "m.ids.txt", "--all", "-o", "m.npy"],
+    ["index", "z.fa", "-o", "z.fa"],
+    ["index", "-", "-o", "z.fa"],
+    ["dist", "t.tsv", "-o", "t.tsv"],
+    ["dist", "t.compared.tsv", "-o", "t.tsv", "--compared"],
+    ["dist", "x.bed", "-o", "x.fam", "--format", "tsv"],
+    ["dist", "x", "-o", "x.bim", "--format", "tsv"],
+]
+
+
+@pytest.mark.parametrize("words", OVERWRITING, ids=" ".join)
+def test_an_output_that_is_an_input_is_refused(folder, words):
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with open(folder / "z.fa", "rb") as stream:
+        done = subprocess.run([GPUALIGN, *words], stdin=stream, capture_output=True, cwd=folder)
+    assert done.returncode == 2
+    assert "is also an input" in done.stderr.decode()
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_appending_standard_output_to_an_input_is_refused(folder):
+    with open(folder / "z.fa", "ab") as stream:
+        done = subprocess.run([GPUALIGN, "nw", "z.fa"], stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.PIPE, cwd=folder)
+    assert done.returncode == 2
+    assert "the output standard output is also an input (z.fa)" in done.stderr.decode()
+    assert (folder / "z.fa").read_text() == RECORDS
+
+
+def test_a_picture_does_not_replace_its_matrix(folder):
+    pytest.importorskip("matplotlib")
+    gpualign("dist", "t.tsv", "-o", "d.npy", cwd=folder)
+    (folder / "d.png").symlink_to("d.npy")
+    done = gpualign("plot", "d.npy", "-o", "d.png", cwd=folder, check=False)
+    assert done.returncode == 2
+    assert "is also an input" in done.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    "words", [["nw", "z.fa", "-o", "new.tsv"], ["nw", "z.fa", "soft.fa", "-o", "new.npy"], ["dist", "t.tsv", "-o", "new.tsv"]]
+)
+def test_an_output_beside_its_input_is_written(folder, words):
+    gpualign(*words, cwd=folder)
+    assert (folder / words[-1]).stat().st_size
+
+
+def test_what_a_killed_run_left_is_removed_and_told(folder):
+    left, other = folder / ".new.tsv.abcd_123.part", folder / ".newer.tsv.abcd_123.part"
+    left.write_bytes(b"1234")
+    other.write_bytes(b"")
+    done = gpualign("nw", "z.fa", "-o", "new.tsv", cwd=folder)
+    assert "removed .new.tsv.abcd_123.part (4 B), which a run that was killed had left" in done.stderr.decode()
+    assert not left.exists()
+    assert other.exists()
+
+
+def test_the_part_of_a_run_that_lives_is_left_alone(folder):
+    part = folder / ".new.tsv.abcd_123.part"
+    with open(part, "wb") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+        done = gpualign("nw", "z.fa", "-o", "new.tsv", cwd=folder)
+    assert b"removed" not in done.stderr
+    assert part.exists()
+    assert (folder / "new.tsv").exists()
+
+
+def test_a_link_in_the_place_of_a_part_is_not_followed(folder):
+    (folder / ".new.tsv.abcd_123.part").symlink_to("z.fa")
+    gpualign("nw", "z.fa", "-o", "new.tsv", cwd=folder)
+    assert (folder / "z.fa").read_text() == RECORDS

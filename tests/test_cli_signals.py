@@ -1,0 +1,149 @@
+"""Signals at any moment: a message, the exit code, nothing half-written."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command import GPUALIGN
+
+from gpualign.cli import signals
+
+CODES = {signal.SIGINT: (130, "interrupted"), signal.SIGTERM: (143, "terminated"), signal.SIGHUP: (143, "hung up")}
+
+
+def wait_for_handlers(job):
+    """Until the interpreter has come to the program's first lines; from then on it is the program's own doing how it ends."""
+    last = signal.SIGTERM - 1  # the interpreter has one for SIGINT itself
+    while job.poll() is None:
+        status = Path(f"/proc/{job.pid}/status").read_text()
+        if "SigCgt:" in status and int(status.split("SigCgt:")[1].split()[0], 16) >> last & 1:
+            return
+        time.sleep(0.001)
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("signals")
+    rng = np.random.default_rng(1)
+    letters = np.array(list("ACGT"))
+    rows = ["".join(letters[rng.integers(0, 4, 20_000)]) for _ in range(8)]
+    (folder / "x.fa").write_text("".join(f">r{i}\n{row}\n" for i, row in enumerate(rows)))
+    return folder
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc to see handlers in")
+@pytest.mark.parametrize("signum", CODES, ids=lambda s: s.name)
+@pytest.mark.parametrize(
+    "words", [["nw", "x.fa", "-o", "out.tsv"], ["dist", "x.fa", "-o", "out.npy"], ["index", "x.fa", "-o", "out.gpa"]], ids=lambda w: w[0]
+)
+@pytest.mark.parametrize("moment", [0, 0.03, 0.1, 0.3])
+def test_at_any_moment(inputs, tmp_path, signum, words, moment):
+    """Imports are interrupted too: what comes in the midst of them is no traceback."""
+    (tmp_path / "x.fa").symlink_to(inputs / "x.fa")
+    with subprocess.Popen([GPUALIGN, *words], stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, cwd=tmp_path) as job:
+        try:
+            wait_for_handlers(job)
+            time.sleep(moment)
+            job.send_signal(signum)
+            errors = job.communicate()[1].decode()
+        finally:
+            job.kill()
+    code, word = CODES[signum]
+    files = sorted(path.name for path in tmp_path.iterdir() if path.name != "x.fa")
+    assert job.returncode in (0, code)
+    assert "Traceback" not in errors
+    if job.returncode == code:
+        assert f"gpualign: error: {word}; " in errors
+    assert (files == []) == ("no output file was written" in errors)
+    assert not [name for name in files if name.endswith(".part")]
+
+
+def test_ignored_signals_stay_ignored(inputs, tmp_path):
+    """As nohup and shells without job control start their children."""
+
+    def ignore():
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    job = subprocess.Popen(
+        [GPUALIGN, "nw", inputs / "x.fa", "-o", tmp_path / "out.tsv"],
+        stderr=subprocess.PIPE,
+        preexec_fn=ignore,
+    )
+    with job:
+        try:
+            wait_for_handlers(job)
+            job.send_signal(signal.SIGHUP)
+            job.send_signal(signal.SIGINT)
+            job.communicate()
+        finally:
+            job.kill()
+    assert job.returncode == 0
+    assert (tmp_path / "out.tsv").stat().st_size
+
+
+def run_python(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+
+
+def test_whatever_a_signal_becomes_on_its_way_it_ends_the_run():
+    """A library may turn an exception that comes in its midst into another one."""
+    code = """
+import os, signal, sys
+from gpualign.cli import main, signals
+signals.install()
+def command(**_):
+    with signals.cleaning_up():
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+        except BaseException:
+            raise ValueError("cannot be read ()") from None
+main.cli.main = command
+sys.exit(main.run())
+"""
+    done = run_python(code)
+    assert done.returncode == 143
+    assert done.stderr.strip() == "gpualign: error: terminated; no output file was written. Run the same command to start again."
+
+
+def test_a_second_signal_does_not_disturb_the_cleaning_up():
+    code = """
+import os, signal
+from gpualign.cli import signals
+signals.install()
+try:
+    with signals.cleaning_up():
+        os.kill(os.getpid(), signal.SIGINT)
+except signals.Stopped:
+    os.kill(os.getpid(), signal.SIGINT)
+    os.kill(os.getpid(), signal.SIGTERM)
+    print("cleaned", signals.ending()[1])
+"""
+    assert run_python(code).stdout == "cleaned 130\n"
+
+
+def test_files_take_their_names_all_or_none():
+    code = """
+import os, signal
+from gpualign.cli import signals
+signals.install()
+with signals.uninterrupted():
+    os.kill(os.getpid(), signal.SIGTERM)
+    print("renamed", flush=True)
+print("not reached", flush=True)
+"""
+    done = run_python(code)
+    assert (done.returncode, done.stdout) == (143, "renamed\n")
+    assert done.stderr == "gpualign: error: terminated; the output files are complete.\n"
+
+
+def test_nothing_ends_this_process():
+    """Handlers are installed by the executable, not by an import."""
+    assert signals.ending() is None
+    assert os.getpid()
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
