@@ -57,6 +57,8 @@ class Column:
         The same column with text in front of each cell and a character behind it.
         """
 
+STATISTICS_NUMBERS: int = 9
+
 def format_block(columns: Sequence[Column], first_query: int, rows: int, targets: int, first_target: Sequence[int], keep: Annotated[NDArray[numpy.bool_], dict(shape=(None, None), order='C', device='cpu', writable=False)] | None) -> bytes:
     """The rows of one block as bytes."""
 

@@ -27,6 +27,7 @@ struct SliceArgs {
   int32_t sum_factor;             // score = sum_factor * (sum of v) + per_letter * (m + n)
   int32_t per_letter;
 };
+SAME_AS_ON_HOST(SliceArgs);
 
 constexpr int kPlanes = PLANES + 1;
 constexpr int kNoLetter = LETTERS;   // the slot that no target's letter equals

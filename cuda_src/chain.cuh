@@ -41,6 +41,7 @@ struct ChainArgs {
   int32_t strips;                // of the longest query
   int32_t target_count;
 };
+SAME_AS_ON_HOST(ChainArgs);
 
 template <class T>
 DEVICE T from_lane(T value, int lane) {

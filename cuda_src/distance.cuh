@@ -26,6 +26,7 @@ struct DistanceArgs {
   int32_t weight;
   int32_t upper;  // not 0: pairs of a row with an earlier sample are not wanted, tiles of such pairs alone are left out
 };
+SAME_AS_ON_HOST(DistanceArgs);
 
 // The tile and the part of the sum of a block.
 struct DistanceWork {

@@ -23,6 +23,7 @@ struct LiArgs {
   int32_t first_pair, pairs;     // of this launch
   int32_t diagonal;              // of tiles, where a launch computes one
 };
+SAME_AS_ON_HOST(LiArgs);
 
 constexpr int kLetters = 32;
 

@@ -28,6 +28,7 @@ struct MunekawaArgs {
   int32_t rows;
   int32_t open, extend;
 };
+SAME_AS_ON_HOST(MunekawaArgs);
 
 constexpr int kLetters = 32, kPadding = 31, kNever = -(1 << 28);
 constexpr int kThreads = THREADS;  // the paper: as many as the query has rows, or quarters of rows

@@ -13,6 +13,7 @@ struct PackLettersArgs {
   int32_t pairs;                 // targets of a thread: thread t of block b has (b * pairs + p) * threads + t
   int32_t padding;               // code beyond a target's end
 };
+SAME_AS_ON_HOST(PackLettersArgs);
 
 // A block of the grid makes blocks of targets, its threads their words.
 KERNEL(256, 1) pack_letters(const PackLettersArgs a) {
@@ -48,6 +49,7 @@ struct PackPlanesArgs {
   int32_t groups;
   int32_t plane_count;          // bits of a code; one more plane says which targets reach a column
 };
+SAME_AS_ON_HOST(PackPlanesArgs);
 
 KERNEL(256, 1) pack_planes(const PackPlanesArgs a) {
   const int width = a.plane_count + 1;

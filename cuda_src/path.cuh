@@ -14,7 +14,7 @@ struct PathArgs {
   const int32_t* target_numbers;  // [target_count] what first_targets counts
   const int32_t* first_targets;   // [query_count]
   const uint32_t* usable;         // [LETTERS] bit t: a path may pair this query letter with target letter t
-  int32_t* statistics;            // [query_count][target_count][9]: STATISTICS of gpualign.core.engine
+  int32_t* statistics;            // [query_count][target_count][STATISTICS_NUMBERS]: STATISTICS of gpualign.core.engine
   int64_t* starts;                // [query_count][target_count] of runs
   int32_t* sizes;                 // [query_count][target_count]
   uint8_t* scratch;               // [pairs][capacity] runs of one pair
@@ -25,6 +25,7 @@ struct PathArgs {
   int64_t matrix_stride;          // words of a block's matrices
   int32_t detail;                 // 0: scores, 1: statistics, 2: runs too
 };
+SAME_AS_ON_HOST(PathArgs);
 
 // The directions of row r in a word that append_sign made of `rows` rows of `bits` bits.
 DEVICE int directions_of(uint32_t word, int r, int rows, int bits) {
@@ -124,7 +125,7 @@ struct Walk {
     if (j > 0 && !free_query) deletion(j);
     flush();
     end_gaps += since_pair;
-    int32_t* const s = a.statistics + 9 * pair;
+    int32_t* const s = a.statistics + STATISTICS_NUMBERS * pair;
     s[0] = matches, s[1] = mismatches, s[2] = gaps, s[3] = gap_opens, s[4] = end_gaps;
     s[5] = i, s[6] = query_end, s[7] = j, s[8] = target_end;
     if (!out) return;

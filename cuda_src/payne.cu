@@ -21,6 +21,7 @@ struct PayneArgs {
   int32_t attributes;
   int32_t first_row, first_column, columns;
 };
+SAME_AS_ON_HOST(PayneArgs);
 
 constexpr int kThreads = THREADS, kNoCall = 255;  // the paper: 128
 

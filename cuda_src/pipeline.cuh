@@ -21,6 +21,7 @@ struct PipelineArgs {
   int32_t unit_count;
   int32_t strips;         // of the item that has most
 };
+SAME_AS_ON_HOST(PipelineArgs);
 
 struct Unit {
   int item, strip;

@@ -17,6 +17,9 @@
 // A kernel for blocks of up to `threads`, in so few registers that a multiprocessor runs at least `blocks` of them.
 #define KERNEL(threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks)
 
+// That an argument struct is as large as gpu/arguments.py fills it: the compiler is told its sizes.
+#define SAME_AS_ON_HOST(type) static_assert(sizeof(type) == SIZE_OF_##type, #type " is another one in gpu/arguments.py")
+
 constexpr unsigned kAllLanes = 0xffffffffu;
 #ifdef __CUDACC__
 constexpr int kLanes = 32;  // of a warp

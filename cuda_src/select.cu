@@ -15,6 +15,7 @@ struct SelectArgs {
   int32_t target_count;
   int32_t hits;           // at most target_count
 };
+SAME_AS_ON_HOST(SelectArgs);
 
 constexpr int kDigitBits = 8, kDigits = 1 << kDigitBits;
 

@@ -27,6 +27,7 @@ struct ThreadArgs {
   int32_t target_count;
   uint32_t one;                   // 1
 };
+SAME_AS_ON_HOST(ThreadArgs);
 
 using Rules = Recurrence<CELL, IS_LOCAL, IS_AFFINE>;
 using Cell = Rules::Cell;

@@ -15,6 +15,7 @@ struct TraceChainArgs {
   ChainArgs forward;
   PathArgs path;
 };
+SAME_AS_ON_HOST(TraceChainArgs);
 
 using Rules = Recurrence<CELL, false, IS_AFFINE>;
 using Cell = Rules::Cell;

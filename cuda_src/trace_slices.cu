@@ -15,6 +15,7 @@ struct TraceSliceArgs {
   PathArgs path;
   int32_t items;
 };
+SAME_AS_ON_HOST(TraceSliceArgs);
 
 constexpr int kTraceThreads = 32;
 

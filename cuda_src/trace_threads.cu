@@ -21,6 +21,7 @@ struct TraceThreadArgs {
   PathArgs path;
   int32_t items;
 };
+SAME_AS_ON_HOST(TraceThreadArgs);
 
 template <class CellType>
 struct WideOf {
@@ -179,8 +180,8 @@ KERNEL(64, 1) trace_threads(const TraceThreadArgs args) {
     if (out.detail == 0) continue;
     if (MATRICES) {
       if (wanted) {
-        out.statistics[9 * pair + 6] = end.i;
-        out.statistics[9 * pair + 8] = end.j;
+        out.statistics[STATISTICS_NUMBERS * pair + 6] = end.i;
+        out.statistics[STATISTICS_NUMBERS * pair + 8] = end.j;
       }
       continue;
     }

@@ -6,6 +6,8 @@ from typing import cast
 
 import numpy as np
 
+from gpualign.core.engine import STATISTICS
+
 _P, _I, _L, _U = "u8", "i4", "i8", "u4"  # pointer, int32_t, int64_t, uint32_t
 
 
@@ -181,3 +183,28 @@ LI = _struct(
     ("matrices", _P),
     *((name, _I) for name in ("gap", "first_pair", "pairs", "diagonal")),
 )
+
+STRUCTS = {
+    "PipelineArgs": PIPELINE,
+    "ThreadArgs": THREADS,
+    "SliceArgs": SLICES,
+    "ChainArgs": CHAIN,
+    "PathArgs": PATH,
+    "TraceThreadArgs": TRACE_THREADS,
+    "TraceSliceArgs": TRACE_SLICES,
+    "TraceChainArgs": TRACE_CHAIN,
+    "PackLettersArgs": PACK_LETTERS,
+    "PackPlanesArgs": PACK_PLANES,
+    "SelectArgs": SELECT,
+    "DistanceArgs": DISTANCE,
+    "PayneArgs": PAYNE,
+    "MunekawaArgs": MUNEKAWA,
+    "LiArgs": LI,
+}
+"""By their names in cuda_src/."""
+
+CONTRACT = (
+    *((f"SIZE_OF_{name}", str(struct.itemsize)) for name, struct in STRUCTS.items()),
+    ("STATISTICS_NUMBERS", str(len(STATISTICS.names or ()))),
+)
+"""Macros by which a compiler checks that kernels and host mean the same: sizes of the structs, numbers of an alignment's `STATISTICS`."""

@@ -12,6 +12,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from gpualign.core.errors import RunError
+from gpualign.gpu.arguments import CONTRACT
 from gpualign.gpu.kernels import Kernel
 
 OPTIONS = ("-cubin", "-O3", "-std=c++17")
@@ -51,7 +52,7 @@ def _key(kernel: Kernel, arch: str) -> str:
     for name, content in _sources():
         if name == kernel.file or name.endswith(".cuh"):
             digest.update(f"{name} {len(content)}\n".encode() + content)
-    digest.update(repr((kernel.file, kernel.macros, OPTIONS, arch)).encode())
+    digest.update(repr((kernel.file, kernel.macros, CONTRACT, OPTIONS, arch)).encode())
     return digest.hexdigest()[:32]
 
 
@@ -63,7 +64,7 @@ def compile_kernel(kernel: Kernel, arch: str, output: Path) -> None:
             "the CUDA compiler nvcc was not found, and this kernel is not in the cache yet; install the CUDA toolkit, or set CUDA_HOME"
         )
     with as_file(files("gpualign.cuda_src")) as folder:
-        macros = [f"-D{name}={value}" for name, value in kernel.macros]
+        macros = [f"-D{name}={value}" for name, value in (*kernel.macros, *CONTRACT)]
         command = [nvcc, *OPTIONS, f"-arch={arch}", *macros, "-o", str(output), str(folder / kernel.file)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

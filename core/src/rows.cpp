@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "alignments.hpp"
+#include "walk.hpp"
 
 namespace nb = nanobind;
 using namespace gpualign;
@@ -83,7 +84,7 @@ bool fits(const Column& c, size_t rows, size_t targets) {
   if (const auto* n = std::get_if<Fixed>(&c.content)) return shape(n->values);
   const Alignments& a = *std::get<Path>(c.content).alignments;
   return a.rows() == rows && a.columns() == targets && shape(a.sizes) && a.statistics.shape(0) == rows && a.statistics.shape(1) == targets &&
-         a.statistics.shape(2) == 9;
+         a.statistics.shape(2) == kStatistics;
 }
 
 char* put_string(char* out, const void* text, size_t length) {
@@ -269,6 +270,7 @@ NB_MODULE(_rows, m) {
             return out;
           },
           nb::arg("prefix"), nb::arg("end") = '\t', "The same column with text in front of each cell and a character behind it.");
+  m.attr("STATISTICS_NUMBERS") = kStatistics;
   m.def("format_block", &format_block, nb::arg("columns"), nb::arg("first_query"), nb::arg("rows"), nb::arg("targets"), nb::arg("first_target"),
         nb::arg("keep").none(), "The rows of one block as bytes.");
   m.def("format_matrix_rows", &format_matrix_rows<int32_t>, nb::arg("names"), nb::arg("offsets"), nb::arg("values"), nb::arg("separator") = '\t',

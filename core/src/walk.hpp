@@ -1,6 +1,7 @@
 // Paths of alignments on the host: how one is walked backwards through directions, what is counted on the way, and how it is stored.
 #pragma once
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct PathStatistics {
   int32_t end_gaps = 0;             // letters in gaps before the first or behind the last pair of letters
   int32_t query_start = 0, query_end = 0, target_start = 0, target_end = 0;
 };
+constexpr size_t kStatistics = sizeof(PathStatistics) / sizeof(int32_t);
 
 // Where the best alignment ends, and its score. Where several cells are best: the corner, else the lowest cell of the last
 // column, else the rightmost of the last row; so trailing gaps that cost nothing are as short as can be, in the query last.

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from gpualign.gpu.arguments import CONTRACT
 from gpualign.gpu.device import OutOfMemory
 from gpualign.gpu.kernels import Hardware
 
@@ -28,7 +29,7 @@ def compiler():
 def build(kernel):
     """The shared library of a kernel, from an earlier build of the same sources where there is one."""
     sources = sorted([*(ROOT / "cuda_src").glob("*.cu*"), *(ROOT / "tests" / "cuda_host").glob("*")])
-    digest = hashlib.sha256(repr((kernel, SANITIZE)).encode())
+    digest = hashlib.sha256(repr((kernel, CONTRACT, SANITIZE)).encode())
     for source in sources:
         digest.update(source.read_bytes())
     library = _BUILD / f"{digest.hexdigest()[:24]}.so"
@@ -39,7 +40,7 @@ def build(kernel):
     flags = ["-std=c++17", "-O1", "-g", "-fPIC", "-shared", "-pthread", "-Wall", "-Wno-unknown-pragmas"]
     if SANITIZE:
         flags += [f"-fsanitize={SANITIZE}", "-fno-sanitize-recover=all"]
-    macros = [f"-D{name}={value}" for name, value in kernel.macros]
+    macros = [f"-D{name}={value}" for name, value in (*kernel.macros, *CONTRACT)]
     includes = [f"-I{ROOT / 'cuda_src'}", f"-I{ROOT / 'tests' / 'cuda_host'}"]
     names = [f'-DKERNEL_FILE="{kernel.file}"', f"-DKERNEL_NAME={kernel.function}"]
     command = [compiler(), *flags, *macros, *includes, *names, "-o", str(part), str(ROOT / "tests" / "cuda_host" / "kernel.cpp")]

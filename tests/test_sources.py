@@ -1,0 +1,63 @@
+"""What the sources say of each other is so: files that comments name exist, and both sides of a boundary count alike."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gpualign.core import _rows
+from gpualign.core.bounds import DUMMY_ROWS
+from gpualign.core.engine import STATISTICS
+from gpualign.gpu.arguments import STRUCTS
+from gpualign.gpu.kernels import THREAD_ROWS, WIDE_ROWS
+
+ROOT = Path(__file__).resolve().parent.parent
+FOLDERS = ("cli", "core", "cpu", "cuda_src", "gpu", "package", "tests", "benchmarks")
+SOURCES = sorted(p for folder in FOLDERS for p in (ROOT / folder).rglob("*") if p.suffix in {".py", ".cpp", ".hpp", ".cu", ".cuh"})
+NAMED = re.compile(r"(?<![\w./*{}-])(?:\.\./)*([\w/-]*\w\.(?:py|cpp|hpp|cuh|cu|md))\b(?![(\w])")
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_files_named_in_comments_exist(path):
+    there = {"/" + str(p.relative_to(ROOT)) for p in ROOT.rglob("*") if p.suffix in {".py", ".cpp", ".hpp", ".cu", ".cuh", ".md"}}
+    comments = "\n".join(re.findall(r'(?m)(?://|#).*$|"""[\s\S]*?"""', path.read_text()))
+    missing = [name for name in NAMED.findall(comments) if not any(known.endswith("/" + name) for known in there)]
+    assert missing == []
+
+
+def test_every_argument_struct_of_a_kernel_is_compared_with_the_hosts():
+    text = "".join(p.read_text() for p in (ROOT / "cuda_src").iterdir() if p.suffix in {".cu", ".cuh"})
+    assert sorted(re.findall(r"^struct (\w+Args) \{", text, re.MULTILINE)) == sorted(STRUCTS)
+    assert sorted(re.findall(r"^SAME_AS_ON_HOST\((\w+)\);", text, re.MULTILINE)) == sorted(STRUCTS)
+
+
+def test_a_struct_of_another_size_does_not_compile(tmp_path):
+    from host_device import compiler
+
+    if compiler() is None:
+        pytest.skip("no C++ compiler on this machine")
+    source = tmp_path / "x.cpp"
+    source.write_text('#include "portable.cuh"\nstruct XArgs { int a, b; };\nSAME_AS_ON_HOST(XArgs);\n')
+    folders = [f"-I{ROOT / 'cuda_src'}", f"-I{ROOT / 'tests' / 'cuda_host'}"]
+
+    def compiles(size):
+        command = [compiler(), "-std=c++17", "-fsyntax-only", *folders, f"-DSIZE_OF_XArgs={size}", str(source)]
+        return subprocess.run(command, capture_output=True).returncode == 0
+
+    assert compiles(8)
+    assert not compiles(12)
+
+
+def test_statistics_are_counted_alike_in_every_language():
+    assert len(STATISTICS) == _rows.STATISTICS_NUMBERS
+
+
+def test_no_strip_has_more_dummy_rows_than_the_bound_allows():
+    assert max(rows for table in (THREAD_ROWS, WIDE_ROWS) for rows in flat(table)) <= DUMMY_ROWS
+
+
+def flat(value):
+    if isinstance(value, dict):
+        value = value.values()
+    return [value] if isinstance(value, int) else [n for part in value for n in flat(part)]
