@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from itertools import count
 
 import numpy as np
 import numpy.typing as npt
@@ -87,9 +88,11 @@ class Band:
 class Tile:
     """Queries [query_start, query_stop) against `targets`, record numbers in order of length (int64[count]).
 
-    cells: DP cells of the wanted pairs, sum of length x length. Pairs that `pairing` does not want may be left out.
+    number: its place among the tiles of the plan, by which whoever makes the same plan knows it. cells: DP cells of the wanted pairs, sum
+    of length x length. Pairs that `pairing` does not want may be left out.
     """
 
+    number: int
     band: Band
     query_start: int
     query_stop: int
@@ -187,6 +190,7 @@ class Plan:
     def tiles(self) -> Iterator[Tile]:
         """Every tile that holds a wanted pair, band by band."""
         by_length = np.argsort(self.target_lengths, kind="stable").astype(np.int64)
+        numbers = count()
         for index, (start, stop, first, target_stop) in enumerate(self._bands()):
             whole = first == 0 and target_stop == self.targets
             targets = by_length if whole else by_length[(by_length >= first) & (by_length < target_stop)]
@@ -194,7 +198,7 @@ class Plan:
             wanted = [(a, b, part, cells) for a, b, part in cuts if (cells := self._wanted_cells(a, b, part))]
             band = Band(index, start, stop, first, target_stop, len(wanted))
             for query_start, query_stop, part, cells in wanted:
-                yield Tile(band, query_start, query_stop, part, self.pairing, cells)
+                yield Tile(next(numbers), band, query_start, query_stop, part, self.pairing, cells)
 
 
 def _row_bytes(limits: Limits, query_lengths: Lengths, target_lengths: Lengths, targets: int) -> int:
@@ -214,13 +218,13 @@ def make_plan(query_lengths: Lengths, target_lengths: Lengths, pairing: Pairing,
     """
     if pairing is not Pairing.ALL and not np.array_equal(query_lengths, target_lengths):
         raise ValueError("only a set with itself has pairs above the diagonal")
-    count = len(target_lengths)
-    row_bytes = max(1, _row_bytes(limits, query_lengths, target_lengths, count))
-    rows, panel = limits.result_bytes // (BANDS_IN_FLIGHT * row_bytes), max(1, count)
+    targets = len(target_lengths)
+    row_bytes = max(1, _row_bytes(limits, query_lengths, target_lengths, targets))
+    rows, panel = limits.result_bytes // (BANDS_IN_FLIGHT * row_bytes), max(1, targets)
     if rows < 1:
         pair_bytes = _row_bytes(limits, query_lengths, target_lengths, 1)
-        rows, panel = 1, min(count - 1, limits.result_bytes // (BANDS_IN_FLIGHT * pair_bytes))
-        if panel < min(count, MIN_PANEL):
+        rows, panel = 1, min(targets - 1, limits.result_bytes // (BANDS_IN_FLIGHT * pair_bytes))
+        if panel < min(targets, MIN_PANEL):
             needed = BANDS_IN_FLIGHT * min(MIN_PANEL * pair_bytes, row_bytes)
             raise RunError(
                 f"the memory budget is too small: results on their way need {needed:,} bytes of it, {limits.result_bytes:,} are left; "

@@ -122,7 +122,7 @@ class Worker:
 
     def _batches(self) -> Iterator[Batch]:
         while (tile := self._next_tile()) is not None:
-            self._open[id(tile)] = _OpenTile(None, 1)
+            self._open[tile.number] = _OpenTile(None, 1)
             yield whole_tile(tile, self._task.queries.lengths)
 
     def _upload(self, room: float) -> tuple[Resident, Resident] | None:
@@ -181,7 +181,7 @@ class Worker:
             job = Job(part, layout, variant, self._recipe, self._sets, self._task.dtype, self._path_plan(part), self._hit_plan(part))
             needed = job.least_bytes
             if (needed > room or job.result_bytes + job.matrix_bytes > _LARGEST_RESULT) and (halves := part.halves(_FEWEST_TARGETS)):
-                self._open[id(part.tile)].batches += 1
+                self._open[part.tile.number].batches += 1
                 waiting.extendleft(reversed(halves))
                 continue
             if not self._idle:
@@ -216,7 +216,7 @@ class Worker:
                 return
             time.sleep(_POLL_SECONDS)
         self._flying.popleft()
-        entry = self._open[id(batch.tile)]
+        entry = self._open[batch.tile.number]
         if self._recipe.paths:
             found = slot.fetch_paths(self._task, self._wait, self._copiers, _COPIERS)
             if self._stopped():
@@ -237,7 +237,7 @@ class Worker:
         self._idle.append(slot)
         entry.batches -= 1
         if not entry.batches:
-            del self._open[id(batch.tile)]
+            del self._open[batch.tile.number]
             self._deliver(self._complete(batch.tile, entry))
 
     def _complete(self, tile: Tile, entry: _OpenTile) -> TileResult:

@@ -28,7 +28,8 @@ def test_every_wanted_pair_is_in_exactly_one_tile(queries, targets, pairing, lan
     count = np.zeros((len(queries), len(targets)), dtype=int)
     total = 0
     tiles_of_band = {}
-    for tile in plan.tiles():
+    for number, tile in enumerate(plan.tiles()):
+        assert tile.number == number
         count[tile.query_start : tile.query_stop, tile.targets] += 1
         total += tile.cells
         tiles_of_band.setdefault(tile.band, []).append(tile)
