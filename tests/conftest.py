@@ -99,3 +99,19 @@ def force(monkeypatch):
         monkeypatch.setattr(worker, "choose", choose)
 
     return to
+
+
+@pytest.fixture
+def single_pairs(monkeypatch):
+    """Makes the CPU engine trace pairs of up to 200 letters one by one: for a block of lanes there is too little memory."""
+    from gpualign.cpu import _kernels, engine
+
+    enough = 32_000
+    make = engine.native_paths
+
+    def with_little(recipe, worker_bytes):
+        native = make(recipe, enough)
+        assert all(_kernels.path_bytes(s.name, native, 1, 1)[0] > enough for s in engine.instruction_sets() if s.supported)
+        return native
+
+    monkeypatch.setattr(engine, "native_paths", with_little)

@@ -37,7 +37,7 @@ def test_blocks_of_lanes(rng, scheme, end_gaps):
 
 @pytest.mark.parametrize("end_gaps", EndGaps)
 @pytest.mark.parametrize("scheme", SCHEMES.values(), ids=SCHEMES)
-def test_single_pairs(rng, scheme, end_gaps):
+def test_single_pairs(rng, scheme, end_gaps, single_pairs):
     check(relatives(rng, 3, 200, 4), relatives(rng, 2, 200, 4), scheme, end_gaps, CpuEngine(1))
 
 
