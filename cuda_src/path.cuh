@@ -34,13 +34,14 @@ DEVICE int directions_of(uint32_t word, int r, int rows, int bits) {
                    : static_cast<int>((~found >> 1 & 1) | (~found << 1 & 2));
 }
 
-// The best end of a free alignment. Of several: the corner, else the lowest row of the last column, else the last column of the
-// last row.
+// The best end of a free alignment, by the rule of core/src/walk.hpp: it begins as the corner and is offered the lowest best cell of
+// the last column, then the rightmost of the last row.
 struct PathEnd {
   int64_t score;
   int i, j;
   DEVICE void prefer(int64_t other, int row, int column) {
-    if (other > score) {
+    const int before = row < column ? row : column, least = i < j ? i : j;
+    if (other > score || (other == score && before > least)) {
       score = other;
       i = row;
       j = column;

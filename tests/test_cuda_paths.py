@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 from host_device import HostDevice, compiler
-from path_cases import SCHEMES, relatives
+from path_cases import SCHEMES, relatives, repeats
 from work import real_genes, run_paths, sequence_set
 
 from gpualign.core.engine import Detail, EndGaps
@@ -51,6 +51,19 @@ def test_edit_distance_in_slices(rng, device, force, end_gaps):
     rows, columns, longest = (5, 40, 150) if isinstance(device, HostDevice) else (90, 600, 700)
     queries, targets = relatives(rng, rows, longest, 4), relatives(rng, columns, longest, 4)
     compare(queries, targets, SCHEMES["edit"], end_gaps, CudaEngine([device]))
+
+
+@pytest.mark.parametrize(
+    ("way", "scheme"),
+    [(way, scheme) for way in ("THREADS", "CHAIN", "host") for scheme in ("default", "linear", "edit", "protein")] + [("SLICES", "edit")],
+)
+def test_free_ends_of_many_good_alignments(rng, device, force, scheme, way):
+    """The CPU engine's are tested against the rule, in test_free_ends.py."""
+    if way != "host":
+        force(Shape[way])
+    pairs_of_host_threads = 200 if way == "CHAIN" else 2000  # a warp of threads a pair is slow
+    queries, targets = repeats(rng, 4, 14, 3), repeats(rng, pairs_of_host_threads // 4 if isinstance(device, HostDevice) else 5000, 14, 3)
+    compare(queries, targets, SCHEMES[scheme], EndGaps.FREE, CudaEngine([device], host_traceback=way == "host"))
 
 
 @pytest.mark.parametrize("end_gaps", [EndGaps.PENALISED, EndGaps.FREE])

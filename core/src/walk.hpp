@@ -24,10 +24,17 @@ struct PathStatistics {
 };
 constexpr size_t kStatistics = sizeof(PathStatistics) / sizeof(int32_t);
 
-// Where the best alignment ends, and its score. Where several cells are best: the corner, else the lowest cell of the last
-// column, else the rightmost of the last row; so trailing gaps that cost nothing are as short as can be, in the query last.
+// Where the best alignment ends, and its score. Of several best ends it is the one before which the sequence with fewer letters there
+// has the most: without gaps that is the longest alignment, and an empty one only if no other is as good. Of equals it is one in
+// the last column rather than in the last row, and the furthest. So a column's best end is its lowest, a row's its rightmost, and
+// the corner is taken wherever it is among the best.
 struct PathEnd {
   int64_t score, row, column;
+
+  // Takes another end that is better. The corner comes first, then the last column's end, then the last row's.
+  void prefer(const PathEnd& other) {
+    if (other.score > score || (other.score == score && std::min(other.row, other.column) > std::min(row, column))) *this = other;
+  }
 };
 
 // A path on its way back. Runs are bytes, (length - 1) << 2 | op; longer runs take several. They are written last first.

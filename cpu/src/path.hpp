@@ -31,10 +31,11 @@ struct PathRecipe {
   int packed() const { return differences.open_extra ? 2 : 4; }  // rows an element of directions holds
 };
 
+// Of the corner, the best end of the last column and that of the last row, each the furthest of equals, or null where not free.
 inline PathEnd choose_end(PathEnd corner, const PathEnd* last_column, const PathEnd* last_row) {
   PathEnd best = corner;
-  if (last_column && last_column->score > best.score) best = *last_column;
-  if (last_row && last_row->score > best.score) best = *last_row;
+  if (last_column) best.prefer(*last_column);
+  if (last_row) best.prefer(*last_row);
   return best;
 }
 

@@ -71,7 +71,8 @@ def align(query, target, scoring, free_query=False, free_target=False):
     """The path by the tie rule, from full matrices: (score, operations "=XID", query start and end, target start and end).
 
     From the end backwards: the diagonal, then a gap in the target (I), then one in the query (D); a gap ends as soon as it may.
-    The end is the corner where that is best, else the lowest best cell of the last column, else the rightmost of the last row.
+    Of the best ends the end is the one before which the sequence with fewer letters there has the most; of equals one in the last
+    column, and the furthest.
     """
     m, n, low = len(query), len(target), -(2**60)
     o, e = scoring.gap_open, scoring.gap_extend
@@ -89,10 +90,10 @@ def align(query, target, scoring, free_query=False, free_target=False):
         h[i, 1:] = np.maximum(h[i, 1:], left[i, 1:])
     ends = [(m, n)]
     if free_target:
-        ends += [(i, n) for i in range(m - 1, -1, -1)]
+        ends += [(i, n) for i in range(m)]
     if free_query:
-        ends += [(m, j) for j in range(n - 1, -1, -1)]
-    end = max(ends, key=lambda cell: h[cell])  # the first of equals
+        ends += [(m, j) for j in range(n)]
+    end = max(ends, key=lambda cell: (h[cell], min(cell), cell[1] == n, sum(cell)))
     (i, j), gap, path = end, None, []
     while i and j:
         if gap == "I" and up[i + 1, j] > h[i, j] - o:

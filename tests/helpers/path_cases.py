@@ -36,3 +36,13 @@ def relatives(rng, count, longest, letters):
             start = rng.integers(0, max(1, len(kept) - 1))
             out.append(kept[start : rng.integers(start + 1, len(kept) + 1)] if len(kept) > 1 else ancestor[:1])
     return sequence_set(out)
+
+
+def repeats(rng, count, longest, letters):
+    """Random lengths from 1 on, half of them of a short word over and over, so that many alignments are as good as each other."""
+    out = []
+    for _ in range(count):
+        length = rng.integers(1, longest + 1)
+        word = rng.integers(0, letters, rng.integers(1, 4) if rng.random() < 0.5 else length)
+        out.append(np.resize(word, length))
+    return sequence_set(out)
