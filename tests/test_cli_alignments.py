@@ -145,6 +145,51 @@ def test_paf_is_read_by_readpaf(small_16s):
         assert found.tags["NM"].value == int(row["mismatches"]) + int(row["gaps"])
 
 
+@pytest.fixture
+def one_in_nothing(tmp_path):
+    """TTTT overlaps with nothing; ACAC ends where CGG begins, and the other way round."""
+    path = tmp_path / "few.fa"
+    path.write_text(">a\nACAC\n>t\nTTTT\n>c\nCGG\n")
+    return ["nw", "-q", "--edit", "--end-gaps", "free", path]
+
+
+def test_sam_of_an_empty_alignment_is_an_unmapped_read(tmp_path, one_in_nothing, capfd):
+    gpualign(*one_in_nothing, "-o", tmp_path / "x.sam")
+    with pysam.AlignmentFile(str(tmp_path / "x.sam")) as sam:
+        rows = [(r.query_name, r.reference_name, r.flag, r.reference_start, r.cigarstring, r.query_sequence) for r in sam]
+    assert rows == [
+        ("a", "t", 4, 0, None, "ACAC"),
+        ("a", "c", 256, 0, "3S1=", "ACAC"),
+        ("t", "c", 4, 0, None, "TTTT"),
+    ]
+    assert capfd.readouterr().err == ""  # where htslib mends a row it says so
+
+
+def test_sam_of_a_read_in_one_gap_is_unmapped(tmp_path, capfd):
+    """All of the target against a gap, which is dear, behind or before all of the query, which is free."""
+    options = ["--match", 1, "--mismatch", -9, "--gap", 1, "--end-gaps", "target", "-"]
+    gpualign("nw", "-q", *options, "-o", tmp_path / "x.sam", stdin=b">a\nAA\n>t\nTTT\n")
+    with pysam.AlignmentFile(str(tmp_path / "x.sam")) as sam:
+        assert [(r.flag, r.reference_start, r.cigarstring, r.get_tag("AS")) for r in sam] == [(4, 0, None, -3)]
+    assert capfd.readouterr().err == ""
+
+
+def test_other_formats_of_an_empty_alignment(one_in_nothing):
+    def lines(format):
+        return gpualign(*one_in_nothing, "--format", format).stdout.decode()
+
+    table = rows_of(gpualign(*one_in_nothing, "--fields", EVERY_FIELD).stdout)
+    assert [row["cigar"] for row in table] == ["*", "1=", "*"]
+    fields = ("matches", "length", "gaps", "cigar_m", "qstart", "qend", "tstart", "tend", "qaln", "taln")
+    assert [table[0][f] for f in fields] == ["0", "0", "0", "*", "1", "0", "5", "4", "", ""]
+    found = next(iter(readpaf.parse_paf(io.StringIO(lines("paf")))))
+    assert (found.query_start, found.query_end, found.target_start, found.target_end) == (0, 0, 4, 4)
+    assert (found.residue_matches, found.alignment_block_length, found.tags["cg"].value) == (0, 0, "*")
+    assert lines("m8").splitlines()[0].split("\t")[3:] == ["0", "0", "0", "1", "0", "5", "4", "-1", "0"]
+    assert [str(r.seq) for r in SeqIO.parse(io.StringIO(lines("fasta")), "fasta")] == ["", "", "C", "C", "", ""]
+    assert lines("aln").count("no letters are aligned") == 2
+
+
 def test_m8_is_read_as_blast_tables_are(small_16s):
     """Biopython's reader wants the comment lines of -outfmt 7 around the same twelve columns."""
     text = gpualign("nw", "-q", "--format", "m8", small_16s).stdout.decode()

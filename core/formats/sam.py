@@ -1,8 +1,9 @@
 """SAM 1.6: targets are the references, queries the reads; with NM, AS and MD.
 
 Gaps in the query at the ends of an alignment have no place in SAM: POS is the first letter of the target that meets one of the
-query, or a letter inserted before it. Letters of the query beyond the alignment are soft-clipped. Hits of a search on the other strand
-have the flag 16 and the reverse complement of the query.
+query, or a letter inserted before it. Letters of the query beyond the alignment are soft-clipped. Alignments that hold no letter of the
+query are unmapped reads, put at the target's first letter. Hits of a search on the other strand have the flag 16 and the reverse
+complement of the query.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from gpualign.core.fields import BlockData, HitColumns
 from gpualign.core.formats.base import alignment_score
 from gpualign.core.text import TextColumn
 
+_UNMAPPED = 4
 _SECONDARY = 256
 _REVERSE = 16
 
@@ -45,12 +47,13 @@ class Sam:
                 self._seen = int(hits.given[column])
         return flags
 
-    def _flags(self, first_query: int, wanted: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
-        flags = np.full(wanted.shape, _SECONDARY, dtype=np.int32)
+    def _flags(self, block: BlockData, wanted: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
+        unmapped = block.statistics["query_start"] == block.statistics["query_end"]
+        flags: npt.NDArray[np.int32] = (_SECONDARY + _UNMAPPED * unmapped).astype(np.int32)
         for row in np.flatnonzero(wanted.any(axis=1)):
-            query = first_query + int(row)
+            query = block.first_query + int(row)
             if query > self._seen:
-                flags[row, int(np.argmax(wanted[row]))] = 0
+                flags[row, int(np.argmax(wanted[row]))] -= _SECONDARY
                 self._seen = query
         return flags
 
@@ -69,7 +72,7 @@ class Sam:
         letters = np.frombuffer(block.task.alphabet.letters.encode(), dtype=np.uint8)
         return [
             fields.query_ids(block),
-            Column.pair_numbers(self._flags(block.first_query, wanted) if block.hits is None else self._hit_flags(block.hits, wanted)),
+            Column.pair_numbers(self._flags(block, wanted) if block.hits is None else self._hit_flags(block.hits, wanted)),
             fields.target_ids(block),
             fields.path("sam_position")(block),
             Column.constant("255"),

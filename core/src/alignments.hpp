@@ -131,7 +131,9 @@ inline char* sam_cigar(char* out, const Alignments& a, size_t r, size_t t) {
 
 inline size_t number_width(const Alignments&, size_t, size_t) { return 20; }
 
+// Of an unmapped read 1: behind the target's last letter, where an empty alignment is, SAM has no position.
 inline char* sam_position(char* out, const Alignments& a, size_t r, size_t t) {
+  if (a.query_start(r, t) == a.query_end(r, t)) return put_number(out, 1);
   const int64_t skipped = a.each_inner_run(r, t, true, [](int, int64_t) {});
   return put_number(out, a.target_start(r, t) + skipped + 1);
 }
