@@ -123,8 +123,8 @@ def read_calls(paths: Sequence[str], options: CallOptions, memory: int, files: O
 
 
 def _named(opened: _Opened, files: OutputFiles) -> str:
-    """A path for a library that opens files itself; standard input goes to a file first."""
-    if opened.path != STDIO:
+    """A path for a library that opens files itself; what can be read only once goes to a file first."""
+    if opened.path != STDIO and Path(opened.path).is_file():
         return opened.path
     file, path = files.named_scratch(".vcf")
     shutil.copyfileobj(opened.stream, file, 1 << 20)

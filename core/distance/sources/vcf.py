@@ -1,86 +1,153 @@
 """VCF and BCF, plain or bgzipped, through cyvcf2: a site a record, all alleles told apart.
 
 A call with one allele (haploid) counts as two of it; phase is not looked at; a call of which an allele is missing is missing.
+
+The file is read by a process of its own (`vcf_records`): htslib crashes on some damaged files, and a crash must end as an error that names
+the file. That process ends when this one does, however that happens, and signals to this one do not reach the library.
 """
 
 from __future__ import annotations
 
+import json
+import signal
+import subprocess
+import sys
+from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from importlib.util import find_spec
+from threading import Thread
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 
-from gpualign.core.distance.calls import MISSING, MOST_ALLELES, Codes, Kind, make_samples
+from gpualign.core.distance.calls import Kind, make_samples
+from gpualign.core.distance.sources import vcf_records
 from gpualign.core.distance.sources.base import Block, DenseSource, RowStore, Scratch
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.ids import unique_ids
 
-_PADDING = -2
-"""htslib's second allele of a haploid call."""
+_PROGRAM = "import sys; sys.path[:] = {path!r}; from gpualign.core.distance.sources.vcf_records import main; main(sys.argv[1])"
+"""Modules are found where this process finds them, and nowhere else: not in the working directory."""
+
+
+_BGZF_HEAD = 18
+_BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
+"""SAM's specification, 4.1.2."""
 
 
 class _File:
     """The records of one file, and their calls."""
 
     def __init__(self, path: str, source: str, memory: int, scratch: Scratch) -> None:
-        try:
-            import cyvcf2
-        except ImportError:
-            raise RunError("reading VCF and BCF needs cyvcf2: pip install 'gpualign[snp]'") from None
         self.source = source
         self.sites: list[tuple[Any, ...]] = []
-        with _reported(source, "cannot be read as VCF or BCF"):
-            reader = cyvcf2.VCF(path)
-        self.ids = list(reader.samples)
-        if not self.ids:
-            raise InputError(f"{source}: no samples; genotypes are wanted")
-        self.store = RowStore(len(self.ids), memory, scratch)
-        records = iter(reader)
-        while True:
-            with _reported(source, f"record {len(self.sites) + 1} cannot be read"):
-                record = next(records, None)
-            if record is None:
-                break
-            self.sites.append((record.CHROM, record.POS, record.REF, *record.ALT))
-            _codes(record, self._name(), self.store.new_row())
+        self.ids: list[str] = []
+        self.store = RowStore(0, memory, scratch)
+        _refuse_truncated(path, source)
+        with _reading(path) as reader:
+            for kind, message in reader.messages():
+                if kind == vcf_records.IDS:
+                    self.ids = json.loads(message)
+                    self.store = RowStore(len(self.ids), memory, scratch)
+                elif kind == vcf_records.BLOCK:
+                    self._add(message)
+                elif kind == vcf_records.REFUSED:
+                    raise InputError(f"{source}: {json.loads(message)}{reader.last_words()}")
+                elif kind == vcf_records.END:
+                    break
+            else:
+                raise self._crashed(reader)
         self.store.done()
         if not self.sites:
             raise InputError(f"{source}: no records")
 
-    def _name(self) -> str:
-        chromosome, position, *_ = self.sites[-1]
-        return f"{self.source}: record {len(self.sites)} ({chromosome}:{position})"
+    def _add(self, message: bytes) -> None:
+        start = vcf_records.SIZE_BYTES
+        stop = start + int.from_bytes(message[:start], "little")
+        sites = [tuple(site) for site in json.loads(message[start:stop])]
+        self.sites += sites
+        for row in np.frombuffer(message, dtype=np.uint8, offset=stop).reshape(len(sites), len(self.ids)):
+            self.store.new_row()[:] = row
+
+    def _crashed(self, reader: _Reader) -> InputError | RunError:
+        code = reader.wait()
+        if code >= 0:
+            return RunError(f"{self.source}: the process that reads it ended with {code}{reader.last_words()}")
+        name = signal.Signals(-code).name
+        if -code in (signal.SIGKILL, signal.SIGTERM):
+            return RunError(f"{self.source}: the process that reads it was killed ({name}); was memory short?")
+        found = f"in or behind record {len(self.sites) + 1:,}" if self.ids else "at its beginning"
+        return InputError(f"{self.source}: a damaged file: the reader crashed {found} ({name}); make or copy it again{reader.last_words()}")
 
     def block(self) -> Block:
         return lambda start, stop, _: np.ascontiguousarray(self.store.rows(start, stop).T)
 
 
+class _Reader:
+    """The process that reads a file."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self._process = process
+        self._messages = cast(BinaryIO, process.stdout)
+        self._lines: deque[bytes] = deque(maxlen=1)
+        # What the process prints is taken as it comes, so that it never waits; htslib's last error may say what is wrong.
+        errors = (line for line in process.stderr if line.startswith(b"[E::"))
+        self._listener = Thread(target=self._lines.extend, args=(errors,), daemon=True)
+        self._listener.start()
+
+    def messages(self) -> Iterator[tuple[bytes, bytes]]:
+        """(kind, content) as they come; ends where the process does, whether or not in the middle of a message."""
+        head_bytes = 1 + vcf_records.SIZE_BYTES
+        while len(head := self._messages.read(head_bytes)) == head_bytes:
+            size = int.from_bytes(head[1:], "little")
+            content = self._messages.read(size)
+            if len(content) < size:
+                return
+            yield head[:1], content
+
+    def last_words(self) -> str:
+        """htslib's last error, to be put behind a message. Ends the process."""
+        self.stop()
+        return f" {ascii(self._lines[0].decode('utf-8', 'replace').strip())[1:-1]}" if self._lines else ""
+
+    def wait(self) -> int:
+        """The exit code, negative for a signal."""
+        return self._process.wait()
+
+    def stop(self) -> None:
+        """End the process, wherever it is."""
+        self._process.kill()
+        self._process.wait()
+        self._listener.join()
+
+
+def _refuse_truncated(path: str, source: str) -> None:
+    """A bgzipped file ends in an empty block; htslib only remarks that it is not there, and what is cut off is lost."""
+    with open(path, "rb") as stream:
+        first = stream.read(_BGZF_HEAD)
+        if first[:4] != b"\x1f\x8b\x08\x04" or first[12:14] != b"BC":
+            return
+        stream.seek(max(0, stream.seek(0, 2) - len(_BGZF_END)))
+        if stream.read() != _BGZF_END:
+            raise InputError(f"{source}: a truncated file: the mark at the end of bgzipped files is not there; copy or make it again")
+
+
 @contextmanager
-def _reported(name: str, what: str) -> Iterator[None]:
-    """cyvcf2 raises bare exceptions."""
-    try:
-        yield
-    except InputError:
-        raise
-    except Exception as error:
-        raise InputError(f"{name}: {what} ({error})") from None
-
-
-def _codes(record: Any, name: str, out: Codes) -> None:
-    with _reported(name, "has no genotypes (GT)"):
-        genotype = record.genotype
-    alleles = genotype.array()[:, :-1]  # the last column is the phase
-    if alleles.shape[1] > 2:
-        raise InputError(f"{name} has calls of {alleles.shape[1]} alleles; genotypes of one or two are compared")
-    first = alleles[:, 0].astype(np.int64)
-    second = alleles[:, -1].astype(np.int64)
-    second = np.where(second == _PADDING, first, second)
-    upper = np.maximum(first, second)
-    if upper.max(initial=0) >= MOST_ALLELES:
-        raise InputError(f"{name} has calls of allele {upper.max()}; up to {MOST_ALLELES} alleles are told apart")
-    lower = np.minimum(first, second)
-    out[:] = np.where(lower < 0, MISSING, upper * (upper + 1) // 2 + lower)
+def _reading(path: str) -> Iterator[_Reader]:
+    if find_spec("cyvcf2") is None:
+        raise RunError("reading VCF and BCF needs cyvcf2: pip install 'gpualign[snp]'")
+    command = [sys.executable, "-I", "-S", "-c", _PROGRAM.format(path=sys.path), path]
+    pipe = subprocess.PIPE
+    # A session of its own: Ctrl-C is for this process, which ends the other one.
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True) as process:
+        reader = _Reader(process)
+        try:
+            yield reader
+        finally:
+            reader.stop()
 
 
 def read_variants(inputs: Sequence[tuple[str, str]], allow_duplicates: bool, memory: int, scratch: Scratch) -> DenseSource:
