@@ -47,7 +47,7 @@ class Column:
 
     @staticmethod
     def pair_fixed(values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], decimals: int) -> Column:
-        """Rounded to decimals; nan where not defined."""
+        """Rounded to decimals, whole numbers for 0; nan where not defined."""
 
     @staticmethod
     def path(alignments: Alignments, kind: str) -> Column: ...

@@ -35,6 +35,10 @@ class AlignmentScanner:
         """Of the records so far."""
 
     @property
+    def called(self) -> list[int]:
+        """Sites with a call, of each record so far."""
+
+    @property
     def length(self) -> int:
         """Sites of a row; -1 before the first."""
 
@@ -71,6 +75,11 @@ def decode_bed(packed: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), 
 def pack(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.uint8], dict(shape=(256), order='C', device='cpu', writable=False)], first_sample: int, samples: int, planes: Annotated[NDArray[numpy.uint64], dict(shape=(None, None, None), order='C', device='cpu')]) -> None:
     """
     codes[samples][sites] of some samples into uint64 planes[up to 8][samples][words]; bit p of table[code] goes to plane p.
+    """
+
+def count_calls(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], first_sample: int, samples: int, out: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """
+    Sites with a call, of some samples of codes[samples][sites], into their places of int64 out[samples].
     """
 
 def seen_codes(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> list[bool]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from gpualign.core import _sites
 from gpualign.core.distance.calls import Codes
@@ -22,6 +23,14 @@ def used_codes(codes: Codes, workers: Workers) -> frozenset[int]:
     bounds = _bounds(len(codes), workers.parts)
     seen = workers.map(lambda k: _sites.seen_codes(codes[bounds[k] : bounds[k + 1]]), range(workers.parts))
     return frozenset(np.flatnonzero(np.any(seen, axis=0)).tolist())
+
+
+def count_calls(codes: Codes, workers: Workers) -> npt.NDArray[np.int64]:
+    """Sites at which each sample has a call: int64[samples]."""
+    bounds = _bounds(len(codes), workers.parts)
+    called = np.empty(len(codes), dtype=np.int64)
+    workers.map(lambda k: _sites.count_calls(codes, bounds[k], bounds[k + 1] - bounds[k], called), range(workers.parts))
+    return called
 
 
 def pack_panel(codes: Codes, used: frozenset[int], wanted: Wanted, engine: DistanceEngine, workers: Workers) -> Panel:

@@ -36,15 +36,16 @@ int64_t sum(Codes counts) {
   return out;
 }
 
-// What distinguishes some sites of a row: calls that differ from the reference, ends and beginnings of missing calls.
+// What distinguishes some sites of a row: calls that differ from the reference, ends and beginnings of missing calls, and how many
+// are missing.
 struct Likeness {
-  int64_t differences = 0, edges = 0;
+  int64_t differences = 0, edges = 0, missing = 0;
 };
 
 // Compares a row with the reference; fills gaps of the reference, and flags sites.
 void compare(const uint8_t* row, int64_t first, int64_t last, uint8_t* reference, uint8_t* flags, Likeness& likeness) {
   int64_t k = first;
-  Codes differences{}, edges{};
+  Codes differences{}, edges{}, absent{};
   for (; k + kLanes <= last; k += kLanes) {
     const Codes code = load(row + k), known = load(reference + k);
     const Codes missing = (Codes)(code == kMissing), unknown = (Codes)(known == kUnknown);
@@ -53,15 +54,18 @@ void compare(const uint8_t* row, int64_t first, int64_t last, uint8_t* reference
     std::memcpy(reference + k, &filled, sizeof filled);
     std::memcpy(flags + k, &flagged, sizeof flagged);
     differences -= differs;
+    absent -= missing;
     if (k) edges -= (Codes)(missing != (Codes)(load(row + k - 1) == kMissing));
   }
   likeness.differences += sum(differences);
   likeness.edges += sum(edges);
+  likeness.missing += sum(absent);
   for (; k < last; k++) {
     const bool missing = row[k] == kMissing, unknown = reference[k] == kUnknown, differs = !missing && !unknown && row[k] != reference[k];
     if (unknown && !missing) reference[k] = row[k];
     flags[k] = static_cast<uint8_t>(flags[k] | (differs ? kVaries : 0) | (missing ? kHasMissing : 0));
     likeness.differences += differs;
+    likeness.missing += missing;
     likeness.edges += k && missing != (row[k - 1] == kMissing);
   }
 }
@@ -167,6 +171,7 @@ void AlignmentScanner::end_record() {
   Likeness likeness;
   for (int64_t start = 0; start < length_; start += kBlock)
     compare(current_.data(), start, std::min(length_, start + kBlock), reference_.data(), flags_.data(), likeness);
+  called_.push_back(length_ - likeness.missing);
   rows_.emplace_back();
   Row& kept = rows_.back();
   if (likeness.differences * kDifferenceBytes + (likeness.edges / 2 + 1) * kRunBytes < length_)

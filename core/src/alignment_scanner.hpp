@@ -46,6 +46,7 @@ class AlignmentScanner {
   void finish();
 
   const std::vector<std::string>& ids() const { return ids_; }
+  const std::vector<int64_t>& called() const { return called_; }  // sites with a call, of each row
   int64_t length() const { return length_; }
   int64_t nbytes() const;                          // memory that is held
   int64_t letters(uint8_t byte) const { return histogram_[byte]; }
@@ -81,6 +82,7 @@ class AlignmentScanner {
   std::string header_;
   CodeBuffer current_;
   std::vector<std::string> ids_;
+  std::vector<int64_t> called_;
   std::vector<Row> rows_;
   std::vector<uint8_t> reference_, flags_;
   int64_t length_ = -1;

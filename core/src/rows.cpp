@@ -108,6 +108,7 @@ char* put_fixed(char* out, int64_t scaled, int decimals) {
   int64_t unit = power_of_ten(decimals);
   if (scaled < 0) *out++ = '-', scaled = -scaled;
   out = put_number(out, scaled / unit);
+  if (!decimals) return out;
   *out++ = '.';
   scaled %= unit;
   for (unit /= 10; unit; unit /= 10) *out++ = static_cast<char>('0' + scaled / unit % 10);
@@ -259,7 +260,7 @@ NB_MODULE(_rows, m) {
           },
           nb::arg("num"), nb::arg("den"), nb::arg("factor"), nb::arg("decimals"), "factor * num / den, rounded to decimals; 0 where den is 0.")
       .def_static("pair_fixed", [](Array<double, 2> values, int decimals) { return Column{Axis::kPair, Fixed{values, decimals}, {}}; },
-                  nb::arg("values"), nb::arg("decimals"), "Rounded to decimals; nan where not defined.")
+                  nb::arg("values"), nb::arg("decimals"), "Rounded to decimals, whole numbers for 0; nan where not defined.")
       .def_static("path", &path_column, nb::arg("alignments"), nb::arg("kind"))
       .def(
           "between",

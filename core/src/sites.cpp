@@ -5,6 +5,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstring>
 #include <tuple>
 
@@ -116,6 +117,24 @@ void pack(Input<uint8_t, 2> codes, Table table, size_t first_sample, size_t samp
   }
 }
 
+// Sites with a call of samples first .. first + count, into out.
+void count_calls(Input<uint8_t, 2> codes, size_t first, size_t count, Output<int64_t, 1> out) {
+  const size_t sites = codes.shape(1);
+  if (first + count > codes.shape(0) || out.shape(0) != codes.shape(0)) throw nb::value_error("the shapes do not fit");
+  nb::gil_scoped_release unlocked;
+  for (size_t s = first; s < first + count; s++) {
+    const uint8_t* row = codes.data() + s * sites;
+    int64_t called = 0;
+    for (size_t start = 0; start < sites; start += 255) {  // a byte counts to 255, so that compilers count in vectors of bytes
+      const size_t stop = std::min(sites, start + 255);
+      uint8_t some = 0;
+      for (size_t k = start; k < stop; k++) some = static_cast<uint8_t>(some + (row[k] != kMissing));
+      called += some;
+    }
+    out(s) = called;
+  }
+}
+
 std::vector<bool> seen_in(const uint8_t* codes, size_t size) {
   uint8_t seen[256] = {};
   for (size_t k = 0; k < size; k++) seen[codes[k]] = 1;
@@ -150,6 +169,7 @@ NB_MODULE(_sites, m) {
              }
              return out;
            }, nb::sig("def ids(self) -> list[str]"), "Of the records so far.")
+      .def_prop_ro("called", &AlignmentScanner::called, "Sites with a call, of each record so far.")
       .def_prop_ro("length", &AlignmentScanner::length, "Sites of a row; -1 before the first.")
       .def_prop_ro("nbytes", &AlignmentScanner::nbytes, "Memory that is held.")
       .def("letters", &AlignmentScanner::letters, nb::arg("byte"), "How often a byte occurred in a sample of the letters.")
@@ -178,6 +198,8 @@ NB_MODULE(_sites, m) {
         "uint8[sites][bytes] of a .bed file, from byte first_byte of each site on, into codes[samples][sites].");
   m.def("pack", &pack, nb::arg("codes"), nb::arg("table"), nb::arg("first_sample"), nb::arg("samples"), nb::arg("planes"),
         "codes[samples][sites] of some samples into uint64 planes[up to 8][samples][words]; bit p of table[code] goes to plane p.");
+  m.def("count_calls", &count_calls, nb::arg("codes"), nb::arg("first_sample"), nb::arg("samples"), nb::arg("out"),
+        "Sites with a call, of some samples of codes[samples][sites], into their places of int64 out[samples].");
   m.def("seen_codes", [](Input<uint8_t, 2> codes) {
           nb::gil_scoped_release unlocked;
           return seen_in(codes.data(), codes.size());
