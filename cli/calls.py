@@ -24,6 +24,7 @@ class CallOptions:
     """How calls are read."""
 
     transpose: bool
+    no_header: bool
     every_letter: bool
     allow_duplicates: bool
 
@@ -103,6 +104,8 @@ def read_calls(paths: Sequence[str], options: CallOptions, memory: int, files: O
                 raise InputError(f"{other.source} is {other.kind.value}, {opened[0].source} is {kind.value}; two inputs are of one kind")
         if options.transpose and kind is not _FileKind.TABLE:
             raise InputError(f"--transpose is for tables; {opened[0].source} is {kind.value}")
+        if options.no_header and kind is not _FileKind.TABLE:
+            raise InputError(f"--no-header is for tables; {opened[0].source} is {kind.value}")
         if options.every_letter and kind in (_FileKind.VARIANTS, _FileKind.FILESET):
             raise InputError(f"--all-letters is for alignments and tables of letters; {opened[0].source} is {kind.value}")
 
@@ -119,7 +122,8 @@ def read_calls(paths: Sequence[str], options: CallOptions, memory: int, files: O
         streams = [(o.stream, o.source) for o in opened]
         if kind is _FileKind.ALIGNMENT:
             return read_alignments(streams, options.every_letter, options.allow_duplicates, memory, scratch)
-        return read_tables(streams, options.transpose, options.every_letter, options.allow_duplicates, memory, scratch)
+        header = not options.no_header
+        return read_tables(streams, options.transpose, options.every_letter, options.allow_duplicates, memory, scratch, header)
 
 
 def _named(opened: _Opened, files: OutputFiles) -> str:

@@ -28,6 +28,7 @@ from gpualign.cli.options import distance_kernel_option, distance_output_options
 )
 @click.option("--all-letters", is_flag=True, help="Letters: compare every letter, gaps too.  [A, C, G, T alone; others are missing]")
 @click.option("--transpose", is_flag=True, help="Tables: a row is a SNP, a column a sample.")
+@click.option("--no-header", is_flag=True, help="Tables: the first line is data; sites, or with --transpose samples, are numbered from 1.")
 @click.option("--allow-duplicates", is_flag=True, help="Number repeated sample ids (id, id_2, ...) instead of refusing them.")
 @distance_output_options
 @distance_kernel_option
@@ -39,6 +40,7 @@ def dist(
     missing: str,
     all_letters: bool,
     transpose: bool,
+    no_header: bool,
     allow_duplicates: bool,
     output: str,
     format_: str | None,
@@ -98,9 +100,8 @@ def dist(
     budget = memory or default_budget()
     engine = pick_distance_engine(device, threads, messages, kernel)
     with OutputFiles(messages.note) as files:
-        source = read_calls(
-            [samples] if others is None else [samples, others], CallOptions(transpose, all_letters, allow_duplicates), budget // 4, files
-        )
+        options = CallOptions(transpose, no_header, all_letters, allow_duplicates)
+        source = read_calls([samples] if others is None else [samples, others], options, budget // 4, files)
         left = runner.memory_left(source, budget)
         prepared = runner.prepare(source, task, engine, left, lambda: files.scratch(None))
         del source

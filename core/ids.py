@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from gpualign.core.errors import InputError
+
+_CONTROL = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029]")
+"""Tabs, all that ends a line somewhere, and what no eye sees."""
 
 
 def number_repeated(ids: list[str], repeated: list[int]) -> None:
@@ -20,7 +25,18 @@ def number_repeated(ids: list[str], repeated: list[int]) -> None:
 
 
 def unique_ids(ids: list[str], source: str, allow_duplicates: bool) -> list[str]:
-    """The ids, repeated ones numbered with `allow_duplicates` or else refused: raises `InputError`."""
+    """The ids, repeated ones numbered with `allow_duplicates` or else refused.
+
+    Raises `InputError`, also for ids that no text file can hold.
+    """
+    for number, name in enumerate(ids, 1):
+        if not name:
+            raise InputError(f"{source}: sample {number} has an empty id; give it one")
+        if sign := _CONTROL.search(name):
+            raise InputError(
+                f"{source}: sample {number} has a control character, {sign[0]!r}, in its id {name!r}; take it out: it would break "
+                "lines and columns"
+            )
     first: dict[str, int] = {}
     repeated = [k for k, name in enumerate(ids) if first.setdefault(name, k) != k]
     if repeated and not allow_duplicates:

@@ -141,6 +141,7 @@ def test_engines_threads_and_memory_do_not_change_a_byte(tmp_path, rng):
         ([CORE, "--metric", "ibs"], "--metric ibs is for genotypes; these are nucleotides"),
         ([SNPS, "--metric", "tn93"], "--metric tn93 is for nucleotides; these are genotypes"),
         ([CORE, "--metric", "tn93", "--missing", "as-difference"], "does not go with it"),
+        ([CORE, "--no-header"], "--no-header is for tables"),
         ([CORE, "--transpose"], "--transpose is for tables"),
         ([CORE, SNPS], "two inputs are of one kind"),
         ([CORE, "--plot", "x.bmp"], "a picture ends in .png, .svg, .pdf"),

@@ -35,8 +35,8 @@ def alignment(texts, scratch, every_letter=False, allow=False, memory=1 << 20):
     return read_alignments([(stream(t), f"{k}.fa") for k, t in enumerate(texts)], every_letter, allow, memory, scratch)
 
 
-def table(texts, scratch, transpose=False, every_letter=False, allow=False, memory=1 << 20):
-    return read_tables([(stream(t), f"{k}.tsv") for k, t in enumerate(texts)], transpose, every_letter, allow, memory, scratch)
+def table(texts, scratch, transpose=False, every_letter=False, allow=False, memory=1 << 20, header=True):
+    return read_tables([(stream(t), f"{k}.tsv") for k, t in enumerate(texts)], transpose, every_letter, allow, memory, scratch, header)
 
 
 # ---- alignments
@@ -214,6 +214,15 @@ def test_tables_as_other_programs_write_them(scratch):
         ("id\tr1\tr2\na\t0\t3\n", "'3' in a table of genotypes"),
         ("id\tr1\tr2\na\tA\t1\n", "'1' in a table of letters; expected A, C, G, T"),
         ("id\tr1\tr2\na\tA\tCT\n", "'CT' in a table of letters"),
+        ("a\t0\t1\nb\t1\t1\n", "the first line holds calls.*--no-header reads it"),
+        ("a\t0\t1\n", "the first line holds calls"),
+        ("a\t0\tNA\nb\t\t\n", "the first line holds calls"),
+        ("a\tA\tC\nb\tA\tR\n", "the first line holds calls"),
+        ("a\tA\tn\nb\t\t\nc\tA\tC\n", "the first line holds calls"),
+        ("a,1.0,0.0\nb,1.0,\n", "the first line holds calls"),
+        ("id\t0\t1\t1\nb\t1\t1\t2\n", "the first line holds calls"),
+        ("id\tr1\n\t0\n", "sample 1 has an empty id"),
+        ("id,r1\na\tb,0\n", r"sample 1 has a control character, '\\t', in its id 'a\\tb'"),
         ("a\t0\t1\t1\nb\t1\t1\t2\n", "the first line holds calls; a header with the sites' ids is wanted"),
         ("id\tr1\na\t0\na\t1\n", "samples 1 and 2 have the same id 'a'"),
     ],
@@ -221,6 +230,56 @@ def test_tables_as_other_programs_write_them(scratch):
 def test_bad_tables(scratch, text, message):
     with pytest.raises(InputError, match=message):
         table([text], scratch)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "x\trs1\trs2",
+        "x\t1045\t2310",
+        "x\t2\t3",
+        "x\tA\tC",  # letters in a table of numbers
+        "\t1\t2",  # pandas
+        "id\t1\t2",
+        "Sample_ID\t0\t1",
+        "#iid\t0\t1",
+        "1\t2",  # R: no title over the names of rows
+        "x\t10\t20",
+    ],
+)
+def test_headers_that_are_no_data(scratch, header):
+    source = table([header + "\na\t0\t1\nb\t1\t1\n"], scratch)
+    assert source.samples.queries.ids == ["a", "b"]
+    np.testing.assert_array_equal(panels_of(source)[0], [[0, 1], [1, 1]])
+
+
+def test_headers_of_letters_that_are_no_data(scratch):
+    for header in ("x\t0\t1", "x\tA\tE", "id\tA\tC"):
+        source = table([header + "\na\tA\tC\nb\tC\tC\n"], scratch)
+        assert source.samples.queries.ids == ["a", "b"]
+    with pytest.raises(InputError, match="the first line holds calls"):
+        table(["x\tA\tE\na\tA\tC\n"], scratch, every_letter=True)
+
+
+def test_tables_without_a_header(scratch):
+    text = "a\t0\t1\nb\t1\t1\n"
+    source = table([text], scratch, header=False)
+    assert source.samples.queries.ids == ["a", "b"]
+    np.testing.assert_array_equal(panels_of(source)[0], [[0, 1], [1, 1]])
+    source = table([text], scratch, header=False, transpose=True)
+    assert source.samples.queries.ids == ["1", "2"]
+    np.testing.assert_array_equal(panels_of(source)[0], [[0, 1], [1, 1]])
+    source = table([text, "c\t2\t2\n"], scratch, header=False)
+    np.testing.assert_array_equal(compute(source, CpuDistanceEngine(1), "allele")[0], [[3], [2]])
+    for bad, message in (
+        ("id\tr1\tr2\na\t0\t1\n", r"line 1 \('id'\), column 2 .*'r1' in a table.*leave out --no-header"),
+        ("a\t0\t1\nb\t0\n", r"line 2 \('b'\) has 2 cells"),
+        ("a\nb\n", "no sites"),
+    ):
+        with pytest.raises(InputError, match=message):
+            table([bad], scratch, header=False)
+    with pytest.raises(InputError, match=r"1\.tsv: site 3 is nothing, in 0\.tsv it is '3'"):
+        table(["a\t0\t1\t2\n", text], scratch, header=False)
 
 
 def test_two_tables_have_the_same_sites(scratch):

@@ -28,9 +28,9 @@ def _columns(path: Path, wanted: int) -> list[list[str]]:
     """The first columns of a .bim or .fam file."""
     rows = []
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as stream:
+        with open(path, "rb") as stream:
             for number, line in enumerate(stream, 1):
-                cells = line.split(None, wanted)
+                cells = [cell.decode("utf-8", "surrogateescape") for cell in line.split(None, wanted)]  # bytes end at ASCII blanks alone
                 if len(cells) < wanted:
                     raise InputError(f"{path}: line {number} has {len(cells)} columns, at least {wanted} are wanted")
                 rows.append(cells[:wanted])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import BinaryIO
 
 import numpy as np
@@ -17,6 +19,15 @@ from gpualign.core.unpack import decompressing
 
 _MISSING_WORDS = "empty, ., -, ?, N, NA, -1 or -9"
 
+_NUCLEOTIDE_CODES = "ACGTUNRYSWKMBDHV"
+
+_FIRST_TITLE = re.compile(
+    "#.*|(accession|genome|iid|individual|isolate|loci|locus|marker|name|pos|position|rs|sample|site|snp|strain|taxa|taxon|variant)?s?"
+    "[ _]?(id|name)?s?",
+    re.IGNORECASE,
+)
+"""What stands over the ids of rows, for headers whose other cells could be calls."""
+
 
 def _number_table() -> Codes:
     table = np.full(256, _sites.BAD, dtype=np.uint8)
@@ -29,6 +40,14 @@ def _letters(every_letter: bool) -> Codes:
     table = letter_table(every_letter)
     table[table == _sites.SKIP] = _sites.BAD
     table[list(b".-?Nn")] = MISSING
+    return table
+
+
+def _letters_of_data(every_letter: bool) -> Codes:
+    """Letters that a row of calls has; others may stand in it, but do in names."""
+    table = _letters(every_letter)
+    if not every_letter:
+        table[[byte for byte in range(128) if chr(byte).isalpha() and chr(byte).upper() not in _NUCLEOTIDE_CODES]] = _sites.BAD
     return table
 
 
@@ -46,8 +65,9 @@ class _Table:
 class _TableReader:
     """Reads one file; `kind` is None until a call tells."""
 
-    def __init__(self, source: str, transpose: bool, every_letter: bool) -> None:
+    def __init__(self, source: str, transpose: bool, every_letter: bool, header: bool) -> None:
         self._source = source
+        self._header = header
         self._row, self._column = ("site", "sample") if transpose else ("sample", "site")
         self._every_letter = every_letter
         self._kind: Kind | None = None
@@ -59,21 +79,18 @@ class _TableReader:
             raise InputError(f"{self._source}: empty file; expected a table, an alignment, a VCF or a .bed file")
         separator = "\t" if b"\t" in header else ","
         titles = _cells(header, separator)
-        self._refuse_data(header, separator, titles)
         row_ids: list[str] = []
         store: RowStore | None = None
-        for number, line in enumerate(lines, 2):
+        if not self._header:
+            lines = chain([header], lines)
+        for number, line in enumerate(lines, 2 if self._header else 1):
             line = line.rstrip(b"\r\n")
             if not line:
                 continue
             start = line.find(separator.encode())
             name = _text(line if start < 0 else line[:start])
             if store is None:
-                cells = line.count(separator.encode()) + 1
-                # R writes no title over the names of rows.
-                titles = titles if cells == len(titles) + 1 else titles[1:]
-                if not titles:
-                    raise InputError(f"{self._source}: no {self._column}s: the header has a single cell, {_text(header)[:40]!r}")
+                titles = self._titles(header, line, separator, titles)
                 store = RowStore(len(titles), limit, scratch)
             row = store.new_row()
             found = bad = 0
@@ -87,9 +104,24 @@ class _TableReader:
                 self._refuse_cell(line, separator, number, name, titles[bad], bad)
             row_ids.append(name)
         if store is None:
+            self._refuse_data(header, separator, titles)
             raise InputError(f"{self._source}: no {self._row}s: the table ends after its header")
         store.done()
         return _Table(self._source, row_ids, titles, self._kind or Kind.GENOTYPE, store)
+
+    def _titles(self, header: bytes, line: bytes, separator: str, titles: list[str]) -> list[str]:
+        """Ids of the columns, from the header and the first row; without a header their numbers."""
+        if len(titles) == 1 and len(_cells(line, separator)) != 2:
+            raise InputError(f"{self._source}: no {self._column}s: the first line has a single cell, {_text(header)[:40]!r}")
+        if not self._header:
+            return [str(number) for number in range(1, len(titles))]
+        if len(_cells(line, separator)) == len(titles) + 1:  # R writes no title over the names of rows
+            return titles
+        start = line.find(separator.encode())
+        if start >= 0:
+            self._decide(line[start + 1 :], separator)
+        self._refuse_data(header, separator, titles)
+        return titles[1:]
 
     def _decide(self, cells: bytes, separator: str) -> None:
         """The first call tells what the table holds."""
@@ -104,21 +136,32 @@ class _TableReader:
                 return
 
     def _refuse_data(self, header: bytes, separator: str, titles: list[str]) -> None:
-        """Ids differ; a first line of calls alone, some of them equal, is data whose header is not there."""
-        if len(set(titles[1:])) == len(titles[1:]):
+        """A first line that could be a row of this table is data whose header is not there: as a header it would lose a row.
+
+        A header is told by what stands first, nothing or a word like `id`, unless other cells are equal: ids differ.
+        """
+        named = _FIRST_TITLE.fullmatch(titles[0]) is not None
+        start = header.find(separator.encode()) + 1
+        if not start or (named and len(set(titles[1:])) == len(titles[1:])):
             return
+        tables = [] if self._kind in (Kind.NUCLEOTIDE, Kind.LETTER) else [_number_table()]
+        tables += [] if self._kind is Kind.GENOTYPE else [_letters_of_data(self._every_letter)]
         codes: Codes = np.empty(len(titles), dtype=np.uint8)
-        for table in (_number_table(), _letters(False)):
-            start = header.find(separator.encode()) + 1
-            cells, bad = _sites.parse_row(header.rstrip(b"\r\n"), start, separator, table, codes)
-            if start and cells and bad < 0:
-                raise InputError(f"{self._source}: the first line holds calls; a header with the {self._column}s' ids is wanted there")
+        for table in tables:
+            _, bad = _sites.parse_row(header.rstrip(b"\r\n"), start, separator, table, codes)
+            if bad < 0:
+                raise InputError(
+                    f"{self._source}: the first line holds calls; a header with the {self._column}s' ids is wanted there. "
+                    "Where it is data, --no-header reads it; where it is a header, let its first cell say id"
+                )
 
     def _refuse_cell(self, line: bytes, separator: str, number: int, name: str, title: str, column: int) -> None:
         cell = _cells(line, separator)[column + 1]
         expected = "0, 1, 2" if self._kind is not Kind.NUCLEOTIDE else "A, C, G, T"
         kind = "genotypes" if self._kind is not Kind.NUCLEOTIDE else "letters"
         turned = "" if len(line) < 3 or len(cell) < 2 else "; a table with a row a SNP is read with --transpose"
+        if number == 1:
+            turned = "; if the first line is a header, leave out --no-header"
         raise InputError(
             f"{self._source}: line {number} ({name!r}), column {column + 2} ({title!r}): {cell[:20]!r} in a table of {kind}; expected "
             f"{expected}, or for a missing call {_MISSING_WORDS}{turned}"
@@ -143,14 +186,21 @@ def _lines(stream: BinaryIO, source: str) -> Iterator[bytes]:
 
 
 def read_tables(
-    inputs: Sequence[tuple[BinaryIO, str]], transpose: bool, every_letter: bool, allow_duplicates: bool, memory: int, scratch: Scratch
+    inputs: Sequence[tuple[BinaryIO, str]],
+    transpose: bool,
+    every_letter: bool,
+    allow_duplicates: bool,
+    memory: int,
+    scratch: Scratch,
+    header: bool = True,
 ) -> DenseSource:
-    """Read one table, or two with the same sites. transpose: a row is a site.
+    """Read one table, or two with the same sites. transpose: a row is a site. header: the first line has ids; else columns are numbered.
 
-    Raises `InputError` naming file, line and column for ragged rows, cells that are no calls, repeated ids, sites that differ.
+    Raises `InputError` naming file, line and column for ragged rows, cells that are no calls, repeated ids, sites that differ, and for data
+    where the header should be.
     """
     tables = [
-        _TableReader(source, transpose, every_letter).read(_lines(stream, source), memory // len(inputs), scratch)
+        _TableReader(source, transpose, every_letter, header).read(_lines(stream, source), memory // len(inputs), scratch)
         for stream, source in inputs
     ]
     sites = [t.row_ids if transpose else t.column_ids for t in tables]
