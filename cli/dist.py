@@ -27,6 +27,13 @@ from gpualign.cli.options import distance_kernel_option, distance_output_options
     " from every call.",
 )
 @click.option("--all-letters", is_flag=True, help="Letters: compare every letter, gaps too.  [A, C, G, T alone; others are missing]")
+@click.option(
+    "--min-compared",
+    metavar="N|F",
+    default="1",
+    show_default=True,
+    help="Pairs with fewer compared sites have no distance (nan) and are not near; with a point (0.5) a fraction of the sites.",
+)
 @click.option("--transpose", is_flag=True, help="Tables: a row is a SNP, a column a sample.")
 @click.option("--no-header", is_flag=True, help="Tables: the first line is data; sites, or with --transpose samples, are numbered from 1.")
 @click.option("--allow-duplicates", is_flag=True, help="Number repeated sample ids (id, id_2, ...) instead of refusing them.")
@@ -39,6 +46,7 @@ def dist(
     metric: str,
     missing: str,
     all_letters: bool,
+    min_compared: str,
     transpose: bool,
     no_header: bool,
     allow_duplicates: bool,
@@ -70,17 +78,21 @@ def dist(
       gpualign dist new.aln old.aln --format molten         new samples against old ones
       gpualign dist cohort.bed --plot heat.png > d.tsv      a clustered heat map as well
     """
+    from dataclasses import replace
+
     from gpualign.cli.calls import CallOptions, files_of, read_calls
-    from gpualign.cli.distances import DistanceWriter, distance_spec
+    from gpualign.cli.distances import DistanceWriter, distance_spec, least_compared
     from gpualign.cli.engines import check_device, pick_distance_engine, usable_threads
     from gpualign.cli.files import OutputFiles, check_outputs, check_stdin
     from gpualign.cli.formats import output_paths
     from gpualign.cli.messages import Messages
     from gpualign.cli.plots import check_plot, write_plot
+    from gpualign.cli.quality import few_calls, lacking_pairs
     from gpualign.cli.sizes import default_budget
     from gpualign.core.distance import runner
     from gpualign.core.distance.metrics import METRICS, MissingRule
     from gpualign.core.distance.sinks.base import DistanceSink
+    from gpualign.core.distance.sinks.names import written_samples
     from gpualign.core.errors import InputError
 
     messages = Messages.of("dist", quiet, verbose)
@@ -91,7 +103,7 @@ def dist(
     picture = check_plot(plot, others is None and max_distance is None) if plot else None
     outputs = [*output_paths(spec.path, spec.format, others is None), *([spec.beside] if spec.beside else [])]
     check_outputs([*files_of(samples), *(files_of(others) if others else [])], [*outputs, *([picture.path] if picture else [])])
-    task = runner.DistanceTask(METRICS[metric], MissingRule(missing), compared)
+    task = runner.DistanceTask(METRICS[metric], MissingRule(missing), compared, least_compared(min_compared))
     if metric == "tn93" and task.missing is MissingRule.AS_DIFFERENCE:
         raise InputError("tn93 is of the bases of both samples; --missing as-difference does not go with it")
     if kernel != "auto" and (metric != "hamming" or compared or task.missing is MissingRule.AS_DIFFERENCE):
@@ -107,6 +119,12 @@ def dist(
         del source
         bands = runner.plan(prepared, engine, left)
         messages.detail(f"{engine.kernel()}; {len(prepared.panels)} panels of sites, {bands.count} bands of up to {bands.rows} samples")
+        if few := few_calls(prepared):
+            messages.note(few)
+        written, changed = written_samples(spec.format, prepared.samples)
+        if changed:
+            name, other = changed[0]
+            messages.note(f"{spec.format} has no place for some signs: {len(changed):,} ids are changed, such as {name!r} to {other!r}")
         if dry_run:
             from gpualign.cli.plans import print_distance_plan
 
@@ -117,9 +135,11 @@ def dist(
 
         def run(sink: DistanceSink) -> runner.DistanceTotals:
             with messages.progress(bands.pairs * prepared.panel_sites, spec.path, "comparisons", "G/s") as progress:
-                return runner.measure(prepared, bands, engine, sink, progress)
+                return runner.measure(replace(prepared, samples=written), bands, engine, sink, progress)
 
-        totals, values = DistanceWriter(spec, task.metric, files).write(prepared.samples, run)
+        totals, values = DistanceWriter(spec, task.metric, prepared.dtype, files).write(written, run)
         if picture is not None and values is not None:
             write_plot(picture, values, prepared.samples.queries.ids, f"{metric} distance", files)
+    if lacking := lacking_pairs(prepared, totals, spec):
+        messages.note(lacking)
     messages.distance_summary(prepared.samples.total, totals, engine.describe())

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
+
+import numpy as np
 
 from gpualign.cli.files import OutputFiles, naming_output
 from gpualign.cli.formats import ARRAYS, open_id_lists, pick_format
@@ -17,9 +20,12 @@ from gpualign.core.distance.runner import DistanceTotals
 from gpualign.core.distance.sinks.base import DECIMALS, DistanceSink
 from gpualign.core.distance.sinks.matrix import CondensedSink, MatrixSink
 from gpualign.core.distance.sinks.mega import write_mega
-from gpualign.core.distance.sinks.pairs import NearPairsSink, write_molten
+from gpualign.core.distance.sinks.pairs import NearPairsSink, PairText, write_molten
 from gpualign.core.errors import InputError
-from gpualign.core.sinks.matrix_files import write_ids, write_matrix_text, write_npz, write_phylip
+from gpualign.core.sinks.matrix_files import Numbers, write_ids, write_matrix_text, write_npz, write_phylip
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 _LISTS = ("tsv", "csv", "molten")
 _SQUARE = {"phylip": "phylip", "mega": "mega", "condensed": "the condensed form"}
@@ -64,13 +70,31 @@ def distance_spec(output: str, format: str | None, most: float | None, compared:
     return spec
 
 
-class DistanceWriter:
-    """Output of one run: `run` is called with a sink, then what it filled is written; `files` makes all of it appear, or nothing."""
+def least_compared(text: str) -> int | Fraction:
+    """--min-compared: sites, or with a point a fraction of the sites, exactly as it is written. Raises `InputError`."""
+    if re.fullmatch(r"[0-9]+", text) and int(text) >= 1:
+        return int(text)
+    from fractions import Fraction
 
-    def __init__(self, spec: DistanceSpec, metric: Metric, files: OutputFiles) -> None:
+    if re.fullmatch(r"[0-9]*\.[0-9]+", text) and 0 < Fraction(text) <= 1:
+        return Fraction(text)
+    raise InputError(
+        f"--min-compared is a whole number of sites from 1 on (50), or a fraction of the sites with a point, up to 1 (0.5); found {text}"
+    )
+
+
+class DistanceWriter:
+    """Output of one run: `run` is called with a sink, then what it filled is written; `files` makes all of it appear, or nothing.
+
+    dtype: of the distances, float64 where some of them may not be defined.
+    """
+
+    def __init__(self, spec: DistanceSpec, metric: Metric, dtype: Numbers, files: OutputFiles) -> None:
         self._spec = spec
         self._metric = metric
+        self._dtype = dtype
         self._files = files
+        self._pairs = PairText(spec.separator, 0 if metric.counts else DECIMALS)
 
     def write(self, samples: Samples, run: Callable[[DistanceSink], DistanceTotals]) -> tuple[DistanceTotals, Values | None]:
         """(totals, the square or condensed matrix that was written; None for a list of near pairs)."""
@@ -78,7 +102,7 @@ class DistanceWriter:
         with naming_output(spec.path):
             if spec.most is not None:
                 with self._files.text(spec.path) as stream:
-                    return run(NearPairsSink(stream, spec.most, spec.separator)), None
+                    return run(NearPairsSink(stream, spec.most, self._pairs)), None
             return self._arrays(samples, run) if spec.format in ARRAYS else self._text(samples, run)
 
     def _scratch(self) -> BinaryIO:
@@ -89,21 +113,24 @@ class DistanceWriter:
         with ExitStack() as stack:
             stream = stack.enter_context(self._files.text(spec.path))
             beside = stack.enter_context(self._files.text(spec.beside)) if spec.beside else None
-            sink = MatrixSink(self._metric.dtype, self._scratch(), self._scratch() if spec.compared else None)
+            sink = MatrixSink(self._dtype, self._scratch(), self._scratch() if spec.compared else None)
             totals = run(sink)
             values, compared = sink.values.values, sink.compared.values if sink.compared else None
             if spec.format == "molten":
-                write_molten(stream, samples, values, compared, spec.separator)
+                write_molten(stream, samples, values, compared, self._pairs)
                 return totals, values
+            decimals = self._pairs.decimals
+            if spec.format == "phylip":
+                _check_defined(values, samples)
             for out, matrix in ((stream, values), (beside, compared)):
                 if out is None or matrix is None:
                     continue
                 if spec.format == "phylip":
-                    write_phylip(out, matrix, samples.queries, DECIMALS)
+                    write_phylip(out, matrix, samples.queries, decimals)
                 elif spec.format == "mega":
-                    write_mega(out, samples.queries, matrix, self._metric.name if matrix is values else "compared sites")
+                    write_mega(out, samples.queries, matrix, self._metric.name if matrix is values else "compared sites", decimals)
                 else:
-                    write_matrix_text(out, matrix, samples.queries, samples.targets, spec.separator, DECIMALS)
+                    write_matrix_text(out, matrix, samples.queries, samples.targets, spec.separator, decimals)
             return totals, values
 
     def _arrays(self, samples: Samples, run: Callable[[DistanceSink], DistanceTotals]) -> tuple[DistanceTotals, Values]:
@@ -112,7 +139,7 @@ class DistanceWriter:
         assert spec.path is not None  # distance_spec() refuses arrays on standard output
         if spec.format == "npz":
             npz = self._files.open(spec.path)
-            packed = make_sink(self._metric.dtype, self._scratch(), self._scratch() if spec.compared else None)
+            packed = make_sink(self._dtype, self._scratch(), self._scratch() if spec.compared else None)
             totals = run(packed)
             arrays = {"distances": packed.values.file} | ({"compared": packed.compared.file} if packed.compared else {})
             write_npz(npz, arrays, samples.queries, samples.targets)
@@ -120,8 +147,19 @@ class DistanceWriter:
         npy = self._files.open(spec.path)
         beside = self._files.open(spec.beside) if spec.beside else None
         lists = open_id_lists(self._files, spec.path, samples.queries, samples.targets)
-        sink = make_sink(self._metric.dtype, npy, beside)
+        sink = make_sink(self._dtype, npy, beside)
         totals = run(sink)
         for file, records in lists:
             write_ids(file, records)
         return totals, sink.values.values
+
+
+def _check_defined(values: Values, samples: Samples) -> None:
+    """Raises `InputError`: PHYLIP has no sign for a distance that is not defined, and tree programs make something of any word."""
+    for row in range(len(values)):
+        if len(places := np.flatnonzero(np.isnan(values[row]))):
+            ids = samples.queries.ids
+            raise InputError(
+                f"phylip has no way to say that a distance is not defined, and that of {ids[row]!r} and {ids[places[0]]!r} is not: too few "
+                "compared sites, or saturated; leave out samples with few calls, or write mega (?) or tsv (nan)"
+            )

@@ -196,6 +196,44 @@ def test_one_sample_and_sites_that_do_not_vary():
     assert done.stdout.splitlines()[1] == b"a\tnan\tnan"
 
 
+BLANKS = b'id,r1,r2\npatient 1,0,1\n"patient; 2",1,1\n'
+
+
+def test_ids_in_formats_that_have_no_place_for_some_signs(tmp_path):
+    done = dist("-", "--format", "phylip", stdin=BLANKS)
+    assert done.stdout == b"2\npatient_1 0 1\npatient;_2 1 0\n"
+    assert b"phylip has no place for some signs: 2 ids are changed, such as 'patient 1' to 'patient_1'" in done.stderr
+    done = dist("-", "--format", "mega", stdin=BLANKS)
+    assert b"[1] #patient_1\n[2] #patient__2\n" in done.stdout
+    assert b"2 ids are changed" in done.stderr
+    for format in ("phylip", "mega"):
+        done = dist("-", "--format", format, stdin=BLANKS + b"patient_1,0,0\n", check=False)
+        assert done.returncode == 2
+        assert b"ids 'patient 1' and 'patient_1' would both be 'patient_1'" in done.stderr
+    assert dist("-", stdin=BLANKS).stdout.splitlines()[0] == b"\tpatient 1\tpatient; 2"
+    dist("-", "-o", tmp_path / "m.npy", stdin=BLANKS)
+    assert (tmp_path / "m.ids.txt").read_text().splitlines() == ["patient 1", "patient; 2"]
+
+
+def test_csv_is_read_back_whatever_the_ids(tmp_path):
+    import csv
+
+    ids = ["a,b", 'say "hi"', "plain", "with blanks"]
+    (tmp_path / "in.tsv").write_text("id\tr1\n" + "".join(f"{name}\t{k % 2}\n" for k, name in enumerate(ids)).replace('"', "'"))
+    ids[1] = ids[1].replace('"', "'")  # quotes around cells of tables are taken off
+    rows = list(csv.reader(dist(tmp_path / "in.tsv", "--format", "csv").stdout.decode().splitlines()))
+    assert rows[0] == ["", *ids]
+    assert [row[0] for row in rows[1:]] == ids
+    assert rows[1][1:] == ["0", "1", "0", "1"]
+    near = list(csv.reader(dist(tmp_path / "in.tsv", "--format", "csv", "--max-distance", "0").stdout.decode().splitlines()))
+    assert near == [[ids[0], ids[2], "0"], [ids[1], ids[3], "0"]]
+
+
+def test_csv_ids_with_quotes():
+    found = dist("-", "--format", "csv", stdin=b'>a"b,c\nA\n>d\nC\n').stdout
+    assert found == b',"a""b,c",d\n"a""b,c",0,1\nd,1,0\n'
+
+
 def test_summary_and_quiet():
     done = dist(CORE)
     assert b"4 samples, 20 sites, 6 pairs" in done.stderr

@@ -85,6 +85,12 @@ def count_names(wanted: Wanted, products_only: bool) -> tuple[str, ...]:
     return ("compared", *names) if wanted.compared or wanted.measure is Measure.SUBSTITUTIONS else names
 
 
+def keep_counts(recipe: PanelRecipe, names: tuple[str, ...]) -> PanelRecipe:
+    """The recipe without the counts that are not in `names`."""
+    terms = tuple(term for term in recipe.terms if term.count in names)
+    return PanelRecipe(recipe.planes, terms, tuple((name, weight) for name, weight in recipe.constants if name in names))
+
+
 class _Planes:
     """Planes by number, each once."""
 

@@ -5,24 +5,28 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from gpualign.core.distance.calls import MISSING, Codes, Samples
+from gpualign.core.distance.coverage import Coverage, fewest_sites
 from gpualign.core.distance.engine import Band, CountMatrix, DistanceEngine, Panel
 from gpualign.core.distance.metrics import Counts, Integers, Metric, MissingRule
 from gpualign.core.distance.pack import pack_panel, used_codes
 from gpualign.core.distance.plan import DistancePlan, plan_bands
-from gpualign.core.distance.recipe import Measure, Wanted, count_names
+from gpualign.core.distance.recipe import Measure, Wanted, count_names, keep_counts
 from gpualign.core.distance.sinks.base import BandDistances, DistanceSink
 from gpualign.core.distance.sources.base import Need, Omitted, Scratch, Selection, Source
 from gpualign.core.distance.store import PanelStore
 from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import InputError, RunError
+from gpualign.core.sinks.matrix_files import Numbers
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from gpualign.core.engine import Progress
 
 _MOST_SITES = (1 << 31) // 4
@@ -34,19 +38,21 @@ _SECOND_ALLELE = 2
 
 @dataclass(frozen=True)
 class DistanceTask:
-    """What is to be computed. compared: the number of compared sites is written too."""
+    """What is to be computed. compared: the number of compared sites is written too. least: pairs with fewer compared sites, or with
+    less than this fraction of the sites, have no distance."""
 
     metric: Metric
     missing: MissingRule
     compared: bool
+    least: int | Fraction = 1
 
     @property
     def wanted(self) -> Wanted:
         return self.metric.wanted(self.missing, self.compared)
 
-    @property
-    def selection(self) -> Selection:
-        otherwise = Need.COMPARED if self.wanted.compared else Need.DIFFERENCES
+    def selection(self, wanted: Wanted) -> Selection:
+        """The sites that matter for counting what is wanted."""
+        otherwise = Need.COMPARED if wanted.compared else Need.DIFFERENCES
         need = Need.CALLS if self.metric.measure is Measure.SUBSTITUTIONS else otherwise
         return Selection(need, self.missing is MissingRule.COMPLETE)
 
@@ -55,16 +61,25 @@ class DistanceTask:
 class Prepared:
     """Panels of a task, ready to be counted, and the memory that they hold.
 
-    sites: that are compared at most; omitted: those that no panel has; called: sites with a call, int64[samples].
+    wanted: what is counted. sites: that are compared at most; input_sites: those of the input; omitted: those that no panel has; called:
+    sites of the input with a call, int64[samples]. coverage: tells of pairs that may have too few sites in common.
     """
 
     task: DistanceTask
     samples: Samples
     panels: Sequence[Panel]
     held: int
+    wanted: Wanted
     sites: int
+    input_sites: int
     omitted: Omitted
-    called: Integers | None
+    called: Integers
+    coverage: Coverage
+
+    @property
+    def dtype(self) -> Numbers:
+        """Of the distances: whole numbers where the calls of the samples guarantee that every pair has a distance."""
+        return self.task.metric.dtype if self.coverage.suffices else np.dtype(np.float64)
 
     @property
     def panel_sites(self) -> int:
@@ -74,11 +89,12 @@ class Prepared:
 
 @dataclass(frozen=True)
 class DistanceTotals:
-    """What a run did, for its summary. comparisons: pairs times sites."""
+    """What a run did, for its summary. comparisons: pairs times sites; lacking: pairs with too few compared sites for a distance."""
 
     pairs: int
     sites: int
     seconds: float
+    lacking: int
 
     @property
     def comparisons(self) -> int:
@@ -102,23 +118,40 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, memory: 
     if source.sites >= _MOST_SITES:
         raise InputError(f"{source.sites:,} sites; up to {_MOST_SITES - 1:,} are counted in one run")
     store, omitted, sites = PanelStore(memory // 2, scratch), Omitted(), 0
-    called = np.zeros(source.samples.total, dtype=np.int64) if task.missing is MissingRule.AS_DIFFERENCE else None
+    called, wanted = source.called, task.wanted
+    # Compared sites cost planes and a product of them: they are counted only where calls do not tell which pairs have too few. Where calls
+    # are known only when all panels are made, these are made for it.
+    if task.missing is MissingRule.PAIRWISE and (called is None or not _coverage(source, task, called, source.sites).decides):
+        wanted = replace(wanted, compared=True)
+    selection = task.selection(wanted)
     with Workers(engine.threads) as workers:
-        for codes in source.panels(task.selection, memory // 8, omitted, workers):
+        for codes in source.panels(selection, memory // 8, omitted, workers):
             sites += codes.shape[1]
-            if called is not None:
-                called += np.count_nonzero(codes != MISSING, axis=1)
             used = used_codes(codes, workers)
             parts = [(codes, used)]
             if metric.measure is Measure.ALLELES and max(used - {MISSING}, default=0) > _SECOND_ALLELE:
                 parts = [(part, used_codes(part, workers)) for part in _by_alleles(codes)]
             for part, of_part in parts:
-                store.add(pack_panel(part, of_part, task.wanted, engine, workers))
+                store.add(pack_panel(part, of_part, wanted, engine, workers))
     # Where only differing sites matter, those at which all calls are equal are not looked at, but they are compared all the same.
-    counted = source.sites if not task.selection.complete and task.selection.need is Need.DIFFERENCES else sites + omitted.sites
-    if called is not None:
-        called += omitted.sites
-    return Prepared(task, source.samples, store.panels, store.nbytes, counted, omitted, called)
+    counted = source.sites if not selection.complete and selection.need is Need.DIFFERENCES else sites + omitted.sites
+    if called is None:
+        assert omitted.called is not None  # what a source does not know it tells with its panels
+        called = omitted.called
+    coverage, panels = _coverage(source, task, called, counted), store.panels
+    if coverage.decides and wanted != task.wanted:
+        wanted = task.wanted
+        names = count_names(wanted, engine.products_only)
+        panels = [replace(panel, recipe=keep_counts(panel.recipe, names)) for panel in panels]
+    return Prepared(task, source.samples, panels, store.nbytes, wanted, counted, source.sites, omitted, called, coverage)
+
+
+def _coverage(source: Source, task: DistanceTask, called: Integers, sites: int) -> Coverage:
+    """sites: that are compared; under a rule other than pairwise, in every pair."""
+    samples = source.samples
+    of_pairs = called if task.missing is MissingRule.PAIRWISE else np.full(samples.total, sites, dtype=np.int64)
+    queries = of_pairs[: len(samples.queries)]
+    return Coverage(queries, queries if samples.one_set else of_pairs[samples.first_target :], sites, fewest_sites(task.least, sites))
 
 
 def _by_alleles(codes: Codes) -> Iterator[Codes]:
@@ -133,25 +166,27 @@ def _by_alleles(codes: Codes) -> Iterator[Codes]:
 
 def plan(prepared: Prepared, engine: DistanceEngine, memory: int) -> DistancePlan:
     """Bands for `memory` bytes beside the panels."""
-    samples, task = prepared.samples, prepared.task
-    names = count_names(task.wanted, engine.products_only)
+    samples = prepared.samples
+    names = count_names(prepared.wanted, engine.products_only)
     # Beside its counts a band has its distances, and what they are computed from.
-    pair_bytes = 4 * len(names) + 3 * task.metric.dtype.itemsize
+    pair_bytes = 4 * len(names) + 3 * prepared.dtype.itemsize
     return plan_bands(len(samples.queries), len(samples.targets), samples.one_set, engine.band_bytes(memory), pair_bytes)
 
 
 def measure(prepared: Prepared, bands: DistancePlan, engine: DistanceEngine, sink: DistanceSink, progress: Progress) -> DistanceTotals:
     """Count every band and hand its distances to the sink."""
-    start = time.perf_counter()
-    names = count_names(prepared.task.wanted, engine.products_only)
+    start, lacking = time.perf_counter(), 0
+    names = count_names(prepared.wanted, engine.products_only)
     sink.begin(prepared.samples)
     # closing(): an error in the sink must stop the engine's work at once.
     with closing(cast("_Closable", engine.run(prepared.panels, bands.bands(), names, progress.advance))) as counted:
         for band, counts in counted:
             _add_constants(counts, prepared)
-            sink.accept(_distances(prepared, band, counts))
+            distances, without = _distances(prepared, band, counts)
+            lacking += without
+            sink.accept(distances)
     sink.finish()
-    return DistanceTotals(prepared.samples.pairs, prepared.sites, time.perf_counter() - start)
+    return DistanceTotals(prepared.samples.pairs, prepared.sites, time.perf_counter() - start, lacking)
 
 
 class _Closable(Iterator[tuple[Band, dict[str, CountMatrix]]]):
@@ -175,17 +210,27 @@ _BASES = "acg"
 """Counts of the bases of both samples; those of T are the rest."""
 
 
-def _distances(prepared: Prepared, band: Band, raw: dict[str, CountMatrix]) -> BandDistances:
-    called = prepared.called
-    of_pairs = None if called is None else (called[band.start : band.stop], called[band.first_target : band.target_stop])
-    counts = Counts(dict(raw), prepared.sites, of_pairs)
-    values = prepared.task.metric.formula(counts).astype(prepared.task.metric.dtype, copy=False)
-    return BandDistances(band, values, counts.compared.astype(np.int32, copy=False) if prepared.task.compared else None)
+def _distances(prepared: Prepared, band: Band, raw: dict[str, CountMatrix]) -> tuple[BandDistances, int]:
+    """Distances of a band, and how many of its pairs have too few compared sites for one."""
+    task, called, coverage = prepared.task, prepared.called, prepared.coverage
+    of_pairs = called[band.start : band.stop], called[band.first_target : band.target_stop]
+    counts = Counts(dict(raw), prepared.sites, of_pairs if task.missing is MissingRule.AS_DIFFERENCE else None)
+    values, without = task.metric.formula(counts).astype(prepared.dtype, copy=False), 0
+    if not coverage.suffices:
+        if coverage.decides:
+            first = prepared.samples.first_target
+            lacking = coverage.lacking(slice(band.start, band.stop), slice(band.first_target - first, band.target_stop - first))
+        else:
+            lacking = counts.compared < coverage.least
+        values[lacking] = np.nan
+        without = int(np.count_nonzero(np.triu(lacking, 1 + band.start - band.first_target) if band.upper else lacking))
+    compared = counts.compared.astype(np.int32, copy=False) if task.compared else None
+    return BandDistances(band, values, compared), without
 
 
 def estimate_seconds(prepared: Prepared, bands: DistancePlan, engine: DistanceEngine) -> float:
     """Time for counting all bands, measured on a corner of the first one."""
-    names = count_names(prepared.task.wanted, engine.products_only)
+    names = count_names(prepared.wanted, engine.products_only)
     panels = prepared.panels[:1]
     first = next(bands.bands())
     corner = Band(

@@ -92,7 +92,10 @@ class PayneEngine(OneDevice):
         self, panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], advance: Callable[[int], None]
     ) -> Iterator[tuple[Band, dict[str, CountMatrix]]]:
         if names != ("differences",):
-            raise InputError("the kernels of Payne 2010 count differing calls: --metric hamming, without --compared")
+            raise InputError(
+                "the kernels of Payne 2010 count differing calls: --metric hamming, without --compared, and with enough calls of each "
+                "sample to be sure that all pairs have --min-compared sites"
+            )
         with Session(self._device, self._log) as session:
             for band in bands:
                 yield band, {"differences": self._count(session, panels, band, advance)}

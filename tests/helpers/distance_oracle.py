@@ -13,6 +13,13 @@ from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.runner import DistanceTask, measure, plan, prepare
 from gpualign.core.distance.sinks.matrix import MatrixSink
 from gpualign.core.distance.sources.base import DenseSource
+from gpualign.cpu.distance import CpuDistanceEngine
+
+
+class ProductsOnly(CpuDistanceEngine):
+    """The CPU doing what binary tensor cores do."""
+
+    products_only = True
 
 
 def shared_alleles(g, h):
@@ -72,7 +79,7 @@ def plain_distance(x, y, metric, missing):
         kept.append((a, b))
         distance += 2 - shared_alleles(a, b) if metric in ("ibs", "allele") else a != b
     if metric in ("hamming", "allele"):
-        return distance, compared
+        return (distance if compared else math.nan), compared
     if metric == "tn93":
         return _tn93([a for a, _ in kept], [b for _, b in kept]), compared
     fraction = distance / compared if compared else math.nan
@@ -107,12 +114,12 @@ def compute_counts(source, engine, memory=1 << 28):
     return compute(source, engine, "hamming", memory=memory, compared=False)[0]
 
 
-def compute(source, engine, metric, missing="pairwise", memory=1 << 28, compared=True):
+def compute(source, engine, metric, missing="pairwise", memory=1 << 28, compared=True, least=1):
     """(distances, compared sites) through the whole road."""
-    task = DistanceTask(METRICS[metric], MissingRule(missing), compared)
+    task = DistanceTask(METRICS[metric], MissingRule(missing), compared, least)
     with ExitStack() as files:
         prepared = prepare(source, task, engine, memory, lambda: files.enter_context(tempfile.TemporaryFile()))
-        sink = MatrixSink(task.metric.dtype, BytesIO(), BytesIO() if compared else None)
+        sink = MatrixSink(prepared.dtype, BytesIO(), BytesIO() if compared else None)
         measure(prepared, plan(prepared, engine, memory), engine, sink, Silent())
         return sink.values.values, sink.compared.values if sink.compared else None
 

@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from gpualign.core._rows import Column, format_block
 from gpualign.core.distance.calls import Names, Samples
 from gpualign.core.distance.metrics import Integers, Values
-from gpualign.core.distance.sinks.base import DECIMALS, BandDistances
+from gpualign.core.distance.sinks.base import BandDistances
 from gpualign.core.sinks.writer import ByteWriter
 
 _BLOCK_CELLS = 1 << 18
 
 
-def _columns(queries: Names, targets: Names, first: int, values: Values, compared: Integers | None, separator: str) -> list[Column]:
+@dataclass(frozen=True)
+class PairText:
+    """How pairs are written. decimals: of distances, 0 for counts."""
+
+    separator: str
+    decimals: int
+
+
+def _columns(queries: Names, targets: Names, first: int, values: Values, compared: Integers | None, text: PairText) -> list[Column]:
     """Targets count from `first` on."""
     names = targets.id_column
     numbers = (
-        Column.pair_fixed(np.ascontiguousarray(values), DECIMALS)
+        Column.pair_fixed(np.ascontiguousarray(values), text.decimals)
         if values.dtype.kind == "f"
         else Column.pair_numbers(np.ascontiguousarray(values))
     )
@@ -30,7 +39,7 @@ def _columns(queries: Names, targets: Names, first: int, values: Values, compare
     ]
     if compared is not None:
         columns.append(Column.pair_numbers(np.ascontiguousarray(compared)))
-    return [column.between("", separator) for column in columns]
+    return [column.between("", text.separator) for column in columns]
 
 
 def _steps(rows: int, columns: int) -> Iterator[tuple[int, int]]:
@@ -39,21 +48,21 @@ def _steps(rows: int, columns: int) -> Iterator[tuple[int, int]]:
         yield start, min(rows, start + step)
 
 
-def write_molten(stream: ByteWriter, samples: Samples, values: Values, compared: Integers | None, separator: str) -> None:
+def write_molten(stream: ByteWriter, samples: Samples, values: Values, compared: Integers | None, text: PairText) -> None:
     """A line for each query and each target, itself included, as snp-dists -m has them."""
     for start, stop in _steps(*values.shape):
         some = compared[start:stop] if compared is not None else None
-        columns = _columns(samples.queries, samples.targets, 0, values[start:stop], some, separator)
+        columns = _columns(samples.queries, samples.targets, 0, values[start:stop], some, text)
         stream.write(format_block(columns, start, stop - start, values.shape[1], [0] * (stop - start), None))
 
 
 class NearPairsSink:
     """A line for each pair at `most` or less; of one set each pair once. No matrix is ever held."""
 
-    def __init__(self, stream: ByteWriter, most: float, separator: str) -> None:
+    def __init__(self, stream: ByteWriter, most: float, text: PairText) -> None:
         self._stream = stream
         self._most = most
-        self._separator = separator
+        self._text = text
         self.pairs = 0
 
     def begin(self, samples: Samples) -> None:
@@ -70,7 +79,7 @@ class NearPairsSink:
             keep &= np.arange(values.shape[1])[None, :] >= np.array(begin)[:, None]
             self.pairs += int(np.count_nonzero(keep))
             compared = distances.compared[start:stop] if distances.compared is not None else None
-            columns = _columns(samples.queries, samples.targets, first, values, compared, self._separator)
+            columns = _columns(samples.queries, samples.targets, first, values, compared, self._text)
             self._stream.write(format_block(columns, band.start + start, stop - start, values.shape[1], begin, keep))
 
     def finish(self) -> None:

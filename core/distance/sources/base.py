@@ -10,6 +10,8 @@ from typing import BinaryIO, Protocol, TypeAlias
 import numpy as np
 
 from gpualign.core.distance.calls import MISSING, Codes, Kind, Samples
+from gpualign.core.distance.metrics import Integers
+from gpualign.core.distance.pack import count_calls
 from gpualign.core.distance.workers import Workers
 
 
@@ -31,9 +33,11 @@ class Selection:
 
 @dataclass
 class Omitted:
-    """Sites that panels left out, because all samples have the same call there: how many of each call."""
+    """What panels do not show. sites_by_code: sites that they left out, because all samples have the same call there, by this call;
+    called: sites of the whole input at which each sample has a call, int64[samples], where the source did not know before."""
 
     sites_by_code: dict[int, int] = field(default_factory=dict)
+    called: Integers | None = None
 
     @property
     def sites(self) -> int:
@@ -59,6 +63,10 @@ class Source(Protocol):
     @property
     def nbytes(self) -> int:
         """Memory that is held."""
+
+    @property
+    def called(self) -> Integers | None:
+        """Sites at which each sample has a call, int64[samples]; None where only `panels` finds out, and tells `omitted`."""
 
     def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: Workers) -> Iterator[Codes]:
         """uint8[samples][sites] of about so many bytes; tells `omitted` what is left out."""
@@ -144,13 +152,16 @@ class DenseSource:
     sites: int
     blocks: Sequence[Block]
     nbytes: int = 0
+    called: None = field(default=None, init=False)
 
     def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: Workers) -> Iterator[Codes]:
         step = max(512, panel_bytes // self.samples.total)
+        omitted.called = np.zeros(self.samples.total, dtype=np.int64)
         for start in range(0, self.sites, step):
             stop = min(self.sites, start + step)
             parts = [block(start, stop, workers) for block in self.blocks]
             codes = parts[0] if len(parts) == 1 else np.concatenate(parts)
+            omitted.called += count_calls(codes, workers)
             if selection.complete:
                 codes = np.ascontiguousarray(codes[:, ~np.any(codes == MISSING, axis=0)])
             if codes.shape[1]:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from gpualign.core import _sites
 from gpualign.core.distance.calls import Codes, Kind, Samples, letter_table, make_samples
+from gpualign.core.distance.metrics import Integers
 from gpualign.core.distance.sources.base import Need, Omitted, Scratch, Selection
 from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import InputError
@@ -40,6 +41,10 @@ class AlignmentSource:
     @property
     def nbytes(self) -> int:
         return self._scanner.nbytes
+
+    @property
+    def called(self) -> Integers:
+        return np.array(self._scanner.called, dtype=np.int64)
 
     def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: Workers) -> Iterator[Codes]:
         scanner, incomplete = self._scanner, not selection.complete

@@ -1,0 +1,41 @@
+"""What is said about calls that are missing: samples with few of them, pairs without a distance."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpualign.cli.distances import DistanceSpec
+from gpualign.cli.formats import ARRAYS
+from gpualign.core.distance.runner import DistanceTotals, Prepared
+
+_MOST_NAMED = 5
+
+
+def few_calls(prepared: Prepared) -> str | None:
+    """Names samples with calls at less than half of the sites, those with the fewest first; None where there are none."""
+    samples, sites, called = prepared.samples, prepared.input_sites, prepared.called
+    ids = samples.queries.ids if samples.one_set else samples.queries.ids + samples.targets.ids
+    few = np.flatnonzero(2 * called < sites)
+    if not len(few):
+        return None
+    worst = few[np.argsort(called[few], kind="stable")][:_MOST_NAMED]
+    # The first one tells of how many sites.
+    named = [f"{ids[k]} ({called[k]:,}{'' if number else f' of {sites:,}'})" for number, k in enumerate(worst)]
+    more = f" and {len(few) - len(worst):,} more" if len(few) > len(worst) else ""
+    have = "1 sample has" if len(few) == 1 else f"{len(few):,} samples have"
+    return f"{have} calls at less than half of the sites: {', '.join(named)}{more}"
+
+
+def lacking_pairs(prepared: Prepared, totals: DistanceTotals, spec: DistanceSpec) -> str | None:
+    """Tells of pairs with too few compared sites, and what stands in their place."""
+    if not totals.lacking:
+        return None
+    least = prepared.coverage.least
+    sites = "no compared site" if least == 1 else f"fewer than {least:,} compared sites"
+    pairs = f"{totals.lacking:,} of {totals.pairs:,} pairs have {sites}"
+    if spec.most is not None:
+        return f"{pairs}: they are not near"
+    shown = "?" if spec.format == "mega" else "nan"
+    if spec.format in ARRAYS and prepared.dtype != prepared.task.metric.dtype:
+        shown += f"; the array is {prepared.dtype}, not {prepared.task.metric.dtype}"
+    return f"{pairs}: they have no distance ({shown})"

@@ -1,0 +1,200 @@
+"""Samples with few calls: which pairs have no distance, what is written for them, and what is said."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from command import gpualign
+from distance_oracle import ProductsOnly, compute, dense_source, plain_distances, random_codes
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpualign.core.distance.calls import MISSING, Kind
+from gpualign.core.distance.coverage import Coverage, fewest_sites
+from gpualign.core.distance.metrics import METRICS, MissingRule
+from gpualign.core.distance.runner import DistanceTask, prepare
+from gpualign.cpu.distance import CpuDistanceEngine
+
+FAILED = b">s1\nACGTACGT\n>s2\nACGTACGA\n>bad\nNNNNNNNN\n>half\nACNNNNNN\n>other\nNNGTACGT\n"
+"""bad has no call; half and other have no site in common."""
+
+
+def dist(*arguments, **options):
+    return gpualign("dist", *arguments, "--device", "cpu", **options)
+
+
+def few_calls(rng, samples, sites):
+    """Calls of which each sample lacks its own part: none, some, nearly all, all."""
+    codes = random_codes(rng, samples, sites, missing=0)
+    codes[rng.random(codes.shape) < rng.choice([0, 0.1, 0.6, 0.95, 1], samples)[:, None]] = MISSING
+    return codes
+
+
+# ---- which pairs
+
+
+@given(
+    st.integers(1, 7),
+    st.integers(1, 60),
+    st.one_of(st.none(), st.integers(1, 3)),
+    st.integers(1, 60),
+    st.sampled_from(["hamming", "allele", "fraction", "ibs"]),
+    st.sampled_from(["pairwise", "complete", "as-difference"]),
+    st.booleans(),
+    st.integers(0, 2**32 - 1),
+)
+def test_pairs_with_fewer_sites_have_no_distance(samples, sites, queries, least, metric, rule, products, seed):
+    codes = few_calls(np.random.default_rng(seed), samples + (queries or 0), sites)
+    engine = (ProductsOnly if products else CpuDistanceEngine)(1)
+    for compared in (False, True):  # where they are written they are counted anyway
+        found, _ = compute(dense_source(codes, queries=queries), engine, metric, rule, compared=compared, least=least)
+        expected, common = plain_distances(codes, queries or len(codes), metric, rule)
+        np.testing.assert_allclose(found, np.where(common < least, np.nan, expected), rtol=1e-12)
+
+
+@given(
+    st.lists(st.integers(0, 20), min_size=1, max_size=6), st.one_of(st.none(), st.lists(st.integers(0, 20), min_size=1)), st.integers(1, 20)
+)
+def test_what_calls_tell_of_pairs(queries, targets, least):
+    """By all ways to lay calls over 20 sites: as far apart as they can be, and as close."""
+    a = np.array(queries)
+    b = a if targets is None else np.array(targets)
+    coverage = Coverage(a, b, 20, least)
+    apart = np.maximum(0, a[:, None] + b[None, :] - 20)
+    close = np.minimum(a[:, None], b[None, :])
+    if targets is None:
+        np.fill_diagonal(apart, a)
+    assert coverage.suffices == bool((apart >= least).all())
+    assert coverage.decides == bool(((apart >= least) == (close >= least)).all())
+    if coverage.decides:
+        np.testing.assert_array_equal(coverage.lacking(slice(0, len(a)), slice(0, len(b))), apart < least)
+
+
+def test_sites_of_a_fraction_are_exact():
+    assert fewest_sites(Fraction("0.1"), 30) == 3  # 0.1 * 30 is a little more in floating point
+    assert fewest_sites(Fraction("0.5"), 29_903) == 14_952
+    assert fewest_sites(Fraction("0.01"), 7) == 1
+    assert fewest_sites(Fraction("0.5"), 0) == 1
+    assert fewest_sites(12, 5) == 12
+
+
+@pytest.mark.parametrize("missing", [0.1, 0.3])
+def test_nothing_is_counted_where_calls_tell(rng, missing):
+    """A failed sample among good ones costs nothing: no plane is multiplied, no further site is looked at."""
+    codes = random_codes(rng, 20, 400, missing=missing)
+    codes[7] = MISSING
+    task = DistanceTask(METRICS["hamming"], MissingRule.PAIRWISE, False)
+    prepared = prepare(dense_source(codes), task, CpuDistanceEngine(1), 1 << 24, None)
+    assert {term.count for panel in prepared.panels for term in panel.recipe.terms} == {"differences"}
+    assert prepared.dtype == np.float64
+    codes[7, :40] = 0  # too few to be sure
+    prepared = prepare(dense_source(codes), task, CpuDistanceEngine(1), 1 << 24, None)
+    assert {term.count for panel in prepared.panels for term in panel.recipe.terms} == {"differences", "compared"}
+    clean = prepare(dense_source(np.delete(codes, 7, axis=0)), task, CpuDistanceEngine(1), 1 << 24, None)
+    assert clean.dtype == np.int32
+
+
+def test_alignments_count_sites_at_which_all_calls_agree(rng):
+    """hamming looks at differing sites alone; compared sites are counted at all of them."""
+    codes = np.zeros((6, 500), np.uint8)
+    codes[1, 3] = 1
+    codes[4, :400] = MISSING
+    codes[5, 90:] = MISSING
+    letters = np.array([*b"AC"] + [0] * 253 + [*b"N"], np.uint8)[codes]
+    text = b"".join(b">s%d\n%s\n" % (k, row.tobytes()) for k, row in enumerate(letters))
+    for least, lacking in ((1, {(4, 5)}), (91, {(4, 5), (0, 5), (1, 5), (2, 5), (3, 5)}), (90, {(4, 5)})):
+        rows = dist("-", "-q", "--min-compared", least, "--format", "molten", stdin=text).stdout.decode().splitlines()
+        found = {tuple(int(name[1:]) for name in row.split()[:2]) for row in rows if row.endswith("nan")}
+        assert {pair for pair in found if pair[0] < pair[1]} == lacking
+        assert ((5, 5) in found) == (least > 90)
+    expected = compute(dense_source(codes, Kind.NUCLEOTIDE), CpuDistanceEngine(1), "hamming", least=100)[0]
+    np.testing.assert_array_equal(np.isnan(expected)[:, 5], True)
+
+
+# ---- what is written
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("failed.tsv", []),
+        ("failed.molten", ["--format", "molten", "--compared"]),
+        ("failed.meg", ["--format", "mega", "--min-compared", "6"]),
+        ("failed_near.tsv", ["--max-distance", "1"]),
+        ("failed_near_half.tsv", ["--max-distance", "1", "--min-compared", "0.5"]),
+        ("failed_complete.tsv", ["--missing", "complete"]),
+        ("failed_as_difference.tsv", ["--missing", "as-difference", "--min-compared", "1.0"]),
+        ("failed_fraction.tsv", ["--metric", "fraction", "--min-compared", "3"]),
+    ],
+)
+def test_text(golden, name, arguments):
+    golden(f"dist/{name}", dist("-", *arguments, stdin=FAILED).stdout)
+
+
+def test_a_failed_sample_does_not_join_outbreaks():
+    near = dist("-", "--max-distance", "100", stdin=b">a\nAAAA\n>b\nTTTT\n>failed\nNNNN\n").stdout
+    assert near == b"a\tb\t4\n"
+
+
+def test_arrays_have_nan_and_say_so(tmp_path):
+    expected = [[0, 1, np.nan, 0, 0], [1, 0, np.nan, 0, 1], [np.nan] * 5, [0, 0, np.nan, 0, np.nan], [0, 1, np.nan, np.nan, 0]]
+    done = dist("-", "-o", tmp_path / "m.npy", stdin=FAILED)
+    assert b"5 of 10 pairs have no compared site: they have no distance (nan; the array is float64, not int32)" in done.stderr
+    found = np.load(tmp_path / "m.npy")
+    assert found.dtype == np.float64
+    np.testing.assert_array_equal(found, expected)
+    dist("-", "-o", tmp_path / "c.npy", "--format", "condensed", stdin=FAILED)
+    np.testing.assert_array_equal(np.load(tmp_path / "c.npy"), np.array(expected)[np.triu_indices(5, 1)])
+    dist("-", "-o", tmp_path / "m.npz", "--compared", stdin=FAILED)
+    with np.load(tmp_path / "m.npz") as archive:
+        np.testing.assert_array_equal(archive["distances"], expected)
+        assert archive["compared"].dtype == np.int32
+        assert archive["compared"][3].tolist() == [2, 2, 0, 2, 0]
+
+
+def test_arrays_stay_whole_numbers_where_every_pair_is_compared(tmp_path):
+    good = b">a\nACGTN\n>b\nNCGTA\n>c\nNNGTA\n"
+    assert dist("-", "-o", tmp_path / "m.npy", stdin=good).stderr.count(b"nan") == 0
+    assert np.load(tmp_path / "m.npy").dtype == np.int32
+
+
+def test_phylip_is_refused_where_a_distance_is_not_defined(tmp_path):
+    done = dist("-", "-o", tmp_path / "m.phy", stdin=FAILED, check=False)
+    assert done.returncode == 2
+    assert b"that of 's1' and 'bad' is not" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_picture_of_a_matrix_with_gaps(tmp_path):
+    pytest.importorskip("matplotlib")
+    dist("-", "--plot", tmp_path / "x.png", "-o", tmp_path / "x.tsv", stdin=FAILED)
+    assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "1.5", "0.0", "x", "1e-3", "50%", ""])
+def test_bad_values_of_min_compared(value):
+    done = dist("-", "--min-compared", value, stdin=FAILED, check=False)
+    assert done.returncode == 2
+    assert b"--min-compared" in done.stderr
+    assert done.stdout == b""
+
+
+# ---- what is said
+
+
+def test_samples_with_few_calls_are_named():
+    done = dist("-", stdin=FAILED)
+    assert b"gpualign dist: 2 samples have calls at less than half of the sites: bad (0 of 8), half (2)\n" in done.stderr
+    assert dist("-", "-q", stdin=FAILED).stderr == b""
+    assert b"few" not in dist("-", stdin=b">a\nACNN\n>b\nACGT\n").stderr  # half is enough
+    many = b">good\n%s\n" % (b"A" * 1200) + b"".join(b">s%d\n%s\n" % (k, b"A" * (9 - k) + b"N" * (1191 + k)) for k in range(8))
+    named = b"8 samples have calls at less than half of the sites: s7 (2 of 1,200), s6 (3), s5 (4), s4 (5), s3 (6) and 3 more"
+    for rule in ("pairwise", "complete", "as-difference"):
+        assert named in dist("-", "--missing", rule, stdin=many).stderr
+
+
+def test_samples_of_both_inputs_are_named(tmp_path):
+    (tmp_path / "old.tsv").write_text("id\tx\ty\tz\nold\t0\t\t\n")
+    done = dist("-", tmp_path / "old.tsv", stdin=b"id\tx\ty\tz\nnew\t\t\t\ngood\t0\t1\t2\n")
+    assert b"2 samples have calls at less than half of the sites: new (0 of 3), old (1)" in done.stderr
+    assert done.stdout == b"\told\nnew\tnan\ngood\t0\n"
