@@ -85,6 +85,7 @@ def dist(
     from gpualign.cli.engines import check_device, pick_distance_engine, usable_threads
     from gpualign.cli.files import OutputFiles, check_outputs, check_stdin
     from gpualign.cli.formats import output_paths
+    from gpualign.cli.heatmaps import of_distances
     from gpualign.cli.messages import Messages
     from gpualign.cli.plots import check_plot, write_plot
     from gpualign.cli.quality import few_calls, lacking_pairs
@@ -100,7 +101,7 @@ def dist(
     check_device(device)
     threads = usable_threads(threads, messages)
     spec = distance_spec(output, format_, max_distance, compared, others is None)
-    picture = check_plot(plot, others is None and max_distance is None) if plot else None
+    picture = check_plot(plot, max_distance is None) if plot else None
     outputs = [*output_paths(spec.path, spec.format, others is None), *([spec.beside] if spec.beside else [])]
     check_outputs([*files_of(samples), *(files_of(others) if others else [])], [*outputs, *([picture.path] if picture else [])])
     task = runner.DistanceTask(METRICS[metric], MissingRule(missing), compared, least_compared(min_compared))
@@ -139,7 +140,7 @@ def dist(
 
         totals, values = DistanceWriter(spec, task.metric, prepared.dtype, files).write(written, run)
         if picture is not None and values is not None:
-            write_plot(picture, values, prepared.samples.queries.ids, f"{metric} distance", files)
+            write_plot(picture, of_distances(values, prepared.samples, metric), files, messages)
     if lacking := lacking_pairs(prepared, totals, spec):
         messages.note(lacking)
     messages.distance_summary(prepared.samples.total, totals, engine.describe())

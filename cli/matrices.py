@@ -1,95 +1,192 @@
-"""Reads matrices that gpualign writes."""
+"""Reads matrices that gpualign writes: arrays, tables of text and PHYLIP's, square, condensed or of two sets."""
 
 from __future__ import annotations
 
 import io
-import zipfile
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.cli.files import open_input
+from gpualign.cli.arrays import NPY_MAGIC, NPZ_MAGIC, parse_npy, parse_npz
+from gpualign.cli.files import STDIO, open_input
 from gpualign.core.errors import InputError
 from gpualign.core.unpack import decompressing, unpack
 
 Matrix = npt.NDArray[Any]
 
+_BESIDE = ("ids", "query_ids", "target_ids", "compared")
+"""Arrays of an .npz that are not its matrix."""
 
-def read_matrix(path: str) -> tuple[Matrix, list[str]]:
-    """(square matrix of numbers, ids) of a .npy, .npz or text file; a condensed one is unfolded. Raises `InputError`."""
+_LARGEST = 1e100
+"""Beyond it sums of the values would no longer be numbers."""
+
+
+@dataclass(frozen=True)
+class StoredMatrix:
+    """values: numbers as they stand in the file, [rows][columns], or the vector of pairs i < j of a condensed matrix.
+
+    one_set: rows and columns are the same records. name: what the file says that it holds (of .npz the array's name), or None.
+    """
+
+    values: Matrix
+    rows: list[str]
+    columns: list[str]
+    one_set: bool
+    name: str | None
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What a file holds before it was checked. ids: lists of rows and of columns, None where there are none."""
+
+    values: Matrix
+    ids: tuple[list[str] | None, list[str] | None]
+    name: str | None = None
+
+
+def read_matrix(path: str) -> StoredMatrix:
+    """The matrix of an .npy, .npz or text file, or of standard input (-). Raises `InputError` for all that is none."""
     with open_input(path) as (stream, source):
-        raw = stream.read(4) if path != "-" else b""
-        if raw.startswith((b"\x93NUM", b"PK")):
-            stream.seek(0)
-            values, ids = _npy(stream, source) if raw.startswith(b"\x93NUM") else _npz(stream, source)
-        else:
-            if raw:
-                stream.seek(0)
-            values, ids = _text(stream, source)
-    if values.ndim == 1:
-        values = _square(values, source)
-    if values.ndim != 2 or values.shape[0] != values.shape[1] or not values.size:
-        raise InputError(f"{source}: a matrix of {' x '.join(map(str, values.shape))}; a square one is drawn")
+        raw = stream.read()
+    if raw.startswith(NPY_MAGIC):
+        values = parse_npy(raw, source)
+        found = _Found(values, _ids_beside(Path(path), values) if path != STDIO else (None, None))
+    elif raw.startswith(NPZ_MAGIC):
+        found = _of_npz(parse_npz(raw, source), source)
+    else:
+        found = _text(raw, source)
+    return _checked(found, source)
+
+
+def _checked(found: _Found, source: str) -> StoredMatrix:
+    values = found.values
     if values.dtype.kind not in "iuf":
         raise InputError(f"{source}: an array of {values.dtype}; numbers are drawn")
-    if ids and len(ids) != len(values):
-        raise InputError(f"{source}: {len(values):,} rows, but {len(ids):,} ids")
-    return values, ids or [str(k) for k in range(1, len(values) + 1)]
+    if values.ndim not in (1, 2) or not values.size:
+        raise InputError(f"{source}: an array of {_by(values.shape)}; a matrix is drawn, or the vector of its pairs i < j")
+    if not np.all((largest := np.abs(values[np.isfinite(values)].astype(np.float64))) <= _LARGEST):
+        raise InputError(f"{source}: holds {largest.max():g}; values up to {_LARGEST:g} are drawn")
+    counts = (_records_of_vector(values, source),) * 2 if values.ndim == 1 else values.shape
+    lists = []
+    for what, ids, count in zip(("rows", "columns"), found.ids, counts, strict=True):
+        if ids is not None and len(ids) != count:
+            raise InputError(f"{source}: {count:,} {what}, but {len(ids):,} ids; write the matrix again, or remove its lists of ids")
+        lists.append(ids if ids is not None else [str(k) for k in range(1, count + 1)])
+    rows, columns = lists
+    one_set = values.ndim == 1 or (rows == columns and _is_symmetric(values))
+    return StoredMatrix(values, rows, columns, one_set, found.name)
 
 
-def _square(values: Matrix, source: str) -> Matrix:
-    count = round((1 + np.sqrt(1 + 8 * len(values))) / 2)
+def _is_symmetric(values: Matrix) -> bool:
+    return np.allclose(values, values.T, rtol=1e-9, atol=0, equal_nan=values.dtype.kind == "f")
+
+
+def _records_of_vector(values: Matrix, source: str) -> int:
+    count = (1 + math.isqrt(1 + 8 * len(values))) // 2
     if count * (count - 1) // 2 != len(values):
-        raise InputError(f"{source}: a vector of {len(values):,} values is no condensed matrix")
-    out: Matrix = np.zeros((count, count), dtype=values.dtype)
-    out[np.triu_indices(count, 1)] = values
-    out += out.T.copy()
-    return out
+        pairs = count * (count - 1) // 2
+        raise InputError(f"{source}: a vector of {len(values):,} values is no condensed matrix: {count:,} records have {pairs:,} pairs")
+    return count
 
 
-def _npy(stream: BinaryIO, source: str) -> tuple[Matrix, list[str]]:
-    try:
-        values = np.load(stream, allow_pickle=False)
-    except (ValueError, EOFError) as error:
-        raise InputError(f"{source}: damaged .npy file ({error})") from None
-    path = Path(source)
-    beside = path.with_name(f"{path.stem}.ids.txt")
-    if not beside.is_file():
-        return values, []
-    return values, beside.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+def _by(shape: Sequence[int]) -> str:
+    return " x ".join(map(str, shape)) if shape else "one value"
 
 
-def _npz(stream: BinaryIO, source: str) -> tuple[Matrix, list[str]]:
-    try:
-        with np.load(stream, allow_pickle=False) as archive:
-            names = [name for name in archive.files if name not in ("ids", "query_ids", "target_ids", "compared")]
-            if len(names) != 1:
-                raise InputError(f"{source}: holds {', '.join(archive.files)}; one matrix is wanted")
-            return archive[names[0]], [str(name) for name in archive["ids"]] if "ids" in archive.files else []
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(f"{source}: damaged .npz file ({error})") from None
+def _ids_beside(path: Path, values: Matrix) -> tuple[list[str] | None, list[str] | None]:
+    """The lists of ids that `nw` and `dist` write beside NAME.npy: of one set, or of two; of both those whose lengths are right."""
+
+    def read(what: str) -> list[str] | None:
+        beside = path.with_name(f"{path.stem}.{what}.txt")
+        if not beside.is_file():
+            return None
+        return beside.read_bytes().decode("utf-8", "surrogateescape").splitlines()
+
+    ids, two_sets = read("ids"), (read("query_ids"), read("target_ids"))
+    fits = all(listed is None or values.ndim != 2 or len(listed) == count for listed, count in zip(two_sets, values.shape, strict=False))
+    if ids is None or (values.ndim == 2 and values.shape != (len(ids),) * 2 and two_sets != (None, None) and fits):
+        return two_sets
+    return ids, ids
 
 
-def _text(stream: BinaryIO, source: str) -> tuple[Matrix, list[str]]:
+def _of_npz(arrays: dict[str, Matrix], source: str) -> _Found:
+    names = [name for name in arrays if name not in _BESIDE]
+    if len(names) != 1:
+        raise InputError(f"{source}: holds {', '.join(map(repr, arrays)) or 'no arrays'}; one matrix is wanted")
+
+    def ids(name: str) -> list[str] | None:
+        if name not in arrays:
+            return None
+        if arrays[name].dtype.kind != "U" or arrays[name].ndim != 1:
+            raise InputError(f"{source}: the array {name!r} is {_by(arrays[name].shape)} {arrays[name].dtype}; a list of text is wanted")
+        try:
+            return [str(one) for one in arrays[name]]
+        except ValueError as error:
+            raise InputError(f"{source}: damaged .npz file (the array {name!r}: {error})") from None
+
+    lists = (ids("ids"), ids("ids")) if "ids" in arrays else (ids("query_ids"), ids("target_ids"))
+    return _Found(arrays[names[0]], lists, names[0])
+
+
+def _text(raw: bytes, source: str) -> _Found:
     """A header of ids behind an empty or any cell, then a row a record; or PHYLIP's square form, which begins with the count."""
-    _, unpacked = unpack(stream, source)
     with decompressing(source):
-        lines = io.TextIOWrapper(unpacked, encoding="utf-8", errors="surrogateescape").read().splitlines()
-    lines = [line for line in lines if line.strip()]
+        _, unpacked = unpack(io.BytesIO(raw), source)
+        text = io.TextIOWrapper(unpacked, encoding="utf-8-sig", errors="surrogateescape").read()
+    if "\0" in text:
+        raise InputError(f"{source}: a binary file that is neither .npy nor .npz; a matrix that gpualign wrote is wanted")
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if not lines:
         raise InputError(f"{source}: empty file; a matrix is wanted")
-    phylip = lines[0].strip().isdigit()
-    separator = None if phylip else "\t" if "\t" in lines[0] else ","
+    first, rest = lines[0][1], lines[1:]
+    if first.strip().isascii() and first.strip().isdecimal():
+        ids, values = _rows(rest, None, len(rest), source)
+        if first.strip().lstrip("0") != str(len(rest)):
+            raise InputError(f"{source}: line 1 says {_quoted(first.strip())} records, but {len(rest):,} follow")
+        return _Found(values, (ids, ids), "distance")  # PHYLIP's form is of distances
+    separator = "\t" if "\t" in first else ","
+    columns = first.split(separator)[1:]
+    if not columns:
+        raise InputError(
+            f"{source}: line 1 is {_quoted(first)}; a matrix is wanted: a line of ids behind an empty cell, separated by tabs or commas"
+        )
+    ids, values = _rows(rest, separator, len(columns), source)
+    return _Found(values, (ids, columns))
+
+
+def _rows(lines: list[tuple[int, str]], separator: str | None, count: int, source: str) -> tuple[list[str], Matrix]:
+    """(ids, float64[rows][count]) of numbered lines."""
     ids, rows = [], []
-    for number, line in enumerate(lines[1:], 2):
+    for number, line in lines:
         name, *cells = line.split(separator)
+        if len(cells) != count:
+            raise InputError(f"{source}: line {number} has {len(cells):,} values; {count:,} are wanted, as many as there are columns")
         try:
-            rows.append([float(cell) for cell in cells])
-        except ValueError as error:
-            raise InputError(f"{source}: line {number}: {error}; a matrix of numbers is wanted") from None
-        if len(cells) != len(lines) - 1:
-            raise InputError(f"{source}: line {number} has {len(cells)} values; a square matrix of {len(lines) - 1} rows is wanted")
+            row = np.array(cells, dtype=np.float64)
+        except ValueError:
+            row = None
+        if row is None or "_" in "".join(cells):  # which Python takes for a separator of thousands
+            wrong = next((cell for cell in cells if not _is_number(cell)), "")
+            raise InputError(f"{source}: line {number}: {_quoted(wrong)} is no number; a matrix of numbers is wanted")
         ids.append(name)
-    return np.array(rows), ids
+        rows.append(row)
+    if not rows:
+        raise InputError(f"{source}: a header and no rows; a matrix is wanted")
+    return ids, np.array(rows)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return "_" not in cell
+
+
+def _quoted(text: str) -> str:
+    return ascii(text) if len(text) <= 40 else ascii(text[:39] + "…")

@@ -161,7 +161,14 @@ def distance_output_options(function: F) -> F:
             is_flag=True,
             help="Also write the number of compared sites: a column of lists, an array of npz, else a matrix in FILE.compared.*",
         ),
-        click.option("--plot", metavar="FILE", help="Also draw a clustered heat map, png or svg (needs gpualign[plot])."),
+        plot_option,
+    )(function)
+
+
+def plot_option(function: F) -> F:
+    """A picture of the matrix."""
+    return click.option(
+        "--plot", metavar="FILE", help="Also draw the matrix as a clustered heat map: .png, .svg or .pdf (needs gpualign[plot])."
     )(function)
 
 

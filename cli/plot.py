@@ -8,28 +8,69 @@ import click
 @click.command()
 @click.argument("matrix")
 @click.option("-o", "--output", required=True, metavar="FILE", help="The picture: .png, .svg or .pdf.")
-@click.option("--label", metavar="TEXT", help="What the colours mean.  [distance or score, by the diagonal]")
-def plot(matrix: str, output: str, label: str | None) -> None:
-    """A clustered heat map, with its tree, of a square matrix that `dist`, `nw` or `sw` wrote.
+@click.option(
+    "--value",
+    type=click.Choice(["score", "identity", "distance"]),
+    help="What the matrix holds.  [by the name of the array of .npz, or by the diagonal]",
+)
+@click.option("--label", metavar="TEXT", help="What the colours mean, beside their bar.  [score, identity or distance]")
+@click.option("--title", metavar="TEXT", help="Stands above the matrix.")
+@click.option("--cmap", metavar="NAME", help="Colours, by matplotlib's names.  [viridis, its dark end for alike records]")
+@click.option(
+    "--linkage",
+    type=click.Choice(["average", "complete", "single", "weighted"]),
+    default="average",
+    show_default=True,
+    help="How the tree joins clusters: by the mean (average: UPGMA; weighted: WPGMA), largest or smallest distance.",
+)
+@click.option("--vmin", type=float, metavar="V", help="Value of the first colour.  [0; identities: the smallest]")
+@click.option("--vmax", type=float, metavar="V", help="Value of the last colour.  [the largest; identities: 1]")
+@click.option("-q", "--quiet", is_flag=True, help="No notes.")
+def plot(
+    matrix: str,
+    output: str,
+    value: str | None,
+    label: str | None,
+    title: str | None,
+    cmap: str | None,
+    linkage: str,
+    vmin: float | None,
+    vmax: float | None,
+    quiet: bool,
+) -> None:
+    """A clustered heat map of a matrix that `dist`, `nw` or `sw --all` wrote.
 
-    MATRIX is .npy (ids in MATRIX.ids.txt beside it), .npz, or a table of text; - is a table on standard input. Rows are put in the order of
-    a tree of average linkage. Of scores and identities, which are large for alike records, s, the tree is of (s_ii + s_jj) / 2 - s_ij.
+    MATRIX is .npy (ids in MATRIX.ids.txt beside it), .npz, or a table of text; - is standard input. Colours begin at what means "the same",
+    so that records that are all equally far apart look it; pairs of a record with itself, and those without a value, have colours of their
+    own. Up to 30 records show their numbers, up to 150 their ids.
+
+    Rows are put in the order of their tree, which stands beside them. Of scores and identities, which are large for alike records, s, the
+    tree is of (s_ii + s_jj) / 2 - s_ij. The rows and columns of a matrix of two inputs are each ordered by their profiles, without a tree.
 
     \b
     Examples:
       gpualign plot distances.npy -o heat.png
-      gpualign nw genes.fa -o identity.npy --value identity; gpualign plot identity.npy -o genes.svg
+      gpualign plot distances.tsv -o heat.pdf --vmax 50 --linkage single --title "Ward 3"
+      gpualign nw genes.fa -o identity.npz --value identity; gpualign plot identity.npz -o genes.svg
+      gpualign dist new.aln old.aln -o d.npz; gpualign plot d.npz -o new_and_old.png --cmap cividis
     """
+    from gpualign.cli.drawing import Style
     from gpualign.cli.files import OutputFiles, check_outputs
+    from gpualign.cli.heatmaps import guess_kind, of_lists
     from gpualign.cli.matrices import read_matrix
     from gpualign.cli.messages import Messages
-    from gpualign.cli.plots import check_plot, to_distances, write_plot
+    from gpualign.cli.plots import check_plot, check_style, write_plot
+    from gpualign.core.errors import InputError
 
-    picture = check_plot(output, square=True)
+    messages = Messages.of("plot", quiet)
+    picture = check_plot(output)
     check_outputs([matrix], [picture.path])
-    values, ids = read_matrix(matrix)
-    if label is None:
-        is_distance = (to_distances(values) == values).all()
-        label = "distance" if is_distance else "score"
-    with OutputFiles(Messages("plot", 0).note) as files:
-        write_plot(picture, values, ids, label, files)
+    style = Style(title, cmap, linkage, vmin, vmax)
+    check_style(style)
+    stored = read_matrix(matrix)
+    kind = value or guess_kind(stored.values, stored.name, stored.one_set)
+    if kind is None:
+        raise InputError(f"{matrix}: pairs i < j alone do not tell scores from distances; say which with --value")
+    heat = of_lists(stored.values, stored.rows, stored.columns, stored.one_set, kind, label or kind)
+    with OutputFiles(messages.note) as files:
+        write_plot(picture, heat, files, messages, style)

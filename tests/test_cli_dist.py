@@ -145,7 +145,7 @@ def test_engines_threads_and_memory_do_not_change_a_byte(tmp_path, rng):
         ([CORE, "--transpose"], "--transpose is for tables"),
         ([CORE, SNPS], "two inputs are of one kind"),
         ([CORE, "--plot", "x.bmp"], "a picture ends in .png, .svg, .pdf"),
-        ([CORE, OLD, "--plot", "x.png"], "of one set"),
+        ([CORE, "--max-distance", "3", "--plot", "x.png"], "it does not go with --max-distance"),
         ([CORE, "--device", "gpu"], "--device gpu: expected"),
         ([SNPS, "--transpose", SNPS, "--all-letters"], None),
     ],

@@ -1,5 +1,6 @@
 """Heat maps: what is drawn, from what, and what is refused."""
 
+import io
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -11,9 +12,48 @@ from command import gpualign
 pytest.importorskip("matplotlib")
 pytest.importorskip("scipy")
 
-from gpualign.cli.plots import draw, to_distances
+from scipy.cluster.hierarchy import cophenet, dendrogram
+from scipy.spatial.distance import squareform
+
+from gpualign.cli.drawing import DIAGONAL, MISSING, Style, draw
+from gpualign.cli.heatmaps import block_means, branches, cell_texts, guess_kind, of_lists, order_of, scale_of, shown_names, to_distances
+from gpualign.core.errors import InputError
 
 DATA = Path(__file__).parent.parent / "data"
+
+
+def heat_of(values, kind="distance", ids=None, columns=None):
+    """Of a square matrix of one set, or with `columns` of two sets."""
+    values = np.asarray(values)
+    ids = ids or [f"s{k}" for k in range(len(values))]
+    return of_lists(values, ids, columns or ids, columns is None, kind, kind)
+
+
+def figure_of(heat, **style):
+    style = Style(**style)
+    return draw(heat, order_of(heat, style.linkage), scale_of(heat, style.low, style.high), style)
+
+
+def cells_of(figure):
+    return next(axes for axes in figure.axes if axes.images)
+
+
+def bar_of(figure):
+    """The axes of the bar of colours, which are as narrow as no other."""
+    return min(figure.axes, key=lambda axes: axes.get_position().width)
+
+
+def pixels_of(figure):
+    return np.asarray(cells_of(figure).images[0].get_array())
+
+
+def legend_of(figure):
+    return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+
+
+def symmetric(rng, low, high, count):
+    values = np.triu(rng.integers(low, high, (count, count)), 1)
+    return values + values.T
 
 
 def blocks(rng, count):
@@ -25,78 +65,347 @@ def blocks(rng, count):
     return distances
 
 
-@pytest.mark.parametrize("count", [2, 10, 100, 700])
+# ---- what the colours say
+
+
+def brightness(pixels):
+    return pixels[..., :3] @ np.array([0.2126, 0.7152, 0.0722])
+
+
+def test_isolates_that_are_all_far_apart_show_no_cluster(rng):
+    values = symmetric(rng, 88, 109, 10)
+    values[0, 1:3] = values[1:3, 0] = 88, 108
+    figure = figure_of(heat_of(values))
+    assert bar_of(figure).get_ylim() == (0, 108)
+    pixels = pixels_of(figure)
+    diagonal = np.eye(10, dtype=bool)
+    assert (pixels[diagonal] == DIAGONAL).all()
+    assert not (pixels[~diagonal] == DIAGONAL).all(axis=-1).any()
+    # The smallest distance is drawn at 88/108 of the map: in its bright half, where the colour of 0 is nearly black.
+    assert brightness(pixels[~diagonal]).min() > 130
+    assert legend_of(figure) == ["with itself"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "expected"),
+    [
+        ("distance", [[0, 3], [3, 0]], (0, 3, "neither")),
+        ("distance", [[0, 0], [0, 0]], (0, 1, "neither")),
+        ("distance", [[0, np.nan], [np.nan, 0]], (0, 1, "neither")),
+        ("identity", [[1, 0.7], [0.7, 1]], (0.7, 1, "neither")),
+        ("identity", [[1, 1], [1, 1]], (0, 1, "neither")),
+        ("score", [[9, 5], [5, 8]], (0, 5, "neither")),
+        ("score", [[9, -5], [-5, 8]], (-5, 0, "neither")),
+    ],
+)
+def test_the_scale_begins_at_what_is_the_same(kind, values, expected):
+    scale = scale_of(heat_of(values, kind), None, None)
+    assert (scale.low, scale.high, scale.extend) == expected
+
+
+def test_given_ends_of_the_scale():
+    heat = heat_of([[0, 3, 7], [3, 0, 9], [7, 9, 0]])
+    found = [scale_of(heat, low, high) for low, high in ((None, 8), (4, None), (4, 8), (1, 20))]
+    assert [(s.low, s.high, s.extend) for s in found] == [(0, 8, "max"), (4, 9, "min"), (4, 8, "both"), (1, 20, "neither")]
+    with pytest.raises(InputError, match=r"--vmin 10: the colours would go from 10 to 9; values are from 3 to 9"):
+        scale_of(heat, 10, None)
+
+
+def test_identities_look_like_their_distances(rng):
+    distances = symmetric(rng, 0, 100, 12) / 128
+    first, second = figure_of(heat_of(distances)), figure_of(heat_of(1 - distances, "identity"))
+    np.testing.assert_allclose(brightness(pixels_of(first)), brightness(pixels_of(second)), atol=2)
+
+
+def test_pairs_without_a_value_have_a_colour_of_their_own(rng):
+    values = symmetric(rng, 5, 90, 6).astype(float)
+    values[1, 4] = values[4, 1] = np.nan
+    values[2, 3] = values[3, 2] = np.inf
+    figure = figure_of(heat_of(values))
+    assert legend_of(figure) == ["with itself", "no distance"]
+    assert (pixels_of(figure) == MISSING).all(axis=-1).sum() == 4
+    assert bar_of(figure).get_ylim()[1] == values[np.isfinite(values)].max()
+    assert legend_of(figure_of(heat_of(np.full((3, 3), np.nan), "score"))) == ["with itself", "no value"]
+
+
+def test_means_of_many_pairs(rng):
+    values = rng.random((7, 5))
+    values[0:2, 0:2] = np.nan
+    values[4, 4] = np.nan
+    means = block_means(values, 2, 3)
+    assert means.shape == (4, 2)
+    for i in range(4):
+        for j in range(2):
+            block = values[2 * i : 2 * i + 2, 3 * j : 3 * j + 3]
+            np.testing.assert_allclose(means[i, j], block[~np.isnan(block)].mean())
+    assert np.isnan(block_means(np.full((2, 2), np.nan), 2, 2)).all()
+    figure = figure_of(heat_of(blocks(rng, 801)))
+    assert pixels_of(figure).shape == (401, 401, 4)
+    assert "801 samples, a cell is the mean of 2 x 2 pairs" in cells_of(figure).get_xlabel()
+    assert legend_of(figure) == []  # the diagonal is in no mean
+    assert (pixels_of(figure) == DIAGONAL).all(axis=-1).sum() == 1  # the last record, which is in a cell of its own
+
+
+# ---- order and tree
+
+
+@pytest.mark.parametrize("count", [2, 10, 100, 150, 700])
 def test_alike_samples_stand_together(rng, count):
-    ids = [f"s{k}" for k in range(count)]
-    figure = draw(blocks(rng, count), ids, "distance")
-    cells = next(axes for axes in figure.axes if axes.images)
-    names = [label.get_text() for label in cells.get_yticklabels()]
-    step = -(-count // 130)
-    assert len(names) == -(-count // step)
-    groups = [int(name[1:]) % 2 for name in names]
+    heat = heat_of(blocks(rng, count))
+    groups = [k % 2 for k in order_of(heat, "average").rows]
     assert sum(a != b for a, b in pairwise(groups)) == 1
-    size = cells.get_yticklabels()[0].get_fontsize()
-    height = figure.get_size_inches()[1] * cells.get_position().height * 72
-    assert size >= 4.5
-    assert len(names) * size <= height  # names do not overlap
+    figure = figure_of(heat)
+    cells = cells_of(figure)
+    names = [label.get_text() for label in cells.get_yticklabels()]
+    assert len(names) == (count if count <= 150 else 0)
+    assert len(cells.texts) == (count * count if count <= 30 else 0)
+    if names:
+        assert [int(name[1:]) % 2 for name in names] == groups
+        size = cells.get_yticklabels()[0].get_fontsize()
+        assert size >= 5
+        assert count * size <= figure.get_size_inches()[1] * cells.get_position().height * 72  # names do not overlap
 
 
-def test_one_sample_and_undefined_values():
-    draw(np.zeros((1, 1)), ["a"], "distance")
-    draw(np.full((3, 3), np.nan), list("abc"), "distance")
-    draw(np.array([[0, np.nan, 1], [np.nan, 0, 2], [1, 2, 0]]), list("abc"), "distance")
+@pytest.mark.parametrize("method", ["average", "complete", "single", "weighted"])
+def test_the_tree_is_that_of_scipy(rng, method):
+    values = blocks(rng, 40)
+    order = order_of(heat_of(values), method)
+    theirs = dendrogram(order.tree, no_plot=True)
+    assert theirs["leaves"] == list(order.rows)
+    ours = branches(order.tree)
+    expected = sorted(zip(theirs["dcoord"], (np.array(theirs["icoord"]) / 10 - 0.5).tolist(), strict=True))
+    found = sorted((list(corners[:, 0]), list(corners[:, 1])) for corners in ours)
+    np.testing.assert_allclose(found, expected)
+    if method == "single":  # the largest step of the best way between two samples: Floyd and Warshall's recurrence
+        steps = values.copy()
+        for k in range(len(steps)):
+            steps = np.minimum(steps, np.maximum(steps[:, k, None], steps[None, k, :]))
+        np.testing.assert_allclose(squareform(cophenet(order.tree)), steps)
+
+
+def test_a_chain_of_thousands_is_drawn(rng):
+    """Single linkage joins one sample after another, and a function that calls itself a merge would go too deep."""
+    places = np.cumsum(np.arange(3000))
+    order = order_of(heat_of(np.abs(places[:, None] - places[None, :])), "single")
+    assert sorted(order.rows) == list(range(3000))
+    assert branches(order.tree)[:, 1, 0].max() == 2999
+
+
+def test_the_tree_has_an_axis():
+    heat = heat_of(np.array([[0, 2, 8], [2, 0, 10], [8, 10, 0]]))
+    figure = figure_of(heat, linkage="complete")
+    tree = figure.axes[0]
+    assert tree.get_xlabel() == "distance\n(complete linkage)"
+    assert tree.xaxis.get_visible()
+    left, right = tree.get_xlim()
+    assert left >= 10 > right == 0
+    assert tree.get_position().x1 < cells_of(figure).get_position().x0
+    for kind, expected in (("identity", "1 − identity"), ("score", "mean self-score − score")):
+        assert order_of(heat_of([[1, 0.5], [0.5, 1]], kind), "average").heights == expected
 
 
 def test_scores_are_turned_into_distances():
     scores = np.array([[10, 8, 1], [8, 12, 2], [1, 2, 6]])
-    np.testing.assert_allclose(to_distances(scores), [[0, 3, 7], [3, 0, 7], [7, 7, 0]])
-    distances = np.array([[0, 3], [3, 0]])
-    np.testing.assert_array_equal(to_distances(distances), distances)
+    np.testing.assert_allclose(to_distances(heat_of(scores, "score")), [[0, 3, 7], [3, 0, 7], [7, 7, 0]])
+    condensed = of_lists(np.array([8, 1, 2]), list("abc"), list("abc"), True, "score", "score")
+    np.testing.assert_allclose(to_distances(condensed), [[0, 0, 7], [0, 0, 6], [7, 6, 0]])
+    distances = np.array([[0, 3, np.nan], [3, 0, 5], [np.nan, 5, 0]])
+    np.testing.assert_array_equal(to_distances(heat_of(distances)), [[0, 3, 5], [3, 0, 5], [5, 5, 0]])
+
+
+def test_two_sets_are_ordered_by_their_profiles(rng):
+    rows, columns = np.arange(40) % 2, np.arange(14) % 2
+    values = np.where(rows[:, None] == columns, 3, 50) + rng.integers(0, 5, (40, 14))
+    heat = heat_of(values, columns=[f"t{k}" for k in range(14)])
+    order = order_of(heat, "average")
+    assert order.tree is None
+    for found in (rows[order.rows], columns[order.columns]):
+        assert sum(a != b for a, b in pairwise(found)) == 1
+    figure = figure_of(heat)
+    assert legend_of(figure) == []
+    assert [t.get_text() for t in cells_of(figure).get_xticklabels()] == [f"t{k}" for k in order.columns]
+    # The largest rectangles stay in the order of their files, so that drawing ends.
+    assert list(order_of(heat_of(np.zeros((3000, 1500)), columns=["t"] * 1500), "average").rows) == list(range(3000))
+
+
+# ---- names and numbers
+
+
+def test_long_ids_are_cut_in_the_middle():
+    ids = [f"hCoV-19/England/CAMC-1234567{k}/2021|EPI_ISL_123456{k}|2021-03-1{k}" for k in range(5)]
+    for name, whole in zip(shown_names(ids), ids, strict=True):
+        head, tail = name.split("…")
+        assert len(name) == 40
+        assert whole.startswith(head)
+        assert whole.endswith(tail)
+    same_ends = [f"{'a' * 40}{k}{'b' * 40}" for k in range(3)]
+    assert shown_names(same_ends) == same_ends  # cut, they would be one
+    assert shown_names(["x" * 40, "y"]) == ["x" * 40, "y"]
+    assert shown_names(["a\x07b\udcff"]) == ["a\ufffdb\ufffd"]
+
+
+def test_ids_are_no_formulas():
+    figure = figure_of(heat_of([[0, 1], [1, 0]], ids=["$x_1$", "50%_a^b"]), title="$y")
+    figure.savefig(io.BytesIO())
+    assert {t.get_text() for t in cells_of(figure).get_yticklabels()} == {"$x_1$", "50%_a^b"}
+
+
+def test_nothing_overlaps_and_nothing_is_cut_off(tmp_path, rng):
+    """On the page: the ids' boxes are beside each other, the bar is right of all of them, and the file shows every text."""
+    ids = [f"2024-ward-{k}-" + "W" * 20 for k in range(40)]
+    figure = figure_of(heat_of(symmetric(rng, 0, 60, 40), ids=ids), title="A title of many words " * 9)
+    figure.savefig(tmp_path / "x.png", dpi=72, bbox_inches="tight")
+    cells = cells_of(figure)
+    right = [label.get_window_extent() for label in cells.get_yticklabels()]
+    below = [label.get_window_extent() for label in cells.get_xticklabels()]
+    assert all(a.y0 >= b.y1 - 1 for a, b in pairwise(right))
+    assert all(a.x1 <= b.x0 + 1 for a, b in pairwise(below))
+    assert max(box.x1 for box in right) < bar_of(figure).get_window_extent().x0
+    title = figure.texts[0].get_window_extent()
+    assert title.y0 >= cells.get_window_extent().y1
+    assert title.x1 <= figure.get_tightbbox().x1 * figure.dpi + 1
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "expected"),
+    [
+        ("distance", [[0, 108], [108, 0]], "108"),
+        ("distance", [[0, 0.25], [0.25, 0]], "0.250"),
+        ("distance", [[0, 1.234e-5], [1.234e-5, 0]], "1.23"),
+        ("distance", [[0, 1234567], [1234567, 0]], "1.23"),
+        ("identity", [[1, 0.97251], [0.97251, 1]], "0.973"),
+        ("score", [[7800, -12], [-12, 7800]], "-12"),
+        ("distance", [[0, np.nan], [np.nan, 0]], ""),
+    ],
+)
+def test_numbers_in_cells(kind, values, expected):
+    heat = heat_of(values, kind)
+    assert cell_texts(heat)[0][1] == expected
+    assert sorted(t.get_text() for t in cells_of(figure_of(heat)).texts).count(expected) >= 2
+
+
+def test_small_and_large_numbers_have_a_unit():
+    figure = figure_of(heat_of([[0, 4e-5], [4e-5, 0]]))
+    assert bar_of(figure).get_ylabel() == "distance (× 10⁻⁵)"
+    assert figure.axes[0].get_xlabel().startswith("distance (× 10⁻⁵)")
+    figure.draw_without_rendering()
+    labels = [t.get_text() for axes in (bar_of(figure).yaxis, figure.axes[0].xaxis) for t in axes.get_ticklabels()]
+    assert {"0", "4"} <= set(labels)
+    assert not any("e" in text for text in labels)
+
+
+@pytest.mark.parametrize(
+    ("values", "name", "one_set", "expected"),
+    [
+        ([[0, 3], [3, 0]], None, True, "distance"),
+        ([[0, 3], [3, 0]], "scores", True, "distance"),
+        ([[0, -3], [-3, 0]], "scores", True, "score"),
+        ([[1, 0.5], [0.5, 0.99]], None, True, "identity"),
+        ([[9, 5], [5, 8]], None, True, "score"),
+        ([[1, 0.5], [0.5, 1]], "distances", True, "distance"),
+        ([[1, 0.5], [0.5, 1]], None, False, "value"),
+        ([[1, 0.5], [0.5, 1]], "identity", False, "identity"),
+        ([[1, 5]], "scores", False, "score"),
+        ([3, 4, 5], None, True, "distance"),
+        ([3, 4, 5], "distance", True, "distance"),
+        ([3, 4, 5], "scores", True, None),
+        ([3, 4, -5], None, True, None),
+    ],
+)
+def test_what_a_matrix_holds(values, name, one_set, expected):
+    assert guess_kind(np.array(values), name, one_set) == expected
+
+
+# ---- the commands
+
+
+def texts_of(figure_svg):
+    """The texts of an .svg, which matplotlib writes as comments beside their outlines."""
+    return [line.strip()[5:-4] for line in figure_svg.read_text().splitlines() if line.strip().startswith("<!-- ")]
 
 
 def test_commands_draw_what_they_computed(tmp_path):
     gpualign("dist", DATA / "snps.tsv", "-o", "d.npy", "--plot", "direct.svg", "--device", "cpu", cwd=tmp_path)
-    for name in ("d.npy", "d.tsv", "d.npz", "d.phy", "c.npy"):
+    label = "hamming distance (differing sites)"
+    for name in ("d.npy", "d.npz", "c.npy"):
         if name != "d.npy":
             extra = ["--format", "condensed"] if name == "c.npy" else []
             gpualign("dist", DATA / "snps.tsv", "-o", name, *extra, "--device", "cpu", cwd=tmp_path)
-        gpualign("plot", name, "-o", f"{name}.svg", "--label", "hamming distance", cwd=tmp_path)
+        gpualign("plot", name, "-o", f"{name}.svg", "--label", label, cwd=tmp_path)
         assert (tmp_path / f"{name}.svg").read_bytes() == (tmp_path / "direct.svg").read_bytes(), name
     ElementTree.parse(tmp_path / "direct.svg")
-    gpualign("plot", "d.npy", "-o", "p.png", cwd=tmp_path)
+    done = gpualign("plot", "-", "-o", "p.png", "--title", "Ward 3", stdin=(tmp_path / "d.npz").read_bytes(), cwd=tmp_path)
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+    assert b"gpualign plot: drawing 16 samples as p.png\ngpualign plot: clustered in " in done.stderr
+    assert gpualign("plot", "-q", "d.npy", "-o", "p.pdf", cwd=tmp_path).stderr == b""
+    assert (tmp_path / "p.pdf").read_bytes().startswith(b"%PDF")
 
 
-def test_matrices_of_nw(tmp_path):
-    for value in ("score", "identity", "distance"):
-        gpualign("nw", DATA / "16s_small.fasta", "-o", f"{value}.npy", "--value", value, "--device", "cpu", cwd=tmp_path)
-        gpualign("plot", f"{value}.npy", "-o", f"{value}.pdf", cwd=tmp_path)
-        assert (tmp_path / f"{value}.pdf").read_bytes().startswith(b"%PDF")
+def test_two_inputs(tmp_path):
+    (tmp_path / "q.fa").write_text(">q1\nACGTACGT\n>q2\nACGAAAGT\n")
+    (tmp_path / "t.fa").write_text(">t1\nACGTACGT\n>t2\nACTTAGGT\n>t3\nTTTTTTTT\n")
+    for name in ("m.npy", "m.npz", "m.tsv"):
+        gpualign("nw", "q.fa", "t.fa", "-o", name, "--format", "matrix" if name == "m.tsv" else name[2:], "--device", "cpu", cwd=tmp_path)
+        gpualign("plot", name, "-o", f"{name}.svg", "--value", "score", cwd=tmp_path)
+        assert (tmp_path / f"{name}.svg").read_bytes() == (tmp_path / "m.npy.svg").read_bytes()
+    assert {"q1", "q2", "t1", "t2", "t3", "score"} <= set(texts_of(tmp_path / "m.npy.svg"))
+    assert "with itself" not in texts_of(tmp_path / "m.npy.svg")
+    alignment = tmp_path / "core.aln"
+    alignment.write_text(">a\nACGT\n>b\nACGA\n")
+    gpualign("dist", alignment, alignment, "-o", "d.npz", "--plot", "d.svg", "--device", "cpu", cwd=tmp_path)
+    assert "hamming distance" in texts_of(tmp_path / "d.svg")
+
+
+def test_the_same_ids_in_two_files_are_two_sets(tmp_path):
+    """Only a symmetric matrix is of one set."""
+    (tmp_path / "m.tsv").write_text("\ta\tb\na\t3\t1\nb\t2\t0\n")
+    gpualign("plot", "m.tsv", "-o", "m.svg", cwd=tmp_path)
+    assert "with itself" not in texts_of(tmp_path / "m.svg")
+    assert "value" in texts_of(tmp_path / "m.svg")
+
+
+def test_pictures_of_thousands_are_small(tmp_path, rng):
+    values = rng.random((1940, 1940))
+    np.save(tmp_path / "m.npy", np.tril(values, -1) + np.tril(values, -1).T)
+    for name in ("m.png", "m.svg"):
+        gpualign("plot", "m.npy", "-o", name, cwd=tmp_path)
+
+    assert (tmp_path / "m.png").stat().st_size < 2_000_000
+    root = ElementTree.parse(tmp_path / "m.svg").getroot()
+    names = [element.tag.split("}")[1] for element in root.iter()]
+    assert names.count("image") >= 1
+    assert len(names) < 500
 
 
 @pytest.mark.parametrize(
-    ("content", "message"),
+    ("command", "message"),
     [
-        (b"", "empty file"),
-        (b"\ta\tb\na\t0\t1\n", "line 2 has 2 values; a square matrix of 1 rows"),
-        (b"\ta\na\tx\n", "line 2: could not convert"),
-        (b"\x93NUMPY\x01", "damaged .npy"),
-        (b"PK\x03\x04zz", "damaged .npz"),
+        (["plot", "m.tsv", "-o", "m.gif"], "m.gif: a picture ends in .png, .svg, .pdf"),
+        (
+            ["plot", "m.tsv", "-o", "m.png", "--cmap", "virids"],
+            "--cmap virids: matplotlib has no colours of this name; it has for instance viridis",
+        ),
+        (["plot", "m.tsv", "-o", "m.png", "--vmin", "9"], "--vmin 9: the colours would go from 9 to 3"),
+        (["plot", "m.tsv", "-o", "m.png", "--vmax", "nan"], "--vmax nan: a finite number is wanted"),
+        (["plot", "m.npz", "-o", "m.png"], "say which with --value"),
+        (["plot", "no.npy", "-o", "m.png"], "no.npy: no such file"),
+        (["dist", "m.fa", "--max-distance", "3", "--plot", "m.png"], "--plot draws every pair"),
     ],
 )
-def test_what_is_no_matrix(tmp_path, content, message):
-    (tmp_path / "m").write_bytes(content)
-    done = gpualign("plot", "m", "-o", "m.png", cwd=tmp_path, check=False)
-    assert done.returncode == 2
+def test_refusals(tmp_path, command, message):
+    (tmp_path / "m.tsv").write_text("\ta\tb\na\t0\t3\nb\t3\t0\n")
+    (tmp_path / "m.fa").write_text(">a\nACGT\n>b\nACGA\n")
+    np.savez(tmp_path / "m.npz", scores=np.array([3]))
+    before = sorted(tmp_path.iterdir())
+    done = gpualign(*command, cwd=tmp_path, check=False)
+    assert done.returncode == 2, done.stderr
     assert message in done.stderr.decode()
-    assert [p.name for p in tmp_path.iterdir()] == ["m"]
+    assert sorted(tmp_path.iterdir()) == before
 
 
-def test_what_is_not_square(tmp_path):
-    np.save(tmp_path / "m.npy", np.zeros((3, 4)))
-    done = gpualign("plot", "m.npy", "-o", "m.png", cwd=tmp_path, check=False)
-    assert b"a matrix of 3 x 4; a square one is drawn" in done.stderr
-    np.save(tmp_path / "m.npy", np.zeros((3, 3)))
-    (tmp_path / "m.ids.txt").write_text("a\nb\n")
-    done = gpualign("plot", "m.npy", "-o", "m.png", cwd=tmp_path, check=False)
-    assert b"3 rows, but 2 ids" in done.stderr
+def test_only_drawing_imports_the_libraries(tmp_path):
+    (tmp_path / "m.fa").write_text(">a\nACGT\n>b\nACGA\n")
+    done = gpualign("nw", "m.fa", "-o", "m.npy", "--device", "cpu", cwd=tmp_path, env={"PYTHONPROFILEIMPORTTIME": "1"})
+    assert b"gpualign.cli.output" in done.stderr
+    assert b"matplotlib" not in done.stderr
+    assert b"scipy" not in done.stderr

@@ -1,0 +1,277 @@
+"""What a heat map shows: which values, in which order, on which scale and under which names. Nothing is drawn here."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.errors import InputError
+
+if TYPE_CHECKING:
+    from gpualign.core.distance.calls import Samples
+    from gpualign.core.engine import Task
+    from gpualign.core.sinks.matrix import Value
+
+Floats = npt.NDArray[np.float64]
+
+LINKAGES = ("average", "complete", "single", "weighted")
+"""Ward's is not among them: it is defined for points of a Euclidean space, which aligned sequences and SNP distances are not."""
+
+DISTANCE_LABELS = {
+    "hamming": "hamming distance (differing sites)",
+    "fraction": "fraction of compared sites that differ",
+    "ibs": "ibs distance (1 − shared alleles / 2)",
+    "allele": "allele distance (differing alleles)",
+    "jc69": "jc69 distance (substitutions per site)",
+    "tn93": "tn93 distance (substitutions per site)",
+}
+
+_ALIGNMENT_LABELS = {"score": "score", "identity": "identity", "distance": "distance (1 − identity)"}
+
+_ORDERED = 400
+"""Leaves of a tree are put in the best order up to so many: the time grows with their square."""
+
+_PROFILE_WORK = 2 * 10**9
+"""Values that are compared at most, so that ordering a rectangle by its profiles takes seconds."""
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+_WHOLE_IDS = 40
+"""Characters of an id that are always drawn."""
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """values: [rows][columns], nan where there is none. one_set: rows and columns are the same records, and the matrix is symmetric.
+
+    kind: distance (small is alike; a record has 0 to itself), identity (1 to itself), score (large is alike), or value: not known.
+    label: what the colours mean, for people. whole: the values are counts or integer scores.
+    """
+
+    values: Floats
+    rows: list[str]
+    columns: list[str]
+    one_set: bool
+    kind: str
+    label: str
+    whole: bool
+
+    @property
+    def others(self) -> Floats:
+        """The values of pairs of different records, in a vector."""
+        return self.values[~np.eye(len(self.rows), dtype=bool)] if self.one_set else self.values.ravel()
+
+    @property
+    def exponent(self) -> int:
+        """Numbers are shown in units of ten to this power, which is 0 unless they would be long."""
+        largest = float(np.nanmax(np.abs(self.values), initial=0))
+        power = math.floor(math.log10(largest)) if largest else 0
+        return 0 if -3 < power < 6 else power
+
+    @property
+    def unit(self) -> str:
+        """Behind the label of a scale."""
+        return f" (× 10{str(self.exponent).translate(_RAISED)})" if self.exponent else ""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Values of the first and last colour; extend ("neither", "min", "max", "both"): at which ends there are values beyond."""
+
+    low: float
+    high: float
+    extend: str
+
+
+@dataclass(frozen=True)
+class Order:
+    """Rows and columns as they are drawn. tree: scipy's linkage matrix of one set, in the units of `heights`; None without one."""
+
+    rows: npt.NDArray[np.intp]
+    columns: npt.NDArray[np.intp]
+    tree: Floats | None
+    heights: str
+
+
+def of_distances(values: npt.NDArray[Any], samples: Samples, metric: str) -> HeatMap:
+    """Of distances that were just computed, square, rectangular or condensed."""
+    return of_lists(values, samples.queries.ids, samples.targets.ids, samples.one_set, "distance", DISTANCE_LABELS[metric])
+
+
+def of_alignments(values: npt.NDArray[Any], task: Task, value: Value) -> HeatMap:
+    """The same of what `value` says of alignments."""
+    edits = value.name == "score" and task.scoring.edit
+    kind, label = ("distance", "edit distance") if edits else (value.name, _ALIGNMENT_LABELS[value.name])
+    return of_lists(values, task.queries.ids, task.targets.ids, task.targets is task.queries, kind, label)
+
+
+def of_lists(values: npt.NDArray[Any], rows: list[str], columns: list[str], one_set: bool, kind: str, label: str) -> HeatMap:
+    """Of a matrix with its ids. Values that are no finite numbers become nan; a condensed matrix is unfolded."""
+    numbers = values.astype(np.float64)
+    numbers[~np.isfinite(numbers)] = np.nan
+    if numbers.ndim == 1:
+        numbers = _unfold(numbers, len(rows), {"distance": 0.0, "identity": 1.0}.get(kind, np.nan))
+    known = numbers[~np.isnan(numbers)]
+    return HeatMap(numbers, rows, columns, one_set, kind, label, bool((known == np.rint(known)).all()) and kind != "identity")
+
+
+def _unfold(pairs: Floats, count: int, diagonal: float) -> Floats:
+    out = np.full((count, count), diagonal)
+    upper = np.triu_indices(count, 1)
+    out[upper] = pairs
+    out.T[upper] = pairs
+    return out
+
+
+def guess_kind(values: npt.NDArray[Any], name: str | None, one_set: bool) -> str | None:
+    """What a stored matrix holds: by the name of its array, else by its diagonal; None where neither tells.
+
+    A condensed matrix without a name has distances, which is what this form is for, unless one is negative.
+    """
+    if name in ("distance", "distances"):
+        return "distance"
+    if name == "identity":
+        return "identity"
+    if values.ndim == 1:
+        return None if name is not None or np.any(values < 0) else "distance"
+    if not one_set:
+        return "score" if name == "scores" else "value"
+    with_itself = np.diagonal(values)
+    if not np.any(with_itself[~np.isnan(with_itself)]) and not np.any(values < 0):
+        return "distance"
+    if name != "scores" and not np.any((values < 0) | (values > 1) | (values > with_itself[:, None])):
+        return "identity"
+    return "score"
+
+
+def scale_of(heat: HeatMap, low: float | None, high: float | None) -> Scale:
+    """From what means "the same" (distance 0, identity 1) to the value farthest from it; scores from 0. low, high: instead of these.
+
+    So the contrast between colours is that between the values: samples that are all equally far apart have one colour, whatever little they
+    differ by. Raises `InputError` for an empty range.
+    """
+    others = heat.others
+    others = others[~np.isnan(others)]
+    smallest, largest = (float(others.min()), float(others.max())) if others.size else (0.0, 0.0)
+    first, last = (min(smallest, 1.0), max(largest, 1.0)) if heat.kind == "identity" else (min(smallest, 0.0), largest)
+    if first >= last:
+        first, last = (0.0, 1.0) if heat.kind == "identity" or first >= 0 else (first, 0.0)
+    first, last = first if low is None else low, last if high is None else high
+    if not first < last:
+        given = " and ".join(f"{option} {value:g}" for option, value in (("--vmin", low), ("--vmax", high)) if value is not None)
+        raise InputError(f"{given}: the colours would go from {first:g} to {last:g}; values are from {smallest:g} to {largest:g}")
+    below, above = others.size and smallest < first, others.size and largest > last
+    return Scale(first, last, "both" if below and above else "min" if below else "max" if above else "neither")
+
+
+def to_distances(heat: HeatMap) -> Floats:
+    """Distances to cluster the records of one set by, symmetric, 0 on the diagonal and nowhere negative.
+
+    Of scores and identities s: (s_ii + s_jj) / 2 - s_ij, the largest score standing for an s_ii that is not known. What is not defined
+    counts as the largest distance.
+    """
+    values = heat.values
+    if np.isnan(values).all():
+        return np.zeros_like(values)
+    if heat.kind in ("identity", "score"):
+        own = np.where(np.isnan(np.diagonal(values)), np.nanmax(values), np.diagonal(values))
+        values = (own[:, None] + own[None, :]) / 2 - values
+    distances: Floats = np.maximum((values + values.T) / 2, 0)
+    np.fill_diagonal(distances, 0)
+    distances[np.isnan(distances)] = np.nanmax(distances)
+    return distances
+
+
+def order_of(heat: HeatMap, method: str) -> Order:
+    """One set in the order of the leaves of its tree; rows and columns of two sets each by a tree of their profiles, which is not drawn."""
+    if not heat.one_set:
+        return Order(_by_profile(heat.values, method), _by_profile(heat.values.T, method), None, "")
+    if len(heat.rows) < 2:
+        return Order(np.arange(len(heat.rows)), np.arange(len(heat.rows)), None, "")
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import squareform
+
+    tree = linkage(squareform(to_distances(heat), checks=False), method, optimal_ordering=len(heat.rows) <= _ORDERED)
+    own = "largest score" if np.isnan(np.diagonal(heat.values)).any() else "mean self-score"
+    heights = {"identity": "1 − identity", "score": f"{own} − score"}.get(heat.kind, heat.label) + heat.unit
+    return Order(leaves_list(tree), leaves_list(tree), tree, heights)
+
+
+def _by_profile(values: Floats, method: str) -> npt.NDArray[np.intp]:
+    """Rows that are alike beside each other; in the order that they have where comparing them would take too long."""
+    if len(values) < 2 or len(values) ** 2 * values.shape[1] > _PROFILE_WORK or np.isnan(values).all():
+        return np.arange(len(values))
+    from scipy.cluster.hierarchy import leaves_list, linkage
+    from scipy.spatial.distance import pdist
+
+    profiles = np.where(np.isnan(values), np.nanmax(values), values)
+    leaves: npt.NDArray[np.intp] = leaves_list(linkage(pdist(profiles), method, optimal_ordering=len(values) <= _ORDERED))
+    return leaves
+
+
+def branches(tree: Floats) -> Floats:
+    """Corners of the bracket that each merge of a linkage matrix is drawn as: [merges][4][height, place]; leaf k of the order is at k."""
+    from scipy.cluster.hierarchy import leaves_list
+
+    count = len(tree) + 1
+    height, place = np.zeros(2 * count - 1), np.zeros(2 * count - 1)
+    place[leaves_list(tree)] = np.arange(count)
+    out = np.empty((len(tree), 4, 2))
+    for k, (left, right, top, _) in enumerate(tree):
+        a, b = int(left), int(right)
+        out[k] = (height[a], place[a]), (top, place[a]), (top, place[b]), (height[b], place[b])
+        height[count + k], place[count + k] = top, (place[a] + place[b]) / 2
+    return out
+
+
+def block_means(values: Floats, high: int, wide: int) -> Floats:
+    """Means of rectangles of high x wide values, smaller ones at the ends; nan is left out, and is the mean of nothing else."""
+    known = ~np.isnan(values)
+
+    def sums(of: npt.NDArray[Any]) -> Floats:
+        rows = np.add.reduceat(of, range(0, of.shape[0], high), axis=0, dtype=np.float64)
+        both: Floats = np.add.reduceat(rows, range(0, of.shape[1], wide), axis=1)
+        return both
+
+    counts = sums(known)
+    means: Floats = np.divide(sums(np.where(known, values, 0)), counts, out=np.full(counts.shape, np.nan), where=counts > 0)
+    return means
+
+
+def cell_texts(heat: HeatMap) -> list[list[str]]:
+    """The values as they stand in cells, in the unit of the scale: three digits of the largest unless they are counts; nothing for nan."""
+    values = heat.values / 10.0**heat.exponent
+    largest = float(np.nanmax(np.abs(values), initial=0))
+    decimals = 3 if heat.kind == "identity" else max(0, 2 - math.floor(math.log10(largest))) if largest else 0
+    form = ".0f" if heat.whole and not heat.exponent else f".{decimals}f"
+    return [["" if math.isnan(value) else f"{value:{form}}" for value in row] for row in values]
+
+
+def shown_names(ids: list[str]) -> list[str]:
+    """Ids as they are drawn: whole up to 40 characters, longer ones cut in the middle, but never so that two of them look the same.
+
+    Bytes that are no text and characters that cannot be printed become the replacement character.
+    """
+    names = [_printable(name) for name in ids]
+    longest = max(map(len, names))
+    limit = _WHOLE_IDS
+    while limit < longest:
+        cut = [_cut(name, limit) for name in names]
+        if len(set(cut)) == len(set(names)):
+            return cut
+        limit *= 2
+    return names
+
+
+def _printable(name: str) -> str:
+    text = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def _cut(name: str, limit: int) -> str:
+    head = limit // 2
+    return name if len(name) <= limit else f"{name[:head]}…{name[len(name) - (limit - 1 - head) :]}"
