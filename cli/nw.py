@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import click
 
-from gpualign.cli.options import global_kernel_options, input_options, output_options, run_options, scoring_options
+from gpualign.cli.options import global_kernel_options, input_options, output_options, plot_option, run_options, scoring_options
 
 
 @click.command()
@@ -24,6 +24,7 @@ from gpualign.cli.options import global_kernel_options, input_options, output_op
     " target; target: the other way round.",
 )
 @output_options
+@plot_option
 @click.option(
     "--traceback",
     type=click.Choice(["device", "host"]),
@@ -56,6 +57,7 @@ def nw(
     max_distance: float | None,
     value: str | None,
     condensed: bool,
+    plot: str | None,
     traceback: str,
     kernel: str,
     transfer: str | None,
@@ -78,6 +80,7 @@ def nw(
       gpualign nw a.fa b.fa --format aln | less              alignments to look at
       gpualign nw genes.fa -o tree.phy                       distance matrix, 1 - identity
       gpualign nw reads.fasta -o scores.npy                  square matrix, ids in scores.ids.txt
+      gpualign nw genes.fa -o genes.npz --value identity --plot genes.png     a heat map as well
       gpualign nw --edit --max-distance 30 reads.fasta       near pairs by edit distance
       gpualign nw --match 2 --mismatch -1 --gap 1 a.fa b.fa
       zcat reads.fq.gz | gpualign nw --fields query,target,score,qlen,tlen - | sort -k3,3nr | head
@@ -101,9 +104,10 @@ def nw(
         raise InputError("--self is for one file; two files are compared record by record anyway")
     check_device(device)
     threads = usable_threads(threads, messages)
-    wanted = OutputOptions(output, format_, fields, identity_def, min_score, min_identity, max_distance, value, condensed)
+    wanted = OutputOptions(output, format_, fields, identity_def, min_score, min_identity, max_distance, value, condensed, plot)
     spec = output_spec(wanted, edit, seqs2 is None, with_self)
-    check_outputs([seqs, seqs2, matrix], output_paths(spec.path, spec.format, seqs2 is None))
+    pictures = [spec.picture.path] if spec.picture else []
+    check_outputs([seqs, seqs2, matrix], [*output_paths(spec.path, spec.format, seqs2 is None), *pictures])
 
     options = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, load_matrix(matrix) if matrix else None, edit)
     task = read_task([seqs] if seqs2 is None else [seqs, seqs2], alphabet, allow_duplicates, options, messages)

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
 
 from gpualign.cli.files import OutputFiles, naming_output
 from gpualign.cli.formats import ARRAYS, open_id_lists, pick_format
+from gpualign.cli.heatmaps import of_alignments
+from gpualign.cli.messages import Messages
 from gpualign.cli.options import PAIR_FORMATS
 from gpualign.cli.plans import Run, count_sequences, print_plan
+from gpualign.cli.plots import Picture, check_plot, write_plot
 from gpualign.cli.sizes import terminal_width
 from gpualign.core.engine import Detail, Task
 from gpualign.core.errors import InputError
@@ -42,11 +48,12 @@ class OutputOptions:
     max_distance: float | None = None
     value: str | None = None
     condensed: bool = False
+    plot: str | None = None
 
 
 @dataclass(frozen=True)
 class OutputSpec:
-    """path None is standard output; rows and filter are for formats of pairs, value and condensed for matrices."""
+    """path None is standard output; rows and filter are for formats of pairs, value, condensed and picture for matrices."""
 
     format: str
     path: Path | None
@@ -54,6 +61,7 @@ class OutputSpec:
     filter: Filter
     value: Value
     condensed: bool
+    picture: Picture | None = None
 
     @property
     def is_matrix(self) -> bool:
@@ -116,6 +124,9 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool) ->
             raise InputError("phylip is a square matrix of one file; for two files write a matrix or .npy")
         if value == "identity" or (value == "score" and not edit):
             raise InputError(f"phylip holds distances; --value {value} is none")
+    if o.plot is not None and format not in _MATRICES:
+        raise InputError(f"--plot draws a matrix, and {format} is a table of pairs; write a matrix: {', '.join(_MATRICES)}")
+    picture = check_plot(o.plot) if o.plot is not None else None
     rows: dict[str, Callable[[], RowFormat]] = {
         "tsv": lambda: Tsv(parse_fields(o.fields or DEFAULT_FIELDS)),
         "m8": M8,
@@ -123,13 +134,19 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool) ->
         "sam": Sam,
         "fasta": AlignedFasta,
     }
-    return OutputSpec(format, path, rows[format]() if format in rows else None, filter, Value(value, o.identity_definition), o.condensed)
+    row_format = rows[format]() if format in rows else None
+    return OutputSpec(format, path, row_format, filter, Value(value, o.identity_definition), o.condensed, picture)
 
 
-def write_results(spec: OutputSpec, task: Task, files: OutputFiles, run: Callable[[Sink], Totals]) -> Totals:
+def write_results(spec: OutputSpec, task: Task, files: OutputFiles, run: Callable[[Sink], Totals], messages: Messages) -> Totals:
     """Call `run` with the sink for `spec`, then finish the output. The caller's `files` makes all of it appear, or nothing."""
     with naming_output(spec.path):
-        return _write_matrix(spec, task, files, run) if spec.is_matrix else _write_pairs(spec, task, files, run)
+        if not spec.is_matrix:
+            return _write_pairs(spec, task, files, run)
+        totals, values = _write_matrix(spec, task, files, run)
+    if spec.picture is not None:
+        write_plot(spec.picture, of_alignments(values, task, spec.value), files, messages)
+    return totals
 
 
 def write_every_pair(spec: OutputSpec, task: Task, plan: Plan, run: Run, memory: int) -> None:
@@ -143,7 +160,7 @@ def write_every_pair(spec: OutputSpec, task: Task, plan: Plan, run: Run, memory:
             return run_plan(plan, task, run.engine, sink, memory, progress)
 
     with OutputFiles(run.messages.note) as files:
-        totals = write_results(spec, task, files, compute)
+        totals = write_results(spec, task, files, compute, run.messages)
     run.messages.summary(count_sequences(task), totals, run.engine.describe())
 
 
@@ -158,7 +175,8 @@ def _write_pairs(spec: OutputSpec, task: Task, files: OutputFiles, run: Callable
         return run(TableSink(writer, task, spec.rows, spec.filter, definition))
 
 
-def _write_matrix(spec: OutputSpec, task: Task, files: OutputFiles, run: Callable[[Sink], Totals]) -> Totals:
+def _write_matrix(spec: OutputSpec, task: Task, files: OutputFiles, run: Callable[[Sink], Totals]) -> tuple[Totals, npt.NDArray[Any]]:
+    """(totals, the matrix or condensed matrix that was written)."""
     from gpualign.core.sinks.matrix import CondensedSink, MatrixSink
     from gpualign.core.sinks.matrix_files import write_ids, write_matrix_text, write_npz, write_phylip
 
@@ -171,17 +189,18 @@ def _write_matrix(spec: OutputSpec, task: Task, files: OutputFiles, run: Callabl
                 write_phylip(writer, sink.matrix.values, task.queries)
             else:
                 write_matrix_text(writer, sink.matrix.values, task.queries, task.targets)
-        return totals
+        return totals, sink.matrix.values
     assert spec.path is not None  # output_spec() refuses binary formats on standard output
     if spec.format == "npz":
         npz = files.open(spec.path)
         packed = make_sink(files.scratch(spec.path), task, spec.value)
         totals = run(packed)
         write_npz(npz, {spec.value.array_name: packed.matrix.file}, task.queries, task.targets)
-        return totals
+        return totals, packed.matrix.values
     npy = files.open(spec.path)
     lists = open_id_lists(files, spec.path, task.queries, task.targets)
-    totals = run(make_sink(npy, task, spec.value))
+    array = make_sink(npy, task, spec.value)
+    totals = run(array)
     for file, sequences in lists:
         write_ids(file, sequences)
-    return totals
+    return totals, array.matrix.values

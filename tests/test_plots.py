@@ -341,6 +341,27 @@ def test_commands_draw_what_they_computed(tmp_path):
     assert (tmp_path / "p.pdf").read_bytes().startswith(b"%PDF")
 
 
+@pytest.mark.parametrize(
+    ("options", "label"),
+    [
+        ([], "score"),
+        (["--value", "identity"], "identity"),
+        (["--value", "distance"], "distance (1 − identity)"),
+        (["--edit"], "edit distance"),
+    ],
+)
+def test_nw_draws_its_matrix(tmp_path, options, label):
+    records = (DATA / "16s_small.fasta").read_text().split(">")[1:7]
+    (tmp_path / "x.fa").write_text("".join(f">{record}" for record in records))
+    done = gpualign("nw", "x.fa", *options, "-o", "m.npz", "--plot", "m.svg", "--device", "cpu", cwd=tmp_path)
+    texts = texts_of(tmp_path / "m.svg")
+    assert label in " ".join(texts)  # in lines as long as the bar
+    assert {"with itself", records[0].split()[0]} <= set(texts)
+    assert b"drawing 6 samples as m.svg" in done.stderr
+    gpualign("plot", "m.npz", "-o", "later.svg", "--label", label, cwd=tmp_path)
+    assert (tmp_path / "later.svg").read_bytes() == (tmp_path / "m.svg").read_bytes()
+
+
 def test_two_inputs(tmp_path):
     (tmp_path / "q.fa").write_text(">q1\nACGTACGT\n>q2\nACGAAAGT\n")
     (tmp_path / "t.fa").write_text(">t1\nACGTACGT\n>t2\nACTTAGGT\n>t3\nTTTTTTTT\n")
@@ -389,6 +410,8 @@ def test_pictures_of_thousands_are_small(tmp_path, rng):
         (["plot", "m.tsv", "-o", "m.png", "--vmax", "nan"], "--vmax nan: a finite number is wanted"),
         (["plot", "m.npz", "-o", "m.png"], "say which with --value"),
         (["plot", "no.npy", "-o", "m.png"], "no.npy: no such file"),
+        (["nw", "m.fa", "--plot", "m.png"], "--plot draws a matrix, and tsv is a table of pairs"),
+        (["nw", "m.fa", "-o", "m.npy", "--plot", "m.bmp"], "m.bmp: a picture ends in"),
         (["dist", "m.fa", "--max-distance", "3", "--plot", "m.png"], "--plot draws every pair"),
     ],
 )
@@ -401,6 +424,14 @@ def test_refusals(tmp_path, command, message):
     assert done.returncode == 2, done.stderr
     assert message in done.stderr.decode()
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_folder_that_is_not_there_is_found_out_before_the_work(tmp_path):
+    (tmp_path / "m.fa").write_text(">a\nACGT\n>b\nACGA\n")
+    done = gpualign("nw", "m.fa", "-o", "m.npy", "--plot", "no/m.png", "--device", "cpu", cwd=tmp_path, check=False)
+    assert done.returncode == 1
+    assert b"cannot write no/m.png" in done.stderr
+    assert not (tmp_path / "m.npy").exists()
 
 
 def test_only_drawing_imports_the_libraries(tmp_path):
