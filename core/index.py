@@ -88,32 +88,38 @@ def is_index(path: str) -> bool:
 
 
 def open_index(path: str) -> tuple[SequenceSet, Alphabet]:
-    """The database of an index, its letters left on disk until they are used. Raises `InputError` for a file that is damaged, truncated or
-    of another version."""
+    """The database of an index, its letters left on disk until they are used.
+
+    Everything that others rely on is checked, whoever wrote the file: raises `InputError` for one that is damaged, truncated, of another
+    version, or that contradicts itself. (Counts of letters are believed but for their sum and the highest code that occurs.)
+    """
     with open(path, "rb") as stream:
         header = stream.read(_PAGE)
-    description = _description(path, header)
-    layout = _Layout(description["records"], description["letters"], description["id_bytes"])
-    size = os.path.getsize(path)
-    if size != layout.size:
-        what = "truncated" if size < layout.size else "too long"
-        raise InputError(f"{path}: the index is {what}: it has {size:,} bytes of {layout.size:,}; build it again")
-    parts = {
-        name: np.memmap(path, dtype=dtype, mode="r", offset=start, shape=(length // dtype.itemsize,)) if length else np.zeros(0, dtype)
-        for name, (start, length, dtype) in layout.sections().items()
-    }
-    _verify(path, layout, parts["checks"])
-    offsets = np.zeros(layout.records + 1, dtype=np.int64)
-    np.cumsum(parts["lengths"], out=offsets[1:])
-    text, ends = parts["ids"].tobytes(), parts["id_ends"].tolist()
-    ids = [text[a:b].decode("utf-8", "surrogateescape") for a, b in zip([0, *ends[:-1]], ends, strict=True)]
-    alphabet = DNA if description["alphabet"] == DNA.name else PROTEIN
-    counts = np.zeros(256, dtype=np.int64)
-    counts[: len(description["counts"])] = description["counts"]
-    return SequenceSet(path, ids, np.asarray(parts["codes"]), offsets, np.asarray(parts["places"]).astype(np.int64), counts), alphabet
+    try:
+        alphabet, layout, counts = _described(_description(path, header))
+        size = os.path.getsize(path)
+        if size != layout.size:
+            what = "truncated" if size < layout.size else "too long"
+            raise InputError(f"{path}: the index is {what}: it has {size:,} bytes of {layout.size:,}; build it again")
+        parts = {
+            name: np.memmap(path, dtype=dtype, mode="r", offset=start, shape=(length // dtype.itemsize,))
+            for name, (start, length, dtype) in layout.sections().items()
+        }
+        code_counts = np.array(counts + [0] * (256 - len(counts)), dtype=np.int64)
+        _verify(path, layout, parts["checks"], int(np.flatnonzero(code_counts)[-1]))
+        offsets = _offsets(parts["lengths"], layout)
+        ids = _checked_ids(parts["ids"], parts["id_ends"], layout)
+        places = _checked_places(parts["places"], layout)
+    except _Contradiction as error:
+        raise InputError(f"{path}: the index is damaged: {error}; build it again") from None
+    return SequenceSet(path, ids, np.asarray(parts["codes"]), offsets, places, code_counts), alphabet
 
 
-def _description(path: str, header: bytes) -> dict[str, Any]:
+class _Contradiction(Exception):
+    """What is wrong with an index whose checksums are right, for people."""
+
+
+def _description(path: str, header: bytes) -> object:
     if len(header) < _PAGE:
         raise InputError(f"{path}: the index is truncated: its header has {len(header):,} bytes of {_PAGE:,}; build it again")
     version, length = (int.from_bytes(header[at : at + 4], "little") for at in (8, 12))
@@ -122,9 +128,60 @@ def _description(path: str, header: bytes) -> dict[str, Any]:
         raise InputError(f"{path}: an index of version {version}; this gpualign reads version {VERSION} ({hint})")
     end = 16 + length
     if end + 4 > _PAGE or zlib.crc32(header[:end]) != int.from_bytes(header[end : end + 4], "little"):
-        raise InputError(f"{path}: the index is damaged: the checksum of its header is wrong; build it again")
-    found: dict[str, Any] = json.loads(header[16:end])
+        raise _Contradiction("the checksum of its header is wrong")
+    try:
+        found: object = json.loads(header[16:end])
+    except (ValueError, RecursionError):
+        raise _Contradiction("its header holds no description") from None
     return found
+
+
+def _described(description: object) -> tuple[Alphabet, _Layout, list[int]]:
+    """Alphabet, layout and how often each code occurs. The numbers of the layout may yet be larger than any file."""
+    found = description if isinstance(description, dict) else {}
+    alphabet = next((a for a in (DNA, PROTEIN) if a.name == found.get("alphabet")), None)
+    if alphabet is None:
+        raise _Contradiction("its header names no alphabet, dna or protein")
+    records, letters, id_bytes = (found.get(name) for name in ("records", "letters", "id_bytes"))
+    # type(), as bool is an int. Every record has a letter and an id.
+    if type(records) is not int or type(letters) is not int or type(id_bytes) is not int or not 1 <= records <= min(letters, id_bytes):
+        raise _Contradiction("its header does not tell how many records, letters and bytes of ids there are")
+    counts = found.get("counts")
+    if not isinstance(counts, list) or len(counts) != len(alphabet) or any(type(count) is not int or count < 0 for count in counts):
+        raise _Contradiction(f"its header does not tell how often each of {len(alphabet)} letters occurs")
+    if sum(counts) != letters:
+        raise _Contradiction(f"the counts in its header add up to {sum(counts):,} letters of {letters:,}")
+    return alphabet, _Layout(records, letters, id_bytes), counts
+
+
+def _offsets(lengths: npt.NDArray[np.int64], layout: _Layout) -> npt.NDArray[np.int64]:
+    """int64[records + 1]: where records begin and end among the letters."""
+    offsets = np.zeros(layout.records + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    # A sum past 64 bits would turn negative on its way, as one length alone cannot pass over all negative numbers.
+    if lengths[0] < 1 or (lengths[1:] < lengths[:-1]).any() or offsets.min() < 0 or offsets[-1] != layout.letters:
+        raise _Contradiction("the lengths of its records are not ascending, or do not add up to its letters")
+    return offsets
+
+
+def _checked_places(places: npt.NDArray[np.int64], layout: _Layout) -> npt.NDArray[np.int64]:
+    """int64[records], each number below `records` once."""
+    taken = np.zeros(layout.records, dtype=bool)
+    if places.min() >= 0 and places.max() < layout.records:
+        taken[places] = True
+    if not taken.all():
+        raise _Contradiction("the places of its records in their file are not all of them")
+    return np.asarray(places).astype(np.int64)
+
+
+def _checked_ids(text: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], layout: _Layout) -> list[str]:
+    """Ids, which have a letter at least and no white space."""
+    if ends[0] < 1 or (ends[1:] <= ends[:-1]).any() or ends[-1] != layout.id_bytes:
+        raise _Contradiction("the ends of its ids are not ascending, or not those of all ids")
+    raw, stops = text.tobytes(), ends.tolist()
+    if text.min() <= ord(" ") and raw.split(None, 1) != [raw]:
+        raise _Contradiction("an id holds white space")
+    return [raw[a:b].decode("utf-8", "surrogateescape") for a, b in zip([0, *stops[:-1]], stops, strict=True)]
 
 
 def _chunks(layout: _Layout) -> Iterator[tuple[int, int]]:
@@ -133,21 +190,30 @@ def _chunks(layout: _Layout) -> Iterator[tuple[int, int]]:
         yield start, min(stop, start + _CHECKED)
 
 
-def _checksums(file: BinaryIO, layout: _Layout) -> list[int]:
-    def check(chunk: tuple[int, int]) -> int:
-        return zlib.crc32(os.pread(file.fileno(), chunk[1] - chunk[0], chunk[0]))
+def _scan(file: BinaryIO, layout: _Layout) -> list[tuple[int, int]]:
+    """CRC-32 and highest code, 0 without codes, of each chunk, so that all is read once."""
+    first, letters, _ = layout.sections()["codes"]
 
-    with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:  # both reading and zlib let other threads run
-        return list(pool.map(check, _chunks(layout)))
+    def look(chunk: tuple[int, int]) -> tuple[int, int]:
+        start, stop = chunk
+        data = os.pread(file.fileno(), stop - start, start)
+        codes = np.frombuffer(data, dtype=np.uint8)[max(first - start, 0) : max(first + letters - start, 0)]
+        return zlib.crc32(data), int(codes.max(initial=0))
+
+    with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:  # reading, zlib and NumPy let other threads run
+        return list(pool.map(look, _chunks(layout)))
 
 
-def _verify(path: str, layout: _Layout, expected: npt.NDArray[np.uint32]) -> None:
+def _verify(path: str, layout: _Layout, expected: npt.NDArray[np.uint32], highest: int) -> None:
+    """Checksums, and that no code is above `highest`."""
     with open(path, "rb") as file:
-        checksums = _checksums(file, layout)
-    for number, (found, wanted) in enumerate(zip(checksums, expected.tolist(), strict=True)):
+        chunks = _scan(file, layout)
+    for number, ((found, _), wanted) in enumerate(zip(chunks, expected.tolist(), strict=True)):
         if found != wanted:
             at = _PAGE + number * _CHECKED
-            raise InputError(f"{path}: the index is damaged: the checksum of the bytes from {at:,} on is wrong; build it again")
+            raise _Contradiction(f"the checksum of the bytes from {at:,} on is wrong")
+    if (code := max(code for _, code in chunks)) > highest:
+        raise _Contradiction(f"a letter has code {code}; the highest that its header counts is {highest}")
 
 
 @dataclass
@@ -274,7 +340,7 @@ class IndexBuilder:
         file.truncate(start)
         file.flush()
         file.seek(start)
-        file.write(np.array(_checksums(file, layout), dtype="<u4").tobytes())
+        file.write(np.array([checksum for checksum, _ in _scan(file, layout)], dtype="<u4").tobytes())
         return Built(layout.records, layout.letters, self._empty)
 
     def _header(self, layout: _Layout) -> bytes:

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import tracemalloc
 import zlib
 
@@ -126,6 +127,136 @@ def test_any_changed_byte_is_noticed(tmp_path):
             path.write_bytes(good[:at] + bytes([good[at] ^ 0x10]) + good[at + 1 :])
             with pytest.raises(InputError, match="damaged"):
                 open_index(str(path))
+
+
+def parts_of(data):
+    """(description, everything behind the header) of an index."""
+    return json.loads(data[16 : 16 + int.from_bytes(data[12:16], "little")]), data[4096:]
+
+
+def forged(description, body):
+    """An index with right checksums, whatever it says; description: an object, or its text as bytes. body: of one checked part."""
+    text = description if isinstance(description, bytes) else json.dumps(description).encode()
+    header = b"gpualign" + (1).to_bytes(4, "little") + len(text).to_bytes(4, "little") + text
+    header += zlib.crc32(header).to_bytes(4, "little")
+    return header.ljust(4096, b"\0") + body[:-4] + zlib.crc32(body[:-4]).to_bytes(4, "little")
+
+
+DESCRIPTIONS = [
+    (b"", "its header holds no description"),
+    (b"[" * 4000, "its header holds no description"),
+    (b"\xff\xfe\xfd", "its header holds no description"),
+    (b"[]", "its header names no alphabet"),
+    ({"alphabet": "rna"}, "its header names no alphabet"),
+    ({"alphabet": ["dna"]}, "its header names no alphabet"),
+    ({"alphabet": "dna"}, "does not tell how often each of 15 letters occurs"),
+    ({"records": None}, "does not tell how many records"),
+    ({"records": 4.0}, "does not tell how many records"),
+    ({"records": True}, "does not tell how many records"),
+    ({"records": 0}, "does not tell how many records"),
+    ({"records": -4}, "does not tell how many records"),
+    ({"letters": "20"}, "does not tell how many records"),
+    ({"letters": 3}, "does not tell how many records"),
+    ({"letters": 19}, "the counts in its header add up to 20 letters of 19"),
+    ({"letters": 10**30, "counts": [10**30] + [0] * 26}, "the index is truncated"),
+    ({"records": 2**61, "letters": 2**62, "id_bytes": 2**62, "counts": [2**62] + [0] * 26}, "the index is truncated"),
+    ({"id_bytes": 5000}, "the index is truncated"),
+    ({"id_bytes": 8}, "the ends of its ids"),
+    ({"counts": [20]}, "does not tell how often each of 27 letters occurs"),
+    ({"counts": [20] + [0] * 300}, "does not tell how often each of 27 letters occurs"),
+    ({"counts": [21, -1] + [0] * 25}, "does not tell how often each of 27 letters occurs"),
+    ({"counts": [20.0] + [0] * 26}, "does not tell how often each of 27 letters occurs"),
+    ({"counts": [20] + [0] * 26}, "a letter has code 19; the highest that its header counts is 0"),
+]
+
+
+@pytest.mark.parametrize(("changed", "message"), DESCRIPTIONS, ids=range(len(DESCRIPTIONS)))
+def test_headers_that_contradict_themselves(tmp_path, changed, message):
+    path = tmp_path / "x.gpa"
+    build(path, FASTA)
+    description, body = parts_of(path.read_bytes())
+    path.write_bytes(forged(changed if isinstance(changed, bytes) else {**description, **changed}, body))
+    with pytest.raises(InputError, match=f"x.gpa: .*{message}.*build it again"):
+        open_index(str(path))
+
+
+@pytest.mark.parametrize(
+    ("section", "numbers", "message"),
+    [
+        ("lengths", [3, 3, 10, 4], "the lengths of its records"),
+        ("lengths", [0, 3, 4, 13], "the lengths of its records"),
+        ("lengths", [3, 3, 4, 11], "the lengths of its records"),
+        ("lengths", [-3, 3, 4, 16], "the lengths of its records"),
+        ("lengths", [20, 2**62, 2**63 - 1, 2**63 - 1], "the lengths of its records"),
+        ("lengths", [2**62] * 4, "the lengths of its records"),
+        ("places", [1, 3, 2, 1], "the places of its records"),
+        ("places", [1, 3, 2, 4], "the places of its records"),
+        ("places", [1, 3, 2, -4], "the places of its records"),
+        ("id_ends", [1, 2, 3, 8], "the ends of its ids"),
+        ("id_ends", [1, 2, 2, 7], "the ends of its ids"),
+        ("id_ends", [0, 2, 3, 7], "the ends of its ids"),
+        ("id_ends", [-1, 2, 3, 7], "the ends of its ids"),
+        ("ids", list(b"bdclon\t"), "an id holds white space"),
+        ("ids", list(b"       "), "an id holds white space"),
+        ("codes", [0] * 19 + [27], "a letter has code 27"),
+        ("codes", [255] * 20, "a letter has code 255"),
+    ],
+)
+def test_sections_that_contradict_the_header(tmp_path, section, numbers, message):
+    path = tmp_path / "x.gpa"
+    build(path, FASTA)
+    description, body = parts_of(path.read_bytes())
+    start, length, dtype = index._Layout(4, 20, 7).sections()[section]
+    changed = np.array(numbers, dtype=dtype).tobytes()
+    assert len(changed) == length
+    path.write_bytes(forged(description, body[: start - 4096] + changed + body[start - 4096 + length :]))
+    with pytest.raises(InputError, match=f"x.gpa: the index is damaged: {message}.*; build it again"):
+        open_index(str(path))
+
+
+def test_forged_indexes_are_refused_or_whole(tmp_path, rng):
+    """Random changes under right checksums."""
+    path = tmp_path / "x.gpa"
+    build(path, FASTA)
+    description, body = parts_of(path.read_bytes())
+    sections = index._Layout(4, 20, 7).sections()
+    odd = [None, True, -1, 0, 1, 3, 4, 7, 20, 2**31, 2**63 - 1, 2**63, 10**40, 4.0, float("nan"), "dna", "protein", "4", [], {}]
+    messages = []
+    for _ in range(300):
+        told, changed = {**description, "counts": list(description["counts"])}, bytearray(body)
+        if rng.random() < 0.6:
+            told[str(rng.choice(list(told)))] = odd[rng.integers(len(odd))]
+        if isinstance(told["counts"], list) and told["counts"] and rng.random() < 0.3:
+            told["counts"][rng.integers(27)] = odd[rng.integers(len(odd))]
+        for _ in range(rng.integers(3)):
+            start, length, _ = sections[str(rng.choice(["lengths", "places", "id_ends", "ids", "codes"]))]
+            at = start - 4096 + rng.integers(length)
+            changed[at] = rng.choice([0, 1, 2, 3, 4, 127, 255, rng.integers(256)])
+        path.write_bytes(forged(told, bytes(changed)))
+        try:
+            found, alphabet = open_index(str(path))
+        except InputError as error:
+            messages.append(str(error))
+            continue
+        assert found.offsets[0] == 0
+        assert found.offsets[-1] == len(found.codes) == found.code_counts.sum()
+        assert (np.diff(found.offsets) > 0).all()
+        assert sorted(found.ranks) == list(range(len(found.ids))) == list(range(len(found)))
+        assert all(found.ids)
+        assert found.codes.max() <= found.used_codes[-1] < len(alphabet)
+    assert all(message.startswith(f"{path}: the index is ") for message in messages)
+    assert 0 < len(messages) < 300
+
+
+def test_a_forged_database_is_bad_input(tmp_path):
+    (tmp_path / "q.fa").write_text(">q\nMKVLAARNDW\n")
+    build(tmp_path / "x.gpa", FASTA)
+    description, body = parts_of((tmp_path / "x.gpa").read_bytes())
+    del description["id_bytes"]
+    (tmp_path / "x.gpa").write_bytes(forged(description, body))
+    done = gpualign("sw", "q.fa", "x.gpa", cwd=tmp_path, check=False)
+    assert done.returncode == 2
+    assert done.stderr.decode().startswith("gpualign: error: x.gpa: the index is damaged: its header does not tell")
 
 
 def test_memory_does_not_grow_with_the_letters(tmp_path, monkeypatch):
