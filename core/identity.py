@@ -8,6 +8,8 @@ pair of letters, and G gaps:
 2. M / (L - T), the default
 3. 1 - (X + G) / letters of the longer sequence, at least 0
 4. M / L, as BLAST counts
+
+An alignment without columns, as free ends allow, has an identity of 0 by each of them.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ def identity(statistics: Statistics, query_lengths: Integers, target_lengths: In
     if definition == 2:
         return matches, columns(statistics) - statistics["end_gaps"]
     longer = np.maximum(query_lengths, target_lengths)
-    return np.maximum(longer - statistics["mismatches"] - statistics["gap_opens"], 0), longer
+    # This one counts differences, of which an alignment without columns has none.
+    alike = np.maximum(longer - statistics["mismatches"] - statistics["gap_opens"], 0)
+    return np.where(columns(statistics) > 0, alike, 0), longer
 
 
 def fraction(num: Integers, den: Integers) -> npt.NDArray[np.float64]:

@@ -69,6 +69,27 @@ def test_identity_by_its_formula(small_16s, definition):
         assert abs(float(row["identity"]) - expected) <= 5.1e-7
 
 
+@pytest.mark.parametrize("definition", DEFINITIONS)
+def test_nothing_aligned_is_nothing_alike(tmp_path, definition):
+    (tmp_path / "in.fa").write_text(">a\nAAAAAAAA\n>c\nCCCCCC\n>ac\nAAAACCCC\n")
+
+    def run(*arguments):
+        return gpualign("nw", "-q", "--end-gaps", "free", "--identity-def", definition, *arguments, "in.fa", cwd=tmp_path).stdout
+
+    empty, *others = rows_of(run("--fields", "query,target,length,identity"))
+    assert list(empty.values()) == ["a", "c", "0", "0.000000"]
+    assert all(float(row["identity"]) >= 0.5 for row in others)
+    for least in ("--min-identity=0.9", "--max-distance=0.1", "--min-identity=0.000001"):
+        assert "c" not in [row["target"] for row in rows_of(run(least, "--fields", "query,target,identity"))]
+    for value, expected in (("identity", 0), ("distance", 1)):
+        run("--value", value, "-o", "x.npy")
+        matrix = np.load(tmp_path / "x.npy")
+        assert matrix[0, 1] == matrix[1, 0] == expected
+        assert matrix[0, 0] == 1 - expected
+    assert "identity 0.00 % (0 of " in run("--format", "aln").decode()
+    assert float(run("--format", "m8").split(b"\t")[2]) == 0
+
+
 @pytest.mark.parametrize("ends", END_GAPS)
 def test_columns_agree_with_the_cigar(small_16s, ends):
     letters = sequences_of(small_16s)
