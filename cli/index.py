@@ -14,7 +14,7 @@ from gpualign.cli.options import input_options
 @click.option("-o", "--output", required=True, metavar="FILE", help="The index, by custom FILE.gpa.")
 @input_options
 @click.option("-q", "--quiet", is_flag=True, help="No notes, no summary.")
-def index(db: str, output: str, alphabet: str, allow_duplicates: bool, quiet: bool) -> None:
+def index(db: str, output: str, alphabet: str, allow_duplicates: bool, degap: bool, quiet: bool) -> None:
     """Index a database of sequences for `gpualign sw`, which takes the index in place of DB.
 
     FASTA or FASTQ, plain or gzip; - is standard input. Searches of an index need not read and sort the database again. Memory does not grow
@@ -26,7 +26,7 @@ def index(db: str, output: str, alphabet: str, allow_duplicates: bool, quiet: bo
       gpualign sw query.fa swissprot.gpa
     """
     from gpualign.cli.files import OutputFiles, check_outputs, naming_output, open_input
-    from gpualign.cli.inputs import describe_empty
+    from gpualign.cli.inputs import describe_empty, describe_gaps
     from gpualign.cli.messages import Messages
     from gpualign.cli.sizes import format_bytes
     from gpualign.core.errors import InputError
@@ -40,10 +40,12 @@ def index(db: str, output: str, alphabet: str, allow_duplicates: bool, quiet: bo
     with naming_output(path):
         if not path.parent.is_dir():
             raise FileNotFoundError(2, "no such folder")
-    with open_input(db) as (stream, source), IndexBuilder(source, path.parent, allow_duplicates) as builder:
+    with open_input(db) as (stream, source), IndexBuilder(source, path.parent, allow_duplicates, degap) as builder:
         chosen = builder.read(stream, alphabet)
         with OutputFiles(messages.note) as files, naming_output(path):
             built = builder.write(files.open(path))
     if built.empty:
         messages.note(f"{source}: left out {describe_empty(built.empty)}")
+    if built.gaps.letters:
+        messages.note(f"{source}: {describe_gaps(built.gaps)}")
     messages.note(f"{built.records:,} {chosen.name} records, {built.letters:,} letters, {format_bytes(path.stat().st_size)} in {output}")

@@ -46,6 +46,7 @@ def nw(
     edit: bool,
     alphabet: str,
     allow_duplicates: bool,
+    degap: bool,
     with_self: bool,
     end_gaps: str,
     output: str,
@@ -110,7 +111,7 @@ def nw(
     check_outputs([seqs, seqs2, matrix], [*output_paths(spec.path, spec.format, seqs2 is None), *pictures])
 
     options = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, load_matrix(matrix) if matrix else None, edit)
-    task = read_task([seqs] if seqs2 is None else [seqs, seqs2], alphabet, allow_duplicates, options, messages)
+    task = read_task([seqs] if seqs2 is None else [seqs, seqs2], alphabet, allow_duplicates, degap, options, messages)
     task = replace(task, detail=spec.detail, end_gaps=EndGaps(end_gaps))
     one_set = Pairing.ABOVE_OR_EQUAL if with_self or (spec.is_matrix and not spec.condensed) else Pairing.ABOVE
     pairing = one_set if seqs2 is None else Pairing.ALL

@@ -27,7 +27,7 @@ def _stack(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 
 def input_options(function: F) -> F:
-    """What is read: alphabet and repeated ids."""
+    """What is read: alphabet, repeated ids and gaps."""
     return _stack(
         click.option(
             "--alphabet",
@@ -37,6 +37,7 @@ def input_options(function: F) -> F:
             help="auto: DNA if every letter is an IUPAC nucleotide letter and 80 % are A, C, G, T, U or N.",
         ),
         click.option("--allow-duplicates", is_flag=True, help="Number repeated ids (id, id_2, ...) instead of refusing them."),
+        click.option("--degap", is_flag=True, help="Aligned sequences: remove their gaps (- and .) instead of refusing them."),
     )(function)
 
 

@@ -30,6 +30,7 @@ def sw(
     matrix: str | None,
     alphabet: str,
     allow_duplicates: bool,
+    degap: bool,
     strand: str | None,
     with_self: bool,
     output: str,
@@ -92,7 +93,7 @@ def sw(
         check_outputs([query, db, matrix], [of_hits.path])
 
     options = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, load_matrix(matrix) if matrix else None)
-    task = read_search(query, db, alphabet, allow_duplicates, options, messages)
+    task = read_search(query, db, alphabet, allow_duplicates, degap, options, messages)
     if strand is not None and task.alphabet.name != "dna":
         raise InputError(f"--strand is for DNA; these are {task.alphabet.name} sequences")
     run = Run(pick_local_engine(device, threads, messages, kernel), threads, memory, dry_run, messages)

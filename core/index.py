@@ -31,7 +31,7 @@ import numpy.typing as npt
 from gpualign.core.alphabet import DNA, PROTEIN, Alphabet, detect
 from gpualign.core.errors import InputError
 from gpualign.core.ids import number_repeated
-from gpualign.core.reader import clean_record, read_records
+from gpualign.core.reader import Gaps, clean_record, read_records
 from gpualign.core.sequences import SequenceSet, encode_letters
 from gpualign.core.text import TextColumn
 
@@ -218,22 +218,25 @@ def _verify(path: str, layout: _Layout, expected: npt.NDArray[np.uint32], highes
 
 @dataclass
 class Built:
-    """What an index was made of. empty: ids of records without letters, which are left out."""
+    """What an index was made of. empty: ids of records without letters, which are left out. gaps: what was removed."""
 
     records: int
     letters: int
     empty: list[str]
+    gaps: Gaps
 
 
 class IndexBuilder:
     """Makes an index of a stream of records, of which it keeps few at a time: memory is some 60 bytes a record.
 
-    scratch: a folder for the letters and ids on their way.
+    scratch: a folder for the letters and ids on their way. degap: remove gaps, instead of refusing them.
     """
 
-    def __init__(self, source: str, scratch: Path, allow_duplicates: bool = False) -> None:
+    def __init__(self, source: str, scratch: Path, allow_duplicates: bool = False, degap: bool = False) -> None:
         self._source = source
         self._allow_duplicates = allow_duplicates
+        self._degap = degap
+        self._gaps = Gaps()
         self._letters = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115  closed by __exit__
         self._ids = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115
         self._ends, self._id_ends, self._digests = array("q"), array("q"), array("Q")
@@ -268,6 +271,8 @@ class IndexBuilder:
         end = id_end = 0
         for number, (title, text) in enumerate(read_records(stream, self._source), 1):
             name, letters = clean_record(title, text, number, self._source)
+            if self._degap:
+                letters = self._gaps.remove(letters)
             if not letters:
                 self._empty.append(name)
                 continue
@@ -341,7 +346,7 @@ class IndexBuilder:
         file.flush()
         file.seek(start)
         file.write(np.array([checksum for checksum, _ in _scan(file, layout)], dtype="<u4").tobytes())
-        return Built(layout.records, layout.letters, self._empty)
+        return Built(layout.records, layout.letters, self._empty, self._gaps)
 
     def _header(self, layout: _Layout) -> bytes:
         description = json.dumps(

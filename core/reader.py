@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from gpualign.core.alphabet import DNA, PROTEIN, Alphabet, detect
@@ -49,14 +49,31 @@ def read_records(stream: BinaryIO, source: str) -> Iterator[tuple[str, str]]:
         raise InputError(f"{source}: bad FASTQ: {error}") from None
 
 
+@dataclass
+class Gaps:
+    """Gaps that were removed, - and . alike: how many, and of how many records."""
+
+    letters: int = 0
+    records: int = 0
+
+    def remove(self, letters: bytes) -> bytes:
+        """The letters of a record without gaps, which are counted."""
+        left = letters.translate(None, b"-.")
+        self.letters += len(letters) - len(left)
+        self.records += len(letters) > len(left)
+        return left
+
+
 @dataclass(frozen=True)
 class RawRecords:
-    """Records as read: `letters[i]` are ASCII bytes in the case of the file. empty: ids of records that were left out."""
+    """Records as read: `letters[i]` are ASCII bytes in the case of the file. empty: ids of records that were left out. gaps: what
+    was removed."""
 
     source: str
     ids: list[str]
     letters: list[bytes]
     empty: list[str]
+    gaps: Gaps = field(default_factory=Gaps)
 
 
 def clean_record(title: str, text: str, number: int, source: str) -> tuple[str, bytes]:
@@ -68,19 +85,22 @@ def clean_record(title: str, text: str, number: int, source: str) -> tuple[str, 
     return words[0], text.encode("utf-8", "surrogateescape").translate(None, b" \t\r\n\x0b\x0c")
 
 
-def read_raw(stream: BinaryIO, source: str, allow_duplicates: bool = False, allow_empty: bool = False) -> RawRecords:
+def read_raw(stream: BinaryIO, source: str, allow_duplicates: bool = False, allow_empty: bool = False, degap: bool = False) -> RawRecords:
     """Read a whole file.
 
     Raises `InputError` for a record without id or letters, and for repeated ids. With `allow_empty` records without letters are left
-    out; with `allow_duplicates` repeated ids are numbered.
+    out; with `allow_duplicates` repeated ids are numbered; with `degap` gaps are removed, before anything else is asked of the letters.
     """
     ids: list[str] = []
     letters: list[bytes] = []
     seen: dict[str, int] = {}
     repeated: list[int] = []
     empty: list[str] = []
+    gaps = Gaps()
     for number, (title, text) in enumerate(read_records(stream, source), 1):
         name, body = clean_record(title, text, number, source)
+        if degap:
+            body = gaps.remove(body)
         if not body and allow_empty:
             empty.append(name)
             continue
@@ -100,7 +120,7 @@ def read_raw(stream: BinaryIO, source: str, allow_duplicates: bool = False, allo
     if not ids:
         raise InputError(f"{source}: no records" + (" with letters" if empty else ""))
     number_repeated(ids, repeated)
-    return RawRecords(source, ids, letters, empty)
+    return RawRecords(source, ids, letters, empty, gaps)
 
 
 def encode_all(inputs: list[RawRecords], alphabet: str) -> tuple[Alphabet, list[SequenceSet]]:

@@ -101,7 +101,7 @@ def encode_letters(source: str, letters: TextColumn, alphabet: Alphabet, name: C
         record = int(np.searchsorted(letters.offsets, at, side="right")) - 1
         letter = chr(int(letters.text[at]))
         if letter in "-.":
-            hint = "a gap; gpualign takes unaligned sequences, so remove the gaps"
+            hint = "a gap; sequences to be aligned have none: remove gaps with --degap, or compare aligned rows with gpualign dist"
         elif alphabet.name == "dna" and letter.isascii() and letter.isalpha():
             hint = "not an IUPAC nucleotide letter (if these are proteins: --alphabet protein)"
         else:

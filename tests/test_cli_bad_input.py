@@ -24,7 +24,8 @@ FILES = {
     "bad letter": (b">a\nACGT\n>b\nAC!T\n", "{path}: record 'b': '!' at position 3 is not a dna letter"),
     "gap": (
         b">a\nACGT\n>b\nAC-T\n",
-        "{path}: record 'b': '-' at position 3 is a gap; gpualign takes unaligned sequences, so remove the gaps",
+        "{path}: record 'b': '-' at position 3 is a gap; sequences to be aligned have none: "
+        "remove gaps with --degap, or compare aligned rows with gpualign dist",
     ),
     "binary": (bytes(range(256)) * 10, "{path}: a binary file; expected FASTA or FASTQ text"),
     "truncated gzip": (gzip.compress(MANY)[:3000], "{path}: truncated gzip file; copy or download it again"),
@@ -66,6 +67,14 @@ def test_the_second_file_is_checked_too(tmp_path):
     assert "mixed alphabets: long.fa: record 'g' looks like DNA, b.fa: record 'x' like protein" in refused(
         ["nw", "long.fa", "b.fa"], tmp_path
     )
+
+
+@pytest.mark.parametrize("command", [["nw"], ["sw"], ["index", "-o", "x.gpa"]], ids=lambda command: command[0])
+def test_a_record_of_gaps_alone_is_empty(tmp_path, command):
+    (tmp_path / "empty.fa").write_text(">b\n\n")
+    (tmp_path / "gaps.fa").write_text(">b\n-.-\n--\n")
+    expected = refused([*command, "empty.fa"], tmp_path).replace("empty.fa", "gaps.fa")
+    assert refused([*command, "--degap", "gaps.fa"], tmp_path) == expected
 
 
 def test_missing_file_and_folder(tmp_path):

@@ -46,6 +46,24 @@ def test_crlf_and_gzip_and_fastq(tmp_path):
     assert gpualign("nw", fastq).stdout == PAIRS
 
 
+ALIGNED = b">a\n--MKVLAARNDW\n>b\nMKMK.LAAR--W\n>c\n--MKVLAAKNDW\n"
+
+
+def test_aligned_sequences(tmp_path):
+    (tmp_path / "aligned.fa").write_bytes(ALIGNED)
+    (tmp_path / "plain.fa").write_bytes(ALIGNED.replace(b"-", b"").replace(b".", b""))
+    gpualign("index", "plain.fa", "-o", "plain.gpa", cwd=tmp_path)
+    note = "aligned.fa: removed gaps, 7 in 3 records\n"
+    for command, *others in (["nw"], ["nw", "plain.fa"], ["sw"], ["sw", "plain.fa"], ["sw", "plain.gpa"]):
+        done = gpualign(command, "--degap", "aligned.fa", *others, cwd=tmp_path)
+        assert done.stdout == gpualign(command, "plain.fa", *others, cwd=tmp_path).stdout
+        assert note in done.stderr.decode()
+    assert b"gaps" not in gpualign("nw", "--degap", "plain.fa", cwd=tmp_path).stderr
+    done = gpualign("index", "--degap", "aligned.fa", "-o", "aligned.gpa", cwd=tmp_path)
+    assert note in done.stderr.decode()
+    assert (tmp_path / "aligned.gpa").read_bytes() == (tmp_path / "plain.gpa").read_bytes()
+
+
 def shell(command):
     return subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, timeout=60)
 

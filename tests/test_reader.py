@@ -91,6 +91,14 @@ def test_duplicates_are_numbered_past_taken_ids():
     assert raw.ids == ["a", "a_3", "a_2", "a_4", "b", "b_2"]
 
 
+def test_gaps_are_removed_and_counted():
+    raw = read(b">a\n--AC-G\nT.\n>b\nAC\n>c\n-.\n", degap=True, allow_empty=True)
+    assert raw.letters == [b"ACGT", b"AC"]
+    assert raw.empty == ["c"]
+    assert (raw.gaps.letters, raw.gaps.records) == (6, 2)
+    assert read(b">a\n--AC\n").letters == [b"--AC"]
+
+
 @pytest.mark.parametrize(
     ("letters", "message"),
     [
