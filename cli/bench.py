@@ -4,12 +4,28 @@ from __future__ import annotations
 
 import click
 
+from gpualign.cli.completion import DeviceType, PathType
+
 
 @click.command()
 @click.argument("paper", type=click.Choice(["payne", "li", "munekawa", "all"]))
-@click.option("--device", default="auto", show_default=True, metavar="NAME", help="auto, cpu, cuda or cuda:0: the GPU that is measured.")
+@click.option(
+    "--device",
+    type=DeviceType(),
+    default="auto",
+    show_default=True,
+    metavar="NAME",
+    help="auto, cpu, cuda or cuda:0: the GPU that is measured.",
+)
 @click.option("--size", type=click.Choice(["small", "paper", "large"]), default="small", show_default=True, help="paper: as published.")
-@click.option("-o", "--output", required=True, metavar="FOLDER", help="results.json, table.md, ladder.png and ladder.svg go there.")
+@click.option(
+    "-o",
+    "--output",
+    type=PathType(folders=True),
+    required=True,
+    metavar="FOLDER",
+    help="results.json, table.md, ladder.png and ladder.svg go there.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="No notes.")
 def bench(paper: str, device: str, size: str, output: str, quiet: bool) -> None:
     """Measure the methods of the papers that gpualign began with, and what it does today, on data made for it.

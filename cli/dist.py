@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
+from gpualign.cli.completion import PathType
 from gpualign.cli.options import distance_kernel_option, distance_output_options, run_options
 
 
 @click.command()
-@click.argument("samples")
-@click.argument("others", required=False)
+@click.argument("samples", type=PathType())
+@click.argument("others", type=PathType(), required=False)
 @click.option(
     "--metric",
     type=click.Choice(["hamming", "fraction", "ibs", "allele", "jc69", "tn93"]),

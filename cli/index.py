@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from gpualign.cli.completion import PathType
 from gpualign.cli.options import input_options
 
 
 @click.command()
-@click.argument("db")
-@click.option("-o", "--output", required=True, metavar="FILE", help="The index, by custom FILE.gpa.")
+@click.argument("db", type=PathType())
+@click.option("-o", "--output", type=PathType(), required=True, metavar="FILE", help="The index, by custom FILE.gpa.")
 @input_options
 @click.option("-q", "--quiet", is_flag=True, help="No notes, no summary.")
 def index(db: str, output: str, alphabet: str, allow_duplicates: bool, degap: bool, quiet: bool) -> None:

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import click
 
+from gpualign.cli.completion import PathType
 from gpualign.cli.options import global_kernel_options, input_options, output_options, plot_option, run_options, scoring_options
 
 
 @click.command()
-@click.argument("seqs")
-@click.argument("seqs2", required=False)
+@click.argument("seqs", type=PathType())
+@click.argument("seqs2", type=PathType(), required=False)
 @scoring_options
 @input_options
 @click.option("--self", "with_self", is_flag=True, help="One file: also each sequence against itself.")

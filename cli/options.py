@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
+from gpualign.cli.completion import DeviceType, ListType, MatrixType, PathType
 from gpualign.cli.sizes import WEIGHTS, WHOLE, FiniteType, SizeType
 
 PAIR_FORMATS = ("tsv", "m8", "paf", "sam", "aln", "fasta", "matrix", "npy", "npz", "phylip")
@@ -52,6 +53,7 @@ def _scoring_options(gaps: str, extend: str) -> tuple[Callable[[F], F], ...]:
         click.option("--gap", type=WEIGHTS, metavar="C", help="Linear gaps: every letter costs C."),
         click.option(
             "--matrix",
+            type=MatrixType(),
             metavar="NAME|FILE",
             help="Substitution matrix: a name such as BLOSUM80, or an NCBI-format file.  [NUC.4.4, BLOSUM62]",
         ),
@@ -86,6 +88,7 @@ def _file_options(formats: Sequence[str]) -> tuple[Callable[[F], F], ...]:
         click.option(
             "-o",
             "--output",
+            type=PathType(),
             default="-",
             metavar="FILE",
             help="Write here; the suffix tells the format (text also .gz).  [standard output]",
@@ -106,6 +109,7 @@ def hit_options(function: F) -> F:
         *_file_options([*HIT_FORMATS, *SCORE_FORMATS[1:]]),
         click.option(
             "--fields",
+            type=ListType(f"bits,evalue,strand,{_FIELDS}"),
             metavar="LIST",
             help=f"Columns of tsv: bits,evalue,strand, {_FIELDS}.  [query,target,score,bits,evalue,strand,identity,length,"
             " qstart,qend,tstart,tend,qcov,tcov]",
@@ -128,7 +132,7 @@ def output_options(function: F) -> F:
     """What is written, and where."""
     return _stack(
         *_file_options(PAIR_FORMATS),
-        click.option("--fields", metavar="LIST", help=f"Columns of tsv: {_FIELDS}.  [query,target,score]"),
+        click.option("--fields", type=ListType(_FIELDS), metavar="LIST", help=f"Columns of tsv: {_FIELDS}.  [query,target,score]"),
         _identity_option(),
         click.option("--min-score", type=WHOLE, metavar="S", help="Write only pairs that score S or more."),
         click.option("--min-identity", type=FiniteType(), metavar="F", help="Write only pairs of this identity or more, from 0 to 1."),
@@ -169,7 +173,10 @@ def distance_output_options(function: F) -> F:
 def plot_option(function: F) -> F:
     """A picture of the matrix."""
     return click.option(
-        "--plot", metavar="FILE", help="Also draw the matrix as a clustered heat map: .png, .svg or .pdf (needs gpualign[plot])."
+        "--plot",
+        type=PathType(),
+        metavar="FILE",
+        help="Also draw the matrix as a clustered heat map: .png, .svg or .pdf (needs gpualign[plot]).",
     )(function)
 
 
@@ -210,6 +217,7 @@ def run_options(function: F) -> F:
     return _stack(
         click.option(
             "--device",
+            type=DeviceType(),
             default="auto",
             show_default=True,
             metavar="NAME",

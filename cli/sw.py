@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
+from gpualign.cli.completion import PathType
 from gpualign.cli.options import hit_options, input_options, local_kernel_option, local_scoring_options, run_options
 
 
 @click.command()
-@click.argument("query")
-@click.argument("db", required=False)
+@click.argument("query", type=PathType())
+@click.argument("db", type=PathType(), required=False)
 @local_scoring_options
 @input_options
 @click.option("--strand", type=click.Choice(["both", "plus", "minus"]), help="DNA: strands of the queries that are searched.  [both]")

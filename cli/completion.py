@@ -1,0 +1,119 @@
+"""What a press of Tab offers for arguments and values of options that are no fixed choice.
+
+The types take any text as it is, `-` too: whoever opens a file or picks a device says what is wrong with it. Nothing here loads NumPy, as a
+shell waits for the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+import click
+from click.shell_completion import BashComplete, CompletionItem, add_completion_class
+
+# CompletionItem and ParamType are generic from later releases of click 8 on.
+Item: TypeAlias = "CompletionItem[str]"  # type: ignore[type-arg,unused-ignore]
+Items: TypeAlias = list[Item]
+
+_DEVICES = ("auto", "cpu", "cuda", "cuda:0", "cuda:all")
+
+
+def _plain(values: Sequence[str], incomplete: str) -> Items:
+    return [CompletionItem(value) for value in values if value.startswith(incomplete)]
+
+
+class PathType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A file, or only folders; the shell itself completes their names."""
+
+    name = "path"
+
+    def __init__(self, folders: bool = False) -> None:
+        self._kind = "dir" if folders else "file"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
+        return [CompletionItem(incomplete, type=self._kind)]
+
+
+class DeviceType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """What --device takes. Devices are not counted: asking the driver takes longer than typing a number."""
+
+    name = "device"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
+        return _plain(_DEVICES, incomplete)
+
+
+class ListType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """Names with commas between them, of which the last is completed by those that are not there yet."""
+
+    name = "list"
+
+    def __init__(self, names: str) -> None:
+        """names: with commas between them, and white space as may be."""
+        self._names = "".join(names.split()).split(",")
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
+        *before, last = incomplete.split(",")
+        start = "".join(f"{name}," for name in before)
+        return _plain([start + name for name in self._names if name not in before], start + last)
+
+
+class MatrixType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """The name of a substitution matrix, or a file."""
+
+    name = "matrix"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
+        names = _plain(matrix_names(), incomplete)
+        if not names:
+            return PathType().shell_complete(ctx, param, incomplete)
+        # Beside names, shells complete no files of their own.
+        files = sorted(path.name for path in Path().iterdir() if path.is_file() and not path.name.startswith("."))
+        return names + _plain(files, incomplete)
+
+
+def matrix_names() -> list[str]:
+    """Names of Biopython's matrices, found without loading Biopython."""
+    from importlib.util import find_spec
+
+    package = find_spec("Bio")
+    names: list[str] = []
+    for folder in (package and package.submodule_search_locations) or ():
+        names += (path.name for path in Path(folder, "Align", "substitution_matrices", "data").iterdir() if path.name.isupper())
+    return sorted(names)
+
+
+class Bash(BashComplete):
+    """bash cuts words at = and at :, so that --device=cuda:0 comes in five parts, and puts an answer in the place of the last of them."""
+
+    _kept = ""
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """(complete words, word that is being typed)."""
+        words, last = super().get_completion_args()
+        joined = [""]
+        for word in [*words, last]:
+            if _continues(joined[-1], word):
+                joined[-1] += word
+            else:
+                joined.append(word)
+        *complete, incomplete = joined[1:]
+        if "cuda:" in incomplete:
+            self._kept = "cuda:"
+        return complete, incomplete
+
+    def format_completion(self, item: Item) -> str:
+        """What the script of bash reads, a line."""
+        return f"{item.type},{item.value.removeprefix(self._kept)}"
+
+
+def _continues(before: str, part: str) -> bool:
+    """Whether bash has cut a part off what stands before it: --option=value, cuda:0."""
+    if before.endswith("cuda:") or (before.startswith("--") and before.endswith("=")):
+        return True
+    return (part == ":" and before.endswith("cuda")) or (part == "=" and before.startswith("--"))
+
+
+add_completion_class(Bash)
