@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from gpualign.cli.completion import PathType
-from gpualign.cli.sizes import FiniteType
 
 
 @click.command()
@@ -26,8 +25,8 @@ from gpualign.cli.sizes import FiniteType
     show_default=True,
     help="How the tree joins clusters: by the mean (average: UPGMA; weighted: WPGMA), largest or smallest distance.",
 )
-@click.option("--vmin", type=FiniteType(), metavar="V", help="Value of the first colour.  [0; identities: the smallest]")
-@click.option("--vmax", type=FiniteType(), metavar="V", help="Value of the last colour.  [the largest; identities: 1]")
+@click.option("--vmin", type=float, metavar="V", help="Value of the first colour.  [0; identities: the smallest]")
+@click.option("--vmax", type=float, metavar="V", help="Value of the last colour.  [the largest; identities: 1]")
 @click.option("-q", "--quiet", is_flag=True, help="No notes.")
 def plot(
     matrix: str,

@@ -79,7 +79,9 @@ def _up(count: int) -> int:
 
 
 def is_index(path: str) -> bool:
-    """Whether a file begins as an index does."""
+    """Whether a file begins as an index does. A pipe is none, and what is read of it would be lost."""
+    if not os.path.isfile(path):
+        return False
     try:
         with open(path, "rb") as stream:
             return stream.read(len(MAGIC)) == MAGIC

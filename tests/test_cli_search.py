@@ -1,6 +1,7 @@
 """`gpualign sw` through the installed executable."""
 
 import gzip
+import shlex
 import signal
 import subprocess
 import time
@@ -211,6 +212,15 @@ def test_databases_of_all_kinds(tmp_path):
     piped = sw("-q", "-", DB, stdin=QUERY.read_bytes())
     assert piped.stdout == sw("-q", QUERY, DB).stdout
     assert sw("-q", QUERY, "-", stdin=DB.read_bytes()).stdout == piped.stdout
+
+
+def test_a_database_from_a_pipe(tmp_path):
+    (tmp_path / "q.fa").write_text(">q\nMKVLAARNDW\n")
+    (tmp_path / "db.fa").write_text("".join(f">d{i}\nMKVLAARND{'WL'[i % 2]}\n" for i in range(2000)))  # more than a pipe is read at once
+    command = [GPUALIGN, "sw", "-q", "--max-hits", "3000", "q.fa"]
+    piped = subprocess.run(["bash", "-c", shlex.join(command) + " <(cat db.fa)"], capture_output=True, cwd=tmp_path)
+    assert piped.stderr == b""
+    assert piped.stdout == gpualign(*command[1:], "db.fa", cwd=tmp_path).stdout
 
 
 def test_a_protein_as_long_as_titin(tmp_path, rng):
