@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
 import zlib
@@ -12,6 +13,7 @@ from typing import BinaryIO, cast
 from gpualign.core.errors import InputError
 
 _PEEK = 4096
+_UTF16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 _COMPRESSIONS = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
 
 
@@ -59,12 +61,20 @@ def decompressing(source: str) -> Iterator[None]:
 
 
 def unpack(stream: BinaryIO, source: str) -> tuple[bytes, BinaryIO]:
-    """The first bytes of a file, unpacked if it is gzip, and a stream of all of it. Raises `InputError` for other compressions."""
+    """The first bytes of a file, unpacked if it is gzip, and a stream of all of it, both without the byte order mark of UTF-8.
+
+    Raises `InputError` for other compressions and for UTF-16.
+    """
     with decompressing(source):
         first, stream = _peek(stream)
         if first.startswith(b"\x1f\x8b"):
             first, stream = _peek(cast(BinaryIO, gzip.GzipFile(fileobj=stream)))
+    if first.startswith(_UTF16):
+        raise InputError(f"{source}: text in UTF-16; gpualign reads UTF-8, so save it as that (iconv -f UTF-16 -t UTF-8)")
     for magic, name in _COMPRESSIONS.items():
         if first.startswith(magic):
             raise InputError(f"{source}: compressed with {name}; gpualign reads plain text and gzip, so unpack it into a pipe first")
+    if first.startswith(codecs.BOM_UTF8):
+        stream.read(len(codecs.BOM_UTF8))
+        first = first.removeprefix(codecs.BOM_UTF8)
     return first, stream

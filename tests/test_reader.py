@@ -1,4 +1,5 @@
 import bz2
+import codecs
 import gzip
 import io
 
@@ -8,9 +9,16 @@ from hypothesis import strategies as st
 
 from gpualign.core.errors import InputError
 from gpualign.core.reader import encode_all, read_raw
+from gpualign.core.unpack import unpack
 
 FASTA = b">a first\nACGT\nAC\n>b\nGG\n"
 MANY = b"".join(b">r%d\nACGT\n" % i for i in range(5000))
+
+
+def test_a_byte_order_mark_is_no_text():
+    for data in (FASTA, b"", b"x"):
+        first, stream = unpack(io.BytesIO(codecs.BOM_UTF8 + data), "x")
+        assert first == stream.read() == data
 
 
 def read(data, **options):
@@ -24,6 +32,8 @@ def read(data, **options):
         FASTA.replace(b"\n", b"\r\n"),
         FASTA.replace(b"\n", b"\r"),
         b"\n\n" + FASTA,
+        b"\xef\xbb\xbf" + FASTA,
+        gzip.compress(b"\xef\xbb\xbf\n@a first\nACGTAC\n+\nIIIIII\n@b\nGG\n+b\nII\n"),
         FASTA.rstrip(),
         FASTA.replace(b"ACGT\n", b"AC GT\t\n\n"),
         gzip.compress(FASTA),
@@ -32,7 +42,7 @@ def read(data, **options):
         b"\r\n@a\r\nACGTAC\r\n+\r\nIIIIII\r\n@b\r\nGG\r\n+\r\nII\r\n",
         gzip.compress(b"@a\nACGTAC\n+\n@@@@@@\n@b\nGG\n+\n>>\n"),
     ],
-    ids=range(11),
+    ids=range(13),
 )
 def test_forms_of_the_same_records(data):
     raw = read(data)
@@ -70,6 +80,8 @@ def test_slow_pipe(data):
         (b">\nAC\n", "record 1 has no id"),
         (b">a\nAC\n>b\nG\n>a\nT\n", "records 1 and 3 have the same id 'a'.*--allow-duplicates"),
         (b"\x00\x01\x02", "a binary file"),
+        (FASTA.decode().encode("utf-16"), "text in UTF-16; .*save it as that"),
+        (codecs.BOM_UTF16_BE + FASTA.decode().encode("utf-16-be"), "text in UTF-16"),
         (b">a\nAC\x00GT\n", "a binary file"),
         (gzip.compress(MANY)[: len(gzip.compress(MANY)) // 2], "truncated gzip"),
         (gzip.compress(FASTA)[:15], "truncated gzip"),
