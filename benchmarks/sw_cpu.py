@@ -107,13 +107,13 @@ def main() -> None:
             np.concatenate([PROTEIN.encoding[np.frombuffer(text.encode(), dtype=np.uint8)] for text in some]),
             np.concatenate(([0], np.cumsum([len(text) for text in some]))),
         )
-        gaps = ["--gap-open", str(OPEN), "--gap-extend", str(EXTEND), "--device", "cpu", "--threads", "1", "-q", "-o", out]
+        common = ["--device", "cpu", "--threads", "1", "-q", "-o", out]
 
         def command_seconds(database_path: str, *options: str) -> float:
             times = []
             for _ in range(arguments.runs):
                 start = time.perf_counter()
-                subprocess.run([sys.executable, "-m", "gpualign", "sw", every, database_path, *gaps, *options], check=True)
+                subprocess.run([sys.executable, "-m", "gpualign", "sw", every, database_path, *common, *options], check=True)
                 times.append(time.perf_counter() - start)
             return sorted(times)[len(times) // 2]
 

@@ -93,8 +93,7 @@ def main() -> None:
     database = proteins(arguments.database, REPEATS)
     queries = cut_queries(database, 1)
     letters_of_queries = int(queries.offsets[-1])
-    scoring = make_scoring(PROTEIN, ScoringOptions(gap_open=12, gap_extend=1))
-    gaps = ("--gap-open", "12", "--gap-extend", "1")
+    scoring = make_scoring(PROTEIN, ScoringOptions(), local=True)
     rows = []
     for top in (None, 25):
         task = Task(queries, database, scoring, Mode.LOCAL, alphabet=PROTEIN, top=top)
@@ -120,14 +119,14 @@ def main() -> None:
             *([("all queries of " + Path(arguments.queries).name, Path(arguments.queries), 0, ())] if arguments.queries else []),
         ):
             total = count or sum(len(s) for s in _letters(query)) * letters
-            seconds = command(query, index, out, *gaps, *options)
+            seconds = command(query, index, out, *options)
             rows.append([f"whole command, indexed database, {name}", "", f"{total / seconds / 1e12:.2f}", f"{seconds:.2f}"])
             print(rows[-1], flush=True)
-        seconds = command(few, fasta, out, *gaps)
+        seconds = command(few, fasta, out)
         rows.append(["whole command, FASTA database, 20 queries", "", f"{cells / seconds / 1e12:.2f}", f"{seconds:.2f}"])
-        command(few, index, out, *gaps)
+        command(few, index, out)
         other = Path(folder, "cpu.tsv")
-        command(few, index, other, *gaps, "--device", "cpu")
+        command(few, index, other, "--device", "cpu")
         same = filecmp.cmp(out, other, shallow=False)
     one = SequenceSet("q", ["q"], database.codes[:512], np.array([0, 512]))
     part = SequenceSet(

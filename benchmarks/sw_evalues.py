@@ -20,7 +20,6 @@ from pathlib import Path
 import numpy as np
 from common import finish, machine, table
 
-GAPS = ["--gap-open", "12", "--gap-extend", "1"]  # BLAST's and ssearch36's 11/1
 RANGES = ((10.0, 1e-2), (1e-2, 1e-5), (1e-5, 1e-10), (1e-10, 1e-30), (1e-30, 1e-100))
 LIMITS = (0.1, 1.0, 10.0)
 
@@ -41,7 +40,7 @@ def run(*command: object) -> str:
 
 
 def ours(query: Path, database: Path, *options: str) -> dict[tuple[str, str], tuple[int, float]]:
-    command = [sys.executable, "-m", "gpualign", "sw", "-q", "--device", "cpu", "--no-traceback", "--max-hits", "500", *GAPS, *options]
+    command = [sys.executable, "-m", "gpualign", "sw", "-q", "--device", "cpu", "--no-traceback", "--max-hits", "500", *options]
     rows = csv.DictReader(run(*command, query, database).splitlines(), delimiter="\t")
     return {(r["query"], r["target"]): (int(r["score"]), float(r["evalue"])) for r in rows}
 

@@ -68,7 +68,7 @@ def scoring_options(function: F) -> F:
 
 def local_scoring_options(function: F) -> F:
     """What a local alignment is worth."""
-    return _stack(*_scoring_options("DNA: 16, protein: 11", "DNA: 6, protein: 1"))(function)
+    return _stack(*_scoring_options("DNA: 16, protein: 12", "DNA: 6, protein: 1"))(function)
 
 
 def _identity_option() -> Callable[[F], F]:

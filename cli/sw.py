@@ -56,8 +56,8 @@ def sw(
     """Local alignment (Smith-Waterman): every query against every sequence of DB, the best hits of each query first.
 
     No pair is left out, and scores are exact. DB is FASTA or FASTQ, plain or gzip, or an index made by `gpualign index`. Without DB the
-    sequences of QUERY are searched with each other. - is standard input. A gap of n letters costs open + (n-1) * extend, so that BLAST's
-    11/1 is --gap-open 12 --gap-extend 1 here.
+    sequences of QUERY are searched with each other. - is standard input. A gap of n letters costs open + (n-1) * extend: the default for
+    proteins, --gap-open 12 --gap-extend 1, is what BLAST calls 11/1.
 
     \b
     Examples:

@@ -26,9 +26,9 @@ LIMIT = 2**31 - 1
 
 _DEFAULTS = {"dna": (5, -4, 10, 1, "NUC.4.4"), "protein": (5, -4, 11, 1, "BLOSUM62")}
 
-# With gaps as cheap as those, the local score of random DNA grows with its length instead of its logarithm, and says nothing.
-# These are the costs that BLAST has parameters for beside 5/-4.
-_LOCAL_DNA_GAPS = (16, 6)
+# With gaps as cheap as those, the local score of random DNA grows with its length instead of its logarithm, and says nothing; BLAST
+# has parameters for 16 and 6 beside 5/-4. Those of proteins are BLAST's own default, which it calls 11/1.
+_LOCAL_GAPS = {"dna": (16, 6), "protein": (12, 1)}
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,8 @@ def _check_matrix_covers(
 def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[SequenceSet] = (), local: bool = False) -> Scoring:
     """The scoring that a user asked for, with the defaults of the alphabet.
 
-    DNA: NUC.4.4 (EDNAFULL: 5/-4 and its values for ambiguity letters), open 10, extend 1 (local: 16 and 6); protein: BLOSUM62, 11, 1.
+    DNA: NUC.4.4 (EDNAFULL: 5/-4 and its values for ambiguity letters), open 10, extend 1 (local: 16 and 6); protein: BLOSUM62, 11, 1
+    (local: 12 and 1).
     With match or mismatch, equal letters score match and all others mismatch. Raises `InputError` for contradicting
     options, a matrix that lacks a letter of `sets`, and weights that could overflow 32 bits.
     """
@@ -133,8 +134,8 @@ def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[Seq
         raise InputError("--gap is the linear form of --gap-open and --gap-extend; give one or the other")
 
     match, mismatch, gap_open, gap_extend, matrix_name = _DEFAULTS[alphabet.name]
-    if local and alphabet.name == "dna":
-        gap_open, gap_extend = _LOCAL_DNA_GAPS
+    if local:
+        gap_open, gap_extend = _LOCAL_GAPS[alphabet.name]
     if o.gap is not None:
         gap_open = gap_extend = o.gap
     gap_open = gap_open if o.gap_open is None else o.gap_open

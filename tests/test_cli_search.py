@@ -186,7 +186,7 @@ def test_filters(genes):
 
 def test_evalues_are_said(genes):
     folder, _ = genes
-    assert b"E-values by BLAST's table, BLOSUM62 with gaps 10/1 in its counting: lambda 0.243, K 0.024" in sw(QUERY, DB).stderr
+    assert b"E-values by BLAST's table, BLOSUM62 with gaps 11/1 in its counting: lambda 0.267, K 0.041" in sw(QUERY, DB).stderr
     assert b"E-values by simulation of 10,000 pairs" in sw(QUERY, DB, "--gap", "6").stderr
     assert b"E-values by simulation" in sw(QUERY, DB, "--evalue", "estimate").stderr
     linear = sw(folder / "q.fa", folder / "db.fa", "--gap-open", "10", "--gap-extend", "1")

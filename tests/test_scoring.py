@@ -35,6 +35,12 @@ def test_protein_defaults_are_blosum62_with_stand_ins():
     assert (scoring.gap_open, scoring.gap_extend) == (11, 1)
 
 
+def test_local_gaps_are_those_blast_has_parameters_for():
+    gaps = {a.name: make_scoring(a, ScoringOptions(), local=True) for a in (DNA, PROTEIN)}
+    assert {name: (s.gap_open, s.gap_extend) for name, s in gaps.items()} == {"dna": (16, 6), "protein": (12, 1)}
+    assert make_scoring(PROTEIN, ScoringOptions(gap_open=11), local=True).gap_open == 11
+
+
 def test_match_and_mismatch_treat_every_letter_alike():
     scoring = make_scoring(DNA, ScoringOptions(match=2, mismatch=-3))
     assert (np.diag(scoring.substitution) == 2).all()

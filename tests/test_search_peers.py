@@ -8,8 +8,6 @@ import subprocess
 import pytest
 from command import gpualign
 
-GAPS = ["--gap-open", "11", "--gap-extend", "1"]  # ssearch36 -f -10 -g -1, blastp -gapopen 10 -gapextend 1
-
 
 @pytest.fixture(scope="module")
 def proteins(real_data, tmp_path_factory):
@@ -30,7 +28,7 @@ def proteins(real_data, tmp_path_factory):
 
 
 def ours(folder, *options):
-    out = gpualign("sw", "-q", "--device", "cpu", folder / "query.fa", folder / "db.fa", *GAPS, *options).stdout.decode()
+    out = gpualign("sw", "-q", "--device", "cpu", folder / "query.fa", folder / "db.fa", *options).stdout.decode()
     names, *rows = (line.split("\t") for line in out.splitlines())
     return [dict(zip(names, row, strict=True)) for row in rows]
 
@@ -39,7 +37,7 @@ def test_scores_of_ssearch36(proteins):
     """-z -1: no statistics, sorted by score. 100 queries."""
     if shutil.which("ssearch36") is None:
         pytest.skip("ssearch36 is not installed")
-    command = ["ssearch36", "-q", "-z", "-1", "-s", "BP62", "-f", "-10", "-g", "-1", "-b", "20", "-d", "0", "-T", "1"]
+    command = ["ssearch36", "-q", "-z", "-1", "-s", "BP62", "-f", "-11", "-g", "-1", "-b", "20", "-d", "0", "-T", "1"]
     text = subprocess.run([*command, proteins / "query.fa", proteins / "db.fa"], capture_output=True, text=True, check=True).stdout
     theirs = {}
     for part in re.split(r"^ *\d+>>>", text, flags=re.MULTILINE)[1:]:
@@ -61,10 +59,10 @@ def test_evalues_and_alignments_of_blastp(proteins):
     if shutil.which("blastp") is None:
         pytest.skip("blastp is not installed")
     columns = "6 qseqid sseqid score evalue bitscore pident length mismatch gapopen qstart qend sstart send"
-    options = ["-gapopen", "10", "-gapextend", "1", "-comp_based_stats", "0", "-seg", "no", "-evalue", "10", "-max_hsps", "1"]
+    options = ["-gapopen", "11", "-gapextend", "1", "-comp_based_stats", "0", "-seg", "no", "-evalue", "10", "-max_hsps", "1"]
     command = ["blastp", "-query", proteins / "query.fa", "-subject", proteins / "db.fa", *options, "-outfmt", columns]
     text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    table = gpualign("sw", "-q", "--device", "cpu", proteins / "query.fa", proteins / "db.fa", *GAPS, "--max-hits", "100", "--format", "m8")
+    table = gpualign("sw", "-q", "--device", "cpu", proteins / "query.fa", proteins / "db.fa", "--max-hits", "100", "--format", "m8")
     rows = {tuple(line.split("\t")[:2]): line.split("\t") for line in table.stdout.decode().splitlines()}
     scores = {(r["query"], r["target"]): int(r["score"]) for r in ours(proteins, "--max-hits", "100", "--no-traceback")}
     compared = same = 0

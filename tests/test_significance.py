@@ -60,6 +60,7 @@ def test_blast_writes_gaps_otherwise():
     found = published(protein(gap_open=12, gap_extend=1))
     assert (found.lambda_, found.k, found.alpha, found.beta) == (0.267, 0.041, 1.9, -30)
     assert published(protein()).lambda_ == 0.243  # 11/1 here is 10/1 there
+    assert published(make_scoring(PROTEIN, ScoringOptions(), local=True)) == found
     assert published(make_scoring(DNA, ScoringOptions(), local=True)).lambda_ == 0.163  # 5/-4 with gaps 10/6
     assert published(make_scoring(DNA, ScoringOptions(match=1, mismatch=-3, gap_open=4, gap_extend=2))).k == 0.70
     for unknown in (protein(gap=6), protein(gap_open=50), make_scoring(DNA, ScoringOptions()), two_valued(4, 7, -3, 9, 2)):
