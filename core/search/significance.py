@@ -19,14 +19,20 @@ Where several strands of a query are searched, E counts all of them.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.scoring import Scoring
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+Reals: TypeAlias = npt.NDArray[np.float64]
+Side: TypeAlias = tuple[Reals, Reals]
 
 _TABLE = "karlin_altschul.tsv"
 
@@ -43,20 +49,18 @@ class FiniteSize:
     covariance_a: float
     covariance_b: float
 
-    def area(
-        self, scores: npt.NDArray[np.int64], queries: npt.NDArray[np.int64], targets: npt.NDArray[np.int64], lambda_: float
-    ) -> npt.NDArray[np.float64]:
-        """Mean area left for pairs of sequences of these lengths: float64 of the shape of all three."""
-        variance = np.maximum(2 * self.variance_a / lambda_, self.variance_a * scores + self.variance_b)
+    def side(self, scores: Integers, lengths: Integers, lambda_: float) -> Side:
+        """What chance alignments of these scores leave of sequences of these lengths, of one shape: the mean of the letters, and the
+        chance that there are any."""
+        deviation = np.sqrt(np.maximum(2 * self.variance_a / lambda_, self.variance_a * scores + self.variance_b))
+        room = lengths - (self.mean_a * scores + self.mean_b)
+        chance = np.array([math.erfc(-x / math.sqrt(2)) / 2 for x in (room / deviation).tolist()])
+        return room * chance + deviation * np.exp(-0.5 * (room / deviation) ** 2) / math.sqrt(2 * math.pi), chance
+
+    def area(self, scores: Integers, query: Side, target: Side, lambda_: float) -> Reals:
+        """Mean area left for pairs with these scores and sides: float64 of the shape of the scores."""
         covariance = np.maximum(2 * self.covariance_a / lambda_, self.covariance_a * scores + self.covariance_b)
-        deviation = np.sqrt(variance)
-        parts, chances = [], []
-        for lengths in (queries, targets):
-            room = lengths - (self.mean_a * scores + self.mean_b)
-            chance = np.array([math.erfc(-x / math.sqrt(2)) / 2 for x in (room / deviation).tolist()])  # that there is any room
-            parts.append(room * chance + deviation * np.exp(-0.5 * (room / deviation) ** 2) / math.sqrt(2 * math.pi))
-            chances.append(chance)
-        return np.asarray(parts[0] * parts[1] + covariance * chances[0] * chances[1])
+        return np.asarray(query[0] * target[0] + covariance * query[1] * target[1])
 
 
 @dataclass(frozen=True)
@@ -72,11 +76,11 @@ class Parameters:
     source: str
     finite_size: FiniteSize | None = None
 
-    def nats(self, scores: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    def nats(self, scores: Integers) -> Reals:
         """lambda S - ln K of raw scores S."""
         return np.asarray(self.lambda_ * (scores // self.step * self.step) - math.log(self.k))
 
-    def bits(self, scores: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    def bits(self, scores: Integers) -> Reals:
         """Bit scores of raw scores."""
         return self.nats(scores) / math.log(2)
 
@@ -109,17 +113,32 @@ class SearchSpace:
         length = self.parameters.length_adjustment(query, self.letters, self.records)
         return float(query - length) * (self.letters - self.records * length)
 
-    def evalues(
-        self, scores: npt.NDArray[np.int64], queries: npt.NDArray[np.int64], targets: npt.NDArray[np.int64]
-    ) -> npt.NDArray[np.float64]:
+    def evalues(self, scores: Integers, queries: Integers, targets: Integers) -> Reals:
         """E-values of raw scores and the lengths of their queries and targets: float64[hits]."""
         p = self.parameters
         if p.finite_size is None:
             distinct, places = np.unique(queries, return_inverse=True)
             areas = np.array([self._area(length) for length in distinct.tolist()], dtype=np.float64)[places]
         else:
-            areas = p.finite_size.area(scores, queries, targets, p.lambda_) * (self.letters / targets)
+            of_query, of_target = (p.finite_size.side(scores, lengths, p.lambda_) for lengths in (queries, targets))
+            areas = p.finite_size.area(scores, of_query, of_target, p.lambda_) * (self.letters / targets)
         return self.strands * areas * np.exp(-p.nats(scores))
+
+    def against(self, scores: Integers, targets: Integers) -> Callable[[int], Reals]:
+        """`evalues` of these scores and targets by the length of the query: for many queries, and scores of which few are distinct."""
+        p = self.parameters
+        finite_size = p.finite_size
+        if finite_size is None:
+            return lambda query: self.evalues(scores, np.full(len(scores), query, dtype=np.int64), targets)
+        distinct, places = np.unique(scores, return_inverse=True)
+        target_side = finite_size.side(scores, targets, p.lambda_)
+        factors = self.strands * (self.letters / targets) * np.exp(-p.nats(scores))
+
+        def evalues(query: int) -> Reals:
+            letters, chances = finite_size.side(distinct, np.full(len(distinct), query, dtype=np.int64), p.lambda_)
+            return finite_size.area(scores, (letters[places], chances[places]), target_side, p.lambda_) * factors
+
+        return evalues
 
 
 _Row = tuple[float, ...]
