@@ -82,6 +82,11 @@ class ProgressBar:
             )
         return self
 
+    def expect(self, work: int) -> None:
+        """There is more to do than was said."""
+        if self._shown:
+            self._bar.total += work / 1e9
+
     def advance(self, work: int) -> None:
         self._done += work
         if self._shown:

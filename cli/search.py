@@ -20,13 +20,12 @@ from gpualign.core.formats.m8 import M8
 from gpualign.core.formats.paf import Paf
 from gpualign.core.formats.sam import Sam
 from gpualign.core.formats.tsv import Tsv
-from gpualign.core.plan import Pairing
-from gpualign.core.runner import plan_task, run_plan
 from gpualign.core.search.estimate import letter_frequencies, simulate_parameters
+from gpualign.core.search.runner import plan_search, run_search
 from gpualign.core.search.significance import Parameters, SearchSpace, published
 from gpualign.core.search.strands import Stranded, make_strands
 from gpualign.core.sinks.blocks import BlocksSink
-from gpualign.core.sinks.hits import HitFilter, HitsSink
+from gpualign.core.sinks.hits import NOTABLE, HitFilter, HitsWriter, Unwritten
 from gpualign.core.sinks.pairs import Filter, PairsSink
 from gpualign.core.sinks.table import TableSink
 from gpualign.core.sinks.writer import ByteWriter
@@ -52,6 +51,18 @@ class HitOptions:
     min_identity: float | None = None
     evalue: str | None = None
     no_traceback: bool = False
+
+    @property
+    def has_threshold(self) -> bool:
+        """Whether hits are wanted for what they are, and not only for being the best."""
+        return not (self.min_score is None and self.max_evalue is None and self.min_identity is None)
+
+    @property
+    def most_hits(self) -> int | None:
+        """Hits of each query that are written at most; None: all that pass the thresholds."""
+        if self.max_hits is None:
+            return None if self.has_threshold else _DEFAULT_HITS
+        return self.max_hits
 
 
 @dataclass(frozen=True)
@@ -95,29 +106,48 @@ def search(spec: HitSpec, task: Task, strand: str, with_self: bool, run: Run) ->
     o = spec.options
     one_set = task.targets is task.queries
     filter = HitFilter(
-        o.max_hits or _DEFAULT_HITS,
-        o.min_score or 1,
+        o.most_hits,
+        1 if o.min_score is None else o.min_score,
         o.max_evalue,
         one_set and not with_self,
         Filter(least_identity=o.min_identity),
     )
     stranded = make_strands(task.queries, task.alphabet, strand)
-    searched = replace(task, queries=stranded.queries, top=min(filter.top, len(task.targets)))
+    searched = replace(task, queries=stranded.queries)
     left = budget_left(searched, run.memory)
-    for_engine = left - left // _TRACE_SHARE
-    plan = plan_task(searched, Pairing.ALL, run.engine, for_engine)
-    run.messages.detail(f"{run.engine.kernel(searched, for_engine)}; {plan.band_count} bands of up to {plan.band_rows} queries")
+    planned = plan_search(searched, filter, run.engine, left - left // _TRACE_SHARE)
+    searched, plan = planned.task, planned.plan
+    run.messages.detail(f"{run.engine.kernel(searched, planned.memory)}; {plan.band_count} bands of up to {plan.band_rows} queries")
     if run.dry_run:
-        print_plan(plan, searched, run.engine, for_engine)
+        print_plan(plan, searched, run.engine, planned.memory)
         return
     space = _search_space(o, task, stranded, run)
     with OutputFiles(run.messages.note) as files, ExitStack() as stack, naming_output(spec.path):
         trace = stack.enter_context(HitTracer(searched, _cpu(run), left // _TRACE_SHARE)).trace if spec.traced else None
         report = _report(spec, task, stack.enter_context(files.text(spec.path)))
-        sink = HitsSink(report, searched, stranded, filter, space, trace, o.identity_definition)
+        writer = HitsWriter(report, searched, stranded, filter, space, trace, o.identity_definition)
         with run.messages.progress(plan.cells, spec.path) as progress:
-            totals = run_plan(plan, searched, run.engine, sink, for_engine, progress)
-    run.messages.summary(count_sequences(task), totals, run.engine.describe(), sink.written)
+            totals = run_search(planned, space, run.engine, writer, progress)
+    if writer.unwritten.queries:
+        run.messages.note(_describe_unwritten(writer.unwritten, o, len(task.queries), space is not None))
+    run.messages.summary(count_sequences(task), totals, run.engine.describe(), writer.written)
+
+
+def _describe_unwritten(unwritten: Unwritten, o: HitOptions, queries: int, with_evalues: bool) -> str:
+    """What the limit on hits kept back, for people."""
+    passing = "hits" if o.min_score is None and o.max_evalue is None else "hits that pass"
+    limit = f"--max-hits {o.most_hits}" + (" by default" if o.max_hits is None else "")
+    text = f"{unwritten.queries:,} of {queries:,} queries have more {passing} than the {o.most_hits:,} that are kept of each ({limit})"
+    if o.min_identity is not None:
+        return f"{text}; --min-identity chose among those"
+    if o.has_threshold or not with_evalues:
+        return text
+    if not unwritten.notable:
+        return f"{text}; the next hit of none has an E-value of {NOTABLE:g} or less"
+    return (
+        f"{text}; the next hit of {unwritten.notable:,} has an E-value of {NOTABLE:g} or less: "
+        "a threshold such as --max-evalue, without --max-hits, writes all that pass"
+    )
 
 
 def _cpu(run: Run) -> CpuEngine:

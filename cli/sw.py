@@ -55,14 +55,15 @@ def sw(
 ) -> None:
     """Local alignment (Smith-Waterman): every query against every sequence of DB, the best hits of each query first.
 
-    No pair is left out, and scores are exact. DB is FASTA or FASTQ, plain or gzip, or an index made by `gpualign index`. Without DB the
-    sequences of QUERY are searched with each other. - is standard input. A gap of n letters costs open + (n-1) * extend: the default for
-    proteins, --gap-open 12 --gap-extend 1, is what BLAST calls 11/1.
+    No pair is left out, and scores are exact. The 25 best hits of each query are written, or with a threshold all that pass. DB is FASTA
+    or FASTQ, plain or gzip, or an index made by `gpualign index`. Without DB the sequences of QUERY are searched with each other. - is
+    standard input. A gap of n letters costs open + (n-1) * extend: the default for proteins, --gap-open 12 --gap-extend 1, is what BLAST
+    calls 11/1.
 
     \b
     Examples:
-      gpualign sw query.fa db.fa > hits.tsv
-      gpualign sw query.fa db.fa --max-evalue 1e-3 --format m8       BLAST's tabular columns
+      gpualign sw query.fa db.fa > hits.tsv                          the 25 best of each query
+      gpualign sw query.fa db.fa --max-evalue 1e-3 --format m8       every hit that passes, in BLAST's columns
       gpualign sw query.fa db.fa --format aln | less                 alignments to look at
       gpualign index db.fa -o db.gpa; gpualign sw query.fa db.gpa    a database that is searched often
       gpualign sw genes.fa --max-hits 5                              best relatives of each sequence

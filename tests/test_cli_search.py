@@ -170,18 +170,90 @@ def test_every_score_as_a_matrix(tmp_path):
 
 def test_filters(genes):
     folder, _ = genes
-    rows = table(sw("-q", QUERY, DB))
-    assert len(rows) == 75
+    assert len(table(sw("-q", QUERY, DB))) == 75
+    rows = table(sw("-q", QUERY, DB, "--max-hits", "200"))
+    assert len(rows) == 600
     for option, field, kept in (
         ("--min-score=200", "score", lambda x: float(x) >= 200),
         ("--max-evalue=1e-20", "evalue", lambda x: float(x) <= 1e-20),
         ("--min-identity=0.4", "identity", lambda x: float(x) >= 0.4),
     ):
-        assert table(sw("-q", QUERY, DB, option)) == [row for row in rows if kept(row[field])]
+        passing = [row for row in rows if kept(row[field])]
+        assert table(sw("-q", QUERY, DB, option)) == passing
+        assert table(sw("-q", QUERY, DB, option, "--max-hits", "200")) == passing
+        best = [row for query in dict.fromkeys(r["query"] for r in rows) for row in [r for r in rows if r["query"] == query][:9]]
+        assert table(sw("-q", QUERY, DB, option, "--max-hits", "9")) == [row for row in best if kept(row[field])]
     assert len(table(sw("-q", QUERY, DB, "--max-hits", "1000", "--no-traceback"))) == 600
     none = sw(folder / "q.fa", folder / "db.fa", "--min-score", "100000")
     assert none.stdout.count(b"\n") == 1
     assert b"0 hits" in none.stderr
+
+
+@pytest.fixture(scope="module")
+def families(tmp_path_factory):
+    """Queries with 1,100, 40 and no relatives in a database; the many are the second query's, so that others have to wait."""
+    rng = np.random.default_rng(5)
+    letters = np.array(list("ARNDCQEGHILKMFPSTWYV"))
+    folder = tmp_path_factory.mktemp("families")
+    genes = {name: rng.choice(letters, 40) for name in ("few", "many", "none")}
+    targets = [
+        np.where(rng.random(40) < 0.1, rng.choice(letters, 40), genes[name]) for name, n in (("many", 1100), ("few", 40)) for _ in range(n)
+    ]
+    targets += [rng.choice(letters, rng.integers(5, 60)) for _ in range(60)]
+    (folder / "q.fa").write_text("".join(f">{name}\n{''.join(gene)}\n" for name, gene in genes.items()))
+    order = rng.permutation(len(targets))
+    (folder / "db.fa").write_text("".join(f">t{k}\n{''.join(targets[at])}\n" for k, at in enumerate(order)))
+    return folder / "q.fa", folder / "db.fa"
+
+
+def test_a_threshold_writes_all_that_pass(families):
+    every = table(sw("-q", *families, "--max-hits", "1200", "--no-traceback"))
+    fields = ("query", "target", "score", "bits", "evalue")
+    for options, kept in (
+        (["--max-evalue", "1e-6"], lambda row: float(row["evalue"]) <= 1e-6),
+        (["--min-score", "90"], lambda row: int(row["score"]) >= 90),
+        (["--max-evalue", "1e-3", "--min-score", "100"], lambda row: int(row["score"]) >= 100),
+    ):
+        done = sw(*families, *options, "--threads", "1")
+        rows = [{field: row[field] for field in fields} for row in table(done)]
+        expected = [{field: row[field] for field in fields} for row in every if kept(row)]
+        assert rows == expected
+        counts = [sum(row["query"] == name for row in rows) for name in ("few", "many", "none")]
+        assert counts[0] > 25
+        assert counts[1] > 1000
+        assert counts[2] == 0
+        assert b"queries have more" not in done.stderr
+        assert sw("-q", *families, *options, "--threads", "3").stdout == done.stdout
+        assert sw("-q", *families, *options, "--memory", "3M").stdout == done.stdout
+    close = table(sw("-q", *families, "--min-identity", "0.9"))
+    assert sum(row["query"] == "many" for row in close) > 500
+    assert min(float(row["identity"]) for row in close) >= 0.9
+
+
+@pytest.mark.parametrize(
+    ("options", "note"),
+    [
+        (
+            [],
+            "3 {hits} than the 25 {kept} 25 by default); the next hit of 2 {notable}: a threshold such as --max-evalue, w",
+        ),
+        (["--max-hits", "1150"], "3 {hits} than the 1,150 {kept} 1150); the next hit of none {notable}\n"),
+        (["--max-hits", "3", "--evalue", "none"], "3 {hits} than the 3 {kept} 3)\n"),
+        (["--max-hits", "100", "--max-evalue", "1e-6"], "1 {hits} that pass than the 100 {kept} 100)\n"),
+        (["--max-hits", "30", "--min-score", "90"], "2 {hits} that pass than the 30 {kept} 30)\n"),
+        (["--max-hits", "30", "--min-identity", "0.5"], "3 {hits} than the 30 {kept} 30); --min-identity chose among those\n"),
+        (["--max-hits", "1100", "--max-evalue", "1e-6"], None),
+        (["--max-hits", "1200"], None),
+    ],
+)
+def test_what_a_limit_keeps_back_is_said(families, options, note):
+    text = sw(*families, *options, "--fields", "query,target,score").stderr.decode()
+    if note is None:
+        assert "have more" not in text
+    else:
+        words = {"hits": "of 3 queries have more hits", "kept": "that are kept of each (--max-hits"}
+        assert note.format(**words, notable="has an E-value of 0.001 or less") in text
+    assert sw("-q", *families, *options, "--fields", "query,target,score").stderr == b""
 
 
 def test_evalues_are_said(genes):

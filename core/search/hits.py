@@ -5,6 +5,7 @@ The order of hits: a larger score first; of equal ones, the target that stands f
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -27,6 +28,17 @@ class Hits:
     def part(self, index: slice | npt.NDArray[np.bool_] | Integers) -> Hits:
         """Some of them."""
         return Hits(self.queries[index], self.targets[index], self.scores[index])
+
+
+NO_HITS = Hits(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
+
+
+def join_hits(parts: Sequence[Hits]) -> Hits:
+    """All of them, one after the other; a part at least."""
+    if len(parts) == 1:
+        return parts[0]
+    columns = ([p.queries for p in parts], [p.targets for p in parts], [p.scores for p in parts])
+    return Hits(*(np.concatenate(column) for column in columns))
 
 
 class BestTargets:

@@ -1,4 +1,4 @@
-"""The hits of a search: gathers the best targets of each query, has them traced, and writes them a band of queries at a time."""
+"""The hits of a search: has them traced, and writes them a few queries at a time; gathers the best targets of each query."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from gpualign.core.engine import Runs, Statistics, Task, TileResult
 from gpualign.core.fields import BlockData, HitColumns
 from gpualign.core.identity import DEFAULT
 from gpualign.core.plan import Band, Plan
-from gpualign.core.search.hits import BestTargets, Hits, Integers
+from gpualign.core.search.hits import NO_HITS, BestTargets, Hits, Integers, join_hits
 from gpualign.core.search.significance import SearchSpace
 from gpualign.core.search.strands import Stranded
 from gpualign.core.sinks.base import BandOrder, BandResults
@@ -28,28 +29,36 @@ Trace = Callable[[Hits], tuple[Statistics, Runs]]
 
 @dataclass(frozen=True)
 class HitFilter:
-    """Hits that are written: the `most` best of each query, of those that score `least_score` or more, have at most `most_evalue` and are
-    not the query itself, where `without_self`; of traced ones those that `rows` keeps."""
+    """Hits that are written: of the `most` best of each query (None: of all) those that score `least_score` or more, have at most
+    `most_evalue` and are not the query itself, where `without_self`; of traced ones those that `rows` keeps."""
 
-    most: int
+    most: int | None
     least_score: int = 1
     most_evalue: float | None = None
     without_self: bool = False
     rows: Filter = field(default_factory=Filter)
 
     @property
-    def top(self) -> int:
-        """Targets of each query that have to be known."""
-        return self.most + self.without_self
+    def top(self) -> int | None:
+        """Targets of each query that have to be known: one more than are written, which tells whether there are more. None: all that
+        pass, since of two hits the one of the smaller score may have the smaller E-value."""
+        return None if self.most is None or self.most_evalue is not None else self.most + 1 + self.without_self
 
 
-@dataclass(frozen=True)
-class _BandHits:
-    band: Band
-    best: BestTargets
+NOTABLE = 1e-3
+"""An E-value up to which one would rather not miss a hit."""
 
 
-class HitsSink:
+@dataclass
+class Unwritten:
+    """queries: those with more hits than the filter's `most` that score enough and have a small enough E-value. notable: of them, where no
+    threshold of E-values is given, those whose next one has an E-value up to `NOTABLE`."""
+
+    queries: int = 0
+    notable: int = 0
+
+
+class HitsWriter:
     """Writes hits through a sink of pairs, `report`, whose columns may be those of hits.
 
     task: the search, of stranded queries. space: what E-values are counted in, or None. trace: paths of hits, or None where rows tell none.
@@ -72,12 +81,104 @@ class HitsSink:
         self._space = space
         self._trace = trace
         self._identity_definition = identity_definition
-        self._held = Hits(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
+        self._held = NO_HITS
         self.written = 0
+        self.unwritten = Unwritten()
+
+    def begin(self) -> None:
+        """Write what stands before the first hit."""
+        self._report.stream.write(self._report.header())
+
+    def add(self, found: Hits, stop: int) -> None:
+        """Take the next queries, those before `stop`: all of their hits that may be written, in order of the queries."""
+        # The strands of the last record may not all be there yet.
+        whole = stop // self._stranded.per_record * self._stranded.per_record
+        both = join_hits([self._held, found])
+        ready = both.queries < whole
+        self._held = both.part(~ready)
+        hits = self._best_of_strands(both.part(ready))
+        letters = np.cumsum(self._task.queries.lengths[hits.queries])
+        start = 0
+        while start < len(hits):
+            before = int(letters[start - 1]) if start else 0
+            reach = int(np.searchsorted(letters, before + _CHUNK_LETTERS, side="right"))
+            end = max(start + 1, min(start + _CHUNK, reach))
+            self._write(hits.part(slice(start, end)))
+            start = end
+
+    def _best_of_strands(self, hits: Hits) -> Hits:
+        """Of each record and target the better strand, then the best targets of each record."""
+        records = self._stranded.records(hits.queries)
+        if self._filter.without_self:
+            others = records != hits.targets
+            hits, records = hits.part(others), records[others]
+        ranks = self._task.targets.ranks[hits.targets]
+        order = np.lexsort((hits.queries, ranks, -hits.scores, records))
+        hits, records = hits.part(order), records[order]
+        if self._stranded.per_record > 1:
+            _, firsts = np.unique(records * len(self._task.targets) + hits.targets, return_index=True)
+            firsts.sort()
+            hits, records = hits.part(firsts), records[firsts]
+        if self._filter.most is None:
+            return hits
+        places = np.arange(len(hits)) - np.searchsorted(records, records)  # within each record's hits
+        self._count_unwritten(hits, records, places - self._filter.most)
+        return hits.part(places < self._filter.most)
+
+    def _count_unwritten(self, hits: Hits, records: Integers, beyond: Integers) -> None:
+        """Those with beyond >= 0 are not written; 0 is the first of a record."""
+        limit = self._filter.most_evalue
+        chosen = beyond == 0 if limit is None else beyond >= 0
+        evalues = None if self._space is None else self._evalues(self._space, hits.part(chosen))
+        if evalues is not None and limit is not None:
+            self.unwritten.queries += len(np.unique(records[chosen][evalues <= limit]))
+            return
+        self.unwritten.queries += int(chosen.sum())
+        if evalues is not None:
+            self.unwritten.notable += int((evalues <= NOTABLE).sum())
+
+    def _evalues(self, space: SearchSpace, hits: Hits) -> npt.NDArray[np.float64]:
+        return space.evalues(hits.scores, self._task.queries.lengths[hits.queries], self._task.targets.lengths[hits.targets])
+
+    def _write(self, hits: Hits) -> None:
+        bits = evalues = None
+        if self._space is not None:
+            evalues = self._evalues(self._space, hits)
+            if self._filter.most_evalue is not None:
+                good = evalues <= self._filter.most_evalue
+                hits, evalues = hits.part(good), evalues[good]
+            bits = self._space.parameters.bits(hits.scores)
+        if not len(hits):
+            return
+        statistics = runs = None
+        if self._trace is not None:
+            found, paths = self._trace(hits)
+            statistics, runs = found[None, :], Runs(paths.data, paths.starts[None, :], paths.sizes[None, :])
+        band = Band(0, 0, 1, 0, len(hits), 0)
+        given, minus = self._stranded.records(hits.queries), self._stranded.is_minus(hits.queries)
+        columns = HitColumns(hits.queries, hits.targets, given, minus, bits, evalues)
+        block = BlockData(self._task, 0, BandResults(band, hits.scores[None, :], statistics, runs), self._identity_definition, columns)
+        keep = self._filter.rows.keeps(block)
+        self._report.write_block(block, [0], keep)
+        self.written += len(hits) if keep is None else int(keep.sum())
+
+
+@dataclass(frozen=True)
+class _BandHits:
+    band: Band
+    best: BestTargets
+
+
+class BestHitsSink:
+    """Gathers the best targets of each query, `task.top` of them, and hands those that score `least_score` or more to a writer, band by
+    band."""
+
+    def __init__(self, task: Task, least_score: int, writer: HitsWriter) -> None:
+        self._task = task
+        self._least_score = max(1, least_score)
+        self._writer = writer
 
     def begin(self, plan: Plan) -> None:
-        self._queries = plan.queries
-        self._report.stream.write(self._report.header())
         self._bands = BandOrder(plan, self._empty, self._put, self._finish)
 
     def accept(self, result: TileResult) -> None:
@@ -98,65 +199,6 @@ class HitsSink:
 
     def _finish(self, entry: _BandHits) -> None:
         scores = entry.best.scores
-        rows, places = np.nonzero(scores >= max(1, self._filter.least_score))
+        rows, places = np.nonzero(scores >= self._least_score)
         queries = (entry.band.start + rows).astype(np.int64)
-        found = Hits(queries, entry.best.targets[rows, places], scores[rows, places].astype(np.int64))
-        # The strands of the last record may not all be there yet.
-        whole = entry.band.stop // self._stranded.per_record * self._stranded.per_record
-        if entry.band.stop == self._queries:
-            whole = entry.band.stop
-        both = Hits(*(np.concatenate(pair) for pair in zip(_columns(self._held), _columns(found), strict=True)))
-        ready = both.queries < whole
-        self._held = both.part(~ready)
-        hits = self._best_of_strands(both.part(ready))
-        letters = np.cumsum(self._task.queries.lengths[hits.queries])
-        start = 0
-        while start < len(hits):
-            before = int(letters[start - 1]) if start else 0
-            reach = int(np.searchsorted(letters, before + _CHUNK_LETTERS, side="right"))
-            stop = max(start + 1, min(start + _CHUNK, reach))
-            self._write(hits.part(slice(start, stop)))
-            start = stop
-
-    def _best_of_strands(self, hits: Hits) -> Hits:
-        """Of each record and target the better strand, then the best targets of each record."""
-        records = self._stranded.records(hits.queries)
-        if self._filter.without_self:
-            others = records != hits.targets
-            hits, records = hits.part(others), records[others]
-        ranks = self._task.targets.ranks[hits.targets]
-        order = np.lexsort((hits.queries, ranks, -hits.scores, records))
-        hits, records = hits.part(order), records[order]
-        if self._stranded.per_record > 1:
-            _, firsts = np.unique(records * len(self._task.targets) + hits.targets, return_index=True)
-            firsts.sort()
-            hits, records = hits.part(firsts), records[firsts]
-        begins = np.searchsorted(records, records)  # where each record's hits begin
-        return hits.part(np.arange(len(hits)) - begins < self._filter.most)
-
-    def _write(self, hits: Hits) -> None:
-        bits = evalues = None
-        if self._space is not None:
-            lengths = self._task.queries.lengths[hits.queries], self._task.targets.lengths[hits.targets]
-            evalues = self._space.evalues(hits.scores, *lengths)
-            if self._filter.most_evalue is not None:
-                good = evalues <= self._filter.most_evalue
-                hits, evalues = hits.part(good), evalues[good]
-            bits = self._space.parameters.bits(hits.scores)
-        if not len(hits):
-            return
-        statistics = runs = None
-        if self._trace is not None:
-            found, paths = self._trace(hits)
-            statistics, runs = found[None, :], Runs(paths.data, paths.starts[None, :], paths.sizes[None, :])
-        band = Band(0, 0, 1, 0, len(hits), 0)
-        given, minus = self._stranded.records(hits.queries), self._stranded.is_minus(hits.queries)
-        columns = HitColumns(hits.queries, hits.targets, given, minus, bits, evalues)
-        block = BlockData(self._task, 0, BandResults(band, hits.scores[None, :], statistics, runs), self._identity_definition, columns)
-        keep = self._filter.rows.keeps(block)
-        self._report.write_block(block, [0], keep)
-        self.written += len(hits) if keep is None else int(keep.sum())
-
-
-def _columns(hits: Hits) -> tuple[Integers, Integers, Integers]:
-    return hits.queries, hits.targets, hits.scores
+        self._writer.add(Hits(queries, entry.best.targets[rows, places], scores[rows, places].astype(np.int64)), entry.band.stop)

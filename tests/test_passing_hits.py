@@ -1,0 +1,217 @@
+"""Every hit that passes a threshold is found, though engines keep only the best few targets of a query."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from work import run_scores, sequence_set, two_valued
+
+from gpualign.core.alphabet import DNA, PROTEIN
+from gpualign.core.engine import Mode, Task
+from gpualign.core.errors import RunError
+from gpualign.core.scoring import ScoringOptions, make_scoring
+from gpualign.core.search import runner
+from gpualign.core.search.hits import Hits
+from gpualign.core.search.significance import SearchSpace, published
+from gpualign.core.search.strands import make_strands
+from gpualign.core.sinks.hits import HitFilter, HitsWriter
+from gpualign.core.sinks.passing import HitOrder
+from gpualign.cpu.engine import CpuEngine
+from gpualign.gpu.engine import CudaEngine
+
+BLOSUM = make_scoring(PROTEIN, ScoringOptions(), local=True)
+
+
+class Report:
+    """Keeps what is written: (record, target, score)."""
+
+    def __init__(self):
+        self.rows = []
+        self.stream = SimpleNamespace(write=lambda data: None)
+
+    def header(self):
+        return b""
+
+    def write_block(self, block, firsts, keep):
+        hits = block.hits
+        rows = zip(hits.given.tolist(), hits.targets.tolist(), block.results.scores[0].tolist(), strict=True)
+        self.rows += [row for k, row in enumerate(rows) if keep is None or keep[0, k]]
+
+
+class Progress:
+    def __init__(self):
+        self.expected = self.done = 0
+
+    def expect(self, work):
+        self.expected += work
+
+    def advance(self, work):
+        self.done += work
+
+
+def search(queries, targets, scheme, filter, engine, space=None, strand="plus", memory=1 << 28):
+    stranded = make_strands(queries, DNA, strand)
+    task = Task(stranded.queries, targets, scheme, Mode.LOCAL)
+    planned = runner.plan_search(task, filter, engine, memory)
+    report, progress = Report(), Progress()
+    progress.expect(planned.plan.cells)
+    writer = HitsWriter(report, planned.task, stranded, filter, space, None)
+    totals = runner.run_search(planned, space, engine, writer, progress)
+    assert progress.done == progress.expected == totals.cells
+    assert totals.pairs == len(stranded.queries) * len(targets)
+    assert writer.written == len(report.rows)
+    return report.rows, writer.unwritten, totals.cells / planned.plan.cells
+
+
+def expected(queries, targets, scheme, filter, space=None, strand="plus"):
+    """By all scores of all pairs."""
+    stranded = make_strands(queries, DNA, strand)
+    scores = run_scores(stranded.queries, targets, scheme, mode=Mode.LOCAL).reshape(len(queries), -1, len(targets)).max(axis=1)
+    rows = []
+    for record, row in enumerate(scores):
+        order = [t for t in sorted(range(len(targets)), key=lambda t, row=row: (-row[t], t)) if row[t] >= max(1, filter.least_score)]
+        if filter.without_self:
+            order.remove(record)
+        for target in order[: filter.most]:
+            lengths = np.array([queries.lengths[record]]), np.array([targets.lengths[target]])
+            if filter.most_evalue is None or space.evalues(row[[target]], *lengths)[0] <= filter.most_evalue:
+                rows.append((record, target, int(row[target])))
+    return rows
+
+
+@pytest.fixture
+def family(rng, monkeypatch):
+    """Queries of which some have many relatives among the targets, ties among them; only 5 targets are kept at first."""
+    monkeypatch.setattr(runner, "_FIRST", 5)
+    genes = [rng.integers(0, 4, rng.integers(40, 61)) for _ in range(12)]
+    targets = [rng.integers(0, 4, rng.integers(5, 60)) for _ in range(40)]
+    for gene, relatives in zip(genes, (0, 9, 0, 3, 25, 25, 5, 6, 0, 1, 40, 4), strict=True):
+        targets += [np.where(rng.random(len(gene)) < rng.choice([0, 0.1]), rng.integers(0, 4, len(gene)), gene) for _ in range(relatives)]
+    queries = [gene if k % 3 else 3 - gene[::-1] for k, gene in enumerate(genes)]  # every third one lies on the other strand
+    targets = [targets[k] for k in rng.permutation(len(targets))]
+    return sequence_set(queries), sequence_set(targets)
+
+
+SCHEME = two_valued(4, 5, -4, 16, 6)
+
+
+def dna_space(targets, strands=1):
+    return SearchSpace(published(make_scoring(DNA, ScoringOptions(), local=True)), int(targets.offsets[-1]), len(targets), strands)
+
+
+@pytest.mark.parametrize("group", [None, 3, 1])
+@pytest.mark.parametrize("strand", ["plus", "both"])
+def test_all_that_pass_are_found(family, monkeypatch, strand, group):
+    queries, targets = family
+    space = dna_space(targets, 1 + (strand == "both"))
+    if group:
+        plan_search = runner.plan_search
+        monkeypatch.setattr(runner, "plan_search", lambda *a: replace(plan_search(*a), group=group))
+    for filter in (HitFilter(None, 80), HitFilter(None, 1, 1e-6), HitFilter(None, 120, 1e-3), HitFilter(None, 1)):
+        known = expected(queries, targets, SCHEME, filter, space, strand)
+        assert len(known) > 30
+        for threads in (1, 3):
+            rows, unwritten, work = search(queries, targets, SCHEME, filter, CpuEngine(threads), space, strand)
+            assert rows == known
+            assert unwritten.queries == 0
+            assert 1 < work <= 2 or filter == HitFilter(None, 1)
+
+
+def test_a_limit_beside_a_threshold(family):
+    """The best by score, of which those that pass are written; what passes beyond them is counted."""
+    queries, targets = family
+    space = dna_space(targets)
+    rows, unwritten, _ = search(queries, targets, SCHEME, HitFilter(7, 1, 1e-3), CpuEngine(2), space)
+    assert rows == expected(queries, targets, SCHEME, HitFilter(7, 1, 1e-3), space)
+    counts = np.bincount([record for record, *_ in expected(queries, targets, SCHEME, HitFilter(None, 1, 1e-3), space)])
+    assert unwritten.queries == (counts > 7).sum() > 2
+
+
+def test_on_cuda(family, device):
+    queries, targets = family
+    queries = queries.select(np.arange(3, 7))
+    filter, space = HitFilter(None, 1, 1e-3), dna_space(targets)
+    rows, _, work = search(queries, targets, SCHEME, filter, CudaEngine([device]), space)
+    assert rows == search(queries, targets, SCHEME, filter, CpuEngine(2), space)[0]
+    assert 1 < work < 2
+
+
+def test_protein_evalues(rng, monkeypatch):
+    """With the finite-size correction the target of the smaller score may be the one that passes."""
+    monkeypatch.setattr(runner, "_FIRST", 5)
+    genes = [rng.integers(0, 20, 80) for _ in range(4)]
+    targets = [genes[k % 2][a : a + n] for k in range(60) for a, n in [(int(rng.integers(0, 60)), int(rng.integers(6, 30)))]]
+    targets += [rng.integers(0, 20, rng.integers(1, 900)) for _ in range(40)]
+    queries, targets = sequence_set(genes), sequence_set(targets)
+    space = SearchSpace(published(BLOSUM), 10**5, len(targets))
+    for most in (10, 1e-2, 1e-6):
+        filter = HitFilter(None, 1, most)
+        known = expected(queries, targets, BLOSUM, filter, space)
+        assert len(known) > 10
+        assert search(queries, targets, BLOSUM, filter, CpuEngine(2), space)[0] == known
+
+
+def test_a_set_with_itself(family):
+    queries, _ = family
+    both = sequence_set([part for part in np.split(queries.codes, queries.offsets[1:-1]) for _ in range(3)])
+    for filter in (HitFilter(None, 100, without_self=True), HitFilter(1, 1, without_self=True)):
+        assert search(both, both, SCHEME, filter, CpuEngine(2))[0] == expected(both, both, SCHEME, filter)
+
+
+def test_a_large_family_is_searched_twice_only_at_first(rng, monkeypatch):
+    """Where most queries need it, the others are searched with all targets at once."""
+    monkeypatch.setattr(runner, "_FIRST", 5)
+    monkeypatch.setattr(runner, "_PROBE", 4)
+    gene = rng.integers(0, 4, 50)
+    queries = sequence_set([gene] * 40)
+    rows, _, work = search(queries, queries, SCHEME, HitFilter(None, 100), CpuEngine(1))
+    assert len(rows) == 1600
+    assert work == pytest.approx(1.1)
+
+
+def test_the_limit_says_what_it_kept_back(family):
+    queries, targets = family
+    space = dna_space(targets)
+    for filter in (HitFilter(7), HitFilter(7, 100)):
+        rows, unwritten, _ = search(queries, targets, SCHEME, filter, CpuEngine(1), space)
+        assert rows == expected(queries, targets, SCHEME, filter)
+        every = expected(queries, targets, SCHEME, HitFilter(None, filter.least_score))
+        by_record = [[hit for hit in every if hit[0] == record] for record in range(len(queries))]
+        assert unwritten.queries == sum(len(hits) > 7 for hits in by_record) > 2
+        following = [hits[7] for hits in by_record if len(hits) > 7]
+        evalues = [space.evalues(np.array([s]), queries.lengths[[q]], targets.lengths[[t]])[0] for q, t, s in following]
+        assert unwritten.notable == sum(e <= 1e-3 for e in evalues) > 2
+    few = SimpleNamespace(queries=0, notable=0)
+    assert vars(search(queries, targets, SCHEME, HitFilter(len(targets)), CpuEngine(1), space)[1]) == vars(few)
+
+
+def test_little_memory_is_enough_or_an_error(family):
+    """Bands and groups follow the budget; the rows do not."""
+    queries, targets = family
+    filter = HitFilter(None, 80)
+    known = expected(queries, targets, SCHEME, filter)
+    for memory in (60_000, 120_000, 10**6):
+        assert search(queries, targets, SCHEME, filter, CpuEngine(1), memory=memory)[0] == known
+    with pytest.raises(RunError, match="--memory"):
+        search(queries, targets, SCHEME, filter, CpuEngine(1), memory=9_000)
+
+
+def test_hits_leave_in_order_and_as_soon_as_they_can():
+    left = []
+    order = HitOrder(lambda hits, stop: left.append((hits.queries.tolist(), stop)))
+
+    def hits(*queries):
+        return Hits(*(np.array(queries, dtype=np.int64) for _ in range(3)))
+
+    order.first(hits(0, 0, 1), np.arange(3), np.array([False, False, False]))
+    order.first(hits(3, 5), np.arange(3, 6), np.array([False, True, False]))
+    order.first(hits(6), np.arange(6, 9), np.array([False, True, True]))
+    assert order.missing.tolist() == [4, 7, 8]
+    assert left == [([0, 0, 1], 3), ([3], 4), ([], 4)]
+    none = np.array([False])
+    order.again(hits(4, 4), np.array([4]), none)
+    order.again(hits(7, 8), np.array([7, 8]), np.array([False, False]))
+    assert left[3:] == [([4, 4, 5, 6], 7), ([7, 8], 9)]
+    with pytest.raises(IndexError):
+        order.again(hits(4), np.array([4]), none)
