@@ -35,9 +35,11 @@ def open_input(path: str) -> Iterator[tuple[BinaryIO, str]]:
     except FileNotFoundError:
         raise InputError(f"{path}: no such file") from None
     except IsADirectoryError:
-        raise InputError(f"{path}: a directory; a sequence file is wanted") from None
+        raise InputError(f"{path}: a directory; a file is wanted") from None
     except PermissionError:
         raise InputError(f"{path}: no permission to read it") from None
+    except (OSError, ValueError) as error:  # ValueError: a name with a null character
+        raise InputError(f"{path}: cannot be opened ({getattr(error, 'strerror', None) or error})") from None
     with stream:
         yield stream, path
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from gpualign.cli.completion import DeviceType, ListType, MatrixType, PathType
-from gpualign.cli.sizes import WEIGHTS, WHOLE, FiniteType, SizeType
+from gpualign.cli.sizes import WEIGHTS, FiniteType, SizeType, WholeType
 
 PAIR_FORMATS = ("tsv", "m8", "paf", "sam", "aln", "fasta", "matrix", "npy", "npz", "phylip")
 HIT_FORMATS = ("tsv", "m8", "paf", "sam", "aln")
@@ -117,11 +117,11 @@ def hit_options(function: F) -> F:
         _identity_option(),
         click.option(
             "--max-hits",
-            type=click.IntRange(1, 2**53),
+            type=WholeType(1),
             metavar="K",
             help="Write only the K best hits of each query.  [all that pass, 25 where there is no threshold]",
         ),
-        click.option("--min-score", type=WHOLE, metavar="S", help="Write all hits that score S or more."),
+        click.option("--min-score", type=WholeType(), metavar="S", help="Write all hits that score S or more."),
         click.option("--max-evalue", type=FiniteType(), metavar="E", help="Write all hits with this E-value or a smaller one."),
         click.option("--min-identity", type=FiniteType(), metavar="F", help="Write all hits of this identity or more, from 0 to 1."),
         click.option(
@@ -139,7 +139,7 @@ def output_options(function: F) -> F:
         *_file_options(PAIR_FORMATS),
         click.option("--fields", type=ListType(_FIELDS), metavar="LIST", help=f"Columns of tsv: {_FIELDS}.  [query,target,score]"),
         _identity_option(),
-        click.option("--min-score", type=WHOLE, metavar="S", help="Write only pairs that score S or more."),
+        click.option("--min-score", type=WholeType(), metavar="S", help="Write only pairs that score S or more."),
         click.option("--min-identity", type=FiniteType(), metavar="F", help="Write only pairs of this identity or more, from 0 to 1."),
         click.option(
             "--max-distance",

@@ -15,11 +15,8 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _DEFAULT_BUDGET = 2 << 30
 _MOST_BYTES = 1 << 50
 
-WEIGHTS = click.IntRange(-(10**9), 10**9)
-"""Scores of letters and costs of gaps; what a kernel can hold of them is checked where all are known."""
-
-WHOLE = click.IntRange(-(2**53), 2**53)
-"""Any whole number that is one in every type that numbers are held in."""
+_EXACT = 2**53
+"""Whole numbers up to this one are exact in every type that holds numbers here."""
 
 
 class SizeType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
@@ -39,6 +36,29 @@ class SizeType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gene
         return int(size)
 
 
+class WholeType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
+    """A whole number from `low` to `high`. (click.IntRange would show bounds that are there for safety alone in every help.)"""
+
+    name = "integer"
+
+    def __init__(self, low: int = -_EXACT, high: int = _EXACT) -> None:
+        self._low = low
+        self._high = high
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            number = int(str(value))
+        except ValueError:
+            self.fail(f"{value!r} is no whole number", param, ctx)
+        if not self._low <= number <= self._high:
+            self.fail(f"{value!r}: a whole number from {self._low:,} to {self._high:,} is wanted", param, ctx)
+        return number
+
+
+WEIGHTS = WholeType(-(10**10), 10**10)
+"""Scores of letters and costs of gaps; what a kernel can hold of them is checked where all are known."""
+
+
 class FiniteType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
     """A number that is neither infinite nor "nan", and small enough that whole ones are exact."""
 
@@ -49,7 +69,7 @@ class FiniteType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # ge
             number = float(str(value))
         except ValueError:
             self.fail(f"{value!r} is no number", param, ctx)
-        if not math.isfinite(number) or abs(number) > 2**53:
+        if not math.isfinite(number) or abs(number) > _EXACT:
             self.fail(f"{value!r}: a number from -2^53 to 2^53 is wanted", param, ctx)
         return number
 

@@ -79,7 +79,7 @@ def test_a_record_of_gaps_alone_is_empty(tmp_path, command):
 
 def test_missing_file_and_folder(tmp_path):
     assert refused(["nw", "no.fa"], tmp_path) == "gpualign: error: no.fa: no such file\n"
-    assert refused(["nw", "."], tmp_path) == "gpualign: error: .: a directory; a sequence file is wanted\n"
+    assert refused(["nw", "."], tmp_path) == "gpualign: error: .: a directory; a file is wanted\n"
 
 
 def test_standard_input_is_named(tmp_path):
