@@ -133,6 +133,16 @@ def hit_options(function: F) -> F:
     )(function)
 
 
+def mask_option(function: F) -> F:
+    """Which letters of the queries are not searched."""
+    return click.option(
+        "--mask",
+        type=click.Choice(["seg", "dust", "none"]),
+        help="Mask what is of low complexity in the queries: proteins by SEG, DNA by DUST.  [seg or dust; with --evalue none and with"
+        " --all: none]",
+    )(function)
+
+
 def output_options(function: F) -> F:
     """What is written, and where."""
     return _stack(

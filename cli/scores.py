@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from gpualign.cli.formats import pick_format
+from gpualign.cli.masking import mask_queries
 from gpualign.cli.options import SCORE_FORMATS
 from gpualign.cli.output import OutputOptions, OutputSpec, output_spec, write_every_pair
 from gpualign.cli.plans import Run, budget_left
@@ -15,6 +16,7 @@ from gpualign.core.engine import Detail, Task
 from gpualign.core.errors import InputError
 from gpualign.core.plan import Pairing
 from gpualign.core.runner import plan_task
+from gpualign.core.search.masking import NONE
 from gpualign.core.search.strands import BOTH, make_strands
 
 
@@ -30,6 +32,8 @@ def scores_spec(o: HitOptions, strand: str | None, one_set: bool, with_self: boo
     for name, value in of_hits.items():
         if value is not None:
             raise InputError(f"{name} is about hits; it does not go with --all, which writes scores alone")
+    if one_set and o.mask not in (None, NONE):
+        raise InputError(f"--mask {o.mask} masks queries, and with one file and --all each record is query and target: give the file twice")
     if strand == BOTH:
         raise InputError("--all writes one score a pair: --strand plus or --strand minus")
     format, _ = pick_format(o.output, o.format, SCORE_FORMATS)
@@ -41,9 +45,10 @@ def scores_spec(o: HitOptions, strand: str | None, one_set: bool, with_self: boo
     return spec
 
 
-def score_all(spec: OutputSpec, task: Task, strand: str, with_self: bool, run: Run) -> None:
+def score_all(spec: OutputSpec, task: Task, strand: str, with_self: bool, method: str, run: Run) -> None:
     """Compute and write them, in the order of the files."""
     one_set = task.targets is task.queries
+    task = mask_queries(task, method, run.messages)
     targets = task.targets
     if targets.places is not None:  # an index, in order of length
         targets = targets.select(np.argsort(targets.places))

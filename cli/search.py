@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gpualign.cli.files import OutputFiles, naming_output
 from gpualign.cli.formats import pick_format
+from gpualign.cli.masking import mask_queries
 from gpualign.cli.options import HIT_FORMATS
 from gpualign.cli.output import check_identity
 from gpualign.cli.plans import Run, budget_left, count_sequences, print_plan
@@ -21,6 +22,7 @@ from gpualign.core.formats.paf import Paf
 from gpualign.core.formats.sam import Sam
 from gpualign.core.formats.tsv import Tsv
 from gpualign.core.search.estimate import letter_frequencies, simulate_parameters
+from gpualign.core.search.masking import NONE, method_for
 from gpualign.core.search.runner import plan_search, run_search
 from gpualign.core.search.significance import Parameters, SearchSpace, published
 from gpualign.core.search.strands import Stranded, make_strands
@@ -51,6 +53,7 @@ class HitOptions:
     min_identity: float | None = None
     evalue: str | None = None
     no_traceback: bool = False
+    mask: str | None = None
 
     @property
     def has_threshold(self) -> bool:
@@ -112,8 +115,10 @@ def search(spec: HitSpec, task: Task, strand: str, with_self: bool, run: Run) ->
         one_set and not with_self,
         Filter(least_identity=o.min_identity),
     )
-    stranded = make_strands(task.queries, task.alphabet, strand)
-    searched = replace(task, queries=stranded.queries)
+    # What E-values rest on stays that of `task`, the sequences and scoring as given.
+    masked = mask_queries(task, o.mask or (NONE if o.evalue == "none" else method_for(task.alphabet)), run.messages)
+    stranded = make_strands(masked.queries, task.alphabet, strand)
+    searched = replace(masked, queries=stranded.queries)
     left = budget_left(searched, run.memory)
     planned = plan_search(searched, filter, run.engine, left - left // _TRACE_SHARE)
     searched, plan = planned.task, planned.plan

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from gpualign.cli.completion import PathType
-from gpualign.cli.options import hit_options, input_options, local_kernel_option, local_scoring_options, run_options
+from gpualign.cli.options import hit_options, input_options, local_kernel_option, local_scoring_options, mask_option, run_options
 
 
 @click.command()
@@ -15,6 +15,7 @@ from gpualign.cli.options import hit_options, input_options, local_kernel_option
 @input_options
 @click.option("--strand", type=click.Choice(["both", "plus", "minus"]), help="DNA: strands of the queries that are searched.  [both]")
 @click.option("--self", "with_self", is_flag=True, help="One file: also each sequence against itself.")
+@mask_option
 @hit_options
 @click.option("--no-traceback", is_flag=True, help="Scores of hits only, no alignments.")
 @click.option("--all", "everything", is_flag=True, help="Write the score of every pair instead of hits, in input order (tsv or a matrix).")
@@ -34,6 +35,7 @@ def sw(
     degap: bool,
     strand: str | None,
     with_self: bool,
+    mask: str | None,
     output: str,
     format_: str | None,
     fields: str | None,
@@ -55,10 +57,10 @@ def sw(
 ) -> None:
     """Local alignment (Smith-Waterman): every query against every sequence of DB, the best hits of each query first.
 
-    No pair is left out, and scores are exact. The 25 best hits of each query are written, or with a threshold all that pass. DB is FASTA
-    or FASTQ, plain or gzip, or an index made by `gpualign index`. Without DB the sequences of QUERY are searched with each other. - is
-    standard input. A gap of n letters costs open + (n-1) * extend: the default for proteins, --gap-open 12 --gap-extend 1, is what BLAST
-    calls 11/1.
+    No pair is left out, and scores are exact; what is of low complexity in the queries is masked first (--mask). The 25 best hits of each
+    query are written, or with a threshold all that pass. DB is FASTA or FASTQ, plain or gzip, or an index made by `gpualign index`. Without
+    DB the sequences of QUERY are searched with each other. - is standard input. A gap of n letters costs open + (n-1) * extend: the default
+    for proteins, --gap-open 12 --gap-extend 1, is what BLAST calls 11/1.
 
     \b
     Examples:
@@ -79,6 +81,7 @@ def sw(
     from gpualign.cli.search import HitOptions, hit_spec, search
     from gpualign.core.errors import InputError
     from gpualign.core.scoring import ScoringOptions
+    from gpualign.core.search.masking import NONE, check_method
 
     messages = Messages.of("sw", quiet, verbose)
     check_stdin(query, db)
@@ -86,7 +89,7 @@ def sw(
         raise InputError("--self is for one file; two files are compared record by record anyway")
     check_device(device)
     threads = usable_threads(threads, messages)
-    wanted = HitOptions(output, format_, fields, identity_def, max_hits, min_score, max_evalue, min_identity, evalue, no_traceback)
+    wanted = HitOptions(output, format_, fields, identity_def, max_hits, min_score, max_evalue, min_identity, evalue, no_traceback, mask)
     of_scores = scores_spec(wanted, strand, db is None, with_self) if everything else None
     of_hits = None if everything else hit_spec(wanted)
     if of_scores is not None:
@@ -98,8 +101,9 @@ def sw(
     task = read_search(query, db, alphabet, allow_duplicates, degap, options, messages)
     if strand is not None and task.alphabet.name != "dna":
         raise InputError(f"--strand is for DNA; these are {task.alphabet.name} sequences")
+    check_method(mask or NONE, task.alphabet)
     run = Run(pick_local_engine(device, threads, messages, kernel), threads, memory, dry_run, messages)
     if of_scores is not None:
-        score_all(of_scores, task, strand or "plus", with_self, run)
+        score_all(of_scores, task, strand or "plus", with_self, mask or NONE, run)
     elif of_hits is not None:
         search(of_hits, task, strand or ("both" if task.alphabet.name == "dna" else "plus"), with_self, run)

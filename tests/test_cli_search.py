@@ -56,7 +56,7 @@ def test_golden_strands(golden, genes, format):
 
 
 def test_hits_are_the_best_of_all_pairs():
-    rows = table(sw("-q", QUERY, DB, "--max-hits", "7"))
+    rows = table(sw("-q", QUERY, DB, "--max-hits", "7", "--mask", "none"))
     every = table(sw("-q", QUERY, DB, "--all"))
     assert len(every) == 600
     for query in {row["query"] for row in rows}:
@@ -140,10 +140,10 @@ def test_the_same_bytes_however_the_work_is_cut(options):
 
 def test_one_file(small_16s):
     """Each record is searched with all others, and with itself if asked."""
-    rows = table(sw("-q", small_16s, "--max-hits", "3", "--no-traceback"))
+    rows = table(sw("-q", small_16s, "--max-hits", "3", "--no-traceback", "--mask", "none"))
     assert len(rows) == 180
     assert all(row["query"] != row["target"] for row in rows)
-    own = table(sw("-q", small_16s, "--max-hits", "1", "--no-traceback", "--self"))
+    own = table(sw("-q", small_16s, "--max-hits", "1", "--no-traceback", "--self", "--mask", "none"))
     assert len(own) == 60
     best = {row["query"]: row for row in own}
     every = table(sw("-q", small_16s, "--all"))
@@ -299,7 +299,7 @@ def test_a_protein_as_long_as_titin(tmp_path, rng):
     titin = "".join(rng.choice(list("ARNDCQEGHILKMFPSTWYV"), 40_000))
     (tmp_path / "db.fa").write_text(f">titin\n{titin}\n>short\nMKV\n")
     (tmp_path / "q.fa").write_text(f">part\n{titin[25_000:25_300]}\n>half\n{titin[:20_000]}\n")
-    rows = table(sw("-q", tmp_path / "q.fa", tmp_path / "db.fa", "--max-evalue", "1e-9"))
+    rows = table(sw("-q", tmp_path / "q.fa", tmp_path / "db.fa", "--max-evalue", "1e-9", "--mask", "none"))
     assert [(row["query"], row["tstart"], row["tend"], row["identity"]) for row in rows] == [
         ("part", "25001", "25300", "1.000000"),
         ("half", "1", "20000", "1.000000"),

@@ -1,0 +1,124 @@
+"""`gpualign sw --mask` through the installed executable."""
+
+from pathlib import Path
+
+import pytest
+from Bio.Seq import reverse_complement
+from command import gpualign
+
+ROOT = Path(__file__).resolve().parent.parent
+QUERY, DB = ROOT / "data" / "proteins_query.fasta", ROOT / "data" / "proteins_db.fasta"
+NOTE = "masked 54 of 599 query letters of low complexity (seg; --mask none searches them)"
+
+
+def sw(*arguments, **more):
+    return gpualign("sw", "--device", "cpu", *arguments, **more)
+
+
+def table(done):
+    names, *rows = (line.split("\t") for line in done.stdout.decode().splitlines())
+    return [dict(zip(names, row, strict=True)) for row in rows]
+
+
+@pytest.fixture
+def repeats(tmp_path, rng):
+    """Two genes of DNA with a stretch of As in the middle, one that is nothing else, and a database with Ns."""
+    left, right = ("".join(rng.choice(list("ACGT"), 100)) for _ in range(2))
+    gene = left + "A" * 40 + right
+    (tmp_path / "q.fa").write_text(f">gene\n{gene}\n>back\n{reverse_complement(gene)}\n>polya\n{'A' * 60}\n>polyt\n{'T' * 60}\n")
+    (tmp_path / "db.fa").write_text(f">whole\n{gene}\n>unknown\n{'N' * 300}\n>as\n{'A' * 300}\n")
+    return tmp_path, gene
+
+
+@pytest.mark.parametrize(
+    ("options", "masked"),
+    [
+        ([], True),
+        (["--no-traceback"], True),
+        (["--evalue", "estimate"], True),
+        (["--mask", "seg"], True),
+        (["--evalue", "none"], False),
+        (["--evalue", "none", "--mask", "seg"], True),
+        (["--mask", "none"], False),
+        (["--all"], False),
+        (["--all", "--mask", "seg"], True),
+        (["--dry-run"], True),
+    ],
+)
+def test_what_is_masked_unless_asked(options, masked):
+    assert (NOTE in sw(QUERY, DB, *options).stderr.decode()) == masked
+
+
+def test_alignments_show_what_was_aligned():
+    fields = "query,target,score,evalue,identity,matches,length,qlen,qstart,qend,qaln"
+    query = "sp|A1YGK7|HXA7_PANPA"
+    (own,) = [r for r in table(sw("-q", QUERY, QUERY, "--max-hits", "1", "--fields", fields)) if r["query"] == query]
+    (plain,) = [r for r in table(sw("-q", QUERY, QUERY, "--max-hits", "1", "--mask", "none", "--fields", fields)) if r["query"] == query]
+    assert (own["qlen"], plain["qlen"]) == ("230", "230")
+    assert (plain["identity"], plain["qstart"]) == ("1.000000", "1")  # an X of its own equals itself
+    # A record that is compared with itself is not equal to itself where it is masked.
+    same = plain["qaln"][int(own["qstart"]) - 1 : int(own["qend"])]
+    masked = [x for x, y in zip(own["qaln"], same, strict=True) if x != y]
+    assert set(masked) == {"X"}
+    assert int(own["matches"]) == int(own["length"]) - len(masked)
+    assert int(own["score"]) < int(plain["score"])
+
+
+def test_both_strands_are_masked_alike(repeats):
+    folder, _ = repeats
+    done = sw(folder / "q.fa", folder / "db.fa", "--fields", "query,target,score,strand,qaln", "--max-evalue", "1e-9")
+    assert "2 queries, 'polya' the first, are of low complexity throughout and can have no hits" in done.stderr.decode()
+    gene_row, back_row = table(done)
+    assert (gene_row["query"], gene_row["strand"], back_row["query"], back_row["strand"]) == ("gene", "+", "back", "-")
+    assert gene_row["qaln"] == back_row["qaln"]
+    assert "N" * 38 in gene_row["qaln"]
+    assert gene_row["score"] == back_row["score"]
+    plain = table(sw("-q", folder / "q.fa", folder / "db.fa", "--mask", "none", "--no-traceback", "--max-evalue", "1e-9"))
+    assert {(row["query"], row["target"]) for row in plain} > {("polya", "as"), ("polyt", "as"), ("gene", "whole")}
+
+
+def test_masked_letters_find_no_unknown_ones(repeats):
+    """With --match, N equals N: not the N that a letter was masked to."""
+    folder, _ = repeats
+    rows = table(sw("-q", folder / "q.fa", folder / "db.fa", "--match", "2", "--mismatch", "-3", "--gap-open", "7", "--gap-extend", "2"))
+    assert {row["target"] for row in rows if float(row["evalue"]) < 1e-3} == {"whole"}
+    assert "unknown" not in {row["target"] for row in rows}
+    assert not [row for row in rows if row["query"].startswith("poly")]
+
+
+def test_one_file(repeats):
+    """Its records are masked as queries, not as targets; no record is its own hit unless asked."""
+    folder, gene = repeats
+    (folder / "one.fa").write_text(f">a\n{gene}\n>b\n{gene[5:]}\n>as\n{'A' * 100}\n")
+    done = sw(folder / "one.fa", "--fields", "query,target,qaln,taln")
+    rows = table(done)
+    assert b": 3 sequences, 18 pairs" in done.stderr
+    assert all(row["query"] != row["target"] for row in rows)
+    assert not [row for row in rows if row["query"] == "as"]
+    (row,) = [row for row in rows if (row["query"], row["target"]) == ("a", "b")]
+    assert "N" * 38 in row["qaln"]
+    assert "A" * 38 in row["taln"]
+    own = {(row["query"], row["target"]) for row in table(sw("-q", folder / "one.fa", "--self", "--no-traceback", "--min-score", "200"))}
+    assert own == {("a", "a"), ("a", "b"), ("b", "a"), ("b", "b")}
+
+
+def test_nothing_to_mask_is_not_told(tmp_path):
+    (tmp_path / "q.fa").write_text(">q\nMKVADEFGHIKLMNPQR\n")
+    assert b"masked" not in sw(tmp_path / "q.fa", DB).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([QUERY, DB, "--mask", "dust"], "--mask dust is for DNA; these are protein sequences: --mask seg or none"),
+        (["q.fa", "db.fa", "--mask", "seg"], "--mask seg is for proteins; these are dna sequences: --mask dust or none"),
+        ([QUERY, DB, "--all", "--mask", "dust"], "--mask dust is for DNA"),
+        ([QUERY, "--all", "--mask", "seg"], "with one file and --all each record is query and target: give the file twice"),
+        ([QUERY, DB, "--mask", "some"], "'some' is not one of 'seg', 'dust', 'none'"),
+    ],
+)
+def test_refusals(repeats, arguments, message):
+    done = sw(*arguments, cwd=repeats[0], check=False)
+    assert done.returncode == 2
+    assert message in done.stderr.decode()
+    assert done.stdout == b""
