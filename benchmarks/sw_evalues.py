@@ -1,4 +1,5 @@
-"""E-values beside those of blastp and ssearch36 on the same pairs, and how many hits chance gives on shuffled sequences.
+"""E-values beside those of blastp and ssearch36 on the same pairs, how many hits chance gives on shuffled sequences, and what masking
+leaves of the hits among reversed ones, which keep their composition and repeats.
 
 python benchmarks/sw_evalues.py proteins_query.fasta.gz proteins_db.fasta.gz [--queries 100] [--output results/sw_evalues.md]
 """
@@ -22,6 +23,8 @@ from common import finish, machine, table
 
 RANGES = ((10.0, 1e-2), (1e-2, 1e-5), (1e-5, 1e-10), (1e-10, 1e-30), (1e-30, 1e-100))
 LIMITS = (0.1, 1.0, 10.0)
+REVERSED_LIMIT = 1e-3
+PLAIN = ["-comp_based_stats", "0"]
 
 
 def records(path: str) -> list[tuple[str, str]]:
@@ -45,9 +48,9 @@ def ours(query: Path, database: Path, *options: str) -> dict[tuple[str, str], tu
     return {(r["query"], r["target"]): (int(r["score"]), float(r["evalue"])) for r in rows}
 
 
-def blastp(query: Path, database: Path) -> dict[tuple[str, str], tuple[int, float]]:
+def blastp(query: Path, database: Path, *more: str) -> dict[tuple[str, str], tuple[int, float]]:
     run("makeblastdb", "-in", database, "-dbtype", "prot", "-out", database.with_suffix(".blast"))
-    options = ["-gapopen", "11", "-gapextend", "1", "-comp_based_stats", "0", "-seg", "no", "-evalue", "10", "-max_hsps", "1"]
+    options = ["-gapopen", "11", "-gapextend", "1", *more, "-evalue", "10", "-max_hsps", "1"]
     text = run(
         "blastp",
         "-query",
@@ -75,12 +78,34 @@ def ssearch36(query: Path, database: Path) -> dict[tuple[str, str], tuple[int, f
     return found
 
 
+def of_reversed(query: Path, database: Path, proteins: int) -> str:
+    """Hits of each program in reversed proteins."""
+    found = {
+        "gpualign --mask none": ours(query, database, "--mask", "none"),
+        "gpualign --mask seg": ours(query, database, "--mask", "seg"),
+        "ssearch36": ssearch36(query, database),
+        "blastp -comp_based_stats 0 -seg no": blastp(query, database, *PLAIN, "-seg", "no"),
+        "blastp -comp_based_stats 0 -seg yes": blastp(query, database, *PLAIN, "-seg", "yes"),
+        "blastp": blastp(query, database),
+    }
+    rows = []
+    for name, hits in found.items():
+        counts = Counter(query for (query, _), (_, evalue) in hits.items() if evalue <= REVERSED_LIMIT)
+        rows.append([name, f"{counts.total():,}", f"{len(counts)}", f"{max(counts.values(), default=0)}"])
+    notes = [
+        f"{proteins:,} proteins reversed, which relates them to nothing and keeps their composition and repeats: hits with E-values up to",
+        f"{REVERSED_LIMIT:g}, queries that have some, the most of one query.",
+    ]
+    return table("Reversed", ["", "hits", "queries", "most"], rows, notes)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("query")
     parser.add_argument("database")
     parser.add_argument("--queries", type=int, default=100)
     parser.add_argument("--output")
+    parser.add_argument("--reversed", type=int, default=4000, help="proteins of the database that are reversed")
     arguments = parser.parse_args()
     every = records(arguments.query)
     some = [every[i] for i in np.linspace(0, len(every) - 1, arguments.queries).astype(int)]
@@ -93,8 +118,8 @@ def main() -> None:
     text = f"# E-values\n\n{machine()}; {len(some)} real proteins against {len(database):,}; BLOSUM62, gaps 12/1 (BLAST's 11/1).\n\n"
     with tempfile.TemporaryDirectory() as folder:
         query, real = write(Path(folder, "q.fa"), some), write(Path(folder, "db.fa"), database)
-        mine = ours(query, real, "--max-evalue", "10")
-        peers = {"blastp": blastp(query, real), "ssearch36": ssearch36(query, real)}
+        mine = ours(query, real, "--max-evalue", "10", "--mask", "none")
+        peers = {"blastp": blastp(query, real, *PLAIN, "-seg", "no"), "ssearch36": ssearch36(query, real)}
         rows = []
         for high, low in RANGES:
             row = [f"{low:.0e} to {high:.0e}"]
@@ -119,7 +144,7 @@ def main() -> None:
         false_query, false = write(Path(folder, "sq.fa"), shuffle(some)), write(Path(folder, "shuffled.fa"), shuffle(database))
         rows = []
         for kind in ("table", "estimate"):
-            found = ours(false_query, false, "--evalue", kind)
+            found = ours(false_query, false, "--evalue", kind, "--mask", "none")
             row = [kind]
             for limit in LIMITS:
                 hits = Counter(query for (query, _), (_, evalue) in found.items() if evalue <= limit)
@@ -128,10 +153,12 @@ def main() -> None:
             rows.append(row)
         notes = [
             "The letters of each query and of each protein shuffled: hits a query with at most that E-value, of which there should be as",
-            "many; median, mean without the highest tenth, maximum. Queries of one-sided composition have more, since nothing is masked or",
-            "adjusted.",
+            "many; median, mean without the highest tenth, maximum. Queries of one-sided composition have more, since nothing is masked",
+            "(--mask none) or adjusted.",
         ]
         text += table("Chance", ["--evalue", *(f"E <= {limit:g}" for limit in LIMITS)], rows, notes)
+        part = [database[i] for i in np.linspace(0, len(database) - 1, arguments.reversed).astype(int)]
+        text += of_reversed(query, write(Path(folder, "reversed.fa"), [(name, letters[::-1]) for name, letters in part]), len(part))
     finish(text, arguments.output)
 
 
