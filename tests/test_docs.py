@@ -1,5 +1,6 @@
 """The documentation is true: the CLI reference is what --help prints, and README's commands print what it shows."""
 
+import os
 import re
 import subprocess
 import sys
@@ -55,7 +56,8 @@ def shown_commands():
 def test_readme_commands(tmp_path, command, output):
     (tmp_path / "data").symlink_to(ROOT / "data")
     path = f"{Path(GPUALIGN).parent}:/usr/bin:/bin"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, env={"PATH": path})
+    env = {"PATH": path} | {name: os.environ[name] for name in ("PYTHONPATH",) if name in os.environ}
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=tmp_path, env=env)
     assert done.returncode == 0, done.stderr
     found = (done.stdout + done.stderr).splitlines()
     for line in output:
