@@ -2,9 +2,7 @@
 
 import gzip
 
-import edlib
 import numpy as np
-import parasail
 import pytest
 from Bio.Align import PairwiseAligner, substitution_matrices
 from work import run_scores, sequence_set
@@ -15,6 +13,9 @@ from gpualign.core.plan import Pairing
 from gpualign.core.reader import encode_all, read_raw
 from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.cpu.engine import CpuEngine, instruction_sets
+
+edlib = pytest.importorskip("edlib")
+parasail = pytest.importorskip("parasail")
 
 
 def parasail_score(query, target, options, alphabet):

@@ -344,7 +344,7 @@ def test_bad_vcf(tmp_path, scratch, text, message):
 @pytest.mark.parametrize(("mode", "name"), [("wb", "x.bcf"), ("wbu", "x.bcf"), ("wz", "x.vcf.gz")])
 def test_packed_forms_of_vcf(tmp_path, mode, name):
     """By name and on standard input."""
-    import cyvcf2
+    cyvcf2 = pytest.importorskip("cyvcf2")
 
     calls = [(["A", "C"], ["0/0", "0|1", "./."]), (["A", "C", "G"], ["0/2", "2|1", "1/1"])]
     (tmp_path / "x.vcf").write_text(vcf_text("abc", calls))

@@ -1,7 +1,6 @@
 """Local scores of the CPU engine: against the plain recurrence, parasail and Biopython, where scores leave the range of an element."""
 
 import numpy as np
-import parasail
 import pytest
 from Bio.Align import PairwiseAligner, substitution_matrices
 from hypothesis import given
@@ -101,6 +100,7 @@ def real_proteins(folder, count):
 
 @pytest.mark.parametrize(("gap_open", "gap_extend"), [(11, 1), (12, 1), (6, 6)])
 def test_parasail_on_real_proteins(real_data, gap_open, gap_extend):
+    parasail = pytest.importorskip("parasail")
     sequences, texts = real_proteins(real_data, 60)
     scheme = make_scoring(PROTEIN, ScoringOptions(gap_open=gap_open, gap_extend=gap_extend), [sequences])
     scores = local(sequences, sequences, scheme)

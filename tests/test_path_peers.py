@@ -4,9 +4,7 @@ import re
 import shutil
 import subprocess
 
-import edlib
 import numpy as np
-import parasail
 import pytest
 from Bio import Align
 from command import gpualign
@@ -109,6 +107,7 @@ def few(small_16s):
 
 
 def test_unique_paths_equal_those_of_parasail(close):
+    parasail = pytest.importorskip("parasail")
     few = list(close.values())
     sequences = encoded(few)
     matrix = parasail.matrix_create("ACGT", 5, -4)
@@ -133,6 +132,7 @@ def test_biopython_finds_no_better_alignment(few, ends):
 
 @pytest.mark.parametrize(("ends", "mode"), [(EndGaps.PENALISED, "NW"), (EndGaps.QUERY, "HW")])
 def test_distances_and_ends_equal_those_of_edlib(few, ends, mode):
+    edlib = pytest.importorskip("edlib")
     queries = [t[200:700] for t in few[:6]] if mode == "HW" else few[:6]
     found = run_paths(encoded(queries), encoded(few[6:]), SCHEMES["edit"], ends)
     for (i, j), distance in np.ndenumerate(found.scores):
