@@ -2,19 +2,15 @@
 
 import io
 import os
-import pty
-import struct
-import subprocess
 from pathlib import Path
 
 import numpy as np
-import pysam
 import pytest
-import readpaf
 from Bio import Align, SeqIO
-from command import GPUALIGN, gpualign
+from command import GPUALIGN, gpualign, shell
 from oracle import count
 from path_files import CIGAR_FIELDS, parse_cigar, rows_of, sequences_of
+from processes import on_terminal
 
 from gpualign.core.identity import DEFINITIONS
 
@@ -124,6 +120,7 @@ def test_columns_agree_with_the_cigar(small_16s, ends):
 
 @pytest.mark.parametrize("ends", END_GAPS)
 def test_sam_is_read_by_pysam(tmp_path, small_16s, ends):
+    pysam = pytest.importorskip("pysam")
     path = tmp_path / "x.sam"
     gpualign("nw", "-q", "--end-gaps", ends, small_16s, "-o", path)
     table = rows_of(gpualign("nw", "-q", "--end-gaps", ends, "--fields", f"query,target,score,{CIGAR_FIELDS}", small_16s).stdout)
@@ -151,6 +148,7 @@ def test_sam_is_read_by_pysam(tmp_path, small_16s, ends):
 
 
 def test_paf_is_read_by_readpaf(small_16s):
+    readpaf = pytest.importorskip("readpaf")
     text = gpualign("nw", "-q", "--format", "paf", small_16s).stdout.decode()
     table = rows_of(gpualign("nw", "-q", "--fields", EVERY_FIELD, small_16s).stdout)
     records = list(readpaf.parse_paf(io.StringIO(text)))
@@ -248,22 +246,8 @@ def test_blocks_hold_the_alignment(small_16s):
 
 def test_blocks_fit_the_terminal():
     def widest(columns):
-        master, slave = pty.openpty()
-        import fcntl
-        import termios
-
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-        job = subprocess.Popen([GPUALIGN, "nw", "-q", "--format", "aln", ONE], stdout=slave, env={**os.environ, "COLUMNS": ""})
-        os.close(slave)
-        shown = b""
-        while True:
-            try:
-                part = os.read(master, 65536)
-            except OSError:  # the terminal's end
-                break
-            shown += part
-        os.close(master)
-        assert job.wait() == 0
+        words = [GPUALIGN, "nw", "-q", "--format", "aln", ONE]
+        shown = on_terminal(words, columns, "stdout", env={**os.environ, "COLUMNS": ""})
         return max(len(line) for line in shown.decode().splitlines() if "ACGT" in line)
 
     assert widest(200) == len("gamma    1 ACGTNCGTTAGCAA 14")
@@ -284,8 +268,7 @@ def test_suffixes_tell_the_format(tmp_path, suffix):
 
 @pytest.mark.parametrize("value", ["score", "identity", "distance"])
 def test_matrices_of_values(tmp_path, small_16s, value):
-    from scipy.spatial.distance import squareform
-
+    squareform = pytest.importorskip("scipy.spatial.distance").squareform
     gpualign("nw", "-q", "--value", value, small_16s, "-o", tmp_path / "square.npy")
     gpualign("nw", "-q", "--value", value, "--condensed", small_16s, "-o", tmp_path / "condensed.npy")
     gpualign("nw", "-q", "--value", value, "--condensed", "--memory", "80M", "--threads", "1", small_16s, "-o", tmp_path / "x.npz")
@@ -327,7 +310,5 @@ def test_threads_memory_and_instruction_sets_write_the_same_bytes(small_16s, arg
 
 def test_head_of_alignments_ends_quietly(small_16s):
     for format in ("aln", "sam", "fasta"):
-        done = subprocess.run(
-            ["bash", "-c", f"set -o pipefail; {GPUALIGN} nw -q --format {format} {small_16s} | head -n 3"], capture_output=True, timeout=60
-        )
+        done = shell(f"{GPUALIGN} nw -q --format {format} {small_16s} | head -n 3")
         assert (done.returncode, done.stderr, done.stdout.count(b"\n")) == (0, b"", 3)

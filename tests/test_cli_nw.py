@@ -1,21 +1,17 @@
 """`gpualign nw` as people use it: pipes, notes, plans, signals, full disks."""
 
-import fcntl
 import gzip
 import os
-import pty
 import signal
-import struct
 import subprocess
 import sys
-import termios
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from command import GPUALIGN, gpualign
+from command import GPUALIGN, gpualign, shell
+from processes import interrupt, on_terminal
 
 GOLDEN = Path(__file__).parent / "golden"
 ONE = GOLDEN / "input.fasta"
@@ -62,10 +58,6 @@ def test_aligned_sequences(tmp_path):
     done = gpualign("index", "--degap", "aligned.fa", "-o", "aligned.gpa", cwd=tmp_path)
     assert note in done.stderr.decode()
     assert (tmp_path / "aligned.gpa").read_bytes() == (tmp_path / "plain.gpa").read_bytes()
-
-
-def shell(command):
-    return subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, timeout=60)
 
 
 def test_head_ends_quietly(small_16s):
@@ -122,15 +114,10 @@ def long_job(tmp_path, rng):
 @pytest.mark.parametrize(("signum", "code", "word"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")])
 @pytest.mark.parametrize("name", ["x.tsv", "x.npy"])
 def test_signals_end_it_within_a_second_and_leave_nothing(long_job, tmp_path, signum, code, word, name):
-    job = subprocess.Popen([GPUALIGN, "nw", "-q", long_job, "-o", tmp_path / name], stderr=subprocess.PIPE)
-    time.sleep(1.5)
-    assert job.poll() is None
-    start = time.perf_counter()
-    job.send_signal(signum)
-    _, errors = job.communicate(timeout=20)
-    assert time.perf_counter() - start < 2  # a second, and room for a loaded machine
-    assert job.returncode == code
-    assert errors.decode().strip().endswith(f"gpualign: error: {word}; no output file was written. Run the same command to start again.")
+    words = [GPUALIGN, "nw", "-q", "--device", "cpu", "--threads", "2", long_job, "-o", name]
+    found, errors = interrupt(words, tmp_path, signum)
+    assert found == code
+    assert errors.strip().endswith(f"gpualign: error: {word}; no output file was written. Run the same command to start again.")
     assert [p.name for p in tmp_path.iterdir()] == ["long.fa"]
 
 
@@ -213,37 +200,12 @@ def test_dry_run_plans_and_writes_nothing(small_16s, tmp_path):
 
 def test_progress_bar_only_on_a_terminal(small_16s):
     assert b"|" not in gpualign("nw", small_16s).stderr
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
-    job = subprocess.Popen([GPUALIGN, "nw", small_16s], stdout=subprocess.DEVNULL, stderr=slave)
-    os.close(slave)
-    shown = b""
-    while True:
-        try:
-            part = os.read(master, 4096)
-        except OSError:  # the terminal's end
-            break
-        if not part:
-            break
-        shown += part
-    os.close(master)
-    assert job.wait() == 0
-    assert b"Gcells" in shown
+    assert b"Gcells" in on_terminal([GPUALIGN, "nw", small_16s], 100, "stderr", stdout=subprocess.DEVNULL)
 
 
 def test_rows_on_a_terminal_are_alone(small_16s):
     """A bar would stand among them."""
-    master, slave = pty.openpty()
-    job = subprocess.Popen([GPUALIGN, "nw", "--edit", small_16s], stdout=slave, stderr=slave)
-    os.close(slave)
-    shown = b""
-    with open(master, "rb", buffering=0) as stream:
-        try:
-            while part := stream.read(4096):
-                shown += part
-        except OSError:  # the terminal's end
-            pass
-    assert job.wait() == 0
+    shown = on_terminal([GPUALIGN, "nw", "--edit", small_16s], 100, "stdout", stderr=subprocess.STDOUT)
     rows = [line for line in shown.splitlines(keepends=True) if not line.startswith(b"gpualign nw: ")]
     assert b"".join(rows).replace(b"\r\n", b"\n") == gpualign("nw", "--edit", small_16s).stdout
 

@@ -3,17 +3,14 @@
 import gzip
 import shlex
 import signal
-import subprocess
-import time
 from pathlib import Path
 
 import numpy as np
-import pysam
 import pytest
-import readpaf
 from Bio.Seq import reverse_complement
-from command import GPUALIGN, gpualign
+from command import GPUALIGN, gpualign, shell
 from path_files import parse_cigar
+from processes import interrupt
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden"
@@ -84,6 +81,7 @@ def test_strands(genes):
 
 
 def test_sam_and_paf_tell_the_same_alignment(genes):
+    pysam, readpaf = pytest.importorskip("pysam"), pytest.importorskip("readpaf")
     folder, texts = genes
     sam = folder / "hits.sam"
     sam.write_bytes(sw("-q", folder / "q.fa", folder / "db.fa", "--max-evalue", "1e-3", "--format", "sam").stdout)
@@ -307,8 +305,7 @@ def test_a_protein_as_long_as_titin(tmp_path, rng):
 
 
 def test_head_ends_quietly():
-    command = f"{GPUALIGN} sw -q --device cpu {QUERY} {DB} --max-hits 200 | head -2"
-    done = subprocess.run(command, shell=True, capture_output=True, timeout=60)
+    done = shell(f"{GPUALIGN} sw -q --device cpu {QUERY} {DB} --max-hits 200 | head -2")
     assert done.stdout.count(b"\n") == 2
     assert done.stderr == b""
 
@@ -318,15 +315,10 @@ def test_signals_end_it_soon_and_leave_nothing(tmp_path, rng, signum, code):
     letters = np.frombuffer(b"ACGT", dtype=np.uint8)
     texts = (letters[rng.integers(0, 4, 1500)].tobytes().decode() for _ in range(2000))
     (tmp_path / "long.fa").write_text("".join(f">r{i}\n{text}\n" for i, text in enumerate(texts)))
-    job = subprocess.Popen([GPUALIGN, "sw", "-q", "--device", "cpu", "long.fa", "-o", "x.tsv"], cwd=tmp_path, stderr=subprocess.PIPE)
-    time.sleep(2.5)
-    assert job.poll() is None
-    start = time.perf_counter()
-    job.send_signal(signum)
-    _, errors = job.communicate(timeout=20)
-    assert time.perf_counter() - start < 2  # a second, and room for a loaded machine
-    assert job.returncode == code
-    assert b"no output file was written" in errors
+    words = [GPUALIGN, "sw", "-q", "--device", "cpu", "--threads", "2", "long.fa", "-o", "x.tsv"]
+    found, errors = interrupt(words, tmp_path, signum)
+    assert found == code
+    assert "no output file was written" in errors
     assert [p.name for p in tmp_path.iterdir()] == ["long.fa"]
 
 

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from command import LIMIT
 
 ROOT = Path(__file__).resolve().parent.parent
 # A few of the cases, every source file and both modes among them.
@@ -42,7 +43,7 @@ def test_no_kernel_reads_or_writes_out_of_bounds():
         del environment[variable]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "tests/test_cuda_kernels.py"]
     done = subprocess.run(
-        [*command, "-m", "not gpu", "-k", CASES], env=environment, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False
+        [*command, "-m", "not gpu", "-k", CASES], env=environment, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT, check=False
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert " passed" in done.stdout

@@ -5,6 +5,7 @@ import threading
 
 import numpy as np
 import pytest
+from command import LIMIT
 from host_device import HostDevice, compiler
 from work import Silent, edit, run_scores, sequence_set, two_valued
 
@@ -93,7 +94,7 @@ def test_devices_share_the_tiles(sequences):
 
     class Punctual(HostDevice):
         def open(self):
-            both.wait()  # so that neither takes every tile before the other begins
+            both.wait(LIMIT)  # so that neither takes every tile before the other begins
             super().open()
 
     devices = [Punctual(), Punctual()]

@@ -8,6 +8,8 @@ from pathlib import Path
 GPUALIGN = str(Path(sys.executable).with_name("gpualign"))
 # Where the package was installed into a folder of its own, there is no executable beside the interpreter.
 _COMMAND = [GPUALIGN] if Path(GPUALIGN).exists() else [sys.executable, "-m", "gpualign"]
+LIMIT = 1800
+"""Seconds after which a process hangs for sure, however loaded the machine."""
 
 
 def gpualign(*arguments, stdin=None, check=True, cwd=None, env=None):
@@ -19,8 +21,13 @@ def gpualign(*arguments, stdin=None, check=True, cwd=None, env=None):
         capture_output=True,
         cwd=cwd,
         env={**os.environ, **(env or {})},
-        timeout=120,
+        timeout=LIMIT,
     )
     if check and done.returncode:
         raise AssertionError(f"gpualign {arguments} ended with {done.returncode}: {done.stderr.decode()}")
     return done
+
+
+def shell(command, cwd=None):
+    """A finished line of bash, which fails where any part of a pipe does; stdout and stderr as bytes."""
+    return subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], cwd=cwd, capture_output=True, timeout=LIMIT)
