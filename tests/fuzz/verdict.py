@@ -1,0 +1,119 @@
+"""What is wrong with how a run ended."""
+
+import re
+import signal
+from dataclasses import dataclass, field
+
+from fuzz.reference import NoOpinion, Refuse
+
+BASE = 192 << 20
+"""Bytes that a run may hold beside its --memory: Python with NumPy, Biopython and htslib, stacks of threads."""
+
+
+@dataclass
+class Outcome:
+    """How a run ended. code: as `subprocess` has it; after: the files in its folder; hung: it was killed for its time."""
+
+    code: int
+    stdout: bytes
+    stderr: bytes
+    after: dict[str, bytes]
+    peak: int
+    hung: bool
+    seconds: float
+
+
+@dataclass
+class Verdict:
+    """findings: (kind, detail), none where all is well. judged: the output was compared with a reference. code: as a shell shows it."""
+
+    code: int
+    findings: list[tuple[str, str]] = field(default_factory=list)
+    judged: bool = False
+
+
+_OURS = r'gpualign/([\w/]+\.py)", line \d+, in (\S+)'
+
+
+def _origin(text):
+    """Exception and place of a traceback: what tells one defect from another."""
+    places = re.findall(_OURS, text)
+    lines = [
+        line for line in text.splitlines() if re.match(r"[A-Za-z_][\w.]*(Error|Exception|Interrupt|Exit|Terminated|Warning)?(:|$)", line)
+    ]
+    where = f" in {places[-1][0]}: {places[-1][1]}" if places else ""
+    return (lines[-1].split(":")[0] if lines else "?") + where
+
+
+def judge(case, outcome):
+    """The verdict of a finished run."""
+    sent = case.stop[0] if case.stop else None
+    shown = 128 - outcome.code if outcome.code < 0 else outcome.code
+    verdict = Verdict(shown)
+    add = verdict.findings.append
+    text = outcome.stderr.decode("utf-8", "replace")
+    command = case.words[0]
+    if outcome.hung:
+        add((f"hang ({command})", f"killed after {outcome.seconds:.0f} s"))
+        return verdict
+    _judge_end(add, case, outcome, sent, shown, text)
+    _judge_files(add, case, outcome, sent, shown)
+    if case.memory and outcome.peak > case.memory + BASE:
+        add((f"memory ({command})", f"{outcome.peak >> 20} MiB with --memory {case.memory >> 20}M"))
+    # A signal may come when all is written: then what stands under the name is whole.
+    whole = shown == 0 or (sent and shown == 128 + sent and case.output)
+    if whole and case.judge and (case.output is None or case.output in outcome.after):
+        _judge_output(add, case, outcome, verdict)
+    elif case.good and shown and not sent:
+        add((f"good input refused ({case.family})", text.strip()[-200:]))
+    return verdict
+
+
+def _judge_end(add, case, outcome, sent, shown, text):
+    if sent == signal.SIGINT and "KeyboardInterrupt" in text and not re.search(_OURS, text):
+        return  # Python itself was starting
+    if "Traceback" in text or "this is a bug" in text or "Exception ignored" in text:
+        add((f"traceback: {_origin(text)}", text.strip()[-300:]))
+    if outcome.code < 0 and -outcome.code != sent:
+        add((f"death by {signal.Signals(-outcome.code).name} ({case.words[0]})", text.strip()[-300:]))
+    elif outcome.code >= 0 and shown not in (0, 1, 2) and shown != 128 + (sent or 0):
+        add((f"exit code {shown} ({case.words[0]})", text.strip()[-300:]))
+    if outcome.code > 0 and "rror" not in text:
+        add((f"no error message ({case.words[0]})", f"exit {shown}: {text[-200:]!r}"))
+    if outcome.code == 2 and outcome.stdout:
+        add((f"output before a refusal ({case.words[0]})", repr(outcome.stdout[:80])))
+
+
+def _judge_files(add, case, outcome, sent, shown):
+    for name, data in case.files.items():
+        if outcome.after.get(name) != data:
+            add((f"input changed ({case.words[0]})", name))
+    made = sorted(set(outcome.after) - set(case.files))
+    if sent and shown == 128 + sent:
+        made = [name for name in made if not (name == case.output and case.judge)]
+        if sent == signal.SIGKILL:  # nobody is left to clear up
+            made = [name for name in made if not name.endswith(".part") and "tmp" not in name]
+        if made:
+            add((f"files left by {signal.Signals(sent).name} ({case.words[0]})", ", ".join(made)))
+    elif shown and made:
+        kind = "half file" if case.output in made else "files left behind"
+        add((f"{kind} after exit {shown} ({case.words[0]})", ", ".join(made)))
+    elif not shown and any(name.endswith(".part") for name in made):
+        add((f"part file after exit 0 ({case.words[0]})", ", ".join(made)))
+
+
+def _judge_output(add, case, outcome, verdict):
+    content = outcome.stdout if case.output is None else outcome.after[case.output]
+    try:
+        complaint = case.judge(content)
+    except NoOpinion:
+        return
+    except Refuse as error:
+        complaint = f"accepted, by the reference there is no such input: {error}"
+        verdict.findings.append((f"bad input accepted ({case.family})", complaint))
+        return
+    except Exception as error:
+        complaint = f"the output cannot be judged: {type(error).__name__}: {error}"
+    verdict.judged = True
+    if complaint:
+        add((f"wrong output ({case.family})", complaint))
