@@ -1,4 +1,4 @@
-"""CUDA kernels of distances against the CPU engine: popc as host threads everywhere, all of them on a device where there is one."""
+"""CUDA kernels of distances against the CPU engine: popc on the host everywhere, all of them on a device where there is one."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Every CUDA kernel against the CPU engine or the plain recurrence: as host threads everywhere, on a device where there is one."""
+"""Every CUDA kernel against the CPU engine or the plain recurrence: on the host everywhere, on a device where there is one."""
 
 import numpy as np
 import pytest

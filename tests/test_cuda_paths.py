@@ -1,4 +1,4 @@
-"""Paths of the CUDA engine against those of the CPU engine: as host threads everywhere, on a device where there is one."""
+"""Paths of the CUDA engine against those of the CPU engine: on the host everywhere, on a device where there is one."""
 
 import gzip
 import subprocess

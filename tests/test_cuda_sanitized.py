@@ -1,4 +1,4 @@
-"""The CUDA kernels on host threads once more, under AddressSanitizer and UndefinedBehaviorSanitizer."""
+"""The CUDA kernels on the host once more, under AddressSanitizer and UndefinedBehaviorSanitizer."""
 
 import os
 import shutil

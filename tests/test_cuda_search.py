@@ -1,4 +1,4 @@
-"""Searches by the CUDA engine against the CPU engine: as host threads everywhere, on a device where there is one."""
+"""Searches by the CUDA engine against the CPU engine: on the host everywhere, on a device where there is one."""
 
 import filecmp
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The CUDA engine's host on a device of host threads: memory, errors, several devices."""
+"""The CUDA engine's host on a device that is the host: memory, errors, several devices."""
 
 import os
 import threading

@@ -1,4 +1,4 @@
-"""The kernels of Munekawa et al. 2008 give the scores of the CPU engine: as host threads everywhere, on a device where there is one."""
+"""The kernels of Munekawa et al. 2008 give the scores of the CPU engine: on the host everywhere, on a device where there is one."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def engine(request, device):
 @pytest.mark.parametrize("name", SCORINGS)
 @pytest.mark.parametrize("longest", [5, 16, 17, 75])
 def test_queries_of_any_length_are_split(rng, engine, name, longest):
-    """On host threads a strip has 16 rows."""
+    """On the host a strip has 16 rows."""
     scheme, letters = SCORINGS[name]
     queries, targets = relatives(rng, 3, longest, letters), relatives(rng, 4, 60, letters)
     found = run_scores(queries, targets, scheme, engine=engine, mode=Mode.LOCAL)

@@ -1,4 +1,4 @@
-"""The kernels of Payne et al. 2010 give the distances of the CPU engine: as host threads everywhere, on a device where there is one."""
+"""The kernels of Payne et al. 2010 give the distances of the CPU engine: on the host everywhere, on a device where there is one."""
 
 import numpy as np
 import pytest

@@ -1,12 +1,26 @@
-// CUDA C++ as host C++, for tests: one host thread a CUDA thread, barriers for __syncthreads and the lanes of a warp. The
-// blocks of a grid run one after the other. A warp has 8 lanes here, so that tests need fewer threads.
+// CUDA C++ as host C++, for tests. All CUDA threads of a block run on one host thread, as contexts that give way to each other at
+// barriers (__syncthreads, the lanes of a warp) and while they wait for a flag; the blocks of a grid run one after the other.
+// Turns are taken upwards and downwards by turns, so that a missing barrier shows whichever of two threads needs it. A warp
+// has 8 lanes here, so that tests need fewer threads.
 #pragma once
 
-#include <atomic>
+#if defined(__APPLE__) && !defined(_XOPEN_SOURCE)
+#define _XOPEN_SOURCE 700
+#endif
+
+#include <setjmp.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
 #include <cstdint>
 #include <cstring>
-#include <thread>
+#include <memory>
+#include <new>
 #include <vector>
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/common_interface_defs.h>
+#endif
 
 #define __global__
 #define __shared__ static
@@ -15,29 +29,121 @@
 struct Index3 {
   unsigned x = 0, y = 0, z = 0;
 };
-inline thread_local Index3 threadIdx, blockIdx, blockDim, gridDim;
+// Of the CUDA thread whose turn it is. The library runs one launch at a time.
+inline Index3 threadIdx, blockIdx, blockDim, gridDim;
 
 constexpr int kLanes = 8;
 
 namespace cuda_host {
 
+// One CUDA thread: a stack of its own, and what its kernel sees of the grid.
+class Fiber {
+ public:
+  Fiber() : stack_(mmap(nullptr, kStack, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+    if (stack_ == MAP_FAILED) throw std::bad_alloc();
+  }
+  ~Fiber() { munmap(stack_, kStack); }
+  Fiber(const Fiber&) = delete;
+  Fiber& operator=(const Fiber&) = delete;
+
+  void prepare(void (*body)()) {
+    getcontext(&inner_.context);
+    inner_.context.uc_stack.ss_sp = stack_;
+    inner_.context.uc_stack.ss_size = kStack;
+    inner_.context.uc_link = nullptr;
+    makecontext(&inner_.context, body, 0);
+    inner_.begun = false;
+    done = false;
+  }
+
+  // From the scheduler: runs until the fiber gives way or ends.
+  void resume() {
+    enter(stack_, kStack, &outer_fake_);
+    change(outer_, inner_);
+    leave(outer_fake_);
+  }
+
+  // From within: back to the scheduler.
+  void give_way() {
+    if (done)
+      enter(outer_stack_, outer_size_, nullptr);  // frees what the sanitizer keeps of a fiber that never comes back
+    else
+      enter(outer_stack_, outer_size_, &fake_);
+    change(inner_, outer_);
+    arrived();
+  }
+
+  // From within, whenever the fiber goes on.
+  void arrived() {
+#ifdef __SANITIZE_ADDRESS__
+    __sanitizer_finish_switch_fiber(fake_, &outer_stack_, &outer_size_);
+#endif
+  }
+
+  bool done = true;
+
+ private:
+  static constexpr size_t kStack = 256 << 10;
+
+  // Where a fiber or the scheduler goes on. swapcontext() asks the system for the mask of signals each time, which takes most of a test:
+  // it only begins a fiber. Sanitizers want to see every change.
+  struct Place {
+    ucontext_t context;
+    jmp_buf jump;
+    bool begun = true;
+  };
+
+  static void change(Place& from, Place& to) {
+#ifdef __SANITIZE_ADDRESS__
+    swapcontext(&from.context, &to.context);
+#else
+    if (_setjmp(from.jump)) return;
+    if (to.begun) _longjmp(to.jump, 1);
+    to.begun = true;
+    setcontext(&to.context);
+#endif
+  }
+
+  static void enter([[maybe_unused]] const void* stack, [[maybe_unused]] size_t size, [[maybe_unused]] void** fake) {
+#ifdef __SANITIZE_ADDRESS__
+    __sanitizer_start_switch_fiber(fake, stack, size);
+#endif
+  }
+  static void leave([[maybe_unused]] void* fake) {
+#ifdef __SANITIZE_ADDRESS__
+    __sanitizer_finish_switch_fiber(fake, nullptr, nullptr);
+#endif
+  }
+
+  void* stack_;
+  Place inner_, outer_;
+  void* fake_ = nullptr;
+  void* outer_fake_ = nullptr;
+  const void* outer_stack_ = nullptr;
+  size_t outer_size_ = 0;
+};
+
+inline Fiber* running = nullptr;
+
+inline void give_way() { running->give_way(); }
+
 class Barrier {
  public:
   explicit Barrier(int count) : count_(count) {}
   void wait() {
-    const unsigned phase = phase_.load();
-    if (waiting_.fetch_add(1) + 1 == count_) {
-      waiting_.store(0);
-      phase_.fetch_add(1);
+    const unsigned phase = phase_;
+    if (++waiting_ == count_) {
+      waiting_ = 0;
+      phase_++;
     } else {
-      while (phase_.load() == phase) std::this_thread::yield();
+      while (phase_ == phase) give_way();
     }
   }
 
  private:
   const int count_;
-  std::atomic<int> waiting_{0};
-  std::atomic<unsigned> phase_{0};
+  int waiting_ = 0;
+  unsigned phase_ = 0;
 };
 
 struct Warp {
@@ -46,8 +152,8 @@ struct Warp {
   uint64_t exchange[kLanes] = {};
 };
 
-inline thread_local Barrier* block_barrier;
-inline thread_local Warp* warp;
+inline Barrier* block_barrier;
+inline Warp* warp;
 
 inline int lane() { return static_cast<int>(threadIdx.x) % kLanes; }
 
@@ -62,29 +168,46 @@ T exchange(T value, int from) {
   return out;
 }
 
+inline void (*body)();
+
+inline void run_body() {
+  running->arrived();
+  body();
+  running->done = true;
+  running->give_way();
+}
+
 template <class Args>
 void launch(void (*kernel)(Args), unsigned grid, unsigned block, const void* args) {
-  std::remove_const_t<Args> copy;
+  static void (*entry)(Args);
+  static std::remove_const_t<Args> copy;
+  entry = kernel;
   std::memcpy(&copy, args, sizeof(copy));
+  body = [] { entry(copy); };
+  static std::vector<std::unique_ptr<Fiber>> fibers;  // kept for the next launch: stacks are dear to make
+  while (fibers.size() < block) fibers.push_back(std::make_unique<Fiber>());
+  blockDim.x = block;
+  gridDim.x = grid;
   for (unsigned b = 0; b < grid; b++) {
+    blockIdx.x = b;
     Barrier barrier(static_cast<int>(block));
-    std::vector<Warp*> warps;
+    block_barrier = &barrier;
+    std::vector<std::unique_ptr<Warp>> warps;
     for (unsigned first = 0; first < block; first += kLanes)
-      warps.push_back(new Warp(static_cast<int>(block - first < kLanes ? block - first : kLanes)));
-    std::vector<std::thread> threads;
-    for (unsigned t = 0; t < block; t++) {
-      threads.emplace_back([&, t] {
+      warps.push_back(std::make_unique<Warp>(static_cast<int>(block - first < kLanes ? block - first : kLanes)));
+    for (auto& fiber : fibers) fiber->prepare(run_body);
+    bool upwards = true;
+    for (unsigned left = block; left > 0; upwards = !upwards) {
+      for (unsigned turn = 0; turn < block; turn++) {
+        const unsigned t = upwards ? turn : block - 1 - turn;
+        if (fibers[t]->done) continue;
+        running = fibers[t].get();
         threadIdx.x = t;
-        blockIdx.x = b;
-        blockDim.x = block;
-        gridDim.x = grid;
-        block_barrier = &barrier;
-        warp = warps[t / kLanes];
-        kernel(copy);
-      });
+        warp = warps[t / kLanes].get();
+        running->resume();
+        if (running->done) left--;
+      }
     }
-    for (auto& thread : threads) thread.join();
-    for (auto* w : warps) delete w;
   }
 }
 
@@ -124,7 +247,7 @@ inline int wait_for_flag(const int* p, int wanted) {
   for (;;) {
     const int value = __atomic_load_n(p, __ATOMIC_ACQUIRE);
     if (value >= wanted) return value;
-    std::this_thread::yield();
+    cuda_host::give_way();
   }
 }
 inline void raise_flag(int* p, int value) { __atomic_store_n(p, value, __ATOMIC_RELEASE); }
