@@ -31,6 +31,16 @@ def pytest_report_header():
     return f"random seed: {os.environ['GPUALIGN_TEST_SEED']} (--random-seed)"
 
 
+# What takes most of the suite's time: CUDA kernels compiled for the host, real genes and proteins.
+_SLOW_FIXTURES = {"device", "small_16s", "real_data"}
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if _SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture
 def rng(request):
     """A generator that depends on the seed of the run and on the test's name."""
@@ -65,7 +75,7 @@ def golden(request):
 
 @pytest.fixture(params=["host", pytest.param("device", marks=pytest.mark.gpu)])
 def device(request):
-    """What CUDA kernels run on: host threads everywhere, and a device where there is one."""
+    """What CUDA kernels run on: the host everywhere, and a device where there is one."""
     from host_device import HostDevice, compiler
 
     if request.param == "host":

@@ -293,6 +293,7 @@ def test_a_database_from_a_pipe(tmp_path):
     assert piped.stdout == gpualign(*command[1:], "db.fa", cwd=tmp_path).stdout
 
 
+@pytest.mark.slow
 def test_a_protein_as_long_as_titin(tmp_path, rng):
     titin = "".join(rng.choice(list("ARNDCQEGHILKMFPSTWYV"), 40_000))
     (tmp_path / "db.fa").write_text(f">titin\n{titin}\n>short\nMKV\n")

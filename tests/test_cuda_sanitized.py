@@ -28,6 +28,7 @@ def library(name):
     return found if Path(found).is_absolute() else None
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("g++") is None or sys.platform != "linux", reason="needs g++ on Linux")
 def test_no_kernel_reads_or_writes_out_of_bounds():
     runtimes = [library("libasan.so"), library("libubsan.so")]

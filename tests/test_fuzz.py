@@ -8,6 +8,8 @@ from fuzz.process import heard_signals, run
 from fuzz.runner import FAMILIES, run_cases
 from fuzz.verdict import judge
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_runs(family):

@@ -19,7 +19,7 @@ from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.kernels import Shape
 from gpualign.gpu.results import ResultPool
 
-pytestmark = pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")]
 
 LINEAR = two_valued(4, 5, -4, 6, 6)
 

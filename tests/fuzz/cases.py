@@ -30,6 +30,7 @@ def _drawing(name, data):
     return Case("found", ["plot", name, "-o", "out.png"], {name: data}, None, "out.png", reference.picture)
 
 
+_GENES = b">a\nACGT\n>b\nACCT\n"
 _VCF = texts.vcf(random.Random(1))
 
 CASES = {
@@ -42,5 +43,10 @@ CASES = {
     "index with a huge count": _search(_described(counts=[2**70])),
     "index whose description is no JSON": _search(_index(b"{")),
     # NumPy reads the header of an array with Python's tokenizer, which has an exception of its own.
+    # Numbers of any size came as far as NumPy, and the engine made room for as many threads as it was told.
+    "match beyond 64 bits": Case("found", ["nw", "x.fa", "--match", "1" + "0" * 30, "--device", "cpu"], {"x.fa": _GENES}),
+    "threads beyond 64 bits": Case(
+        "found", ["dist", "x.fa", "--threads", str(2**63), "--memory", "64M", "--device", "cpu"], {"x.fa": _GENES}, memory=64 << 20
+    ),
     "npy with an open bracket": _drawing("x.npy", binaries.array("npy").replace(b"(3, 3)", b"(3, 3 ")),
 }

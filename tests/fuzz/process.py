@@ -14,9 +14,9 @@ from command import _COMMAND
 from fuzz.signals import STOPPING
 from fuzz.verdict import Outcome
 
-WALL, CPU = 600, 120
+WALL, CPU = 600, 60
 """Seconds that a run may take: on the clock, where only a hang comes to it however loaded the machine, and of processor time."""
-_ADDRESSES = 24 << 30  # of no use as a measure, but a thousand threads shall not take the machine with them
+_ADDRESSES = 8 << 30  # of no use as a measure, but a thousand threads shall not take the machine with them
 
 
 _running: set[int] = set()

@@ -36,6 +36,7 @@ class Tally:
     hits: Counter = field(default_factory=Counter)
     faulty: Counter = field(default_factory=Counter)
     peak: int = 0
+    slowest: tuple = (0.0, 0)
 
     def add(self, number, case, outcome, verdict):
         """Take the verdict of one case."""
@@ -43,6 +44,7 @@ class Tally:
         self.codes.setdefault(case.family, Counter())[verdict.code] += 1
         self.judged[case.family] += verdict.judged
         self.faulty[case.family] += bool(verdict.findings)
+        self.slowest = max(self.slowest, (outcome.seconds, number))
         if case.memory:
             self.peak = max(self.peak, outcome.peak - case.memory)
         for kind, detail in verdict.findings:
@@ -93,21 +95,21 @@ def run_cases(numbers, seed, jobs=2, family=None, until=None):
         outcome = run(case)
         return number, case, outcome, judge(case, outcome)
 
-    with heard_signals(), ThreadPoolExecutor(jobs) as pool:
-        waiting = []
-        for number in numbers:
-            waiting.append(pool.submit(one, number))
-            if len(waiting) > 4 * jobs and (done := waiting.pop(0).result()):
-                tally.add(*done)
-            if until is not None and time.monotonic() > until:
-                break
+    with heard_signals():
+        pool = ThreadPoolExecutor(jobs)
         try:
+            waiting = []
+            for number in numbers:
+                waiting.append(pool.submit(one, number))
+                if len(waiting) > 4 * jobs and (done := waiting.pop(0).result()):
+                    tally.add(*done)
+                if until is not None and time.monotonic() > until:
+                    break
             for future in waiting:
                 if done := future.result():
                     tally.add(*done)
-        except KeyboardInterrupt:
+        finally:
             pool.shutdown(wait=False, cancel_futures=True)
-            raise
     return tally
 
 
@@ -154,7 +156,8 @@ def main():
     minutes = (time.monotonic() - begin) / 60
     runs = sum(tally.cases.values())
     print(f"\n{tally.table()}\n\n{runs:,} runs and {read:,} texts inside one process in {minutes:.0f} minutes,")
-    print(f"at most {tally.peak >> 20} MiB beside --memory; kinds of defects: {len(tally.findings) + len(faults)}\n")
+    print(f"at most {tally.peak >> 20} MiB beside --memory; the longest took {tally.slowest[0]:.0f} s (case {tally.slowest[1]})")
+    print(f"kinds of defects: {len(tally.findings) + len(faults)}\n")
     print(tally.report())
     for kind, detail in faults.items():
         print(f"      {kind}\n        {detail}")
