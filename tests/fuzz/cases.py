@@ -42,11 +42,11 @@ CASES = {
     "index of half a letter": _search(_described(letters=1.5)),
     "index with a huge count": _search(_described(counts=[2**70])),
     "index whose description is no JSON": _search(_index(b"{")),
-    # NumPy reads the header of an array with Python's tokenizer, which has an exception of its own.
     # Numbers of any size came as far as NumPy, and the engine made room for as many threads as it was told.
     "match beyond 64 bits": Case("found", ["nw", "x.fa", "--match", "1" + "0" * 30, "--device", "cpu"], {"x.fa": _GENES}),
     "threads beyond 64 bits": Case(
         "found", ["dist", "x.fa", "--threads", str(2**63), "--memory", "64M", "--device", "cpu"], {"x.fa": _GENES}, memory=64 << 20
     ),
+    # NumPy reads the header of an array with Python's tokenizer, which has an exception of its own.
     "npy with an open bracket": _drawing("x.npy", binaries.array("npy").replace(b"(3, 3)", b"(3, 3 ")),
 }
