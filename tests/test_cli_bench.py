@@ -12,6 +12,8 @@ from gpualign.cli.reports.measure import Timing, repeat, summarise
 from gpualign.cli.reports.munekawa import database_lengths
 from gpualign.cli.reports.report import Ladder, Section, Step, Table, draw_charts, to_json, to_markdown
 
+pytestmark = pytest.mark.slow
+
 
 def made_up_section():
     steps = [

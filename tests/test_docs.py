@@ -72,6 +72,7 @@ def test_links_lead_somewhere():
             assert target.startswith("https://") or (page.parent / target).exists(), f"{page.name}: {target}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(4))
 def test_python_recipes(tmp_path, small_16s, number):
     """Each Python recipe, after the commands that stand above it."""

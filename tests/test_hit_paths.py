@@ -63,6 +63,7 @@ def test_ties(queries, targets, match, mismatch, gap_open, gap_extend):
     check(sequence_set(queries), sequence_set(targets), two_valued(2, match, mismatch, gap_open, min(gap_open, gap_extend)))
 
 
+@pytest.mark.slow
 def test_long_sequences_and_several_threads(rng):
     gene = rng.integers(0, 4, 700)
     targets = [np.concatenate((rng.integers(0, 4, 200), np.delete(gene, slice(300, 340)), rng.integers(0, 4, 100))) for _ in range(3)]

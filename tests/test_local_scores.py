@@ -64,6 +64,7 @@ def test_any_weights(queries, targets, match, mismatch, one, other):
     check(sequence_set(queries), sequence_set(targets), two_valued(4, match, mismatch, max(one, other), min(one, other)))
 
 
+@pytest.mark.slow
 def test_scores_at_the_ends_of_the_ranges():
     """Exactly 254, 255, 256 and 65,534 .. 65,536: what an element can hold, cannot tell from more, and cannot hold."""
     for match, lengths in ((1, (253, 254, 255, 256)), (127, (1, 2, 3)), (2, (32766, 32767, 32768, 32769))):
@@ -134,6 +135,7 @@ def test_biopython_on_real_genes(small_16s):
     assert scores.tolist() == [[int(aligner.score(a, b)) for b in texts] for a in texts]
 
 
+@pytest.mark.slow
 def test_a_very_long_protein_among_short_ones(rng):
     """40,000 residues, as titin has; the score of its own fragment is known."""
     titin = rng.integers(0, 20, 40_000)
