@@ -173,6 +173,7 @@ def one_in_nothing(tmp_path):
 
 
 def test_sam_of_an_empty_alignment_is_an_unmapped_read(tmp_path, one_in_nothing, capfd):
+    pysam = pytest.importorskip("pysam")
     gpualign(*one_in_nothing, "-o", tmp_path / "x.sam")
     with pysam.AlignmentFile(str(tmp_path / "x.sam")) as sam:
         rows = [(r.query_name, r.reference_name, r.flag, r.reference_start, r.cigarstring, r.query_sequence) for r in sam]
@@ -186,6 +187,7 @@ def test_sam_of_an_empty_alignment_is_an_unmapped_read(tmp_path, one_in_nothing,
 
 def test_sam_of_a_read_in_one_gap_is_unmapped(tmp_path, capfd):
     """All of the target against a gap, which is dear, behind or before all of the query, which is free."""
+    pysam = pytest.importorskip("pysam")
     options = ["--match", 1, "--mismatch", -9, "--gap", 1, "--end-gaps", "target", "-"]
     gpualign("nw", "-q", *options, "-o", tmp_path / "x.sam", stdin=b">a\nAA\n>t\nTTT\n")
     with pysam.AlignmentFile(str(tmp_path / "x.sam")) as sam:
@@ -201,6 +203,7 @@ def test_other_formats_of_an_empty_alignment(one_in_nothing):
     assert [row["cigar"] for row in table] == ["*", "1=", "*"]
     fields = ("matches", "length", "gaps", "cigar_m", "qstart", "qend", "tstart", "tend", "qaln", "taln")
     assert [table[0][f] for f in fields] == ["0", "0", "0", "*", "1", "0", "5", "4", "", ""]
+    readpaf = pytest.importorskip("readpaf")
     found = next(iter(readpaf.parse_paf(io.StringIO(lines("paf")))))
     assert (found.query_start, found.query_end, found.target_start, found.target_end) == (0, 0, 4, 4)
     assert (found.residue_matches, found.alignment_block_length, found.tags["cg"].value) == (0, 0, "*")

@@ -288,7 +288,7 @@ def test_a_database_from_a_pipe(tmp_path):
     (tmp_path / "q.fa").write_text(">q\nMKVLAARNDW\n")
     (tmp_path / "db.fa").write_text("".join(f">d{i}\nMKVLAARND{'WL'[i % 2]}\n" for i in range(2000)))  # more than a pipe is read at once
     command = [GPUALIGN, "sw", "-q", "--max-hits", "3000", "q.fa"]
-    piped = subprocess.run(["bash", "-c", shlex.join(command) + " <(cat db.fa)"], capture_output=True, cwd=tmp_path)
+    piped = shell(f"{shlex.join(command)} <(cat db.fa)", tmp_path)
     assert piped.stderr == b""
     assert piped.stdout == gpualign(*command[1:], "db.fa", cwd=tmp_path).stdout
 

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command import GPUALIGN
+from command import GPUALIGN, LIMIT
+from processes import started
 
 from gpualign.cli import signals
 
@@ -45,14 +46,11 @@ def inputs(tmp_path_factory):
 def test_at_any_moment(inputs, tmp_path, signum, words, moment):
     """Imports are interrupted too: what comes in the midst of them is no traceback."""
     (tmp_path / "x.fa").symlink_to(inputs / "x.fa")
-    with subprocess.Popen([GPUALIGN, *words], stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, cwd=tmp_path) as job:
-        try:
-            wait_for_handlers(job)
-            time.sleep(moment)
-            job.send_signal(signum)
-            errors = job.communicate()[1].decode()
-        finally:
-            job.kill()
+    with started([GPUALIGN, *words], stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, cwd=tmp_path) as job:
+        wait_for_handlers(job)
+        time.sleep(moment)
+        job.send_signal(signum)
+        errors = job.communicate(timeout=LIMIT)[1].decode()
     code, word = CODES[signum]
     files = sorted(path.name for path in tmp_path.iterdir() if path.name != "x.fa")
     assert job.returncode in (0, code)
@@ -65,24 +63,12 @@ def test_at_any_moment(inputs, tmp_path, signum, words, moment):
 
 def test_ignored_signals_stay_ignored(inputs, tmp_path):
     """As nohup and shells without job control start their children."""
-
-    def ignore():
-        signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-    job = subprocess.Popen(
-        [GPUALIGN, "nw", inputs / "x.fa", "-o", tmp_path / "out.tsv"],
-        stderr=subprocess.PIPE,
-        preexec_fn=ignore,
-    )
-    with job:
-        try:
-            wait_for_handlers(job)
-            job.send_signal(signal.SIGHUP)
-            job.send_signal(signal.SIGINT)
-            job.communicate()
-        finally:
-            job.kill()
+    words = ["bash", "-c", f"trap '' HUP INT; exec {GPUALIGN} nw {inputs / 'x.fa'} -o {tmp_path / 'out.tsv'}"]
+    with started(words, stderr=subprocess.PIPE) as job:
+        wait_for_handlers(job)
+        job.send_signal(signal.SIGHUP)
+        job.send_signal(signal.SIGINT)
+        job.communicate(timeout=LIMIT)
     assert job.returncode == 0
     assert (tmp_path / "out.tsv").stat().st_size
 
