@@ -73,6 +73,8 @@ def run() -> int:
 
 
 def _explain(error: BaseException) -> int:
+    if isinstance(error, SystemExit):  # Click's, when it has written a completion
+        raise error
     if isinstance(error, click.ClickException):
         error.show()
         return error.exit_code

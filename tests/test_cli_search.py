@@ -354,7 +354,7 @@ def test_dry_run():
         ([QUERY, DB, "--all", "--max-hits", "3"], "--max-hits is about hits"),
         ([QUERY, DB, "--all", "--format", "sam"], "--format sam holds alignments of hits"),
         ([QUERY, DB, "--all", "--fields", "query,cigar"], "--all writes scores alone"),
-        ([QUERY, DB, "--max-hits", "0"], "0 is not in the range"),
+        ([QUERY, DB, "--max-hits", "0"], "a whole number from 1"),
         (["dna.fa", "dna.fa", "--max-evalue", "1", "--gap", "2", "--match", "5"], "scores have no E-values"),
         (["dna.fa", "dna.fa", "--all", "--strand", "both"], "--all writes one score a pair"),
         (["dna.fa", DB], "mixed alphabets"),
