@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # what `signal` is made of: there without reading a file
+
+# Until `install()` Ctrl-C simply ends the process; Python's own handler would print where in these imports that was.
+if _signal.getsignal(_signal.SIGINT) is not _signal.SIG_IGN:
+    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+
 import sys
 from typing import NoReturn
 

@@ -47,8 +47,8 @@ def _lines(data):
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
 
 
-def sequences(data, alphabet):
-    """[(id, upper-case letters)] of FASTA or four-line FASTQ."""
+def sequences(data, alphabet, without_empty=False):
+    """[(id, upper-case letters)] of FASTA or four-line FASTQ; a database may have records without letters, which are left out."""
     data = unpacked(data)
     if b"\0" in data[:4096]:
         raise Refuse("binary")
@@ -65,6 +65,8 @@ def sequences(data, alphabet):
     out = []
     for title, text in found:
         text = text.translate(None, _SPACE).upper()
+        if not text and without_empty:
+            continue
         if not text or set(text) - set(letters.encode()):
             raise Refuse("no letters, or letters of no alphabet")
         out.append((_named(title), text.replace(b"U", b"T").decode() if alphabet == "dna" else text.decode()))

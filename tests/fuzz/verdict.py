@@ -32,6 +32,9 @@ class Verdict:
     judged: bool = False
 
 
+_SIGNALLED = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 143, signal.SIGKILL: 137}
+"""Exit codes after a signal; of one that killed the process before it could say more, as a shell shows it."""
+
 _OURS = r'gpualign/([\w/]+\.py)", line \d+, in (\S+)'
 
 
@@ -48,7 +51,9 @@ def _origin(text):
 def judge(case, outcome):
     """The verdict of a finished run."""
     sent = case.stop[0] if case.stop else None
-    shown = 128 - outcome.code if outcome.code < 0 else outcome.code
+    shown = outcome.code
+    if shown < 0:
+        shown = _SIGNALLED[sent] if -shown == sent else 128 - shown
     verdict = Verdict(shown)
     add = verdict.findings.append
     text = outcome.stderr.decode("utf-8", "replace")
@@ -61,12 +66,17 @@ def judge(case, outcome):
     if case.memory and outcome.peak > case.memory + BASE:
         add((f"memory ({command})", f"{outcome.peak >> 20} MiB with --memory {case.memory >> 20}M"))
     # A signal may come when all is written: then what stands under the name is whole.
-    whole = shown == 0 or (sent and shown == 128 + sent and case.output)
+    whole = shown == 0 or (sent and shown == _SIGNALLED[sent] and case.output)
     if whole and case.judge and (case.output is None or case.output in outcome.after):
         _judge_output(add, case, outcome, verdict)
-    elif case.good and shown and not sent:
+    elif case.good and shown and not sent and not _asks_for_more_memory(case, text):
         add((f"good input refused ({case.family})", text.strip()[-200:]))
     return verdict
+
+
+def _asks_for_more_memory(case, text):
+    """Threads that were asked for by number are not taken away where --memory does not hold them."""
+    return "--threads" in case.words and "memory budget is too small" in text
 
 
 def _judge_end(add, case, outcome, sent, shown, text):
@@ -76,7 +86,7 @@ def _judge_end(add, case, outcome, sent, shown, text):
         add((f"traceback: {_origin(text)}", text.strip()[-300:]))
     if outcome.code < 0 and -outcome.code != sent:
         add((f"death by {signal.Signals(-outcome.code).name} ({case.words[0]})", text.strip()[-300:]))
-    elif outcome.code >= 0 and shown not in (0, 1, 2) and shown != 128 + (sent or 0):
+    elif outcome.code >= 0 and shown not in (0, 1, 2) and shown != _SIGNALLED.get(sent):
         add((f"exit code {shown} ({case.words[0]})", text.strip()[-300:]))
     if outcome.code > 0 and "rror" not in text:
         add((f"no error message ({case.words[0]})", f"exit {shown}: {text[-200:]!r}"))
@@ -89,7 +99,7 @@ def _judge_files(add, case, outcome, sent, shown):
         if outcome.after.get(name) != data:
             add((f"input changed ({case.words[0]})", name))
     made = sorted(set(outcome.after) - set(case.files))
-    if sent and shown == 128 + sent:
+    if sent and shown == _SIGNALLED[sent]:
         made = [name for name in made if not (name == case.output and case.judge)]
         if sent == signal.SIGKILL:  # nobody is left to clear up
             made = [name for name in made if not name.endswith(".part") and "tmp" not in name]
