@@ -31,13 +31,19 @@ def pytest_report_header():
     return f"random seed: {os.environ['GPUALIGN_TEST_SEED']} (--random-seed)"
 
 
-# What takes most of the suite's time: CUDA kernels compiled for the host, real genes and proteins.
+# What takes most of the suite's time: CUDA kernels compiled for the host, real genes and proteins, and these modules, which compare kernels
+# with plain recurrences or start the executable a hundred times.
 _SLOW_FIXTURES = {"device", "small_16s", "real_data"}
+_SLOW_MODULES = {
+    *("test_cpu_scores", "test_cpu_paths", "test_cpu_peers", "test_free_ends", "test_hit_paths", "test_local_scores", "test_native"),
+    *("test_cli_alignments", "test_cli_dist", "test_cli_outputs", "test_cli_search", "test_cli_mask", "test_distance_vcf", "test_plots"),
+    *("test_path_peers", "test_search_peers", "test_significance", "test_gpu_engine", "test_completion", "test_cli_bad_input"),
+}
 
 
 def pytest_collection_modifyitems(items):
     for item in items:
-        if _SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
+        if item.path.stem in _SLOW_MODULES or _SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
 
 

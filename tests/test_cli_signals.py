@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command import GPUALIGN, LIMIT
-from processes import started
+from processes import default_signals, started
 
 from gpualign.cli import signals
 
@@ -74,7 +74,7 @@ def test_ignored_signals_stay_ignored(inputs, tmp_path):
 
 
 def run_python(code):
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, preexec_fn=default_signals)
 
 
 def test_whatever_a_signal_becomes_on_its_way_it_ends_the_run():

@@ -5,10 +5,12 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from command import GPUALIGN, gpualign
+from processes import started
 from sites import vcf_text
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
@@ -54,9 +56,11 @@ def fake(tmp_path):
         path = os.pathsep.join(filter(None, [str(tmp_path / "library"), os.environ.get("PYTHONPATH")]))
         environment = {**os.environ, "PYTHONPATH": path, "FAKE_PID": str(tmp_path / "pid")}
         words = [GPUALIGN, "dist", "x.vcf", "--device", "cpu", "-o", "out.tsv"]
-        return subprocess.Popen(words, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE), tmp_path / "pid"
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        return stack.enter_context(started(words, cwd=tmp_path, env=environment, **pipes)), tmp_path / "pid"
 
-    return start
+    with ExitStack() as stack:
+        yield start
 
 
 def wait_for(condition):

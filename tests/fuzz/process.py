@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -60,7 +61,7 @@ def run(case):
             )
             _running.add(job.pid)
             try:
-                status, usage, hung = _wait(job, case, work, start)
+                status, peak, hung = _wait(job, case, work, start)
             finally:
                 _running.discard(job.pid)
             job.returncode = os.waitstatus_to_exitcode(status)
@@ -68,14 +69,24 @@ def run(case):
             for file in (out, errors):
                 file.seek(0)
             after = {str(p.relative_to(work)): p.read_bytes() for p in work.rglob("*") if p.is_file()}
-            return Outcome(job.returncode, out.read(), errors.read(), after, usage.ru_maxrss * 1024, hung, seconds)
+            return Outcome(job.returncode, out.read(), errors.read(), after, peak, hung, seconds)
+
+
+def _peak(pid):
+    """Most memory of a process so far, in bytes; 0 where the system does not tell. (What wait4 tells counts this process too, as it was
+    when it forked.)"""
+    try:
+        found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())
+    except OSError:
+        return 0
+    return int(found[1]) * 1024 if found else 0
 
 
 def _wait(job, case, work, start):
-    """(status, usage, hung) of a process, whatever becomes of it: it has ended behind this."""
+    """(status, peak, hung) of a process, whatever becomes of it: it has ended behind this. peak: bytes of memory."""
     due = start + case.stop[1] if case.stop and not case.at_work else None
     waiting = case.at_work
-    hung = False
+    hung, peak = False, 0
     try:
         if hasattr(resource, "prlimit"):
             with contextlib.suppress(ProcessLookupError):
@@ -88,9 +99,10 @@ def _wait(job, case, work, start):
             if due is not None and now >= due:
                 os.kill(job.pid, case.stop[0])
                 due = None
-            pid, status, usage = os.wait4(job.pid, os.WNOHANG)
+            peak = _peak(job.pid) or peak
+            pid, status, _ = os.wait4(job.pid, os.WNOHANG)
             if pid:
-                return status, usage, hung or os.waitstatus_to_exitcode(status) == -signal.SIGXCPU
+                return status, peak, hung or os.waitstatus_to_exitcode(status) == -signal.SIGXCPU
             if now - start > WALL and not hung:
                 os.killpg(job.pid, signal.SIGKILL)
                 hung = True
