@@ -41,6 +41,8 @@ def install() -> None:
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
+    if _State.written:
+        return  # all is done, and the process about to end
     again = _State.name is not None
     if again and time.monotonic() - _State.since < _PATIENCE:
         return
@@ -67,7 +69,7 @@ def cleaning_up() -> Iterator[None]:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """For the moment in which finished files take their names: all of them do, and a signal waits."""
+    """For the moment in which finished files take their names: all of them do, and a signal then comes too late."""
     numbers = [getattr(signal, name) for name in _CODES if hasattr(signal, name)]
     before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
     try:
@@ -81,5 +83,4 @@ def ending() -> tuple[str, int] | None:
     """(message, exit code) of the signal that came, or None. Whatever exception it has become on its way, this is what ended the run."""
     if _State.name is None:
         return None
-    said = "the output files are complete" if _State.written else "no output file was written. Run the same command to start again"
-    return f"{_WORDS[_State.name]}; {said}.", _CODES[_State.name]
+    return f"{_WORDS[_State.name]}; no output file was written. Run the same command to start again.", _CODES[_State.name]

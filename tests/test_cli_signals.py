@@ -57,7 +57,7 @@ def test_at_any_moment(inputs, tmp_path, signum, words, moment):
     assert "Traceback" not in errors
     if job.returncode == code:
         assert f"gpualign: error: {word}; " in errors
-    assert (files == []) == ("no output file was written" in errors)
+    assert (files == []) == (job.returncode == code)
     assert not [name for name in files if name.endswith(".part")]
 
 
@@ -121,11 +121,10 @@ signals.install()
 with signals.uninterrupted():
     os.kill(os.getpid(), signal.SIGTERM)
     print("renamed", flush=True)
-print("not reached", flush=True)
+print("done", flush=True)
 """
     done = run_python(code)
-    assert (done.returncode, done.stdout) == (143, "renamed\n")
-    assert done.stderr == "gpualign: error: terminated; the output files are complete.\n"
+    assert (done.returncode, done.stdout, done.stderr) == (0, "renamed\ndone\n", "")
 
 
 def test_nothing_ends_this_process():
