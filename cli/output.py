@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
 from gpualign.cli.files import OutputFiles, naming_output
 from gpualign.cli.formats import ARRAYS, open_id_lists, pick_format
-from gpualign.cli.heatmaps import of_alignments
 from gpualign.cli.messages import Messages
 from gpualign.cli.options import PAIR_FORMATS
 from gpualign.cli.plans import Run, count_sequences, print_plan
-from gpualign.cli.plots import Picture, check_plot, write_plot
 from gpualign.cli.sizes import terminal_width
 from gpualign.core.engine import Detail, Task
 from gpualign.core.errors import InputError
@@ -31,6 +29,9 @@ from gpualign.core.runner import Totals, run_plan
 from gpualign.core.sinks.base import Sink
 from gpualign.core.sinks.matrix import Value
 from gpualign.core.sinks.pairs import Filter
+
+if TYPE_CHECKING:
+    from gpualign.cli.plots import Picture
 
 _MATRICES = ("matrix", "npy", "npz", "phylip")
 
@@ -126,7 +127,11 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool) ->
             raise InputError(f"phylip holds distances; --value {value} is none")
     if o.plot is not None and format not in _MATRICES:
         raise InputError(f"--plot draws a matrix, and {format} is a table of pairs; write a matrix: {', '.join(_MATRICES)}")
-    picture = check_plot(o.plot) if o.plot is not None else None
+    picture = None
+    if o.plot is not None:
+        from gpualign.cli.plots import check_plot
+
+        picture = check_plot(o.plot)
     rows: dict[str, Callable[[], RowFormat]] = {
         "tsv": lambda: Tsv(parse_fields(o.fields or DEFAULT_FIELDS)),
         "m8": M8,
@@ -145,6 +150,9 @@ def write_results(spec: OutputSpec, task: Task, files: OutputFiles, run: Callabl
             return _write_pairs(spec, task, files, run)
         totals, values = _write_matrix(spec, task, files, run)
     if spec.picture is not None:
+        from gpualign.cli.heatmaps import of_alignments
+        from gpualign.cli.plots import write_plot
+
         write_plot(spec.picture, of_alignments(values, task, spec.value), files, messages)
     return totals
 
