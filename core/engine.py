@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -195,9 +195,3 @@ class Engine(Protocol):
     def run(self, task: Task, tiles: Iterator[Tile], memory: int) -> Iterator[TileResult]:
         """Results in any order; tiles are pulled one by one as workers become free. Closing the iterator, or an exception
         at its consumer, stops all work within a second and frees everything."""
-
-
-class Progress(Protocol):
-    """Told of finished work: DP cells, or comparisons of calls."""
-
-    def advance(self, work: int, /) -> Any: ...

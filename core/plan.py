@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.errors import RunError
+from gpualign.core.rect import Rect
 
 Lengths = npt.NDArray[np.int64]
 
@@ -69,19 +70,11 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Band:
-    """Queries [start, stop) against targets [first_target, target_stop), in `tiles` tiles."""
+class Band(Rect):
+    """A rectangle of the plan, the `index`-th, that is computed in `tiles` tiles."""
 
     index: int
-    start: int
-    stop: int
-    first_target: int
-    target_stop: int
     tiles: int
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.stop - self.start, self.target_stop - self.first_target
 
 
 @dataclass(frozen=True)
@@ -196,7 +189,7 @@ class Plan:
             targets = by_length if whole else by_length[(by_length >= first) & (by_length < target_stop)]
             cuts = [(a, b, targets[at:to]) for a, b, at, to in self._cuts(start, stop, targets)]
             wanted = [(a, b, part, cells) for a, b, part in cuts if (cells := self._wanted_cells(a, b, part))]
-            band = Band(index, start, stop, first, target_stop, len(wanted))
+            band = Band(start, stop, first, target_stop, index, len(wanted))
             for query_start, query_stop, part, cells in wanted:
                 yield Tile(next(numbers), band, query_start, query_stop, part, self.pairing, cells)
 

@@ -10,8 +10,9 @@ from typing import cast
 
 import numpy as np
 
-from gpualign.core.engine import Engine, Progress, Task, TileResult
+from gpualign.core.engine import Engine, Task, TileResult
 from gpualign.core.plan import Pairing, Plan, make_plan
+from gpualign.core.road import Progress
 from gpualign.core.sequences import SequenceSet
 from gpualign.core.sinks.base import Sink
 

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.distance.recipe import PanelRecipe
+from gpualign.core.rect import Rect
 
 Bits: TypeAlias = npt.NDArray[np.uint64]
 CountMatrix: TypeAlias = npt.NDArray[np.int32]
@@ -31,19 +32,11 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Band:
-    """A rectangle of pairs: rows start .. stop of the panels with rows first_target .. target_stop. upper: of one set, only pairs of a row
-    with a later one, or itself, are wanted; the others may hold anything."""
+class Band(Rect):
+    """A rectangle of the rows of panels. upper: of one set, only pairs of a row with a later one, or itself, are wanted; the others may
+    hold anything."""
 
-    start: int
-    stop: int
-    first_target: int
-    target_stop: int
     upper: bool
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.stop - self.start, self.target_stop - self.first_target
 
     @property
     def pairs(self) -> int:

@@ -27,7 +27,7 @@ from gpualign.core.sinks.matrix_files import Numbers
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from gpualign.core.engine import Progress
+    from gpualign.core.road import Progress
 
 _MOST_SITES = (1 << 31) // 4
 """A site adds up to 4 to a count of 32 bits (recipe.py: two steps of weight 2)."""

@@ -13,8 +13,9 @@ from typing import Protocol
 
 import numpy as np
 
-from gpualign.core.engine import Engine, Progress, Task
+from gpualign.core.engine import Engine, Task
 from gpualign.core.plan import Pairing, Plan
+from gpualign.core.road import Progress
 from gpualign.core.runner import Totals, plan_task, run_plan
 from gpualign.core.search.floors import EvalueFloors, score_floors
 from gpualign.core.search.hits import Integers

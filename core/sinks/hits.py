@@ -154,7 +154,7 @@ class HitsWriter:
         if self._trace is not None:
             found, paths = self._trace(hits)
             statistics, runs = found[None, :], Runs(paths.data, paths.starts[None, :], paths.sizes[None, :])
-        band = Band(0, 0, 1, 0, len(hits), 0)
+        band = Band(0, 1, 0, len(hits), 0, 0)
         given, minus = self._stranded.records(hits.queries), self._stranded.is_minus(hits.queries)
         columns = HitColumns(hits.queries, hits.targets, given, minus, bits, evalues)
         block = BlockData(self._task, 0, BandResults(band, hits.scores[None, :], statistics, runs), self._identity_definition, columns)

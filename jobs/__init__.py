@@ -1,0 +1,1 @@
+"""What a command does, without a command line: typed options -> prepare -> a job with its plan -> run. No Click, no standard output."""
