@@ -12,15 +12,18 @@ from pathlib import Path
 
 import numpy as np
 
-from gpualign.core.engine import Task
+from gpualign.core.budget import Budget
+from gpualign.core.engine import Engine, Task
 from gpualign.core.plan import Pairing
 from gpualign.core.reader import encode_all, read_raw
 from gpualign.core.runner import plan_task, run_plan
 from gpualign.core.scoring import Scoring
 from gpualign.core.sequences import SequenceSet
+from gpualign.core.sinks.matrix import MatrixSink
+from gpualign.core.sinks.memory import Discard, MemoryArray
 from gpualign.cpu.engine import CpuEngine
 
-MEMORY = 2 << 30
+BUDGET = Budget.of(2 << 30)
 
 
 def load(path: str) -> tuple[SequenceSet, list[str]]:
@@ -36,29 +39,23 @@ def head(sequences: SequenceSet, count: int) -> SequenceSet:
     return SequenceSet(sequences.source, sequences.ids[:count], sequences.codes[: sequences.offsets[count]], sequences.offsets[: count + 1])
 
 
-class Scores:
-    """A sink that keeps the score matrix and discards the rest."""
-
-    def begin(self, plan) -> None:  # noqa: ANN001
-        self.matrix = np.zeros((plan.queries, plan.targets), dtype=np.int64)
-
-    def accept(self, result) -> None:  # noqa: ANN001
-        self.matrix[result.tile.query_start : result.tile.query_stop, result.tile.targets] = result.scores
-
-    def finish(self) -> None:
-        pass
-
-    def advance(self, cells: int) -> None:
-        pass
-
-
 def all_pairs(sequences: SequenceSet, scoring: Scoring, engine: CpuEngine) -> tuple[np.ndarray, int, float]:
-    """Scores of all i < j, their cells, and seconds."""
-    task = Task(sequences, sequences, scoring)
-    plan = plan_task(task, Pairing.ABOVE, engine, MEMORY)
-    sink = Scores()
-    totals = run_plan(plan, task, engine, sink, MEMORY, sink)
-    return sink.matrix, totals.cells, totals.seconds
+    """Scores of all i < j, mirrored, their cells, and seconds."""
+    prepared = engine.prepare(Task(sequences, sequences, scoring), BUDGET)
+    sink = MatrixSink(MemoryArray, prepared.task)
+    plan = plan_task(prepared, Pairing.ABOVE_OR_EQUAL)
+    totals = run_plan(plan, prepared, sink, Discard())
+    return sink.matrix.values, totals.work, totals.seconds
+
+
+def engine_rate(task: Task, engine: Engine, pairing: Pairing) -> float:
+    """GCUPS of an engine, its results thrown away tile by tile."""
+    prepared = engine.prepare(task, BUDGET)
+    plan = plan_task(prepared, pairing)
+    start = time.perf_counter()
+    for _ in prepared.run(plan.tiles()):
+        pass
+    return plan.cells / (time.perf_counter() - start) / 1e9
 
 
 def rate(cells: int, action: Callable[[], object]) -> float:

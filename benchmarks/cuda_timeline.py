@@ -11,6 +11,7 @@ import matplotlib as mpl
 from common import made_up_dna
 
 from gpualign.core.alphabet import DNA
+from gpualign.core.budget import Budget
 from gpualign.core.engine import Task
 from gpualign.core.plan import Pairing
 from gpualign.core.runner import plan_task
@@ -19,7 +20,6 @@ from gpualign.gpu.driver import CudaDevice
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.worker import Finished
 
-MEMORY = 8 << 30
 COLOURS = {"upload": "#4c78a8", "kernels": "#72b7b2", "download": "#e45756"}
 
 
@@ -36,8 +36,8 @@ def main() -> None:
     engine = CudaEngine([device], spans.append)
     for _ in range(2):  # the second run finds its kernels compiled and its memory warm
         spans.clear()
-        plan = plan_task(task, Pairing.ABOVE, engine, MEMORY)
-        for _ in engine.run(task, plan.tiles(), MEMORY):
+        prepared = engine.prepare(task, Budget.of(8 << 30))
+        for _ in prepared.run(plan_task(prepared, Pairing.ABOVE).tiles()):
             pass
 
     mpl.use("svg")

@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -20,20 +21,25 @@ import numpy as np
 from common import finish, head, load, machine, made_up_dna, made_up_letters, proteins, table
 
 from gpualign.core.alphabet import DNA, PROTEIN
+from gpualign.core.bands import PairAssembly, bands_in_order
+from gpualign.core.budget import Budget
 from gpualign.core.engine import Mode, Task
 from gpualign.core.fields import DEFAULT_FIELDS, parse_fields
+from gpualign.core.formats.tsv import Tsv
 from gpualign.core.plan import Pairing
-from gpualign.core.runner import plan_task
+from gpualign.core.road import Sink
+from gpualign.core.runner import plan_task, run_plan
 from gpualign.core.scoring import Scoring, ScoringOptions, make_scoring
 from gpualign.core.sequences import SequenceSet
-from gpualign.core.sinks.base import Sink
 from gpualign.core.sinks.matrix import MatrixSink
+from gpualign.core.sinks.matrix_files import NpyArray
+from gpualign.core.sinks.memory import Discard, MemoryArray
 from gpualign.core.sinks.table import TableSink
 from gpualign.gpu.driver import CudaDevice
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.worker import Finished
 
-MEMORY = 16 << 30
+BUDGET = Budget.of(16 << 30)
 ENOUGH = 4e13  # cells of a timed run, about, for kernels of 10 TCUPS: a few seconds
 LINEAR = make_scoring(DNA, ScoringOptions(match=5, mismatch=-4, gap=6))
 SMALL_WEIGHTS = make_scoring(DNA, ScoringOptions(match=2, mismatch=-1, gap=1))
@@ -70,7 +76,8 @@ def measure(device: CudaDevice, task: Task, pairing: Pairing, enough: float) -> 
     for attempt in range(3):
         spans: list[Finished] = []
         engine = CudaEngine([device], spans.append)
-        plan = plan_task(task, pairing, engine, MEMORY)
+        prepared = engine.prepare(task, BUDGET)
+        plan = plan_task(prepared, pairing)
         cells = pairs = 0
         chosen = []
         for tile in plan.tiles():
@@ -79,7 +86,7 @@ def measure(device: CudaDevice, task: Task, pairing: Pairing, enough: float) -> 
             pairs += tile.shape[0] * tile.shape[1]
             if cells > (enough / 20 if attempt == 0 else enough):
                 break
-        for _ in engine.run(task, iter(chosen), MEMORY):
+        for _ in prepared.run(iter(chosen)):
             pass
         running = union([(s.kernels, s.download) for s in spans])
         whole = max(s.end for s in spans) - min(s.upload for s in spans)
@@ -187,12 +194,10 @@ def peer(device: CudaDevice) -> str:
 
 
 def _scores(device: CudaDevice, task: Task) -> np.ndarray:
-    engine = CudaEngine([device])
-    plan = plan_task(task, Pairing.ALL, engine, MEMORY)
-    out = np.zeros((plan.queries, plan.targets), dtype=np.int64)
-    for result in engine.run(task, plan.tiles(), MEMORY):
-        out[result.tile.query_start : result.tile.query_stop, result.tile.targets] = result.scores
-    return out
+    prepared = CudaEngine([device]).prepare(task, BUDGET)
+    sink = MatrixSink(MemoryArray, task)
+    run_plan(plan_task(prepared, Pairing.ALL), prepared, sink, Discard())
+    return sink.matrix.values.astype(np.int64)
 
 
 def taken_apart(device: CudaDevice, fasta: str, scoring: Scoring, kind: str, folder: str) -> dict[str, float]:
@@ -203,16 +208,18 @@ def taken_apart(device: CudaDevice, fasta: str, scoring: Scoring, kind: str, fol
     task = Task(sequences, sequences, scoring)
     spans: list[Finished] = []
     engine = CudaEngine([device], spans.append)
-    memory = 2 << 30
     with open(Path(folder, f"out.{kind}"), "w+b") as stream:
-        sink: Sink = MatrixSink(stream, task) if kind == "npy" else TableSink(stream, task, parse_fields(DEFAULT_FIELDS))
+        sink: Sink = (
+            MatrixSink(partial(NpyArray, stream), task) if kind == "npy" else TableSink(stream, task, Tsv(parse_fields(DEFAULT_FIELDS)))
+        )
         start = time.perf_counter()
-        plan = plan_task(task, Pairing.ABOVE_OR_EQUAL if kind == "npy" else Pairing.ABOVE, engine, memory)
+        prepared = engine.prepare(task, Budget.of(2 << 30))
+        plan = plan_task(prepared, Pairing.ABOVE_OR_EQUAL if kind == "npy" else Pairing.ABOVE)
         sink.begin(plan)
         writing = 0.0
-        for result in engine.run(task, plan.tiles(), memory):
+        for band in bands_in_order(plan, prepared.run(plan.tiles()), partial(PairAssembly, task), Discard()):
             before = time.perf_counter()
-            sink.accept(result)
+            sink.write(band)
             writing += time.perf_counter() - before
         before = time.perf_counter()
         sink.finish()

@@ -16,26 +16,23 @@ from pathlib import Path
 
 import edlib
 import parasail
-from common import finish, head, load, machine, medians, rate, table
+from common import engine_rate, finish, head, load, machine, medians, rate, table
 from nw_cpu import parasail_matrix
 
 from gpualign.core.alphabet import DNA
 from gpualign.core.engine import Detail, Task
 from gpualign.core.plan import Pairing
-from gpualign.core.runner import Discard, plan_task, run_plan
 from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences import SequenceSet
 from gpualign.cpu.engine import CpuEngine
 
 FEW, FEWER = 64, 20  # records for the slow peers: 2,016 and 190 pairs
-MEMORY = 2 << 30
 
 
-def engine_rate(sequences: SequenceSet, options: ScoringOptions, detail: Detail) -> float:
+def ours(sequences: SequenceSet, options: ScoringOptions, detail: Detail) -> float:
     """GCUPS of the engine on one core."""
     task = Task(sequences, sequences, make_scoring(DNA, options, [sequences]), detail=detail)
-    engine, sink = CpuEngine(1), Discard()
-    return run_plan(plan_task(task, Pairing.ABOVE, engine, MEMORY), task, engine, sink, MEMORY, sink).gcups
+    return engine_rate(task, CpuEngine(1), Pairing.ABOVE)
 
 
 def cells_of(texts: list[str]) -> int:
@@ -88,7 +85,7 @@ def main() -> None:
         kernels = medians(
             {
                 **{
-                    f"gpualign, {name}, {detail.value}": lambda o=options, d=detail: engine_rate(sequences, o, d)
+                    f"gpualign, {name}, {detail.value}": lambda o=options, d=detail: ours(sequences, o, d)
                     for name, options in (("affine", affine), ("linear", linear), ("edit distance", edit))
                     for detail in Detail
                 },

@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from common import finish, head, load, machine, made_up_dna, table
-from nw_cuda import AFFINE, EDIT, EDNAFULL, LINEAR, MEMORY, measure
+from nw_cuda import AFFINE, BUDGET, EDIT, EDNAFULL, LINEAR, measure
 
 from gpualign.core.engine import Detail, Task
 from gpualign.core.plan import Pairing
@@ -60,9 +60,10 @@ def host_traceback(device: CudaDevice) -> str:
             start_up, best = True, 0.0
             for _ in range(3):
                 engine = CudaEngine([device], host_traceback=host)
-                plan = plan_task(task, Pairing.ABOVE, engine, MEMORY)
+                prepared = engine.prepare(task, BUDGET)
+                plan = plan_task(prepared, Pairing.ABOVE)
                 start = time.perf_counter()
-                for _ in engine.run(task, plan.tiles(), MEMORY):
+                for _ in prepared.run(plan.tiles()):
                     pass
                 if not start_up:
                     best = max(best, plan.cells / (time.perf_counter() - start) / 1e12)

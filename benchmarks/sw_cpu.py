@@ -19,18 +19,16 @@ from pathlib import Path
 import numpy as np
 import parasail
 import pyopal
-from common import finish, machine, medians, proteins, rate, table
+from common import engine_rate, finish, machine, medians, proteins, rate, table
 
 from gpualign.core.alphabet import PROTEIN
 from gpualign.core.engine import Mode, Task
 from gpualign.core.plan import Pairing
-from gpualign.core.runner import Discard, plan_task, run_plan
 from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences import SequenceSet
 from gpualign.cpu.engine import CpuEngine, instruction_sets
 
 LENGTHS = (128, 512, 1026)
-MEMORY = 2 << 30
 OPEN, EXTEND = 12, 1  # BLAST's 11/1
 SSEARCH = ["-q", "-z", "-1", "-s", "BP62", "-f", "-11", "-g", "-1", "-b", "25", "-d", "0", "-T", "1"]
 
@@ -44,8 +42,7 @@ def kernel(query: SequenceSet, database: SequenceSet, name: str | None) -> float
     """GCUPS of the engine's scores on one core."""
     scoring = make_scoring(PROTEIN, ScoringOptions(gap_open=OPEN, gap_extend=EXTEND))
     task = Task(query, database, scoring, Mode.LOCAL, alphabet=PROTEIN, top=25)
-    engine, sink = CpuEngine(1, name), Discard()
-    return run_plan(plan_task(task, Pairing.ALL, engine, MEMORY), task, engine, sink, MEMORY, sink).gcups
+    return engine_rate(task, CpuEngine(1, name), Pairing.ALL)
 
 
 def by_parasail(query: str, texts: list[str]) -> None:

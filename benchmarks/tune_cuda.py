@@ -12,6 +12,7 @@ from unittest.mock import patch
 import numpy as np
 from common import made_up_dna
 
+from gpualign.core.budget import Budget
 from gpualign.core.engine import Mode, Task
 from gpualign.core.plan import Limits, Pairing, make_plan
 from gpualign.core.scoring import Scoring
@@ -93,7 +94,7 @@ def main() -> None:
                     spans.clear()
                     used.clear()
                     plan = make_plan(queries.lengths, targets.lengths, Pairing.ALL, limits)
-                    list(engine.run(task, plan.tiles(), 1 << 32))
+                    list(engine.prepare(task, Budget.of(1 << 32)).run(plan.tiles()))
                 seconds = max(s.download for s in spans) - min(s.kernels for s in spans)
                 print(f"{name:8} rows {rows:3} blocks {blocks:3}  {used[-1]}  {plan.cells / seconds / 1e12:6.2f} TCUPS", flush=True)
 

@@ -43,16 +43,16 @@ def bench(paper: str, device: str, size: str, output: str, quiet: bool) -> None:
     """
     from pathlib import Path
 
-    from gpualign.cli.engines import bench_device, check_device
     from gpualign.cli.files import OutputFiles, naming_output
     from gpualign.cli.messages import Messages
     from gpualign.cli.plots import missing_libraries
-    from gpualign.cli.reports import li, munekawa, payne
-    from gpualign.cli.reports.machine import describe_machine
-    from gpualign.cli.reports.report import draw_charts, to_json, to_markdown
+    from gpualign.jobs.engines import bench_device, checked_resources
+    from gpualign.jobs.reports import li, munekawa, payne
+    from gpualign.jobs.reports.machine import describe_machine
+    from gpualign.jobs.reports.report import draw_charts, to_json, to_markdown
 
     messages = Messages.of("bench", quiet)
-    check_device(device)
+    checked_resources(device, None, None)
     folder = Path(output)
     with naming_output(folder):
         folder.mkdir(parents=True, exist_ok=True)

@@ -83,24 +83,23 @@ def dist(
 
     from gpualign.cli.calls import CallOptions, files_of, read_calls
     from gpualign.cli.distances import DistanceWriter, distance_spec, least_compared
-    from gpualign.cli.engines import check_device, pick_distance_engine, usable_threads
     from gpualign.cli.files import OutputFiles, check_outputs, check_stdin
     from gpualign.cli.formats import output_paths
     from gpualign.cli.heatmaps import of_distances
     from gpualign.cli.messages import Messages
     from gpualign.cli.plots import check_plot, write_plot
     from gpualign.cli.quality import few_calls, lacking_pairs
-    from gpualign.cli.sizes import default_budget
     from gpualign.core.distance import runner
     from gpualign.core.distance.metrics import METRICS, MissingRule
     from gpualign.core.distance.sinks.base import DistanceSink
     from gpualign.core.distance.sinks.names import written_samples
     from gpualign.core.errors import InputError
+    from gpualign.jobs.budget import default_memory
+    from gpualign.jobs.engines import checked_resources, pick_distance_engine
 
     messages = Messages.of("dist", quiet, verbose)
     check_stdin(samples, others)
-    check_device(device)
-    threads = usable_threads(threads, messages)
+    resources = checked_resources(device, threads, memory, messages)
     spec = distance_spec(output, format_, max_distance, compared, others is None)
     picture = check_plot(plot, max_distance is None) if plot else None
     outputs = [*output_paths(spec.path, spec.format, others is None), *([spec.beside] if spec.beside else [])]
@@ -111,8 +110,8 @@ def dist(
     if kernel != "auto" and (metric != "hamming" or compared or task.missing is MissingRule.AS_DIFFERENCE):
         raise InputError(f"--kernel {kernel} counts differing calls: --metric hamming, without --compared and --missing as-difference")
 
-    budget = memory or default_budget()
-    engine = pick_distance_engine(device, threads, messages, kernel)
+    budget = memory or default_memory()
+    engine = pick_distance_engine(resources, messages, kernel)
     with OutputFiles(messages.note) as files:
         options = CallOptions(transpose, no_header, all_letters, allow_duplicates)
         source = read_calls([samples] if others is None else [samples, others], options, budget // 4, files)
@@ -128,9 +127,10 @@ def dist(
             name, other = changed[0]
             messages.note(f"{spec.format} has no place for some signs: {len(changed):,} ids are changed, such as {name!r} to {other!r}")
         if dry_run:
-            from gpualign.cli.plans import print_distance_plan
+            from gpualign.cli.distances import describe_distances
+            from gpualign.cli.messages import print_plan
 
-            print_distance_plan(prepared, bands, engine)
+            print_plan(describe_distances(prepared, bands, engine))
             return
         if prepared.samples.pairs == 0:
             messages.note("one sample makes no pairs")

@@ -12,17 +12,20 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from gpualign.cli.files import OutputFiles, naming_output
-from gpualign.cli.formats import ARRAYS, open_id_lists, pick_format
-from gpualign.cli.options import DISTANCE_FORMATS
+from gpualign.cli.formats import open_id_lists, pick_format
 from gpualign.core.distance.calls import Samples
+from gpualign.core.distance.engine import DistanceEngine
 from gpualign.core.distance.metrics import Metric, Values
-from gpualign.core.distance.runner import DistanceTotals
+from gpualign.core.distance.plan import DistancePlan
+from gpualign.core.distance.runner import DistanceTotals, Prepared
 from gpualign.core.distance.sinks.base import DECIMALS, DistanceSink
 from gpualign.core.distance.sinks.matrix import CondensedSink, MatrixSink
 from gpualign.core.distance.sinks.mega import write_mega
 from gpualign.core.distance.sinks.pairs import NearPairsSink, PairText, write_molten
 from gpualign.core.errors import InputError
+from gpualign.core.formats.registry import FORMATS, Results
 from gpualign.core.sinks.matrix_files import Numbers, write_ids, write_matrix_text, write_npz, write_phylip
+from gpualign.core.units import format_bytes
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -56,7 +59,7 @@ class DistanceSpec:
 
 def distance_spec(output: str, format: str | None, most: float | None, compared: bool, one_set: bool) -> DistanceSpec:
     """Check what the user asked for. Raises `InputError` for contradictions and unknown suffixes."""
-    format, path = pick_format(output, format, DISTANCE_FORMATS)
+    format, path = pick_format(output, format, Results.DISTANCES)
     if most is not None:
         if format not in _LISTS:
             raise InputError(f"--max-distance writes a list of pairs, as {', '.join(_LISTS)}; {format} holds every pair")
@@ -103,7 +106,7 @@ class DistanceWriter:
             if spec.most is not None:
                 with self._files.text(spec.path) as stream:
                     return run(NearPairsSink(stream, spec.most, self._pairs)), None
-            return self._arrays(samples, run) if spec.format in ARRAYS else self._text(samples, run)
+            return self._arrays(samples, run) if FORMATS[spec.format].is_array else self._text(samples, run)
 
     def _scratch(self) -> BinaryIO:
         return self._files.scratch(self._spec.path)
@@ -163,3 +166,21 @@ def _check_defined(values: Values, samples: Samples) -> None:
                 f"phylip has no way to say that a distance is not defined, and that of {ids[row]!r} and {ids[places[0]]!r} is not: too few "
                 "compared sites, or saturated; leave out samples with few calls, or write mega (?) or tsv (nan)"
             )
+
+
+def describe_distances(prepared: Prepared, plan: DistancePlan, engine: DistanceEngine) -> list[tuple[str, str]]:
+    """For --dry-run of distances."""
+    from gpualign.core.distance.runner import estimate_seconds
+
+    samples = prepared.samples
+    return [
+        ("samples", f"{len(samples.queries):,}" if samples.one_set else f"{len(samples.queries):,} x {len(samples.targets):,}"),
+        ("sites", f"{prepared.sites:,}, {prepared.panel_sites:,} of them looked at"),
+        ("pairs", f"{samples.pairs:,}"),
+        ("metric", f"{prepared.task.metric.name}, missing calls: {prepared.task.missing.value}"),
+        ("engine", engine.describe()),
+        ("kernel", engine.kernel()),
+        ("bands", f"{plan.count:,} of up to {plan.rows:,} samples, {len(prepared.panels):,} panels of sites"),
+        ("memory", f"bit planes {format_bytes(prepared.held)}, counts {format_bytes(plan.bytes)}"),
+        ("estimate", f"{estimate_seconds(prepared, plan, engine):.1f} s, measured on a sample"),
+    ]

@@ -44,6 +44,14 @@ def open_input(path: str) -> Iterator[tuple[BinaryIO, str]]:
         yield stream, path
 
 
+def open_inputs(*paths: str | None) -> Iterator[tuple[BinaryIO, str]]:
+    """As `open_input`, one after the other; each is closed when the next one is asked for. None is left out."""
+    for path in paths:
+        if path is not None:
+            with open_input(path) as opened:
+                yield opened
+
+
 def check_stdin(*paths: str | None) -> None:
     """Raises `InputError` where more than one input is standard input."""
     if paths.count(STDIO) > 1:

@@ -2,50 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from pathlib import Path
 from typing import BinaryIO
 
 from gpualign.cli.files import STDIO, OutputFiles
 from gpualign.core.errors import InputError
+from gpualign.core.formats.registry import FORMATS, Results, formats_of
 from gpualign.core.sinks.matrix_files import Named, id_list_names, id_lists
 
-_SUFFIXES = {
-    ".tsv": "tsv",
-    ".csv": "csv",
-    ".m8": "m8",
-    ".paf": "paf",
-    ".sam": "sam",
-    ".aln": "aln",
-    ".fasta": "fasta",
-    ".fa": "fasta",
-    ".npy": "npy",
-    ".npz": "npz",
-    ".phy": "phylip",
-    ".meg": "mega",
-}
-ARRAYS = ("npy", "npz", "condensed")
-"""Formats that are no text."""
 
-
-def pick_format(output: str, format: str | None, formats: Collection[str]) -> tuple[str, Path | None]:
-    """The format, one of `formats`, and the path, None for standard output.
+def pick_format(output: str, format: str | None, results: Results) -> tuple[str, Path | None]:
+    """The format, one of those that hold such results, and the path, None for standard output.
 
     Raises `InputError` where neither the name nor --format tells.
     """
     path = None if output == STDIO else Path(output)
-    suffixes = {suffix: f for suffix, f in _SUFFIXES.items() if f in formats}
+    suffixes = {suffix: FORMATS[name] for name in formats_of(results) for suffix in FORMATS[name].suffixes}
     if format is not None or path is None:
         chosen = format or "tsv"
     else:
         name = path.name.lower()
-        matching = [f for suffix, f in suffixes.items() if name.endswith(suffix) or (f not in ARRAYS and name.endswith(f"{suffix}.gz"))]
+        matching = [f.name for suffix, f in suffixes.items() if name.endswith(suffix) or (not f.is_array and name.endswith(f"{suffix}.gz"))]
         if not matching and (not path.exists() or path.is_file()):
             raise InputError(
                 f"-o {output}: the name does not tell the format; end it in {', '.join(suffixes)} (text also .gz), or give --format"
             )
         chosen = matching[0] if matching else "tsv"
-    if chosen in ARRAYS and path is None:
+    if FORMATS[chosen].is_array and path is None:
         raise InputError(f"--format {chosen} cannot go to standard output; name a file with -o")
     return chosen, path
 

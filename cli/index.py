@@ -27,11 +27,11 @@ def index(db: str, output: str, alphabet: str, allow_duplicates: bool, degap: bo
       gpualign sw query.fa swissprot.gpa
     """
     from gpualign.cli.files import OutputFiles, check_outputs, naming_output, open_input
-    from gpualign.cli.inputs import describe_empty, describe_gaps
     from gpualign.cli.messages import Messages
-    from gpualign.cli.sizes import format_bytes
     from gpualign.core.errors import InputError
     from gpualign.core.index import IndexBuilder
+    from gpualign.core.units import format_bytes
+    from gpualign.jobs.inputs import describe_empty, describe_gaps
 
     messages = Messages.of("index", quiet)
     path = Path(output)

@@ -17,11 +17,12 @@ def info() -> None:
     from importlib.metadata import version
 
     from gpualign import __version__
-    from gpualign.cli.sizes import format_bytes, physical_memory
+    from gpualign.core.units import format_bytes
     from gpualign.cpu.engine import CpuEngine, instruction_sets
     from gpualign.cpu.machine import usable_cpus
     from gpualign.gpu.cubins import cache_folder, find_nvcc
     from gpualign.gpu.devices import take_inventory
+    from gpualign.jobs.budget import physical_memory
 
     memory = physical_memory()
     in_use = CpuEngine().instruction_set.name

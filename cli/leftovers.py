@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from gpualign.cli.sizes import format_bytes
+from gpualign.core.units import format_bytes
 
 
 def create_part(path: Path) -> tuple[BinaryIO, Path]:

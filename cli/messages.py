@@ -12,7 +12,8 @@ import click
 
 if TYPE_CHECKING:
     from gpualign.core.distance.runner import DistanceTotals
-    from gpualign.core.runner import Totals
+    from gpualign.core.road import Totals
+    from gpualign.jobs.pairs import Rows
 
 
 class Messages:
@@ -39,7 +40,7 @@ class Messages:
         found = "" if hits is None else f"{_count(hits, 'hit')}, "
         self.note(
             f"{_count(sequences, 'sequence')}, {_count(totals.pairs, 'pair')}, "
-            f"{found}{totals.cells:.3g} cells in {totals.seconds:.2f} s, {totals.gcups:.1f} GCUPS, {engine}"
+            f"{found}{totals.work:.3g} cells in {totals.seconds:.2f} s, {totals.rate / 1e9:.1f} GCUPS, {engine}"
         )
 
     def distance_summary(self, samples: int, totals: DistanceTotals, engine: str) -> None:
@@ -53,6 +54,12 @@ class Messages:
         """output: where results go meanwhile, None for standard output; where that is a terminal, a bar would stand among its lines."""
         free = output is not None or not sys.stdout.isatty()
         return ProgressBar(work, unit, rate, shown=self.verbosity >= 0 and sys.stderr.isatty() and free)
+
+
+def print_plan(rows: Rows) -> None:
+    """What --dry-run prints, on standard output: it is the result."""
+    for name, value in rows:
+        click.echo(f"{name:<10} {value}")
 
 
 def _count(number: int, what: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import click
 
 from gpualign.cli.completion import PathType
@@ -87,40 +85,34 @@ def nw(
       gpualign nw --match 2 --mismatch -1 --gap 1 a.fa b.fa
       zcat reads.fq.gz | gpualign nw --fields query,target,score,qlen,tlen - | sort -k3,3nr | head
     """
-    from gpualign.cli.engines import check_device, pick_global_engine, usable_threads
-    from gpualign.cli.files import check_outputs, check_stdin
+    from gpualign.cli.files import check_outputs, check_stdin, open_inputs
     from gpualign.cli.formats import output_paths
-    from gpualign.cli.inputs import load_matrix, read_task
+    from gpualign.cli.inputs import load_matrix
     from gpualign.cli.messages import Messages
     from gpualign.cli.output import OutputOptions, output_spec, write_every_pair
-    from gpualign.cli.plans import Run, budget_left
     from gpualign.core.engine import EndGaps
     from gpualign.core.errors import InputError
     from gpualign.core.plan import Pairing
-    from gpualign.core.runner import plan_task
     from gpualign.core.scoring import ScoringOptions
+    from gpualign.jobs.engines import checked_resources
+    from gpualign.jobs.inputs import ReadOptions, read_inputs
+    from gpualign.jobs.nw import NwOptions, prepare
 
     messages = Messages.of("nw", quiet, verbose)
     check_stdin(seqs, seqs2)
     if with_self and seqs2 is not None:
         raise InputError("--self is for one file; two files are compared record by record anyway")
-    check_device(device)
-    threads = usable_threads(threads, messages)
+    resources = checked_resources(device, threads, memory, messages)
     wanted = OutputOptions(output, format_, fields, identity_def, min_score, min_identity, max_distance, value, condensed, plot)
     spec = output_spec(wanted, edit, seqs2 is None, with_self)
     pictures = [spec.picture.path] if spec.picture else []
     check_outputs([seqs, seqs2, matrix], [*output_paths(spec.path, spec.format, seqs2 is None), *pictures])
 
-    options = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, load_matrix(matrix) if matrix else None, edit)
-    task = read_task([seqs] if seqs2 is None else [seqs, seqs2], alphabet, allow_duplicates, degap, options, messages)
-    task = replace(task, detail=spec.detail, end_gaps=EndGaps(end_gaps))
-    one_set = Pairing.ABOVE_OR_EQUAL if with_self or (spec.is_matrix and not spec.condensed) else Pairing.ABOVE
-    pairing = one_set if seqs2 is None else Pairing.ALL
-
-    engine = pick_global_engine(device, threads, messages, traceback == "host", kernel, transfer)
-    left = budget_left(task, memory)
-    plan = plan_task(task, pairing, engine, left)
-    messages.detail(f"{task.scoring.name}; {engine.kernel(task, left)}; {plan.band_count} bands of up to {plan.band_rows} queries")
-    if plan.pairs == 0 and not dry_run:
+    scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, load_matrix(matrix) if matrix else None, edit)
+    inputs = read_inputs(open_inputs(seqs, seqs2), ReadOptions(alphabet, allow_duplicates, degap), messages)
+    pairing = Pairing.ABOVE_OR_EQUAL if with_self or (spec.is_matrix and not spec.condensed) else Pairing.ABOVE
+    options = NwOptions(scoring, EndGaps(end_gaps), spec.detail, pairing, resources, kernel, transfer, traceback == "host")
+    job = prepare(inputs, options, messages)
+    if job.plan.pairs == 0 and not dry_run:
         messages.note("one sequence makes no pairs (--self aligns it with itself)")
-    write_every_pair(spec, task, plan, Run(engine, threads, memory, dry_run, messages), left)
+    write_every_pair(spec, job, dry_run, messages)

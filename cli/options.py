@@ -9,11 +9,7 @@ import click
 
 from gpualign.cli.completion import DeviceType, ListType, MatrixType, PathType
 from gpualign.cli.sizes import WEIGHTS, FiniteType, SizeType, WholeType
-
-PAIR_FORMATS = ("tsv", "m8", "paf", "sam", "aln", "fasta", "matrix", "npy", "npz", "phylip")
-HIT_FORMATS = ("tsv", "m8", "paf", "sam", "aln")
-SCORE_FORMATS = ("tsv", "matrix", "npy", "npz")
-DISTANCE_FORMATS = ("tsv", "csv", "molten", "phylip", "mega", "npy", "npz", "condensed")
+from gpualign.core.formats.registry import Results, formats_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -83,7 +79,8 @@ def _identity_option() -> Callable[[F], F]:
     )
 
 
-def _file_options(formats: Sequence[str]) -> tuple[Callable[[F], F], ...]:
+def _file_options(*results: Results) -> tuple[Callable[[F], F], ...]:
+    formats = list(dict.fromkeys(name for kind in results for name in formats_of(kind)))
     return (
         click.option(
             "-o",
@@ -106,7 +103,7 @@ _FIELDS = (
 def hit_options(function: F) -> F:
     """Which hits of a search are written, and where."""
     return _stack(
-        *_file_options([*HIT_FORMATS, *SCORE_FORMATS[1:]]),
+        *_file_options(Results.HITS, Results.SCORES),
         click.option(
             "--fields",
             type=ListType(f"bits,evalue,strand,{_FIELDS}"),
@@ -146,7 +143,7 @@ def mask_option(function: F) -> F:
 def output_options(function: F) -> F:
     """What is written, and where."""
     return _stack(
-        *_file_options(PAIR_FORMATS),
+        *_file_options(Results.PAIRS),
         click.option("--fields", type=ListType(_FIELDS), metavar="LIST", help=f"Columns of tsv: {_FIELDS}.  [query,target,score]"),
         _identity_option(),
         click.option("--min-score", type=WholeType(), metavar="S", help="Write only pairs that score S or more."),
@@ -169,7 +166,7 @@ def output_options(function: F) -> F:
 def distance_output_options(function: F) -> F:
     """Which distances are written, and where."""
     return _stack(
-        *_file_options(DISTANCE_FORMATS),
+        *_file_options(Results.DISTANCES),
         click.option(
             "--max-distance",
             type=FiniteType(),

@@ -4,36 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy.typing as npt
 
 from gpualign.cli.files import OutputFiles, naming_output
-from gpualign.cli.formats import ARRAYS, open_id_lists, pick_format
-from gpualign.cli.messages import Messages
-from gpualign.cli.options import PAIR_FORMATS
-from gpualign.cli.plans import Run, count_sequences, print_plan
+from gpualign.cli.formats import open_id_lists, pick_format
+from gpualign.cli.messages import Messages, print_plan
 from gpualign.cli.sizes import terminal_width
+from gpualign.core.bands import BandResults
 from gpualign.core.engine import Detail, Task
 from gpualign.core.errors import InputError
 from gpualign.core.fields import DEFAULT_FIELDS, parse_fields
 from gpualign.core.formats.base import RowFormat
-from gpualign.core.formats.fasta import AlignedFasta
-from gpualign.core.formats.m8 import M8
-from gpualign.core.formats.paf import Paf
-from gpualign.core.formats.sam import Sam
-from gpualign.core.formats.tsv import Tsv
+from gpualign.core.formats.registry import FORMATS, Layout, Results, formats_of
 from gpualign.core.plan import Plan
-from gpualign.core.runner import Totals, run_plan
-from gpualign.core.sinks.base import Sink
+from gpualign.core.road import Sink, Totals
 from gpualign.core.sinks.matrix import Value
 from gpualign.core.sinks.pairs import Filter
+from gpualign.jobs.pairs import PairsJob
 
 if TYPE_CHECKING:
     from gpualign.cli.plots import Picture
 
-_MATRICES = ("matrix", "npy", "npz", "phylip")
+Run = Callable[[Sink[Plan, BandResults]], Totals]
+"""Carries out a job with a sink."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +63,7 @@ class OutputSpec:
 
     @property
     def is_matrix(self) -> bool:
-        return self.format in _MATRICES
+        return _is_matrix(self.format)
 
     @property
     def detail(self) -> Detail:
@@ -77,6 +74,10 @@ class OutputSpec:
             return Detail.PATH
         assert self.rows is not None
         return Detail.STATISTICS if self.filter.by_identity and self.rows.detail is Detail.SCORE else self.rows.detail
+
+
+def _is_matrix(format: str) -> bool:
+    return FORMATS[format].layouts[Results.PAIRS] in (Layout.MATRIX, Layout.ARRAY)
 
 
 def check_identity(least: float | None) -> None:
@@ -104,16 +105,16 @@ def _filter(o: OutputOptions, edit: bool) -> Filter:
 
 def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool) -> OutputSpec:
     """Check what the user asked for. Raises `InputError` for contradictions and unknown suffixes."""
-    format, path = pick_format(o.output, o.format, PAIR_FORMATS)
+    format, path = pick_format(o.output, o.format, Results.PAIRS)
     if o.fields is not None and format != "tsv":
         raise InputError(f"--fields chooses the columns of tsv; it does not go with {format}")
     filter = _filter(o, edit)
-    if format in _MATRICES and filter != Filter():
+    if _is_matrix(format) and filter != Filter():
         raise InputError("--min-score, --min-identity and --max-distance drop rows of a table of pairs; a matrix holds every pair")
-    if format not in _MATRICES and o.value is not None:
+    if not _is_matrix(format) and o.value is not None:
         raise InputError(f"--value chooses what a matrix holds; it does not go with {format}, for which there is --fields")
     if o.condensed:
-        if format not in ARRAYS:
+        if not FORMATS[format].is_array:
             raise InputError(f"--condensed is for .npy and .npz; it does not go with {format}")
         if not one_set or with_self:
             raise InputError(
@@ -125,54 +126,48 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool) ->
             raise InputError("phylip is a square matrix of one file; for two files write a matrix or .npy")
         if value == "identity" or (value == "score" and not edit):
             raise InputError(f"phylip holds distances; --value {value} is none")
-    if o.plot is not None and format not in _MATRICES:
-        raise InputError(f"--plot draws a matrix, and {format} is a table of pairs; write a matrix: {', '.join(_MATRICES)}")
+    if o.plot is not None and not _is_matrix(format):
+        matrices = ", ".join(name for name in formats_of(Results.PAIRS) if _is_matrix(name))
+        raise InputError(f"--plot draws a matrix, and {format} is a table of pairs; write a matrix: {matrices}")
     picture = None
     if o.plot is not None:
         from gpualign.cli.plots import check_plot
 
         picture = check_plot(o.plot)
-    rows: dict[str, Callable[[], RowFormat]] = {
-        "tsv": lambda: Tsv(parse_fields(o.fields or DEFAULT_FIELDS)),
-        "m8": M8,
-        "paf": Paf,
-        "sam": Sam,
-        "fasta": AlignedFasta,
-    }
-    row_format = rows[format]() if format in rows else None
+    make = FORMATS[format].rows
+    row_format = make(parse_fields(o.fields or DEFAULT_FIELDS)) if make else None
     return OutputSpec(format, path, row_format, filter, Value(value, o.identity_definition), o.condensed, picture)
 
 
-def write_results(spec: OutputSpec, task: Task, files: OutputFiles, run: Callable[[Sink], Totals], messages: Messages) -> Totals:
-    """Call `run` with the sink for `spec`, then finish the output. The caller's `files` makes all of it appear, or nothing."""
-    with naming_output(spec.path):
-        if not spec.is_matrix:
-            return _write_pairs(spec, task, files, run)
-        totals, values = _write_matrix(spec, task, files, run)
-    if spec.picture is not None:
-        from gpualign.cli.heatmaps import of_alignments
-        from gpualign.cli.plots import write_plot
-
-        write_plot(spec.picture, of_alignments(values, task, spec.value), files, messages)
-    return totals
-
-
-def write_every_pair(spec: OutputSpec, task: Task, plan: Plan, run: Run, memory: int) -> None:
-    """Carry out a plan with `memory` beside the sequences and write all that it computes; a dry run prints the plan instead."""
-    if run.dry_run:
-        print_plan(plan, task, run.engine, memory)
+def write_every_pair(spec: OutputSpec, job: PairsJob, dry_run: bool, messages: Messages) -> None:
+    """Carry out a job and write all that it computes; a dry run prints the plan instead."""
+    if dry_run:
+        print_plan(job.describe())
         return
+    with OutputFiles(messages.note) as files:
+        with naming_output(spec.path):
+            totals, values = _write(spec, job, files, messages)
+        if spec.picture is not None and values is not None:
+            from gpualign.cli.heatmaps import of_alignments
+            from gpualign.cli.plots import write_plot
 
-    def compute(sink: Sink) -> Totals:
-        with run.messages.progress(plan.cells, spec.path) as progress:
-            return run_plan(plan, task, run.engine, sink, memory, progress)
-
-    with OutputFiles(run.messages.note) as files:
-        totals = write_results(spec, task, files, compute, run.messages)
-    run.messages.summary(count_sequences(task), totals, run.engine.describe())
+            write_plot(spec.picture, of_alignments(values, job.task, spec.value), files, messages)
+    messages.summary(job.sequences, totals, job.prepared.hardware)
 
 
-def _write_pairs(spec: OutputSpec, task: Task, files: OutputFiles, run: Callable[[Sink], Totals]) -> Totals:
+def _write(spec: OutputSpec, job: PairsJob, files: OutputFiles, messages: Messages) -> tuple[Totals, npt.NDArray[Any] | None]:
+    """(totals, the matrix or condensed matrix that was written; None for rows). `files` makes all of the output appear, or nothing."""
+
+    def run(sink: Sink[Plan, BandResults]) -> Totals:
+        with messages.progress(job.plan.cells, spec.path) as progress:
+            return job.run(sink, progress)
+
+    if spec.is_matrix:
+        return _write_matrix(spec, job.task, files, run)
+    return _write_pairs(spec, job.task, files, run), None
+
+
+def _write_pairs(spec: OutputSpec, task: Task, files: OutputFiles, run: Run) -> Totals:
     from gpualign.core.sinks.blocks import BlocksSink
     from gpualign.core.sinks.table import TableSink
 
@@ -183,32 +178,32 @@ def _write_pairs(spec: OutputSpec, task: Task, files: OutputFiles, run: Callable
         return run(TableSink(writer, task, spec.rows, spec.filter, definition))
 
 
-def _write_matrix(spec: OutputSpec, task: Task, files: OutputFiles, run: Callable[[Sink], Totals]) -> tuple[Totals, npt.NDArray[Any]]:
+def _write_matrix(spec: OutputSpec, task: Task, files: OutputFiles, run: Run) -> tuple[Totals, npt.NDArray[Any]]:
     """(totals, the matrix or condensed matrix that was written)."""
     from gpualign.core.sinks.matrix import CondensedSink, MatrixSink
-    from gpualign.core.sinks.matrix_files import write_ids, write_matrix_text, write_npz, write_phylip
+    from gpualign.core.sinks.matrix_files import NpyArray, write_ids, write_npz
 
     make_sink = CondensedSink if spec.condensed else MatrixSink
-    if spec.format not in ARRAYS:
-        with files.text(spec.path) as writer:
-            sink = MatrixSink(files.scratch(spec.path), task, spec.value)
-            totals = run(sink)
-            if spec.format == "phylip":
-                write_phylip(writer, sink.matrix.values, task.queries)
-            else:
-                write_matrix_text(writer, sink.matrix.values, task.queries, task.targets)
+
+    def fill(file: BinaryIO) -> tuple[Totals, npt.NDArray[Any]]:
+        sink = make_sink(partial(NpyArray, file), task, spec.value)
+        totals = run(sink)
         return totals, sink.matrix.values
+
+    if write_text := FORMATS[spec.format].matrix:
+        with files.text(spec.path) as writer:
+            totals, values = fill(files.scratch(spec.path))
+            write_text(writer, values, task.queries, task.targets)
+        return totals, values
     assert spec.path is not None  # output_spec() refuses binary formats on standard output
     if spec.format == "npz":
-        npz = files.open(spec.path)
-        packed = make_sink(files.scratch(spec.path), task, spec.value)
-        totals = run(packed)
-        write_npz(npz, {spec.value.array_name: packed.matrix.file}, task.queries, task.targets)
-        return totals, packed.matrix.values
+        npz, npy = files.open(spec.path), files.scratch(spec.path)
+        totals, values = fill(npy)
+        write_npz(npz, {spec.value.array_name: npy}, task.queries, task.targets)
+        return totals, values
     npy = files.open(spec.path)
     lists = open_id_lists(files, spec.path, task.queries, task.targets)
-    array = make_sink(npy, task, spec.value)
-    totals = run(array)
+    totals, values = fill(npy)
     for file, sequences in lists:
         write_ids(file, sequences)
-    return totals, array.matrix.values
+    return totals, values

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from gpualign.cli.distances import DistanceSpec
-from gpualign.cli.formats import ARRAYS
 from gpualign.core.distance.runner import DistanceTotals, Prepared
+from gpualign.core.formats.registry import FORMATS
 
 _MOST_NAMED = 5
 
@@ -36,6 +36,6 @@ def lacking_pairs(prepared: Prepared, totals: DistanceTotals, spec: DistanceSpec
     if spec.most is not None:
         return f"{pairs}: they are not near"
     shown = "?" if spec.format == "mega" else "nan"
-    if spec.format in ARRAYS and prepared.dtype != prepared.task.metric.dtype:
+    if FORMATS[spec.format].is_array and prepared.dtype != prepared.task.metric.dtype:
         shown += f"; the array is {prepared.dtype}, not {prepared.task.metric.dtype}"
     return f"{pairs}: they have no distance ({shown})"

@@ -1,9 +1,8 @@
-"""Numbers as people write them, and sizes of this machine: memory, terminal."""
+"""Numbers as people write them, and the width of their terminal."""
 
 from __future__ import annotations
 
 import math
-import os
 import re
 import shutil
 import sys
@@ -12,7 +11,6 @@ from pathlib import Path
 import click
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-_DEFAULT_BUDGET = 2 << 30
 _MOST_BYTES = 1 << 50
 
 _EXACT = 2**53
@@ -74,32 +72,8 @@ class FiniteType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # ge
         return number
 
 
-def format_bytes(count: int) -> str:
-    """With the unit that leaves one to four digits."""
-    size = float(count)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if size < 1024:
-            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
-        size /= 1024
-    return f"{size:.1f} TiB"
-
-
-def physical_memory() -> int | None:
-    """Bytes of RAM, or None where the system does not tell."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (ValueError, OSError, AttributeError):
-        return None
-
-
 def terminal_width(path: Path | None) -> int:
     """Characters of a line for people: the terminal's if standard output (None) is one, or else 80."""
     if path is None and sys.stdout.isatty():
         return shutil.get_terminal_size().columns
     return 80
-
-
-def default_budget() -> int:
-    """2 GiB, or half of a smaller machine's memory."""
-    total = physical_memory()
-    return _DEFAULT_BUDGET if total is None else min(_DEFAULT_BUDGET, total // 2)

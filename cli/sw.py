@@ -71,24 +71,27 @@ def sw(
       gpualign sw genes.fa --max-hits 5                              best relatives of each sequence
       gpualign sw a.fa b.fa --all -o scores.npy                      every score
     """
-    from gpualign.cli.engines import check_device, pick_local_engine, usable_threads
-    from gpualign.cli.files import check_outputs, check_stdin
+    from gpualign.cli.files import check_outputs, check_stdin, open_input, open_inputs
     from gpualign.cli.formats import output_paths
-    from gpualign.cli.inputs import load_matrix, read_search
+    from gpualign.cli.inputs import load_matrix
     from gpualign.cli.messages import Messages
-    from gpualign.cli.plans import Run
-    from gpualign.cli.scores import score_all, scores_spec
-    from gpualign.cli.search import HitOptions, hit_spec, search
+    from gpualign.cli.output import write_every_pair
+    from gpualign.cli.scores import scores_spec
+    from gpualign.cli.search import HitOptions, hit_spec, write_hits
     from gpualign.core.errors import InputError
+    from gpualign.core.index import is_index
+    from gpualign.core.plan import Pairing
     from gpualign.core.scoring import ScoringOptions
-    from gpualign.core.search.masking import NONE, check_method
+    from gpualign.jobs import scores as every_score
+    from gpualign.jobs import sw as search
+    from gpualign.jobs.engines import checked_resources
+    from gpualign.jobs.inputs import ReadOptions, read_inputs, read_with_index
 
     messages = Messages.of("sw", quiet, verbose)
     check_stdin(query, db)
     if with_self and db is not None:
         raise InputError("--self is for one file; two files are compared record by record anyway")
-    check_device(device)
-    threads = usable_threads(threads, messages)
+    resources = checked_resources(device, threads, memory, messages)
     wanted = HitOptions(output, format_, fields, identity_def, max_hits, min_score, max_evalue, min_identity, evalue, no_traceback, mask)
     of_scores = scores_spec(wanted, strand, db is None, with_self) if everything else None
     of_hits = None if everything else hit_spec(wanted)
@@ -97,13 +100,18 @@ def sw(
     elif of_hits is not None:
         check_outputs([query, db, matrix], [of_hits.path])
 
-    options = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, load_matrix(matrix) if matrix else None)
-    task = read_search(query, db, alphabet, allow_duplicates, degap, options, messages)
-    if strand is not None and task.alphabet.name != "dna":
-        raise InputError(f"--strand is for DNA; these are {task.alphabet.name} sequences")
-    check_method(mask or NONE, task.alphabet)
-    run = Run(pick_local_engine(device, threads, messages, kernel), threads, memory, dry_run, messages)
+    scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, load_matrix(matrix) if matrix else None)
+    reading = ReadOptions(alphabet, allow_duplicates, degap)
+    if db is not None and is_index(db):
+        with open_input(query) as opened:
+            inputs = read_with_index(opened, db, reading, messages)
+    else:
+        inputs = read_inputs(open_inputs(query, db), reading, messages, local=True)
     if of_scores is not None:
-        score_all(of_scores, task, strand or "plus", with_self, mask or NONE, run)
+        pairing = Pairing.ABOVE_OR_EQUAL if with_self or of_scores.is_matrix else Pairing.ABOVE
+        job = every_score.prepare(inputs, every_score.ScoresOptions(scoring, strand, mask, pairing, resources, kernel), messages)
+        write_every_pair(of_scores, job, dry_run, messages)
     elif of_hits is not None:
-        search(of_hits, task, strand or ("both" if task.alphabet.name == "dna" else "plus"), with_self, run)
+        thresholds = max_hits, min_score, max_evalue, min_identity
+        options = search.SwOptions(scoring, strand, with_self, mask, evalue, *thresholds, identity_def, of_hits.traced, resources, kernel)
+        write_hits(of_hits, search.prepare(inputs, options, messages), dry_run, messages)

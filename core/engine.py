@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.alphabet import DNA, Alphabet
+from gpualign.core.budget import Budget
+from gpualign.core.cost import WHOLE_MATRIX, Cost
 from gpualign.core.plan import Limits, Tile
 from gpualign.core.scoring import Scoring
 from gpualign.core.sequences import SequenceSet
@@ -126,6 +128,11 @@ class Task:
         return 0 if self.top is None else self.top * (self.dtype.itemsize + 8)
 
     @property
+    def cost(self) -> Cost:
+        """What pairs cost to compute."""
+        return WHOLE_MATRIX
+
+    @property
     def letter_bytes(self) -> int:
         """Bytes of runs that a letter of a pair makes at most."""
         return 1 if self.detail is Detail.PATH else 0
@@ -137,19 +144,35 @@ class Task:
 
 
 @dataclass(frozen=True)
-class TileResult:
-    """Results of one tile; arrays are [tile queries][tile targets], cells of unwanted pairs hold anything.
-
-    scores: int32 or int64 (edit distances for unit costs). statistics: `STATISTICS`, from Detail.STATISTICS on. runs: with
-    Detail.PATH. targets: of a search (Task.top), the records of each query's best targets, int64[tile queries][best targets] in the
-    order of core/search/hits.py; scores then are theirs.
-    """
+class TileScores:
+    """Scores of a tile, int32 or int64 (edit distances for unit costs): [tile queries][tile targets]. Those of unwanted pairs may be
+    anything, here and in what follows."""
 
     tile: Tile
     scores: npt.NDArray[np.signedinteger] = field(repr=False)
-    statistics: Statistics | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class TileAlignments:
+    """Scores, statistics and, with Detail.PATH, runs of a tile: [tile queries][tile targets]. statistics: `STATISTICS`."""
+
+    tile: Tile
+    scores: npt.NDArray[np.signedinteger] = field(repr=False)
+    statistics: Statistics = field(repr=False)
     runs: Runs | None = field(default=None, repr=False)
-    targets: npt.NDArray[np.int64] | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class TileHits:
+    """Of a search (Task.top): the best targets that a tile has for each query, [tile queries][at most `top`], in the order of
+    core/search/hits.py. scores: theirs; targets: int64, their records."""
+
+    tile: Tile
+    scores: npt.NDArray[np.signedinteger] = field(repr=False)
+    targets: npt.NDArray[np.int64] = field(repr=False)
+
+
+TileResult: TypeAlias = TileScores | TileAlignments | TileHits
 
 
 @dataclass(frozen=True)
@@ -170,28 +193,31 @@ class Capabilities:
         return None
 
 
+class Prepared(Protocol):
+    """A task that an engine is ready to do: everything has been decided, and nothing changes any more."""
+
+    @property
+    def task(self) -> Task: ...
+
+    @property
+    def limits(self) -> Limits:
+        """How to cut the task into tiles."""
+
+    @property
+    def kernel(self) -> str:
+        """The kernel that runs, for people."""
+
+    @property
+    def hardware(self) -> str:
+        """What does the work, for people."""
+
+    def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
+        """Results in any order; tiles are pulled one by one as workers become free. Closing the iterator, or an exception at its
+        consumer, stops all work within a second and frees everything."""
+
+
 class Engine(Protocol):
-    """One kind of hardware at work."""
+    """One kind of hardware at work. It may prepare any number of tasks, from any thread."""
 
-    @property
-    def name(self) -> str:
-        """One word, as --device takes it."""
-
-    @property
-    def capabilities(self) -> Capabilities: ...
-
-    def unavailable_reason(self) -> str | None:
-        """Why this engine cannot run here, in one plain sentence, or None if it can."""
-
-    def describe(self) -> str:
-        """The hardware that does the work, for people."""
-
-    def kernel(self, task: Task, memory: int) -> str:
-        """The kernel that a task with this budget would run, for people."""
-
-    def limits(self, task: Task, memory: int) -> Limits:
-        """How to cut the task with this many bytes for scratch and results. Raises `RunError` if they are too few."""
-
-    def run(self, task: Task, tiles: Iterator[Tile], memory: int) -> Iterator[TileResult]:
-        """Results in any order; tiles are pulled one by one as workers become free. Closing the iterator, or an exception
-        at its consumer, stops all work within a second and frees everything."""
+    def prepare(self, task: Task, budget: Budget) -> Prepared:
+        """Decide how to do a task. Raises `RunError` where the budget is too small or the engine cannot do the task."""

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core._rows import Alignments, Column
+from gpualign.core.bands import BandResults
 from gpualign.core.engine import Detail, Statistics, Task
 from gpualign.core.errors import InputError
 from gpualign.core.identity import Integers, columns, fraction, identity
-from gpualign.core.sinks.base import BandResults
 from gpualign.core.text import TextColumn
 
 _NO_RECORDS = np.zeros(0, dtype=np.int64)

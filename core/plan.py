@@ -16,6 +16,7 @@ from itertools import count
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.cost import WHOLE_MATRIX, Cost
 from gpualign.core.errors import RunError
 from gpualign.core.rect import Rect
 
@@ -102,7 +103,8 @@ class Tile:
 class Plan:
     """Every wanted pair, each in exactly one tile; `tiles()` makes the tiles one by one.
 
-    Bands have `band_rows` queries and all their targets, or one query and `panel` targets where all of a query's are too many.
+    Bands have `band_rows` queries and all their targets, or one query and `panel` targets where all of a query's are too many. cost: of
+    pairs.
     """
 
     query_lengths: Lengths = field(repr=False)
@@ -111,6 +113,7 @@ class Plan:
     limits: Limits
     band_rows: int
     panel: int
+    cost: Cost = field(default=WHOLE_MATRIX, repr=False)
 
     @property
     def queries(self) -> int:
@@ -127,15 +130,16 @@ class Plan:
         n = self.queries
         return n * (n - 1) // 2 if self.pairing is Pairing.ABOVE else n * (n + 1) // 2
 
-    @property
+    @cached_property
     def cells(self) -> int:
-        """DP cells of all wanted pairs: sum of query length x target length."""
+        """DP cells of all wanted pairs."""
+        return self.cost.cells(self.query_lengths, self.target_lengths, self._firsts(0, self.queries))
+
+    def _firsts(self, start: int, stop: int) -> Lengths | None:
+        """The first wanted target of each of these queries; None where all targets are wanted."""
         if self.pairing is Pairing.ALL:
-            return int(self.query_lengths.sum()) * int(self.target_lengths.sum())
-        total = int(self.query_lengths.sum())
-        squares = sum(int(length) ** 2 for length in self.query_lengths)
-        both = total * total - squares
-        return both // 2 if self.pairing is Pairing.ABOVE else both // 2 + squares
+            return None
+        return np.arange(start, stop, dtype=np.int64) + self.pairing.first_target(0)
 
     @property
     def result_bytes(self) -> int:
@@ -155,30 +159,27 @@ class Plan:
 
     def _cuts(self, start: int, stop: int, targets: npt.NDArray[np.int64]) -> Iterator[tuple[int, int, int, int]]:
         """Rectangles (query start, query stop, from, to in `targets`) of about `tile_cells` cells."""
-        letters = np.concatenate(([0], np.cumsum(self.target_lengths[targets])))
-        band_letters = int(self.query_lengths[start:stop].sum())
+        cost = self.cost.by_target(self.query_lengths[start:stop], self.target_lengths[targets])
+        before = np.concatenate(([0.0], np.cumsum(cost)))
         at = 0
         while at < len(targets):
             # As many whole passes of the lanes as the whole band may have against them, at least one; or all that are left.
-            reach = int(np.searchsorted(letters, letters[at] + self.limits.tile_cells / band_letters, side="right")) - 1
+            reach = int(np.searchsorted(before, before[at] + self.limits.tile_cells, side="right")) - 1
             to = min(len(targets), at + max(1, (reach - at) // self.limits.lanes) * self.limits.lanes)
             if reach >= len(targets):
                 to = len(targets)
-            cells_a_row = band_letters / (stop - start) * int(letters[to] - letters[at])
+            cells_a_row = float(before[to] - before[at]) / (stop - start)
             rows = min(stop - start, max(1, int(self.limits.tile_cells / cells_a_row)))
             for query in range(start, stop, rows):
                 yield query, min(stop, query + rows), at, to
             at = to
 
     def _wanted_cells(self, query_start: int, query_stop: int, targets: npt.NDArray[np.int64]) -> int:
-        lengths = self.target_lengths[targets]
-        if self.pairing is Pairing.ALL:
-            return int(self.query_lengths[query_start:query_stop].sum()) * int(lengths.sum())
-        by_number = np.argsort(targets)
-        letters_from = np.concatenate((np.cumsum(lengths[by_number][::-1])[::-1], [0]))
-        firsts = [self.pairing.first_target(query) for query in range(query_start, query_stop)]
-        wanted = letters_from[np.searchsorted(targets[by_number], firsts)]
-        return sum(int(a) * int(b) for a, b in zip(self.query_lengths[query_start:query_stop], wanted, strict=True))
+        queries, firsts = self.query_lengths[query_start:query_stop], self._firsts(query_start, query_stop)
+        if firsts is None:
+            return self.cost.cells(queries, self.target_lengths[targets])
+        by_number = np.sort(targets)
+        return self.cost.cells(queries, self.target_lengths[by_number], np.searchsorted(by_number, firsts))
 
     def tiles(self) -> Iterator[Tile]:
         """Every tile that holds a wanted pair, band by band."""
@@ -203,8 +204,10 @@ def _row_bytes(limits: Limits, query_lengths: Lengths, target_lengths: Lengths, 
     return limits.query_bytes + targets * limits.item_bytes + limits.letter_bytes * letters
 
 
-def make_plan(query_lengths: Lengths, target_lengths: Lengths, pairing: Pairing, limits: Limits) -> Plan:
-    """Plan all wanted pairs within `limits`; every length is at least 1.
+def make_plan(
+    query_lengths: Lengths, target_lengths: Lengths, pairing: Pairing, limits: Limits, cost: Cost = WHOLE_MATRIX, together: int = 1
+) -> Plan:
+    """Plan all wanted pairs within `limits`; every length is at least 1. together: so many queries, from 0 on, stay in one band.
 
     Raises `RunError` if not even a few pairs' results fit `limits.result_bytes`, `ValueError` for pairings that do not fit
     the sets.
@@ -214,14 +217,15 @@ def make_plan(query_lengths: Lengths, target_lengths: Lengths, pairing: Pairing,
     targets = len(target_lengths)
     row_bytes = max(1, _row_bytes(limits, query_lengths, target_lengths, targets))
     rows, panel = limits.result_bytes // (BANDS_IN_FLIGHT * row_bytes), max(1, targets)
-    if rows < 1:
+    if rows < together:
         pair_bytes = _row_bytes(limits, query_lengths, target_lengths, 1)
         rows, panel = 1, min(targets - 1, limits.result_bytes // (BANDS_IN_FLIGHT * pair_bytes))
-        if panel < min(targets, MIN_PANEL):
-            needed = BANDS_IN_FLIGHT * min(MIN_PANEL * pair_bytes, row_bytes)
+        if panel < min(targets, MIN_PANEL) or together > 1:
+            needed = BANDS_IN_FLIGHT * min(MIN_PANEL * pair_bytes, together * row_bytes)
             raise RunError(
                 f"the memory budget is too small: results on their way need {needed:,} bytes of it, {limits.result_bytes:,} are left; "
                 "raise --memory"
             )
     wanted = limits.band_rows if pairing is Pairing.ALL else max(MIN_BAND_ROWS, len(query_lengths) // DIAGONAL_BANDS)
-    return Plan(query_lengths, target_lengths, pairing, limits, int(min(rows, wanted, limits.band_rows)), int(panel))
+    rows = max(together, min(rows, wanted, limits.band_rows) // together * together)
+    return Plan(query_lengths, target_lengths, pairing, limits, int(rows), int(panel), cost)

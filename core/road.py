@@ -43,7 +43,9 @@ class Totals:
         return self.work / max(self.seconds, 1e-9)
 
 
-class _Closable(Protocol):
+class Closable(Protocol):
+    """A generator, where its type is that of an iterator."""
+
     def close(self) -> None: ...
 
 
@@ -54,7 +56,7 @@ B = TypeVar("B")
 def deliver(plan: P, bands: Iterator[B], sink: Sink[P, B]) -> None:
     """Hand every band to the sink. Whatever happens, `bands` is closed, so that an error in the sink stops the engine's workers at once."""
     sink.begin(plan)
-    with closing(cast("_Closable", bands)):
+    with closing(cast("Closable", bands)):
         for band in bands:
             sink.write(band)
     sink.finish()

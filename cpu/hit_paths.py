@@ -9,10 +9,12 @@ import numpy as np
 
 from gpualign.core.engine import STATISTICS, Detail, EndGaps, Mode, Runs, Statistics, Task
 from gpualign.core.errors import RunError
+from gpualign.core.runs import RunsBuilder
 from gpualign.core.search.hits import Hits
 from gpualign.cpu import _kernels
-from gpualign.cpu.engine import CpuEngine, letters_in_use, native_local, native_paths
+from gpualign.cpu.engine import CpuEngine, letters_in_use
 from gpualign.cpu.local import lane_bytes, make_local_recipe
+from gpualign.cpu.native import native_local, native_paths
 from gpualign.cpu.paths import make_path_recipe
 
 _MOST_HITS, _FEWEST_HITS = 256, 8  # of one call: few enough to stop soon, many enough to share the passes of their query
@@ -57,22 +59,20 @@ class HitTracer:
 
     def trace(self, hits: Hits) -> tuple[Statistics, Runs]:
         """STATISTICS[hits] and their runs, with starts and sizes [hits]. Raises `RunError` where a pair needs more memory."""
-        parts = list(self._pool.map(self._trace, self._cut(hits)))
-        data, starts, held = [], [], 0
-        for _, part, part_starts, _ in parts:
-            data.append(part)
-            starts.append(part_starts + held)
-            held += len(part)
-        if not parts:
-            return np.zeros(0, dtype=STATISTICS), Runs(np.zeros(0, np.uint8), np.zeros(0, np.int64), np.zeros(0, np.int32))
-        runs = Runs(np.concatenate(data), np.concatenate(starts), np.concatenate([sizes for *_, sizes in parts]))
-        return np.concatenate([counts for counts, *_ in parts]).view(STATISTICS)[:, 0], runs
+        statistics, runs = np.zeros(len(hits), dtype=STATISTICS), RunsBuilder((len(hits),))
+        start = 0
+        for counts, found in self._pool.map(self._trace, self._cut(hits)):
+            place = slice(start, start + len(counts))
+            statistics[place] = counts
+            runs.add(place, found)
+            start = place.stop
+        return statistics, runs.build()
 
     def _cut(self, hits: Hits) -> list[Hits]:
         step = max(_FEWEST_HITS, min(_MOST_HITS, len(hits) // (_CALLS_A_THREAD * self._threads)))
         return [hits.part(slice(start, start + step)) for start in range(0, len(hits), step)]
 
-    def _trace(self, hits: Hits) -> tuple[Any, Any, Any, Any]:
+    def _trace(self, hits: Hits) -> tuple[Statistics, Runs]:
         queries, targets = self._task.queries, self._task.targets
         pairs = queries.codes, queries.offsets, hits.queries, targets.codes, targets.offsets, hits.targets, hits.scores
         try:
@@ -82,4 +82,4 @@ class HitTracer:
         if found is None:
             raise RunError("tracing was stopped")
         _, counts, data, starts, sizes = cast("tuple[Any, Any, Any, Any, Any]", found)
-        return counts, data, starts, sizes
+        return counts.view(STATISTICS)[:, 0], Runs(data, starts, sizes)

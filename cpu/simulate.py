@@ -6,32 +6,19 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.alphabet import Alphabet
-from gpualign.core.engine import Mode, Statistics, Task, TileResult
-from gpualign.core.plan import Pairing, Plan
+from gpualign.core.budget import Budget
+from gpualign.core.engine import Mode, Statistics, Task
+from gpualign.core.plan import Pairing
 from gpualign.core.runner import plan_task, run_plan
 from gpualign.core.scoring import Scoring
 from gpualign.core.search.hits import Hits
 from gpualign.core.sequences import SequenceSet
+from gpualign.core.sinks.matrix import MatrixSink
+from gpualign.core.sinks.memory import Discard, MemoryArray
 from gpualign.cpu.engine import CpuEngine
 from gpualign.cpu.hit_paths import HitTracer
 
-_MEMORY = 256 << 20  # of which a simulation takes a small part
-
-
-class _Matrix:
-    """A sink that keeps all scores."""
-
-    def begin(self, plan: Plan) -> None:
-        self.scores = np.zeros((plan.queries, plan.targets), dtype=np.int64)
-
-    def accept(self, result: TileResult) -> None:
-        self.scores[result.tile.query_start : result.tile.query_stop, result.tile.targets] = result.scores
-
-    def finish(self) -> None:
-        pass
-
-    def advance(self, cells: int) -> None:
-        pass
+_BUDGET = Budget.of(256 << 20)  # of which a simulation takes a small part
 
 
 class CpuSimulator:
@@ -47,13 +34,14 @@ class CpuSimulator:
 
     def scores(self, queries: SequenceSet, targets: SequenceSet) -> npt.NDArray[np.int64]:
         """int64[queries][targets]."""
-        task, sink = self._task(queries, targets), _Matrix()
-        run_plan(plan_task(task, Pairing.ALL, self._engine, _MEMORY), task, self._engine, sink, _MEMORY, sink)
-        return sink.scores
+        prepared = self._engine.prepare(self._task(queries, targets), _BUDGET)
+        sink = MatrixSink(MemoryArray, prepared.task)
+        run_plan(plan_task(prepared, Pairing.ALL), prepared, sink, Discard())
+        return sink.matrix.values.astype(np.int64, copy=False)
 
     def statistics(
         self, queries: SequenceSet, targets: SequenceSet, pairs: npt.NDArray[np.int64], scores: npt.NDArray[np.int64]
     ) -> Statistics:
         """STATISTICS[pairs] of some pairs with these scores."""
-        with HitTracer(self._task(queries, targets), self._engine, _MEMORY) as tracer:
+        with HitTracer(self._task(queries, targets), self._engine, _BUDGET.scratch) as tracer:
             return tracer.trace(Hits(np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1]), scores))[0]

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-import queue
-import threading
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from gpualign.core.collect import collect_results
+from gpualign.core.budget import Budget
 from gpualign.core.engine import Capabilities, Mode, Task, TileResult
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Limits, Tile
+from gpualign.core.pool import Counter, run_workers
 from gpualign.gpu.device import Device
-from gpualign.gpu.kernels import Recipe, Variant, choose, make_recipe
+from gpualign.gpu.kernels import Recipe, choose, make_recipe
 from gpualign.gpu.results import ResultPool
 from gpualign.gpu.worker import Finished, Worker
 
@@ -29,56 +29,33 @@ _WAITING_HITS = 64  # tiles of a search whose hits wait to be traced
 _SAMPLE = 4096  # records that stand for the lengths of a set
 
 
-class _Workers:
-    """A thread a device around one task."""
+@dataclass(frozen=True)
+class CudaPrepared:
+    """Implements `gpualign.core.engine.Prepared`."""
 
-    def __init__(
-        self,
-        devices: Sequence[Device],
-        results: ResultPool,
-        task: Task,
-        recipe: Recipe,
-        tiles: Iterator[Tile],
-        log: Callable[[Finished], None] | None,
-    ) -> None:
-        self._tiles = tiles
-        self._lock = threading.Lock()
-        self._stopped = threading.Event()
-        # Bounded, so that a slow sink slows the devices down rather than filling memory; hits are small.
-        waiting = 2 if task.top is None else _WAITING_HITS
-        self._done: queue.Queue[TileResult | BaseException | None] = queue.Queue(maxsize=waiting * len(devices))
-        self._workers = [Worker(d, results, task, recipe, self._next_tile, self._deliver, self._stopped.is_set, log) for d in devices]
-        self._threads = [threading.Thread(target=self._work, args=(w,), name="gpualign-cuda", daemon=True) for w in self._workers]
+    task: Task
+    limits: Limits
+    kernel: str
+    hardware: str
+    recipe: Recipe = field(repr=False)
+    devices: Sequence[Device] = field(repr=False)
+    pool: ResultPool = field(repr=False)
+    log: Callable[[Finished], None] | None = field(repr=False)
+    process: int
 
-    def _next_tile(self) -> Tile | None:
-        with self._lock:
-            return next(self._tiles, None)
+    def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
+        if os.getpid() != self.process:
+            raise RunError("CUDA cannot be used in a process that was forked after CUDA had started; make the engine in the child")
 
-    def _deliver(self, item: TileResult | BaseException | None) -> None:
-        while not self._stopped.is_set():
-            try:
-                self._done.put(item, timeout=0.05)
-                return
-            except queue.Full:
-                continue
+        def worker(device: Device) -> Callable[[Counter], None]:
+            def work(counter: Counter) -> None:
+                Worker(device, self.pool, self.task, self.recipe, counter.next_tile, counter.deliver, counter.stopped, self.log).run()
 
-    def _work(self, worker: Worker) -> None:
-        try:
-            worker.run()
-        except BaseException as error:  # handed to the consumer, which raises it
-            self._deliver(error)
-        self._deliver(None)
+            return work
 
-    def results(self) -> Iterator[TileResult]:
-        for thread in self._threads:
-            thread.start()
-        yield from collect_results(self._done, len(self._threads))
-
-    def stop(self) -> None:
-        self._stopped.set()
-        for thread in self._threads:
-            if thread.is_alive():
-                thread.join()
+        # Hits are small: many tiles of them may wait to be traced.
+        waiting = 2 if self.task.top is None else _WAITING_HITS
+        return run_workers(tiles, [worker(device) for device in self.devices], waiting * len(self.devices), "gpualign-cuda")
 
 
 class CudaEngine:
@@ -88,44 +65,25 @@ class CudaEngine:
     while the next batch computes, as Li 2014 did.
     """
 
-    name = "cuda"
     capabilities = Capabilities(frozenset({Mode.GLOBAL, Mode.LOCAL}), paths=True)
 
     def __init__(self, devices: Sequence[Device], log: Callable[[Finished], None] | None = None, host_traceback: bool = False) -> None:
         if not devices:
             raise ValueError("an engine needs a device")
         self._devices = list(devices)
-        self._results = ResultPool()
+        self._pool = ResultPool()
         self._log = log
         self._host_traceback = host_traceback
         self._process = os.getpid()
 
-    def unavailable_reason(self) -> str | None:
-        if os.getpid() != self._process:
-            return "CUDA cannot be used in a process that was forked after CUDA had started; make the engine in the child"
-        return None
-
-    def describe(self) -> str:
-        count = f"{len(self._devices)} x " if len(self._devices) > 1 else ""
-        return f"cuda ({count}{self._devices[0].name})"
-
-    def kernel(self, task: Task, memory: int) -> str:
-        return self._typical(task).title
-
-    def _recipe(self, task: Task) -> Recipe:
-        return make_recipe(task, self._host_traceback)
-
-    def _typical(self, task: Task) -> Variant:
-        """What a first band of queries against all targets would run."""
-        queries, targets = _sample(task.queries.lengths[:_BAND_ROWS]), np.sort(_sample(task.targets.lengths))
-        return choose(self._recipe(task), queries, targets, self._devices[0].hardware)
-
-    def limits(self, task: Task, memory: int) -> Limits:
-        """Half of `memory`, which is the host's, is for results, half for pinned buffers and results on their way."""
+    def prepare(self, task: Task, budget: Budget) -> CudaPrepared:
+        """The budget is of the host's memory; scratch: pinned buffers and results on their way."""
         if refusal := self.capabilities.refusal(task):
             raise RunError(f"the CUDA engine cannot do this: {refusal}")
-        hardware = self._devices[0].hardware
-        variant = self._typical(task)
+        hardware, recipe = self._devices[0].hardware, make_recipe(task, self._host_traceback)
+        # What a first band of queries against all targets would run.
+        queries, targets = _sample(task.queries.lengths[:_BAND_ROWS]), np.sort(_sample(task.targets.lengths))
+        variant = choose(recipe, queries, targets, hardware)
         cells = int(variant.rate * hardware.multiprocessors * hardware.clock * _TILE_SECONDS)
         if task.needs_paths:
             cells //= _PATH_SHARE
@@ -134,16 +92,10 @@ class CudaEngine:
             # Hits are traced and written a band at a time, while later bands are computed.
             mean = max(1, int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))
             rows = max(1, min(_BAND_ROWS, -(-_SEARCH_TILES * cells // mean)))
-        return Limits(memory - memory // 2, memory // 2, task.item_bytes, _LANES, cells, rows, task.letter_bytes, task.query_bytes)
-
-    def run(self, task: Task, tiles: Iterator[Tile], memory: int) -> Iterator[TileResult]:
-        if reason := self.unavailable_reason():
-            raise RunError(reason)
-        workers = _Workers(self._devices, self._results, task, self._recipe(task), tiles, self._log)
-        try:
-            yield from workers.results()
-        finally:
-            workers.stop()
+        limits = Limits(budget.results, budget.scratch, task.item_bytes, _LANES, cells, rows, task.letter_bytes, task.query_bytes)
+        count = f"{len(self._devices)} x " if len(self._devices) > 1 else ""
+        described = f"cuda ({count}{self._devices[0].name})"
+        return CudaPrepared(task, limits, variant.title, described, recipe, self._devices, self._pool, self._log, self._process)
 
 
 def _sample(lengths: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from gpualign.core._walks import walk_matrices
 from gpualign.core.bounds import usable_pairs
-from gpualign.core.engine import STATISTICS, Detail, Runs, Statistics, Task, TileResult
+from gpualign.core.engine import STATISTICS, Detail, Runs, Statistics, Task, TileAlignments, TileResult, TileScores
 from gpualign.core.plan import Tile
 from gpualign.gpu.batches import Batch, Layout, aligned
 from gpualign.gpu.device import Bytes
@@ -187,5 +187,7 @@ def merge_paths(tile: Tile, task: Task, parts: list[tuple[Batch, PathResults]]) 
             sizes[place] = found.runs.sizes
             data.append(found.runs.data)
             length += len(found.runs.data)
+    if statistics is None:
+        return TileScores(tile, scores)
     runs = Runs(np.concatenate(data), starts, sizes) if task.detail is Detail.PATH else None
-    return TileResult(tile, scores, statistics, runs)
+    return TileAlignments(tile, scores, statistics, runs)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.engine import Task, TileResult
+from gpualign.core.engine import Task, TileHits, TileResult, TileScores
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Tile
 from gpualign.core.search.hits import BestTargets
@@ -242,8 +242,8 @@ class Worker:
 
     def _complete(self, tile: Tile, entry: _OpenTile) -> TileResult:
         if entry.best is not None:
-            return TileResult(tile, entry.best.scores, targets=entry.best.targets)
-        return merge_paths(tile, self._task, entry.paths) if entry.scores is None else TileResult(tile, entry.scores)
+            return TileHits(tile, entry.best.scores, entry.best.targets)
+        return merge_paths(tile, self._task, entry.paths) if entry.scores is None else TileScores(tile, entry.scores)
 
     def _add_hits(self, entry: _OpenTile, batch: Batch, slot: Slot) -> None:
         """Merge the hits of a batch into those of its tile."""

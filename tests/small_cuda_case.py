@@ -14,6 +14,7 @@ from distance_oracle import compute, compute_counts, dense_source
 from oracle import local_score
 from work import edit, records, run_paths, run_scores, sequence_set, two_valued
 
+from gpualign.core.budget import Budget
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.engine import EndGaps, Mode, Task
 from gpualign.core.plan import Pairing
@@ -111,8 +112,8 @@ def search(queries, targets, scheme, shape):
     task = Task(queries, targets, scheme, Mode.LOCAL, top=9)
     found = []
     for engine in (CudaEngine([CudaDevice(0)]), CpuEngine(2)):
-        plan = plan_task(task, Pairing.ALL, engine, 1 << 30)
-        (result,) = engine.run(task, plan.tiles(), 1 << 30)
+        prepared = engine.prepare(task, Budget.of(1 << 30))
+        (result,) = prepared.run(plan_task(prepared, Pairing.ALL).tiles())
         found.append((result.scores.tolist(), result.targets.tolist()))
     same = found[0] == found[1]
     print("search", shape.value, "equal" if same else "DIFFERENT", flush=True)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from command import gpualign
 
-from gpualign.cli.reports.measure import Timing, repeat, summarise
-from gpualign.cli.reports.munekawa import database_lengths
-from gpualign.cli.reports.report import Ladder, Section, Step, Table, draw_charts, to_json, to_markdown
+from gpualign.jobs.reports.measure import Timing, repeat, summarise
+from gpualign.jobs.reports.munekawa import database_lengths
+from gpualign.jobs.reports.report import Ladder, Section, Step, Table, draw_charts, to_json, to_markdown
 
 pytestmark = pytest.mark.slow
 

@@ -151,15 +151,16 @@ def test_auto_says_why_it_uses_the_cpu_where_a_gpu_would_be_expected(real_invent
 
 @pytest.mark.parametrize(("present", "notes"), [(True, 1), (False, 0)])
 def test_a_missing_pycuda_is_told_where_there_is_an_nvidia_device(monkeypatch, present, notes):
-    from gpualign.cli.engines import pick_engine
+    from gpualign.cpu.engine import CpuEngine
     from gpualign.gpu import devices
+    from gpualign.jobs.engines import Resources, pick_engine
 
     told = []
     messages = SimpleNamespace(note=told.append, detail=lambda text: None)
     monkeypatch.setitem(sys.modules, "pycuda", None)
     monkeypatch.setitem(sys.modules, "pycuda.driver", None)
     monkeypatch.setattr(devices, "_has_nvidia_device", lambda: present)
-    assert pick_engine("auto", 1, messages).name == "cpu"
+    assert isinstance(pick_engine(Resources("auto", 1), messages), CpuEngine)
     assert len(told) == notes
 
 

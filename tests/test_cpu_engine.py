@@ -5,15 +5,20 @@ import time
 
 import numpy as np
 import pytest
-from work import Silent, edit, sequence_set, two_valued
+from work import edit, sequence_set, two_valued
 
+from gpualign.core.budget import Budget
 from gpualign.core.engine import Detail, Mode, Task
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.plan import Pairing
 from gpualign.core.runner import estimate_rate, plan_task, run_plan
+from gpualign.core.sinks.memory import Discard
 from gpualign.cpu import _kernels
 from gpualign.cpu import engine as cpu_engine
-from gpualign.cpu.engine import CpuEngine, instruction_sets, native_recipes
+from gpualign.cpu.engine import CpuEngine, instruction_sets
+from gpualign.cpu.native import native_recipes
+
+PLENTY = Budget.of(1 << 30)
 
 
 def workers():
@@ -27,9 +32,8 @@ def big_task(rng):
 
 
 def test_stopping_early_ends_the_threads_soon(big_task):
-    engine = CpuEngine(2)
-    plan = plan_task(big_task, Pairing.ALL, engine, 1 << 30)
-    results = engine.run(big_task, plan.tiles(), 1 << 30)
+    prepared = CpuEngine(2).prepare(big_task, PLENTY)
+    results = prepared.run(plan_task(prepared, Pairing.ALL).tiles())
     next(results)
     assert len(workers()) == 2
     start = time.process_time()
@@ -71,7 +75,7 @@ def test_an_error_in_a_worker_reaches_the_consumer(big_task):
         raise ValueError("no more tiles")
 
     with pytest.raises(ValueError, match="no more tiles"):
-        list(CpuEngine(2).run(big_task, tiles(), 1 << 30))
+        list(CpuEngine(2).prepare(big_task, PLENTY).run(tiles()))
     assert not workers()
 
 
@@ -80,26 +84,26 @@ def test_an_error_in_the_sink_ends_the_threads(big_task):
         def begin(self, plan):
             pass
 
-        def accept(self, result):
+        def write(self, band):
             raise OSError("disk full")
 
-    engine = CpuEngine(2)
+    prepared = CpuEngine(2).prepare(big_task, PLENTY)
     with pytest.raises(OSError, match="disk full"):
-        run_plan(plan_task(big_task, Pairing.ALL, engine, 1 << 30), big_task, engine, Full(), 1 << 30, Silent())
+        run_plan(plan_task(prepared, Pairing.ALL), prepared, Full(), Discard())
     assert not workers()
 
 
 def test_refuses_what_it_cannot_do(big_task):
     task = Task(big_task.queries, big_task.targets, big_task.scoring, Mode.LOCAL, Detail.PATH)
     with pytest.raises(RunError, match="cannot do this"):
-        CpuEngine(1).limits(task, 1 << 30)
+        CpuEngine(1).prepare(task, PLENTY)
 
 
 def test_a_budget_that_is_too_small_is_an_error(rng):
     sequences = sequence_set(list(rng.integers(0, 4, (2, 1_000_000))))
     task = Task(sequences, sequences, two_valued(4, 5, -4, 10, 1))
     with pytest.raises(RunError, match="--memory"):
-        CpuEngine(2).limits(task, 10_000_000)
+        CpuEngine(2).prepare(task, Budget.of(10_000_000))
 
 
 @pytest.mark.parametrize("detail", [Detail.SCORE, Detail.PATH])
@@ -108,10 +112,13 @@ def test_a_machine_of_many_processors_runs_as_many_threads_as_fit(rng, monkeypat
     sequences = sequence_set(list(rng.integers(0, 4, (3, 200_000))))
     task = Task(sequences, sequences, two_valued(4, 5, -4, 10, 1), detail=detail)
     engine = CpuEngine()
-    assert engine.limits(task, 1 << 30).scratch_bytes <= 1 << 29
-    assert 1 < engine.threads < 64
+    prepared = engine.prepare(task, PLENTY)
+    assert prepared.limits.scratch_bytes <= 1 << 29
+    assert 1 < prepared.threads < 64
+    assert f"{prepared.threads} threads" in prepared.hardware
+    assert engine.threads == 64  # to ask changes nothing
     with pytest.raises(RunError, match="lower --threads"):
-        CpuEngine(64).limits(task, 1 << 30)
+        CpuEngine(64).prepare(task, PLENTY)
 
 
 def test_unknown_instruction_set():
@@ -127,7 +134,7 @@ def test_instruction_sets_are_listed_with_what_runs():
 
 
 def test_rate_estimate_is_positive(big_task):
-    assert estimate_rate(big_task, CpuEngine(2), 1 << 30) > 1e8
+    assert estimate_rate(big_task, CpuEngine(2), PLENTY) > 1e8
 
 
 @pytest.mark.parametrize("change", ["ids", "empty", "shape"])

@@ -133,6 +133,7 @@ def test_a_stopped_run_ends_soon_and_frees_the_device(rng, device):
 
     import pycuda.driver as cuda
 
+    from gpualign.core.budget import Budget
     from gpualign.core.engine import Task
     from gpualign.core.runner import plan_task
 
@@ -142,7 +143,8 @@ def test_a_stopped_run_ends_soon_and_frees_the_device(rng, device):
     device.open()
     before = cuda.mem_get_info()[0]
     try:
-        results = engine.run(task, plan_task(task, Pairing.ABOVE, engine, 1 << 33).tiles(), 1 << 33)
+        prepared = engine.prepare(task, Budget.of(1 << 33))
+        results = prepared.run(plan_task(prepared, Pairing.ABOVE).tiles())
         next(results)
         start = time.process_time()
         results.close()

@@ -1,17 +1,16 @@
 """Searches by the CUDA engine against the CPU engine: on the host everywhere, on a device where there is one."""
 
 import filecmp
-from dataclasses import replace
 
 import pytest
 from command import gpualign
 from host_device import HostDevice
-from work import Silent, records, run_scores, scoring, sequence_set, two_valued
+from work import collect, records, run_scores, scoring, sequence_set, two_valued
 
 from gpualign.core.alphabet import PROTEIN
+from gpualign.core.budget import Budget
 from gpualign.core.engine import Mode, Task
-from gpualign.core.plan import Pairing, make_plan
-from gpualign.core.runner import run_plan
+from gpualign.core.plan import Pairing
 from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences import SequenceSet
 from gpualign.cpu.engine import CpuEngine
@@ -20,13 +19,10 @@ from gpualign.gpu.kernels import Shape
 
 
 class Best:
-    """A sink that keeps the best of each query."""
+    """Keeps the best of each query."""
 
     def __init__(self, targets, top):
         self.ranks, self.top, self.found = targets.ranks, top, {}
-
-    def begin(self, plan):
-        pass
 
     def accept(self, result):
         assert result.targets.shape == result.scores.shape
@@ -41,12 +37,10 @@ class Best:
 
 def search(queries, targets, scheme, top, engine, tile_cells=None):
     task = Task(queries, targets, scheme, Mode.LOCAL, top=top)
-    limits = engine.limits(task, 1 << 30)
-    if tile_cells:
-        limits = replace(limits, lanes=1, tile_cells=tile_cells)
-    sink = Best(targets, top)
-    run_plan(make_plan(queries.lengths, targets.lengths, Pairing.ALL, limits), task, engine, sink, 1 << 30, Silent())
-    return sink.found
+    prepared = engine.prepare(task, Budget.of(1 << 30))
+    best = collect(prepared, Pairing.ALL, tile_cells, lambda plan: Best(targets, top))
+    best.finish()
+    return best.found
 
 
 def expected(queries, targets, scheme, top):

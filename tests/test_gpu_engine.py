@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 from command import LIMIT
 from host_device import HostDevice, compiler
-from work import Silent, edit, run_scores, sequence_set, two_valued
+from work import edit, run_scores, sequence_set, two_valued
 
+from gpualign.core.budget import Budget
 from gpualign.core.engine import Detail, Mode, Task
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Limits, Pairing, make_plan
 from gpualign.core.runner import plan_task, run_plan
+from gpualign.core.sinks.memory import Discard
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu import slots, worker
 from gpualign.gpu.engine import CudaEngine
@@ -22,6 +24,7 @@ from gpualign.gpu.results import ResultPool
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")]
 
 LINEAR = two_valued(4, 5, -4, 6, 6)
+LITTLE = Budget.of(1 << 24)
 
 
 @pytest.fixture
@@ -126,7 +129,7 @@ def test_stopping_early_frees_everything(sequences):
     engine = CudaEngine([device])
     task = Task(sequences, sequences, LINEAR)
     plan = make_plan(sequences.lengths, sequences.lengths, Pairing.ALL, Limits(1 << 24, 0, 4, 1, 3000))
-    results = engine.run(task, plan.tiles(), 1 << 24)
+    results = engine.prepare(task, LITTLE).run(plan.tiles())
     next(results)
     results.close()
     assert_clean(device)
@@ -135,14 +138,15 @@ def test_stopping_early_frees_everything(sequences):
 def test_an_error_on_the_way_frees_everything(sequences):
     device = HostDevice()
     task = Task(sequences, sequences, LINEAR)
-    plan = plan_task(task, Pairing.ALL, CudaEngine([device]), 1 << 24)
+    prepared = CudaEngine([device]).prepare(task, LITTLE)
+    plan = plan_task(prepared, Pairing.ALL)
 
     def tiles():
         yield from plan.tiles()
         raise ValueError("no more tiles")
 
     with pytest.raises(ValueError, match="no more tiles"):
-        list(CudaEngine([device]).run(task, tiles(), 1 << 24))
+        list(prepared.run(tiles()))
     assert_clean(device)
 
 
@@ -160,9 +164,10 @@ def test_a_device_that_fails_is_reported_and_freed(sequences, monkeypatch):
 
     monkeypatch.setattr(HostEvent, "done", done)
     task = Task(sequences, sequences, LINEAR)
-    plan = plan_task(task, Pairing.ALL, CudaEngine([device]), 1 << 24)
+    prepared = CudaEngine([device]).prepare(task, LITTLE)
+    plan = plan_task(prepared, Pairing.ALL)
     with pytest.raises(RunError, match="made up"):
-        list(CudaEngine([device]).run(task, plan.tiles(), 1 << 24))
+        list(prepared.run(plan.tiles()))
     assert_clean(device)
 
 
@@ -171,7 +176,7 @@ def test_the_sink_that_fails_ends_the_run(sequences):
         def begin(self, plan):
             pass
 
-        def accept(self, result):
+        def write(self, band):
             raise OSError("disk full")
 
         def finish(self):
@@ -179,23 +184,22 @@ def test_the_sink_that_fails_ends_the_run(sequences):
 
     device = HostDevice()
     task = Task(sequences, sequences, LINEAR)
-    engine = CudaEngine([device])
-    plan = plan_task(task, Pairing.ALL, engine, 1 << 24)
+    prepared = CudaEngine([device]).prepare(task, LITTLE)
     with pytest.raises(OSError, match="disk full"):
-        run_plan(plan, task, engine, Full(), 1 << 24, Silent())
+        run_plan(plan_task(prepared, Pairing.ALL), prepared, Full(), Discard())
     assert_clean(device)
 
 
 def test_what_it_cannot_do_is_refused(sequences):
     with pytest.raises(RunError, match="computes scores only of local alignments"):
-        CudaEngine([HostDevice()]).limits(Task(sequences, sequences, LINEAR, Mode.LOCAL, Detail.PATH), 1 << 24)
+        CudaEngine([HostDevice()]).prepare(Task(sequences, sequences, LINEAR, Mode.LOCAL, Detail.PATH), LITTLE)
 
 
 def test_a_forked_child_must_make_its_own_engine(sequences, monkeypatch):
     engine = CudaEngine([HostDevice()])
     monkeypatch.setattr(os, "getpid", lambda: -1)
     with pytest.raises(RunError, match="forked"):
-        list(engine.run(Task(sequences, sequences, LINEAR), iter([]), 1 << 24))
+        list(engine.prepare(Task(sequences, sequences, LINEAR), LITTLE).run(iter([])))
 
 
 def test_batches_are_logged_with_their_times(sequences):

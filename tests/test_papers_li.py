@@ -8,11 +8,11 @@ from host_device import HostDevice, compiler
 from work import edit, relatives, run_paths, run_scores, scoring, sequence_set, two_valued
 
 from gpualign.core.alphabet import PROTEIN
+from gpualign.core.budget import Budget
 from gpualign.core.engine import Detail, EndGaps, Mode, Task
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.matrices import by_name
 from gpualign.core.plan import Pairing
-from gpualign.core.runner import plan_task
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu.papers.li import METHODS, LiEngine, Sizes, Transfer, pick_method
 
@@ -89,11 +89,11 @@ def test_what_the_papers_kernels_do_not_compute(device):
     ]
     for task, message in refused:
         with pytest.raises(InputError, match=message):
-            plan_task(task, Pairing.ALL, LiEngine(device, "rscan"), 1 << 20)
+            LiEngine(device, "rscan").prepare(task, Budget.of(1 << 20))
     with pytest.raises(InputError, match=r"dscan .* 60 letters .*, a query has 80; use tiled-dscan"):
-        plan_task(Task(sequences, sequences, linear), Pairing.ALL, LiEngine(device, "dscan", sizes=SMALL), 1 << 20)
+        LiEngine(device, "dscan", sizes=SMALL).prepare(Task(sequences, sequences, linear), Budget.of(1 << 20))
     with pytest.raises(RunError, match="a matrix takes 26,244 bytes"):
-        plan_task(Task(sequences, sequences, linear), Pairing.ALL, LiEngine(device, "rscan"), 1 << 15)
+        LiEngine(device, "rscan").prepare(Task(sequences, sequences, linear), Budget.of(1 << 15))
 
 
 def test_the_papers_choice():

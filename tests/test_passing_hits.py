@@ -12,11 +12,12 @@ from gpualign.core.engine import Mode, Task
 from gpualign.core.errors import RunError
 from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.core.search import runner
+from gpualign.core.search.gather import Found
 from gpualign.core.search.hits import Hits
+from gpualign.core.search.order import HitOrder
 from gpualign.core.search.significance import SearchSpace, published
 from gpualign.core.search.strands import make_strands
 from gpualign.core.sinks.hits import HitFilter, HitsWriter
-from gpualign.core.sinks.passing import HitOrder
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu.engine import CudaEngine
 
@@ -52,16 +53,15 @@ class Progress:
 
 def search(queries, targets, scheme, filter, engine, space=None, strand="plus", memory=1 << 28):
     stranded = make_strands(queries, DNA, strand)
-    task = Task(stranded.queries, targets, scheme, Mode.LOCAL)
-    planned = runner.plan_search(task, filter, engine, memory)
+    planned = runner.plan_search(Task(queries, targets, scheme, Mode.LOCAL), stranded, filter, engine, memory)
     report, progress = Report(), Progress()
     progress.expect(planned.plan.cells)
     writer = HitsWriter(report, planned.task, stranded, filter, space, None)
     totals = runner.run_search(planned, space, engine, writer, progress)
-    assert progress.done == progress.expected == totals.cells
+    assert progress.done == progress.expected == totals.work
     assert totals.pairs == len(stranded.queries) * len(targets)
     assert writer.written == len(report.rows)
-    return report.rows, writer.unwritten, totals.cells / planned.plan.cells
+    return report.rows, writer.unwritten, totals.work / planned.plan.cells
 
 
 def expected(queries, targets, scheme, filter, space=None, strand="plus"):
@@ -197,21 +197,26 @@ def test_little_memory_is_enough_or_an_error(family):
         search(queries, targets, SCHEME, filter, CpuEngine(1), memory=9_000)
 
 
+def hits_of(*queries):
+    return Hits(*(np.array(queries, dtype=np.int64) for _ in range(3)))
+
+
+def found(hits, start, stop, *cut):
+    return Found(hits_of(*hits), np.arange(start, stop), np.isin(np.arange(start, stop), cut))
+
+
 def test_hits_leave_in_order_and_as_soon_as_they_can():
-    left = []
-    order = HitOrder(lambda hits, stop: left.append((hits.queries.tolist(), stop)))
-
-    def hits(*queries):
-        return Hits(*(np.array(queries, dtype=np.int64) for _ in range(3)))
-
-    order.first(hits(0, 0, 1), np.arange(3), np.array([False, False, False]))
-    order.first(hits(3, 5), np.arange(3, 6), np.array([False, True, False]))
-    order.first(hits(6), np.arange(6, 9), np.array([False, True, True]))
+    order = HitOrder(1)
+    left = [order.first(part) for part in (found([0, 0, 1], 0, 3), found([3, 5], 3, 6, 4), found([6], 6, 9, 7, 8))]
     assert order.missing.tolist() == [4, 7, 8]
-    assert left == [([0, 0, 1], 3), ([3], 4), ([], 4)]
-    none = np.array([False])
-    order.again(hits(4, 4), np.array([4]), none)
-    order.again(hits(7, 8), np.array([7, 8]), np.array([False, False]))
-    assert left[3:] == [([4, 4, 5, 6], 7), ([7, 8], 9)]
+    left += [order.again(found([4, 4], 4, 5)), order.again(found([7, 8], 7, 9))]
+    assert [hits.queries.tolist() for hits in left] == [[0, 0, 1], [3], [], [4, 4, 5, 6], [7, 8]]
     with pytest.raises(IndexError):
-        order.again(hits(4), np.array([4]), none)
+        order.again(found([4], 4, 5))
+
+
+def test_the_strands_of_a_record_leave_together():
+    order = HitOrder(2)
+    left = [order.first(part) for part in (found([0, 1, 2], 0, 3), found([3, 5], 3, 6, 4), found([6], 6, 8, 7))]
+    left += [order.again(found([4], 4, 5)), order.again(found([7], 7, 8))]
+    assert [hits.queries.tolist() for hits in left] == [[0, 1], [2, 3], [], [4, 5], [6, 7]]

@@ -1,6 +1,7 @@
 """Sinks take results in any order, with memory for a few bands, and write the same bytes."""
 
 import io
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,11 +10,15 @@ from hypothesis import strategies as st
 from work import sequence_set, two_valued
 
 from gpualign.core._rows import Column, format_block
-from gpualign.core.engine import Task, TileResult
+from gpualign.core.bands import PairAssembly, bands_in_order
+from gpualign.core.engine import Task, TileScores
 from gpualign.core.fields import FIELDS, parse_fields
 from gpualign.core.formats.tsv import Tsv
 from gpualign.core.plan import MIN_PANEL, Limits, Pairing, make_plan
+from gpualign.core.road import deliver
 from gpualign.core.sinks.matrix import MatrixSink
+from gpualign.core.sinks.matrix_files import NpyArray
+from gpualign.core.sinks.memory import Discard, MemoryArray
 from gpualign.core.sinks.pairs import Filter
 from gpualign.core.sinks.table import TableSink
 
@@ -25,7 +30,11 @@ def results(plan, order):
         tile = tiles[index]
         rows = np.arange(tile.query_start, tile.query_stop)[:, None]
         wanted = tile.targets[None, :] >= np.array([plan.pairing.first_target(int(q)) for q in rows[:, 0]])[:, None]
-        yield TileResult(tile, np.where(wanted, 1000 * rows + tile.targets[None, :], -1).astype(np.int32))
+        yield TileScores(tile, np.where(wanted, 1000 * rows + tile.targets[None, :], -1).astype(np.int32))
+
+
+def fill(sink, task, plan, order):
+    deliver(plan, bands_in_order(plan, results(plan, order), partial(PairAssembly, task), Discard()), sink)
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.sampled_from(Pairing), st.integers(0, 2**32), st.integers(1, 20), st.integers(1, 3000))
@@ -41,10 +50,7 @@ def test_any_order(queries, targets, pairing, seed, lanes, cells):
 
     stream = io.BytesIO()
     table = TableSink(stream, task, Tsv(parse_fields("query,target,score,tlen")))
-    table.begin(plan)
-    for result in results(plan, rng):
-        table.accept(result)
-    table.finish()
+    fill(table, task, plan, rng)
     expected = "query\ttarget\tscore\ttlen\n" + "".join(
         f"s{i}\ts{j}\t{1000 * i + j}\t{b.lengths[j]}\n" for i in range(queries) for j in range(pairing.first_target(i), targets)
     )
@@ -58,11 +64,7 @@ def test_matrix_is_mirrored(tmp_path, rng, pairing):
     plan = make_plan(a.lengths, a.lengths, pairing, Limits(4000, 0, 4, 5, 300))
     assert plan.band_count > 3
     with open(tmp_path / "m.npy", "w+b") as file:
-        sink = MatrixSink(file, task)
-        sink.begin(plan)
-        for result in results(plan, rng):
-            sink.accept(result)
-        sink.finish()
+        fill(MatrixSink(partial(NpyArray, file), task), task, plan, rng)
     i, j = np.indices((33, 33))
     expected = 1000 * i + j if pairing is Pairing.ALL else 1000 * np.minimum(i, j) + np.maximum(i, j)
     np.testing.assert_array_equal(np.load(tmp_path / "m.npy"), expected)
@@ -72,19 +74,37 @@ def test_a_lost_tile_is_noticed(rng):
     a = sequence_set([[0]] * 9)
     task = Task(a, a, two_valued(4, 5, -4, 10, 1))
     plan = make_plan(a.lengths, a.lengths, Pairing.ALL, Limits(400, 0, 4, 2, 1))
-    sink = TableSink(io.BytesIO(), task, Tsv(parse_fields("score")))
-    sink.begin(plan)
-    for result in list(results(plan, rng))[1:]:
-        sink.accept(result)
+    some = (result for number, result in enumerate(results(plan, rng)) if number)
     with pytest.raises(RuntimeError, match="results are missing"):
-        sink.finish()
+        list(bands_in_order(plan, some, partial(PairAssembly, task), Discard()))
 
 
-def test_a_matrix_needs_the_diagonal(tmp_path):
+def test_an_error_in_the_sink_closes_the_source(rng):
+    a = sequence_set([[0]] * 9)
+    task = Task(a, a, two_valued(4, 5, -4, 10, 1))
+    plan = make_plan(a.lengths, a.lengths, Pairing.ALL, Limits(400, 0, 4, 2, 1))
+    closed = []
+
+    def source():
+        try:
+            yield from results(plan, rng)
+        finally:
+            closed.append(True)
+
+    class Full(Discard):
+        def write(self, band):
+            raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"):
+        deliver(plan, bands_in_order(plan, source(), partial(PairAssembly, task), Discard()), Full())
+    assert closed
+
+
+def test_a_matrix_needs_the_diagonal():
     a = sequence_set([[0]] * 3)
     plan = make_plan(a.lengths, a.lengths, Pairing.ABOVE, Limits(400, 0, 4, 2, 1))
-    with open(tmp_path / "m.npy", "w+b") as file, pytest.raises(ValueError, match="diagonal"):
-        MatrixSink(file, Task(a, a, two_valued(4, 5, -4, 10, 1))).begin(plan)
+    with pytest.raises(ValueError, match="diagonal"):
+        MatrixSink(MemoryArray, Task(a, a, two_valued(4, 5, -4, 10, 1))).begin(plan)
 
 
 def test_every_field_has_a_meaning():
@@ -97,11 +117,8 @@ def test_thresholds_keep_pairs_between_them():
     a = sequence_set([[0], [0], [0]])
     plan = make_plan(a.lengths, a.lengths, Pairing.ALL, Limits(400, 0, 4, 4, 100))
     stream = io.BytesIO()
-    sink = TableSink(stream, Task(a, a, two_valued(4, 5, -4, 10, 1)), Tsv(parse_fields("score")), Filter(1, 1001))
-    sink.begin(plan)
-    for result in results(plan, np.random.default_rng(0)):
-        sink.accept(result)
-    sink.finish()
+    task = Task(a, a, two_valued(4, 5, -4, 10, 1))
+    fill(TableSink(stream, task, Tsv(parse_fields("score")), Filter(1, 1001)), task, plan, np.random.default_rng(0))
     assert stream.getvalue().split() == [b"score", b"1", b"2", b"1000", b"1001"]
 
 

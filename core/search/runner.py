@@ -8,20 +8,26 @@ are searched a group at a time, because hits are written in their order: those b
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Protocol
 
 import numpy as np
 
-from gpualign.core.engine import Engine, Task
+from gpualign.core.bands import bands_in_order
+from gpualign.core.budget import Budget
+from gpualign.core.engine import Engine, Prepared, Task
 from gpualign.core.plan import Pairing, Plan
-from gpualign.core.road import Progress
-from gpualign.core.runner import Totals, plan_task, run_plan
+from gpualign.core.road import Progress, Sink, Totals, deliver
+from gpualign.core.runner import plan_task
 from gpualign.core.search.floors import EvalueFloors, score_floors
-from gpualign.core.search.hits import Integers
+from gpualign.core.search.gather import BestAssembly, Found, PassingAssembly
+from gpualign.core.search.hits import Hits, Integers
+from gpualign.core.search.order import HitOrder
 from gpualign.core.search.significance import SearchSpace
-from gpualign.core.sinks.hits import BestHitsSink, HitFilter, HitsWriter
-from gpualign.core.sinks.passing import Found, HitOrder, PassingSink
+from gpualign.core.search.strands import Stranded
+from gpualign.core.sinks.hits import HitFilter
 
 _FIRST = 1000
 """Targets of a query that are kept at first, where every hit above a threshold is wanted."""
@@ -43,18 +49,24 @@ class GrowingProgress(Progress, Protocol):
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """task: of stranded queries, with the targets that are kept at first; plan: of its run, `memory` bytes for the engine, were all
-    queries searched at once; group: queries that are searched before any is searched again."""
+    """prepared: for the stranded queries, with the targets that are kept at first; plan: of its run, were all queries searched at once;
+    budget: for the engine; group: queries that are searched before any is searched again."""
 
-    task: Task
+    prepared: Prepared
     filter: HitFilter
+    stranded: Stranded
     plan: Plan
-    memory: int
+    budget: Budget
     group: int
 
+    @property
+    def task(self) -> Task:
+        return self.prepared.task
 
-def plan_search(task: Task, filter: HitFilter, engine: Engine, memory: int) -> SearchPlan:
-    """Plan a search for an engine with `memory` bytes beyond the sequences."""
+
+def plan_search(task: Task, stranded: Stranded, filter: HitFilter, engine: Engine, memory: int) -> SearchPlan:
+    """Plan a search of the stranded queries for an engine with `memory` bytes beyond the sequences."""
+    task = replace(task, queries=stranded.queries)
     targets, group = len(task.targets), len(task.queries)
     if filter.top is not None:
         top = min(filter.top, targets)
@@ -66,22 +78,43 @@ def plan_search(task: Task, filter: HitFilter, engine: Engine, memory: int) -> S
         held = memory // _HELD_SHARE
         memory -= held
         group = max(1, held // (_HIT_BYTES * top))
-    task = replace(task, top=top)
-    return SearchPlan(task, filter, plan_task(task, Pairing.ALL, engine, memory), memory, group)
+    budget = Budget.of(memory)
+    prepared = engine.prepare(replace(task, top=top), budget)
+    return SearchPlan(prepared, filter, stranded, plan_task(prepared, Pairing.ALL, stranded.per_record), budget, group)
 
 
-def run_search(search: SearchPlan, space: SearchSpace | None, engine: Engine, writer: HitsWriter, progress: GrowingProgress) -> Totals:
-    """Find the hits that the filter keeps, and hand them to the writer. Cells are those computed, a second time included.
+def run_search(search: SearchPlan, space: SearchSpace | None, engine: Engine, sink: Sink[Plan, Hits], progress: GrowingProgress) -> Totals:
+    """Hand the hits that may pass the filter to the sink. Work is what was computed, a second time included.
 
     space: what E-values are counted in; there is one where the filter has a threshold of them.
     """
-    writer.begin()
+    start, counted = time.perf_counter(), _Counted(progress)
+    deliver(search.plan, find_hits(search, space, engine, counted), sink)
+    return Totals(search.plan.pairs, counted.work, time.perf_counter() - start)
+
+
+def find_hits(search: SearchPlan, space: SearchSpace | None, engine: Engine, progress: GrowingProgress) -> Iterator[Hits]:
+    """Hits of whole records, in their order, that may pass the filter; closing the iterator stops all work."""
+    plan, prepared = search.plan, search.prepared
     if search.filter.top is not None:
-        sink = BestHitsSink(search.task, search.filter.least_score, writer)
-        return run_plan(search.plan, search.task, engine, sink, search.memory, progress)
-    start = time.perf_counter()
-    cells = _Passing(search, _floors(search, space), engine, HitOrder(writer.add), progress).run()
-    return Totals(search.plan.pairs, cells, time.perf_counter() - start)
+        begin = partial(BestAssembly, search.task, search.filter.least_score)
+        return bands_in_order(plan, prepared.run(plan.tiles()), begin, progress)
+    return _Passing(search, _floors(search, space), engine, progress).hits()
+
+
+class _Counted:
+    """A progress that also counts."""
+
+    def __init__(self, progress: GrowingProgress) -> None:
+        self._progress = progress
+        self.work = 0
+
+    def advance(self, work: int) -> None:
+        self.work += work
+        self._progress.advance(work)
+
+    def expect(self, work: int) -> None:
+        self._progress.expect(work)
 
 
 def _floors(search: SearchPlan, space: SearchSpace | None) -> Integers:
@@ -100,32 +133,33 @@ class _Passing:
     search: SearchPlan
     floors: Integers
     engine: Engine
-    order: HitOrder
     progress: GrowingProgress
 
-    def run(self) -> int:
-        """Search every query, and return the cells computed."""
-        task = self.search.task
+    def hits(self) -> Iterator[Hits]:
+        """Search every query."""
+        task, order = self.search.task, HitOrder(self.search.stranded.per_record)
         queries, targets = len(task.queries), len(task.targets)
-        top, start, cells = self.search.task.top or 0, 0, 0
+        top, start = task.top or 0, 0
         while start < queries:
             probe = start == 0 and queries >= 2 * _PROBE and top < targets
             stop = min(queries, start + (min(_PROBE, self.search.group) if probe else self.search.group))
-            cells += self._pass(np.arange(start, stop), top, self.order.first)
-            if len(again := self.order.missing):
-                work = int(task.queries.lengths[again].sum()) * int(task.targets.offsets[-1])
-                self.progress.expect(work)
-                cells += self._pass(again, targets, self.order.again)
+            for found in self._pass(np.arange(start, stop), top):
+                yield order.first(found)
+            if len(again := order.missing):
+                self.progress.expect(task.cost.cells(task.queries.lengths[again], task.targets.lengths))
+                for found in self._pass(again, targets):
+                    yield order.again(found)
                 if 2 * len(again) > stop - start:
                     top = targets
             start = stop
-        return cells
 
-    def _pass(self, numbers: Integers, top: int, found: Found) -> int:
-        """Search some queries and return the cells."""
-        task = replace(self.search.task, top=top)
-        if len(numbers) < len(task.queries):
-            task = replace(task, queries=task.queries.select(numbers))
-        plan = plan_task(task, Pairing.ALL, self.engine, self.search.memory)
-        sink = PassingSink(task, numbers, self.floors[numbers], found)
-        return run_plan(plan, task, self.engine, sink, self.search.memory, self.progress).cells
+    def _pass(self, numbers: Integers, top: int) -> Iterator[Found]:
+        """Search some queries, and keep the `top` best targets of each."""
+        task, prepared = self.search.task, self.search.prepared
+        if top != task.top or len(numbers) < len(task.queries):
+            queries = task.queries.select(numbers) if len(numbers) < len(task.queries) else task.queries
+            prepared = self.engine.prepare(replace(task, queries=queries, top=top), self.search.budget)
+        plan = plan_task(prepared, Pairing.ALL)
+        begin = partial(PassingAssembly, prepared.task, numbers, self.floors[numbers])
+        for band in bands_in_order(plan, prepared.run(plan.tiles()), begin, self.progress):
+            yield from band

@@ -1,4 +1,4 @@
-"""The hits of a search: has them traced, and writes them a few queries at a time; gathers the best targets of each query."""
+"""Has the hits of a search traced, and writes them a few queries at a time."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.engine import Runs, Statistics, Task, TileResult
+from gpualign.core.bands import BandResults
+from gpualign.core.engine import Runs, Statistics, Task
 from gpualign.core.fields import BlockData, HitColumns
 from gpualign.core.identity import DEFAULT
-from gpualign.core.plan import Band, Plan
-from gpualign.core.search.hits import NO_HITS, BestTargets, Hits, Integers, join_hits
+from gpualign.core.plan import Band
+from gpualign.core.search.hits import Hits, Integers
 from gpualign.core.search.significance import SearchSpace
 from gpualign.core.search.strands import Stranded
-from gpualign.core.sinks.base import BandOrder, BandResults
 from gpualign.core.sinks.pairs import Filter, PairsSink
 
 _CHUNK = 8192
@@ -81,22 +81,16 @@ class HitsWriter:
         self._space = space
         self._trace = trace
         self._identity_definition = identity_definition
-        self._held = NO_HITS
         self.written = 0
         self.unwritten = Unwritten()
 
-    def begin(self) -> None:
+    def begin(self, plan: object) -> None:
         """Write what stands before the first hit."""
         self._report.stream.write(self._report.header())
 
-    def add(self, found: Hits, stop: int) -> None:
-        """Take the next queries, those before `stop`: all of their hits that may be written, in order of the queries."""
-        # The strands of the last record may not all be there yet.
-        whole = stop // self._stranded.per_record * self._stranded.per_record
-        both = join_hits([self._held, found])
-        ready = both.queries < whole
-        self._held = both.part(~ready)
-        hits = self._best_of_strands(both.part(ready))
+    def write(self, found: Hits) -> None:
+        """Take all hits of the next records, of all their strands, that may be written, in order of the queries."""
+        hits = self._best_of_strands(found)
         letters = np.cumsum(self._task.queries.lengths[hits.queries])
         start = 0
         while start < len(hits):
@@ -105,6 +99,9 @@ class HitsWriter:
             end = max(start + 1, min(start + _CHUNK, reach))
             self._write(hits.part(slice(start, end)))
             start = end
+
+    def finish(self) -> None:
+        pass
 
     def _best_of_strands(self, hits: Hits) -> Hits:
         """Of each record and target the better strand, then the best targets of each record."""
@@ -161,44 +158,3 @@ class HitsWriter:
         keep = self._filter.rows.keeps(block)
         self._report.write_block(block, [0], keep)
         self.written += len(hits) if keep is None else int(keep.sum())
-
-
-@dataclass(frozen=True)
-class _BandHits:
-    band: Band
-    best: BestTargets
-
-
-class BestHitsSink:
-    """Gathers the best targets of each query, `task.top` of them, and hands those that score `least_score` or more to a writer, band by
-    band."""
-
-    def __init__(self, task: Task, least_score: int, writer: HitsWriter) -> None:
-        self._task = task
-        self._least_score = max(1, least_score)
-        self._writer = writer
-
-    def begin(self, plan: Plan) -> None:
-        self._bands = BandOrder(plan, self._empty, self._put, self._finish)
-
-    def accept(self, result: TileResult) -> None:
-        self._bands.accept(result)
-
-    def finish(self) -> None:
-        self._bands.finish()
-
-    def _empty(self, band: Band) -> _BandHits:
-        assert self._task.top is not None
-        return _BandHits(band, BestTargets(band.stop - band.start, self._task.top, self._task.dtype, self._task.targets.ranks))
-
-    @staticmethod
-    def _put(entry: _BandHits, result: TileResult) -> None:
-        assert result.targets is not None
-        start = entry.band.start
-        entry.best.add(slice(result.tile.query_start - start, result.tile.query_stop - start), result.scores, result.targets)
-
-    def _finish(self, entry: _BandHits) -> None:
-        scores = entry.best.scores
-        rows, places = np.nonzero(scores >= self._least_score)
-        queries = (entry.band.start + rows).astype(np.int64)
-        self._writer.add(Hits(queries, entry.best.targets[rows, places], scores[rows, places].astype(np.int64)), entry.band.stop)

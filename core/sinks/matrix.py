@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.engine import Detail, Task, TileResult
+from gpualign.core.bands import BandResults
+from gpualign.core.engine import Detail, Task
 from gpualign.core.fields import BlockData
 from gpualign.core.identity import DEFAULT
 from gpualign.core.plan import Pairing, Plan
-from gpualign.core.sinks.base import BandResults, Bands
-from gpualign.core.sinks.matrix_files import NpyArray, Numbers, condensed_start, place_band
+from gpualign.core.sinks.matrix_files import ArrayMaker, Numbers, condensed_start, place_band
 
 
 @dataclass(frozen=True)
@@ -45,59 +45,52 @@ class Value:
 SCORES = Value("score", DEFAULT)
 
 
-class MatrixSink:
+class _ArraySink:
+    """Fills one array of values. make: the array, of a shape and dtype."""
+
+    def __init__(self, make: ArrayMaker, task: Task, value: Value = SCORES) -> None:
+        self._make = make
+        self._task = task
+        self._value = value
+
+    def _open(self, shape: tuple[int, ...]) -> None:
+        self.matrix = self._make(shape, self._value.dtype(self._task))
+
+    def finish(self) -> None:
+        self.matrix.flush()
+
+
+class MatrixSink(_ArraySink):
     """Fills a matrix, element [i][j] = query i, target j; for one set mirrored, the diagonal included.
 
     The plan's pairing must be ALL or ABOVE_OR_EQUAL, so that every element is computed or mirrored.
     """
 
-    def __init__(self, file: BinaryIO, task: Task, value: Value = SCORES) -> None:
-        self._file = file
-        self._task = task
-        self._value = value
-
     def begin(self, plan: Plan) -> None:
         if plan.pairing is Pairing.ABOVE:
             raise ValueError("a matrix needs the diagonal")
         self._mirror = plan.pairing is Pairing.ABOVE_OR_EQUAL
-        self.matrix = NpyArray(self._file, (plan.queries, plan.targets), self._value.dtype(self._task))
-        self._bands = Bands(plan, self._task, self._write)
+        self._open((plan.queries, plan.targets))
 
-    def accept(self, result: TileResult) -> None:
-        self._bands.accept(result)
-
-    def _write(self, results: BandResults) -> None:
+    def write(self, results: BandResults) -> None:
         band = results.band
         values = self._value.of(self._task, results)
         place_band(self.matrix.values, values, (band.start, band.stop), (band.first_target, band.target_stop), self._mirror)
 
-    def finish(self) -> None:
-        self._bands.finish()
-        self.matrix.flush()
 
-
-class CondensedSink:
+class CondensedSink(_ArraySink):
     """Fills a vector of the pairs i < j of one set, row by row, as scipy.spatial.distance's condensed form has them.
 
     The plan's pairing must be ABOVE.
     """
 
-    def __init__(self, file: BinaryIO, task: Task, value: Value = SCORES) -> None:
-        self._file = file
-        self._task = task
-        self._value = value
-
     def begin(self, plan: Plan) -> None:
         if plan.pairing is not Pairing.ABOVE:
             raise ValueError("a condensed matrix holds the pairs above the diagonal")
         self._count = plan.queries
-        self.matrix = NpyArray(self._file, (plan.pairs,), self._value.dtype(self._task))
-        self._bands = Bands(plan, self._task, self._write)
+        self._open((plan.pairs,))
 
-    def accept(self, result: TileResult) -> None:
-        self._bands.accept(result)
-
-    def _write(self, results: BandResults) -> None:
+    def write(self, results: BandResults) -> None:
         band = results.band
         values = self._value.of(self._task, results)
         for query in range(band.start, band.stop):
@@ -105,7 +98,3 @@ class CondensedSink:
             part = values[query - band.start, first - band.first_target :]
             start = condensed_start(query, self._count) + first - query - 1
             self.matrix.values[start : start + len(part)] = part
-
-    def finish(self) -> None:
-        self._bands.finish()
-        self.matrix.flush()

@@ -74,6 +74,21 @@ class NpyArray:
             self.file.flush()
 
 
+class ArrayMaker(Protocol):
+    """Makes an array that a sink fills and then flushes."""
+
+    def __call__(self, shape: tuple[int, ...], dtype: Numbers, /) -> FilledArray: ...
+
+
+class FilledArray(Protocol):
+    """An array on a file, or in memory."""
+
+    values: npt.NDArray[Any]
+
+    def flush(self) -> None:
+        """All values are there."""
+
+
 def place_band(out: npt.NDArray[Any], values: npt.NDArray[Any], rows: tuple[int, int], columns: tuple[int, int], mirror: bool) -> None:
     """Put values of a band, rows x columns (each first, stop), in the whole matrix.
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.engine import Task, TileResult
+from gpualign.core.bands import BandResults
+from gpualign.core.engine import Task
 from gpualign.core.fields import BlockData
 from gpualign.core.identity import DEFAULT
 from gpualign.core.plan import Plan
-from gpualign.core.sinks.base import BandResults, Bands
 from gpualign.core.sinks.writer import ByteWriter
 
 _BLOCK_PAIRS = 200_000
@@ -88,17 +88,13 @@ class PairsSink:
     def begin(self, plan: Plan) -> None:
         self._plan = plan
         self.stream.write(self.header())
-        self._bands = Bands(plan, self.task, self._write)
 
-    def accept(self, result: TileResult) -> None:
-        self._bands.accept(result)
-
-    def finish(self) -> None:
-        self._bands.finish()
-
-    def _write(self, results: BandResults) -> None:
+    def write(self, results: BandResults) -> None:
         band = results.band
         for start, stop in _cut(results):
             data = BlockData(self.task, band.start + start, results.rows(start, stop), self._identity_definition)
             firsts = [max(self._plan.pairing.first_target(band.start + row) - band.first_target, 0) for row in range(start, stop)]
             self.write_block(data, firsts, self._filter.keeps(data))
+
+    def finish(self) -> None:
+        pass

@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from gpualign.core.engine import Task, TileResult
+from gpualign.core.plan import Limits, Tile
 from gpualign.gpu.device import Device
 from gpualign.gpu.papers.session import Log
+
+
+@dataclass(frozen=True)
+class PaperPrepared:
+    """Implements `gpualign.core.engine.Prepared`; compute: results of tiles, one after the other."""
+
+    task: Task
+    limits: Limits
+    kernel: str
+    hardware: str
+    compute: Callable[[Iterator[Tile]], Iterator[TileResult]] = field(repr=False)
+
+    def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
+        return self.compute(tiles)
 
 
 class OneDevice:
     """What is the same for every engine, of alignments or distances, that runs on one device."""
 
-    name = "cuda"
-
     def __init__(self, device: Device, log: Log | None) -> None:
         self._device = device
         self._log = log
-
-    def unavailable_reason(self) -> str | None:
-        return None
 
     def describe(self) -> str:
         return f"cuda ({self._device.name})"

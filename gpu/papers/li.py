@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -16,13 +17,15 @@ import numpy.typing as npt
 
 from gpualign.core._walks import walk_scores
 from gpualign.core.bounds import usable_pairs
-from gpualign.core.engine import STATISTICS, Capabilities, Detail, EndGaps, Mode, Runs, Task, TileResult
+from gpualign.core.budget import Budget
+from gpualign.core.engine import STATISTICS, Capabilities, Detail, EndGaps, Mode, Runs, Task, TileAlignments, TileResult, TileScores
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.plan import Limits, Pairing, Tile
+from gpualign.core.runs import RunsBuilder
 from gpualign.gpu.arguments import LI
 from gpualign.gpu.device import Bytes, Device, Event, Stream, wait_for
 from gpualign.gpu.kernels import Kernel
-from gpualign.gpu.papers.base import OneDevice
+from gpualign.gpu.papers.base import OneDevice, PaperPrepared
 from gpualign.gpu.papers.session import Log, Session
 
 METHODS = ("rodinia", "tiled-dscan", "dscan", "rscan")
@@ -105,11 +108,8 @@ class LiEngine(OneDevice):
         self._transfer = transfer
         self._sizes = sizes or Sizes()
 
-    def kernel(self, task: Task, memory: int) -> str:
-        return f"Li 2014, {self._method}, {self._transfer.value} transfer"
-
-    def limits(self, task: Task, memory: int) -> Limits:
-        """Half of `memory` is for results, half for matrices on the host. Raises `InputError` for what the kernels do not compute."""
+    def prepare(self, task: Task, budget: Budget) -> PaperPrepared:
+        """scratch: matrices on the host. Raises `InputError` for what the kernels do not compute."""
         if task.mode is not Mode.GLOBAL or not task.scoring.linear or task.end_gaps is not EndGaps.PENALISED:
             raise InputError("the kernels of Li 2014 compute global alignments with linear gaps (--gap or --edit) and no free end gaps")
         if task.dtype != np.int32:
@@ -120,20 +120,22 @@ class LiEngine(OneDevice):
                 f"dscan keeps diagonals of up to {self._sizes.longest:,} letters in shared memory, a query has {longest:,}; use tiled-dscan"
             )
         largest = 4 * (longest + 1) * (int(task.targets.lengths.max()) + 1)
-        left = memory // 2 // self._lanes
+        left = budget.scratch // self._lanes
         if largest > left:
             raise RunError(f"the memory budget is too small: a matrix takes {largest:,} bytes, {left:,} are left; raise --memory")
-        return Limits(memory - memory // 2, memory // 2, task.item_bytes, 1, _TILE_CELLS, letter_bytes=task.letter_bytes)
+        limits = Limits(budget.results, budget.scratch, task.item_bytes, 1, _TILE_CELLS, letter_bytes=task.letter_bytes)
+        kernel = f"Li 2014, {self._method}, {self._transfer.value} transfer"
+        return PaperPrepared(task, limits, kernel, self.describe(), partial(self._run, task, budget.scratch))
 
     @property
     def _lanes(self) -> int:
         return 2 if self._transfer is Transfer.DOUBLE else 1
 
-    def run(self, task: Task, tiles: Iterator[Tile], memory: int) -> Iterator[TileResult]:
+    def _run(self, task: Task, memory: int, tiles: Iterator[Tile]) -> Iterator[TileResult]:
         with Session(self._device, self._log) as session:
             work = Work(session, self._device, task, self._method, self._sizes)
             every = 4 * int((task.queries.lengths + 1).sum()) * int((task.targets.lengths + 1).sum())
-            room = int(min(memory // 2, self._device.free_memory() * FULL, every * self._lanes)) // self._lanes // 4 * 4
+            room = int(min(memory, self._device.free_memory() * FULL, every * self._lanes)) // self._lanes // 4 * 4
             pageable = self._transfer is Transfer.PAGEABLE
             smallest = 4 * int(task.queries.lengths.min() + 1) * int(task.targets.lengths.min() + 1)
             records = RECORD_BYTES * (room // smallest + 1)
@@ -240,9 +242,7 @@ class _Tile:
         shape = tile.shape
         self._scores = np.zeros(shape, dtype=np.int32)
         self._statistics = np.zeros(shape, dtype=STATISTICS) if self._task.detail is not Detail.SCORE else None
-        self._starts, self._sizes = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int32)
-        self._runs: list[npt.NDArray[np.uint8]] = []
-        self._run_bytes = 0
+        self._runs = RunsBuilder(shape)
 
     def result(self) -> TileResult:
         places = np.argwhere(_wanted(self._tile))
@@ -255,11 +255,10 @@ class _Tile:
             under_way.append((lane, batch))
         for lane, batch in under_way:
             self._finish(lane, batch)
-        runs = None
-        if self._task.detail is Detail.PATH:
-            data = np.concatenate(self._runs) if self._runs else np.empty(0, np.uint8)
-            runs = Runs(data, self._starts, self._sizes)
-        return TileResult(self._tile, self._scores, self._statistics, runs)
+        if self._statistics is None:
+            return TileScores(self._tile, self._scores)
+        runs = self._runs.build() if self._task.detail is Detail.PATH else None
+        return TileAlignments(self._tile, self._scores, self._statistics, runs)
 
     def _records(self, places: npt.NDArray[np.intp]) -> tuple[Integers, Integers]:
         """(pairs of records, where their matrices begin) of places in the tile."""
@@ -298,10 +297,7 @@ class _Tile:
         )
         self._statistics[rows, columns] = counts.view(STATISTICS)[:, 0]
         if wants_runs:
-            self._starts[rows, columns] = starts + self._run_bytes
-            self._sizes[rows, columns] = sizes
-            self._runs.append(data)
-            self._run_bytes += len(data)
+            self._runs.add((rows, columns), Runs(data, starts, sizes))
 
 
 def _wanted(tile: Tile) -> npt.NDArray[np.bool_]:

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.engine import Capabilities, Mode, Task, TileResult
+from gpualign.core.budget import Budget
+from gpualign.core.engine import Capabilities, Mode, Task, TileHits, TileResult, TileScores
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.plan import Limits, Tile
 from gpualign.core.search.hits import best_targets
@@ -19,7 +21,7 @@ from gpualign.core.sequences import SequenceSet
 from gpualign.gpu.arguments import MUNEKAWA
 from gpualign.gpu.device import Device
 from gpualign.gpu.kernels import Kernel
-from gpualign.gpu.papers.base import OneDevice
+from gpualign.gpu.papers.base import OneDevice, PaperPrepared
 from gpualign.gpu.papers.session import Log, Session
 
 METHODS = ("munekawa-scalar", "munekawa-vector")
@@ -67,18 +69,17 @@ class MunekawaEngine(OneDevice):
         self._method = method
         self._rows = rows or ROWS[method]
 
-    def kernel(self, task: Task, memory: int) -> str:
-        return f"Munekawa 2008, {self._method.removeprefix('munekawa-')}"
-
-    def limits(self, task: Task, memory: int) -> Limits:
-        """Half of `memory` is for results, half for targets on their way. Raises `InputError` for scores beyond 32 bits."""
+    def prepare(self, task: Task, budget: Budget) -> PaperPrepared:
+        """scratch: targets on their way. Raises `InputError` for scores beyond 32 bits."""
         if task.dtype != np.int32:
             raise InputError("the kernels of Munekawa 2008 have scores of 32 bits; these can exceed them")
         if refusal := self.capabilities.refusal(task):
             raise RunError(f"the kernels of Munekawa 2008 cannot do this: {refusal}")
-        return Limits(memory - memory // 2, memory // 2, task.item_bytes, 1, _TILE_CELLS, query_bytes=task.query_bytes)
+        limits = Limits(budget.results, budget.scratch, task.item_bytes, 1, _TILE_CELLS, query_bytes=task.query_bytes)
+        kernel = f"Munekawa 2008, {self._method.removeprefix('munekawa-')}"
+        return PaperPrepared(task, limits, kernel, self.describe(), partial(self._run, task))
 
-    def run(self, task: Task, tiles: Iterator[Tile], memory: int) -> Iterator[TileResult]:
+    def _run(self, task: Task, tiles: Iterator[Tile]) -> Iterator[TileResult]:
         letters = len(task.scoring.substitution)
         table = np.full((_LETTERS, _LETTERS), _PADDING_SCORE, dtype=np.int32)
         table[:letters, :letters] = task.scoring.substitution
@@ -87,10 +88,9 @@ class MunekawaEngine(OneDevice):
             for tile in tiles:
                 scores = self._tile(session, task, tile, on_device)
                 if task.top is None:
-                    yield TileResult(tile, scores)
+                    yield TileScores(tile, scores)
                 else:
-                    best, targets = best_targets(scores, tile.targets, task.targets.ranks, task.top)
-                    yield TileResult(tile, best, targets=targets)
+                    yield TileHits(tile, *best_targets(scores, tile.targets, task.targets.ranks, task.top))
 
     def _tile(self, session: Session, task: Task, tile: Tile, table: int) -> npt.NDArray[np.int32]:
         targets = lay_out(task.targets, tile.targets)

@@ -5,24 +5,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gpualign.core.engine import Detail, EndGaps, Mode, Task
-from gpualign.core.plan import Limits, Pairing, make_plan
+from gpualign.core.budget import Budget
+from gpualign.core.engine import Detail, EndGaps, Mode, Task, TileAlignments
+from gpualign.core.plan import Pairing, make_plan
 from gpualign.core.reader import encode_all, read_raw
-from gpualign.core.runner import run_plan
 from gpualign.core.scoring import Scoring
 from gpualign.core.sequences import SequenceSet
 from gpualign.cpu.engine import CpuEngine
 
 
-class Silent:
-    def advance(self, cells):
-        pass
-
-
 class Collect:
-    """A sink that keeps everything: scores[query][target], and how often each pair was delivered."""
+    """Keeps results of tiles, in whatever order they come: scores[query][target], and how often each pair was delivered."""
 
-    def begin(self, plan):
+    def __init__(self, plan):
         self.plan = plan
         self.scores = np.zeros((plan.queries, plan.targets), dtype=np.int64)
         self.delivered = np.zeros((plan.queries, plan.targets), dtype=np.int64)
@@ -31,9 +26,6 @@ class Collect:
         rows = slice(result.tile.query_start, result.tile.query_stop)
         self.scores[rows, result.tile.targets] = result.scores
         self.delivered[rows, result.tile.targets] += 1
-
-    def finish(self):
-        pass
 
 
 def sequence_set(arrays, source="test"):
@@ -84,8 +76,8 @@ def edit(letters):
 class CollectPaths(Collect):
     """Also statistics[query][target] and paths[query][target], strings of "=XID"."""
 
-    def begin(self, plan):
-        super().begin(plan)
+    def __init__(self, plan):
+        super().__init__(plan)
         self.statistics = {}
         self.paths = {}
 
@@ -95,15 +87,27 @@ class CollectPaths(Collect):
             for column, target in enumerate(result.tile.targets):
                 if target < result.tile.pairing.first_target(query):
                     continue
-                if result.statistics is not None:
+                if isinstance(result, TileAlignments):
                     self.statistics[query, int(target)] = tuple(int(x) for x in result.statistics[row, column])
-                if result.runs is not None:
+                if isinstance(result, TileAlignments) and result.runs is not None:
                     start, size = result.runs.starts[row, column], result.runs.sizes[row, column]
                     self.paths[query, int(target)] = expand(result.runs.data[start : start + size])
 
 
 def expand(runs):
     return "".join("=XID"[run & 3] * ((int(run) >> 2) + 1) for run in runs)
+
+
+def collect(prepared, pairing=Pairing.ALL, tile_cells=None, keep=Collect):
+    """What a prepared task gives, tile by tile, in a `Collect`; tile_cells: instead of the engine's wish."""
+    limits = prepared.limits
+    if tile_cells:
+        limits = replace(limits, lanes=1, tile_cells=tile_cells)
+    plan = make_plan(prepared.task.queries.lengths, prepared.task.targets.lengths, pairing, limits)
+    kept = keep(plan)
+    for result in prepared.run(plan.tiles()):
+        kept.accept(result)
+    return kept
 
 
 def run_paths(
@@ -120,23 +124,11 @@ def run_paths(
     """A finished `CollectPaths`."""
     engine = engine or CpuEngine(1)
     task = Task(queries, targets, scheme, detail=detail, end_gaps=end_gaps)
-    limits = engine.limits(task, memory)
-    if tile_cells:
-        limits = replace(limits, lanes=1, tile_cells=tile_cells)
-    plan = make_plan(queries.lengths, targets.lengths, pairing, limits)
-    sink = CollectPaths()
-    run_plan(plan, task, engine, sink, memory, Silent())
-    return sink
+    return collect(engine.prepare(task, Budget.of(memory)), pairing, tile_cells, CollectPaths)
 
 
 def run_scores(queries, targets, scheme, pairing=Pairing.ALL, engine=None, memory=1 << 30, tile_cells=None, mode=Mode.GLOBAL):
     """Scores of all wanted pairs by an engine, through the planner: int64[queries][targets]."""
     engine = engine or CpuEngine(1)
     task = Task(queries, targets, scheme, mode)
-    limits = engine.limits(task, memory)
-    if tile_cells:
-        limits = Limits(limits.result_bytes, limits.scratch_bytes, limits.item_bytes, 1, tile_cells)
-    plan = make_plan(queries.lengths, targets.lengths, pairing, limits)
-    sink = Collect()
-    run_plan(plan, task, engine, sink, memory, Silent())
-    return sink.scores
+    return collect(engine.prepare(task, Budget.of(memory)), pairing, tile_cells).scores

@@ -6,9 +6,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gpualign.cli.reports.measure import KernelClock, Timing, repeat
-from gpualign.cli.reports.report import Ladder, Section, Step, Table
-from gpualign.cli.reports.tasks import align, made_up
 from gpualign.core.alphabet import DNA
 from gpualign.core.engine import Detail, Task
 from gpualign.core.scoring import ScoringOptions, make_scoring
@@ -18,6 +15,9 @@ from gpualign.gpu.device import Device
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.papers.li import FULL, METHODS, RECORD_BYTES, Lane, LiEngine, Sizes, Transfer, Work
 from gpualign.gpu.papers.session import Session
+from gpualign.jobs.reports.measure import KernelClock, Timing, repeat
+from gpualign.jobs.reports.report import Ladder, Section, Step, Table
+from gpualign.jobs.reports.tasks import align, made_up
 
 _PUBLISHED = {"rodinia": 1.0, "tiled-dscan": 2.0}
 """Of a K20; for the others the paper has no number at this length (figures 6 and 7)."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.budget import Budget
 from gpualign.core.engine import Engine, Task
 from gpualign.core.plan import Pairing
-from gpualign.core.runner import Discard, plan_task, run_plan
+from gpualign.core.runner import plan_task, run_plan
 from gpualign.core.sequences import SequenceSet
+from gpualign.core.sinks.memory import Discard
 
 
 def made_up(lengths: npt.NDArray[np.int64], letters: int, seed: int) -> SequenceSet:
@@ -22,4 +24,5 @@ def made_up(lengths: npt.NDArray[np.int64], letters: int, seed: int) -> Sequence
 def align(task: Task, engine: Engine, memory: int) -> float:
     """Compute all pairs of queries with targets; the seconds that it took, planning aside."""
     nowhere = Discard()
-    return run_plan(plan_task(task, Pairing.ALL, engine, memory), task, engine, nowhere, memory, nowhere).seconds
+    prepared = engine.prepare(task, Budget.of(memory))
+    return run_plan(plan_task(prepared, Pairing.ALL), prepared, nowhere, nowhere).seconds

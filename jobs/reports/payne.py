@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpualign.cli.reports.measure import KernelClock, repeat, wall
-from gpualign.cli.reports.report import Ladder, Section, Step
 from gpualign.core.distance.calls import Codes
 from gpualign.core.distance.engine import Band, DistanceEngine, Panel
 from gpualign.core.distance.pack import pack_panel, used_codes
@@ -18,6 +16,8 @@ from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.gpu.device import Device
 from gpualign.gpu.distance import CudaDistanceEngine
 from gpualign.gpu.papers.payne import METHODS, PayneEngine
+from gpualign.jobs.reports.measure import KernelClock, repeat, wall
+from gpualign.jobs.reports.report import Ladder, Section, Step
 
 _WANTED = Wanted(Measure.DIFFERENCES, compared=False)
 _PUBLISHED = {"CPU loop": 44865, "naive": 2140, "coalesced": 1766, "char": 1784, "register": 683, "shared": 26}

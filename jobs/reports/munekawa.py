@@ -7,9 +7,6 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.cli.reports.measure import KernelClock, Timing, repeat
-from gpualign.cli.reports.report import Ladder, Section, Step, Table
-from gpualign.cli.reports.tasks import align, made_up
 from gpualign.core.alphabet import PROTEIN
 from gpualign.core.engine import Mode, Task
 from gpualign.core.scoring import ScoringOptions, make_scoring
@@ -17,6 +14,9 @@ from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu.device import Device
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.papers.munekawa import METHODS, MunekawaEngine
+from gpualign.jobs.reports.measure import KernelClock, Timing, repeat
+from gpualign.jobs.reports.report import Ladder, Section, Step, Table
+from gpualign.jobs.reports.tasks import align, made_up
 
 TARGETS = {"small": 1_000, "paper": 250_143, "large": 1_000_572}
 _MEAN, _SPREAD, _LONGEST = 362, 0.7, 35_213

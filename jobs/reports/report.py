@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, BinaryIO
 
-from gpualign.cli.reports.measure import Timing
+from gpualign.jobs.reports.measure import Timing
 
 
 @dataclass(frozen=True)

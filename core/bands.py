@@ -1,0 +1,102 @@
+"""From tiles, which come in any order, to bands of results in the order of the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Protocol, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.engine import STATISTICS, Detail, Runs, Statistics, Task, TileAlignments, TileHits, TileResult
+from gpualign.core.plan import Band, Plan
+from gpualign.core.road import Closable, Progress
+from gpualign.core.runs import RunsBuilder
+
+Scores = npt.NDArray[np.signedinteger]
+
+Whole = TypeVar("Whole", covariant=True)
+T = TypeVar("T")
+
+
+class Assembly(Protocol[Whole]):
+    """What is gathered of one band."""
+
+    def add(self, result: TileResult) -> None:
+        """Take a tile of the band."""
+
+    def done(self) -> Whole:
+        """All that the tiles of the band make. Called once, when every tile is there."""
+
+
+def bands_in_order(plan: Plan, results: Iterator[TileResult], begin: Callable[[Band], Assembly[T]], progress: Progress) -> Iterator[T]:
+    """What the tiles of each band make, as soon as all of them and all earlier bands are there. begin: an empty band.
+
+    Closes `results` in the end, whatever happens. Raises `RuntimeError` if a band stays incomplete: an engine lost a tile.
+    """
+    gathered: dict[int, tuple[Assembly[T], int]] = {}
+    following = 0
+    with closing(cast("Closable", results)):
+        for result in results:
+            band = result.tile.band
+            assembly, missing = gathered.get(band.index) or (begin(band), band.tiles)
+            assembly.add(result)
+            gathered[band.index] = assembly, missing - 1
+            progress.advance(result.tile.cells)
+            while following in gathered and not gathered[following][1]:
+                yield gathered.pop(following)[0].done()
+                following += 1
+    if following != plan.band_count:
+        raise RuntimeError(f"results are missing: {plan.band_count - following} of {plan.band_count} bands are incomplete")
+
+
+@dataclass(frozen=True)
+class BandResults:
+    """All results of a band: arrays are [queries of the band][targets from band.first_target on], in record order.
+
+    scores, statistics and runs as in `TileAlignments`; statistics and runs are there where the task's detail asks for them.
+    """
+
+    band: Band
+    scores: Scores
+    statistics: Statistics | None
+    runs: Runs | None
+
+    def rows(self, start: int, stop: int) -> BandResults:
+        """The part of queries start .. stop-1, counted within the band."""
+        part = slice(start, stop)
+        runs = self.runs and Runs(self.runs.data, self.runs.starts[part], self.runs.sizes[part])
+        return BandResults(self.band, self.scores[part], None if self.statistics is None else self.statistics[part], runs)
+
+
+class PairAssembly:
+    """Gathers the results of every pair of a band."""
+
+    def __init__(self, task: Task, band: Band) -> None:
+        self._band = band
+        self._scores = np.zeros(band.shape, dtype=task.dtype)
+        self._statistics = None if task.detail is Detail.SCORE else np.zeros(band.shape, dtype=STATISTICS)
+        self._runs = RunsBuilder(band.shape) if task.detail is Detail.PATH else None
+
+    def add(self, result: TileResult) -> None:
+        assert not isinstance(result, TileHits)  # of searches, which are gathered elsewhere
+        tile = result.tile
+        place = slice(tile.query_start - tile.band.start, tile.query_stop - tile.band.start), _place(tile.targets - tile.band.first_target)
+        self._scores[place] = result.scores
+        if isinstance(result, TileAlignments) and self._statistics is not None:
+            self._statistics[place] = result.statistics
+            if self._runs is not None and result.runs is not None:
+                self._runs.add(place, result.runs)
+
+    def done(self) -> BandResults:
+        return BandResults(self._band, self._scores, self._statistics, None if self._runs is None else self._runs.build())
+
+
+def _place(tile_columns: npt.NDArray[np.int64]) -> slice | npt.NDArray[np.int64]:
+    """An index for these columns: a slice where they are consecutive, which is several times as fast."""
+    first = int(tile_columns[0])
+    if np.array_equal(tile_columns, np.arange(first, first + len(tile_columns))):
+        return slice(first, first + len(tile_columns))
+    return tile_columns

@@ -1,0 +1,37 @@
+"""What pairs cost to compute, in DP cells, by their lengths. Pure."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Lengths = npt.NDArray[np.int64]
+
+
+class Cost(Protocol):
+    """Of one kind of task."""
+
+    def by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.float64]:
+        """Cells of all the queries with each target: float64[targets]. About: it decides where tiles are cut."""
+
+    def cells(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> int:
+        """Cells of every query with every target, or of query q with targets firsts[q] .. only (0 <= firsts[q] <= targets)."""
+
+
+class WholeMatrix:
+    """Every cell of the matrix of each pair: query length x target length."""
+
+    def by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.float64]:
+        return float(query_lengths.sum()) * target_lengths.astype(np.float64)
+
+    def cells(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> int:
+        if firsts is None:
+            return int(query_lengths.sum()) * int(target_lengths.sum())
+        letters_from = np.concatenate((np.cumsum(target_lengths[::-1])[::-1], [0]))
+        # In Python's whole numbers: a sum of products can exceed 64 bits.
+        return sum(a * b for a, b in zip(query_lengths.tolist(), letters_from[firsts].tolist(), strict=True))
+
+
+WHOLE_MATRIX = WholeMatrix()

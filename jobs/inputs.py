@@ -1,0 +1,86 @@
+"""From open files to encoded sequences, and what is said about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import BinaryIO, TypeAlias
+
+from gpualign.core.alphabet import Alphabet
+from gpualign.core.errors import InputError
+from gpualign.core.index import open_index
+from gpualign.core.reader import Gaps, RawRecords, encode_all, read_raw
+from gpualign.core.sequences import SequenceSet
+from gpualign.jobs.notes import UNHEARD, Notes
+
+Opened: TypeAlias = tuple[BinaryIO, str]
+"""A binary stream, and its name for messages."""
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How sequences are read. alphabet: "auto", "dna" or "protein"."""
+
+    alphabet: str = "auto"
+    allow_duplicates: bool = False
+    degap: bool = False
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Sequences in one alphabet; of one set `targets is queries`. how: by what the alphabet was chosen, for people."""
+
+    queries: SequenceSet
+    targets: SequenceSet
+    alphabet: Alphabet
+    how: str
+
+    @property
+    def one_set(self) -> bool:
+        return self.targets is self.queries
+
+    @property
+    def count(self) -> int:
+        """Records."""
+        return len(self.queries) + (0 if self.one_set else len(self.targets))
+
+
+def read_inputs(opened: Iterable[Opened], options: ReadOptions, notes: Notes = UNHEARD, local: bool = False) -> Inputs:
+    """Read one set, or queries and targets; each file is taken when the one before has been read.
+
+    local: targets may hold empty records, which are left out: a database is often somebody else's file. Raises `InputError`.
+    """
+    raw: list[RawRecords] = []
+    for stream, source in opened:
+        raw.append(read_raw(stream, source, options.allow_duplicates, allow_empty=local and bool(raw), degap=options.degap))
+        if empty := raw[-1].empty:
+            notes.note(f"{source}: left out {describe_empty(empty)}")
+        _note_gaps(raw[-1], notes)
+    chosen, sets = encode_all(raw, options.alphabet)
+    return Inputs(sets[0], sets[-1], chosen, "by --alphabet" if options.alphabet != "auto" else "by its letters")
+
+
+def read_with_index(query: Opened, index: str, options: ReadOptions, notes: Notes = UNHEARD) -> Inputs:
+    """Read queries for an indexed database, the file `index`. Raises `InputError`."""
+    targets, alphabet = open_index(index)
+    if options.alphabet not in ("auto", alphabet.name):
+        raise InputError(f"--alphabet {options.alphabet}: {index} is an index of {alphabet.name}")
+    stream, source = query
+    raw = read_raw(stream, source, options.allow_duplicates, degap=options.degap)
+    _note_gaps(raw, notes)
+    return Inputs(encode_all([raw], alphabet.name)[1][0], targets, alphabet, "by the index")
+
+
+def _note_gaps(raw: RawRecords, notes: Notes) -> None:
+    if raw.gaps.letters:
+        notes.note(f"{raw.source}: {describe_gaps(raw.gaps)}")
+
+
+def describe_gaps(gaps: Gaps) -> str:
+    """What --degap has done, for people."""
+    return f"removed gaps, {gaps.letters:,} in {gaps.records:,} {'record' if gaps.records == 1 else 'records'}"
+
+
+def describe_empty(ids: list[str]) -> str:
+    """Records without letters, for people."""
+    return f"record {ids[0]!r}, which has no letters" if len(ids) == 1 else f"{len(ids):,} records without letters, {ids[0]!r} the first"

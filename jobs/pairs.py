@@ -1,0 +1,92 @@
+"""Every pair of one or two sets, aligned: what `nw` and `sw --all` have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from gpualign.core.bands import BandResults, PairAssembly, bands_in_order
+from gpualign.core.budget import Budget
+from gpualign.core.engine import Engine, Prepared, Task
+from gpualign.core.plan import Pairing, Plan
+from gpualign.core.road import Progress, Sink, Totals
+from gpualign.core.runner import estimate_rate, plan_task, run_plan
+from gpualign.core.units import format_bytes
+from gpualign.jobs.budget import memory_left, sequence_bytes
+from gpualign.jobs.notes import Notes
+
+Rows = list[tuple[str, str]]
+"""What something is called, and what it is: for people."""
+
+
+@dataclass(frozen=True)
+class PairsJob:
+    """A plan, and all that carrying it out takes. It may run any number of times."""
+
+    prepared: Prepared
+    plan: Plan
+    engine: Engine
+    budget: Budget
+
+    @property
+    def task(self) -> Task:
+        return self.prepared.task
+
+    @property
+    def sequences(self) -> int:
+        """Records that are compared."""
+        return count_sequences(self.task)
+
+    def describe(self) -> Rows:
+        """The plan, with a time estimate that takes a moment to measure."""
+        return describe_plan(self.plan, self.prepared, self.engine, self.budget)
+
+    def run(self, sink: Sink[Plan, BandResults], progress: Progress) -> Totals:
+        """Compute every pair and hand whole bands to the sink, in order."""
+        return run_plan(self.plan, self.prepared, sink, progress)
+
+    def bands(self, progress: Progress) -> Iterator[BandResults]:
+        """The same as a stream; closing it stops all work."""
+        return bands_in_order(self.plan, self.prepared.run(self.plan.tiles()), partial(PairAssembly, self.task), progress)
+
+
+def prepare_pairs(task: Task, pairing: Pairing, engine: Engine, memory: int | None, notes: Notes, about: str = "") -> PairsJob:
+    """Plan the pairs of a task. about: begins what is told of the plan. Raises `RunError` where memory (None: the default) is too small."""
+    budget = Budget.of(memory_left(task, memory))
+    prepared = engine.prepare(task, budget)
+    plan = plan_task(prepared, pairing)
+    notes.detail(about + describe_work(prepared, plan))
+    return PairsJob(prepared, plan, engine, budget)
+
+
+def count_sequences(task: Task) -> int:
+    """Records that a task compares."""
+    return len(task.queries) + (len(task.targets) if task.targets is not task.queries else 0)
+
+
+def describe_work(prepared: Prepared, plan: Plan) -> str:
+    """Kernel and bands, in a line."""
+    return f"{prepared.kernel}; {plan.band_count} bands of up to {plan.band_rows} queries"
+
+
+def describe_plan(plan: Plan, prepared: Prepared, engine: Engine, budget: Budget) -> Rows:
+    """For --dry-run."""
+    task = prepared.task
+    tiles = sum(1 for _ in plan.tiles())
+    rate = estimate_rate(task, engine, budget)
+    return [
+        ("sequences", f"{plan.queries:,}" if task.targets is task.queries else f"{plan.queries:,} x {plan.targets:,}"),
+        ("pairs", f"{plan.pairs:,}"),
+        ("cells", f"{plan.cells:,}"),
+        ("scoring", task.scoring.name),
+        ("engine", prepared.hardware),
+        ("kernel", prepared.kernel),
+        ("tiles", f"{tiles:,} in {plan.band_count:,} bands of up to {plan.band_rows} queries"),
+        (
+            "memory",
+            f"sequences {format_bytes(sequence_bytes(task))}, results {format_bytes(plan.result_bytes)}, "
+            f"kernels {format_bytes(plan.limits.scratch_bytes)}",
+        ),
+        ("estimate", f"{plan.cells / rate:.1f} s at {rate / 1e9:.0f} GCUPS, measured on a sample"),
+    ]

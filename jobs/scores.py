@@ -1,0 +1,52 @@
+"""Local scores of all pairs, in the order of the files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from gpualign.core.engine import Engine
+from gpualign.core.plan import Pairing
+from gpualign.core.scoring import Scoring, ScoringOptions
+from gpualign.core.search.masking import NONE
+from gpualign.core.search.strands import PLUS, make_strands
+from gpualign.jobs.engines import AUTO, Resources, pick_local_engine
+from gpualign.jobs.inputs import Inputs
+from gpualign.jobs.masking import mask_queries
+from gpualign.jobs.notes import UNHEARD, Notes
+from gpualign.jobs.pairs import PairsJob, prepare_pairs
+from gpualign.jobs.sw import check_search, local_task
+
+
+@dataclass(frozen=True)
+class ScoresOptions:
+    """strand: "plus" or "minus", None = not given; mask as in `SwOptions`; pairing: which pairs, for one set."""
+
+    scoring: ScoringOptions | Scoring = field(default_factory=ScoringOptions)
+    strand: str | None = None
+    mask: str | None = None
+    pairing: Pairing = Pairing.ABOVE
+    resources: Resources = field(default_factory=Resources)
+    kernel: str = AUTO
+
+
+def prepare(inputs: Inputs, options: ScoresOptions, notes: Notes = UNHEARD, engine: Engine | None = None) -> PairsJob:
+    """As `gpualign.jobs.sw.prepare`."""
+    o = options
+    task = local_task(inputs, o.scoring, notes)
+    check_search(task, o.strand, o.mask)
+    if engine is None:
+        engine = pick_local_engine(o.resources, notes, o.kernel)
+    task = mask_queries(task, o.mask or NONE, notes)
+    targets = task.targets
+    if targets.places is not None:  # an index, in order of length
+        targets = targets.select(np.argsort(targets.places))
+    pairing = Pairing.ALL
+    if (o.strand or PLUS) == PLUS:
+        task = replace(task, queries=targets if inputs.one_set else task.queries, targets=targets)
+        if inputs.one_set:
+            pairing = o.pairing
+    else:  # the score of i's reverse complement with j is that of j's with i only for most matrices
+        task = replace(task, queries=make_strands(task.queries, task.alphabet, o.strand or PLUS).queries, targets=targets)
+    return prepare_pairs(task, pairing, engine, o.resources.memory, notes)

@@ -1,0 +1,191 @@
+"""Exhaustive local search (Smith-Waterman) for hits."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+
+from gpualign.core.engine import Engine, Mode, Task
+from gpualign.core.errors import InputError
+from gpualign.core.road import Totals
+from gpualign.core.scoring import Scoring, ScoringOptions, make_scoring
+from gpualign.core.search.estimate import letter_frequencies, simulate_parameters
+from gpualign.core.search.masking import NONE, check_method, method_for
+from gpualign.core.search.runner import GrowingProgress, SearchPlan, plan_search, run_search
+from gpualign.core.search.significance import Parameters, SearchSpace, published
+from gpualign.core.search.strands import BOTH, PLUS, make_strands
+from gpualign.core.sinks.hits import NOTABLE, HitFilter, HitsWriter, Unwritten
+from gpualign.core.sinks.pairs import Filter, PairsSink
+from gpualign.cpu.engine import CpuEngine
+from gpualign.cpu.hit_paths import HitTracer
+from gpualign.cpu.simulate import CpuSimulator
+from gpualign.jobs.budget import memory_left
+from gpualign.jobs.engines import AUTO, Resources, pick_local_engine
+from gpualign.jobs.inputs import Inputs
+from gpualign.jobs.masking import mask_queries
+from gpualign.jobs.notes import UNHEARD, Notes
+from gpualign.jobs.pairs import Rows, count_sequences, describe_plan, describe_work
+
+DEFAULT_HITS = 25
+_TRACE_SHARE = 4  # of the memory beside the sequences, one part in so many traces hits
+
+
+@dataclass(frozen=True)
+class SwOptions:
+    """None = not given.
+
+    strand: "plus", "minus" or "both"; with_self: of one set, also hits of a record in itself; mask: "seg", "dust" or "none"; evalue:
+    "table", "estimate" or "none"; identity_definition: as core/identity.py numbers them; traced: whether alignments of hits are wanted.
+    """
+
+    scoring: ScoringOptions | Scoring = field(default_factory=ScoringOptions)
+    strand: str | None = None
+    with_self: bool = False
+    mask: str | None = None
+    evalue: str | None = None
+    max_hits: int | None = None
+    min_score: int | None = None
+    max_evalue: float | None = None
+    min_identity: float | None = None
+    identity_definition: int = 2
+    traced: bool = True
+    resources: Resources = field(default_factory=Resources)
+    kernel: str = AUTO
+
+    @property
+    def has_threshold(self) -> bool:
+        """Whether hits are wanted for what they are, and not only for being the best."""
+        return not (self.min_score is None and self.max_evalue is None and self.min_identity is None)
+
+    @property
+    def most_hits(self) -> int | None:
+        """Hits of each query that are told at most; None: all that pass the thresholds."""
+        if self.max_hits is None:
+            return None if self.has_threshold else DEFAULT_HITS
+        return self.max_hits
+
+
+@dataclass(frozen=True)
+class SearchTotals:
+    """hits: that were told. engine's work as in `Totals`."""
+
+    totals: Totals
+    hits: int
+
+
+def local_task(inputs: Inputs, scoring: ScoringOptions | Scoring, notes: Notes) -> Task:
+    """The task of local alignments. Raises `InputError` for a scoring that the sequences do not fit."""
+    if isinstance(scoring, ScoringOptions):
+        scoring = make_scoring(inputs.alphabet, scoring, [inputs.queries, inputs.targets], local=True)
+    notes.note(f"{inputs.alphabet.name} ({inputs.how}), {scoring.name}")
+    return Task(inputs.queries, inputs.targets, scoring, Mode.LOCAL, alphabet=inputs.alphabet)
+
+
+def check_search(task: Task, strand: str | None, mask: str | None) -> None:
+    """Raises `InputError` for what does not go with the alphabet."""
+    if strand is not None and task.alphabet.name != "dna":
+        raise InputError(f"--strand is for DNA; these are {task.alphabet.name} sequences")
+    check_method(mask or NONE, task.alphabet)
+
+
+@dataclass(frozen=True)
+class SearchJob:
+    """A search, planned. task: the sequences and the scoring as they were given; search: what is computed, of masked queries and their
+    strands; trace_memory: bytes for tracing hits."""
+
+    task: Task
+    options: SwOptions
+    search: SearchPlan
+    engine: Engine
+    trace_memory: int
+    notes: Notes
+
+    @property
+    def sequences(self) -> int:
+        """Records that are compared."""
+        return count_sequences(self.task)
+
+    def describe(self) -> Rows:
+        """The plan, with a time estimate that takes a moment to measure."""
+        return describe_plan(self.search.plan, self.search.prepared, self.engine, self.search.budget)
+
+    def run(self, report: PairsSink, progress: GrowingProgress) -> SearchTotals:
+        """Find, trace and report the hits of every query. Raises `InputError` where E-values are asked for that cannot be had."""
+        space = self._space()
+        with ExitStack() as stack:
+            trace = None
+            if self.options.traced:
+                trace = stack.enter_context(HitTracer(self.search.task, self._cpu(), self.trace_memory)).trace
+            search = self.search
+            writer = HitsWriter(report, search.task, search.stranded, search.filter, space, trace, self.options.identity_definition)
+            totals = run_search(search, space, self.engine, writer, progress)
+        if writer.unwritten.queries:
+            self.notes.note(_describe_unwritten(writer.unwritten, self.options, len(self.task.queries), space is not None))
+        return SearchTotals(totals, writer.written)
+
+    def _cpu(self) -> CpuEngine:
+        """The CPU's part of any search."""
+        return self.engine if isinstance(self.engine, CpuEngine) else CpuEngine(self.options.resources.threads)
+
+    def _space(self) -> SearchSpace | None:
+        """What E-values are counted in; notes where its parameters are from. It stays that of the sequences and scoring as given."""
+        o, task = self.options, self.task
+        if o.evalue == "none":
+            return None
+        parameters: Parameters | None = None if o.evalue == "estimate" else published(task.scoring)
+        if o.evalue == "table" and parameters is None:
+            raise InputError(f"--evalue table: BLAST's tables do not have {task.scoring.name}; --evalue estimate simulates")
+        if parameters is None:
+            frequencies = letter_frequencies(task.targets, task.alphabet.unambiguous)
+            parameters = simulate_parameters(task.scoring, frequencies, CpuSimulator(task.scoring, task.alphabet, self._cpu()))
+        if parameters is None:
+            if o.max_evalue is not None:
+                raise InputError(
+                    f"--max-evalue: with {task.scoring.name} scores have no E-values, because those of random sequences are not rare"
+                )
+            self.notes.note(f"no E-values: with {task.scoring.name} the scores of random sequences grow as fast as their length")
+            return None
+        self.notes.note(f"E-values by {parameters.source}: lambda {parameters.lambda_:.4g}, K {parameters.k:.3g}")
+        return SearchSpace(parameters, int(task.targets.offsets[-1]), len(task.targets), self.search.stranded.per_record)
+
+
+def prepare(inputs: Inputs, options: SwOptions, notes: Notes = UNHEARD, engine: Engine | None = None) -> SearchJob:
+    """engine: instead of the one that the options ask for.
+
+    Raises `InputError` for options that the sequences do not fit, `RunError` where memory or a device is missing.
+    """
+    o = options
+    task = local_task(inputs, o.scoring, notes)
+    check_search(task, o.strand, o.mask)
+    if engine is None:
+        engine = pick_local_engine(o.resources, notes, o.kernel)
+    filter = HitFilter(
+        o.most_hits,
+        1 if o.min_score is None else o.min_score,
+        o.max_evalue,
+        inputs.one_set and not o.with_self,
+        Filter(least_identity=o.min_identity),
+    )
+    masked = mask_queries(task, o.mask or (NONE if o.evalue == "none" else method_for(task.alphabet)), notes)
+    stranded = make_strands(masked.queries, task.alphabet, o.strand or (BOTH if task.alphabet.name == "dna" else PLUS))
+    left = memory_left(replace(masked, queries=stranded.queries), o.resources.memory)
+    search = plan_search(masked, stranded, filter, engine, left - left // _TRACE_SHARE)
+    notes.detail(describe_work(search.prepared, search.plan))
+    return SearchJob(task, o, search, engine, left // _TRACE_SHARE, notes)
+
+
+def _describe_unwritten(unwritten: Unwritten, o: SwOptions, queries: int, with_evalues: bool) -> str:
+    """What the limit on hits kept back, for people."""
+    passing = "hits" if o.min_score is None and o.max_evalue is None else "hits that pass"
+    limit = f"--max-hits {o.most_hits}" + (" by default" if o.max_hits is None else "")
+    text = f"{unwritten.queries:,} of {queries:,} queries have more {passing} than the {o.most_hits:,} that are kept of each ({limit})"
+    if o.min_identity is not None:
+        return f"{text}; --min-identity chose among those"
+    if o.has_threshold or not with_evalues:
+        return text
+    if not unwritten.notable:
+        return f"{text}; the next hit of none has an E-value of {NOTABLE:g} or less"
+    return (
+        f"{text}; the next hit of {unwritten.notable:,} has an E-value of {NOTABLE:g} or less: "
+        "a threshold such as --max-evalue, without --max-hits, writes all that pass"
+    )
