@@ -32,7 +32,7 @@ _KEPT_BYTES = 32 << 20  # kKeptBytes of cpu/src/pairs.cpp
 
 @dataclass(frozen=True)
 class Recipe:
-    """The kernel's parameters, named as in cpu/src/tile.hpp.
+    """The kernel's parameters, named as in cpu/src/work.hpp.
 
     score = sum_factor * (kernel's sum) + per_letter * (m + n) + per_column * n + constant
     """

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tile.hpp"
+#include "work.hpp"
 
 namespace gpualign {
 

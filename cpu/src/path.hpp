@@ -3,8 +3,7 @@
 #include <cstdint>
 
 #include "../../core/src/walk.hpp"
-#include "kernels.hpp"
-#include "tile.hpp"
+#include "work.hpp"
 
 namespace gpualign {
 

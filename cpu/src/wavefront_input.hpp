@@ -5,9 +5,8 @@
 #include <iterator>
 #include <vector>
 
-#include "kernels.hpp"
 #include "scratch.hpp"
-#include "tile.hpp"
+#include "work.hpp"
 
 namespace gpualign {
 
