@@ -1,6 +1,6 @@
 #include "lane_paths.hpp"
 
-#include <cstring>
+#include <algorithm>
 #include <numeric>
 
 namespace gpualign {
@@ -17,18 +17,13 @@ int64_t LanePaths::bytes(int64_t rows, int64_t columns) const {
   return vectors * kernels_.vector_bytes + padded(columns) * lanes();
 }
 
-void LanePaths::begin_block(const uint8_t* const* targets, const int64_t* lengths, int count) {
-  const int lanes = this->lanes();
-  targets_.assign(targets, targets + count);
-  lengths_.assign(lengths, lengths + lanes);
-  columns_ = padded(*std::max_element(lengths_.begin(), lengths_.end()));
-  end_lanes_.resize(static_cast<size_t>(lanes));
+void LanePaths::begin_block(const std::vector<Record>& targets) {
+  targets_ = targets;
+  codes_.pack(targets, lanes(), 0);
+  end_lanes_.resize(static_cast<size_t>(lanes()));
   std::iota(end_lanes_.begin(), end_lanes_.end(), 0);
-  std::stable_sort(end_lanes_.begin(), end_lanes_.end(), [&](int64_t a, int64_t b) { return lengths_[a] < lengths_[b]; });
-  uint8_t* codes = static_cast<uint8_t*>(codes_.reserve(static_cast<size_t>(columns_ * lanes)));
-  std::memset(codes, 0, static_cast<size_t>(columns_ * lanes));
-  for (int k = 0; k < count; k++)
-    for (int64_t j = 0; j < lengths_[k]; j++) codes[j * lanes + k] = targets_[k][j];
+  const int64_t* lengths = codes_.lengths();
+  std::stable_sort(end_lanes_.begin(), end_lanes_.end(), [&](int64_t a, int64_t b) { return lengths[a] < lengths[b]; });
 }
 
 void LanePaths::align(const uint8_t* query, int64_t rows, const int64_t* pairs, PathSink& sink) {
@@ -41,8 +36,8 @@ void LanePaths::align(const uint8_t* query, int64_t rows, const int64_t* pairs, 
 
 void LanePaths::reserve(GridArgs& a) {
   const auto vector = static_cast<size_t>(kernels_.vector_bytes);
-  const size_t above = static_cast<size_t>((strips(a.rows) + 1) * columns_) * vector;
-  const size_t beside = static_cast<size_t>(tiles(columns_) * a.rows) * vector;
+  const size_t above = static_cast<size_t>((strips(a.rows) + 1) * a.columns) * vector;
+  const size_t beside = static_cast<size_t>(tiles(a.columns) * a.rows) * vector;
   const bool affine = recipe_.differences.open_extra;
   a.row_v = row_v_.reserve(above);
   a.row_y = affine ? row_y_.reserve(above) : nullptr;
@@ -54,8 +49,8 @@ void LanePaths::reserve(GridArgs& a) {
 template <class E>
 PathEnd LanePaths::find_end(const GridArgs& a, int lane) const {
   const int lanes = this->lanes();
-  const int64_t n = lengths_[lane];
-  const E* v = static_cast<const E*>(a.row_v) + strips(a.rows) * columns_ * lanes + lane;
+  const int64_t n = a.lengths[lane];
+  const E* v = static_cast<const E*>(a.row_v) + strips(a.rows) * a.columns * lanes + lane;
   PathEnd corner{recipe_.left(a.rows), a.rows, n}, last_row = corner;
   last_row.column = 0;
   for (int64_t j = 1; j <= n; j++) {
@@ -74,15 +69,15 @@ void LanePaths::align_as(const uint8_t* query, int64_t rows, const int64_t* pair
   const int lanes = this->lanes();
   ends_.resize(static_cast<size_t>(lanes));
   for (int k = 0; k < lanes; k++) {
-    const int64_t top = recipe_.top(lengths_[k]);
+    const int64_t top = recipe_.top(codes_.lengths()[k]);
     ends_[k] = {top, top, 0};
   }
   GridArgs a{};
   a.query = query;
   a.rows = rows;
-  a.codes = static_cast<const uint8_t*>(codes_.reserve(0));
-  a.columns = columns_;
-  a.lengths = lengths_.data();
+  a.codes = codes_.codes();
+  a.columns = codes_.columns();
+  a.lengths = codes_.lengths();
   a.table = recipe_.differences.table;
   a.letters = recipe_.differences.letters;
   a.open_extra = recipe_.differences.open_extra;
@@ -113,7 +108,7 @@ void LanePaths::align_as(const uint8_t* query, int64_t rows, const int64_t* pair
       runs = &runs_[k];
       runs->clear();
     }
-    going.push_back({k, end.score, Walk(query, targets_[k], end, runs)});
+    going.push_back({k, end.score, Walk(query, targets_[k].codes, end, runs)});
   }
 
   // Strips from the last to the first, in each the tiles that a path comes to, from the right to the left.

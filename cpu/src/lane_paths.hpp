@@ -2,8 +2,8 @@
 #pragma once
 #include <vector>
 
+#include "lane_codes.hpp"
 #include "path.hpp"
-#include "scratch.hpp"
 
 namespace gpualign {
 
@@ -18,10 +18,10 @@ class LanePaths {
   // Memory for a query of `rows` letters against targets of up to `columns`.
   int64_t bytes(int64_t rows, int64_t columns) const;
 
-  // targets: [count] codes; lengths: [lanes], 0 for an unused lane. They stay as they are while queries pass.
-  void begin_block(const uint8_t* const* targets, const int64_t* lengths, int count);
+  // At most one target a lane. They stay as they are while queries pass.
+  void begin_block(const std::vector<Record>& targets);
 
-  // Paths of lane k go to pair pairs[k] of the sink; those with pairs[k] < 0 are not wanted.
+  // Paths of target k go to pair pairs[k] of the sink; those with pairs[k] < 0 are not wanted.
   void align(const uint8_t* query, int64_t rows, const int64_t* pairs, PathSink& sink);
 
  private:
@@ -34,11 +34,11 @@ class LanePaths {
   const Kernels& kernels_;
   const PathRecipe& recipe_;
   const Cancel& cancel_;
-  std::vector<const uint8_t*> targets_;
-  std::vector<int64_t> lengths_, end_lanes_;
+  std::vector<Record> targets_;
+  LaneCodes codes_;
+  std::vector<int64_t> end_lanes_;
   std::vector<GridEnd> ends_;
-  int64_t columns_ = 0;
-  Scratch codes_, row_v_, row_y_, column_u_, column_x_, directions_;
+  Scratch row_v_, row_y_, column_u_, column_x_, directions_;
   std::vector<std::vector<uint8_t>> runs_;
   const std::vector<uint8_t> runs_none_;
 };

@@ -75,20 +75,18 @@ class HitTracer {
   }
 
   bool block(const int64_t* order, int count) {
-    const int64_t record = row_record(order[0]), m = rows().length(record);
-    const uint8_t* row = rows().codes + rows().offsets[record];
+    const auto [row, m] = rows().record(row_record(order[0]));
     const int width = width_of(hits_[order[0]].score), lane_count = kernels_.vector_bytes / width;
-    std::vector<LaneRecord> records(static_cast<size_t>(count));
+    std::vector<Record> records;
     std::vector<int64_t> wanted(static_cast<size_t>(lane_count), 0), seeds(static_cast<size_t>(lane_count), 0);
     for (int k = 0; k < count; k++) {
-      const int64_t other = lane_record(order[k]);
-      records[k] = {lanes().codes + lanes().offsets[other], lanes().length(other)};
+      records.push_back(lanes().record(lane_record(order[k])));
       wanted[k] = hits_[order[k]].score;
     }
     const std::vector<Place> ends = find(row, m, records, false, width, wanted, nullptr);
     if (cancel_.requested) return false;
 
-    std::vector<LaneRecord> prefixes = records;
+    std::vector<Record> prefixes = records;
     for (int k = 0; k < count; k++) {
       if (ends[k].column < 0) throw std::logic_error("a hit does not have its score");
       prefixes[k].length = ends[k].column + 1;
@@ -112,8 +110,8 @@ class HitTracer {
   bool trace(int64_t hit, Place first, Place last) {
     const int64_t rows = last.row + 1 - first.row, columns = last.column + 1 - first.column;
     if (pairs_->least_bytes(rows, columns) > path_recipe_.worker_bytes) throw std::length_error("a pair does not fit the memory of a worker");
-    const uint8_t* query = queries_.codes + queries_.offsets[hits_[hit].query] + first.row;
-    const uint8_t* target = targets_.codes + targets_.offsets[hits_[hit].target] + first.column;
+    const uint8_t* query = queries_.record(hits_[hit].query).codes + first.row;
+    const uint8_t* target = targets_.record(hits_[hit].target).codes + first.column;
     pairs_->align(query, rows, target, columns, hit, sink_);
     if (cancel_.requested) return false;
     if (sink_.scores[static_cast<size_t>(hit)] != hits_[hit].score) throw std::logic_error("the path of a hit has another score");
@@ -124,10 +122,10 @@ class HitTracer {
   }
 
   // The first cells that have the wanted scores, a lane each: first along the target, then along the query.
-  std::vector<Place> find(const uint8_t* row, int64_t length, const std::vector<LaneRecord>& records, bool reversed, int width,
+  std::vector<Place> find(const uint8_t* row, int64_t length, const std::vector<Record>& records, bool reversed, int width,
                           const std::vector<int64_t>& wanted, const int64_t* seeds) {
     const int lane_count = kernels_.vector_bytes / width;
-    codes_.pack(records.data(), static_cast<int>(records.size()), lane_count, recipe_.padding, reversed);
+    codes_.pack(records, lane_count, recipe_.padding, reversed);
     std::vector<int64_t> end_rows(static_cast<size_t>(lane_count)), end_columns(static_cast<size_t>(lane_count));
     LocalArgs a = local_arguments(recipe_, cancel_);
     if (swapped_) a.table = transposed_;

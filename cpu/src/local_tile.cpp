@@ -14,7 +14,7 @@ struct Side {
   const Sequences& sequences;
   const int64_t* ids;
   int64_t count;
-  LaneRecord record(int64_t i) const { return {sequences.codes + sequences.offsets[ids[i]], sequences.length(ids[i])}; }
+  Record record(int64_t i) const { return sequences.record(ids[i]); }
   std::vector<int64_t> by_length() const {
     std::vector<int64_t> order(static_cast<size_t>(count));
     std::iota(order.begin(), order.end(), int64_t(0));
@@ -79,9 +79,9 @@ class LocalScorer {
 
  private:
   void pack(const std::vector<int64_t>& block, int width) {
-    std::vector<LaneRecord> records;
+    std::vector<Record> records;
     for (const int64_t lane : block) records.push_back(lanes_.record(lane));
-    codes_.pack(records.data(), static_cast<int>(block.size()), kernels_.vector_bytes / width, recipe_.padding);
+    codes_.pack(records, kernels_.vector_bytes / width, recipe_.padding);
   }
 
   bool bytes_pay(int64_t r) const { return !history_ || history_->bytes_pay(rows_.ids[r]); }
@@ -102,7 +102,7 @@ class LocalScorer {
   }
 
   bool align(int64_t r, const std::vector<int64_t>& block, int width, std::vector<int64_t>& exceeding) {
-    const LaneRecord row = rows_.record(r);
+    const Record row = rows_.record(r);
     best_.resize(static_cast<size_t>(kernels_.vector_bytes));
     LocalArgs a = arguments_;
     a.query = row.codes;

@@ -1,6 +1,8 @@
 #include "path_tile.hpp"
 
+#include <algorithm>
 #include <stdexcept>
+#include <vector>
 
 #include "lane_paths.hpp"
 #include "pair_paths.hpp"
@@ -17,35 +19,36 @@ bool path_tile(const Kernels& kernels, const Sequences& queries, const Sequences
   LanePaths block(kernels, recipe, cancel);
   const std::unique_ptr<PairPaths> single = make_pair_paths(kernels, recipe, cancel);
   const int lanes = block.lanes();
-  std::vector<const uint8_t*> codes(static_cast<size_t>(lanes));
-  std::vector<int64_t> lengths(static_cast<size_t>(lanes)), pairs(static_cast<size_t>(lanes));
+  std::vector<Record> records;
+  std::vector<int64_t> pairs(static_cast<size_t>(lanes));
   for (int64_t first = 0; first < target_count; first += lanes) {
     const int used = static_cast<int>(std::min<int64_t>(lanes, target_count - first));
-    for (int k = 0; k < lanes; k++) {
-      lengths[k] = k < used ? targets.length(target_ids[first + k]) : 0;
-      if (k < used) codes[k] = targets.codes + targets.offsets[target_ids[first + k]];
+    records.clear();
+    int64_t columns = 0;
+    for (int k = 0; k < used; k++) {
+      records.push_back(targets.record(target_ids[first + k]));
+      columns = std::max(columns, records.back().length);
     }
-    const int64_t columns = *std::max_element(lengths.begin(), lengths.end());
     bool begun = false;
     for (int64_t q = 0; q < query_count; q++) {
-      const int64_t id = query_ids[q], rows = queries.length(id);
-      const uint8_t* query = queries.codes + queries.offsets[id];
+      const int64_t id = query_ids[q];
+      const auto [query, rows] = queries.record(id);
       double steps = 0;
       for (int k = 0; k < used; k++) {
         const bool wanted = is_wanted(pairing, id, target_ids[first + k]);
         pairs[k] = wanted ? q * target_count + first + k : -1;
-        if (wanted) steps += single->cost(rows, lengths[k]);
+        if (wanted) steps += single->cost(rows, records[k].length);
       }
       if (steps == 0) continue;
       if (block.bytes(rows, columns) <= recipe.worker_bytes && steps >= static_cast<double>(rows) * static_cast<double>(columns)) {
-        if (!begun) block.begin_block(codes.data(), lengths.data(), used);
+        if (!begun) block.begin_block(records);
         begun = true;
         block.align(query, rows, pairs.data(), sink);
       } else {
         for (int k = 0; k < used; k++) {
           if (pairs[k] < 0) continue;
-          if (single->least_bytes(rows, lengths[k]) > recipe.worker_bytes) throw std::length_error("a pair does not fit the memory of a worker");
-          single->align(query, rows, codes[k], lengths[k], pairs[k], sink);
+          if (single->least_bytes(rows, records[k].length) > recipe.worker_bytes) throw std::length_error("a pair does not fit the memory of a worker");
+          single->align(query, rows, records[k].codes, records[k].length, pairs[k], sink);
         }
       }
       if (cancel.requested) return false;

@@ -4,11 +4,10 @@
 #include <array>
 #include <cstring>
 #include <memory>
-#include <numeric>
 #include <vector>
 
+#include "lane_codes.hpp"
 #include "pairs.hpp"
-#include "scratch.hpp"
 
 namespace gpualign {
 namespace {
@@ -22,7 +21,6 @@ class TileScorer {
     const bool bits = recipe.family == Family::kBitsliced;
     lanes_ = bits ? kernels.vector_bytes * 8 : kernels.vector_bytes * 8 / recipe.width;
     sums_.resize(static_cast<size_t>(lanes_));
-    lengths_.resize(static_cast<size_t>(lanes_));
   }
 
   // Scores the tile's targets from `first` on while at least `least` are left. Returns the first target left over.
@@ -30,13 +28,16 @@ class TileScorer {
     for (; first < tile_.target_count && tile_.target_count - first >= least; first += lanes_) {
       first_ = first;
       used_ = static_cast<int>(std::min<int64_t>(lanes_, tile_.target_count - first));
+      records_.clear();
       columns_ = 0;
-      for (int k = 0; k < lanes_; k++) {
-        lengths_[k] = k < used_ ? targets_.length(target(k)) : 0;
-        columns_ = std::max(columns_, padded(lengths_[k]));
+      int64_t letters = 0;
+      for (int k = 0; k < used_; k++) {
+        records_.push_back(targets_.record(target(k)));
+        columns_ = std::max(columns_, padded(records_[k].length));
+        letters += records_[k].length;
       }
       packed_ = false;
-      if (pair_) pair_->begin_block(used_, std::accumulate(lengths_.begin(), lengths_.end(), int64_t(0)));
+      if (pair_) pair_->begin_block(used_, letters);
       for (int64_t q = 0; q < tile_.query_count; q++) {
         if (cancel_.requested) return first;
         score_query(q);
@@ -53,9 +54,8 @@ class TileScorer {
     int live = 0;
     for (int k = 0; k < used_; k++) live += is_wanted(tile_.pairing, id, target(k));
     if (!live) return;
-    const int64_t rows = queries_.length(id);
-    if (pair_ && prefer_pairs(id, rows)) return score_pairs(q, id, rows);
-    const uint8_t* query = queries_.codes + queries_.offsets[id];
+    const auto [query, rows] = queries_.record(id);
+    if (pair_ && prefer_pairs(id, rows)) return score_pairs(q, id);
     if (recipe_.family == Family::kBitsliced)
       run_bitsliced(query, rows);
     else
@@ -66,20 +66,21 @@ class TileScorer {
   }
 
   void store(int64_t q, int k, int64_t sum, int64_t rows) {
-    const int64_t n = lengths_[k];
+    const int64_t n = records_[k].length;
     tile_.scores[q * tile_.target_count + first_ + k] =
         static_cast<Score>(recipe_.sum_factor * sum + recipe_.per_letter * (rows + n) + recipe_.per_column * n + recipe_.constant);
   }
 
   // ---- difference kernels
   void run_difference(const uint8_t* query, int64_t rows) {
-    if (!packed_) pack_codes();
+    if (!packed_) codes_.pack(records_, lanes_, 0);
+    packed_ = true;
     DifferenceArgs a;
     a.query = query;
     a.rows = rows;
-    a.codes = static_cast<const uint8_t*>(codes_.reserve(0));
+    a.codes = codes_.codes();
     a.columns = columns_;
-    a.lengths = lengths_.data();
+    a.lengths = codes_.lengths();
     a.table = recipe_.table;
     a.letters = recipe_.letters;
     a.open_extra = recipe_.open_extra;
@@ -88,16 +89,6 @@ class TileScorer {
     a.sums = sums_.data();
     a.cancel = &cancel_;
     (recipe_.width == 8 ? kernels_.difference8 : recipe_.width == 16 ? kernels_.difference16 : kernels_.difference32)(a);
-  }
-
-  void pack_codes() {
-    uint8_t* out = static_cast<uint8_t*>(codes_.reserve(static_cast<size_t>(columns_) * lanes_));
-    std::memset(out, 0, static_cast<size_t>(columns_) * lanes_);
-    for (int k = 0; k < used_; k++) {
-      const uint8_t* codes = targets_.codes + targets_.offsets[target(k)];
-      for (int64_t j = 0; j < lengths_[k]; j++) out[j * lanes_ + k] = codes[j];
-    }
-    packed_ = true;
   }
 
   // ---- bit-sliced kernels
@@ -123,10 +114,8 @@ class TileScorer {
   void pack_masks() {
     // Slots for the letters that occur, most frequent first so that they share cache lines; the last one is all zeros.
     std::array<int64_t, kLetters> count{};
-    for (int k = 0; k < used_; k++) {
-      const uint8_t* codes = targets_.codes + targets_.offsets[target(k)];
-      for (int64_t j = 0; j < lengths_[k]; j++) count[codes[j]]++;
-    }
+    for (const auto& [codes, length] : records_)
+      for (int64_t j = 0; j < length; j++) count[codes[j]]++;
     std::array<int, kLetters> order;
     for (int l = 0; l < kLetters; l++) order[l] = l;
     std::stable_sort(order.begin(), order.end(), [&](int x, int y) { return count[x] > count[y]; });
@@ -141,10 +130,10 @@ class TileScorer {
     std::memset(masks, 0, static_cast<size_t>(columns_ * column_bytes_));
     std::memset(live, 0, static_cast<size_t>(columns_ * vector));
     for (int k = 0; k < used_; k++) {
-      const uint8_t* codes = targets_.codes + targets_.offsets[target(k)];
+      const auto [codes, length] = records_[k];
       // Bit k of a vector of 64-bit words, on little-endian machines bit k % 8 of byte k / 8.
       const uint8_t bit = static_cast<uint8_t>(1u << (k % 8));
-      for (int64_t j = 0; j < lengths_[k]; j++) {
+      for (int64_t j = 0; j < length; j++) {
         masks[j * column_bytes_ + slot_of_[codes[j]] + k / 8] |= bit;
         live[j * vector + k / 8] |= bit;
       }
@@ -158,14 +147,15 @@ class TileScorer {
     if (recipe_.slice_columns && columns_ > recipe_.slice_columns) return true;
     double steps = 0;
     for (int k = 0; k < used_; k++)
-      if (is_wanted(tile_.pairing, id, target(k))) steps += pair_->cost(rows, lengths_[k]);
+      if (is_wanted(tile_.pairing, id, target(k))) steps += pair_->cost(rows, records_[k].length);
     return steps < static_cast<double>(rows) * static_cast<double>(columns_);
   }
 
-  void score_pairs(int64_t q, int64_t id, int64_t rows) {
+  void score_pairs(int64_t q, int64_t id) {
+    const auto [query, rows] = queries_.record(id);
     for (int k = 0; k < used_; k++) {
       if (!is_wanted(tile_.pairing, id, target(k))) continue;
-      const int64_t sum = pair_->sum(queries_.codes + queries_.offsets[id], rows, k, targets_.codes + targets_.offsets[target(k)], lengths_[k]);
+      const int64_t sum = pair_->sum(query, rows, k, records_[k].codes, records_[k].length);
       if (cancel_.requested) return;
       store(q, k, sum, rows);
     }
@@ -183,9 +173,11 @@ class TileScorer {
   // The block of targets in the lanes.
   int64_t first_ = 0, columns_ = 0;
   int used_ = 0;
-  bool packed_ = false;
-  std::vector<int64_t> lengths_, sums_;
-  Scratch codes_, masks_, live_, boundary_;
+  bool packed_ = false;  // in codes_, or in masks_ and live_
+  std::vector<Record> records_;
+  LaneCodes codes_;
+  std::vector<int64_t> sums_;
+  Scratch masks_, live_, boundary_;
   std::array<uint32_t, kLetters> slot_of_{};
   int64_t column_bytes_ = 0;
   std::vector<uint32_t> row_slots_;

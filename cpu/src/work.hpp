@@ -6,11 +6,18 @@
 
 namespace gpualign {
 
-// Encoded sequences: record i is codes[offsets[i] .. offsets[i+1]), never empty.
+// One encoded sequence, never empty.
+struct Record {
+  const uint8_t* codes;
+  int64_t length;
+};
+
+// Encoded sequences: record i is codes[offsets[i] .. offsets[i+1]).
 struct Sequences {
   const uint8_t* codes;
   const int64_t* offsets;
   int64_t length(int64_t i) const { return offsets[i + 1] - offsets[i]; }
+  Record record(int64_t i) const { return {codes + offsets[i], length(i)}; }
 };
 
 enum class Family { kDifference, kBitsliced };
