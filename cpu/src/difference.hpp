@@ -24,6 +24,7 @@
 // up once, then a row is one load by its letter.
 #pragma once
 #include "kernels.hpp"
+#include "letter_slots.hpp"
 #include "simd.hpp"
 
 namespace gpualign::GPUALIGN_ISA {
@@ -101,26 +102,21 @@ struct DifferenceKernel {
  private:
   static void strip(const DifferenceArgs& a, const uint8_t* table8, const uint8_t* query, int rows, bool first, V* bound_v, V* bound_y, V o) {
     V u[kRows], x[kRows];
-    uint32_t slot[kRows];            // byte offset of the row's letter in `scores`
-    int letters[kLetters], count = 0;
-    int slot_of[kLetters];
-    for (int l = 0; l < kLetters; l++) slot_of[l] = -1;
+    uint32_t slot[kRows];  // byte offset of the row's letter in `scores`
+    LetterSlots slots;
+    slots.clear();
     for (int r = 0; r < rows; r++) {
-      const int letter = query[r];
-      if (slot_of[letter] < 0) {
-        slot_of[letter] = count;
-        letters[count++] = letter;
-      }
-      slot[r] = static_cast<uint32_t>(slot_of[letter] * kColumns * sizeof(V));
+      slot[r] = static_cast<uint32_t>(slots.of(query[r]) * kColumns * sizeof(V));
       u[r] = first && r == 0 ? V{} : o;  // column 0: the first step down costs the opening, later ones nothing
       if (kAffine) x[r] = V{};
     }
+    const int count = slots.count;
     V scores[kLetters][kColumns];
     for (int64_t j = 0; j < a.columns; j += kColumns) {
       V v[kColumns], y[kColumns];
       for (int c = 0; c < kColumns; c++) {
         const uint8_t* codes = a.codes + (j + c) * kLanes;
-        for (int l = 0; l < count; l++) scores[l][c] = ScoreLookup<E>::of(a, table8, codes, letters[l]);
+        for (int l = 0; l < count; l++) scores[l][c] = ScoreLookup<E>::of(a, table8, codes, slots.letters[l]);
         v[c] = bound_v[j + c];
         if (kAffine) y[c] = bound_y[j + c];
       }

@@ -31,23 +31,17 @@ struct GridKernel {
   struct Strip {
     V u[kRows], x[kRows];
     uint32_t slot[kRows];
-    int letters[kLetters], count;
+    LetterSlots slots;
     int rows;
   };
 
   static void load(Strip& s, const GridArgs& a, int64_t row) {
-    int slot_of[kLetters];
-    for (int l = 0; l < kLetters; l++) slot_of[l] = -1;
-    s.count = 0;
+    s.slots.clear();
     s.rows = a.rows - row < kRows ? static_cast<int>(a.rows - row) : kRows;
     // Rows are computed in groups of kPacked; those below the query repeat its first letter and are not used.
     for (int r = 0; r < kRows; r++) {
       const int letter = a.query[r < s.rows ? row + r : row];
-      if (slot_of[letter] < 0) {
-        slot_of[letter] = s.count;
-        s.letters[s.count++] = letter;
-      }
-      s.slot[r] = static_cast<uint32_t>(slot_of[letter] * kColumns * sizeof(V));
+      s.slot[r] = static_cast<uint32_t>(s.slots.of(letter) * kColumns * sizeof(V));
     }
   }
 
@@ -55,7 +49,7 @@ struct GridKernel {
   static inline void look_up(const GridArgs& a, const uint8_t* table8, const Strip& s, int64_t j, V (*scores)[kColumns]) {
     for (int c = 0; c < N; c++) {
       const uint8_t* codes = a.codes + (j + c) * kLanes;
-      for (int l = 0; l < s.count; l++) scores[l][c] = of(a, table8, codes, s.letters[l]);
+      for (int l = 0; l < s.slots.count; l++) scores[l][c] = of(a, table8, codes, s.slots.letters[l]);
     }
   }
   static inline V of(const GridArgs& a, const uint8_t* table8, const uint8_t* codes, int letter) {

@@ -20,6 +20,7 @@
 // in memory for every column; as in difference.hpp, kColumnsAtATime columns advance together.
 #pragma once
 #include "kernels.hpp"
+#include "letter_slots.hpp"
 #include "saturating.hpp"
 
 namespace gpualign::GPUALIGN_ISA {
@@ -97,15 +98,10 @@ struct LocalKernel {
     const V zero = broadcast<E>(kZero), open = broadcast<E>(static_cast<E>(a.open)), extend = broadcast<E>(static_cast<E>(a.extend));
     V h[kLocalRows], e[kLocalRows];
     uint32_t slot[kLocalRows];  // byte offset of the row's letter in `scores`
-    int letters[kLetters], count = 0, slot_of[kLetters];
-    for (int l = 0; l < kLetters; l++) slot_of[l] = -1;
+    LetterSlots slots;
+    slots.clear();
     for (int r = 0; r < rows; r++) {
-      const int letter = query[r];
-      if (slot_of[letter] < 0) {
-        slot_of[letter] = count;
-        letters[count++] = letter;
-      }
-      slot[r] = static_cast<uint32_t>(slot_of[letter] * kColumns * sizeof(V));
+      slot[r] = static_cast<uint32_t>(slots.of(query[r]) * kColumns * sizeof(V));
       h[r] = zero;
       e[r] = zero;
     }
@@ -118,9 +114,10 @@ struct LocalKernel {
       }
     }
     V best = best_so_far;
+    const int count = slots.count;
     V scores[kLetters][kColumns];
     for (int64_t j = 0; j < a.columns; j += kColumns) {
-      for (int l = 0; l < count; l++) LocalScores<E>::look_up(a, bytes, a.codes + j * kLanes, letters[l], scores[l]);
+      for (int l = 0; l < count; l++) LocalScores<E>::look_up(a, bytes, a.codes + j * kLanes, slots.letters[l], scores[l]);
       V above[kColumns], f[kColumns];  // H and F of the row above
       for (int c = 0; c < kColumns; c++) {
         above[c] = bound_h[j + c];

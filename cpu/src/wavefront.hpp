@@ -27,12 +27,12 @@ struct WavefrontKernel {
 
   struct Pass {
     Bytes u[kWavefrontDepth], x[kWavefrontDepth];
-    // The letters of row r are entries first[r] .. first[r+1]: the lanes that hold it, its place in `letters`. Back to back,
+    // The letters of row r are entries first[r] .. first[r+1]: the lanes that hold it, its slot. Back to back,
     // since rows at a fixed distance of 2 KiB would share few sets of the L1 cache.
     Words mask[kWavefrontDepth * kLetters];
     uint8_t slot[kWavefrontDepth * kLetters];
     int first[kWavefrontDepth + 1];
-    int letters[kLetters], count;  // letters of the pass by slot
+    LetterSlots slots;  // of the letters of the pass
     int depth;
   };
 
@@ -111,9 +111,7 @@ struct WavefrontKernel {
   }
 
   static void load(Pass& p, const WavefrontArgs& a, int64_t row) {
-    int slot_of[kLetters];
-    for (int l = 0; l < kLetters; l++) slot_of[l] = -1;
-    p.count = 0;
+    p.slots.clear();
     p.first[0] = 0;
     const Bytes o = broadcast<uint8_t>(static_cast<uint8_t>(a.open_extra));
     for (int r = 0; r < p.depth; r++) {
@@ -125,14 +123,10 @@ struct WavefrontKernel {
         const int64_t i = row + static_cast<int64_t>(k) * p.depth + r;
         if (i >= a.rows) break;
         const int letter = a.query[i];
-        if (slot_of[letter] < 0) {
-          slot_of[letter] = p.count;
-          p.letters[p.count++] = letter;
-        }
         if (place[letter] < 0) {
           place[letter] = next++;
           p.mask[place[letter]] = Words{};
-          p.slot[place[letter]] = static_cast<uint8_t>(slot_of[letter]);
+          p.slot[place[letter]] = static_cast<uint8_t>(p.slots.of(letter));
         }
         p.mask[place[letter]][k / 8] |= uint64_t(255) << (k % 8 * 8);
       }
@@ -174,8 +168,8 @@ struct WavefrontKernel {
         y[c] = shift_up(y[c], entering ? bound_y[t * kColumns + c] : 0);
         Bytes codes;
         memcpy(&codes, a.target + c * a.plane_bytes + (groups - 1 - t), sizeof codes);
-        for (int l = 0; l < p.count; l++) {
-          const uint8_t* row = table + p.letters[l] * kLetters;
+        for (int l = 0; l < p.slots.count; l++) {
+          const uint8_t* row = table + p.slots.letters[l] * kLetters;
           scores[l][c] = (Words)(a.letters <= 16 ? look_up_16(row, codes) : look_up_32(row, codes));
         }
       }
