@@ -31,10 +31,12 @@ namespace gpualign::GPUALIGN_ISA {
 
 constexpr int kRows = 128;  // u, x of one strip: 16 KiB with 64-byte vectors, within any L1
 
+// Shifted scores of one query letter against a column of targets. Args: DifferenceArgs or GridArgs.
 template <class E>
 struct ScoreLookup {
-  // Shifted scores of one query letter against a column of targets; E wider than a byte: plain loop, once a strip and column.
-  static inline Vec<E> of(const DifferenceArgs& a, const uint8_t*, const uint8_t* codes, int letter) {
+  // Wider than a byte: plain loop, once a strip and column.
+  template <class Args>
+  static inline Vec<E> of(const Args& a, const uint8_t*, const uint8_t* codes, int letter) {
     Vec<E> out;
     const uint32_t* row = a.table + letter * kLetters;
     for (int k = 0; k < lanes_of<E>(); k++) out[k] = static_cast<E>(row[codes[k]]);
@@ -43,7 +45,8 @@ struct ScoreLookup {
 };
 template <>
 struct ScoreLookup<uint8_t> {
-  static inline Bytes of(const DifferenceArgs& a, const uint8_t* table, const uint8_t* codes, int letter) {
+  template <class Args>
+  static inline Bytes of(const Args& a, const uint8_t* table, const uint8_t* codes, int letter) {
     Bytes c;
     memcpy(&c, codes, sizeof c);
     return a.letters <= 16 ? look_up_16(table + letter * kLetters, c) : look_up_32(table + letter * kLetters, c);

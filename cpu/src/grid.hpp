@@ -49,19 +49,7 @@ struct GridKernel {
   static inline void look_up(const GridArgs& a, const uint8_t* table8, const Strip& s, int64_t j, V (*scores)[kColumns]) {
     for (int c = 0; c < N; c++) {
       const uint8_t* codes = a.codes + (j + c) * kLanes;
-      for (int l = 0; l < s.slots.count; l++) scores[l][c] = of(a, table8, codes, s.slots.letters[l]);
-    }
-  }
-  static inline V of(const GridArgs& a, const uint8_t* table8, const uint8_t* codes, int letter) {
-    if constexpr (sizeof(E) == 1) {
-      Bytes c;
-      memcpy(&c, codes, sizeof c);
-      return a.letters <= 16 ? look_up_16(table8 + letter * kLetters, c) : look_up_32(table8 + letter * kLetters, c);
-    } else {
-      V out;
-      const uint32_t* row = a.table + letter * kLetters;
-      for (int k = 0; k < kLanes; k++) out[k] = static_cast<E>(row[codes[k]]);
-      return out;
+      for (int l = 0; l < s.slots.count; l++) scores[l][c] = ScoreLookup<E>::of(a, table8, codes, s.slots.letters[l]);
     }
   }
   static void narrow(const GridArgs& a, uint8_t* table8) {
