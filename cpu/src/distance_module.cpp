@@ -8,7 +8,8 @@
 #include <stdexcept>
 #include <tuple>
 
-#include "distance_dispatch.hpp"
+#include "dispatch.hpp"
+#include "distance.hpp"
 
 namespace nb = nanobind;
 using namespace gpualign;
@@ -57,14 +58,14 @@ NB_MODULE(_distance, m) {
   m.doc() = "Counts of pairs of samples from bit planes.";
   m.def("instruction_sets", [] {
           std::vector<std::tuple<std::string, int, bool, bool>> out;
-          for (const DistanceVariant& v : distance_variants()) out.emplace_back(v.kernels->name, v.kernels->vector_bytes, v.kernels->counts_bits, v.supported);
+          for (const auto& v : variants<DistanceKernels>()) out.emplace_back(v.kernels->name, v.kernels->vector_bytes, v.kernels->counts_bits, v.supported);
           return out;
         }, "(name, bytes of a vector, counts the bits of vectors, runs on this machine) of each variant in this build, fastest first.");
   m.def("differ", [](const std::string& instruction_set, Planes planes, std::vector<int> bits, int mask, Range rows, Range columns, Counts counts, int64_t row_place,
                      int64_t column_place, int32_t weight, bool upper) {
           check(bits, planes.shape(0));
           if (bits.empty() || bits.size() > kMaxPlanes || mask >= static_cast<int>(planes.shape(0))) throw nb::value_error("there is no such plane");
-          const DistanceKernels& kernels = distance_kernels_named(instruction_set);
+          const DistanceKernels& kernels = kernels_named<DistanceKernels>(instruction_set);
           const DistanceTile tile = place(planes, rows, columns, counts, row_place, column_place, weight, upper);
           nb::gil_scoped_release unlocked;
           kernels.differ(tile, bits.data(), static_cast<int>(bits.size()), mask);
@@ -76,7 +77,7 @@ NB_MODULE(_distance, m) {
           check(left, planes.shape(0));
           check(right, planes.shape(0));
           if (left.size() != right.size()) throw nb::value_error("as many planes of rows as of columns are wanted");
-          const DistanceKernels& kernels = distance_kernels_named(instruction_set);
+          const DistanceKernels& kernels = kernels_named<DistanceKernels>(instruction_set);
           const DistanceTile tile = place(planes, rows, columns, counts, row_place, column_place, weight, upper);
           nb::gil_scoped_release unlocked;
           kernels.both(tile, left.data(), right.data(), static_cast<int>(left.size()));

@@ -48,7 +48,7 @@ template <class Score>
 bool score(const std::string& instruction_set, Codes query_codes, Numbers query_offsets, Numbers query_ids, Codes target_codes,
            Numbers target_offsets, Numbers target_ids, const std::string& pairing, const Recipes& recipes, Scores<Score> scores,
            const Cancel& cancel) {
-  const Kernels& kernels = kernels_named(instruction_set);
+  const Kernels& kernels = kernels_named<Kernels>(instruction_set);
   check_set(query_codes, query_offsets, query_ids, "queries");
   check_set(target_codes, target_offsets, target_ids, "targets");
   if (scores.shape(0) != query_ids.shape(0) || scores.shape(1) != target_ids.shape(0))
@@ -65,7 +65,7 @@ using ScoreTable = nb::ndarray<const int32_t, nb::shape<kLetters, kLetters>, nb:
 template <class Score>
 bool score_local(const std::string& instruction_set, Codes query_codes, Numbers query_offsets, Numbers query_ids, Codes target_codes,
                  Numbers target_offsets, Numbers target_ids, const LocalRecipe& recipe, LocalHistory& history, Scores<Score> scores, const Cancel& cancel) {
-  const Kernels& kernels = kernels_named(instruction_set);
+  const Kernels& kernels = kernels_named<Kernels>(instruction_set);
   check_set(query_codes, query_offsets, query_ids, "queries");
   check_set(target_codes, target_offsets, target_ids, "targets");
   if (scores.shape(0) != query_ids.shape(0) || scores.shape(1) != target_ids.shape(0))
@@ -99,7 +99,7 @@ nb::object path_arrays(PathSink&& sink, const std::vector<size_t>& shape) {
 nb::object trace_hits(const std::string& instruction_set, Codes query_codes, Numbers query_offsets, Numbers query_ids, Codes target_codes,
                       Numbers target_offsets, Numbers target_ids, Numbers scores, const LocalRecipe& recipe, const PathRecipe& path_recipe,
                       const Cancel& cancel) {
-  const Kernels& kernels = kernels_named(instruction_set);
+  const Kernels& kernels = kernels_named<Kernels>(instruction_set);
   check_set(query_codes, query_offsets, query_ids, "queries");
   check_set(target_codes, target_offsets, target_ids, "targets");
   const size_t count = scores.shape(0);
@@ -124,7 +124,7 @@ using Usable = nb::ndarray<const bool, nb::shape<kLetters, kLetters>, nb::c_cont
 
 nb::object align(const std::string& instruction_set, Codes query_codes, Numbers query_offsets, Numbers query_ids, Codes target_codes,
                  Numbers target_offsets, Numbers target_ids, const std::string& pairing, const PathRecipe& recipe, bool want_runs, const Cancel& cancel) {
-  const Kernels& kernels = kernels_named(instruction_set);
+  const Kernels& kernels = kernels_named<Kernels>(instruction_set);
   check_set(query_codes, query_offsets, query_ids, "queries");
   check_set(target_codes, target_offsets, target_ids, "targets");
   const Sequences queries{query_codes.data(), query_offsets.data()}, targets{target_codes.data(), target_offsets.data()};
@@ -214,7 +214,7 @@ NB_MODULE(_kernels, m) {
       "instruction_sets",
       [] {
         std::vector<std::tuple<std::string, int, bool, bool>> out;
-        for (const Variant& v : variants()) out.emplace_back(v.kernels->name, v.kernels->vector_bytes, v.kernels->ternary_logic, v.supported);
+        for (const auto& v : variants<Kernels>()) out.emplace_back(v.kernels->name, v.kernels->vector_bytes, v.kernels->ternary_logic, v.supported);
         return out;
       },
       "(name, bytes of a vector, has three-input logic, runs on this machine) of each variant in this build, fastest first.");
@@ -232,7 +232,7 @@ NB_MODULE(_kernels, m) {
   m.def(
       "path_bytes",
       [](const std::string& instruction_set, const PathRecipe& recipe, int64_t rows, int64_t columns) {
-        const auto [block, pair] = path_bytes(kernels_named(instruction_set), recipe, rows, columns);
+        const auto [block, pair] = path_bytes(kernels_named<Kernels>(instruction_set), recipe, rows, columns);
         return std::make_tuple(block, pair);
       },
       "Scratch memory for tracing (a block of lanes, a single pair at least) up to these lengths.");

@@ -13,11 +13,11 @@ core=$here/../../core/src
 case $what in
   kernels)
     variants=variant.cpp
-    files=("$source"/{tile,pairs,dispatch,lane_paths,pair_paths,path_tile,local_tile,local_paths}.cpp)
+    files=("$source"/{tile,pairs,lane_paths,pair_paths,path_tile,local_tile,local_paths}.cpp)
     ;;
   distance)
     variants=distance_variant.cpp
-    files=("$source"/distance_dispatch.cpp "$core"/alignment_scanner.cpp)
+    files=("$core"/alignment_scanner.cpp)
     ;;
 esac
 objects=$(mktemp -d)

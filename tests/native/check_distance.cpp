@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "alignment_scanner.hpp"
-#include "distance_dispatch.hpp"
+#include "dispatch.hpp"
+#include "distance.hpp"
 
 using namespace gpualign;
 
@@ -119,7 +120,7 @@ void check_scanner() {
 }  // namespace
 
 int main() {
-  for (const DistanceVariant& variant : distance_variants()) {
+  for (const auto& variant : variants<DistanceKernels>()) {
     if (!variant.supported) continue;
     check_variant(*variant.kernels);
     std::printf("%s: checked\n", variant.kernels->name);

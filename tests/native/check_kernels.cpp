@@ -239,7 +239,7 @@ void check_local(const Kernels& kernels, const char* what, const Records& record
 
 int main(int argc, char** argv) {
   const int rounds = argc > 1 ? std::atoi(argv[1]) : 3;
-  for (const Variant& variant : variants()) {
+  for (const auto& variant : variants<Kernels>()) {
     if (!variant.supported) continue;
     const Kernels& kernels = *variant.kernels;
     for (int round = 0; round < rounds; round++) {
