@@ -6,6 +6,9 @@ import numpy
 from numpy.typing import NDArray
 
 
+class ScratchTooSmall(Exception):
+    """A pair needs more scratch memory than its recipe allows a worker."""
+
 class Cancel:
     """A request to stop, shared by the calls that are given it."""
 

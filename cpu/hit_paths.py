@@ -77,7 +77,7 @@ class HitTracer:
         pairs = queries.codes, queries.offsets, hits.queries, targets.codes, targets.offsets, hits.targets, hits.scores
         try:
             found = _kernels.trace_local_hits(self._name, *pairs, self._recipe, self._paths, self._cancel)
-        except ValueError as error:  # std::length_error
+        except _kernels.ScratchTooSmall as error:
             raise RunError(f"the memory budget is too small to trace a hit ({error}); raise --memory or lower --threads") from None
         if found is None:
             raise RunError("tracing was stopped")

@@ -8,9 +8,10 @@ from oracle import align, count, rescore
 from path_cases import SCHEMES, relatives
 from work import records, run_paths, run_scores, sequence_set, two_valued
 
-from gpualign.core.engine import Detail, EndGaps
+from gpualign.core.engine import Detail, EndGaps, Task
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Pairing
+from gpualign.cpu import _kernels
 from gpualign.cpu.engine import CpuEngine, instruction_sets
 
 SETS = [s.name for s in instruction_sets() if s.supported]
@@ -114,3 +115,12 @@ def test_too_little_memory_is_said(rng):
     sequences = sequence_set([rng.integers(0, 4, 200_000)])
     with pytest.raises(RunError, match="--memory"):
         run_paths(sequences, sequences, SCHEMES["default"], memory=1 << 20)
+
+
+def test_scratch_that_is_too_small_has_an_error_of_its_own(rng):
+    pair = relatives(rng, 2, 2000, 4)
+    task, engine, ids = Task(pair, pair, SCHEMES["default"], detail=Detail.PATH), CpuEngine(1), np.arange(1)
+    recipe = engine.native_paths(task, 100)
+    place = pair.codes, pair.offsets, ids, pair.codes, pair.offsets, ids
+    with pytest.raises(_kernels.ScratchTooSmall, match=r"needs \d+ bytes of scratch, a worker has 100"):
+        _kernels.align_tile(engine.instruction_set.name, *place, "all", recipe, True, _kernels.Cancel())

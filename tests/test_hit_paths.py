@@ -103,6 +103,14 @@ def test_a_budget_that_is_too_small_is_an_error(rng):
         tracer.trace(hits)
 
 
+def test_only_scratch_that_is_too_small_is_a_matter_of_memory(rng):
+    """What the kernels refuse for another reason is not an error of the budget."""
+    gene = sequence_set([rng.integers(0, 4, 20)])
+    task = Task(gene, gene, two_valued(4, 5, -4, 16, 6), Mode.LOCAL)
+    with HitTracer(task, CpuEngine(1), 1 << 20) as tracer, pytest.raises(ValueError, match="score above 0"):
+        tracer.trace(Hits(np.array([0]), np.array([0]), np.array([0])))
+
+
 def test_no_hits(rng):
     gene = sequence_set([rng.integers(0, 4, 20)])
     none = np.zeros(0, dtype=np.int64)

@@ -22,7 +22,7 @@ class HitTracer {
  public:
   HitTracer(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const LocalRecipe& recipe, const PathRecipe& path_recipe,
             const LocalHit* hits, int64_t count, PathSink& sink, const Cancel& cancel)
-      : kernels_(kernels), queries_(queries), targets_(targets), recipe_(recipe), path_recipe_(path_recipe), hits_(hits), sink_(sink), cancel_(cancel),
+      : kernels_(kernels), queries_(queries), targets_(targets), recipe_(recipe), hits_(hits), sink_(sink), cancel_(cancel),
         pairs_(make_pair_paths(kernels, path_recipe, cancel)), order_(static_cast<size_t>(count)) {
     recipe.transpose(transposed_);
   }
@@ -109,7 +109,6 @@ class HitTracer {
   // The path from one pair of letters to another, rows being those of the query.
   bool trace(int64_t hit, Place first, Place last) {
     const int64_t rows = last.row + 1 - first.row, columns = last.column + 1 - first.column;
-    if (pairs_->least_bytes(rows, columns) > path_recipe_.worker_bytes) throw std::length_error("a pair does not fit the memory of a worker");
     const uint8_t* query = queries_.record(hits_[hit].query).codes + first.row;
     const uint8_t* target = targets_.record(hits_[hit].target).codes + first.column;
     pairs_->align(query, rows, target, columns, hit, sink_);
@@ -150,7 +149,6 @@ class HitTracer {
   const Sequences& queries_;
   const Sequences& targets_;
   const LocalRecipe& recipe_;
-  const PathRecipe& path_recipe_;
   const LocalHit* const hits_;
   PathSink& sink_;
   const Cancel& cancel_;

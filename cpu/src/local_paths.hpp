@@ -14,8 +14,8 @@ struct LocalHit {
   int64_t score;          // > 0
 };
 
-// Hit k is pair k of the sink. False if cancelled. Throws std::length_error where a pair's
-// checkpoints do not fit the recipe's worker_bytes, std::logic_error for a score that the pair does not have.
+// Hit k is pair k of the sink. False if cancelled. Throws ScratchTooSmall where a pair's checkpoints do not fit the recipe's
+// worker_bytes, std::logic_error for a score that the pair does not have.
 bool trace_local_hits(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const LocalRecipe& recipe,
                       const PathRecipe& path_recipe, const LocalHit* hits, int64_t count, PathSink& sink, const Cancel& cancel);
 

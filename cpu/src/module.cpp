@@ -13,6 +13,7 @@
 #include "local_paths.hpp"
 #include "local_tile.hpp"
 #include "path_tile.hpp"
+#include "scratch.hpp"
 #include "tile.hpp"
 
 namespace nb = nanobind;
@@ -145,6 +146,8 @@ nb::object align(const std::string& instruction_set, Codes query_codes, Numbers 
 
 NB_MODULE(_kernels, m) {
   m.doc() = "Vectorised alignment kernels for the CPU.";
+
+  nb::exception<ScratchTooSmall>(m, "ScratchTooSmall").doc() = "A pair needs more scratch memory than its recipe allows a worker.";
 
   nb::class_<Cancel>(m, "Cancel", "A request to stop, shared by the calls that are given it.")
       .def(nb::init<>())

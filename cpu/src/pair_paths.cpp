@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "pairs.hpp"
+#include "scratch.hpp"
 #include "wavefront_input.hpp"
 
 namespace gpualign {
@@ -30,7 +31,8 @@ class Pairs : public PairPaths {
   void align(const uint8_t* query, int64_t rows, const uint8_t* target, int64_t columns, int64_t pair, PathSink& sink) override {
     query_ = query, rows_ = rows, target_ = target, columns_ = columns;
     stride_ = padded(columns);
-    const int64_t largest = least_tile(rows, columns);
+    const int64_t largest = least_tile(rows, columns), least = bytes(rows, columns, largest);
+    if (least > recipe_.worker_bytes) throw ScratchTooSmall(least, recipe_.worker_bytes);
     tile_ = kSmallestTile;
     while (tile_ < largest && bytes(rows, columns, tile_) > recipe_.worker_bytes) tile_ *= 2;
     cut_rows();

@@ -20,6 +20,7 @@ class PairPaths {
   // In steps of the block kernel (one row of one column of all lanes), the way back included.
   virtual double cost(int64_t rows, int64_t columns) const = 0;
 
+  // Throws ScratchTooSmall where the recipe's worker_bytes are fewer than least_bytes.
   virtual void align(const uint8_t* query, int64_t rows, const uint8_t* target, int64_t columns, int64_t pair, PathSink& sink) = 0;
 };
 

@@ -1,7 +1,6 @@
 #include "path_tile.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 #include <vector>
 
 #include "lane_paths.hpp"
@@ -45,11 +44,8 @@ bool path_tile(const Kernels& kernels, const Sequences& queries, const Sequences
         begun = true;
         block.align(query, rows, pairs.data(), sink);
       } else {
-        for (int k = 0; k < used; k++) {
-          if (pairs[k] < 0) continue;
-          if (single->least_bytes(rows, records[k].length) > recipe.worker_bytes) throw std::length_error("a pair does not fit the memory of a worker");
-          single->align(query, rows, records[k].codes, records[k].length, pairs[k], sink);
-        }
+        for (int k = 0; k < used; k++)
+          if (pairs[k] >= 0) single->align(query, rows, records[k].codes, records[k].length, pairs[k], sink);
       }
       if (cancel.requested) return false;
     }

@@ -1,12 +1,21 @@
-// Memory aligned for the widest vectors; grows, never shrinks.
+// Scratch memory of the kernels.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <new>
+#include <stdexcept>
+#include <string>
 
 namespace gpualign {
 
+// A pair needs more scratch memory than the host allows a worker: a matter of budgets, which no other error is.
+struct ScratchTooSmall : std::runtime_error {
+  ScratchTooSmall(int64_t needed, int64_t allowed)
+      : std::runtime_error("a pair needs " + std::to_string(needed) + " bytes of scratch, a worker has " + std::to_string(allowed)) {}
+};
+
+// Memory aligned for the widest vectors; grows, never shrinks.
 class Scratch {
  public:
   // At least `bytes` bytes. Their content is lost when the block has to grow.
