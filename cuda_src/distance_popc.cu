@@ -1,9 +1,9 @@
 // Products of bit planes (distance.cuh) with popc, for devices without binary tensor cores. Payne 2010's last kernel, which shares
 // loads through shared memory and keeps sums in registers, with bits for letters.
 //
-// A block of 16 x 16 threads, a tile of 64 x 64 pairs, 4 x 4 pairs a thread: rows ty, ty + 16, ... and columns likewise, so that the threads
-// of a warp read words of neighbouring rows. A row of the tile in shared memory is a word longer than a chunk: 33 words put
-// neighbouring rows in neighbouring banks.
+// A block of 16 x 16 threads, a tile of 64 x 64 pairs, 4 x 4 pairs a thread: rows ty, ty + 16, ... and columns likewise, so that
+// the threads of a warp read words of neighbouring rows. A row of the tile in shared memory is a word longer than a chunk: 33
+// words put neighbouring rows in neighbouring banks.
 #include "distance.cuh"
 
 constexpr int kTile = 64, kSide = 16, kPairs = kTile / kSide, kWords = kChunk / 4, kRowWords = kWords + 1;

@@ -1,8 +1,8 @@
 // Products of bit planes (distance.cuh) on Hopper's binary tensor cores: wgmma m64n256k256 with and.popc, compute capability 9.0a.
 //
 // A block of two warpgroups, a tile of 128 x 256 pairs: each warpgroup 64 rows x 256 columns, 128 sums a thread. Both operands come from
-// shared memory, four instructions (256 sites each) a stage. Four stages of 48 KB: while one is multiplied, another may still be read by the
-// instructions before it, and two are on their way.
+// shared memory, four instructions (256 sites each) a stage. Four stages of 48 KB: while one is multiplied, another may still
+// be read by the instructions before it, and two are on their way.
 //
 // The tensor cores take 1,024 clocks for a stage, in which its 48 KB must come from L2: 47 bytes a clock and multiprocessor at full
 // rate, more than L2 has, so that blocks of neighbouring tiles run together (kTileGroup).
@@ -18,6 +18,7 @@ DEVICE uint64_t describe(uint32_t address) {
 
 DEVICE void multiply(int32_t (&d)[kSums], uint64_t rows, uint64_t columns) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  // clang-format off
   asm volatile(
       "wgmma.mma_async.sync.aligned.m64n256k256.s32.b1.b1.and.popc {"
       "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
@@ -46,6 +47,7 @@ DEVICE void multiply(int32_t (&d)[kSums], uint64_t rows, uint64_t columns) {
         "+r"(d[112]), "+r"(d[113]), "+r"(d[114]), "+r"(d[115]), "+r"(d[116]), "+r"(d[117]), "+r"(d[118]), "+r"(d[119]),
         "+r"(d[120]), "+r"(d[121]), "+r"(d[122]), "+r"(d[123]), "+r"(d[124]), "+r"(d[125]), "+r"(d[126]), "+r"(d[127])
       : "l"(rows), "l"(columns));
+  // clang-format on
 #endif
 }
 

@@ -5,8 +5,8 @@
 //   H(i,j) = max(0, E(i,j), F(i,j), H(i-1,j-1) + s(q_i, t_j))
 //   E(i,j) = max(H(i,j-1) - alpha, E(i,j-1) - beta)     F(i,j) = max(H(i-1,j) - alpha, F(i-1,j) - beta)
 // A block computes a target's matrix, of which it keeps the maximum. The paper's own scoring was 2 / -1 with gaps of 1; here s is a
-// table, and gaps are affine. Its queries had to fit a block (1,024 letters, 2,048 with char4): here a longer one is cut into strips of so many
-// rows, and the last row of a strip, H and F of each column, waits in global memory for the next.
+// table, and gaps are affine. Its queries had to fit a block (1,024 letters, 2,048 with char4): here a longer one is cut into
+// strips of so many rows, and the last row of a strip, H and F of each column, waits in global memory for the next.
 //
 //   scalar  section 4.1 and 4.2: a thread a row. Cells of diagonal t = i + j are independent and need diagonals t - 1 and t - 2, which
 //           lie in shared memory. (Three buffers take turns, so that one barrier a diagonal is enough.)

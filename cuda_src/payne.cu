@@ -3,7 +3,8 @@
 // teaching and for measuring; the kernels in distance_*.cu are what gpualign uses.
 //
 // d(i, j) = number of attributes (sites) at which instances (samples) i and j differ. A block computes one pair; its threads share the
-// attributes out among themselves ("leapfrog"). Beyond the paper: pairs of two sets, and calls that may be missing, which differ from nothing.
+// attributes out among themselves ("leapfrog"). Beyond the paper: pairs of two sets, and calls that may be missing, which differ
+// from nothing.
 //
 //   naive      section 4    int, instances of an attribute side by side (column-major); an atomic addition for each difference
 //   coalesced  section 5.1  int, attributes of an instance side by side: neighbouring threads read neighbouring words

@@ -36,6 +36,7 @@ nb::ndarray<nb::numpy, int64_t> find(Array<uint8_t> codes, Array<int64_t> offset
 NB_MODULE(_masking, m) {
   m.doc() = "Regions of low complexity in encoded sequences.";
   m.def("seg", &find<Seg>, nb::arg("codes"), nb::arg("offsets"),
-        "Of proteins, codes below 20 being amino acids: int64[intervals][2], positions in codes, half-open, in order, none touching another.");
+        "Of proteins, codes below 20 being amino acids: int64[intervals][2], positions in codes, half-open, in order, "
+        "none touching another.");
   m.def("dust", &find<Dust>, nb::arg("codes"), nb::arg("offsets"), "Of nucleotide sequences, codes below 4 being A, C, G and T: as `seg`.");
 }

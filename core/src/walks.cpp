@@ -31,8 +31,8 @@ int directions_of(uint32_t word, int64_t row, int64_t rows, int bits) {
   return static_cast<int>((~found >> 3 & 1) | (~found >> 1 & 2) | (found << 1 & 4) | (found << 3 & 8));
 }
 
-// Traces every pair: trace(k, counts, runs) walks pair k, whose statistics so far are `counts`, and gives the walk's. Statistics: [pairs][9], filled.
-// Returns runs, and their starts and sizes.
+// Traces every pair: trace(k, counts, runs) walks pair k, whose statistics so far are `counts`, and gives the walk's.
+// Statistics: [pairs][9], filled. Returns runs, and their starts and sizes.
 template <class Trace>
 nb::object walk_pairs(size_t count, bool fits, bool want_runs, Counts statistics, const Trace& trace) {
   constexpr size_t kFields = sizeof(PathStatistics) / sizeof(int32_t);
@@ -60,7 +60,7 @@ nb::object walk_matrices(Codes query_codes, Offsets query_offsets, Codes target_
                          Array<int64_t, 2> pairs, int64_t rows, int bits, int64_t threads, Usable usable, bool free_query, bool free_target,
                          bool want_runs, Counts statistics) {
   const int64_t rows_a_word = 32 / bits, words = (rows + rows_a_word - 1) / rows_a_word;
-  return walk_pairs(pairs.shape(0), pairs.shape(1) == 5, want_runs, statistics, [&](size_t k, const PathStatistics& counts, std::vector<uint8_t>* runs) {
+  const auto trace = [&](size_t k, const PathStatistics& counts, std::vector<uint8_t>* runs) {
     const int64_t* const pair = &pairs(k, 0);
     const uint8_t* const query = query_codes.data() + query_offsets(pair[0]);
     const int64_t m = query_offsets(pair[0] + 1) - query_offsets(pair[0]), strips = (m + rows - 1) / rows;
@@ -74,18 +74,20 @@ nb::object walk_matrices(Codes query_codes, Offsets query_offsets, Codes target_
     });
     walk.finish(free_query, free_target);
     return walk.counts;
-  });
+  };
+  return walk_pairs(pairs.shape(0), pairs.shape(1) == 5, want_runs, statistics, trace);
 }
 
-// matrices: whole matrices of linear global scores, row-major with row and column 0; pairs: [pairs][3] query record, target record, first number of
-// the matrix. A cell's directions are those that its score came from.
+// matrices: whole matrices of linear global scores, row-major with row and column 0; pairs: [pairs][3] query record, target record,
+// first number of the matrix. A cell's directions are those that its score came from.
 nb::object walk_scores(Codes query_codes, Offsets query_offsets, Codes target_codes, Offsets target_offsets, Array<int32_t, 1> matrices, Array<int64_t, 2> pairs,
                        Scores substitution, int32_t gap, Usable usable, bool want_runs, Counts statistics) {
-  return walk_pairs(pairs.shape(0), pairs.shape(1) == 3, want_runs, statistics, [&](size_t k, const PathStatistics&, std::vector<uint8_t>* runs) {
+  const auto trace = [&](size_t k, const PathStatistics&, std::vector<uint8_t>* runs) {
     const int64_t* const pair = &pairs(k, 0);
     const uint8_t* const query = query_codes.data() + query_offsets(pair[0]);
     const uint8_t* const target = target_codes.data() + target_offsets(pair[1]);
-    const int64_t rows = query_offsets(pair[0] + 1) - query_offsets(pair[0]), columns = target_offsets(pair[1] + 1) - target_offsets(pair[1]);
+    const int64_t rows = query_offsets(pair[0] + 1) - query_offsets(pair[0]);
+    const int64_t columns = target_offsets(pair[1] + 1) - target_offsets(pair[1]);
     const int32_t* const matrix = matrices.data() + pair[2];
     Walk walk(query, target, {0, rows, columns}, runs);
     walk.run(usable.data(), 0, 0, [&](int64_t i, int64_t j) {
@@ -96,7 +98,8 @@ nb::object walk_scores(Codes query_codes, Offsets query_offsets, Codes target_co
     });
     walk.finish(false, false);
     return walk.counts;
-  });
+  };
+  return walk_pairs(pairs.shape(0), pairs.shape(1) == 3, want_runs, statistics, trace);
 }
 
 }  // namespace

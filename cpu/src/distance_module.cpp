@@ -31,7 +31,8 @@ DistanceTile place(const Planes& planes, Range rows, Range columns, const Counts
   if (words % 8 || !inside(row_start, row_stop, samples) || !inside(column_start, column_stop, samples) ||
       !inside(row_place, row_place + row_stop - row_start, height) || !inside(column_place, column_place + column_stop - column_start, width))
     throw nb::value_error("the tile does not fit");
-  return {planes.data(), samples * words, words, row_start, row_stop, column_start, column_stop, counts.data() + row_place * width + column_place, width, weight, upper};
+  int32_t* const out = counts.data() + row_place * width + column_place;
+  return {planes.data(), samples * words, words, row_start, row_stop, column_start, column_stop, out, width, weight, upper};
 }
 
 void check(const std::vector<int>& planes, size_t count) {
@@ -71,7 +72,8 @@ NB_MODULE(_distance, m) {
           kernels.differ(tile, bits.data(), static_cast<int>(bits.size()), mask);
         }, nb::arg("instruction_set"), nb::arg("planes"), nb::arg("bits"), nb::arg("mask"), nb::arg("rows"), nb::arg("columns"), nb::arg("counts"),
         nb::arg("row_place"), nb::arg("column_place"), nb::arg("weight"), nb::arg("upper"),
-        "Add weight times the sites that differ in any of the planes `bits` and lie in the plane `mask` of both (-1: all) to int32 counts; upper: but for pairs of a row with an earlier column.");
+        "Add weight times the sites that differ in any of the planes `bits` and lie in the plane `mask` of both (-1: all) to int32 "
+        "counts; upper: but for pairs of a row with an earlier column.");
   m.def("both", [](const std::string& instruction_set, Planes planes, std::vector<int> left, std::vector<int> right, Range rows, Range columns, Counts counts,
                    int64_t row_place, int64_t column_place, int32_t weight, bool upper) {
           check(left, planes.shape(0));
@@ -83,7 +85,8 @@ NB_MODULE(_distance, m) {
           kernels.both(tile, left.data(), right.data(), static_cast<int>(left.size()));
         }, nb::arg("instruction_set"), nb::arg("planes"), nb::arg("left"), nb::arg("right"), nb::arg("rows"), nb::arg("columns"), nb::arg("counts"),
         nb::arg("row_place"), nb::arg("column_place"), nb::arg("weight"), nb::arg("upper"),
-        "Add weight times the common bits of plane left[k] of the row and right[k] of the column, summed over k, to int32 counts; upper: as in `differ`.");
+        "Add weight times the common bits of plane left[k] of the row and right[k] of the column, summed over k, to int32 counts; "
+        "upper: as in `differ`.");
   m.def("plain_loop", &plain_loop, nb::arg("data"), nb::arg("distances"),
         "Payne 2010's CPU code: differing numbers of every ordered pair of rows, into int32[rows][rows].");
 }

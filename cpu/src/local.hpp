@@ -12,9 +12,10 @@
 //
 // Behind the end of a target stands a padding letter, whose scores are negative: H cannot rise there.
 //
-// To find where a known score is reached, a pass looks for H = wanted, which few cells have, and reports the first of them. The start of an alignment is found the same way from its end: both sequences reversed, and H = 1 instead of 0
-// at the corner above and left of the pair of letters where it ends (its `seed`). Only paths from there reach score + 1,
-// because nothing else exceeds the score.
+// To find where a known score is reached, a pass looks for H = wanted, which few cells have, and reports the first of them. The
+// start of an alignment is found the same way from its end: both sequences reversed, and H = 1 instead of 0 at the corner above
+// and left of the pair of letters where it ends (its `seed`). Only paths from there reach score + 1, because nothing else
+// exceeds the score.
 //
 // Layout: target codes [column][lane], strips of kLocalRows query rows whose H and E stay in L1, H and F of a strip's last row
 // in memory for every column; as in difference.hpp, kColumnsAtATime columns advance together.

@@ -1,8 +1,9 @@
 // Paths of local alignments whose scores are known: the hits of a search.
 //
-// Where one ends is found by a pass over all hits of a query at once, a lane each (or of a target, if that takes fewer steps), where it
-// begins by a pass back from there (local.hpp). Of several ends the one in the first column is taken, then in the first row, and of several beginnings the one that makes it
-// shortest, in the same order. What lies between is a global alignment of the same score, traced as any other.
+// Where one ends is found by a pass over all hits of a query at once, a lane each (or of a target, if that takes fewer steps),
+// where it begins by a pass back from there (local.hpp). Of several ends the one in the first column is taken, then in the first
+// row, and of several beginnings the one that makes it shortest, in the same order. What lies between is a global alignment of
+// the same score, traced as any other.
 #pragma once
 #include "local_tile.hpp"
 #include "path.hpp"

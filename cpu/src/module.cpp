@@ -166,7 +166,10 @@ NB_MODULE(_kernels, m) {
       .def_rw("mismatch_steps", &Recipe::mismatch_steps)
       .def_prop_rw(
           "pairs",
-          [](const Recipe& r) { return std::string(r.pairs == Recipe::Pairs::kMyers ? "myers" : r.pairs == Recipe::Pairs::kWavefront ? "wavefront" : ""); },
+          [](const Recipe& r) {
+            using Pairs = Recipe::Pairs;
+            return std::string(r.pairs == Pairs::kMyers ? "myers" : r.pairs == Pairs::kWavefront ? "wavefront" : "");
+          },
           [](Recipe& r, const std::string& name) {
             if (name == "myers")
               r.pairs = Recipe::Pairs::kMyers;
@@ -231,7 +234,8 @@ NB_MODULE(_kernels, m) {
         "(int64 scores, int32 statistics[hits, 9], runs, starts, sizes) of local alignments with known scores; None if cancelled.");
   m.def("align_tile", &align, nb::arg("instruction_set"), nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("query_ids"), nb::arg("target_codes"),
         nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("pairing"), nb::arg("recipe"), nb::arg("want_runs"), nb::arg("cancel"),
-        "(int64 scores, int32 statistics[rows, columns, 9], runs, starts, sizes) of a tile, the last three None unless wanted; None if cancelled.");
+        "(int64 scores, int32 statistics[rows, columns, 9], runs, starts, sizes) of a tile, the last three None unless wanted; "
+        "None if cancelled.");
   m.def(
       "path_bytes",
       [](const std::string& instruction_set, const PathRecipe& recipe, int64_t rows, int64_t columns) {

@@ -27,8 +27,8 @@ struct WavefrontKernel {
 
   struct Pass {
     Bytes u[kWavefrontDepth], x[kWavefrontDepth];
-    // The letters of row r are entries first[r] .. first[r+1]: the lanes that hold it, its slot. Back to back,
-    // since rows at a fixed distance of 2 KiB would share few sets of the L1 cache.
+    // The letters of row r are entries first[r] .. first[r+1]: the lanes that hold it, its slot. Back to back, since rows at a
+    // fixed distance of 2 KiB would share few sets of the L1 cache.
     Words mask[kWavefrontDepth * kLetters];
     uint8_t slot[kWavefrontDepth * kLetters];
     int first[kWavefrontDepth + 1];
