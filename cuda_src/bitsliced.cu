@@ -21,7 +21,7 @@
 // Macros: those of bitsliced.cuh, FAST and BLOCKS (resident blocks at least).
 #include "bitsliced.cuh"
 
-constexpr int kCounterBits = 24;     // sums below 16 million: S times the longest target
+constexpr int kCounterBits = 24;  // sums below 16 million: S times the longest target
 
 struct Steps {
   uint32_t plane[STEPS];
@@ -117,7 +117,8 @@ KERNEL(THREADS, BLOCKS) align_slices(const SliceArgs a) {
     // Where this strip's carries are, and how far before them those of the strip above.
     const int64_t back = PATHS ? columns * kColumnStride : 0;
     uint32_t* const carries = a.carries + carry_start(a.pipeline, unit) + unit.strip * back + thread;
-    uint32_t* edge = PATHS ? a.edges + a.pipeline.slots[unit.item] * a.edge_stride + unit.strip * edge_tiles(columns) * edge_tile() + thread : nullptr;
+    uint32_t* edge =
+        PATHS ? a.edges + a.pipeline.slots[unit.item] * a.edge_stride + unit.strip * edge_tiles(columns) * edge_tile() + thread : nullptr;
     Handover handover(a.pipeline, unit);
 
     Steps u[ROWS];

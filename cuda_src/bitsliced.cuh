@@ -21,16 +21,16 @@ struct SliceArgs {
   uint32_t* edges;                // with PATHS: [slots][edge_stride]: [strip][column / TILE][row][plane of u][thread]
   RESULT* scores;                 // [query_count][target_count]
   PipelineArgs pipeline;
-  int64_t edge_stride;            // of one slot, in words
+  int64_t edge_stride;  // of one slot, in words
   int32_t query_count;
   int32_t target_count;
-  int32_t sum_factor;             // score = sum_factor * (sum of v) + per_letter * (m + n)
+  int32_t sum_factor;  // score = sum_factor * (sum of v) + per_letter * (m + n)
   int32_t per_letter;
 };
 SAME_AS_ON_HOST(SliceArgs);
 
 constexpr int kPlanes = PLANES + 1;
-constexpr int kNoLetter = LETTERS;   // the slot that no target's letter equals
+constexpr int kNoLetter = LETTERS;  // the slot that no target's letter equals
 
 // Words of an item's checkpoints from one tile to the next.
 DEVICE int64_t edge_tile() { return static_cast<int64_t>(ROWS) * STEPS * THREADS; }

@@ -13,7 +13,7 @@ struct ScorePolicy {
 
   const int32_t* table;  // in shared memory
   Value h[ROWS], e[ROWS];
-  Value corner;          // H above and left of the next column's first row
+  Value corner;  // H above and left of the next column's first row
   Value best;
   int row_scores[ROWS];  // where in the table a row's scores begin
 

@@ -26,19 +26,19 @@ struct ChainArgs {
   const int32_t* first_targets;  // [query_count]
   const uint8_t* target_codes;
   const int64_t* target_offsets;
-  const int32_t* targets;        // [target_count] records
-  const int32_t* target_numbers; // [target_count] what first_targets counts
-  const int32_t* table;          // [LETTERS][LETTERS] s'
+  const int32_t* targets;         // [target_count] records
+  const int32_t* target_numbers;  // [target_count] what first_targets counts
+  const int32_t* table;           // [LETTERS][LETTERS] s'
   int32_t* next_item;
-  int32_t* progress;             // [pairs][strips] columns that a strip has handed down; 0 at first
-  void* carries;                 // [pairs][CARRIES][carry_stride]; with PATHS [pairs][strips][CARRIES][carry_stride]
-  void* edges;                   // with PATHS: [pairs][edge_stride]: [column / TILE][rows of all strips][CARRIES]
-  int64_t carry_stride;          // columns, a multiple of kLanes
-  int64_t edge_stride;           // of one pair, in values
-  RESULT* scores;                // [query_count][target_count], 0 at first
-  int64_t first_pair;            // of the tile, row by row
+  int32_t* progress;     // [pairs][strips] columns that a strip has handed down; 0 at first
+  void* carries;         // [pairs][CARRIES][carry_stride]; with PATHS [pairs][strips][CARRIES][carry_stride]
+  void* edges;           // with PATHS: [pairs][edge_stride]: [column / TILE][rows of all strips][CARRIES]
+  int64_t carry_stride;  // columns, a multiple of kLanes
+  int64_t edge_stride;   // of one pair, in values
+  RESULT* scores;        // [query_count][target_count], 0 at first
+  int64_t first_pair;    // of the tile, row by row
   int32_t pairs;
-  int32_t strips;                // of the longest query
+  int32_t strips;  // of the longest query
   int32_t target_count;
 };
 SAME_AS_ON_HOST(ChainArgs);
@@ -71,8 +71,10 @@ DEVICE void align_strip(const ChainArgs& a, Policy& policy, int pair, int strip)
   const uint8_t* letters = a.target_codes + target_start;
   // Where this strip's carries are, and how far before them those of the strip above.
   const int64_t back = PATHS ? a.carry_stride * kCarries : 0;
-  Value* const carries = static_cast<Value*>(a.carries) + (PATHS ? static_cast<int64_t>(pair) * a.strips + strip : pair) * a.carry_stride * kCarries;
-  Value* const edges = PATHS ? static_cast<Value*>(a.edges) + pair * a.edge_stride + (strip * strip_rows + lane * Policy::kRows) * kCarries : nullptr;
+  Value* const carries =
+      static_cast<Value*>(a.carries) + (PATHS ? static_cast<int64_t>(pair) * a.strips + strip : pair) * a.carry_stride * kCarries;
+  Value* const edges =
+      PATHS ? static_cast<Value*>(a.edges) + pair * a.edge_stride + (strip * strip_rows + lane * Policy::kRows) * kCarries : nullptr;
   int32_t* const progress = a.progress + static_cast<int64_t>(pair) * a.strips + strip;
   Value chunk[kCarries], in[kCarries], out[kCarries], kept[kCarries];
   for (int c = 0; c < kCarries; c++) chunk[c] = out[c] = kept[c] = 0;

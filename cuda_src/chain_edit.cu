@@ -20,7 +20,7 @@ struct EditPolicy {
 
   uint32_t* equal;  // in shared memory, [letter][word][lane]: this lane's column
   uint32_t up[WORDS], down[WORDS];
-  int32_t sum;      // of the horizontal steps of the last row
+  int32_t sum;  // of the horizontal steps of the last row
 
   DEVICE void begin(const ChainArgs&, int64_t first, const uint8_t* query) {
     for (int k = 0; k < LETTERS * WORDS; k++) equal[k * kLanes] = 0;

@@ -15,8 +15,8 @@ constexpr int kMostPlanes = 16;
 
 struct DistanceArgs {
   const unsigned char* planes;
-  int32_t* out;          // [row_count][out_stride]
-  int64_t plane_bytes;   // from a plane to the next
+  int32_t* out;         // [row_count][out_stride]
+  int64_t plane_bytes;  // from a plane to the next
   int64_t sample_bytes;
   int64_t out_stride;
   int32_t left[kMostPlanes], right[kMostPlanes];

@@ -9,7 +9,9 @@ constexpr int kWarpRows = 64, kWarpColumns = 32, kTilesDown = kWarpRows / 16, kT
 using Copier = StageCopier<kRows, kColumns, kThreads>;
 
 DEVICE void load_four(uint32_t (&to)[4], uint32_t from) {
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];" : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3]) : "r"(from));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(from));
 }
 
 // A: 16 samples x 256 sites, B: 8 samples x 256 sites
@@ -57,5 +59,6 @@ KERNEL(kThreads, 1) distance_mma(const DistanceArgs a) {
   for (int r = 0; r < kTilesDown; r++)
     for (int c = 0; c < kTilesAcross; c++)
       for (int k = 0; k < 4; k++)
-        add_count(a, work.row + first_row + 16 * r + lane / 4 + k / 2 * 8, work.column + first_column + 8 * c + lane % 4 * 2 + k % 2, counts[r][c][k]);
+        add_count(a, work.row + first_row + 16 * r + lane / 4 + k / 2 * 8, work.column + first_column + 8 * c + lane % 4 * 2 + k % 2,
+                  counts[r][c][k]);
 }

@@ -20,8 +20,8 @@ KERNEL(kSide* kSide, 2) distance_popc(const DistanceArgs a) {
       const int sample = word / kWords, place = word % kWords;
       rows[sample * kRowWords + place] =
           reinterpret_cast<const uint32_t*>(a.planes + left + sample_place(a, a.row_start, a.row_count, work.row + sample))[place];
-      columns[sample * kRowWords + place] =
-          reinterpret_cast<const uint32_t*>(a.planes + right + sample_place(a, a.column_start, a.column_count, work.column + sample))[place];
+      columns[sample * kRowWords + place] = reinterpret_cast<const uint32_t*>(
+          a.planes + right + sample_place(a, a.column_start, a.column_count, work.column + sample))[place];
     }
     __syncthreads();
 #pragma unroll 4

@@ -12,7 +12,9 @@ DEVICE uint32_t shared_address(const void* p) { return static_cast<uint32_t>(__c
 
 DEVICE int swizzled(int sample, int piece) { return sample * kChunk + (piece ^ (sample & 7)) * kPiece; }
 
-DEVICE void copy_piece(uint32_t to, const void* from) { asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory"); }
+DEVICE void copy_piece(uint32_t to, const void* from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+}
 DEVICE void end_stage() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template <int Younger>
 DEVICE void wait_stages() {  // all but the youngest have arrived, as far as this thread copied them
@@ -36,7 +38,8 @@ struct StageCopier {
         copy_piece(stage + swizzled(first + s, piece), left + sample_place(a, a.row_start, a.row_count, work.row + first + s));
 #pragma unroll
       for (int s = 0; s < Columns; s += kStep)
-        copy_piece(stage + Rows * kChunk + swizzled(first + s, piece), right + sample_place(a, a.column_start, a.column_count, work.column + first + s));
+        copy_piece(stage + Rows * kChunk + swizzled(first + s, piece),
+                   right + sample_place(a, a.column_start, a.column_count, work.column + first + s));
     }
     end_stage();  // also an empty one: stages are counted
   }

@@ -13,7 +13,8 @@ using Copier = StageCopier<kRows, kColumns, kThreads>;
 
 // Of a matrix in shared memory, swizzled by 128 bytes: address and the 1,024 bytes between groups of 8 samples, in units of 16 bytes.
 DEVICE uint64_t describe(uint32_t address) {
-  return static_cast<uint64_t>(address >> 4 & 0x3fff) | static_cast<uint64_t>(1) << 16 | static_cast<uint64_t>(1024 >> 4) << 32 | static_cast<uint64_t>(1) << 62;
+  return static_cast<uint64_t>(address >> 4 & 0x3fff) | static_cast<uint64_t>(1) << 16 | static_cast<uint64_t>(1024 >> 4) << 32 |
+         static_cast<uint64_t>(1) << 62;
 }
 
 DEVICE void multiply(int32_t (&d)[kSums], uint64_t rows, uint64_t columns) {
@@ -86,7 +87,8 @@ KERNEL(kThreads, 1) distance_wgmma(const DistanceArgs a) {
     // All threads' copies of this stage are there, and products of the stage before the last are done: its room is filled next.
     __syncthreads();
     copier.copy(base + (stage + kStages - 2) % kStages * Copier::kBytes, chunk + kStages - 2);
-    const uint32_t rows = base + stage * Copier::kBytes + group * kGroupRows * kChunk, columns = base + stage * Copier::kBytes + kRows * kChunk;
+    const uint32_t rows = base + stage * Copier::kBytes + group * kGroupRows * kChunk,
+                   columns = base + stage * Copier::kBytes + kRows * kChunk;
     begin_products();
 #pragma unroll
     for (int k = 0; k < kPieces; k += 2) multiply(counts, describe(rows + k * kPiece), describe(columns + k * kPiece));

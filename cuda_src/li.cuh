@@ -12,7 +12,7 @@
 struct LiArgs {
   const uint8_t* queries;
   const uint8_t* targets;
-  const int64_t* query_starts;   // of each pair
+  const int64_t* query_starts;  // of each pair
   const int64_t* target_starts;
   const int64_t* matrix_starts;  // in numbers
   const int32_t* rows;           // letters of the query
@@ -20,8 +20,8 @@ struct LiArgs {
   const int32_t* table;          // [kLetters][kLetters]
   int32_t* matrices;
   int32_t gap;
-  int32_t first_pair, pairs;     // of this launch
-  int32_t diagonal;              // of tiles, where a launch computes one
+  int32_t first_pair, pairs;  // of this launch
+  int32_t diagonal;           // of tiles, where a launch computes one
 };
 SAME_AS_ON_HOST(LiArgs);
 
@@ -35,7 +35,12 @@ struct LiPair {
 
 DEVICE LiPair li_pair(const LiArgs& a, int pair) {
   const int columns = a.columns[pair];
-  return {a.queries + a.query_starts[pair], a.targets + a.target_starts[pair], a.matrices + a.matrix_starts[pair], a.rows[pair], columns, columns + 1};
+  return {a.queries + a.query_starts[pair],
+          a.targets + a.target_starts[pair],
+          a.matrices + a.matrix_starts[pair],
+          a.rows[pair],
+          columns,
+          columns + 1};
 }
 
 DEVICE int larger(int a, int b) { return a > b ? a : b; }

@@ -20,7 +20,8 @@ KERNEL(kThreads, 1) li_rscan(const LiArgs a) {
   atomic_max(&most_rows, p.rows);
   atomic_max(&most_columns, p.columns);
   __syncthreads();
-  const int in_block = a.pairs - static_cast<int>(blockIdx.x) * kThreads < kThreads ? a.pairs - static_cast<int>(blockIdx.x) * kThreads : kThreads;
+  const int in_block =
+      a.pairs - static_cast<int>(blockIdx.x) * kThreads < kThreads ? a.pairs - static_cast<int>(blockIdx.x) * kThreads : kThreads;
   for (int left = 0; left < most_columns; left += kSection) {
     const int width = p.columns - left < kSection ? p.columns - left : kSection;  // 0 or less: this matrix has ended
     for (int c = 0; c < width; c++) {

@@ -10,12 +10,13 @@ constexpr int kTile = TILE, kEdge = kTile + 1;
 KERNEL(kTile, 1) li_tiles(const LiArgs a) {
   __shared__ int32_t cells[kEdge][kEdge + 1];  // row 0 and column 0 are the neighbours'
   __shared__ int32_t table[kLetters * kLetters];
-  __shared__ uint8_t letters[kTile];           // of the target
+  __shared__ uint8_t letters[kTile];  // of the target
   const int pair = a.first_pair + static_cast<int>(blockIdx.x) % a.pairs, place = static_cast<int>(blockIdx.x) / a.pairs;
   const LiPair p = li_pair(a, pair);
   const int tile_rows = (p.rows + kTile - 1) / kTile, tile_columns = (p.columns + kTile - 1) / kTile;
   // Tiles of a diagonal are counted from its lowest row on.
-  const int lowest = a.diagonal < tile_columns ? 0 : a.diagonal - tile_columns + 1, tile_row = lowest + place, tile_column = a.diagonal - tile_row;
+  const int lowest = a.diagonal < tile_columns ? 0 : a.diagonal - tile_columns + 1, tile_row = lowest + place,
+            tile_column = a.diagonal - tile_row;
   if (tile_row >= tile_rows || tile_column < 0) return;
   const int top = tile_row * kTile, left = tile_column * kTile;
   const int height = p.rows - top < kTile ? p.rows - top : kTile, width = p.columns - left < kTile ? p.columns - left : kTile;

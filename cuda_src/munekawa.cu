@@ -17,13 +17,13 @@
 #include "portable.cuh"
 
 struct MunekawaArgs {
-  const uint8_t* query;      // [rows]
-  const uint8_t* targets;    // letters of all targets, each padded with kPadding to a multiple of 4
-  const int64_t* offsets;    // [grid] where targets begin
-  const int32_t* lengths;    // [grid] without padding
-  const int32_t* table;      // [kLetters][kLetters]
-  int32_t* below;            // [2][letters of all targets]: H, then F, of the last row of a strip
-  int32_t* scores;           // [grid], 0 before
+  const uint8_t* query;    // [rows]
+  const uint8_t* targets;  // letters of all targets, each padded with kPadding to a multiple of 4
+  const int64_t* offsets;  // [grid] where targets begin
+  const int32_t* lengths;  // [grid] without padding
+  const int32_t* table;    // [kLetters][kLetters]
+  int32_t* below;          // [2][letters of all targets]: H, then F, of the last row of a strip
+  int32_t* scores;         // [grid], 0 before
   int64_t below_stride;
   int32_t rows;
   int32_t open, extend;
@@ -52,7 +52,8 @@ KERNEL(kThreads, 1) munekawa_scalar(const MunekawaArgs a) {
     for (int t = 0; t < length + rows - 1; t++) {
       const int now = t % 3, one = (t + 2) % 3, two = (t + 1) % 3, j = t - thread;
       if (thread < rows && j >= 0 && j < length) {
-        const int up_h = thread ? h[one][thread - 1] : (first ? above_h[j] : 0), up_f = thread ? f[one][thread - 1] : (first ? above_f[j] : kNever);
+        const int up_h = thread ? h[one][thread - 1] : (first ? above_h[j] : 0),
+                  up_f = thread ? f[one][thread - 1] : (first ? above_f[j] : kNever);
         const int corner = j == 0 ? 0 : thread ? h[two][thread - 1] : above_left;
         above_left = up_h;
         e = larger(left - a.open, e - a.extend);

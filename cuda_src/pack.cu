@@ -9,9 +9,9 @@ struct PackLettersArgs {
   uint32_t* letters;             // [block][column / columns_a_word][thread]: bytes of 4 * code, pairs within columns
   int32_t target_count;
   int32_t blocks;
-  int32_t threads;               // of a block
-  int32_t pairs;                 // targets of a thread: thread t of block b has (b * pairs + p) * threads + t
-  int32_t padding;               // code beyond a target's end
+  int32_t threads;  // of a block
+  int32_t pairs;    // targets of a thread: thread t of block b has (b * pairs + p) * threads + t
+  int32_t padding;  // code beyond a target's end
 };
 SAME_AS_ON_HOST(PackLettersArgs);
 
@@ -47,7 +47,7 @@ struct PackPlanesArgs {
   uint32_t* planes;             // [group][column][plane_count + 1]
   int32_t target_count;
   int32_t groups;
-  int32_t plane_count;          // bits of a code; one more plane says which targets reach a column
+  int32_t plane_count;  // bits of a code; one more plane says which targets reach a column
 };
 SAME_AS_ON_HOST(PackPlanesArgs);
 

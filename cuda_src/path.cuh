@@ -59,8 +59,8 @@ struct Walk {
   uint8_t* out;  // its runs so far
 
   DEVICE Walk(PathEnd from, uint8_t* scratch, int64_t capacity)
-      : i(from.i), j(from.j), gap(kEqual), op(kEqual), length(0), matches(0), mismatches(0), gaps(0), gap_opens(0), end_gaps(0), since_pair(0),
-        query_end(from.i), target_end(from.j), seen_pair(false), end(scratch ? scratch + capacity : nullptr), out(end) {}
+      : i(from.i), j(from.j), gap(kEqual), op(kEqual), length(0), matches(0), mismatches(0), gaps(0), gap_opens(0), end_gaps(0),
+        since_pair(0), query_end(from.i), target_end(from.j), seen_pair(false), end(scratch ? scratch + capacity : nullptr), out(end) {}
 
   // Goes on while the path is below row `top` and right of column `left`. at(i, j): the directions of a cell.
   template <class Directions>

@@ -19,7 +19,7 @@ struct PipelineArgs {
   int32_t* progress;      // [items][strips + 1]: columns that each strip has handed down; last, 1 when the item is done; 0 at first
   int64_t carry_stride;   // of one slot, in values
   int32_t unit_count;
-  int32_t strips;         // of the item that has most
+  int32_t strips;  // of the item that has most
 };
 SAME_AS_ON_HOST(PipelineArgs);
 

@@ -89,11 +89,11 @@ DEVICE uint32_t append_sign(uint32_t word, int64_t x) { return append_sign(word,
 // ---- three-input logic, written out: the compiler's own choice takes a fifth more instructions
 
 #ifdef __CUDACC__
-#define LOGIC3(name, table, expression)                                                                     \
-  DEVICE uint32_t name(uint32_t a, uint32_t b, uint32_t c) {                                                \
-    uint32_t r;                                                                                             \
-    asm("lop3.b32 %0, %1, %2, %3, " #table ";" : "=r"(r) : "r"(a), "r"(b), "r"(c));                         \
-    return r;                                                                                               \
+#define LOGIC3(name, table, expression)                                             \
+  DEVICE uint32_t name(uint32_t a, uint32_t b, uint32_t c) {                        \
+    uint32_t r;                                                                     \
+    asm("lop3.b32 %0, %1, %2, %3, " #table ";" : "=r"(r) : "r"(a), "r"(b), "r"(c)); \
+    return r;                                                                       \
   }
 #else
 #define LOGIC3(name, table, expression) \

@@ -13,7 +13,7 @@ struct SelectArgs {
   int32_t* hit_columns;   // out, [rows][hits]
   int32_t rows;
   int32_t target_count;
-  int32_t hits;           // at most target_count
+  int32_t hits;  // at most target_count
 };
 SAME_AS_ON_HOST(SelectArgs);
 

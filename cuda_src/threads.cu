@@ -78,7 +78,8 @@ KERNEL(64, BLOCKS) align_threads(const ThreadArgs a) {
     // Where this strip's carries are, and how far before them those of the strip above.
     const int64_t back = PATHS ? columns * column_stride : 0;
     Value* const carries = static_cast<Value*>(a.carries) + carry_start(a.pipeline, unit) + unit.strip * back + thread;
-    Value* edge = PATHS ? static_cast<Value*>(a.edges) + a.pipeline.slots[unit.item] * a.edge_stride + unit.strip * edge_tiles(columns) * edge_tile() + thread
+    Value* edge = PATHS ? static_cast<Value*>(a.edges) + a.pipeline.slots[unit.item] * a.edge_stride +
+                              unit.strip * edge_tiles(columns) * edge_tile() + thread
                         : nullptr;
     Handover handover(a.pipeline, unit);
 

@@ -22,10 +22,10 @@ struct ThreadArgs {
   void* edges;                    // with PATHS: [slots][edge_stride]: [strip][column / TILE][row][CARRIES][thread], H and E
   RESULT* scores;                 // [query_count][target_count]; 0 at first where scores are local
   PipelineArgs pipeline;
-  int64_t edge_stride;            // of one slot, in values
+  int64_t edge_stride;  // of one slot, in values
   int32_t query_count;
   int32_t target_count;
-  uint32_t one;                   // 1
+  uint32_t one;  // 1
 };
 SAME_AS_ON_HOST(ThreadArgs);
 

@@ -38,7 +38,8 @@ struct Pair {
 DEVICE int64_t before(const Pair& p, int strip) { return strip * kStripRows - (p.strips * kStripRows - p.m); }
 
 // The columns from `column` (a multiple of TILE) up to `end` of a strip; leaves H of column `end` in h.
-DEVICE void compute(const ChainArgs& a, const Pair& p, const int32_t* table, int strip, int column, int end, Value* h, uint32_t* directions) {
+DEVICE void compute(const ChainArgs& a, const Pair& p, const int32_t* table, int strip, int column, int end, Value* h,
+                    uint32_t* directions) {
   const int lane = threadIdx.x;
   const int64_t first = before(p, strip) + lane * ROWS + 1;
   const Value* const above = p.carries + static_cast<int64_t>(strip - 1) * kCarries * a.carry_stride;

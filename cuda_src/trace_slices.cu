@@ -24,8 +24,8 @@ struct Place {
   const uint32_t* carries;  // of its item and lane
   const uint32_t* edges;
   const uint8_t* target;
-  int bit;                  // of the pair in a word
-  int columns;              // of its item
+  int bit;      // of the pair in a word
+  int columns;  // of its item
 };
 
 struct Column {

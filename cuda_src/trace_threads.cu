@@ -44,8 +44,8 @@ struct Place {
   int letter_shift;         // of the pair within a column
   const Value* carries;     // of its item
   const Value* edges;
-  int pair;                 // which half of a value
-  int columns;              // of its block
+  int pair;     // which half of a value
+  int columns;  // of its block
 };
 
 DEVICE Wide widen(Value value, int pair) { return static_cast<Wide>(Cell::get(value, pair)); }
@@ -69,8 +69,8 @@ struct Tile {
 };
 
 // The columns from `column` (a multiple of TILE) up to `end` of a strip; leaves H of column `end` in the tile.
-DEVICE void compute(const ThreadArgs& a, const Place& p, const Cell::ProfileWord* profile, int strip, int64_t first, int column, int end, Tile& t,
-                    uint32_t* directions) {
+DEVICE void compute(const ThreadArgs& a, const Place& p, const Cell::ProfileWord* profile, int strip, int64_t first, int column, int end,
+                    Tile& t, uint32_t* directions) {
   const int threads = blockDim.x;
   const Value* edge = p.edges + (strip * edge_tiles(p.columns) + column / TILE) * edge_tile();
 #pragma unroll
@@ -90,10 +90,12 @@ DEVICE void compute(const ThreadArgs& a, const Place& p, const Cell::ProfileWord
     Cell::ProfileWord scores = 0;
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
-      if (r % kWordRows == 0) scores = *reinterpret_cast<const Cell::ProfileWord*>(row + r / kWordRows * LETTERS * sizeof(Cell::ProfileWord));
+      if (r % kWordRows == 0)
+        scores = *reinterpret_cast<const Cell::ProfileWord*>(row + r / kWordRows * LETTERS * sizeof(Cell::ProfileWord));
       const Wide score = kWordRows == 1 ? static_cast<Wide>(scores) : static_cast<Wide>(scores >> (8 * (r % kWordRows)) & 0xff);
       WideRules::directed_cell(score, diagonal, t.h[r], t.e[r], f, word);
-      if (r % kRowsAWord == kRowsAWord - 1 || r == ROWS - 1) directions[(static_cast<int64_t>(j - column) * kWords + r / kRowsAWord) * threads] = word;
+      if (r % kRowsAWord == kRowsAWord - 1 || r == ROWS - 1)
+        directions[(static_cast<int64_t>(j - column) * kWords + r / kRowsAWord) * threads] = word;
     }
   }
 }

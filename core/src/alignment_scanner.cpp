@@ -143,7 +143,9 @@ void AlignmentScanner::take_letters(const char* data, size_t size) {
   if (!translate(in, size, table_, out)) return;
   size_t kept = 0;
   for (size_t k = 0; k < size; k++) {
-    if (out[k] == kBad) throw std::invalid_argument(record() + ": " + printable(in[k]) + " at site " + std::to_string(before + kept + 1) + " is no letter of an alignment");
+    if (out[k] == kBad)
+      throw std::invalid_argument(record() + ": " + printable(in[k]) + " at site " + std::to_string(before + kept + 1) +
+                                  " is no letter of an alignment");
     if (out[k] != kSkip) out[kept++] = out[k];
   }
   current_.resize(before + kept);
@@ -247,7 +249,8 @@ void AlignmentScanner::fill(const uint32_t* sites, int64_t count, bool calls_onl
       if (row.offset >= 0) {
         from_file.resize(last - first + 1);
         for (size_t done = 0; done < from_file.size();) {
-          const ssize_t got = pread(scratch_, from_file.data() + done, from_file.size() - done, row.offset + first + static_cast<int64_t>(done));
+          const ssize_t got =
+              pread(scratch_, from_file.data() + done, from_file.size() - done, row.offset + first + static_cast<int64_t>(done));
           if (got <= 0) throw std::runtime_error("the scratch file cannot be read");
           done += static_cast<size_t>(got);
         }

@@ -48,7 +48,7 @@ class AlignmentScanner {
   const std::vector<std::string>& ids() const { return ids_; }
   const std::vector<int64_t>& called() const { return called_; }  // sites with a call, of each row
   int64_t length() const { return length_; }
-  int64_t nbytes() const;                          // memory that is held
+  int64_t nbytes() const;  // memory that is held
   int64_t letters(uint8_t byte) const { return histogram_[byte]; }
   const std::vector<uint8_t>& reference() const { return reference_; }
   bool varies(int64_t site) const;

@@ -32,7 +32,7 @@ struct Alignments {
   Array<uint8_t, 1> data;
   Array<int64_t, 2> starts;
   Array<int32_t, 2> sizes;
-  Array<int32_t, 3> statistics;  // STATISTICS
+  Array<int32_t, 3> statistics;                     // STATISTICS
   Array<int64_t, 1> query_records, target_records;  // of a list of pairs; else empty
 
   size_t rows() const { return starts.shape(0); }

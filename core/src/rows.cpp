@@ -83,8 +83,8 @@ bool fits(const Column& c, size_t rows, size_t targets) {
   if (const auto* n = std::get_if<Ratio>(&c.content)) return shape(n->num) && shape(n->den);
   if (const auto* n = std::get_if<Fixed>(&c.content)) return shape(n->values);
   const Alignments& a = *std::get<Path>(c.content).alignments;
-  return a.rows() == rows && a.columns() == targets && shape(a.sizes) && a.statistics.shape(0) == rows && a.statistics.shape(1) == targets &&
-         a.statistics.shape(2) == kStatistics;
+  return a.rows() == rows && a.columns() == targets && shape(a.sizes) && a.statistics.shape(0) == rows &&
+         a.statistics.shape(1) == targets && a.statistics.shape(2) == kStatistics;
 }
 
 char* put_string(char* out, const void* text, size_t length) {
@@ -132,8 +132,8 @@ char* put_pair(char* out, const Column& c, size_t r, size_t t) {
   return p.text->put(out, *p.alignments, r, t);
 }
 
-nb::bytes format_block(const std::vector<Column>& columns, size_t first_query, size_t rows, size_t targets, const std::vector<size_t>& first_target,
-                       const std::optional<Array<bool, 2>>& keep) {
+nb::bytes format_block(const std::vector<Column>& columns, size_t first_query, size_t rows, size_t targets,
+                       const std::vector<size_t>& first_target, const std::optional<Array<bool, 2>>& keep) {
   if (columns.empty()) throw nb::value_error("a block needs a column");
   if (first_target.size() != rows) throw nb::value_error("one first target a row is needed");
   if (keep && (keep->shape(0) != rows || keep->shape(1) != targets)) throw nb::value_error("keep does not fit the block");
@@ -258,9 +258,11 @@ NB_MODULE(_rows, m) {
           [](Array<int64_t, 2> num, Array<int64_t, 2> den, int factor, int decimals) {
             return Column{Axis::kPair, Ratio{num, den, factor * power_of_ten(decimals), decimals}, {}};
           },
-          nb::arg("num"), nb::arg("den"), nb::arg("factor"), nb::arg("decimals"), "factor * num / den, rounded to decimals; 0 where den is 0.")
-      .def_static("pair_fixed", [](Array<double, 2> values, int decimals) { return Column{Axis::kPair, Fixed{values, decimals}, {}}; },
-                  nb::arg("values"), nb::arg("decimals"), "Rounded to decimals, whole numbers for 0; nan where not defined.")
+          nb::arg("num"), nb::arg("den"), nb::arg("factor"), nb::arg("decimals"),
+          "factor * num / den, rounded to decimals; 0 where den is 0.")
+      .def_static(
+          "pair_fixed", [](Array<double, 2> values, int decimals) { return Column{Axis::kPair, Fixed{values, decimals}, {}}; },
+          nb::arg("values"), nb::arg("decimals"), "Rounded to decimals, whole numbers for 0; nan where not defined.")
       .def_static("path", &path_column, nb::arg("alignments"), nb::arg("kind"))
       .def(
           "between",
@@ -272,10 +274,12 @@ NB_MODULE(_rows, m) {
           },
           nb::arg("prefix"), nb::arg("end") = '\t', "The same column with text in front of each cell and a character behind it.");
   m.attr("STATISTICS_NUMBERS") = kStatistics;
-  m.def("format_block", &format_block, nb::arg("columns"), nb::arg("first_query"), nb::arg("rows"), nb::arg("targets"), nb::arg("first_target"),
-        nb::arg("keep").none(), "The rows of one block as bytes.");
-  m.def("format_matrix_rows", &format_matrix_rows<int32_t>, nb::arg("names"), nb::arg("offsets"), nb::arg("values"), nb::arg("separator") = '\t',
-        nb::arg("decimals") = 6, "Rows of a matrix: a name, then its values; decimals: of floats.");
-  m.def("format_matrix_rows", &format_matrix_rows<int64_t>, nb::arg("names"), nb::arg("offsets"), nb::arg("values"), nb::arg("separator") = '\t', nb::arg("decimals") = 6);
-  m.def("format_matrix_rows", &format_matrix_rows<double>, nb::arg("names"), nb::arg("offsets"), nb::arg("values"), nb::arg("separator") = '\t', nb::arg("decimals") = 6);
+  m.def("format_block", &format_block, nb::arg("columns"), nb::arg("first_query"), nb::arg("rows"), nb::arg("targets"),
+        nb::arg("first_target"), nb::arg("keep").none(), "The rows of one block as bytes.");
+  m.def("format_matrix_rows", &format_matrix_rows<int32_t>, nb::arg("names"), nb::arg("offsets"), nb::arg("values"),
+        nb::arg("separator") = '\t', nb::arg("decimals") = 6, "Rows of a matrix: a name, then its values; decimals: of floats.");
+  m.def("format_matrix_rows", &format_matrix_rows<int64_t>, nb::arg("names"), nb::arg("offsets"), nb::arg("values"),
+        nb::arg("separator") = '\t', nb::arg("decimals") = 6);
+  m.def("format_matrix_rows", &format_matrix_rows<double>, nb::arg("names"), nb::arg("offsets"), nb::arg("values"),
+        nb::arg("separator") = '\t', nb::arg("decimals") = 6);
 }

@@ -150,47 +150,71 @@ NB_MODULE(_sites, m) {
   m.attr("BAD") = static_cast<int>(kBad);
 
   nb::class_<AlignmentScanner>(m, "AlignmentScanner", "Reads aligned FASTA; keeps of each row what distinguishes it from the others.")
-      .def("__init__", [](AlignmentScanner* self, Table table, int scratch, int64_t dense_bytes) { new (self) AlignmentScanner(table.data(), scratch, dense_bytes); },
-           nb::arg("table"), nb::arg("scratch"), nb::arg("dense_bytes"),
-           "table: the code of each byte, or SKIP or BAD. scratch: a file descriptor, for rows without likeness beyond dense_bytes.")
-      .def("feed", [](AlignmentScanner& self, nb::bytes data) {
-             nb::gil_scoped_release unlocked;
-             self.feed(data.c_str(), data.size());
-           }, nb::arg("data"), "The next bytes of a file. Raises ValueError for what is no alignment.")
-      .def("finish", [](AlignmentScanner& self) {
-             nb::gil_scoped_release unlocked;
-             self.finish();
-           }, "The file ends here; another one may follow. Raises ValueError.")
-      .def_prop_ro("ids", [](const AlignmentScanner& self) {
-             nb::list out;
-             for (const std::string& id : self.ids()) {
-               PyObject* text = PyUnicode_DecodeUTF8(id.data(), static_cast<Py_ssize_t>(id.size()), "surrogateescape");
-               out.append(nb::steal<nb::str>(text));
-             }
-             return out;
-           }, nb::sig("def ids(self) -> list[str]"), "Of the records so far.")
+      .def(
+          "__init__",
+          [](AlignmentScanner* self, Table table, int scratch, int64_t dense_bytes) {
+            new (self) AlignmentScanner(table.data(), scratch, dense_bytes);
+          },
+          nb::arg("table"), nb::arg("scratch"), nb::arg("dense_bytes"),
+          "table: the code of each byte, or SKIP or BAD. scratch: a file descriptor, for rows without likeness beyond dense_bytes.")
+      .def(
+          "feed",
+          [](AlignmentScanner& self, nb::bytes data) {
+            nb::gil_scoped_release unlocked;
+            self.feed(data.c_str(), data.size());
+          },
+          nb::arg("data"), "The next bytes of a file. Raises ValueError for what is no alignment.")
+      .def(
+          "finish",
+          [](AlignmentScanner& self) {
+            nb::gil_scoped_release unlocked;
+            self.finish();
+          },
+          "The file ends here; another one may follow. Raises ValueError.")
+      .def_prop_ro(
+          "ids",
+          [](const AlignmentScanner& self) {
+            nb::list out;
+            for (const std::string& id : self.ids()) {
+              PyObject* text = PyUnicode_DecodeUTF8(id.data(), static_cast<Py_ssize_t>(id.size()), "surrogateescape");
+              out.append(nb::steal<nb::str>(text));
+            }
+            return out;
+          },
+          nb::sig("def ids(self) -> list[str]"), "Of the records so far.")
       .def_prop_ro("called", &AlignmentScanner::called, "Sites with a call, of each record so far.")
       .def_prop_ro("length", &AlignmentScanner::length, "Sites of a row; -1 before the first.")
       .def_prop_ro("nbytes", &AlignmentScanner::nbytes, "Memory that is held.")
       .def("letters", &AlignmentScanner::letters, nb::arg("byte"), "How often a byte occurred in a sample of the letters.")
-      .def("sites", [](const AlignmentScanner& self, bool varying, bool constant, bool missing, bool complete) {
-             auto* out = new std::vector<uint32_t>();
-             nb::capsule owner(out, [](void* p) noexcept { delete static_cast<std::vector<uint32_t>*>(p); });
-             for (int64_t k = 0; k < self.length(); k++)
-               if ((self.varies(k) ? varying : constant) && (self.has_missing(k) ? missing : complete)) out->push_back(static_cast<uint32_t>(k));
-             return nb::ndarray<nb::numpy, uint32_t, nb::ndim<1>>(out->data(), {out->size()}, owner);
-           }, nb::arg("varying"), nb::arg("constant"), nb::arg("missing"), nb::arg("complete"),
-           "uint32[]: sites that vary or are constant among the calls, and have missing calls or none.")
-      .def("reference", [](const AlignmentScanner& self, Input<uint32_t, 1> sites) {
-             int64_t counts[256] = {};
-             for (size_t k = 0; k < sites.shape(0); k++) counts[self.reference()[sites(k)]]++;
-             return std::vector<int64_t>(counts, counts + 256);
-           }, nb::arg("sites"), "How often each code is the first call of these sites.")
-      .def("fill", [](const AlignmentScanner& self, Input<uint32_t, 1> sites, bool calls_only, Output<uint8_t, 2> out) {
-             if (out.shape(0) != self.ids().size() || out.shape(1) != sites.shape(0)) throw nb::value_error("the shapes do not fit");
-             nb::gil_scoped_release unlocked;
-             self.fill(sites.data(), static_cast<int64_t>(sites.shape(0)), calls_only, out.data());
-           }, nb::arg("sites"), nb::arg("calls_only"), nb::arg("out"), "Codes of ascending sites into uint8[rows][sites]; calls_only: 0 for every call.");
+      .def(
+          "sites",
+          [](const AlignmentScanner& self, bool varying, bool constant, bool missing, bool complete) {
+            auto* out = new std::vector<uint32_t>();
+            nb::capsule owner(out, [](void* p) noexcept { delete static_cast<std::vector<uint32_t>*>(p); });
+            for (int64_t k = 0; k < self.length(); k++)
+              if ((self.varies(k) ? varying : constant) && (self.has_missing(k) ? missing : complete))
+                out->push_back(static_cast<uint32_t>(k));
+            return nb::ndarray<nb::numpy, uint32_t, nb::ndim<1>>(out->data(), {out->size()}, owner);
+          },
+          nb::arg("varying"), nb::arg("constant"), nb::arg("missing"), nb::arg("complete"),
+          "uint32[]: sites that vary or are constant among the calls, and have missing calls or none.")
+      .def(
+          "reference",
+          [](const AlignmentScanner& self, Input<uint32_t, 1> sites) {
+            int64_t counts[256] = {};
+            for (size_t k = 0; k < sites.shape(0); k++) counts[self.reference()[sites(k)]]++;
+            return std::vector<int64_t>(counts, counts + 256);
+          },
+          nb::arg("sites"), "How often each code is the first call of these sites.")
+      .def(
+          "fill",
+          [](const AlignmentScanner& self, Input<uint32_t, 1> sites, bool calls_only, Output<uint8_t, 2> out) {
+            if (out.shape(0) != self.ids().size() || out.shape(1) != sites.shape(0)) throw nb::value_error("the shapes do not fit");
+            nb::gil_scoped_release unlocked;
+            self.fill(sites.data(), static_cast<int64_t>(sites.shape(0)), calls_only, out.data());
+          },
+          nb::arg("sites"), nb::arg("calls_only"), nb::arg("out"),
+          "Codes of ascending sites into uint8[rows][sites]; calls_only: 0 for every call.");
 
   m.def("parse_row", &parse_row, nb::arg("line"), nb::arg("start"), nb::arg("separator"), nb::arg("table"), nb::arg("out"),
         "Codes of a line's cells from byte `start` on; (cells, the first bad cell or -1).");
@@ -200,8 +224,11 @@ NB_MODULE(_sites, m) {
         "codes[samples][sites] of some samples into uint64 planes[up to 8][samples][words]; bit p of table[code] goes to plane p.");
   m.def("count_calls", &count_calls, nb::arg("codes"), nb::arg("first_sample"), nb::arg("samples"), nb::arg("out"),
         "Sites with a call, of some samples of codes[samples][sites], into their places of int64 out[samples].");
-  m.def("seen_codes", [](Input<uint8_t, 2> codes) {
-          nb::gil_scoped_release unlocked;
-          return seen_in(codes.data(), codes.size());
-        }, nb::arg("codes"), "Which of the 256 codes occur.");
+  m.def(
+      "seen_codes",
+      [](Input<uint8_t, 2> codes) {
+        nb::gil_scoped_release unlocked;
+        return seen_in(codes.data(), codes.size());
+      },
+      nb::arg("codes"), "Which of the 256 codes occur.");
 }

@@ -51,7 +51,8 @@ nb::object walk_pairs(size_t count, bool fits, bool want_runs, Counts statistics
     }
   }
   const size_t total = sink.runs.size(), kept = sink.starts.size();
-  return nb::make_tuple(owned_array(std::move(sink.runs), {total}), owned_array(std::move(sink.starts), {kept}), owned_array(std::move(sink.sizes), {kept}));
+  return nb::make_tuple(owned_array(std::move(sink.runs), {total}), owned_array(std::move(sink.starts), {kept}),
+                        owned_array(std::move(sink.sizes), {kept}));
 }
 
 // matrices: words; pairs: [pairs][5] query record, target record, first word of the unit's matrix, thread, columns of the unit.
@@ -80,8 +81,8 @@ nb::object walk_matrices(Codes query_codes, Offsets query_offsets, Codes target_
 
 // matrices: whole matrices of linear global scores, row-major with row and column 0; pairs: [pairs][3] query record, target record,
 // first number of the matrix. A cell's directions are those that its score came from.
-nb::object walk_scores(Codes query_codes, Offsets query_offsets, Codes target_codes, Offsets target_offsets, Array<int32_t, 1> matrices, Array<int64_t, 2> pairs,
-                       Scores substitution, int32_t gap, Usable usable, bool want_runs, Counts statistics) {
+nb::object walk_scores(Codes query_codes, Offsets query_offsets, Codes target_codes, Offsets target_offsets, Array<int32_t, 1> matrices,
+                       Array<int64_t, 2> pairs, Scores substitution, int32_t gap, Usable usable, bool want_runs, Counts statistics) {
   const auto trace = [&](size_t k, const PathStatistics&, std::vector<uint8_t>* runs) {
     const int64_t* const pair = &pairs(k, 0);
     const uint8_t* const query = query_codes.data() + query_offsets(pair[0]);
@@ -106,11 +107,11 @@ nb::object walk_scores(Codes query_codes, Offsets query_offsets, Codes target_co
 
 NB_MODULE(_walks, m) {
   m.doc() = "Paths from whole matrices, of directions or of scores.";
-  m.def("walk_matrices", &walk_matrices, nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("target_codes"), nb::arg("target_offsets"),
-        nb::arg("matrices"), nb::arg("pairs"), nb::arg("rows"), nb::arg("bits"), nb::arg("threads"), nb::arg("usable"), nb::arg("free_query"),
-        nb::arg("free_target"), nb::arg("want_runs"), nb::arg("statistics"),
+  m.def("walk_matrices", &walk_matrices, nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("target_codes"),
+        nb::arg("target_offsets"), nb::arg("matrices"), nb::arg("pairs"), nb::arg("rows"), nb::arg("bits"), nb::arg("threads"),
+        nb::arg("usable"), nb::arg("free_query"), nb::arg("free_target"), nb::arg("want_runs"), nb::arg("statistics"),
         "(runs, starts, sizes) of the pairs; fills in their statistics, of which the ends must be there.");
   m.def("walk_scores", &walk_scores, nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("target_codes"), nb::arg("target_offsets"),
-        nb::arg("matrices"), nb::arg("pairs"), nb::arg("substitution"), nb::arg("gap"), nb::arg("usable"), nb::arg("want_runs"), nb::arg("statistics"),
-        "(runs, starts, sizes) of pairs with whole matrices of linear global scores; fills in their statistics.");
+        nb::arg("matrices"), nb::arg("pairs"), nb::arg("substitution"), nb::arg("gap"), nb::arg("usable"), nb::arg("want_runs"),
+        nb::arg("statistics"), "(runs, starts, sizes) of pairs with whole matrices of linear global scores; fills in their statistics.");
 }

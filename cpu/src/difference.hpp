@@ -103,7 +103,8 @@ struct DifferenceKernel {
   }
 
  private:
-  static void strip(const DifferenceArgs& a, const uint8_t* table8, const uint8_t* query, int rows, bool first, V* bound_v, V* bound_y, V o) {
+  static void strip(const DifferenceArgs& a, const uint8_t* table8, const uint8_t* query, int rows, bool first, V* bound_v, V* bound_y,
+                    V o) {
     V u[kRows], x[kRows];
     uint32_t slot[kRows];  // byte offset of the row's letter in `scores`
     LetterSlots slots;

@@ -121,7 +121,8 @@ struct Both {
 constexpr int kRows = kCountsBits ? 4 : 1, kColumns = kCountsBits ? 4 : 1;
 
 template <class Operation>
-static inline void count_block(const Operation& operation, const uint64_t* const* x, const uint64_t* const* y, int64_t words, int32_t* counts) {
+static inline void count_block(const Operation& operation, const uint64_t* const* x, const uint64_t* const* y, int64_t words,
+                               int32_t* counts) {
 #if defined(__AVX512VPOPCNTDQ__) && defined(GPUALIGN_AVX512)
   Words sums[kRows][kColumns] = {};
   for (int64_t w = 0; w < words; w += kWords) {

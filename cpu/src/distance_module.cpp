@@ -21,15 +21,16 @@ using Counts = nb::ndarray<int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Range = std::tuple<int64_t, int64_t>;
 
 // rows, columns: of the planes; they lie in counts from row_place, column_place on.
-DistanceTile place(const Planes& planes, Range rows, Range columns, const Counts& counts, int64_t row_place, int64_t column_place, int32_t weight,
-                   bool upper) {
+DistanceTile place(const Planes& planes, Range rows, Range columns, const Counts& counts, int64_t row_place, int64_t column_place,
+                   int32_t weight, bool upper) {
   const auto [row_start, row_stop] = rows;
   const auto [column_start, column_stop] = columns;
   const int64_t samples = static_cast<int64_t>(planes.shape(1)), words = static_cast<int64_t>(planes.shape(2));
   const int64_t height = static_cast<int64_t>(counts.shape(0)), width = static_cast<int64_t>(counts.shape(1));
   const auto inside = [](int64_t start, int64_t stop, int64_t size) { return 0 <= start && start <= stop && stop <= size; };
   if (words % 8 || !inside(row_start, row_stop, samples) || !inside(column_start, column_stop, samples) ||
-      !inside(row_place, row_place + row_stop - row_start, height) || !inside(column_place, column_place + column_stop - column_start, width))
+      !inside(row_place, row_place + row_stop - row_start, height) ||
+      !inside(column_place, column_place + column_stop - column_start, width))
     throw nb::value_error("the tile does not fit");
   int32_t* const out = counts.data() + row_place * width + column_place;
   return {planes.data(), samples * words, words, row_start, row_stop, column_start, column_stop, out, width, weight, upper};
@@ -57,36 +58,47 @@ void plain_loop(nb::ndarray<const int32_t, nb::ndim<2>, nb::c_contig, nb::device
 
 NB_MODULE(_distance, m) {
   m.doc() = "Counts of pairs of samples from bit planes.";
-  m.def("instruction_sets", [] {
-          std::vector<std::tuple<std::string, int, bool, bool>> out;
-          for (const auto& v : variants<DistanceKernels>()) out.emplace_back(v.kernels->name, v.kernels->vector_bytes, v.kernels->counts_bits, v.supported);
-          return out;
-        }, "(name, bytes of a vector, counts the bits of vectors, runs on this machine) of each variant in this build, fastest first.");
-  m.def("differ", [](const std::string& instruction_set, Planes planes, std::vector<int> bits, int mask, Range rows, Range columns, Counts counts, int64_t row_place,
-                     int64_t column_place, int32_t weight, bool upper) {
-          check(bits, planes.shape(0));
-          if (bits.empty() || bits.size() > kMaxPlanes || mask >= static_cast<int>(planes.shape(0))) throw nb::value_error("there is no such plane");
-          const DistanceKernels& kernels = kernels_named<DistanceKernels>(instruction_set);
-          const DistanceTile tile = place(planes, rows, columns, counts, row_place, column_place, weight, upper);
-          nb::gil_scoped_release unlocked;
-          kernels.differ(tile, bits.data(), static_cast<int>(bits.size()), mask);
-        }, nb::arg("instruction_set"), nb::arg("planes"), nb::arg("bits"), nb::arg("mask"), nb::arg("rows"), nb::arg("columns"), nb::arg("counts"),
-        nb::arg("row_place"), nb::arg("column_place"), nb::arg("weight"), nb::arg("upper"),
-        "Add weight times the sites that differ in any of the planes `bits` and lie in the plane `mask` of both (-1: all) to int32 "
-        "counts; upper: but for pairs of a row with an earlier column.");
-  m.def("both", [](const std::string& instruction_set, Planes planes, std::vector<int> left, std::vector<int> right, Range rows, Range columns, Counts counts,
-                   int64_t row_place, int64_t column_place, int32_t weight, bool upper) {
-          check(left, planes.shape(0));
-          check(right, planes.shape(0));
-          if (left.size() != right.size()) throw nb::value_error("as many planes of rows as of columns are wanted");
-          const DistanceKernels& kernels = kernels_named<DistanceKernels>(instruction_set);
-          const DistanceTile tile = place(planes, rows, columns, counts, row_place, column_place, weight, upper);
-          nb::gil_scoped_release unlocked;
-          kernels.both(tile, left.data(), right.data(), static_cast<int>(left.size()));
-        }, nb::arg("instruction_set"), nb::arg("planes"), nb::arg("left"), nb::arg("right"), nb::arg("rows"), nb::arg("columns"), nb::arg("counts"),
-        nb::arg("row_place"), nb::arg("column_place"), nb::arg("weight"), nb::arg("upper"),
-        "Add weight times the common bits of plane left[k] of the row and right[k] of the column, summed over k, to int32 counts; "
-        "upper: as in `differ`.");
+  m.def(
+      "instruction_sets",
+      [] {
+        std::vector<std::tuple<std::string, int, bool, bool>> out;
+        for (const auto& v : variants<DistanceKernels>())
+          out.emplace_back(v.kernels->name, v.kernels->vector_bytes, v.kernels->counts_bits, v.supported);
+        return out;
+      },
+      "(name, bytes of a vector, counts the bits of vectors, runs on this machine) of each variant in this build, fastest first.");
+  m.def(
+      "differ",
+      [](const std::string& instruction_set, Planes planes, std::vector<int> bits, int mask, Range rows, Range columns, Counts counts,
+         int64_t row_place, int64_t column_place, int32_t weight, bool upper) {
+        check(bits, planes.shape(0));
+        if (bits.empty() || bits.size() > kMaxPlanes || mask >= static_cast<int>(planes.shape(0)))
+          throw nb::value_error("there is no such plane");
+        const DistanceKernels& kernels = kernels_named<DistanceKernels>(instruction_set);
+        const DistanceTile tile = place(planes, rows, columns, counts, row_place, column_place, weight, upper);
+        nb::gil_scoped_release unlocked;
+        kernels.differ(tile, bits.data(), static_cast<int>(bits.size()), mask);
+      },
+      nb::arg("instruction_set"), nb::arg("planes"), nb::arg("bits"), nb::arg("mask"), nb::arg("rows"), nb::arg("columns"),
+      nb::arg("counts"), nb::arg("row_place"), nb::arg("column_place"), nb::arg("weight"), nb::arg("upper"),
+      "Add weight times the sites that differ in any of the planes `bits` and lie in the plane `mask` of both (-1: all) to int32 "
+      "counts; upper: but for pairs of a row with an earlier column.");
+  m.def(
+      "both",
+      [](const std::string& instruction_set, Planes planes, std::vector<int> left, std::vector<int> right, Range rows, Range columns,
+         Counts counts, int64_t row_place, int64_t column_place, int32_t weight, bool upper) {
+        check(left, planes.shape(0));
+        check(right, planes.shape(0));
+        if (left.size() != right.size()) throw nb::value_error("as many planes of rows as of columns are wanted");
+        const DistanceKernels& kernels = kernels_named<DistanceKernels>(instruction_set);
+        const DistanceTile tile = place(planes, rows, columns, counts, row_place, column_place, weight, upper);
+        nb::gil_scoped_release unlocked;
+        kernels.both(tile, left.data(), right.data(), static_cast<int>(left.size()));
+      },
+      nb::arg("instruction_set"), nb::arg("planes"), nb::arg("left"), nb::arg("right"), nb::arg("rows"), nb::arg("columns"),
+      nb::arg("counts"), nb::arg("row_place"), nb::arg("column_place"), nb::arg("weight"), nb::arg("upper"),
+      "Add weight times the common bits of plane left[k] of the row and right[k] of the column, summed over k, to int32 counts; "
+      "upper: as in `differ`.");
   m.def("plain_loop", &plain_loop, nb::arg("data"), nb::arg("distances"),
         "Payne 2010's CPU code: differing numbers of every ordered pair of rows, into int32[rows][rows].");
 }

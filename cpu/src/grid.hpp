@@ -202,7 +202,8 @@ static void grid_forward(const GridArgs& a) {
 template <class E>
 static void grid_tile(const GridArgs& a, int64_t row, int64_t column, int64_t count, void* directions) {
   if (a.open_extra == 0) return GridKernel<E, false, false>::tile(a, row, column, count, directions);
-  a.tight ? GridKernel<E, true, true>::tile(a, row, column, count, directions) : GridKernel<E, true, false>::tile(a, row, column, count, directions);
+  a.tight ? GridKernel<E, true, true>::tile(a, row, column, count, directions)
+          : GridKernel<E, true, false>::tile(a, row, column, count, directions);
 }
 
 }  // namespace gpualign::GPUALIGN_ISA

@@ -19,64 +19,64 @@ static inline int64_t padded(int64_t columns) { return (columns + kColumnsAtATim
 
 // One query against the lanes of one block of targets, by the difference recurrence (difference.hpp).
 struct DifferenceArgs {
-  const uint8_t* query;       // [rows] codes
-  int64_t rows;               // m >= 1
-  const uint8_t* codes;       // [columns][lanes] target codes; behind a target's end any code, its cells are not counted
-  int64_t columns;            // multiple of kColumnsAtATime, at least the longest target
-  const int64_t* lengths;     // [lanes] target lengths, 0 for an unused lane
-  const uint32_t* table;      // [kLetters][kLetters] shifted scores, row = query letter
-  int letters;                // codes in use: at most 16 allow the shorter look-up
-  uint32_t open_extra;        // o = gap_open - gap_extend; 0 selects the linear recurrence
-  bool tight;                 // every shifted score is at least o (see difference.hpp)
-  void* boundary;             // scratch, boundary_bytes() of the variant
-  int64_t* sums;              // out [lanes]: sum of the horizontal differences along the last row
+  const uint8_t* query;    // [rows] codes
+  int64_t rows;            // m >= 1
+  const uint8_t* codes;    // [columns][lanes] target codes; behind a target's end any code, its cells are not counted
+  int64_t columns;         // multiple of kColumnsAtATime, at least the longest target
+  const int64_t* lengths;  // [lanes] target lengths, 0 for an unused lane
+  const uint32_t* table;   // [kLetters][kLetters] shifted scores, row = query letter
+  int letters;             // codes in use: at most 16 allow the shorter look-up
+  uint32_t open_extra;     // o = gap_open - gap_extend; 0 selects the linear recurrence
+  bool tight;              // every shifted score is at least o (see difference.hpp)
+  void* boundary;          // scratch, boundary_bytes() of the variant
+  int64_t* sums;           // out [lanes]: sum of the horizontal differences along the last row
   const Cancel* cancel;
 };
 
 // One query against one bit a target (bitsliced.hpp).
 struct BitslicedArgs {
-  const uint32_t* slots;      // [rows] byte offset of the row's letter within a column of masks
+  const uint32_t* slots;  // [rows] byte offset of the row's letter within a column of masks
   int64_t rows;
-  const void* masks;          // [columns][slots] one vector each: lanes whose target has that letter in this column
-  int64_t column_bytes;       // bytes from a column of masks to the next
-  int64_t columns;            // multiple of kColumnsAtATime
-  const void* live;           // [columns] one vector each: lanes whose target reaches this column
-  int match_steps;            // S: shifted match score
-  int mismatch_steps;         // X: shifted mismatch score, X < S
-  void* boundary;             // scratch: columns * S vectors
-  int64_t* sums;              // out [lanes]: sum of the horizontal differences along the last row
+  const void* masks;     // [columns][slots] one vector each: lanes whose target has that letter in this column
+  int64_t column_bytes;  // bytes from a column of masks to the next
+  int64_t columns;       // multiple of kColumnsAtATime
+  const void* live;      // [columns] one vector each: lanes whose target reaches this column
+  int match_steps;       // S: shifted match score
+  int mismatch_steps;    // X: shifted mismatch score, X < S
+  void* boundary;        // scratch: columns * S vectors
+  int64_t* sums;         // out [lanes]: sum of the horizontal differences along the last row
   const Cancel* cancel;
 };
 
 // One pair, by Myers' words along a wavefront (myers.hpp).
 struct MyersArgs {
-  const uint8_t* query;       // [rows] codes
-  int64_t rows;               // m >= 1
-  const uint8_t* target_bits; // [bits][plane_bytes] the target reversed, 0 or 255 by bit b of the code; points at its first
-                              // letter, with kPlaneMargin readable bytes on either side of each plane
+  const uint8_t* query;        // [rows] codes
+  int64_t rows;                // m >= 1
+  const uint8_t* target_bits;  // [bits][plane_bytes] the target reversed, 0 or 255 by bit b of the code; points at its first
+                               // letter, with kPlaneMargin readable bytes on either side of each plane
   int64_t plane_bytes;
-  int bits;                   // 2, 4 or 5: enough for every code of the pair
-  int64_t columns;            // n >= 1
-  int64_t width;              // diagonals beyond those of the corners that are computed on either side
-  uint8_t* boundary;          // scratch: columns bytes
+  int bits;           // 2, 4 or 5: enough for every code of the pair
+  int64_t columns;    // n >= 1
+  int64_t width;      // diagonals beyond those of the corners that are computed on either side
+  uint8_t* boundary;  // scratch: columns bytes
   const Cancel* cancel;
 };
 
 // One pair by the difference recurrence in bytes, along a wavefront (wavefront.hpp).
 struct WavefrontArgs {
-  const uint8_t* query;       // [rows] codes
-  int64_t rows;               // m >= 1
-  const uint8_t* target;      // [kColumnsAtATime][plane_bytes]: plane c holds the codes of columns c, c + kColumnsAtATime, ...
-                              // in reverse order, padded to the same number of groups; points at the first plane's first
-                              // code, with kPlaneMargin bytes of the padding code on either side of each plane
+  const uint8_t* query;   // [rows] codes
+  int64_t rows;           // m >= 1
+  const uint8_t* target;  // [kColumnsAtATime][plane_bytes]: plane c holds the codes of columns c, c + kColumnsAtATime, ...
+                          // in reverse order, padded to the same number of groups; points at the first plane's first
+                          // code, with kPlaneMargin bytes of the padding code on either side of each plane
   int64_t plane_bytes;
-  int64_t columns;            // n >= 1
-  const uint32_t* table;      // as in DifferenceArgs; the padding code's column is 2 * open_extra
-  int letters;                // codes in use, the padding code among them
+  int64_t columns;        // n >= 1
+  const uint32_t* table;  // as in DifferenceArgs; the padding code's column is 2 * open_extra
+  int letters;            // codes in use, the padding code among them
   uint32_t open_extra;
   bool tight;
-  uint8_t* boundary;          // scratch: 2 * columns bytes, columns rounded up to kColumnsAtATime
-  void* scratch;              // wavefront_bytes of the variant
+  uint8_t* boundary;  // scratch: 2 * columns bytes, columns rounded up to kColumnsAtATime
+  void* scratch;      // wavefront_bytes of the variant
   const Cancel* cancel;
 };
 
@@ -84,11 +84,11 @@ struct WavefrontArgs {
 // (WavefrontPasses).
 struct WavefrontGrid {
   uint32_t first_u, later_u, first_v, later_v;  // as in GridArgs
-  int64_t tile_rows;          // wanted; at least one lane's rows make a tile
-  int64_t tile_columns;       // multiple of kColumnsAtATime
-  uint8_t* row_v;             // [tiles of rows + 1][padded columns]: v above each tile; the last ones are those of the last row
+  int64_t tile_rows;                            // wanted; at least one lane's rows make a tile
+  int64_t tile_columns;                         // multiple of kColumnsAtATime
+  uint8_t* row_v;  // [tiles of rows + 1][padded columns]: v above each tile; the last ones are those of the last row
   uint8_t* row_y;
-  uint8_t* column_u;          // [tiles of columns][rows]
+  uint8_t* column_u;  // [tiles of columns][rows]
   uint8_t* column_x;
 };
 
@@ -109,19 +109,19 @@ constexpr int kGridRows = 128;  // of a tile
 
 // The best score along a lane's last column, while rows pass. Starts as the score of row 0.
 struct GridEnd {
-  int64_t sum;   // H(i,n) of the last row that passed
+  int64_t sum;  // H(i,n) of the last row that passed
   int64_t best;
   int64_t row;
 };
 
 // One query against the lanes of a block of targets, for a traceback (grid.hpp). E: the element, V: a vector of them.
 struct GridArgs {
-  const uint8_t* query;       // [rows] codes
+  const uint8_t* query;  // [rows] codes
   int64_t rows;
-  const uint8_t* codes;       // [columns][lanes] target codes
-  int64_t columns;            // multiple of kColumnsAtATime
-  const int64_t* lengths;     // [lanes]
-  const uint32_t* table;      // as in DifferenceArgs
+  const uint8_t* codes;    // [columns][lanes] target codes
+  int64_t columns;         // multiple of kColumnsAtATime
+  const int64_t* lengths;  // [lanes]
+  const uint32_t* table;   // as in DifferenceArgs
   int letters;
   uint32_t open_extra, extend;
   bool tight;
@@ -132,29 +132,29 @@ struct GridArgs {
   void* row_y;                // likewise y; not used with linear gaps
   void* column_u;             // V[tiles of columns][rows]: u left of each tile
   void* column_x;
-  const int64_t* end_lanes;   // [lanes] in order of length, to look for the best cell of the last column; or null
-  GridEnd* ends;              // [lanes]
+  const int64_t* end_lanes;  // [lanes] in order of length, to look for the best cell of the last column; or null
+  GridEnd* ends;             // [lanes]
   const Cancel* cancel;
 };
 
 // One query against the lanes of one block of targets, locally (local.hpp).
 struct LocalArgs {
-  const uint8_t* query;       // [rows] codes
-  int64_t rows;               // m >= 1
-  const uint8_t* codes;       // [columns][lanes] target codes, behind a target's end the padding code
-  int64_t columns;            // multiple of kColumnsAtATime, at least the longest target
-  const int64_t* lengths;     // [lanes] target lengths, 0 for an unused lane
-  const int32_t* table;       // [kLetters][kLetters] scores, row = query letter; those of the padding code are negative
-  int letters;                // codes in use, the padding code among them: at most 16 allow the shorter look-up
-  bool byte_scores;           // every score fits a signed byte
-  int64_t open, extend;       // equal ones select the linear recurrence
-  void* boundary;             // scratch: 2 * columns vectors
-  int64_t* best;              // out [lanes]: scores; in 8 and 16 bits the largest possible value stands for itself and all above
+  const uint8_t* query;    // [rows] codes
+  int64_t rows;            // m >= 1
+  const uint8_t* codes;    // [columns][lanes] target codes, behind a target's end the padding code
+  int64_t columns;         // multiple of kColumnsAtATime, at least the longest target
+  const int64_t* lengths;  // [lanes] target lengths, 0 for an unused lane
+  const int32_t* table;    // [kLetters][kLetters] scores, row = query letter; those of the padding code are negative
+  int letters;             // codes in use, the padding code among them: at most 16 allow the shorter look-up
+  bool byte_scores;        // every score fits a signed byte
+  int64_t open, extend;    // equal ones select the linear recurrence
+  void* boundary;          // scratch: 2 * columns vectors
+  int64_t* best;           // out [lanes]: scores; in 8 and 16 bits the largest possible value stands for itself and all above
   // To find where scores are reached:
-  const int64_t* wanted;      // [lanes] a score, or 0 in lanes that do not matter
-  const int64_t* seeds;       // [lanes] row of the pair of letters that paths begin with, in column 0; or null
-  bool rows_first;            // of several cells the one in the first row is taken, then in the first column; else the other way round
-  int64_t* end_rows;          // out [lanes]: from 0, or -1 where the score is not reached
+  const int64_t* wanted;  // [lanes] a score, or 0 in lanes that do not matter
+  const int64_t* seeds;   // [lanes] row of the pair of letters that paths begin with, in column 0; or null
+  bool rows_first;        // of several cells the one in the first row is taken, then in the first column; else the other way round
+  int64_t* end_rows;      // out [lanes]: from 0, or -1 where the score is not reached
   int64_t* end_columns;
   const Cancel* cancel;
 };
@@ -162,10 +162,10 @@ struct LocalArgs {
 constexpr int kPlaneMargin = 64;  // bytes that a kernel of single pairs may read before and behind a plane
 
 struct Kernels {
-  const char* name;           // "avx512bw", "avx2", "sse41", "neon", "baseline"
+  const char* name;  // "avx512bw", "avx2", "sse41", "neon", "baseline"
   int vector_bytes;
   bool ternary_logic;
-  int myers_rows;             // rows of one strip of the Myers kernel
+  int myers_rows;  // rows of one strip of the Myers kernel
   void (*difference8)(const DifferenceArgs&);
   void (*difference16)(const DifferenceArgs&);
   void (*difference32)(const DifferenceArgs&);

@@ -136,7 +136,8 @@ void LanePaths::align_as(const uint8_t* query, int64_t rows, const int64_t* pair
   }
   for (Lane& lane : going) {
     lane.walk.finish(recipe_.free_query, recipe_.free_target);
-    sink.put(pairs[lane.number], recipe_.negate ? -lane.score : lane.score, lane.walk.counts, sink.want_runs() ? runs_[lane.number] : runs_none_);
+    sink.put(pairs[lane.number], recipe_.negate ? -lane.score : lane.score, lane.walk.counts,
+             sink.want_runs() ? runs_[lane.number] : runs_none_);
   }
 }
 

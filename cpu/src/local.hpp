@@ -36,7 +36,8 @@ struct LocalScores {
   typedef int8_t Narrow __attribute__((vector_size(kLanes)));
 
   // out[column] for kColumnsAtATime columns.
-  static inline __attribute__((always_inline)) void look_up(const LocalArgs& a, const uint8_t* bytes, const uint8_t* codes, int letter, Vec<E>* out) {
+  static inline __attribute__((always_inline)) void look_up(const LocalArgs& a, const uint8_t* bytes, const uint8_t* codes, int letter,
+                                                            Vec<E>* out) {
     if (!a.byte_scores || sizeof(E) == 8) {
       const int32_t* row = a.table + letter * kLetters;
       for (int c = 0; c < kColumnsAtATime; c++)
@@ -169,7 +170,8 @@ struct LocalKernel {
       for (int c = 0; c < kColumns; c++) {
         if (h[c][k] != wanted[k] || column + c >= a.lengths[k]) continue;
         const int64_t at = column + c, end_row = a.end_rows[k], end_column = a.end_columns[k];
-        const bool first = a.rows_first ? row < end_row || (row == end_row && at < end_column) : at < end_column || (at == end_column && row < end_row);
+        const bool first =
+            a.rows_first ? row < end_row || (row == end_row && at < end_column) : at < end_column || (at == end_column && row < end_row);
         if (end_row < 0 || first) {
           a.end_rows[k] = row;
           a.end_columns[k] = at;

@@ -20,8 +20,8 @@ struct Place {
 // Hits that share a query, or a target: that record is the rows of the passes, the other records of the hits lie in the lanes.
 class HitTracer {
  public:
-  HitTracer(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const LocalRecipe& recipe, const PathRecipe& path_recipe,
-            const LocalHit* hits, int64_t count, PathSink& sink, const Cancel& cancel)
+  HitTracer(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const LocalRecipe& recipe,
+            const PathRecipe& path_recipe, const LocalHit* hits, int64_t count, PathSink& sink, const Cancel& cancel)
       : kernels_(kernels), queries_(queries), targets_(targets), recipe_(recipe), hits_(hits), sink_(sink), cancel_(cancel),
         pairs_(make_pair_paths(kernels, path_recipe, cancel)), order_(static_cast<size_t>(count)) {
     recipe.transpose(transposed_);
@@ -50,7 +50,9 @@ class HitTracer {
   double cut(bool swapped) {
     swapped_ = swapped;
     std::iota(order_.begin(), order_.end(), int64_t(0));
-    auto key = [&](int64_t hit) { return std::make_tuple(row_record(hit), width_of(hits_[hit].score), lanes().length(lane_record(hit)), hit); };
+    auto key = [&](int64_t hit) {
+      return std::make_tuple(row_record(hit), width_of(hits_[hit].score), lanes().length(lane_record(hit)), hit);
+    };
     std::sort(order_.begin(), order_.end(), [&](int64_t a, int64_t b) { return key(a) < key(b); });
     blocks_.clear();
     double steps = 0;
@@ -101,7 +103,8 @@ class HitTracer {
     for (int k = 0; k < count; k++) {
       if (starts[k].column < 0) throw std::logic_error("a hit has an end but no beginning");
       const Place first{m - 1 - starts[k].row, ends[k].column - starts[k].column};
-      if (!trace(order[k], swapped_ ? Place{first.column, first.row} : first, swapped_ ? Place{ends[k].column, ends[k].row} : ends[k])) return false;
+      if (!trace(order[k], swapped_ ? Place{first.column, first.row} : first, swapped_ ? Place{ends[k].column, ends[k].row} : ends[k]))
+        return false;
     }
     return true;
   }

@@ -46,9 +46,10 @@ std::vector<int64_t> part(const std::vector<int64_t>& all, size_t first, size_t 
 template <class Store>
 class LocalScorer {
  public:
-  LocalScorer(const Kernels& kernels, const LocalRecipe& recipe, LocalHistory* history, const Cancel& cancel, const Side& rows, const Side& lanes,
-              std::vector<int64_t> order, const int32_t* table, Store store)
-      : kernels_(kernels), recipe_(recipe), history_(history), cancel_(cancel), rows_(rows), lanes_(lanes), order_(std::move(order)), store_(store) {
+  LocalScorer(const Kernels& kernels, const LocalRecipe& recipe, LocalHistory* history, const Cancel& cancel, const Side& rows,
+              const Side& lanes, std::vector<int64_t> order, const int32_t* table, Store store)
+      : kernels_(kernels), recipe_(recipe), history_(history), cancel_(cancel), rows_(rows), lanes_(lanes), order_(std::move(order)),
+        store_(store) {
     arguments_ = local_arguments(recipe, cancel);
     arguments_.table = table;
   }
@@ -160,8 +161,8 @@ LocalArgs local_arguments(const LocalRecipe& recipe, const Cancel& cancel) {
 }
 
 template <class Score>
-bool score_local_tile(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const LocalRecipe& recipe, LocalHistory& history,
-                      const Tile<Score>& tile, const Cancel& cancel) {
+bool score_local_tile(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const LocalRecipe& recipe,
+                      LocalHistory& history, const Tile<Score>& tile, const Cancel& cancel) {
   const Side query_side{queries, tile.query_ids, tile.query_count}, target_side{targets, tile.target_ids, tile.target_count};
   const int lanes = kernels.vector_bytes / recipe.narrowest;
   std::vector<int64_t> by_target = target_side.by_length(), by_query = query_side.by_length();
@@ -179,7 +180,9 @@ bool score_local_tile(const Kernels& kernels, const Sequences& queries, const Se
   return LocalScorer(kernels, recipe, nullptr, cancel, target_side, query_side, std::move(by_query), transposed, store).run();
 }
 
-template bool score_local_tile(const Kernels&, const Sequences&, const Sequences&, const LocalRecipe&, LocalHistory&, const Tile<int32_t>&, const Cancel&);
-template bool score_local_tile(const Kernels&, const Sequences&, const Sequences&, const LocalRecipe&, LocalHistory&, const Tile<int64_t>&, const Cancel&);
+template bool score_local_tile(const Kernels&, const Sequences&, const Sequences&, const LocalRecipe&, LocalHistory&, const Tile<int32_t>&,
+                               const Cancel&);
+template bool score_local_tile(const Kernels&, const Sequences&, const Sequences&, const LocalRecipe&, LocalHistory&, const Tile<int64_t>&,
+                               const Cancel&);
 
 }  // namespace gpualign

@@ -15,10 +15,10 @@ struct LocalRecipe {
   int letters = kLetters;                   // codes in use, the padding code among them
   uint8_t padding = kLetters - 1;
   int64_t open = 0, extend = 0;
-  bool byte_scores = false;                 // every score of a letter pair fits a signed byte
-  int narrowest = 1;                        // width that holds every score of a letter pair and every gap cost
-  int widest = 4;                           // width that holds every score of the task
-  int64_t most_columns = INT64_MAX;         // of records in the lanes, for memory, if the other side's records are shorter
+  bool byte_scores = false;          // every score of a letter pair fits a signed byte
+  int narrowest = 1;                 // width that holds every score of a letter pair and every gap cost
+  int widest = 4;                    // width that holds every score of the task
+  int64_t most_columns = INT64_MAX;  // of records in the lanes, for memory, if the other side's records are shorter
 
   // The table for targets as rows and queries in the lanes.
   void transpose(int32_t* out) const {
@@ -62,7 +62,7 @@ inline int local_kernel(int width) { return width == 1 ? 0 : width == 2 ? 1 : wi
 
 // False if cancelled; the scores are then incomplete. Every pair is computed, wanted or not.
 template <class Score>
-bool score_local_tile(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const LocalRecipe& recipe, LocalHistory& history,
-                      const Tile<Score>& tile, const Cancel& cancel);
+bool score_local_tile(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const LocalRecipe& recipe,
+                      LocalHistory& history, const Tile<Score>& tile, const Cancel& cancel);
 
 }  // namespace gpualign

@@ -55,7 +55,8 @@ bool score(const std::string& instruction_set, Codes query_codes, Numbers query_
   if (scores.shape(0) != query_ids.shape(0) || scores.shape(1) != target_ids.shape(0))
     throw nb::value_error("scores must have one row a query and one column a target");
   const Sequences queries{query_codes.data(), query_offsets.data()}, targets{target_codes.data(), target_offsets.data()};
-  const Tile<Score> tile{query_ids.data(),  static_cast<int64_t>(query_ids.shape(0)), target_ids.data(), static_cast<int64_t>(target_ids.shape(0)),
+  const Tile<Score> tile{query_ids.data(),       static_cast<int64_t>(query_ids.shape(0)),
+                         target_ids.data(),      static_cast<int64_t>(target_ids.shape(0)),
                          pairing_named(pairing), scores.data()};
   nb::gil_scoped_release unlocked;
   return score_tile<Score>(kernels, queries, targets, recipes, tile, cancel);
@@ -65,16 +66,19 @@ using ScoreTable = nb::ndarray<const int32_t, nb::shape<kLetters, kLetters>, nb:
 
 template <class Score>
 bool score_local(const std::string& instruction_set, Codes query_codes, Numbers query_offsets, Numbers query_ids, Codes target_codes,
-                 Numbers target_offsets, Numbers target_ids, const LocalRecipe& recipe, LocalHistory& history, Scores<Score> scores, const Cancel& cancel) {
+                 Numbers target_offsets, Numbers target_ids, const LocalRecipe& recipe, LocalHistory& history, Scores<Score> scores,
+                 const Cancel& cancel) {
   const Kernels& kernels = kernels_named<Kernels>(instruction_set);
   check_set(query_codes, query_offsets, query_ids, "queries");
   check_set(target_codes, target_offsets, target_ids, "targets");
   if (scores.shape(0) != query_ids.shape(0) || scores.shape(1) != target_ids.shape(0))
     throw nb::value_error("scores must have one row a query and one column a target");
-  if (history.queries() + 1 != static_cast<int64_t>(query_offsets.shape(0))) throw nb::value_error("the history is of another set of queries");
+  if (history.queries() + 1 != static_cast<int64_t>(query_offsets.shape(0)))
+    throw nb::value_error("the history is of another set of queries");
   const Sequences queries{query_codes.data(), query_offsets.data()}, targets{target_codes.data(), target_offsets.data()};
-  const Tile<Score> tile{query_ids.data(),  static_cast<int64_t>(query_ids.shape(0)), target_ids.data(), static_cast<int64_t>(target_ids.shape(0)),
-                         Pairing::kAll, scores.data()};
+  const Tile<Score> tile{query_ids.data(),  static_cast<int64_t>(query_ids.shape(0)),
+                         target_ids.data(), static_cast<int64_t>(target_ids.shape(0)),
+                         Pairing::kAll,     scores.data()};
   nb::gil_scoped_release unlocked;
   return score_local_tile<Score>(kernels, queries, targets, recipe, history, tile, cancel);
 }
@@ -124,7 +128,8 @@ nb::object trace_hits(const std::string& instruction_set, Codes query_codes, Num
 using Usable = nb::ndarray<const bool, nb::shape<kLetters, kLetters>, nb::c_contig, nb::device::cpu>;
 
 nb::object align(const std::string& instruction_set, Codes query_codes, Numbers query_offsets, Numbers query_ids, Codes target_codes,
-                 Numbers target_offsets, Numbers target_ids, const std::string& pairing, const PathRecipe& recipe, bool want_runs, const Cancel& cancel) {
+                 Numbers target_offsets, Numbers target_ids, const std::string& pairing, const PathRecipe& recipe, bool want_runs,
+                 const Cancel& cancel) {
   const Kernels& kernels = kernels_named<Kernels>(instruction_set);
   check_set(query_codes, query_offsets, query_ids, "queries");
   check_set(target_codes, target_offsets, target_ids, "targets");
@@ -135,8 +140,8 @@ nb::object align(const std::string& instruction_set, Codes query_codes, Numbers 
   bool done;
   {
     nb::gil_scoped_release unlocked;
-    done = path_tile(kernels, queries, targets, recipe, query_ids.data(), static_cast<int64_t>(rows), target_ids.data(), static_cast<int64_t>(columns),
-                     wanted, sink, cancel);
+    done = path_tile(kernels, queries, targets, recipe, query_ids.data(), static_cast<int64_t>(rows), target_ids.data(),
+                     static_cast<int64_t>(columns), wanted, sink, cancel);
   }
   if (!done) return nb::none();
   return path_arrays(std::move(sink), {rows, columns});
@@ -186,7 +191,9 @@ NB_MODULE(_kernels, m) {
       .def_rw("per_letter", &Recipe::per_letter)
       .def_rw("per_column", &Recipe::per_column)
       .def_rw("constant", &Recipe::constant)
-      .def("set_table", [](Recipe& r, Table table) { std::memcpy(r.table, table.data(), sizeof r.table); }, "Shifted scores, row = query letter.");
+      .def(
+          "set_table", [](Recipe& r, Table table) { std::memcpy(r.table, table.data(), sizeof r.table); },
+          "Shifted scores, row = query letter.");
 
   nb::class_<Recipes>(m, "Recipes", "The recipe of a task, and one for the last targets of a tile where fewer than rest_below are left.")
       .def(nb::init<Recipe, Recipe, int64_t>(), nb::arg("main"), nb::arg("rest"), nb::arg("rest_below"));
@@ -199,9 +206,12 @@ NB_MODULE(_kernels, m) {
       .def_rw("free_target", &PathRecipe::free_target)
       .def_rw("negate", &PathRecipe::negate)
       .def_rw("worker_bytes", &PathRecipe::worker_bytes)
-      .def("set_usable", [](PathRecipe& r, Usable usable) { std::memcpy(r.usable, usable.data(), sizeof r.usable); }, "bool[letters][letters].");
+      .def(
+          "set_usable", [](PathRecipe& r, Usable usable) { std::memcpy(r.usable, usable.data(), sizeof r.usable); },
+          "bool[letters][letters].");
 
-  nb::class_<LocalHistory>(m, "LocalHistory", "What tiles of a task have found out about the width of each query's scores; shared by its calls.")
+  nb::class_<LocalHistory>(m, "LocalHistory",
+                           "What tiles of a task have found out about the width of each query's scores; shared by its calls.")
       .def(nb::init<int64_t>(), nb::arg("queries"));
 
   nb::class_<LocalRecipe>(m, "LocalRecipe", "A scoring for local alignments; see gpualign.cpu.local.")
@@ -214,13 +224,16 @@ NB_MODULE(_kernels, m) {
       .def_rw("narrowest", &LocalRecipe::narrowest)
       .def_rw("widest", &LocalRecipe::widest)
       .def_rw("most_columns", &LocalRecipe::most_columns)
-      .def("set_table", [](LocalRecipe& r, ScoreTable table) { std::memcpy(r.table, table.data(), sizeof r.table); }, "Scores, row = query letter.");
+      .def(
+          "set_table", [](LocalRecipe& r, ScoreTable table) { std::memcpy(r.table, table.data(), sizeof r.table); },
+          "Scores, row = query letter.");
 
   m.def(
       "instruction_sets",
       [] {
         std::vector<std::tuple<std::string, int, bool, bool>> out;
-        for (const auto& v : variants<Kernels>()) out.emplace_back(v.kernels->name, v.kernels->vector_bytes, v.kernels->ternary_logic, v.supported);
+        for (const auto& v : variants<Kernels>())
+          out.emplace_back(v.kernels->name, v.kernels->vector_bytes, v.kernels->ternary_logic, v.supported);
         return out;
       },
       "(name, bytes of a vector, has three-input logic, runs on this machine) of each variant in this build, fastest first.");
@@ -229,11 +242,12 @@ NB_MODULE(_kernels, m) {
   m.def("score_local_tile_32", &score_local<int32_t>, "Fill int32 local scores of a tile, all pairs of it; False if cancelled.");
   m.def("score_local_tile_64", &score_local<int64_t>, "Fill int64 local scores of a tile, all pairs of it; False if cancelled.");
   m.def("trace_local_hits", &trace_hits, nb::arg("instruction_set"), nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("query_ids"),
-        nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("scores"), nb::arg("recipe"), nb::arg("path_recipe"),
-        nb::arg("cancel"),
+        nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("scores"), nb::arg("recipe"),
+        nb::arg("path_recipe"), nb::arg("cancel"),
         "(int64 scores, int32 statistics[hits, 9], runs, starts, sizes) of local alignments with known scores; None if cancelled.");
-  m.def("align_tile", &align, nb::arg("instruction_set"), nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("query_ids"), nb::arg("target_codes"),
-        nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("pairing"), nb::arg("recipe"), nb::arg("want_runs"), nb::arg("cancel"),
+  m.def("align_tile", &align, nb::arg("instruction_set"), nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("query_ids"),
+        nb::arg("target_codes"), nb::arg("target_offsets"), nb::arg("target_ids"), nb::arg("pairing"), nb::arg("recipe"),
+        nb::arg("want_runs"), nb::arg("cancel"),
         "(int64 scores, int32 statistics[rows, columns, 9], runs, starts, sizes) of a tile, the last three None unless wanted; "
         "None if cancelled.");
   m.def(

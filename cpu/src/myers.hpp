@@ -167,7 +167,8 @@ struct MyersKernel {
       s.out_minus[g] = out_minus;
     }
     const int64_t done = t - (kWords - 1);  // the column that the strip's last word has just finished
-    if (done >= 0) a.boundary[start + done] = static_cast<uint8_t>((s.out_plus[kVectors - 1] | (s.out_minus[kVectors - 1] << 1))[kLanes - 1]);
+    if (done >= 0)
+      a.boundary[start + done] = static_cast<uint8_t>((s.out_plus[kVectors - 1] | (s.out_minus[kVectors - 1] << 1))[kLanes - 1]);
   }
 };
 

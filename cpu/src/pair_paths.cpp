@@ -56,7 +56,8 @@ class Pairs : public PairPaths {
       const int64_t row = row_starts_[t], column = (walk.j - 1) / tile_ * tile_;
       const int64_t height = walk.i - row;
       compute(t, row, height, column, walk.j - column, true);
-      walk.run(recipe_.usable, row, column, [&](int64_t i, int64_t j) { return directions_[static_cast<size_t>((j - 1 - column) * height + i - 1 - row)]; });
+      walk.run(recipe_.usable, row, column,
+               [&](int64_t i, int64_t j) { return directions_[static_cast<size_t>((j - 1 - column) * height + i - 1 - row)]; });
       if (cancel_.requested) return;
     }
     walk.finish(recipe_.free_query, recipe_.free_target);

@@ -11,21 +11,25 @@ static_assert(kWalkLetters == kLetters);
 
 // A scoring and the ends of alignments, as the kernels of paths compute them; made by cpu/paths.py.
 struct PathRecipe {
-  Recipe differences;                       // family kDifference; its sums are not used
-  uint32_t extend = 0;                      // e
-  bool free_query = false;                  // gaps in the query at its ends cost nothing
+  Recipe differences;       // family kDifference; its sums are not used
+  uint32_t extend = 0;      // e
+  bool free_query = false;  // gaps in the query at its ends cost nothing
   bool free_target = false;
-  bool negate = false;                      // edit distances are negated scores
-  bool usable[kLetters * kLetters] = {};    // pairs that do not cost more than two gaps, for which s'' may stand too high
-  int64_t worker_bytes = 0;                 // for checkpoints
+  bool negate = false;                    // edit distances are negated scores
+  bool usable[kLetters * kLetters] = {};  // pairs that do not cost more than two gaps, for which s'' may stand too high
+  int64_t worker_bytes = 0;               // for checkpoints
 
   // Steps of the first column and row, and H there.
   uint32_t first_u() const { return free_target ? later_u() : 0; }
   uint32_t later_u() const { return differences.open_extra + (free_target ? extend : 0); }
   uint32_t first_v() const { return free_query ? later_v() : 0; }
   uint32_t later_v() const { return differences.open_extra + (free_query ? extend : 0); }
-  int64_t left(int64_t rows) const { return free_target ? 0 : -static_cast<int64_t>(differences.open_extra) - static_cast<int64_t>(extend) * rows; }
-  int64_t top(int64_t columns) const { return free_query ? 0 : -static_cast<int64_t>(differences.open_extra) - static_cast<int64_t>(extend) * columns; }
+  int64_t left(int64_t rows) const {
+    return free_target ? 0 : -static_cast<int64_t>(differences.open_extra) - static_cast<int64_t>(extend) * rows;
+  }
+  int64_t top(int64_t columns) const {
+    return free_query ? 0 : -static_cast<int64_t>(differences.open_extra) - static_cast<int64_t>(extend) * columns;
+  }
   int64_t step(uint32_t difference) const { return static_cast<int64_t>(difference) - differences.open_extra - extend; }
   int packed() const { return differences.open_extra ? 2 : 4; }  // rows an element of directions holds
 };

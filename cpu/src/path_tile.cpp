@@ -13,8 +13,9 @@ std::pair<int64_t, int64_t> path_bytes(const Kernels& kernels, const PathRecipe&
   return {LanePaths(kernels, recipe, never).bytes(rows, columns), make_pair_paths(kernels, recipe, never)->least_bytes(rows, columns)};
 }
 
-bool path_tile(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const PathRecipe& recipe, const int64_t* query_ids,
-               int64_t query_count, const int64_t* target_ids, int64_t target_count, Pairing pairing, PathSink& sink, const Cancel& cancel) {
+bool path_tile(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const PathRecipe& recipe,
+               const int64_t* query_ids, int64_t query_count, const int64_t* target_ids, int64_t target_count, Pairing pairing,
+               PathSink& sink, const Cancel& cancel) {
   LanePaths block(kernels, recipe, cancel);
   const std::unique_ptr<PairPaths> single = make_pair_paths(kernels, recipe, cancel);
   const int lanes = block.lanes();

@@ -64,12 +64,14 @@ GPUALIGN_SIGNED(larger, int32_t, int32x4_t, vmaxq_s32)
 // By the signs: a sum of two numbers of one sign that has the other sign has left the range.
 template <class E, class U>
 static inline Vec<E> plain_add(Vec<E> a, Vec<E> b) {
-  const Vec<E> sum = (Vec<E>)((Vec<U>)a + (Vec<U>)b), stop = a < broadcast<E>(0) ? broadcast<E>(Range<E>::kZero) : broadcast<E>(Range<E>::kMost);
+  const Vec<E> sum = (Vec<E>)((Vec<U>)a + (Vec<U>)b),
+               stop = a < broadcast<E>(0) ? broadcast<E>(Range<E>::kZero) : broadcast<E>(Range<E>::kMost);
   return (~(a ^ b) & (a ^ sum)) < broadcast<E>(0) ? stop : sum;
 }
 template <class E, class U>
 static inline Vec<E> plain_subtract(Vec<E> a, Vec<E> b) {
-  const Vec<E> sum = (Vec<E>)((Vec<U>)a - (Vec<U>)b), stop = a < broadcast<E>(0) ? broadcast<E>(Range<E>::kZero) : broadcast<E>(Range<E>::kMost);
+  const Vec<E> sum = (Vec<E>)((Vec<U>)a - (Vec<U>)b),
+               stop = a < broadcast<E>(0) ? broadcast<E>(Range<E>::kZero) : broadcast<E>(Range<E>::kMost);
   return ((a ^ b) & (a ^ sum)) < broadcast<E>(0) ? stop : sum;
 }
 static inline Vec<int8_t> add(Vec<int8_t> a, Vec<int8_t> b) { return plain_add<int8_t, uint8_t>(a, b); }

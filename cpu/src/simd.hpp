@@ -135,9 +135,7 @@ static inline Bytes look_up_16(const uint8_t* table, Bytes codes) {
   return (Bytes)_mm_shuffle_epi8(_mm_loadu_si128((const __m128i*)table), (__m128i)codes);
 }
 #elif defined(GPUALIGN_NEON)
-static inline Bytes look_up_16(const uint8_t* table, Bytes codes) {
-  return (Bytes)vqtbl1q_u8(vld1q_u8(table), (uint8x16_t)codes);
-}
+static inline Bytes look_up_16(const uint8_t* table, Bytes codes) { return (Bytes)vqtbl1q_u8(vld1q_u8(table), (uint8x16_t)codes); }
 #else
 static inline Bytes look_up_16(const uint8_t* table, Bytes codes) {
   Bytes out;
@@ -158,11 +156,11 @@ static inline Bytes look_up_32(const uint8_t* table, Bytes codes) {
 #define GPUALIGN_TERNARY(name, imm) \
   static inline Words name(Words a, Words b, Words c) { return (Words)_mm512_ternarylogic_epi64((__m512i)a, (__m512i)b, (__m512i)c, imm); }
 GPUALIGN_TERNARY(or3, 0xFE)
-GPUALIGN_TERNARY(or_and_not, 0xF4)   // a | (b & ~c)
-GPUALIGN_TERNARY(or_and, 0xF8)       // a | (b & c)
-GPUALIGN_TERNARY(or_nor, 0xF1)       // a | ~(b | c)
-GPUALIGN_TERNARY(xor_or, 0xF6)       // a | (b ^ c)
-GPUALIGN_TERNARY(xor_and_or, 0xDE)   // (a ^ c) | b
+GPUALIGN_TERNARY(or_and_not, 0xF4)  // a | (b & ~c)
+GPUALIGN_TERNARY(or_and, 0xF8)      // a | (b & c)
+GPUALIGN_TERNARY(or_nor, 0xF1)      // a | ~(b | c)
+GPUALIGN_TERNARY(xor_or, 0xF6)      // a | (b ^ c)
+GPUALIGN_TERNARY(xor_and_or, 0xDE)  // (a ^ c) | b
 #undef GPUALIGN_TERNARY
 #else
 static inline Words or3(Words a, Words b, Words c) { return a | b | c; }

@@ -17,7 +17,8 @@ class TileScorer {
  public:
   TileScorer(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const Recipe& recipe, const Tile<Score>& tile,
              const Cancel& cancel)
-      : kernels_(kernels), queries_(queries), targets_(targets), recipe_(recipe), tile_(tile), cancel_(cancel), pair_(make_pair_kernel(kernels, recipe, cancel)) {
+      : kernels_(kernels), queries_(queries), targets_(targets), recipe_(recipe), tile_(tile), cancel_(cancel),
+        pair_(make_pair_kernel(kernels, recipe, cancel)) {
     const bool bits = recipe.family == Family::kBitsliced;
     lanes_ = bits ? kernels.vector_bytes * 8 : kernels.vector_bytes * 8 / recipe.width;
     sums_.resize(static_cast<size_t>(lanes_));

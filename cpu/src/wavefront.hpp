@@ -147,8 +147,8 @@ struct WavefrontKernel {
 
   // Runs all columns. `last` is the offset of the query's last row in this pass, or -1; returns the sum of v along that row.
   template <bool kGrid>
-  static int64_t sweep(Pass& p, const WavefrontArgs& a, const uint8_t* table, int64_t groups, uint8_t* bound_v, uint8_t* bound_y, int64_t last,
-                       const Edges& edges) {
+  static int64_t sweep(Pass& p, const WavefrontArgs& a, const uint8_t* table, int64_t groups, uint8_t* bound_v, uint8_t* bound_y,
+                       int64_t last, const Edges& edges) {
     const Bytes o = broadcast<uint8_t>(static_cast<uint8_t>(a.open_extra));
     const int last_lane = last < 0 ? -1 : static_cast<int>(last / p.depth);
     const int last_row = last < 0 ? p.depth - 1 : static_cast<int>(last % p.depth);

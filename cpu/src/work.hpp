@@ -26,7 +26,7 @@ enum class Family { kDifference, kBitsliced };
 // score = sum_factor * (kernel's sum) + per_letter * (m + n) + per_column * n + constant
 struct Recipe {
   Family family = Family::kDifference;
-  int width = 8;                          // bits of an element, difference kernels
+  int width = 8;  // bits of an element, difference kernels
   uint32_t table[kLetters * kLetters] = {};
   int letters = kLetters;
   uint32_t open_extra = 0;
@@ -42,8 +42,8 @@ struct Recipe {
 // The recipe of a task, and one for the last targets of a tile where they are too few for the first one's lanes.
 struct Recipes {
   Recipe main;
-  Recipe rest;          // may be the same
-  int64_t rest_below;   // fewer targets than this are left to `rest`
+  Recipe rest;         // may be the same
+  int64_t rest_below;  // fewer targets than this are left to `rest`
 };
 
 // Which pairs of a tile are wanted. Record numbers are compared, so the last two need queries and targets of one set.
@@ -55,12 +55,12 @@ inline bool is_wanted(Pairing pairing, int64_t query, int64_t target) {
 
 template <class Score>
 struct Tile {
-  const int64_t* query_ids;   // [query_count] record numbers
+  const int64_t* query_ids;  // [query_count] record numbers
   int64_t query_count;
   const int64_t* target_ids;  // [target_count]
   int64_t target_count;
   Pairing pairing;
-  Score* scores;              // out, [query_count][target_count]; unwanted pairs are left as they are
+  Score* scores;  // out, [query_count][target_count]; unwanted pairs are left as they are
 };
 
 }  // namespace gpualign

@@ -37,11 +37,13 @@ struct Planes {
 };
 
 template <class Bits, class Run>
-void check_tile(const DistanceKernels& kernels, const char* what, const Planes& planes, bool upper, int weight, const Bits& bits, const Run& run) {
+void check_tile(const DistanceKernels& kernels, const char* what, const Planes& planes, bool upper, int weight, const Bits& bits,
+                const Run& run) {
   const int64_t first = pick(0, planes.samples - 1), last = pick(first + 1, planes.samples);
   const int64_t left = upper ? first : pick(0, planes.samples - 1), right = pick(left + 1, planes.samples), stride = right - left + 3;
   std::vector<int32_t> out(static_cast<size_t>((last - first) * stride), 7);
-  run(DistanceTile{planes.bits.data(), planes.samples * planes.words, planes.words, first, last, left, right, out.data(), stride, weight, upper});
+  run(DistanceTile{planes.bits.data(), planes.samples * planes.words, planes.words, first, last, left, right, out.data(), stride, weight,
+                   upper});
   for (int64_t r = first; r < last; r++)
     for (int64_t c = left; c < right; c++) {
       if (upper && c < r) continue;
@@ -63,12 +65,15 @@ void check_variant(const DistanceKernels& kernels) {
           for (int p : used) differing |= planes.at(p, r, w) ^ planes.at(p, c, w);
           return mask < 0 ? differing : differing & planes.at(mask, r, w) & planes.at(mask, c, w);
         };
-        check_tile(kernels, "differ", planes, count % 2, count - 3, bits, [&](const DistanceTile& tile) { kernels.differ(tile, used.data(), count, mask); });
+        check_tile(kernels, "differ", planes, count % 2, count - 3, bits,
+                   [&](const DistanceTile& tile) { kernels.differ(tile, used.data(), count, mask); });
       }
     const int left[] = {0, 3}, right[] = {3, 0};
     for (int k = 0; k < 2; k++)
-      check_tile(kernels, "both", planes, false, 1, [&](int64_t r, int64_t c, int64_t w) { return planes.at(left[k], r, w) & planes.at(right[k], c, w); },
-                 [&](const DistanceTile& tile) { kernels.both(tile, left + k, right + k, 1); });
+      check_tile(
+          kernels, "both", planes, false, 1,
+          [&](int64_t r, int64_t c, int64_t w) { return planes.at(left[k], r, w) & planes.at(right[k], c, w); },
+          [&](const DistanceTile& tile) { kernels.both(tile, left + k, right + k, 1); });
   }
 }
 

@@ -105,8 +105,8 @@ void check(const Kernels& kernels, const char* what, const Records& records, con
       const int64_t expected = sign * plain_score(records[static_cast<size_t>(queries[q])], records[static_cast<size_t>(t)], w);
       if (scores[static_cast<size_t>(q * count + t)] == expected) continue;
       if (failures++ < 10)
-        std::printf("%s, %s: pair %d %ld is %d, not %ld\n", kernels.name, what, q, static_cast<long>(t), scores[static_cast<size_t>(q * count + t)],
-                    static_cast<long>(expected));
+        std::printf("%s, %s: pair %d %ld is %d, not %ld\n", kernels.name, what, q, static_cast<long>(t),
+                    scores[static_cast<size_t>(q * count + t)], static_cast<long>(expected));
     }
 }
 
@@ -122,7 +122,8 @@ int64_t path_score(const PathSink& sink, size_t pair, const std::vector<uint8_t>
       if (op == kInsertion || op == kDeletion)
         total -= op == before ? w.extend : w.open;
       else
-        total += (a[static_cast<size_t>(i)] == b[static_cast<size_t>(j)]) == (op == kEqual) ? (op == kEqual ? w.match : w.mismatch) : -(int64_t(1) << 40);
+        total += (a[static_cast<size_t>(i)] == b[static_cast<size_t>(j)]) == (op == kEqual) ? (op == kEqual ? w.match : w.mismatch)
+                                                                                            : -(int64_t(1) << 40);
       i += op != kDeletion;
       j += op != kInsertion;
       before = op;
@@ -131,7 +132,8 @@ int64_t path_score(const PathSink& sink, size_t pair, const std::vector<uint8_t>
   return i == s.query_end && j == s.target_end ? total : total - (int64_t(1) << 40);
 }
 
-void check_paths(const Kernels& kernels, const char* what, const Records& records, const Weights& w, int letters, int width, bool free_ends) {
+void check_paths(const Kernels& kernels, const char* what, const Records& records, const Weights& w, int letters, int width,
+                 bool free_ends) {
   std::vector<uint8_t> codes;
   std::vector<int64_t> offsets{0}, ids;
   for (const auto& record : records) {
@@ -157,8 +159,8 @@ void check_paths(const Kernels& kernels, const char* what, const Records& record
       const int64_t found = sink.scores[pair], worth = path_score(sink, pair, a, records[t], w), plain = plain_score(a, records[t], w);
       if (found == worth && (free_ends ? found >= plain : found == plain)) continue;
       if (failures++ < 10)
-        std::printf("%s, %s: paths of pair %zu %zu: score %ld, path worth %ld, penalised ends %ld\n", kernels.name, what, q, t, static_cast<long>(found),
-                    static_cast<long>(worth), static_cast<long>(plain));
+        std::printf("%s, %s: paths of pair %zu %zu: score %ld, path worth %ld, penalised ends %ld\n", kernels.name, what, q, t,
+                    static_cast<long>(found), static_cast<long>(worth), static_cast<long>(plain));
     }
 }
 
@@ -181,7 +183,8 @@ int64_t plain_local(const std::vector<uint8_t>& a, const std::vector<uint8_t>& b
 }
 
 // Local scores of two queries with all records, and the paths of those above 0.
-void check_local(const Kernels& kernels, const char* what, const Records& records, const Weights& w, int letters, int narrowest, int widest) {
+void check_local(const Kernels& kernels, const char* what, const Records& records, const Weights& w, int letters, int narrowest,
+                 int widest) {
   std::vector<uint8_t> codes;
   std::vector<int64_t> offsets{0}, ids;
   for (const auto& record : records) {
@@ -204,11 +207,13 @@ void check_local(const Kernels& kernels, const char* what, const Records& record
   std::vector<int64_t> scores(static_cast<size_t>(2 * count), -7);
   Cancel cancel;
   LocalHistory history(count);
-  score_local_tile(kernels, set, set, recipe, history, Tile<int64_t>{queries.data(), 2, ids.data(), count, Pairing::kAll, scores.data()}, cancel);
+  score_local_tile(kernels, set, set, recipe, history, Tile<int64_t>{queries.data(), 2, ids.data(), count, Pairing::kAll, scores.data()},
+                   cancel);
   // The other way round, so that the queries lie in the lanes.
   std::vector<int64_t> turned(scores.size(), -7);
   LocalHistory other(count);
-  score_local_tile(kernels, set, set, recipe, other, Tile<int64_t>{ids.data(), count, queries.data(), 2, Pairing::kAll, turned.data()}, cancel);
+  score_local_tile(kernels, set, set, recipe, other, Tile<int64_t>{ids.data(), count, queries.data(), 2, Pairing::kAll, turned.data()},
+                   cancel);
 
   PathRecipe paths;
   paths.differences = difference_recipe(w, letters, w.match + 2 * w.extend + 4 * (w.open - w.extend) < 256 ? 8 : 32);
@@ -231,7 +236,8 @@ void check_local(const Kernels& kernels, const char* what, const Records& record
   for (size_t k = 0; k < hits.size(); k++) {
     const int64_t worth = path_score(sink, k, records[static_cast<size_t>(hits[k].query)], records[static_cast<size_t>(hits[k].target)], w);
     if (worth != hits[k].score && failures++ < 10)
-      std::printf("%s, %s: the path of hit %zu is worth %ld, not %ld\n", kernels.name, what, k, static_cast<long>(worth), static_cast<long>(hits[k].score));
+      std::printf("%s, %s: the path of hit %zu is worth %ld, not %ld\n", kernels.name, what, k, static_cast<long>(worth),
+                  static_cast<long>(hits[k].score));
   }
 }
 
