@@ -1,4 +1,4 @@
-"""Paths from whole matrices of directions."""
+"""Paths from whole matrices, of directions or of scores."""
 
 from typing import Annotated
 
