@@ -34,10 +34,9 @@ class Report:
     def header(self):
         return b""
 
-    def write_block(self, block, firsts, keep):
-        hits = block.hits
-        rows = zip(hits.given.tolist(), hits.targets.tolist(), block.results.scores[0].tolist(), strict=True)
-        self.rows += [row for k, row in enumerate(rows) if keep is None or keep[0, k]]
+    def write_block(self, block, keep):
+        rows = zip(block.given.tolist(), block.hits.targets.tolist(), block.scores.tolist(), strict=True)
+        self.rows += [row for k, row in enumerate(rows) if keep is None or keep[k]]
 
 
 class Progress:

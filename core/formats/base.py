@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core._rows import Column
+from gpualign.core.blocks import Block
 from gpualign.core.engine import Detail, Task
-from gpualign.core.fields import BlockData
 
 
 class RowFormat(Protocol):
@@ -22,11 +22,10 @@ class RowFormat(Protocol):
     def header(self, task: Task) -> bytes:
         """What stands before the first row."""
 
-    def columns(self, block: BlockData, wanted: npt.NDArray[np.bool_]) -> list[Column]:
-        """The columns of a block's rows; wanted: bool[queries of the block][targets], pairs that are written."""
+    def columns(self, block: Block, wanted: npt.NDArray[np.bool_]) -> list[Column]:
+        """The columns of a block's rows; wanted: of its pairs, those that are written."""
 
 
-def alignment_score(block: BlockData) -> Column:
+def alignment_score(block: Block) -> Column:
     """Scores of which larger ones are better: edit distances are negated."""
-    found = block.results.scores
-    return Column.pair_numbers(np.ascontiguousarray(-found if block.task.scoring.edit else found))
+    return block.numbers(-block.scores if block.task.scoring.edit else block.scores)

@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from gpualign.core import fields
 from gpualign.core._rows import Column
+from gpualign.core.blocks import Block
 from gpualign.core.engine import Detail, Task
-from gpualign.core.fields import BlockData
 
 
 class AlignedFasta:
@@ -19,10 +19,10 @@ class AlignedFasta:
     def header(self, task: Task) -> bytes:
         return b""
 
-    def columns(self, block: BlockData, wanted: npt.NDArray[np.bool_]) -> list[Column]:
+    def columns(self, block: Block, wanted: npt.NDArray[np.bool_]) -> list[Column]:
         return [
             fields.query_ids(block).between(">", "\n"),
-            fields.path("query")(block).between("", "\n"),
+            block.path("query").between("", "\n"),
             fields.target_ids(block).between(">", "\n"),
-            fields.path("target")(block),
+            block.path("target"),
         ]

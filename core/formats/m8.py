@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from gpualign.core import fields
 from gpualign.core._rows import Column
+from gpualign.core.blocks import Block
 from gpualign.core.engine import Detail, Task
-from gpualign.core.fields import BlockData
 
 
 class M8:
@@ -23,21 +23,8 @@ class M8:
     def header(self, task: Task) -> bytes:
         return b""
 
-    @staticmethod
-    def _significance(block: BlockData) -> tuple[Column, Column]:
-        hits = block.hits
-        if hits is None or hits.bits is None or hits.evalues is None:
-            return Column.constant("-1"), Column.constant("0")
-        return block.hit_text(map(blast_evalue, hits.evalues.tolist())), block.hit_text(map(blast_bits, hits.bits.tolist()))
-
-    @staticmethod
-    def _target_ends(block: BlockData) -> tuple[Column, Column]:
-        starts, ends = block.statistics["target_start"] + np.int32(1), block.statistics["target_end"]
-        minus = False if block.hits is None else block.hits.minus
-        first, last = np.where(minus, ends, starts), np.where(minus, starts, ends)
-        return Column.pair_numbers(np.ascontiguousarray(first)), Column.pair_numbers(np.ascontiguousarray(last))
-
-    def columns(self, block: BlockData, wanted: npt.NDArray[np.bool_]) -> list[Column]:
+    def columns(self, block: Block, wanted: npt.NDArray[np.bool_]) -> list[Column]:
+        starts, ends, minus = block.statistics["target_start"] + np.int32(1), block.statistics["target_end"], block.minus
         return [
             fields.query_ids(block),
             fields.target_ids(block),
@@ -47,8 +34,10 @@ class M8:
             fields.statistic("gap_opens")(block),
             fields.statistic("query_start", 1)(block),
             fields.statistic("query_end")(block),
-            *self._target_ends(block),
-            *self._significance(block),
+            block.numbers(np.where(minus, ends, starts)),
+            block.numbers(np.where(minus, starts, ends)),
+            block.evalues(blast_evalue, unknown="-1"),
+            block.bits(blast_bits, unknown="0"),
         ]
 
 

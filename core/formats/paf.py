@@ -7,8 +7,8 @@ import numpy.typing as npt
 
 from gpualign.core import fields
 from gpualign.core._rows import Column
+from gpualign.core.blocks import Block
 from gpualign.core.engine import Detail, Task
-from gpualign.core.fields import BlockData
 from gpualign.core.formats.base import alignment_score
 
 
@@ -21,15 +21,14 @@ class Paf:
     def header(self, task: Task) -> bytes:
         return b""
 
-    def columns(self, block: BlockData, wanted: npt.NDArray[np.bool_]) -> list[Column]:
+    def columns(self, block: Block, wanted: npt.NDArray[np.bool_]) -> list[Column]:
         statistics = block.statistics
-        differences = np.ascontiguousarray(statistics["mismatches"] + statistics["gaps"])
         return [
             fields.query_ids(block),
             fields.query_lengths(block),
             fields.statistic("query_start")(block),
             fields.statistic("query_end")(block),
-            fields.strands(block),
+            block.strands(),
             fields.target_ids(block),
             fields.target_lengths(block),
             fields.statistic("target_start")(block),
@@ -37,7 +36,7 @@ class Paf:
             fields.statistic("matches")(block),
             fields.lengths(block),
             Column.constant("255"),
-            Column.pair_numbers(differences).between("NM:i:"),
+            block.numbers(statistics["mismatches"] + statistics["gaps"]).between("NM:i:"),
             alignment_score(block).between("AS:i:"),
-            fields.path("cigar")(block).between("cg:Z:"),
+            block.path("cigar").between("cg:Z:"),
         ]

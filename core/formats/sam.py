@@ -14,10 +14,9 @@ import numpy.typing as npt
 from gpualign import __version__
 from gpualign.core import fields
 from gpualign.core._rows import Column
+from gpualign.core.blocks import Block
 from gpualign.core.engine import Detail, Task
-from gpualign.core.fields import BlockData, HitColumns
 from gpualign.core.formats.base import alignment_score
-from gpualign.core.text import TextColumn
 
 _UNMAPPED = 4
 _SECONDARY = 256
@@ -30,7 +29,7 @@ class Sam:
     detail = Detail.PATH
 
     def __init__(self) -> None:
-        self._seen = -1  # the last query that has a row
+        self._seen = -1  # the last record that has a row
 
     def header(self, task: Task) -> bytes:
         targets = task.targets
@@ -39,48 +38,28 @@ class Sam:
         lines.append(f"@PG\tID:gpualign\tPN:gpualign\tVN:{__version__}")
         return ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape")
 
-    def _hit_flags(self, hits: HitColumns, wanted: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
-        flags: npt.NDArray[np.int32] = (_SECONDARY + _REVERSE * hits.minus.astype(np.int32))[None, :]
-        for column in np.flatnonzero(wanted[0]).tolist():
-            if hits.given[column] > self._seen:
-                flags[0, column] -= _SECONDARY
-                self._seen = int(hits.given[column])
-        return flags
-
-    def _flags(self, block: BlockData, wanted: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
+    def _flags(self, block: Block, wanted: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
         unmapped = block.statistics["query_start"] == block.statistics["query_end"]
-        flags: npt.NDArray[np.int32] = (_SECONDARY + _UNMAPPED * unmapped).astype(np.int32)
-        for row in np.flatnonzero(wanted.any(axis=1)):
-            query = block.first_query + int(row)
-            if query > self._seen:
-                flags[row, int(np.argmax(wanted[row]))] -= _SECONDARY
-                self._seen = query
+        flags: npt.NDArray[np.int32] = (_SECONDARY + _UNMAPPED * unmapped + _REVERSE * block.minus).astype(np.int32)
+        given = block.given[wanted]
+        primary = np.zeros(wanted.shape, dtype=np.bool_)
+        primary[wanted] = np.diff(given, prepend=self._seen) > 0
+        flags[primary] -= _SECONDARY
+        self._seen = int(given[-1]) if len(given) else self._seen
         return flags
 
-    @staticmethod
-    def _sequences(block: BlockData, letters: npt.NDArray[np.uint8], rows: int) -> Column:
-        queries = block.task.queries
-        if block.hits is not None:
-            codes = queries.gather(block.hits.queries)
-            return block.hit_text(TextColumn(letters[codes.text], codes.offsets))
-        start, stop = queries.offsets[block.first_query], queries.offsets[block.first_query + rows]
-        offsets = np.zeros(block.first_query + rows + 1, dtype=np.int64)
-        offsets[block.first_query :] = queries.offsets[block.first_query : block.first_query + rows + 1] - start
-        return Column.query_text(letters[queries.codes[start:stop]], offsets)
-
-    def columns(self, block: BlockData, wanted: npt.NDArray[np.bool_]) -> list[Column]:
-        letters = np.frombuffer(block.task.alphabet.letters.encode(), dtype=np.uint8)
+    def columns(self, block: Block, wanted: npt.NDArray[np.bool_]) -> list[Column]:
         return [
             fields.query_ids(block),
-            Column.pair_numbers(self._flags(block, wanted) if block.hits is None else self._hit_flags(block.hits, wanted)),
+            block.numbers(self._flags(block, wanted)),
             fields.target_ids(block),
-            fields.path("sam_position")(block),
+            block.path("sam_position"),
             Column.constant("255"),
-            fields.path("sam_cigar")(block),
+            block.path("sam_cigar"),
             Column.constant("*\t0\t0"),
-            self._sequences(block, letters, len(wanted)),
+            block.query_letters(),
             Column.constant("*"),
-            fields.path("sam_distance")(block).between("NM:i:"),
+            block.path("sam_distance").between("NM:i:"),
             alignment_score(block).between("AS:i:"),
-            fields.path("sam_md")(block).between("MD:Z:"),
+            block.path("sam_md").between("MD:Z:"),
         ]

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core._rows import Column
+from gpualign.core.blocks import Block
 from gpualign.core.engine import Detail, Task
-from gpualign.core.fields import BlockData, Field
+from gpualign.core.fields import Field
 
 
 @dataclass(frozen=True)
@@ -25,5 +26,5 @@ class Tsv:
     def header(self, task: Task) -> bytes:
         return ("\t".join(f.name for f in self.fields) + "\n").encode()
 
-    def columns(self, block: BlockData, wanted: npt.NDArray[np.bool_]) -> list[Column]:
+    def columns(self, block: Block, wanted: npt.NDArray[np.bool_]) -> list[Column]:
         return [f.column(block) for f in self.fields]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 
+from gpualign.core.blocks import Block, Booleans, Pair
 from gpualign.core.engine import Task
-from gpualign.core.fields import BlockData
 from gpualign.core.identity import DEFAULT
 from gpualign.core.sinks.pairs import Filter, PairsSink
 from gpualign.core.sinks.writer import ByteWriter
@@ -28,45 +27,41 @@ class BlocksSink(PairsSink):
         super().__init__(stream, task, filter, identity_definition)
         self._width = width
 
-    def write_block(self, data: BlockData, firsts: list[int], keep: npt.NDArray[np.bool_] | None) -> None:
-        for row, first in enumerate(firsts):
-            for column in range(first, data.results.scores.shape[1]):
-                if keep is None or keep[row, column]:
-                    text = "".join(f"{line}\n" for line in self._pair(data, row, column))
-                    self.stream.write(text.encode("utf-8", "surrogateescape"))
+    def write_block(self, block: Block, keep: Booleans | None) -> None:
+        for pair in np.argwhere(block.wanted(keep)).tolist():
+            text = "".join(f"{line}\n" for line in self._pair(block, tuple(pair)))
+            self.stream.write(text.encode("utf-8", "surrogateescape"))
 
-    def _pair(self, data: BlockData, row: int, column: int) -> Iterator[str]:
-        task = data.task
-        query, target = data.records(row, column)
-        counts = data.statistics[row, column]
-        num, den = (int(part[row, column]) for part in data.identity)
+    def _pair(self, block: Block, pair: Pair) -> Iterator[str]:
+        task = block.task
+        query, target = block.records(pair)
+        counts = block.statistics[pair]
+        num, den = (int(part[pair]) for part in block.identity)
         gaps, opens = int(counts["gaps"]), int(counts["gap_opens"])
         # In whole numbers, so that every machine rounds alike.
         hundredths = (2 * 10_000 * num + den) // (2 * den) if den else 0
         yield f"query    {task.queries.ids[query]} ({_letters(task.queries.lengths[query])})"
         yield f"target   {task.targets.ids[target]} ({_letters(task.targets.lengths[target])})"
-        yield f"{'distance' if task.scoring.edit else 'score':<9}{data.results.scores[row, column]}"
-        if data.hits is not None:
-            if data.hits.bits is not None and data.hits.evalues is not None:
-                yield f"bits     {data.hits.bits[column]:.1f}, E-value {data.hits.evalues[column]:.3g}"
-            if data.hits.minus[column]:
-                yield "strand   reverse complement of the query"
+        yield f"{'distance' if task.scoring.edit else 'score':<9}{block.scores[pair]}"
+        significance = block.significance(pair)
+        if significance is not None:
+            yield "bits     {:.1f}, E-value {:.3g}".format(*significance)
+        minus = bool(block.minus[pair])
+        if minus:
+            yield "strand   reverse complement of the query"
         yield f"identity {hundredths // 100}.{hundredths % 100:02d} % ({num} of {den})"
         yield f"gaps     {opens} with {_letters(gaps)}" if gaps else "gaps     0"
         yield ""
-        minus = data.hits is not None and bool(data.hits.minus[column])
         # Numbers of the first letters, and whether later ones are larger or smaller.
         firsts = int(counts["query_end"] if minus else counts["query_start"] + 1), int(counts["target_start"]) + 1
         names = task.queries.ids[query], task.targets.ids[target]
-        yield from self._lines(data, row, column, names, firsts, (-1 if minus else 1, 1))
+        yield from self._lines(block, pair, names, firsts, (-1 if minus else 1, 1))
 
-    def _lines(
-        self, data: BlockData, row: int, column: int, names: tuple[str, str], firsts: tuple[int, int], steps: tuple[int, int]
-    ) -> Iterator[str]:
-        query, target = data.records(row, column)
-        upper, middle, lower = (data.alignments.text(row, column, kind).decode() for kind in ("query", "markers", "target"))
+    def _lines(self, block: Block, pair: Pair, names: tuple[str, str], firsts: tuple[int, int], steps: tuple[int, int]) -> Iterator[str]:
+        query, target = block.records(pair)
+        upper, middle, lower = (block.path_text(pair, kind) for kind in ("query", "markers", "target"))
         label = min(max(map(len, names)), 20)
-        digits = len(str(int(max(data.task.queries.lengths[query], data.task.targets.lengths[target]))))
+        digits = len(str(int(max(block.task.queries.lengths[query], block.task.targets.lengths[target]))))
         letters = max(_LEAST_LETTERS, self._width - label - 2 * digits - 3)
         positions, step = np.array(firsts), np.array(steps)
         for at in range(0, len(middle), letters):

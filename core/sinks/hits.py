@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.bands import BandResults
+from gpualign.core.blocks import HitBlock
 from gpualign.core.engine import Runs, Statistics, Task
-from gpualign.core.fields import BlockData, HitColumns
 from gpualign.core.identity import DEFAULT
-from gpualign.core.plan import Band
 from gpualign.core.search.hits import Hits, Integers
 from gpualign.core.search.significance import SearchSpace
 from gpualign.core.search.strands import Stranded
@@ -138,23 +136,12 @@ class HitsWriter:
         return space.evalues(hits.scores, self._task.queries.lengths[hits.queries], self._task.targets.lengths[hits.targets])
 
     def _write(self, hits: Hits) -> None:
-        bits = evalues = None
-        if self._space is not None:
-            evalues = self._evalues(self._space, hits)
-            if self._filter.most_evalue is not None:
-                good = evalues <= self._filter.most_evalue
-                hits, evalues = hits.part(good), evalues[good]
-            bits = self._space.parameters.bits(hits.scores)
+        if self._space is not None and self._filter.most_evalue is not None:
+            hits = hits.part(self._evalues(self._space, hits) <= self._filter.most_evalue)
         if not len(hits):
             return
-        statistics = runs = None
-        if self._trace is not None:
-            found, paths = self._trace(hits)
-            statistics, runs = found[None, :], Runs(paths.data, paths.starts[None, :], paths.sizes[None, :])
-        band = Band(0, 1, 0, len(hits), 0, 0)
-        given, minus = self._stranded.records(hits.queries), self._stranded.is_minus(hits.queries)
-        columns = HitColumns(hits.queries, hits.targets, given, minus, bits, evalues)
-        block = BlockData(self._task, 0, BandResults(band, hits.scores[None, :], statistics, runs), self._identity_definition, columns)
+        traced = None if self._trace is None else self._trace(hits)
+        block = HitBlock(self._task, self._identity_definition, hits, self._stranded, self._space, traced)
         keep = self._filter.rows.keeps(block)
-        self._report.write_block(block, [0], keep)
+        self._report.write_block(block, keep)
         self.written += len(hits) if keep is None else int(keep.sum())

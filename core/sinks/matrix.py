@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.bands import BandResults
+from gpualign.core.blocks import PairBlock
 from gpualign.core.engine import Detail, Task
-from gpualign.core.fields import BlockData
 from gpualign.core.identity import DEFAULT
 from gpualign.core.plan import Pairing, Plan
 from gpualign.core.sinks.matrix_files import ArrayMaker, Numbers, condensed_start, place_band
@@ -38,7 +38,7 @@ class Value:
         """Values of a band's pairs: [queries][targets]."""
         if self.name == "score":
             return results.scores
-        found = BlockData(task, results.band.start, results, self.identity_definition).identity_fraction
+        found = PairBlock(task, self.identity_definition, results, results.band.start).identity_fraction
         return found if self.name == "identity" else 1 - found
 
 

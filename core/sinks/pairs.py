@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from gpualign.core.bands import BandResults
+from gpualign.core.blocks import Block, Booleans, PairBlock
 from gpualign.core.engine import Task
-from gpualign.core.fields import BlockData
 from gpualign.core.identity import DEFAULT
 from gpualign.core.plan import Plan
 from gpualign.core.sinks.writer import ByteWriter
@@ -35,11 +34,11 @@ class Filter:
     def by_identity(self) -> bool:
         return self.least_identity is not None or self.most_distance is not None
 
-    def keeps(self, block: BlockData) -> npt.NDArray[np.bool_] | None:
-        """bool[queries][targets]; None where every pair is written."""
+    def keeps(self, block: Block) -> Booleans | None:
+        """Which pairs of a block; None where every one is written."""
         if self == Filter():
             return None
-        found = block.results.scores
+        found = block.scores
         keep = np.ones(found.shape, dtype=bool)
         if self.least_score is not None:
             keep &= found >= self.least_score
@@ -81,8 +80,8 @@ class PairsSink:
         """Written before the first pair."""
         return b""
 
-    def write_block(self, data: BlockData, firsts: list[int], keep: npt.NDArray[np.bool_] | None) -> None:
-        """Write the pairs of query r with targets from firsts[r] on, but only those that `keep` has (None: all of them)."""
+    def write_block(self, block: Block, keep: Booleans | None) -> None:
+        """Write the block's wanted pairs, but only those that `keep` has (None: all of them)."""
         raise NotImplementedError
 
     def begin(self, plan: Plan) -> None:
@@ -92,9 +91,9 @@ class PairsSink:
     def write(self, results: BandResults) -> None:
         band = results.band
         for start, stop in _cut(results):
-            data = BlockData(self.task, band.start + start, results.rows(start, stop), self._identity_definition)
-            firsts = [max(self._plan.pairing.first_target(band.start + row) - band.first_target, 0) for row in range(start, stop)]
-            self.write_block(data, firsts, self._filter.keeps(data))
+            part = results.rows(start, stop)
+            block = PairBlock(self.task, self._identity_definition, part, band.start + start, self._plan.pairing)
+            self.write_block(block, self._filter.keeps(block))
 
     def finish(self) -> None:
         pass

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
-from gpualign.core._rows import format_block
+from gpualign.core.blocks import Block, Booleans
 from gpualign.core.engine import Task
-from gpualign.core.fields import BlockData
 from gpualign.core.formats.base import RowFormat
 from gpualign.core.identity import DEFAULT
 from gpualign.core.sinks.pairs import Filter, PairsSink
@@ -26,9 +22,5 @@ class TableSink(PairsSink):
     def header(self) -> bytes:
         return self._format.header(self.task)
 
-    def write_block(self, data: BlockData, firsts: list[int], keep: npt.NDArray[np.bool_] | None) -> None:
-        rows, targets = data.results.scores.shape
-        wanted = np.arange(targets)[None, :] >= np.array(firsts)[:, None]
-        if keep is not None:
-            wanted &= keep
-        self.stream.write(format_block(self._format.columns(data, wanted), data.first_query, rows, targets, firsts, keep))
+    def write_block(self, block: Block, keep: Booleans | None) -> None:
+        self.stream.write(block.rows(self._format.columns(block, block.wanted(keep)), keep))

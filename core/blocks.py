@@ -1,0 +1,401 @@
+"""Blocks of results: what columns, filters and sinks of pairs draw on. A block is a rectangle of pairs or a list of hits."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core._rows import Alignments, Column, format_block
+from gpualign.core.bands import BandResults, Scores
+from gpualign.core.engine import Runs, Statistics, Task
+from gpualign.core.identity import Integers, fraction, identity
+from gpualign.core.plan import Pairing
+from gpualign.core.search.hits import Hits
+from gpualign.core.search.significance import Reals, SearchSpace
+from gpualign.core.search.strands import Stranded
+from gpualign.core.text import TextColumn
+
+Booleans: TypeAlias = npt.NDArray[np.bool_]
+
+T = TypeVar("T", bound=np.generic)
+
+Pair: TypeAlias = tuple[int, ...]
+"""The place of a pair in the arrays of its block."""
+
+
+@dataclass(frozen=True)
+class Block(ABC):
+    """Pairs with their results, as whoever writes them sees them.
+
+    Arrays of pairs have the shape of `scores`. Statistics and what is made of them need a task with `Detail.STATISTICS`, paths one
+    with `Detail.PATH`. identity_definition: a number of core/identity.py.
+    """
+
+    task: Task
+    identity_definition: int
+
+    @property
+    @abstractmethod
+    def scores(self) -> Scores:
+        """int32 or int64; edit distances for unit costs."""
+
+    @property
+    @abstractmethod
+    def statistics(self) -> Statistics:
+        """As people count: the ends of a reverse complement are told on the sequence that was given."""
+
+    @property
+    @abstractmethod
+    def lengths(self) -> tuple[Integers, Integers]:
+        """Letters of the queries and of the targets, int64 of shapes that go with that of `scores`."""
+
+    @property
+    @abstractmethod
+    def given(self) -> Integers:
+        """The records that the queries are, or are strands of, in input order: int64. Those of consecutive pairs do not fall."""
+
+    @property
+    @abstractmethod
+    def minus(self) -> Booleans:
+        """Which queries are reverse complements of what was given."""
+
+    @abstractmethod
+    def records(self, pair: Pair) -> tuple[int, int]:
+        """The records of `task.queries` and `task.targets` that a pair has."""
+
+    @abstractmethod
+    def significance(self, pair: Pair) -> tuple[float, float] | None:
+        """Bit score and E-value of a pair, or None where they are not known."""
+
+    @abstractmethod
+    def as_hits(self) -> HitBlock:
+        """The block, for what only hits have. Raises `TypeError` where it is none of hits: nobody should have asked."""
+
+    @abstractmethod
+    def wanted(self, keep: Booleans | None) -> Booleans:
+        """The pairs that are written, where a filter keeps these (None: all)."""
+
+    @abstractmethod
+    def query_text(self, texts: TextColumn) -> Column:
+        """A column of texts that go with the records of `task.queries`."""
+
+    @abstractmethod
+    def target_text(self, texts: TextColumn) -> Column:
+        """A column of texts that go with the records of `task.targets`."""
+
+    @abstractmethod
+    def query_numbers(self, values: Integers) -> Column:
+        """A column of numbers that go with the records of `task.queries`."""
+
+    @abstractmethod
+    def target_numbers(self, values: Integers) -> Column:
+        """A column of numbers that go with the records of `task.targets`."""
+
+    @abstractmethod
+    def query_letters(self) -> Column:
+        """The whole queries, as they were aligned."""
+
+    @abstractmethod
+    def strands(self) -> Column:
+        """+, or - where the query is a reverse complement."""
+
+    @abstractmethod
+    def bits(self, form: Callable[[float], str], unknown: str) -> Column:
+        """Bit scores as `form` writes them; `unknown` where they are not known."""
+
+    @abstractmethod
+    def evalues(self, form: Callable[[float], str], unknown: str) -> Column:
+        """E-values likewise."""
+
+    @abstractmethod
+    def path_text(self, pair: Pair, kind: str) -> str:
+        """What the column `path(kind)` has for one pair."""
+
+    @abstractmethod
+    def rows(self, columns: Sequence[Column], keep: Booleans | None) -> bytes:
+        """The rows of the wanted pairs, made of columns of this block; of those that `keep` has (None: all)."""
+
+    @property
+    @abstractmethod
+    def _alignments(self) -> Alignments: ...
+
+    @abstractmethod
+    def _grid(self, values: npt.NDArray[T]) -> npt.NDArray[T]:
+        """Values of pairs as the compiled columns take them: [rows][targets], contiguous."""
+
+    @cached_property
+    def identity(self) -> tuple[Integers, Integers]:
+        """Numerators and denominators."""
+        return identity(self.statistics, *self.lengths, self.identity_definition)
+
+    @cached_property
+    def identity_fraction(self) -> npt.NDArray[np.float64]:
+        return fraction(*self.identity)
+
+    def covered(self, side: str) -> tuple[Integers, Integers]:
+        """Aligned letters of the "query" or the "target", and all of them."""
+        spans = self.statistics[f"{side}_end"].astype(np.int64) - self.statistics[f"{side}_start"]
+        return spans, np.broadcast_to(self.lengths[0 if side == "query" else 1], spans.shape)
+
+    def numbers(self, values: npt.NDArray[np.signedinteger]) -> Column:
+        """A column of a whole number of each pair, int32 or int64."""
+        return Column.pair_numbers(self._grid(values))
+
+    def ratio(self, parts: tuple[Integers, Integers], factor: int, decimals: int) -> Column:
+        """A column of factor * numerator / denominator of each pair, rounded; 0 where the denominator is 0."""
+        num, den = map(self._grid, parts)
+        return Column.pair_ratio(num, den, factor=factor, decimals=decimals)
+
+    def path(self, kind: str) -> Column:
+        """A column of text made of each path, of a kind that core/src/alignments.hpp names."""
+        return Column.path(self._alignments, kind)
+
+
+@dataclass(frozen=True)
+class PairBlock(Block):
+    """A rectangle of pairs: arrays are [queries from first_query on][targets of the band]. `pairing` says which pairs are wanted; others
+    hold anything."""
+
+    results: BandResults
+    first_query: int
+    pairing: Pairing = Pairing.ALL
+
+    @property
+    def scores(self) -> Scores:
+        return self.results.scores
+
+    @property
+    def statistics(self) -> Statistics:
+        assert self.results.statistics is not None  # the detail of every column is asked for
+        return self.results.statistics
+
+    @property
+    def lengths(self) -> tuple[Integers, Integers]:
+        return self.task.queries.lengths[self._queries, None], self.task.targets.lengths[None, self._targets]
+
+    @property
+    def given(self) -> Integers:
+        return np.broadcast_to(np.arange(self._queries.start, self._queries.stop)[:, None], self._shape)
+
+    @property
+    def minus(self) -> Booleans:
+        return np.broadcast_to(np.False_, self._shape)
+
+    def records(self, pair: Pair) -> tuple[int, int]:
+        row, column = pair
+        return self._queries.start + row, self._targets.start + column
+
+    def significance(self, pair: Pair) -> None:
+        return None
+
+    def as_hits(self) -> HitBlock:
+        raise TypeError("pairs that no search has found have nothing that only hits have")
+
+    def wanted(self, keep: Booleans | None) -> Booleans:
+        found: Booleans = np.arange(self._shape[1])[None, :] >= np.array(self._firsts)[:, None]
+        return found if keep is None else found & keep
+
+    def query_text(self, texts: TextColumn) -> Column:
+        return Column.query_text(texts.text, texts.offsets[self._queries.start :])
+
+    def target_text(self, texts: TextColumn) -> Column:
+        return Column.target_text(texts.text, texts.offsets[self._targets.start :])
+
+    def query_numbers(self, values: Integers) -> Column:
+        return Column.query_numbers(values[self._queries])
+
+    def target_numbers(self, values: Integers) -> Column:
+        return Column.target_numbers(values[self._targets])
+
+    def query_letters(self) -> Column:
+        queries = self.task.queries
+        offsets = queries.offsets[self._queries.start : self._queries.stop + 1]
+        return Column.query_text(_letters(self.task)[queries.codes[offsets[0] : offsets[-1]]], offsets - offsets[0])
+
+    def strands(self) -> Column:
+        return Column.constant("+")
+
+    def bits(self, form: Callable[[float], str], unknown: str) -> Column:
+        return Column.constant(unknown)
+
+    def evalues(self, form: Callable[[float], str], unknown: str) -> Column:
+        return Column.constant(unknown)
+
+    def path_text(self, pair: Pair, kind: str) -> str:
+        row, column = pair
+        return self._alignments.text(row, column, kind).decode()
+
+    def rows(self, columns: Sequence[Column], keep: Booleans | None) -> bytes:
+        return format_block(columns, 0, *self._shape, self._firsts, keep)
+
+    @cached_property
+    def _alignments(self) -> Alignments:
+        assert self.results.runs is not None  # likewise
+        none = np.zeros(0, dtype=np.int64)
+        return _make_alignments(self.task, (self._queries.start, self._targets.start), self.results.runs, self.statistics, (none, none))
+
+    def _grid(self, values: npt.NDArray[T]) -> npt.NDArray[T]:
+        return np.ascontiguousarray(values)
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        rows, columns = self.scores.shape
+        return rows, columns
+
+    @property
+    def _queries(self) -> slice:
+        return slice(self.first_query, self.first_query + self._shape[0])
+
+    @property
+    def _targets(self) -> slice:
+        return slice(self.results.band.first_target, self.results.band.first_target + self._shape[1])
+
+    @cached_property
+    def _firsts(self) -> list[int]:
+        """Of each query, the first of the targets that is wanted."""
+        return [max(self.pairing.first_target(query) - self._targets.start, 0) for query in range(self._queries.start, self._queries.stop)]
+
+
+@dataclass(frozen=True)
+class HitBlock(Block):
+    """Hits of a search: arrays are [hits].
+
+    stranded: what the queries are. space: what E-values are counted in, or None. traced: statistics and paths, `STATISTICS`[hits] and
+    runs of [hits], or None where no column needs them.
+    """
+
+    hits: Hits
+    stranded: Stranded
+    space: SearchSpace | None
+    traced: tuple[Statistics, Runs] | None
+
+    @property
+    def scores(self) -> Scores:
+        return self.hits.scores
+
+    @cached_property
+    def statistics(self) -> Statistics:
+        (found, _), minus = self._paths, self.minus
+        if not minus.any():
+            return found
+        turned: Statistics = found.copy()
+        lengths = self.lengths[0][minus]
+        turned["query_start"][minus] = lengths - found["query_end"][minus]
+        turned["query_end"][minus] = lengths - found["query_start"][minus]
+        return turned
+
+    @property
+    def lengths(self) -> tuple[Integers, Integers]:
+        return self.task.queries.lengths[self.hits.queries], self.task.targets.lengths[self.hits.targets]
+
+    @property
+    def given(self) -> Integers:
+        return self.stranded.records(self.hits.queries)
+
+    @cached_property
+    def minus(self) -> Booleans:
+        return self.stranded.is_minus(self.hits.queries)
+
+    def records(self, pair: Pair) -> tuple[int, int]:
+        return int(self.hits.queries[pair]), int(self.hits.targets[pair])
+
+    def significance(self, pair: Pair) -> tuple[float, float] | None:
+        known = self._significance
+        return None if known is None else (float(known[0][pair]), float(known[1][pair]))
+
+    def as_hits(self) -> HitBlock:
+        return self
+
+    def wanted(self, keep: Booleans | None) -> Booleans:
+        return np.ones(len(self.hits), dtype=np.bool_) if keep is None else keep
+
+    def query_text(self, texts: TextColumn) -> Column:
+        return _text(texts.select(self.hits.queries))
+
+    def target_text(self, texts: TextColumn) -> Column:
+        return _text(texts.select(self.hits.targets))
+
+    def query_numbers(self, values: Integers) -> Column:
+        return Column.target_numbers(values[self.hits.queries])
+
+    def target_numbers(self, values: Integers) -> Column:
+        return Column.target_numbers(values[self.hits.targets])
+
+    def query_letters(self) -> Column:
+        codes = self.task.queries.gather(self.hits.queries)
+        return _text(TextColumn(_letters(self.task)[codes.text], codes.offsets))
+
+    def strands(self) -> Column:
+        return _text(TextColumn.of(["-" if minus else "+" for minus in self.minus.tolist()]))
+
+    def bits(self, form: Callable[[float], str], unknown: str) -> Column:
+        known = self._significance
+        return Column.constant(unknown) if known is None else _text(TextColumn.of([form(value) for value in known[0].tolist()]))
+
+    def evalues(self, form: Callable[[float], str], unknown: str) -> Column:
+        known = self._significance
+        return Column.constant(unknown) if known is None else _text(TextColumn.of([form(value) for value in known[1].tolist()]))
+
+    def path_text(self, pair: Pair, kind: str) -> str:
+        (hit,) = pair
+        return self._alignments.text(0, hit, kind).decode()
+
+    def rows(self, columns: Sequence[Column], keep: Booleans | None) -> bytes:
+        return format_block(columns, 0, 1, len(self.hits), [0], None if keep is None else self._grid(keep))
+
+    @property
+    def _paths(self) -> tuple[Statistics, Runs]:
+        """Of the strands that were aligned."""
+        assert self.traced is not None  # the detail of every column is asked for
+        return self.traced
+
+    @cached_property
+    def _alignments(self) -> Alignments:
+        counted, runs = self._paths
+        grid = Runs(runs.data, self._grid(runs.starts), self._grid(runs.sizes))
+        return _make_alignments(self.task, (0, 0), grid, self._grid(counted), (self.hits.queries, self.hits.targets))
+
+    @cached_property
+    def _significance(self) -> tuple[Reals, Reals] | None:
+        """Bit scores and E-values."""
+        if self.space is None:
+            return None
+        return self.space.parameters.bits(self.hits.scores), self.space.evalues(self.hits.scores, *self.lengths)
+
+    def _grid(self, values: npt.NDArray[T]) -> npt.NDArray[T]:
+        return np.ascontiguousarray(values)[None, :]
+
+
+def _letters(task: Task) -> npt.NDArray[np.uint8]:
+    """Letters by their codes."""
+    return np.frombuffer(task.alphabet.letters.encode(), dtype=np.uint8)
+
+
+def _text(texts: TextColumn) -> Column:
+    """A column of a text of each hit: hits stand side by side in one row, as targets do."""
+    return Column.target_text(texts.text, texts.offsets)
+
+
+def _make_alignments(task: Task, first: tuple[int, int], runs: Runs, counted: Statistics, records: tuple[Integers, Integers]) -> Alignments:
+    """Paths of [rows][targets]; first: the query and target of the first pair; records: queries and targets of a single row instead."""
+    queries, targets = task.queries, task.targets
+    return Alignments(
+        queries.codes,
+        queries.offsets,
+        first[0],
+        targets.codes,
+        targets.offsets,
+        first[1],
+        task.alphabet.letters,
+        runs.data,
+        runs.starts,
+        runs.sizes,
+        np.ascontiguousarray(counted).view(np.int32).reshape(*counted.shape, -1),
+        *records,
+    )

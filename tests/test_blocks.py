@@ -1,0 +1,193 @@
+"""The same pairs are the same rows, whether a block has them as a rectangle or as a list of hits."""
+
+import io
+from itertools import groupby
+
+import numpy as np
+import pytest
+from work import relatives, run_paths, two_valued
+
+from gpualign.core.alphabet import DNA
+from gpualign.core.bands import BandResults
+from gpualign.core.blocks import HitBlock, PairBlock
+from gpualign.core.engine import STATISTICS, Detail, EndGaps, Runs, Task
+from gpualign.core.fields import FIELDS
+from gpualign.core.formats.fasta import AlignedFasta
+from gpualign.core.formats.m8 import M8
+from gpualign.core.formats.paf import Paf
+from gpualign.core.formats.sam import Sam
+from gpualign.core.formats.tsv import Tsv
+from gpualign.core.plan import Band, Pairing
+from gpualign.core.scoring import ScoringOptions, make_scoring
+from gpualign.core.search.hits import Hits
+from gpualign.core.search.significance import SearchSpace, published
+from gpualign.core.search.strands import Stranded, make_strands
+from gpualign.core.sinks.blocks import BlocksSink
+from gpualign.core.sinks.pairs import Filter
+from gpualign.core.sinks.table import TableSink
+
+OF_PAIRS = [field for field in FIELDS.values() if not field.of_hits]
+OF_HITS = [field for field in FIELDS.values() if field.of_hits]
+SCHEME = two_valued(4, 5, -4, 10, 1)
+
+
+def encode(path):
+    """The runs of a path of "=XID"."""
+    runs = [("=XID".index(op), len(list(group))) for op, group in groupby(path)]
+    return bytes((min(64, length - at) - 1) << 2 | op for op, length in runs for at in range(0, length, 64))
+
+
+class Aligned:
+    """Pairs of records, aligned; parts of them as either type of block."""
+
+    def __init__(self, rng, stranded=None):
+        self.queries = relatives(rng, 12, 90, 4)
+        self.targets = relatives(rng, 12, 90, 4)
+        self.stranded = stranded(self.queries) if stranded else Stranded(self.queries, 1, False)
+        self.task = Task(self.stranded.queries, self.targets, SCHEME, detail=Detail.PATH, end_gaps=EndGaps.FREE)
+        self.found = run_paths(self.task.queries, self.targets, SCHEME, EndGaps.FREE)
+
+    def results(self, pairs):
+        """STATISTICS[pairs] and runs of [pairs]."""
+        paths = [encode(self.found.paths[pair]) for pair in pairs]
+        sizes = np.array([len(path) for path in paths], dtype=np.int32)
+        runs = Runs(np.frombuffer(b"".join(paths), dtype=np.uint8), np.cumsum(sizes, dtype=np.int64) - sizes, sizes)
+        return np.array([self.found.statistics[pair] for pair in pairs], dtype=STATISTICS), runs
+
+    def rectangle(self, rows, columns, pairing=Pairing.ALL, definition=2):
+        band = Band(rows.start, rows.stop, columns.start, columns.stop, 0, 1)
+        statistics, runs = self.results([(i, j) for i in rows for j in columns])
+        runs = Runs(runs.data, runs.starts.reshape(band.shape), runs.sizes.reshape(band.shape))
+        scores = self.found.scores[rows.start : rows.stop, columns.start : columns.stop].astype(np.int32)
+        return PairBlock(self.task, definition, BandResults(band, scores, statistics.reshape(band.shape), runs), rows.start, pairing)
+
+    def hits(self, pairs, definition=2, space=None):
+        queries, targets = np.array(pairs, dtype=np.int64).reshape(-1, 2).T.copy()
+        hits = Hits(queries, targets, self.found.scores[queries, targets])
+        return HitBlock(self.task, definition, hits, self.stranded, space, self.results(pairs))
+
+
+@pytest.fixture
+def aligned(rng):
+    return Aligned(rng)
+
+
+def text(block, columns, keep=None):
+    return block.rows(columns, keep).decode()
+
+
+def kept_pairs(block, keep):
+    return [block.records(tuple(pair)) for pair in np.argwhere(block.wanted(keep)).tolist()]
+
+
+@pytest.mark.parametrize("definition", range(5))
+@pytest.mark.parametrize("pairing", Pairing)
+def test_every_column(aligned, rng, definition, pairing):
+    rows, columns = range(3, 9), range(2, 11)
+    rectangle = aligned.rectangle(rows, columns, pairing, definition)
+    keep = rng.random((len(rows), len(columns))) < 0.7
+    pairs = [(i, j) for i in rows for j in columns if keep[i - 3, j - 2] and j >= pairing.first_target(i)]
+    assert kept_pairs(rectangle, keep) == pairs
+    hits = aligned.hits(pairs, definition)
+    assert kept_pairs(hits, None) == pairs
+    for field in OF_PAIRS:
+        assert text(rectangle, [field.column(rectangle)], keep) == text(hits, [field.column(hits)])
+    told = [FIELDS[name].column(hits) for name in ("query", "target", "score", "qlen", "tlen")]
+    assert text(hits, told).splitlines() == [
+        f"s{i}\ts{j}\t{aligned.found.scores[i, j]}\t{aligned.queries.lengths[i]}\t{aligned.targets.lengths[j]}" for i, j in pairs
+    ]
+
+
+def test_filters(aligned):
+    rows, columns = range(2, 7), range(1, 12)
+    rectangle, hits = aligned.rectangle(rows, columns), aligned.hits([(i, j) for i in rows for j in columns])
+    score, identity = (np.unique(values)[1:-1] for values in (hits.scores, hits.identity_fraction))
+    score, identity = int(score[len(score) // 2]), float(identity[len(identity) // 2])
+    for filter in (Filter(score), Filter(most_score=score), Filter(least_identity=identity), Filter(0, most_distance=1 - identity)):
+        keep = filter.keeps(hits)
+        np.testing.assert_array_equal(keep, filter.keeps(rectangle).ravel())
+        assert 0 < keep.sum() < len(keep)
+        assert kept_pairs(hits, keep) == kept_pairs(rectangle, filter.keeps(rectangle))
+    assert Filter().keeps(hits) is Filter().keeps(rectangle) is None
+
+
+SINKS = {
+    "tsv": lambda stream, task: TableSink(stream, task, Tsv(OF_PAIRS)),
+    "m8": lambda stream, task: TableSink(stream, task, M8()),
+    "paf": lambda stream, task: TableSink(stream, task, Paf()),
+    "sam": lambda stream, task: TableSink(stream, task, Sam()),
+    "fasta": lambda stream, task: TableSink(stream, task, AlignedFasta()),
+    "aln": lambda stream, task: BlocksSink(stream, task, 60),
+}
+
+
+@pytest.mark.parametrize("format", SINKS)
+def test_every_format(aligned, rng, format):
+    """Wherever the pairs are cut into blocks: rectangles of whole and of partial rows, hits in the middle of a query."""
+    parts = [(range(0, 2), range(0, 12)), (range(2, 3), range(0, 5)), (range(2, 3), range(5, 12)), (range(3, 12), range(0, 12))]
+    kept = rng.random((12, 12)) < 0.6
+    kept[5] = False
+    written = []
+    sink = SINKS[format](stream := io.BytesIO(), aligned.task)
+    for rows, columns in parts:
+        block, keep = aligned.rectangle(rows, columns, Pairing.ABOVE_OR_EQUAL), kept[rows.start : rows.stop, columns.start : columns.stop]
+        sink.write_block(block, keep)
+        written += kept_pairs(block, keep)
+    assert written == [(i, j) for i in range(12) for j in range(i, 12) if kept[i, j]]
+    of_hits = SINKS[format](hit_stream := io.BytesIO(), aligned.task)
+    for at in range(0, len(written), 7):
+        of_hits.write_block(aligned.hits(written[at : at + 7]), None)
+    assert stream.getvalue() == hit_stream.getvalue()
+    if format == "sam":
+        rows = [line.split(b"\t") for line in stream.getvalue().splitlines()]
+        primary = [row[0] for row in rows if not int(row[1]) & 256]
+        assert primary == list(dict.fromkeys(row[0] for row in rows))
+        assert len(primary) < len(rows)
+
+
+def test_strands(rng):
+    """Hits on the other strand: ends count on what was given."""
+    aligned = Aligned(rng, stranded=lambda queries: make_strands(queries, DNA, "both"))
+    pairs = [(i, j) for i in range(24) for j in range(0, 12, 5)]
+    block = aligned.hits(pairs)
+    columns = [FIELDS[name].column(block) for name in ("query", "strand", "qlen", "qstart", "qend", "tstart", "tend")]
+    m8 = [line.split("\t") for line in text(block, M8().columns(block, block.wanted(None))).splitlines()]
+    sam = [line.split("\t") for line in text(block, Sam().columns(block, block.wanted(None))).splitlines()]
+    aligned_strands = aligned.task.queries
+    for (i, j), row, blast, read in zip(pairs, text(block, columns).splitlines(), m8, sam, strict=True):
+        *_, query_start, query_end, start, end = aligned.found.statistics[i, j]
+        given, minus = i // 2, i % 2 == 1
+        length = int(aligned.queries.lengths[given])
+        ends = (length - query_end + 1, length - query_start) if minus else (query_start + 1, query_end)
+        assert row.split("\t") == [f"s{given}", "+-"[minus], *map(str, (length, *ends, start + 1, end))]
+        assert blast[6:10] == [*map(str, ends), *(map(str, (end, start + 1) if minus else (start + 1, end)))]
+        assert int(read[1]) & 16 == 16 * minus
+        codes = aligned_strands.codes[aligned_strands.offsets[i] : aligned_strands.offsets[i + 1]]
+        assert read[9] == "".join(DNA.letters[code] for code in codes)
+    assert [int(read[1]) & 256 for read in sam] == [0 if k % 6 == 0 else 256 for k in range(len(pairs))]
+
+
+def test_significance(aligned):
+    pairs = [(i, j) for i in range(4) for j in range(12)]
+    space = SearchSpace(published(make_scoring(DNA, ScoringOptions(), local=True)), 10**6, 1000)
+    known, unknown = aligned.hits(pairs, space=space), aligned.hits(pairs)
+    names = "bits", "evalue"
+    rows = text(known, [FIELDS[name].column(known) for name in names]).splitlines()
+    m8 = text(known, M8().columns(known, known.wanted(None))).splitlines()
+    for k, (i, j) in enumerate(pairs):
+        score, letters = aligned.found.scores[[i], [j]], (aligned.queries.lengths[[i]], aligned.targets.lengths[[j]])
+        bits, evalue = space.parameters.bits(score)[0], space.evalues(score, *letters)[0]
+        assert known.significance((k,)) == pytest.approx((bits, evalue))
+        assert rows[k] == f"{bits:.1f}\t{evalue:.3g}"
+        assert [float(x) for x in m8[k].split("\t")[10:]] == pytest.approx([evalue, bits], rel=0.1, abs=0.1)
+        assert unknown.significance((k,)) is None
+    assert set(text(unknown, [FIELDS[name].column(unknown) for name in names]).splitlines()) == {"nan\tnan"}
+    assert {line.split("\t", 10)[10] for line in text(unknown, M8().columns(unknown, unknown.wanted(None))).splitlines()} == {"-1\t0"}
+
+
+@pytest.mark.parametrize("field", OF_HITS, ids=lambda field: field.name)
+def test_pairs_have_no_columns_of_hits(aligned, field):
+    block = aligned.rectangle(range(2), range(2))
+    with pytest.raises(TypeError, match="only hits have"):
+        field.column(block)
+    assert block.significance((0, 0)) is None
