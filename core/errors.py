@@ -7,13 +7,13 @@ class GpualignError(Exception):
     exit_code = 1
 
 
-class InputError(GpualignError):
+class InputError(GpualignError, ValueError):
     """Bad usage or bad input: files, records, letters, matrices, options."""
 
     exit_code = 2
 
 
-class RunError(GpualignError):
+class RunError(GpualignError, RuntimeError):
     """The work itself could not be done: device, memory, disk."""
 
     exit_code = 1

@@ -45,6 +45,8 @@ def read_records(stream: BinaryIO, source: str) -> Iterator[tuple[str, str]]:
         with decompressing(source):
             text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape")
             yield from _biopython_records(first, text, source)
+    except InputError:
+        raise
     except ValueError as error:
         raise InputError(f"{source}: bad FASTQ: {error}") from None
 

@@ -84,6 +84,8 @@ def read_alignments(
                 while data := stream.read(_CHUNK):
                     scanner.feed(data)
             scanner.finish()
+        except InputError:
+            raise
         except ValueError as error:
             raise InputError(f"{source}: {error}") from None
         ids = list(scanner.ids)
