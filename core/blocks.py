@@ -342,6 +342,14 @@ class HitBlock(Block):
         known = self._significance
         return Column.constant(unknown) if known is None else _text(TextColumn.of([form(value) for value in known[1].tolist()]))
 
+    def bit_scores(self) -> Reals:
+        """Of each hit; NaN where they are not known."""
+        return np.full(len(self.hits), np.nan) if self._significance is None else self._significance[0]
+
+    def chances(self) -> Reals:
+        """The E-value of each hit; NaN where it is not known."""
+        return np.full(len(self.hits), np.nan) if self._significance is None else self._significance[1]
+
     def path_text(self, pair: Pair, kind: str) -> str:
         (hit,) = pair
         return self._alignments.text(0, hit, kind).decode()

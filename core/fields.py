@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gpualign.core._rows import Column
-from gpualign.core.blocks import Block, HitBlock
+from gpualign.core.blocks import Block, Booleans, HitBlock
 from gpualign.core.engine import Detail
 from gpualign.core.errors import InputError
-from gpualign.core.identity import columns
+from gpualign.core.identity import columns, fraction
+from gpualign.core.search.significance import Reals
 
 
 def query_ids(block: Block) -> Column:
@@ -34,14 +37,23 @@ def target_lengths(block: Block) -> Column:
     return block.target_numbers(block.task.targets.lengths)
 
 
-def scores(block: Block) -> Column:
-    """Scores, or edit distances."""
-    return block.numbers(block.scores)
+Values = Callable[[Block], npt.NDArray[Any]]
+"""A number of each pair: an array that broadcasts to the shape of `block.scores`."""
+
+
+def numbers(values: Values) -> Callable[[Block], Column]:
+    """The column of whole numbers."""
+    return lambda block: block.numbers(values(block))
+
+
+def counted(name: str, add: int = 0) -> Values:
+    """A field of `STATISTICS`, plus a constant."""
+    return lambda block: block.statistics[name] + np.int32(add)
 
 
 def statistic(name: str, add: int = 0) -> Callable[[Block], Column]:
-    """A field of `STATISTICS`, plus a constant."""
-    return lambda block: block.numbers(block.statistics[name] + np.int32(add))
+    """The column of such a field."""
+    return numbers(counted(name, add))
 
 
 def lengths(block: Block) -> Column:
@@ -67,49 +79,73 @@ def path(kind: str) -> Callable[[Block], Column]:
 @dataclass(frozen=True)
 class Field:
     """name as --fields takes it, what it holds, how a block's column is made, and what of each alignment that needs; of_hits: only
-    searches have it."""
+    searches have it; values: its numbers, None for text."""
 
     name: str
     meaning: str
     column: Callable[[Block], Column]
     detail: Detail = Detail.SCORE
     of_hits: bool = False
+    values: Values | None = None
 
-
-def _of_hits(name: str, meaning: str, column: Callable[[HitBlock], Column]) -> Field:
-    """A field that only searches have."""
-    return Field(name, meaning, lambda block: column(block.as_hits()), of_hits=True)
+    def take(self, block: Block, keep: Booleans | None) -> npt.NDArray[Any] | list[str]:
+        """Of the wanted pairs of a block, in order, those that `keep` has (None: all): an array of numbers, or texts."""
+        if self.values is not None:
+            return np.broadcast_to(self.values(block), block.scores.shape)[block.wanted(keep)]
+        return block.rows([self.column(block)], keep).decode("utf-8", "surrogateescape").split("\n")[:-1]
 
 
 _STATISTICS, _PATH = Detail.STATISTICS, Detail.PATH
+
+
+def _count(name: str, meaning: str, values: Values, detail: Detail = _STATISTICS) -> Field:
+    """A field of whole numbers."""
+    return Field(name, meaning, numbers(values), detail, values=values)
+
+
+def _coverage(name: str, meaning: str, side: str) -> Field:
+    return Field(name, meaning, coverage(side), _STATISTICS, values=lambda block: fraction(*block.covered(side)))
+
+
+def _of_hits(name: str, meaning: str, column: Callable[[HitBlock], Column], values: Callable[[HitBlock], Reals] | None = None) -> Field:
+    """A field that only searches have."""
+    numbers = None if values is None else lambda block: values(block.as_hits())
+    return Field(name, meaning, lambda block: column(block.as_hits()), of_hits=True, values=numbers)
+
 
 FIELDS: dict[str, Field] = {
     f.name: f
     for f in (
         Field("query", "id of the query", query_ids),
         Field("target", "id of the target", target_ids),
-        Field("score", "alignment score; with --edit the edit distance", scores),
-        Field("qlen", "letters of the query", query_lengths),
-        Field("tlen", "letters of the target", target_lengths),
-        Field("identity", "fraction of equal letters, by --identity-def", identities(1, 6), _STATISTICS),
-        Field("matches", "columns with equal letters", statistic("matches"), _STATISTICS),
-        Field("mismatches", "columns with unequal letters", statistic("mismatches"), _STATISTICS),
-        Field("length", "columns of the alignment", lengths, _STATISTICS),
-        Field("gap_opens", "gaps", statistic("gap_opens"), _STATISTICS),
-        Field("gaps", "letters in gaps", statistic("gaps"), _STATISTICS),
+        Field("score", "alignment score; with --edit the edit distance", numbers(lambda b: b.scores), values=lambda b: b.scores),
+        Field("qlen", "letters of the query", query_lengths, values=lambda b: b.lengths[0]),
+        Field("tlen", "letters of the target", target_lengths, values=lambda b: b.lengths[1]),
+        Field(
+            "identity",
+            "fraction of equal letters, by --identity-def",
+            identities(1, 6),
+            _STATISTICS,
+            values=lambda b: b.identity_fraction,
+        ),
+        _count("matches", "columns with equal letters", counted("matches")),
+        _count("mismatches", "columns with unequal letters", counted("mismatches")),
+        _count("length", "columns of the alignment", lambda b: columns(b.statistics)),
+        _count("gap_opens", "gaps", counted("gap_opens")),
+        _count("gaps", "letters in gaps", counted("gaps")),
         Field("cigar", "runs of = (equal), X (unequal), I (query only), D (target only)", path("cigar"), _PATH),
         Field("cigar_m", "the same with M for = and X", path("cigar_m"), _PATH),
-        Field("qstart", "first aligned letter of the query, from 1", statistic("query_start", 1), _STATISTICS),
-        Field("qend", "last aligned letter of the query", statistic("query_end"), _STATISTICS),
-        Field("tstart", "first aligned letter of the target, from 1", statistic("target_start", 1), _STATISTICS),
-        Field("tend", "last aligned letter of the target", statistic("target_end"), _STATISTICS),
+        _count("qstart", "first aligned letter of the query, from 1", counted("query_start", 1)),
+        _count("qend", "last aligned letter of the query", counted("query_end")),
+        _count("tstart", "first aligned letter of the target, from 1", counted("target_start", 1)),
+        _count("tend", "last aligned letter of the target", counted("target_end")),
         Field("qaln", "aligned part of the query, with gaps", path("query"), _PATH),
         Field("taln", "aligned part of the target, with gaps", path("target"), _PATH),
-        Field("qcov", "fraction of the query that is aligned", coverage("query"), _STATISTICS),
-        Field("tcov", "fraction of the target that is aligned", coverage("target"), _STATISTICS),
+        _coverage("qcov", "fraction of the query that is aligned", "query"),
+        _coverage("tcov", "fraction of the target that is aligned", "target"),
         _of_hits("strand", "+, or - where the query's reverse complement is aligned", HitBlock.strands),
-        _of_hits("bits", "bit score", lambda hits: hits.bits("{:.1f}".format, "nan")),
-        _of_hits("evalue", "hits this good that chance would give", lambda hits: hits.evalues("{:.3g}".format, "nan")),
+        _of_hits("bits", "bit score", lambda hits: hits.bits("{:.1f}".format, "nan"), HitBlock.bit_scores),
+        _of_hits("evalue", "hits this good that chance would give", lambda hits: hits.evalues("{:.3g}".format, "nan"), HitBlock.chances),
     )
 }
 
