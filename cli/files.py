@@ -16,6 +16,7 @@ from typing import BinaryIO, cast
 from gpualign.cli.leftovers import create_part, remove_leftovers
 from gpualign.cli.signals import cleaning_up, uninterrupted
 from gpualign.core.errors import InputError, RunError
+from gpualign.core.opening import open_file
 
 STDIO = "-"
 
@@ -30,17 +31,7 @@ def open_input(path: str) -> Iterator[tuple[BinaryIO, str]]:
     if path == STDIO:
         yield sys.stdin.buffer, "standard input"
         return
-    try:
-        stream = open(path, "rb")  # noqa: SIM115  closed below, outside the try
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file") from None
-    except IsADirectoryError:
-        raise InputError(f"{path}: a directory; a file is wanted") from None
-    except PermissionError:
-        raise InputError(f"{path}: no permission to read it") from None
-    except (OSError, ValueError) as error:  # ValueError: a name with a null character
-        raise InputError(f"{path}: cannot be opened ({getattr(error, 'strerror', None) or error})") from None
-    with stream:
+    with open_file(path) as stream:
         yield stream, path
 
 

@@ -87,9 +87,9 @@ def nw(
     """
     from gpualign.cli.files import check_outputs, check_stdin, open_inputs
     from gpualign.cli.formats import output_paths
-    from gpualign.cli.inputs import load_matrix
     from gpualign.cli.messages import Messages
     from gpualign.cli.output import OutputOptions, output_spec, write_every_pair
+    from gpualign.core import matrices
     from gpualign.core.engine import EndGaps
     from gpualign.core.errors import InputError
     from gpualign.core.plan import Pairing
@@ -108,7 +108,7 @@ def nw(
     pictures = [spec.picture.path] if spec.picture else []
     check_outputs([seqs, seqs2, matrix], [*output_paths(spec.path, spec.format, seqs2 is None), *pictures])
 
-    scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, load_matrix(matrix) if matrix else None, edit)
+    scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None, edit)
     inputs = read_inputs(open_inputs(seqs, seqs2), ReadOptions(alphabet, allow_duplicates, degap), messages)
     pairing = Pairing.ABOVE_OR_EQUAL if with_self or (spec.is_matrix and not spec.condensed) else Pairing.ABOVE
     options = NwOptions(scoring, EndGaps(end_gaps), spec.detail, pairing, resources, kernel, transfer, traceback == "host")

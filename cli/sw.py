@@ -73,11 +73,11 @@ def sw(
     """
     from gpualign.cli.files import check_outputs, check_stdin, open_input, open_inputs
     from gpualign.cli.formats import output_paths
-    from gpualign.cli.inputs import load_matrix
     from gpualign.cli.messages import Messages
     from gpualign.cli.output import write_every_pair
     from gpualign.cli.scores import scores_spec
     from gpualign.cli.search import HitOptions, hit_spec, write_hits
+    from gpualign.core import matrices
     from gpualign.core.errors import InputError
     from gpualign.core.index import is_index
     from gpualign.core.plan import Pairing
@@ -100,7 +100,7 @@ def sw(
     elif of_hits is not None:
         check_outputs([query, db, matrix], [of_hits.path])
 
-    scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, load_matrix(matrix) if matrix else None)
+    scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None)
     reading = ReadOptions(alphabet, allow_duplicates, degap)
     if db is not None and is_index(db):
         with open_input(query) as opened:

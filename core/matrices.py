@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TextIO
 
 import numpy as np
@@ -79,3 +80,14 @@ def from_file(stream: TextIO, source: str) -> SubstitutionMatrix:
     except Exception as error:  # Biopython's parser fails in many ways on text that is no matrix
         raise InputError(f"{source}: not a substitution matrix in NCBI's format ({type(error).__name__}: {error})") from None
     return _from_biopython(source, array)
+
+
+def load(name: str) -> SubstitutionMatrix:
+    """A matrix file if there is one of this name, else a matrix of Biopython's collection. Raises `InputError`."""
+    if not Path(name).is_file():
+        return by_name(name)
+    try:
+        with open(name, encoding="utf-8") as stream:
+            return from_file(stream, name)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{name}: cannot be read as a matrix file ({error})") from None
