@@ -135,3 +135,11 @@ def pick_local_engine(resources: Resources, notes: Notes, kernel: str) -> Engine
     from gpualign.gpu.papers.munekawa import MunekawaEngine
 
     return MunekawaEngine(paper_device(resources.device, f"--kernel {kernel}"), kernel)
+
+
+def devices() -> list[str]:
+    """Names of what this machine can compute with: "cpu", then "cuda:0" and so on for each usable GPU."""
+    from gpualign.gpu.devices import take_inventory
+
+    inventory = take_inventory()
+    return ["cpu", *(f"cuda:{number}" for number in inventory.usable if inventory.reason is None)]

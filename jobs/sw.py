@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 
 from gpualign.core.engine import Engine, Mode, Task
@@ -11,7 +12,7 @@ from gpualign.core.road import Totals
 from gpualign.core.scoring import Scoring, ScoringOptions, make_scoring
 from gpualign.core.search.estimate import letter_frequencies, simulate_parameters
 from gpualign.core.search.masking import NONE, check_method, method_for
-from gpualign.core.search.runner import GrowingProgress, SearchPlan, plan_search, run_search
+from gpualign.core.search.runner import GrowingProgress, SearchPlan, find_hits, plan_search, run_search
 from gpualign.core.search.significance import Parameters, SearchSpace, published
 from gpualign.core.search.strands import BOTH, PLUS, make_strands
 from gpualign.core.sinks.hits import NOTABLE, HitFilter, HitsWriter, Unwritten
@@ -111,17 +112,30 @@ class SearchJob:
 
     def run(self, report: PairsSink, progress: GrowingProgress) -> SearchTotals:
         """Find, trace and report the hits of every query. Raises `InputError` where E-values are asked for that cannot be had."""
-        space = self._space()
-        with ExitStack() as stack:
-            trace = None
-            if self.options.traced:
-                trace = stack.enter_context(HitTracer(self.search.task, self._cpu(), self.trace_memory)).trace
-            search = self.search
-            writer = HitsWriter(report, search.task, search.stranded, search.filter, space, trace, self.options.identity_definition)
-            totals = run_search(search, space, self.engine, writer, progress)
+        with self._writing(report) as (writer, space):
+            totals = run_search(self.search, space, self.engine, writer, progress)
         if writer.unwritten.queries:
             self.notes.note(_describe_unwritten(writer.unwritten, self.options, len(self.task.queries), space is not None))
         return SearchTotals(totals, writer.written)
+
+    def steps(self, report: PairsSink, progress: GrowingProgress) -> Iterator[None]:
+        """The same a few queries at a time: whenever some have been reported. Closing the iterator stops all work."""
+        with self._writing(report) as (writer, space):
+            for hits in find_hits(self.search, space, self.engine, progress):
+                writer.write(hits)
+                yield
+
+    @contextmanager
+    def _writing(self, report: PairsSink) -> Iterator[tuple[HitsWriter, SearchSpace | None]]:
+        space, search = self._space(), self.search
+        with ExitStack() as stack:
+            trace = None
+            if self.options.traced:
+                trace = stack.enter_context(HitTracer(search.task, self._cpu(), self.trace_memory)).trace
+            yield (
+                HitsWriter(report, search.task, search.stranded, search.filter, space, trace, self.options.identity_definition),
+                space,
+            )
 
     def _cpu(self) -> CpuEngine:
         """The CPU's part of any search."""

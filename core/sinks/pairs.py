@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ from gpualign.core.bands import BandResults
 from gpualign.core.blocks import Block, Booleans, PairBlock
 from gpualign.core.engine import Task
 from gpualign.core.identity import DEFAULT
-from gpualign.core.plan import Plan
+from gpualign.core.plan import Pairing, Plan
 from gpualign.core.sinks.writer import ByteWriter
 
 _BLOCK_PAIRS = 200_000
@@ -67,6 +68,12 @@ def _cut(results: BandResults) -> list[tuple[int, int]]:
     return [*cuts, (start, rows)]
 
 
+def blocks_of(task: Task, identity_definition: int, results: BandResults, pairing: Pairing) -> Iterator[PairBlock]:
+    """A band in blocks of bounded size, in input order."""
+    for start, stop in _cut(results):
+        yield PairBlock(task, identity_definition, results.rows(start, stop), results.band.start + start, pairing)
+
+
 class PairsSink:
     """Base of the sinks that write pairs. They say what stands in front (`header`) and how a block becomes bytes (`write_block`)."""
 
@@ -89,10 +96,7 @@ class PairsSink:
         self.stream.write(self.header())
 
     def write(self, results: BandResults) -> None:
-        band = results.band
-        for start, stop in _cut(results):
-            part = results.rows(start, stop)
-            block = PairBlock(self.task, self._identity_definition, part, band.start + start, self._plan.pairing)
+        for block in blocks_of(self.task, self._identity_definition, results, self._plan.pairing):
             self.write_block(block, self._filter.keeps(block))
 
     def finish(self) -> None:

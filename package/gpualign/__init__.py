@@ -1,3 +1,74 @@
-"""Exact all-vs-all sequence alignment and distance on CPUs, GPUs and clusters."""
+"""Exact all-vs-all sequence alignment and distance on CPUs, GPUs and clusters.
+
+    >>> import gpualign
+    >>> gpualign.align("ACGT", "AGT", gpualign.EDIT).score
+    1
+
+Names are loaded when they are first used, so that `import gpualign` takes no time. docs/python.md has examples.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from gpualign._align import Alignment, align
+    from gpualign._index import Index
+    from gpualign._nw import iter_pairs, nw, pairs
+    from gpualign._results import Hits, Matrix, Pairs, Table
+    from gpualign._scoring import EDIT, Scoring
+    from gpualign._sequences import Sequences, read
+    from gpualign._sw import sw
+    from gpualign.core.errors import InputError, RunError
+    from gpualign.jobs.engines import devices
+
+_HOMES = {
+    "_align": ("Alignment", "align"),
+    "_index": ("Index",),
+    "_nw": ("iter_pairs", "nw", "pairs"),
+    "_results": ("Hits", "Matrix", "Pairs", "Table"),
+    "_scoring": ("EDIT", "Scoring"),
+    "_sequences": ("Sequences", "read"),
+    "_sw": ("sw",),
+    "core.errors": ("InputError", "RunError"),
+    "jobs.engines": ("devices",),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "EDIT",
+    "Alignment",
+    "Hits",
+    "Index",
+    "InputError",
+    "Matrix",
+    "Pairs",
+    "RunError",
+    "Scoring",
+    "Sequences",
+    "Table",
+    "__version__",
+    "align",
+    "devices",
+    "iter_pairs",
+    "nw",
+    "pairs",
+    "read",
+    "sw",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'gpualign' has no attribute {name!r}")
+    from importlib import import_module
+
+    found = getattr(import_module(f"gpualign.{_HOME[name]}"), name)
+    globals()[name] = found  # found at once from now on
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

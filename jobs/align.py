@@ -1,0 +1,22 @@
+"""Alignment of two sequences, with what can be kept between calls."""
+
+from __future__ import annotations
+
+from gpualign.core.alphabet import Alphabet
+from gpualign.core.blocks import Booleans
+from gpualign.core.engine import EndGaps, Mode
+from gpualign.core.scoring import Scoring, ScoringOptions, make_scoring
+from gpualign.cpu.pair import PairAligner
+from gpualign.jobs.budget import default_memory
+
+
+def make_aligner(
+    alphabet: Alphabet, options: ScoringOptions, mode: Mode, end_gaps: EndGaps
+) -> tuple[PairAligner, Scoring, Booleans | None]:
+    """(an aligner, its scoring, which codes it has scores for: bool[letters], None for all).
+
+    Raises `InputError` for a scoring that contradicts itself.
+    """
+    covered = None if options.matrix is None else options.matrix.table(alphabet)[1]
+    scoring = make_scoring(alphabet, options, local=mode is Mode.LOCAL)
+    return PairAligner(scoring, alphabet, mode, end_gaps, default_memory() // 2), scoring, covered

@@ -1,0 +1,159 @@
+"""Alignment of two sequences."""
+
+from __future__ import annotations
+
+import io
+from functools import cached_property, lru_cache
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign._scoring import Scoring, checked_scoring
+from gpualign.core.alphabet import DNA, INVALID, PROTEIN, Alphabet, detect
+from gpualign.core.bands import BandResults
+from gpualign.core.blocks import PairBlock
+from gpualign.core.engine import Detail, EndGaps, Mode, Task
+from gpualign.core.errors import InputError
+from gpualign.core.identity import DEFAULT
+from gpualign.core.scoring import Scoring as Costs
+from gpualign.core.sequences import SequenceSet, encode_letters
+from gpualign.core.sinks.blocks import BlocksSink
+from gpualign.core.text import TextColumn
+from gpualign.jobs.align import make_aligner
+
+Codes = npt.NDArray[np.uint8]
+
+_WIDTH = 80
+_MODES = {"global": Mode.GLOBAL, "local": Mode.LOCAL}
+_END_GAPS = {one.value: one for one in EndGaps}
+_ALPHABETS = {one.name: one for one in (DNA, PROTEIN)}
+
+_aligner = lru_cache(maxsize=64)(
+    lambda alphabet, scoring, mode, end_gaps: make_aligner(_ALPHABETS[alphabet], scoring.options(), mode, end_gaps)
+)
+
+
+class Alignment:
+    """An alignment of two sequences.
+
+    score: int, an edit distance with `gpualign.EDIT`. Counts and places as the columns of `gpualign nw --fields`. `str()` draws it.
+    """
+
+    def __init__(self, query: Codes, target: Codes, alphabet: Alphabet, scoring: Costs, mode: Mode, results: BandResults) -> None:
+        self._given = query, target, alphabet, scoring, mode
+        self._results = results
+        self.score = int(results.scores[0, 0])
+
+    @cached_property
+    def _block(self) -> PairBlock:
+        query, target, alphabet, scoring, mode = self._given
+        sets = [SequenceSet("", [name], codes, np.array([0, len(codes)])) for name, codes in (("query", query), ("target", target))]
+        task = Task(sets[0], sets[1], scoring, mode, Detail.PATH, alphabet=alphabet)
+        return PairBlock(task, DEFAULT, self._results, 0)
+
+    @property
+    def cigar(self) -> str:
+        """Runs of = (equal), X (unequal), I (query only), D (target only); "*" where no letters are aligned."""
+        return self._block.path_text((0, 0), "cigar")
+
+    @property
+    def identity(self) -> float:
+        """Pairs of equal letters as a fraction of the columns without gaps at the ends."""
+        return float(self._block.identity_fraction[0, 0])
+
+    @property
+    def query(self) -> str:
+        """The aligned part of the query, with gaps."""
+        return self._block.path_text((0, 0), "query")
+
+    @property
+    def target(self) -> str:
+        """The aligned part of the target, with gaps."""
+        return self._block.path_text((0, 0), "target")
+
+    def _count(self, name: str) -> int:
+        assert self._results.statistics is not None
+        return int(self._results.statistics[name][0, 0])
+
+    @property
+    def matches(self) -> int:
+        """Columns with equal letters."""
+        return self._count("matches")
+
+    @property
+    def mismatches(self) -> int:
+        """Columns with unequal letters."""
+        return self._count("mismatches")
+
+    @property
+    def gaps(self) -> int:
+        """Letters in gaps."""
+        return self._count("gaps")
+
+    @property
+    def query_range(self) -> tuple[int, int]:
+        """What of the query is aligned: 0-based, half-open."""
+        return self._count("query_start"), self._count("query_end")
+
+    @property
+    def target_range(self) -> tuple[int, int]:
+        """What of the target is aligned: 0-based, half-open."""
+        return self._count("target_start"), self._count("target_end")
+
+    def __str__(self) -> str:
+        drawn = io.BytesIO()
+        BlocksSink(drawn, self._block.task, _WIDTH).write_block(self._block, None)
+        return drawn.getvalue().decode()
+
+    def __repr__(self) -> str:
+        return f"<Alignment: score {self.score}, {self.cigar or 'no letters'}>"
+
+
+def align(
+    query: str | bytes,
+    target: str | bytes,
+    scoring: Scoring | None = None,
+    *,
+    mode: str = "global",
+    end_gaps: str = "penalised",
+    alphabet: str = "auto",
+) -> Alignment:
+    """Align two sequences, in the caller's thread.
+
+    mode: "global" (Needleman-Wunsch) or "local" (Smith-Waterman); end_gaps: of global ones, "penalised", "free", "query" or "target";
+    alphabet: "dna", "protein" or "auto", by the letters of both. Raises `InputError` for bad input, `RunError` where a pair takes
+    too much memory.
+
+    >>> found = align("ACGT", "AGT", Scoring(match=2, mismatch=-1, gap=1))
+    >>> found.score, found.cigar, found.identity
+    (5, '1=1I2=', 0.75)
+    """
+    if mode not in _MODES:
+        raise InputError(f"mode {mode!r}: global or local is wanted")
+    if end_gaps not in _END_GAPS:
+        raise InputError(f"end_gaps {end_gaps!r}: {', '.join(_END_GAPS)} are known")
+    if mode == "local" and end_gaps != "penalised":
+        raise InputError("end_gaps is about global alignments; a local one ends where its score is best")
+    letters = [one.encode("utf-8", "surrogateescape") if isinstance(one, str) else one for one in (query, target)]
+    if alphabet not in _ALPHABETS:
+        if alphabet != "auto":
+            raise InputError(f"alphabet {alphabet!r}: auto, dna or protein is wanted")
+        alphabet = detect((("the query", letters[0]), ("the target", letters[1]))).name
+    chosen = _ALPHABETS[alphabet]
+    codes = [_encode(text, name, chosen) for text, name in zip(letters, ("query", "target"), strict=True)]
+    aligner, costs, covered = _aligner(alphabet, checked_scoring(scoring), _MODES[mode], _END_GAPS[end_gaps])
+    for one in codes:
+        if covered is not None and not covered[one].all():
+            letter = chosen.letters[int(one[~covered[one]][0])]
+            raise InputError(f"matrix {costs.matrix} has no row for the letter {letter!r}")
+    return Alignment(codes[0], codes[1], chosen, costs, _MODES[mode], aligner.align(*codes))
+
+
+def _encode(text: bytes, name: str, alphabet: Alphabet) -> Codes:
+    if not text:
+        raise InputError(f"the {name} has no letters")
+    raw = np.frombuffer(text, dtype=np.uint8)
+    codes = alphabet.encoding[raw]
+    if codes.max() == INVALID:
+        encode_letters("align", TextColumn(raw, np.array([0, len(raw)])), alphabet, lambda record: name)  # says what is wrong
+    return codes

@@ -1,0 +1,52 @@
+"""Databases that are searched often."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path as FilePath
+
+from gpualign._files import new_file
+from gpualign._sequences import Path, Sequences
+from gpualign.core.index import IndexBuilder, open_index
+from gpualign.core.opening import open_file
+
+
+class Index:
+    """An indexed database: sequences in a file that is mapped into memory, ready to be searched.
+
+    path: of the file; sequences: its records, in order of length; alphabet: "dna" or "protein".
+    """
+
+    def __init__(self, path: str, sequences: Sequences) -> None:
+        self.path = path
+        self.sequences = sequences
+
+    @property
+    def alphabet(self) -> str:
+        return self.sequences.alphabet
+
+    def __len__(self) -> int:
+        return len(self.sequences)
+
+    def __repr__(self) -> str:
+        return f"<Index {self.path}: {len(self):,} {self.alphabet}>"
+
+    @classmethod
+    def open(cls, path: Path) -> Index:
+        """Open what `Index.build` or `gpualign index` made. Raises `InputError` for other or damaged files."""
+        name = os.fspath(path)
+        open_file(name).close()
+        return cls(name, Sequences.of(*open_index(name)))
+
+    @classmethod
+    def build(cls, fasta: Path, out: Path, *, alphabet: str = "auto", degap: bool = False, allow_duplicates: bool = False) -> Index:
+        """Index a FASTA or FASTQ file, plain or gzip, as the file `out`, and open it. Records without letters are left out.
+
+        Raises `InputError` naming file, record and reason, `RunError` where `out` cannot be written.
+        """
+        target = FilePath(out)
+        with open_file(fasta) as stream, IndexBuilder(os.fspath(fasta), target.parent, allow_duplicates, degap) as builder:
+            builder.read(stream, alphabet)
+            with new_file(target) as file:
+                builder.write(file)
+        return cls.open(target)

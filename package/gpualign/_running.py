@@ -1,0 +1,48 @@
+"""What calls have in common: device, threads, memory, progress, and whom notes go to."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from gpualign.jobs.engines import Resources, checked_resources
+
+Progress = Callable[[int, int], object]
+"""Told of the work that is done and of all there is: DP cells, or comparisons of calls."""
+
+_log = logging.getLogger("gpualign")
+_log.addHandler(logging.NullHandler())
+
+
+class Log:
+    """Notes go to the logger "gpualign": what was chosen, left out or found at INFO, how the work is done at DEBUG."""
+
+    def note(self, text: str) -> None:
+        _log.info(text)
+
+    def detail(self, text: str) -> None:
+        _log.debug(text)
+
+
+LOG = Log()
+
+
+class Reporter:
+    """Tells a caller's function of progress."""
+
+    def __init__(self, tell: Progress | None) -> None:
+        self._tell = tell
+        self._done = self._all = 0
+
+    def expect(self, work: int) -> None:
+        self._all += work
+
+    def advance(self, work: int) -> None:
+        self._done += work
+        if self._tell is not None:
+            self._tell(self._done, self._all)
+
+
+def resources(device: str, threads: int | None, memory: int | None) -> Resources:
+    """Checked. Raises `InputError` for what is no device."""
+    return checked_resources(device, threads, memory, LOG)

@@ -1,0 +1,168 @@
+"""Sequences as Python programs have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from os import PathLike, fspath
+from typing import Any, BinaryIO, TypeAlias, cast, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.alphabet import DNA, PROTEIN, Alphabet
+from gpualign.core.errors import InputError
+from gpualign.core.opening import open_file
+from gpualign.core.reader import RawRecords, encode_all, read_raw
+from gpualign.core.sequences import SequenceSet
+from gpualign.jobs.inputs import Inputs
+
+Path: TypeAlias = "str | PathLike[str]"
+Record: TypeAlias = Any
+"""str, bytes, or what has `.seq` and `.id`, as Biopython's SeqRecord."""
+
+
+class Sequences:
+    """Encoded DNA or protein sequences with ids, in one alphabet. They do not change, and any number of calls may share them.
+
+    records: str, bytes or SeqRecord each, in any case, none empty. ids: of the records (default: those of SeqRecords, else 0, 1, ...).
+    alphabet: "dna", "protein" or "auto", by the letters. Raises `InputError` for letters of no alphabet and repeated ids.
+
+    >>> genes = Sequences(["ACGT", "AGT"])
+    >>> len(genes), genes.ids, genes.lengths.tolist(), genes.alphabet
+    (2, ['0', '1'], [4, 3], 'dna')
+    """
+
+    def __init__(self, records: Iterable[Record], ids: Iterable[str] | None = None, alphabet: str = "auto") -> None:
+        raw = raw_records(records, ids)
+        chosen, (encoded,) = encode_all([raw], _checked(alphabet))
+        self._take(encoded, chosen)
+
+    def _take(self, encoded: SequenceSet, code: Alphabet) -> None:
+        self.set = encoded
+        """As the core has them."""
+        self.code = code
+        """Letters and their codes."""
+
+    @classmethod
+    def of(cls, encoded: SequenceSet, code: Alphabet) -> Sequences:
+        """Of an encoded set, as the core has them."""
+        made = cls.__new__(cls)
+        made._take(encoded, code)
+        return made
+
+    @property
+    def ids(self) -> list[str]:
+        """In the order of the input."""
+        return list(self.set.ids)
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Letters of each record: int64[records]."""
+        lengths: npt.NDArray[np.int64] = self.set.lengths.copy()
+        return lengths
+
+    @property
+    def alphabet(self) -> str:
+        """dna or protein."""
+        return self.code.name
+
+    def __len__(self) -> int:
+        return len(self.set)
+
+    def __iter__(self) -> Iterator[str]:
+        return (self[i] for i in range(len(self)))
+
+    @overload
+    def __getitem__(self, item: int) -> str: ...
+
+    @overload
+    def __getitem__(self, item: slice) -> Sequences: ...
+
+    def __getitem__(self, item: int | slice) -> str | Sequences:
+        """The letters of a record, in upper case, or some records."""
+        if isinstance(item, slice):
+            records = np.arange(len(self), dtype=np.int64)[item]
+            if not len(records):
+                raise InputError("a slice without sequences")
+            return Sequences.of(self.set.select(records), self.code)
+        number = range(len(self))[item]
+        letters = np.frombuffer(self.code.letters.encode(), dtype=np.uint8)
+        return letters[self.set.codes[self.set.offsets[number] : self.set.offsets[number + 1]]].tobytes().decode()
+
+    def __repr__(self) -> str:
+        return f"<Sequences: {len(self):,} {self.alphabet}, {int(self.set.offsets[-1]):,} letters>"
+
+
+Source: TypeAlias = "Sequences | Path | BinaryIO | Iterable[Record]"
+"""Where sequences come from: sequences, the path of a FASTA or FASTQ file, such a file that is open, or records."""
+
+
+def read(source: Path | BinaryIO, alphabet: str = "auto", degap: bool = False, allow_duplicates: bool = False) -> Sequences:
+    """Read a FASTA or FASTQ file, plain or gzip, by path or open in binary mode.
+
+    degap: remove gaps (- and .); allow_duplicates: number repeated ids. Raises `InputError` naming file, record and reason.
+    """
+    raw = _read(source, degap, allow_duplicates)
+    chosen, (encoded,) = encode_all([raw], _checked(alphabet))
+    return Sequences.of(encoded, chosen)
+
+
+def _read(source: Path | BinaryIO, degap: bool = False, allow_duplicates: bool = False) -> RawRecords:
+    if hasattr(source, "read"):
+        return read_raw(cast("BinaryIO", source), str(getattr(source, "name", "a stream")), allow_duplicates, degap=degap)
+    name = fspath(source)
+    with open_file(name) as stream:
+        return read_raw(stream, name, allow_duplicates, degap=degap)
+
+
+def _checked(alphabet: str) -> str:
+    if alphabet not in ("auto", DNA.name, PROTEIN.name):
+        raise InputError(f"alphabet {alphabet!r}: auto, dna or protein is wanted")
+    return alphabet
+
+
+def raw_records(records: Iterable[Record], ids: Iterable[str] | None = None) -> RawRecords:
+    """Letters and ids of records in memory. Raises `InputError`."""
+    if isinstance(records, (str, bytes)):
+        raise InputError("a single text is no list of sequences; put it in a list")
+    names: list[str] = []
+    letters: list[bytes] = []
+    for number, record in enumerate(records):
+        if not isinstance(record, (str, bytes, bytearray)) and not hasattr(record, "seq"):
+            raise InputError(f"record {number} is a {type(record).__name__}; str, bytes or SeqRecord is wanted")
+        text = getattr(record, "seq", record)
+        letters.append(text.encode("utf-8", "surrogateescape") if isinstance(text, str) else bytes(text))
+        names.append(str(getattr(record, "id", None) or number))
+        if not letters[-1]:
+            raise InputError(f"record {number} has no letters")
+    if not letters:
+        raise InputError("no sequences")
+    if ids is not None:
+        names = [str(one) for one in ids]
+    if len(names) != len(letters):
+        raise InputError(f"{len(names):,} ids for {len(letters):,} sequences")
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InputError(f"two sequences have the same id {name!r}; make ids unique")
+        seen.add(name)
+    return RawRecords("sequences", names, letters, [])
+
+
+def inputs_of(queries: Source, targets: Source | None) -> Inputs:
+    """Queries and targets in one alphabet, chosen by the letters of both where neither is encoded yet; targets None: one set."""
+    given = [queries] if targets is None or targets is queries else [queries, targets]
+    made = [one for one in given if isinstance(one, Sequences)]
+    if len({one.alphabet for one in made}) > 1:
+        raise InputError("the queries and the targets are of different alphabets, dna and protein")
+    raw = [_raw(one) for one in given if not isinstance(one, Sequences)]
+    code, encoded = encode_all(raw, made[0].alphabet if made else "auto") if raw else (made[0].code, [])
+    waiting = iter(encoded)
+    sets = [one.set if isinstance(one, Sequences) else next(waiting) for one in given]
+    return Inputs(sets[0], sets[-1], code, "by its letters")
+
+
+def _raw(source: Source) -> RawRecords:
+    if isinstance(source, (str, PathLike)) or hasattr(source, "read"):
+        return _read(cast("Path | BinaryIO", source))
+    return raw_records(cast("Iterable[Record]", source))

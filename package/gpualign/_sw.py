@@ -1,0 +1,153 @@
+"""Exhaustive local search."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from typing import Any, cast
+
+import numpy as np
+
+from gpualign._index import Index
+from gpualign._results import Hits
+from gpualign._running import LOG, Progress, Reporter, resources
+from gpualign._scoring import Scoring, checked_scoring
+from gpualign._sequences import Source, inputs_of
+from gpualign.core.blocks import Block, Booleans
+from gpualign.core.engine import Detail
+from gpualign.core.errors import InputError
+from gpualign.core.fields import HIT_FIELDS, UNTRACED_HIT_FIELDS, Field, parse_fields
+from gpualign.core.identity import DEFAULT, DEFINITIONS
+from gpualign.core.index import is_index
+from gpualign.core.search.strands import BOTH, MINUS, PLUS
+from gpualign.core.sinks.pairs import PairsSink
+from gpualign.jobs.sw import SearchJob, SwOptions, prepare
+
+_METHODS = {"mask": (None, "seg", "dust", "none"), "evalue": (None, "table", "estimate", "none"), "strand": (None, PLUS, MINUS, BOTH)}
+
+
+def sw(
+    queries: Source,
+    db: Source | Index | None = None,
+    scoring: Scoring | None = None,
+    *,
+    max_hits: int | None = None,
+    min_score: int | None = None,
+    max_evalue: float | None = None,
+    min_identity: float | None = None,
+    strand: str | None = None,
+    mask: str | None = None,
+    evalue: str | None = None,
+    traceback: bool = True,
+    with_self: bool = False,
+    fields: Sequence[str] | None = None,
+    identity_def: int = DEFAULT,
+    device: str = "auto",
+    threads: int | None = None,
+    memory: int | None = None,
+    progress: Progress | None = None,
+) -> Iterator[Hits]:
+    """Search every query in every sequence of a database (Smith-Waterman); yields the `Hits` of each query, in the order of the queries,
+    also of those that have none: what `gpualign sw` writes.
+
+    db: sequences, a file, an index, or None: the queries are searched with each other. max_hits: the best so many of each query (default:
+    25, or with a threshold all that pass); min_score, max_evalue, min_identity: thresholds. strand, for DNA: "both" (default), "plus" or
+    "minus"; mask: "seg", "dust" or "none" (default: what fits the alphabet); evalue: "table", "estimate" or "none"; traceback: False for
+    scores alone. fields: columns as `gpualign sw --fields` has them. Closing the iterator stops all work. Other arguments and errors as
+    for `gpualign.nw`; bad arguments are told at once.
+
+    >>> hits = next(sw(["GATTACAGATTACA"], ["CCGATTACAGATTACACC", "TTTTTTTT"], min_score=50, evalue="none"))
+    >>> hits["target"], hits["score"].tolist()
+    (['0'], [70])
+    """
+    given = {"mask": mask, "evalue": evalue, "strand": strand}
+    for name, one in given.items():
+        if one not in _METHODS[name]:
+            raise InputError(f"{name} {one!r}: {', '.join(str(known) for known in _METHODS[name] if known)} are known")
+    if identity_def not in DEFINITIONS:
+        raise InputError(f"identity_def {identity_def}: a number from 0 to 4 is wanted")
+    if max_hits is not None and max_hits < 1:
+        raise InputError(f"max_hits {max_hits}: 1 or more is wanted")
+    if min_identity is not None and not 0 <= min_identity <= 1:
+        raise InputError(f"min_identity {min_identity:g}: a fraction from 0 to 1 is wanted")
+    if max_evalue is not None and (evalue == "none" or not max_evalue >= 0):
+        raise InputError("max_evalue needs E-values" if evalue == "none" else f"max_evalue {max_evalue:g}: 0 or more is wanted")
+    columns = parse_fields(",".join(fields) if fields else HIT_FIELDS if traceback else UNTRACED_HIT_FIELDS, of_hits=True)
+    needed = [one.name for one in columns if one.detail is not Detail.SCORE] + (["min_identity"] if min_identity is not None else [])
+    if needed and not traceback:
+        raise InputError(f"{', '.join(needed)} needs alignments; leave out traceback=False")
+    options = SwOptions(
+        checked_scoring(scoring).options(),
+        strand,
+        with_self,
+        mask,
+        evalue,
+        max_hits,
+        min_score,
+        max_evalue,
+        min_identity,
+        identity_def,
+        bool(needed),
+        resources(device, threads, memory),
+    )
+    job = prepare(inputs_of(queries, _database(db)), options, LOG)
+    return _found(job, columns, Reporter(progress))
+
+
+def _database(db: Source | Index | None) -> Source | None:
+    if isinstance(db, Index):
+        return db.sequences
+    if isinstance(db, (str, os.PathLike)) and is_index(os.fspath(db)):
+        return Index.open(db).sequences
+    return db
+
+
+class _Gather(PairsSink):
+    """Keeps blocks of hits."""
+
+    def __init__(self, job: SearchJob) -> None:
+        super().__init__(_Nowhere(), job.task)
+        self.blocks: list[tuple[Block, Booleans | None]] = []
+
+    def write_block(self, block: Block, keep: Booleans | None) -> None:
+        self.blocks.append((block, keep))
+
+
+class _Nowhere:
+    def write(self, data: bytes) -> None:
+        pass
+
+
+def _found(job: SearchJob, columns: list[Field], reporter: Reporter) -> Iterator[Hits]:
+    reporter.expect(job.search.plan.cells)
+    report, ids = _Gather(job), job.task.queries.ids
+    following = 0
+    waiting: list[dict[str, Any]] = []  # parts of the hits of the query `following`
+
+    def hits(parts: list[dict[str, Any]]) -> Hits:
+        joined = {one.name: _joined([part[one.name] for part in parts], one) for one in columns}
+        return Hits(joined, ids[following], following)
+
+    with closing(cast("Any", job.steps(report, reporter))) as steps:
+        for _ in steps:
+            for block, keep in report.blocks:
+                wanted = block.wanted(keep)
+                given = block.given[wanted]
+                found = {one.name: one.take(block, keep) for one in columns}
+                starts = np.flatnonzero(np.diff(given, prepend=-1))
+                for start, stop in zip(starts.tolist(), [*starts[1:].tolist(), len(given)], strict=True):
+                    while following < int(given[start]):
+                        yield hits(waiting)
+                        following, waiting = following + 1, []
+                    waiting.append({name: part[start:stop] for name, part in found.items()})
+            report.blocks.clear()
+    while following < len(ids):
+        yield hits(waiting)
+        following, waiting = following + 1, []
+
+
+def _joined(parts: list[Any], column: Field) -> Any:
+    if column.values is None:
+        return [text for part in parts for text in part]
+    return np.concatenate(parts) if parts else np.zeros(0)
