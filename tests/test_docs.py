@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from command import GPUALIGN, gpualign
 
+import gpualign as gpualign_package
 from gpualign.cli.main import cli
 from gpualign.core.fields import FIELDS
 from gpualign.core.formats.registry import FORMATS, Layout, Results, formats_of
@@ -94,6 +95,20 @@ def test_every_format_has_a_page():
     for format in FORMATS:
         page = ROOT / "docs" / "formats" / f"{shared.get(format, format)}.md"
         assert format in page.read_text()
+
+
+def test_python_examples(tmp_path, monkeypatch):
+    """The blocks of docs/python.md, one after the other, in a folder that has README's data."""
+    page = (ROOT / "docs" / "python.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) > 5
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    done = subprocess.run([sys.executable, "-W", "error", "-c", "\n".join(blocks)], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "15 1=1I5=1D1=" in done.stdout
+    assert (tmp_path / "genes.png").stat().st_size > 5000
+    known = set(re.findall(r"gpualign\.([A-Za-z_]+)", page)) - {"gpa"}
+    assert known <= {*gpualign_package.__all__, "read"}
 
 
 def test_choices_of_formats_are_those_of_the_registry():

@@ -1,0 +1,313 @@
+"""`import gpualign`: the same numbers as the commands and as other libraries, from several threads, with errors that are exceptions."""
+
+import csv
+import io
+import logging
+import subprocess
+import sys
+import threading
+from importlib import import_module
+from pathlib import Path
+
+import edlib
+import numpy as np
+import parasail
+import pytest
+from Bio.Seq import Seq
+from Bio.SeqRecord import SeqRecord
+from command import gpualign as run
+
+import gpualign
+from gpualign.core.fields import FIELDS
+
+LETTERS = np.array(list("ACGT"))
+
+
+def texts(rng, count, longest):
+    """Random DNA, relatives among it."""
+    ancestor = rng.integers(0, 4, longest)
+    out = []
+    for _ in range(count):
+        copy = np.where(rng.random(longest) < 0.2, rng.integers(0, 4, longest), ancestor)[: int(rng.integers(1, longest + 1))]
+        out.append("".join(LETTERS[copy]))
+    return out
+
+
+def rows(words):
+    """A command's table as dictionaries of text."""
+    return list(csv.DictReader(io.StringIO(run(*words).stdout.decode()), delimiter="\t"))
+
+
+@pytest.fixture
+def genes(small_16s):
+    return gpualign.read(small_16s)
+
+
+def test_sequences_from_everywhere(small_16s, genes):
+    assert len(genes) == 60
+    assert genes.alphabet == "dna"
+    with open(small_16s, "rb") as stream:
+        assert gpualign.read(stream).ids == genes.ids
+    again = gpualign.Sequences(list(genes), ids=genes.ids)
+    assert list(again) == list(genes)
+    of_records = gpualign.Sequences([SeqRecord(Seq(text), id=name) for text, name in zip(genes, genes.ids, strict=True)])
+    assert (of_records.ids, list(of_records)) == (genes.ids, list(genes))
+    assert gpualign.Sequences([b"acgu", bytearray(b"AC")])[0] == "ACGT"
+    part = genes[3:9:2]
+    assert part.ids == genes.ids[3:9:2]
+    assert list(part) == list(genes)[3:9:2]
+    assert genes[-1] == list(genes)[-1]
+    assert part.lengths.tolist() == [len(text) for text in part]
+    assert gpualign.Sequences(["MKV", "MK"]).alphabet == "protein"
+    assert gpualign.Sequences(["ACGT"], alphabet="protein").alphabet == "protein"
+
+
+@pytest.mark.parametrize("value", ["score", "identity", "distance"])
+def test_nw_gives_the_matrix_of_the_command(tmp_path, small_16s, genes, value):
+    run("nw", small_16s, "-o", tmp_path / "m.npy", "--value", value)
+    found = gpualign.nw(genes[:], value=value, threads=2)
+    np.testing.assert_array_equal(found.values, np.load(tmp_path / "m.npy"))
+    assert found.ids == found.target_ids == genes.ids
+    run("nw", small_16s, "-o", tmp_path / "c.npy", "--value", value, "--condensed")
+    np.testing.assert_array_equal(found.condensed(), np.load(tmp_path / "c.npy"))
+    frame = found.to_frame()
+    assert frame.loc[genes.ids[3], genes.ids[5]] == found.values[3, 5]
+
+
+def test_nw_into_a_file(tmp_path, rng):
+    made = texts(rng, 9, 50)
+    path = tmp_path / "m.npy"
+    found = gpualign.nw(made[:4], made[4:], scoring=gpualign.EDIT, out=path)
+    assert isinstance(found.values, np.memmap)
+    expected = [[edlib.align(a, b)["editDistance"] for b in made[4:]] for a in made[:4]]
+    assert found.values.tolist() == np.load(path).tolist() == expected
+    assert [p.name for p in tmp_path.iterdir()] == ["m.npy"]
+    with pytest.raises(ValueError, match="two"):
+        found.condensed()
+    with pytest.raises(gpualign.RunError, match="cannot write"):
+        gpualign.nw(made, out=tmp_path / "none" / "m.npy")
+
+
+def test_pairs_are_those_of_the_command(genes, small_16s):
+    found = gpualign.pairs(genes, min_identity=0.8)
+    told = rows(["nw", small_16s, "--min-identity", "0.8", "--fields", "query,target,identity"])
+    assert [(q, t) for q, t, _ in found] == [(row["query"], row["target"]) for row in told]
+    np.testing.assert_allclose(found.value, [float(row["identity"]) for row in told], atol=5e-7)
+    near = gpualign.pairs(genes, scoring=gpualign.EDIT, max_distance=300)
+    assert list(near) == [(r["query"], r["target"], int(r["score"])) for r in rows(["nw", "--edit", "--max-distance", "300", small_16s])]
+    matrix = gpualign.nw(genes, scoring=gpualign.EDIT).values
+    sparse = near.to_csr()
+    assert sparse.nnz == len(near)
+    assert (sparse.toarray()[near.i, near.j] == matrix[near.i, near.j]).all()
+    assert ((np.triu(matrix, 1) <= 300) & (np.triu(np.ones_like(matrix), 1) > 0)).sum() == len(near)
+    assert near.to_frame()["value"].tolist() == near.value.tolist()
+    apart = gpualign.pairs(genes, max_distance=0.2)
+    assert (apart.i.tolist(), apart.j.tolist()) == (found.i.tolist(), found.j.tolist())
+    np.testing.assert_allclose(apart.value, 1 - found.value)
+    scored = gpualign.pairs(genes[:9], genes[9:20], min_score=4000)
+    assert (scored.value >= 4000).all()
+    assert len(gpualign.pairs(["ACGT", "TTTT"], scoring=gpualign.EDIT, max_distance=0)) == 0
+    assert len(gpualign.pairs(["ACGT"], min_score=0)) == 0
+
+
+def test_every_column_as_the_command_has_it(genes, tmp_path):
+    (tmp_path / "some.fa").write_text("".join(f">{name}\n{text}\n" for name, text in zip(genes.ids[:12], genes, strict=False)))
+    names = [name for name, field in FIELDS.items() if not field.of_hits]
+    tables = list(gpualign.iter_pairs(genes[:12], fields=names, batch=25))
+    assert [len(table) for table in tables] == [25, 25, 16]
+    found = [row for table in tables for row in table]
+    for ours, told in zip(found, rows(["nw", tmp_path / "some.fa", "--fields", ",".join(names)]), strict=True):
+        for name in names:
+            if isinstance(ours[name], float):
+                assert ours[name] == pytest.approx(float(told[name]), abs=5e-7)
+            else:
+                assert str(ours[name]) == told[name]
+    assert list(tables[0].to_frame().columns) == names
+
+
+def test_closing_an_iterator_ends_all_threads(rng):
+    made = texts(rng, 400, 1500)
+    running = gpualign.iter_pairs(made, memory=200 << 20, batch=10)
+    assert len(next(running)) == 10
+    running.close()
+    hits = gpualign.sw(made[:3], made, evalue="none")
+    next(hits)
+    hits.close()
+    assert not [t for t in threading.enumerate() if t.name.startswith("gpualign")]
+
+
+def test_sw_gives_the_hits_of_the_command(genes, small_16s, tmp_path):
+    names = [name for name in FIELDS if name not in ("qaln", "taln")]
+    options = ["--fields", ",".join(names), "--max-hits", "3"]
+    (tmp_path / "q.fa").write_text("".join(f">{name}\n{text}\n" for name, text in zip(genes.ids[:5], genes, strict=False)))
+    told = rows(["sw", tmp_path / "q.fa", small_16s, *options])
+    index = gpualign.Index.build(small_16s, tmp_path / "db.gpa")
+    assert len(index) == 60
+    for database in (genes, small_16s, index, tmp_path / "db.gpa"):
+        found = list(gpualign.sw(genes[:5], database, max_hits=3, fields=names))
+        assert [hits.query for hits in found] == genes.ids[:5]
+        assert [hits.index for hits in found] == [0, 1, 2, 3, 4]
+        ours = [row for hits in found for row in hits]
+        for one, row in zip(ours, told, strict=True):
+            assert {name: str(one[name]) for name in names if not isinstance(one[name], float)}.items() <= row.items()
+            assert one["evalue"] == pytest.approx(float(row["evalue"]), rel=1e-2)
+
+
+def test_sw_tells_of_queries_without_hits(rng):
+    gene = "".join(LETTERS[rng.integers(0, 4, 80)])
+    other = ["".join(LETTERS[rng.integers(0, 4, 80)]) for _ in range(4)]
+    queries = [other[0], gene, other[1], other[2], gene, other[3]]
+    found = list(gpualign.sw(queries, [gene], max_evalue=1e-9, mask="none"))
+    assert [len(hits) for hits in found] == [0, 1, 0, 0, 1, 0]
+    assert found[1]["target"] == ["0"]
+    itself = list(gpualign.sw(queries, min_score=200, mask="none", evalue="none", traceback=False))
+    assert [hits["target"] for hits in itself] == [[], ["4"], [], [], ["1"], []]
+
+
+@pytest.mark.parametrize("longest", [1, 9, 70, 700])
+def test_align_against_other_libraries(rng, longest):
+    matrix = parasail.matrix_create("ACGT", 5, -4)
+    made = texts(rng, 12, longest)
+    for query, target in zip(made[::2], made[1::2], strict=True):
+        found = gpualign.align(query, target)
+        assert found.score == parasail.nw_striped_32(query, target, 10, 1, matrix).score
+        edits = gpualign.align(query, target, gpualign.EDIT)
+        assert edits.score == edits.mismatches + edits.gaps == edlib.align(query, target)["editDistance"]
+        local = gpualign.align(query, target, mode="local")
+        assert local.score == parasail.sw_striped_32(query, target, 16, 6, matrix).score
+        assert query[slice(*local.query_range)] == local.query.replace("-", "")
+        assert target[slice(*local.target_range)] == local.target.replace("-", "")
+        for one in (found, edits):
+            assert (one.query.replace("-", ""), one.target.replace("-", "")) == (query, target)
+            assert len(one.query) == one.matches + one.mismatches + one.gaps
+            assert f"{one.score}" in str(one)
+
+
+def test_align_is_what_the_command_draws(tmp_path):
+    (tmp_path / "a.fa").write_text(">query\nACGTTGCA\n")
+    (tmp_path / "b.fa").write_text(">target\nAGTTGCAA\n")
+    assert str(gpualign.align("acgttgca", "AGTTGCAA")) == run("nw", tmp_path / "a.fa", tmp_path / "b.fa", "--format", "aln").stdout.decode()
+    nothing = gpualign.align("AAAA", "CCCC", mode="local")
+    assert (nothing.score, nothing.cigar, nothing.identity) == (0, "*", 0)
+    assert gpualign.align("MKVLAT", "MKILAT").score == parasail.nw("MKVLAT", "MKILAT", 11, 1, parasail.blosum62).score
+    assert gpualign.align("ACGTAC", "GTA", end_gaps="target").score == 15
+
+
+def test_a_matrix_that_lacks_a_letter(tmp_path):
+    (tmp_path / "m.txt").write_text("  A C G T\nA 1 0 0 0\nC 0 1 0 0\nG 0 0 1 0\nT 0 0 0 1\n")
+    scoring = gpualign.Scoring(matrix=str(tmp_path / "m.txt"), gap=1)
+    assert gpualign.align("ACGT", "ACG", scoring).score == 2
+    with pytest.raises(gpualign.InputError, match="no row for the letter 'N'"):
+        gpualign.align("ACGN", "ACG", scoring)
+    with pytest.raises(gpualign.InputError, match="no row for the letter 'N'"):
+        gpualign.nw(["ACGN", "ACG"], scoring=scoring)
+
+
+def test_several_threads_at_once(genes):
+    part = genes[:12]
+    expected = gpualign.nw(part).values
+    alone = gpualign.align(genes[0], genes[1])
+    failures = []
+
+    def work():
+        try:
+            for _ in range(3):
+                np.testing.assert_array_equal(gpualign.nw(part, threads=2).values, expected)
+                assert gpualign.align(genes[0], genes[1]).cigar == alone.cigar
+                assert sum(len(table) for table in gpualign.iter_pairs(part, batch=7)) == 66
+                assert len(next(gpualign.sw(part[:2], part, max_hits=2))) == 2
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+
+
+def test_progress_counts_to_the_end(genes):
+    told = []
+    gpualign.nw(genes[:9], progress=lambda done, total: told.append((done, total)))
+    assert told[-1][0] == told[-1][1] > 0
+    assert [done for done, _ in told] == sorted(done for done, _ in told)
+
+
+REFUSED = [
+    (lambda: gpualign.nw(["ACGT", "A-"]), "is a gap"),
+    (lambda: gpualign.nw([]), "no sequences"),
+    (lambda: gpualign.nw(["ACGT", ""]), "record 1 has no letters"),
+    (lambda: gpualign.nw(["ACGT", 5]), "record 1 is a int"),
+    (lambda: gpualign.nw("no/such.fa"), "no such file"),
+    (lambda: gpualign.nw(["ACGT"], value="scores"), "value"),
+    (lambda: gpualign.nw(["ACGT"], end_gaps="none"), "end_gaps"),
+    (lambda: gpualign.nw(["ACGT"], device="gpu7"), "device"),
+    (lambda: gpualign.nw(["ACGT"], identity_def=5), "identity_def"),
+    (lambda: gpualign.nw(["ACGT"], scoring="BLOSUM62"), "scoring is a str"),
+    (lambda: gpualign.nw(["ACGT"], scoring=gpualign.Scoring(matrix="BLOSUM61")), "BLOSUM61"),
+    (lambda: gpualign.nw(["ACGT"], scoring=gpualign.Scoring(edit=True, gap=2)), "edit"),
+    (lambda: gpualign.nw(gpualign.Sequences(["ACGT"]), gpualign.Sequences(["MKV"])), "different alphabets"),
+    (lambda: gpualign.pairs(["ACGT"]), "one threshold"),
+    (lambda: gpualign.pairs(["ACGT"], min_score=1, min_identity=0.5), "min_identity and min_score"),
+    (lambda: gpualign.pairs(["ACGT"], min_identity=97), "fraction"),
+    (lambda: gpualign.pairs(["ACGT"], scoring=gpualign.EDIT, min_score=1), "max_distance"),
+    (lambda: gpualign.iter_pairs(["ACGT"], fields=["colour"]), "colour"),
+    (lambda: gpualign.iter_pairs(["ACGT"], batch=0), "batch"),
+    (lambda: gpualign.sw(["ACGT"], strand="up"), "strand"),
+    (lambda: gpualign.sw(["MKV"], strand="plus"), "is for DNA"),
+    (lambda: gpualign.sw(["ACGT"], fields=["cigar"], traceback=False), "cigar needs alignments"),
+    (lambda: gpualign.sw(["ACGT"], max_evalue=1, evalue="none"), "needs E-values"),
+    (lambda: gpualign.align("", "ACGT"), "the query has no letters"),
+    (lambda: gpualign.align("ACGT", "AC-T"), "record .target."),
+    (lambda: gpualign.align("ACGT", "AC", mode="both"), "mode"),
+    (lambda: gpualign.Sequences(["A", "C"], ids=["x", "x"]), "same id 'x'"),
+    (lambda: gpualign.Sequences(["A", "C"], ids=["x"]), "1 ids for 2"),
+    (lambda: gpualign.Sequences("ACGT"), "put it in a list"),
+    (lambda: gpualign.Index.open(__file__), "index"),
+]
+
+
+@pytest.mark.parametrize(("call", "message"), REFUSED, ids=[message for _, message in REFUSED])
+def test_bad_input_is_an_error_at_once(capfd, call, message):
+    with pytest.raises(gpualign.InputError, match=message) as raised:
+        call()
+    assert isinstance(raised.value, ValueError)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_too_little_memory_is_a_run_error(genes):
+    with pytest.raises(RuntimeError, match="memory") as raised:
+        gpualign.nw(genes, memory=1000)
+    assert isinstance(raised.value, gpualign.RunError)
+
+
+def test_notes_go_to_the_log(caplog):
+    with caplog.at_level(logging.DEBUG, "gpualign"):
+        gpualign.nw(["ACGT", "AC"], device="cpu")
+    assert any("NUC.4.4" in record.message and record.levelname == "INFO" for record in caplog.records)
+    assert any("bands" in record.message and record.levelname == "DEBUG" for record in caplog.records)
+
+
+def test_devices():
+    assert gpualign.devices()[0] == "cpu"
+
+
+def test_the_import_loads_nothing():
+    code = "import sys, gpualign; gpualign.__version__; dir(gpualign); print(sorted({'numpy', 'Bio', 'gpualign.core'} & set(sys.modules)))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout.strip() == b"[]"
+    for name in gpualign.__all__:
+        assert getattr(gpualign, name) is not None
+    with pytest.raises(AttributeError, match="nothing"):
+        gpualign.nothing  # noqa: B018
+
+
+def test_examples_in_docstrings():
+    import doctest
+
+    attempted = 0
+    for path in Path(gpualign.__file__).parent.glob("_[a-z]*.py"):
+        result = doctest.testmod(import_module(f"gpualign.{path.stem}"))
+        assert not result.failed
+        attempted += result.attempted
+    assert attempted > 9
