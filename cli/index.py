@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 import click
 
@@ -29,9 +32,9 @@ def index(db: str, output: str, alphabet: str, allow_duplicates: bool, degap: bo
     from gpualign.cli.files import OutputFiles, check_outputs, naming_output, open_input
     from gpualign.cli.messages import Messages
     from gpualign.core.errors import InputError
-    from gpualign.core.index import IndexBuilder
     from gpualign.core.units import format_bytes
-    from gpualign.jobs.inputs import describe_empty, describe_gaps
+    from gpualign.jobs.index import build
+    from gpualign.jobs.inputs import ReadOptions
 
     messages = Messages.of("index", quiet)
     path = Path(output)
@@ -41,12 +44,12 @@ def index(db: str, output: str, alphabet: str, allow_duplicates: bool, degap: bo
     with naming_output(path):
         if not path.parent.is_dir():
             raise FileNotFoundError(2, "no such folder")
-    with open_input(db) as (stream, source), IndexBuilder(source, path.parent, allow_duplicates, degap) as builder:
-        chosen = builder.read(stream, alphabet)
+
+    @contextmanager
+    def result() -> Iterator[BinaryIO]:
         with OutputFiles(messages.note) as files, naming_output(path):
-            built = builder.write(files.open(path))
-    if built.empty:
-        messages.note(f"{source}: left out {describe_empty(built.empty)}")
-    if built.gaps.letters:
-        messages.note(f"{source}: {describe_gaps(built.gaps)}")
+            yield files.open(path)
+
+    with open_input(db) as opened:
+        built, chosen = build(opened, ReadOptions(alphabet, allow_duplicates, degap), result, path.parent, messages)
     messages.note(f"{built.records:,} {chosen.name} records, {built.letters:,} letters, {format_bytes(path.stat().st_size)} in {output}")

@@ -13,40 +13,7 @@ def info() -> None:
     Example:
       gpualign info
     """
-    import platform
-    from importlib.metadata import version
+    from gpualign.jobs.machine import describe_machine
 
-    from gpualign import __version__
-    from gpualign.core.units import format_bytes
-    from gpualign.cpu.engine import CpuEngine, instruction_sets
-    from gpualign.cpu.machine import usable_cpus
-    from gpualign.gpu.cubins import cache_folder, find_nvcc
-    from gpualign.gpu.devices import take_inventory
-    from gpualign.jobs.budget import physical_memory
-
-    memory = physical_memory()
-    in_use = CpuEngine().instruction_set.name
-    sets = []
-    for s in instruction_sets():
-        state = "in use" if s.name == in_use else "runs here" if s.supported else "not on this processor"
-        sets.append(f"{s.name} ({state})")
-    inventory = take_inventory()
-    cached = list(cache_folder().glob("*.cubin"))
-    rows = [
-        ("gpualign", __version__),
-        ("python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"),
-        ("packages", ", ".join(f"{name} {version(name)}" for name in ("numpy", "biopython", "click", "tqdm"))),
-        ("engine cpu", f"{usable_cpus()} CPUs usable"),
-        ("  instruction sets", ", ".join(sets)),
-        ("  memory", format_bytes(memory) if memory else "unknown"),
-        ("engine cuda", f"unavailable: {inventory.reason}" if inventory.reason else "ready"),
-    ]
-    for number, device in enumerate(inventory.devices):
-        major, minor = device.compute_capability
-        rows.append((f"  device {number}", f"{device.name}, {format_bytes(device.memory)}, compute capability {major}.{minor}"))
-    if inventory.driver:
-        rows.append(("  driver", f"for CUDA {inventory.driver}"))
-    rows.append(("  compiler", find_nvcc() or "nvcc not found"))
-    rows.append(("  compiled kernels", f"{len(cached)} ({format_bytes(sum(c.stat().st_size for c in cached))}) in {cache_folder()}"))
-    for name, value in rows:
+    for name, value in describe_machine():
         click.echo(f"{name:<19} {value}")

@@ -13,7 +13,7 @@ from gpualign.gpu.arguments import STRUCTS
 from gpualign.gpu.kernels import THREAD_ROWS, WIDE_ROWS
 
 ROOT = Path(__file__).resolve().parent.parent
-FOLDERS = ("cli", "core", "cpu", "cuda_src", "gpu", "package", "tests", "benchmarks")
+FOLDERS = ("cli", "jobs", "core", "cpu", "cuda_src", "gpu", "package", "tests", "benchmarks")
 SOURCES = sorted(p for folder in FOLDERS for p in (ROOT / folder).rglob("*") if p.suffix in {".py", ".cpp", ".hpp", ".cu", ".cuh"})
 NAMED = re.compile(r"(?<![\w./*{}-])(?:\.\./)*([\w/-]*\w\.(?:py|cpp|hpp|cuh|cu|md))\b(?![(\w])")
 
@@ -47,6 +47,20 @@ def test_a_struct_of_another_size_does_not_compile(tmp_path):
 
     assert compiles(8)
     assert not compiles(12)
+
+
+def test_what_calls_itself_pure_is_held_to_it():
+    """import-linter checks what the contract names; here that the contract names every module whose docstring says so."""
+    config = (ROOT / "pyproject.toml").read_text()
+    contract = re.search(r'name = "planning is pure"\n.*?source_modules = \[(.*?)\]', config, re.DOTALL)
+    named = set(re.findall(r'"gpualign\.([\w.]+)"', contract[1]))
+    says = set()
+    for folder in ("core", "cpu", "gpu", "jobs", "cli"):
+        for path in (ROOT / folder).rglob("*.py"):
+            docstring = re.match(r'"""(.*?)"""', path.read_text(), re.DOTALL)
+            if docstring and re.search(r"(?<!\w)Pure[.:]", docstring[1]):
+                says.add(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    assert says - named == set()
 
 
 def test_statistics_are_counted_alike_in_every_language():

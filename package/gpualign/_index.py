@@ -6,9 +6,12 @@ import os
 from pathlib import Path as FilePath
 
 from gpualign._files import new_file
+from gpualign._running import LOG
 from gpualign._sequences import Path, Sequences
-from gpualign.core.index import IndexBuilder, open_index
+from gpualign.core.index import open_index
 from gpualign.core.opening import open_file
+from gpualign.jobs.index import build
+from gpualign.jobs.inputs import ReadOptions
 
 
 class Index:
@@ -45,8 +48,6 @@ class Index:
         Raises `InputError` naming file, record and reason, `RunError` where `out` cannot be written.
         """
         target = FilePath(out)
-        with open_file(fasta) as stream, IndexBuilder(os.fspath(fasta), target.parent, allow_duplicates, degap) as builder:
-            builder.read(stream, alphabet)
-            with new_file(target) as file:
-                builder.write(file)
+        with open_file(fasta) as stream:
+            build((stream, os.fspath(fasta)), ReadOptions(alphabet, allow_duplicates, degap), lambda: new_file(target), target.parent, LOG)
         return cls.open(target)

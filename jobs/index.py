@@ -1,0 +1,37 @@
+"""Indexing a database for searches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import BinaryIO
+
+from gpualign.core.alphabet import Alphabet
+from gpualign.core.index import Built, IndexBuilder
+from gpualign.jobs.inputs import Opened, ReadOptions, describe_empty, describe_gaps
+from gpualign.jobs.notes import UNHEARD, Notes
+
+
+def build(
+    database: Opened,
+    options: ReadOptions,
+    output: Callable[[], AbstractContextManager[BinaryIO]],
+    scratch: Path,
+    notes: Notes = UNHEARD,
+) -> tuple[Built, Alphabet]:
+    """Read a database and write its index. output: opens the index's file, when all has been read; scratch: a folder for as many bytes as
+    the database has letters.
+
+    Returns what was built, and of which alphabet. Raises `InputError` naming file, record and reason.
+    """
+    stream, source = database
+    with IndexBuilder(source, scratch, options.allow_duplicates, options.degap) as builder:
+        alphabet = builder.read(stream, options.alphabet)
+        with output() as file:
+            built = builder.write(file)
+    if built.empty:
+        notes.note(f"{source}: left out {describe_empty(built.empty)}")
+    if built.gaps.letters:
+        notes.note(f"{source}: {describe_gaps(built.gaps)}")
+    return built, alphabet
