@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpualign.core.cost import WHOLE_MATRIX
 from gpualign.core.errors import RunError
 from gpualign.core.plan import BANDS_IN_FLIGHT, DIAGONAL_BANDS, MAX_BAND_ROWS, MIN_PANEL, Limits, Pairing, make_plan
 
@@ -100,3 +101,49 @@ def test_pair_and_cell_counts_do_not_overflow():
 def test_pairs_above_the_diagonal_need_one_set():
     with pytest.raises(ValueError, match="itself"):
         plan_of([1, 2], [1, 2, 3], Pairing.ABOVE)
+
+
+@given(LENGTHS, LENGTHS, st.data())
+def test_the_cost_of_whole_matrices(queries, targets, data):
+    firsts = np.array([data.draw(st.integers(0, len(targets))) for _ in queries])
+    cells = np.outer(queries, targets)
+    queries, targets = np.array(queries), np.array(targets)
+    assert WHOLE_MATRIX.cells(queries, targets) == cells.sum()
+    wanted = np.arange(len(targets))[None, :] >= firsts[:, None]
+    assert WHOLE_MATRIX.cells(queries, targets, firsts) == (cells * wanted).sum()
+    np.testing.assert_array_equal(WHOLE_MATRIX.by_target(queries, targets), cells.sum(axis=0))
+
+
+class _Diagonal:
+    """A cost that is not a product: only the diagonal of each matrix is computed."""
+
+    def by_target(self, query_lengths, target_lengths):
+        return np.minimum.outer(query_lengths, target_lengths).sum(axis=0).astype(float)
+
+    def cells(self, query_lengths, target_lengths, firsts=None):
+        firsts = np.zeros(len(query_lengths), dtype=int) if firsts is None else firsts
+        return sum(int(np.minimum(q, target_lengths[first:]).sum()) for q, first in zip(query_lengths, firsts, strict=True))
+
+
+@given(LENGTHS, st.sampled_from(Pairing), st.integers(1, 10**5))
+def test_tiles_follow_the_cost_of_the_task(lengths, pairing, cells):
+    lengths = np.array(lengths)
+    plan = make_plan(lengths, lengths, pairing, Limits(10**6, 0, 4, 1, cells), _Diagonal())
+    tiles = list(plan.tiles())
+    assert sum(tile.cells for tile in tiles) == plan.cells
+    whole = [tile for tile in tiles if tile.shape == (tile.query_stop - tile.query_start, len(tile.targets)) and min(tile.shape) > 1]
+    for tile in whole:
+        assert _Diagonal().cells(lengths[tile.query_start : tile.query_stop], lengths[tile.targets]) <= 2 * max(cells, 1) + 5000
+
+
+@given(LENGTHS, st.integers(2, 4), st.integers(1, 4000))
+def test_queries_that_belong_together_share_a_band(lengths, together, memory):
+    queries = np.repeat(np.array(lengths), together)
+    limits = Limits(memory, 0, 0, 1, 10**6, query_bytes=20)
+    try:
+        plan = make_plan(queries, np.array(lengths), Pairing.ALL, limits, together=together)
+    except RunError:
+        assert memory < BANDS_IN_FLIGHT * together * 20
+        return
+    assert all(tile.band.start % together == 0 and tile.band.stop % together == 0 for tile in plan.tiles())
+    assert plan.result_bytes <= memory
