@@ -44,10 +44,9 @@ class Messages:
         )
 
     def distance_summary(self, samples: int, totals: DistanceTotals, engine: str) -> None:
-        rate = totals.comparisons / max(totals.seconds, 1e-9) / 1e9
         self.note(
             f"{_count(samples, 'sample')}, {_count(totals.sites, 'site')}, {_count(totals.pairs, 'pair')}, "
-            f"{totals.comparisons:.3g} comparisons in {totals.seconds:.2f} s, {rate:.1f} G/s, {engine}"
+            f"{totals.work:.3g} comparisons in {totals.seconds:.2f} s, {totals.rate / 1e9:.1f} G/s, {engine}"
         )
 
     def progress(self, work: int, output: Path | None, unit: str = "cells", rate: str = "GCUPS") -> ProgressBar:

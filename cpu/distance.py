@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 
 import numpy as np
 
-from gpualign.core.distance.engine import WORD_BITS, Band, CountMatrix, Panel
+from gpualign.core.distance.engine import WORD_BITS, Band, CountedBands, CountMatrix, Panel
 from gpualign.core.distance.recipe import Operation
 from gpualign.cpu import _distance
 from gpualign.cpu.machine import describe_cpu, pick_instruction_set, usable_cpus
@@ -53,9 +53,7 @@ class CpuDistanceEngine:
         lines = -(-sites // (_LINE_WORDS * WORD_BITS))
         return _LINE_WORDS * (lines + (lines % 2 == 0))
 
-    def run(
-        self, panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], advance: Callable[[int], None]
-    ) -> Iterator[tuple[Band, dict[str, CountMatrix]]]:
+    def run(self, panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], advance: Callable[[int], None]) -> CountedBands:
         with ThreadPoolExecutor(self.threads, thread_name_prefix="gpualign-cpu") as workers:
             for band in bands:
                 counts = {name: np.zeros(band.shape, dtype=np.int32) for name in names}

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.distance.engine import Band, CountMatrix, Panel
+from gpualign.core.distance.engine import Band, CountedBands, CountMatrix, Panel
 from gpualign.core.errors import RunError
 from gpualign.gpu.arguments import DISTANCE
 from gpualign.gpu.device import Device, Event, Memory, OutOfMemory, Stream, wait_for
@@ -187,9 +187,7 @@ class CudaDistanceEngine:
         """Whole chunks of the kernels."""
         return -(-sites // (CHUNK_WORDS * 64)) * CHUNK_WORDS
 
-    def run(
-        self, panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], advance: Callable[[int], None]
-    ) -> Iterator[tuple[Band, dict[str, CountMatrix]]]:
+    def run(self, panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], advance: Callable[[int], None]) -> CountedBands:
         pieces = list(cut_panels(panels))
         every = list(bands)
         largest = max(4 * len(names) * part.shape[0] * part.shape[1] for band in every for part in split_band(band, len(self._devices)))

@@ -5,6 +5,7 @@ import pytest
 from distance_oracle import ProductsOnly, compute, dense_source, plain_distances, random_codes
 from hypothesis import given
 from hypothesis import strategies as st
+from work import Silent
 
 from gpualign.core.distance.calls import MISSING, Kind
 from gpualign.core.distance.metrics import METRICS
@@ -163,3 +164,33 @@ def test_progress_comes_to_its_end(rng, samples, queries):
         done = []
         list(engine.run(prepared.panels, bands.bands(), ("differences",), done.append))
         assert sum(done) == bands.pairs * prepared.panel_sites
+
+
+def test_an_error_of_a_sink_stops_the_engine_at_once(rng):
+    """The iterator of counts is closed before the error arrives, not when garbage is collected."""
+    from gpualign.core.distance.metrics import MissingRule
+    from gpualign.core.distance.runner import DistanceTask, measure, plan, prepare
+
+    ended = []
+
+    class Watched(CpuDistanceEngine):
+        def run(self, *arguments):
+            try:
+                yield from super().run(*arguments)
+            finally:
+                ended.append(True)
+
+    class Full:
+        def begin(self, samples):
+            assert len(samples.queries) == 40
+
+        def write(self, distances):
+            raise OSError("no space left")
+
+    engine = Watched(1)
+    prepared = prepare(
+        dense_source(random_codes(rng, 40, 90)), DistanceTask(METRICS["hamming"], MissingRule.COMPLETE, False), engine, 1 << 20, None
+    )
+    with pytest.raises(OSError, match="no space left") as caught:
+        measure(prepared, plan(prepared, engine, 20_000), engine, Full(), Silent())
+    assert ended, caught

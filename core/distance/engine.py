@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
@@ -55,6 +55,10 @@ def empty_planes(planes: int, samples: int, words: int) -> Bits:
     return room[start : start + size].view(np.uint64).reshape(planes, samples, words)
 
 
+CountedBands: TypeAlias = Generator[tuple[Band, dict[str, CountMatrix]], None, None]
+"""Bands in turn with the counts of their pairs by name: int32[rows][targets]. Closing it stops all work soon and frees everything."""
+
+
 class DistanceEngine(Protocol):
     """One kind of hardware at work."""
 
@@ -77,10 +81,6 @@ class DistanceEngine(Protocol):
     def padded_words(self, sites: int) -> int:
         """Words of a sample in a plane with so many sites, as the kernels want them."""
 
-    def run(
-        self, panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], advance: Callable[[int], None]
-    ) -> Iterator[tuple[Band, dict[str, CountMatrix]]]:
-        """Counts of each band in turn, summed over panels, by name: int32[rows][targets]. advance is told of comparisons (pairs x sites).
-
-        Closing the iterator stops all work soon and frees everything. Raises `RunError` where the hardware fails.
-        """
+    def run(self, panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], advance: Callable[[int], None]) -> CountedBands:
+        """Counts of each band, summed over panels. advance is told of comparisons (pairs x sites). Raises `RunError` where the hardware
+        fails."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from gpualign.core.distance.sources.base import Need, Omitted, Scratch, Selectio
 from gpualign.core.distance.store import PanelStore
 from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import InputError, RunError
+from gpualign.core.road import Totals, deliver
 from gpualign.core.sinks.matrix_files import Numbers
 
 if TYPE_CHECKING:
@@ -88,17 +89,11 @@ class Prepared:
 
 
 @dataclass(frozen=True)
-class DistanceTotals:
-    """What a run did, for its summary. comparisons: pairs times sites; lacking: pairs with too few compared sites for a distance."""
+class DistanceTotals(Totals):
+    """What a run did, for its summary. work: pairs times sites; lacking: pairs with too few compared sites for a distance."""
 
-    pairs: int
     sites: int
-    seconds: float
     lacking: int
-
-    @property
-    def comparisons(self) -> int:
-        return self.pairs * self.sites
 
 
 def memory_left(source: Source, budget: int) -> int:
@@ -177,20 +172,20 @@ def measure(prepared: Prepared, bands: DistancePlan, engine: DistanceEngine, sin
     """Count every band and hand its distances to the sink."""
     start, lacking = time.perf_counter(), 0
     names = count_names(prepared.wanted, engine.products_only)
-    sink.begin(prepared.samples)
-    # closing(): an error in the sink must stop the engine's work at once.
-    with closing(cast("_Closable", engine.run(prepared.panels, bands.bands(), names, progress.advance))) as counted:
-        for band, counts in counted:
-            _add_constants(counts, prepared)
-            distances, without = _distances(prepared, band, counts)
-            lacking += without
-            sink.accept(distances)
-    sink.finish()
-    return DistanceTotals(prepared.samples.pairs, prepared.sites, time.perf_counter() - start, lacking)
 
+    def distances() -> Iterator[BandDistances]:
+        nonlocal lacking
+        # closing(): whoever closes this iterator stops the engine's work at once.
+        with closing(engine.run(prepared.panels, bands.bands(), names, progress.advance)) as counted:
+            for band, counts in counted:
+                _add_constants(counts, prepared)
+                found = _distances(prepared, band, counts)
+                lacking += found.lacking
+                yield found
 
-class _Closable(Iterator[tuple[Band, dict[str, CountMatrix]]]):
-    def close(self) -> None: ...
+    deliver(prepared.samples, distances(), sink)
+    pairs, sites = prepared.samples.pairs, prepared.sites
+    return DistanceTotals(pairs, pairs * sites, time.perf_counter() - start, sites, lacking)
 
 
 def _add_constants(counts: dict[str, CountMatrix], prepared: Prepared) -> None:
@@ -210,8 +205,7 @@ _BASES = "acg"
 """Counts of the bases of both samples; those of T are the rest."""
 
 
-def _distances(prepared: Prepared, band: Band, raw: dict[str, CountMatrix]) -> tuple[BandDistances, int]:
-    """Distances of a band, and how many of its pairs have too few compared sites for one."""
+def _distances(prepared: Prepared, band: Band, raw: dict[str, CountMatrix]) -> BandDistances:
     task, called, coverage = prepared.task, prepared.called, prepared.coverage
     of_pairs = called[band.start : band.stop], called[band.first_target : band.target_stop]
     counts = Counts(dict(raw), prepared.sites, of_pairs if task.missing is MissingRule.AS_DIFFERENCE else None)
@@ -225,7 +219,7 @@ def _distances(prepared: Prepared, band: Band, raw: dict[str, CountMatrix]) -> t
         values[lacking] = np.nan
         without = int(np.count_nonzero(np.triu(lacking, 1 + band.start - band.first_target) if band.upper else lacking))
     compared = counts.compared.astype(np.int32, copy=False) if task.compared else None
-    return BandDistances(band, values, compared), without
+    return BandDistances(band, values, compared, without)
 
 
 def estimate_seconds(prepared: Prepared, bands: DistancePlan, engine: DistanceEngine) -> float:

@@ -5,13 +5,13 @@ What each kernel does, and the section of the paper that it is from, is in cuda_
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.distance.calls import MISSING, Codes
-from gpualign.core.distance.engine import WORD_BITS, Band, CountMatrix, Panel
+from gpualign.core.distance.engine import WORD_BITS, Band, CountedBands, CountMatrix, Panel
 from gpualign.core.distance.recipe import Operation
 from gpualign.core.errors import InputError
 from gpualign.gpu.arguments import PAYNE
@@ -88,9 +88,7 @@ class PayneEngine(OneDevice):
     def padded_words(self, sites: int) -> int:
         return -(-sites // (8 * WORD_BITS)) * 8
 
-    def run(
-        self, panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], advance: Callable[[int], None]
-    ) -> Iterator[tuple[Band, dict[str, CountMatrix]]]:
+    def run(self, panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], advance: Callable[[int], None]) -> CountedBands:
         if names != ("differences",):
             raise InputError(
                 "the kernels of Payne 2010 count differing calls: --metric hamming, without --compared, and with enough calls of each "

@@ -28,7 +28,7 @@ class _ArraySink:
     def _place(self, out: npt.NDArray[Any], values: npt.NDArray[Any], band: Band) -> None:
         raise NotImplementedError
 
-    def accept(self, distances: BandDistances) -> None:
+    def write(self, distances: BandDistances) -> None:
         self._place(self.values.values, distances.values, distances.band)
         if self.compared and distances.compared is not None:
             self._place(self.compared.values, distances.compared, distances.band)

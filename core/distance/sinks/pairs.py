@@ -68,7 +68,7 @@ class NearPairsSink:
     def begin(self, samples: Samples) -> None:
         self._samples = samples
 
-    def accept(self, distances: BandDistances) -> None:
+    def write(self, distances: BandDistances) -> None:
         band, samples = distances.band, self._samples
         first = band.first_target - samples.first_target
         for start, stop in _steps(*distances.values.shape):
