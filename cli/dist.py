@@ -105,8 +105,7 @@ def dist(
     outputs = [*output_paths(spec.path, spec.format, others is None), *([spec.beside] if spec.beside else [])]
     check_outputs([*files_of(samples), *(files_of(others) if others else [])], [*outputs, *([picture.path] if picture else [])])
     task = runner.DistanceTask(METRICS[metric], MissingRule(missing), compared, least_compared(min_compared))
-    if metric == "tn93" and task.missing is MissingRule.AS_DIFFERENCE:
-        raise InputError("tn93 is of the bases of both samples; --missing as-difference does not go with it")
+    task.metric.check_rule(task.missing)
     if kernel != "auto" and (metric != "hamming" or compared or task.missing is MissingRule.AS_DIFFERENCE):
         raise InputError(f"--kernel {kernel} counts differing calls: --metric hamming, without --compared and --missing as-difference")
 

@@ -194,3 +194,17 @@ def test_an_error_of_a_sink_stops_the_engine_at_once(rng):
     with pytest.raises(OSError, match="no space left") as caught:
         measure(prepared, plan(prepared, engine, 20_000), engine, Full(), Silent())
     assert ended, caught
+
+
+def test_sites_with_more_alleles_are_counted_apart(rng):
+    """What many alleles need is not spent on all sites for the sake of a few."""
+    from gpualign.core.distance.metrics import MissingRule
+    from gpualign.core.distance.runner import DistanceTask, prepare
+
+    codes = random_codes(rng, 9, 300, 2)
+    codes[:, ::50] = np.array([20, 5, 9] * 3)[:, None]
+    task = DistanceTask(METRICS["allele"], MissingRule.COMPLETE, False)
+    prepared = prepare(dense_source(codes), task, CpuDistanceEngine(1), 1 << 24, None)
+    of_two, of_more = sorted(prepared.panels, key=lambda panel: panel.sites, reverse=True)
+    assert of_more.sites == 6
+    assert len(of_two.recipe.planes) < len(of_more.recipe.planes)

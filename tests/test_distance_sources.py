@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from sites import panels_of, stream, vcf_text, write_fileset
 
 from gpualign.core.distance.calls import MISSING, Kind, alleles_of, letter_table
-from gpualign.core.distance.sources.base import Need, RowStore
+from gpualign.core.distance.recipe import Need
+from gpualign.core.distance.sources.base import RowStore
 from gpualign.core.distance.sources.bed import read_filesets
 from gpualign.core.distance.sources.fasta import read_alignments
 from gpualign.core.distance.sources.table import read_tables

@@ -6,7 +6,7 @@ docs/metrics.md tells the same with examples.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeAlias
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from gpualign.core.distance.calls import Kind
 from gpualign.core.distance.recipe import Measure, Wanted
+from gpualign.core.errors import InputError
 
 Integers: TypeAlias = npt.NDArray[np.signedinteger]
 Values: TypeAlias = npt.NDArray[Any]
@@ -131,7 +132,8 @@ def _defined(values: Values) -> Values:
 
 @dataclass(frozen=True)
 class Metric:
-    """formula: from counts to distances. kinds: the calls it is defined for. compared: it needs the number of compared sites."""
+    """formula: from counts to distances. kinds: the calls it is defined for. compared: it needs the number of compared sites; counts: it is
+    a whole number. refused: rules for missing calls that it is not defined for, each with the reason."""
 
     name: str
     formula: Callable[[Counts], Values]
@@ -139,6 +141,7 @@ class Metric:
     kinds: frozenset[Kind]
     compared: bool
     counts: bool
+    refused: Mapping[MissingRule, str] = field(default_factory=dict)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -148,10 +151,22 @@ class Metric:
         """What must be counted; compared: the number of compared sites is written as well."""
         return Wanted(self.measure, self.compared or compared or missing is MissingRule.AS_DIFFERENCE)
 
+    def check_rule(self, missing: MissingRule) -> None:
+        """Raises `InputError` for a rule that the metric is not defined for."""
+        if missing in self.refused:
+            raise InputError(f"{self.name} {self.refused[missing]}; --missing {missing.value} does not go with it")
+
+    def check_kind(self, kind: Kind) -> None:
+        """Raises `InputError` for calls that the metric is not defined for."""
+        if kind not in self.kinds:
+            kinds = " or ".join(sorted(kind.value for kind in self.kinds))
+            raise InputError(f"--metric {self.name} is for {kinds}; these are {kind.value}")
+
 
 _ALL = frozenset(Kind)
 _OF_GENOTYPES = frozenset({Kind.GENOTYPE})
 _OF_NUCLEOTIDES = frozenset({Kind.NUCLEOTIDE})
+_BASES_OF_BOTH = {MissingRule.AS_DIFFERENCE: "is of the bases of both samples"}
 
 METRICS = {
     metric.name: metric
@@ -161,6 +176,6 @@ METRICS = {
         Metric("ibs", _ibs, Measure.ALLELES, _OF_GENOTYPES, compared=True, counts=False),
         Metric("allele", _allele, Measure.ALLELES, _OF_GENOTYPES, compared=False, counts=True),
         Metric("jc69", _jc69, Measure.DIFFERENCES, _OF_NUCLEOTIDES, compared=True, counts=False),
-        Metric("tn93", _tn93, Measure.SUBSTITUTIONS, _OF_NUCLEOTIDES, compared=True, counts=False),
+        Metric("tn93", _tn93, Measure.SUBSTITUTIONS, _OF_NUCLEOTIDES, compared=True, counts=False, refused=_BASES_OF_BOTH),
     )
 }

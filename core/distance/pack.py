@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core import _sites
-from gpualign.core.distance.calls import Codes
+from gpualign.core.distance.calls import MISSING, Codes
 from gpualign.core.distance.engine import Bits, DistanceEngine, Panel, empty_planes
-from gpualign.core.distance.recipe import Wanted, make_recipe
+from gpualign.core.distance.recipe import SECOND_ALLELE, Wanted, make_recipe
 from gpualign.core.distance.workers import Workers
 
 _PLANES_AT_ONCE = 8
@@ -31,6 +33,19 @@ def count_calls(codes: Codes, workers: Workers) -> npt.NDArray[np.int64]:
     called = np.empty(len(codes), dtype=np.int64)
     workers.map(lambda k: _sites.count_calls(codes, bounds[k], bounds[k + 1] - bounds[k], called), range(workers.parts))
     return called
+
+
+def pack_panels(codes: Codes, wanted: Wanted, engine: DistanceEngine, workers: Workers) -> Iterator[Panel]:
+    """Bit planes of codes, uint8[samples][sites], as an engine wants them, in as many panels as are best."""
+    used = used_codes(codes, workers)
+    if not wanted.apart(used):
+        yield pack_panel(codes, used, wanted, engine, workers)
+        return
+    more = np.any((codes > SECOND_ALLELE) & (codes != MISSING), axis=0)
+    for some in (~more, more):
+        if some.any():
+            part = codes if some.all() else np.ascontiguousarray(codes[:, some])
+            yield pack_panel(part, used_codes(part, workers), wanted, engine, workers)
 
 
 def pack_panel(codes: Codes, used: frozenset[int], wanted: Wanted, engine: DistanceEngine, workers: Workers) -> Panel:

@@ -19,6 +19,9 @@ from gpualign.core.distance.calls import MISSING, NUCLEOTIDES, alleles_of
 
 Plane = frozenset[int]
 
+SECOND_ALLELE = 2
+"""Codes above this are of genotypes with a third allele."""
+
 
 class Measure(Enum):
     """What is counted of a pair beside the sites that both have calls at.
@@ -32,12 +35,31 @@ class Measure(Enum):
     SUBSTITUTIONS = "substitutions"
 
 
+class Need(Enum):
+    """Which sites matter. DIFFERENCES: those at which calls differ. COMPARED: also how many others are compared. CALLS: every call."""
+
+    DIFFERENCES = "differences"
+    COMPARED = "compared"
+    CALLS = "calls"
+
+
 @dataclass(frozen=True)
 class Wanted:
     """compared: also the sites at which both samples have calls."""
 
     measure: Measure
     compared: bool
+
+    @property
+    def need(self) -> Need:
+        """The sites that must be looked at."""
+        if self.measure is Measure.SUBSTITUTIONS:
+            return Need.CALLS
+        return Need.COMPARED if self.compared else Need.DIFFERENCES
+
+    def apart(self, used: frozenset[int]) -> bool:
+        """Whether sites with two alleles are better counted apart from the others, which take more planes."""
+        return self.measure is Measure.ALLELES and max(used - {MISSING}, default=0) > SECOND_ALLELE
 
 
 class Operation(Enum):
@@ -83,6 +105,14 @@ def count_names(wanted: Wanted, products_only: bool) -> tuple[str, ...]:
         return "compared", "matches"
     names = COUNTS[wanted.measure]
     return ("compared", *names) if wanted.compared or wanted.measure is Measure.SUBSTITUTIONS else names
+
+
+def agreeing_site(measure: Measure, code: int) -> dict[str, int]:
+    """What a site at which all samples have the call `code` adds to counts of every pair, where a run has these counts."""
+    added = {"compared": 1, "matches": 1}
+    if measure is Measure.SUBSTITUTIONS and (base := NUCLEOTIDES[code].lower()) in COUNTS[measure]:
+        added[base] = 2  # of both samples
+    return added
 
 
 def keep_counts(recipe: PanelRecipe, names: tuple[str, ...]) -> PanelRecipe:

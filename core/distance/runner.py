@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpualign.core.distance.calls import MISSING, Codes, Samples
+from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.coverage import Coverage, fewest_sites
 from gpualign.core.distance.engine import Band, CountMatrix, DistanceEngine, Panel
 from gpualign.core.distance.metrics import Counts, Integers, Metric, MissingRule
-from gpualign.core.distance.pack import pack_panel, used_codes
+from gpualign.core.distance.pack import pack_panels
 from gpualign.core.distance.plan import DistancePlan, plan_bands
-from gpualign.core.distance.recipe import Measure, Wanted, count_names, keep_counts
+from gpualign.core.distance.recipe import Need, Wanted, agreeing_site, count_names, keep_counts
 from gpualign.core.distance.sinks.base import BandDistances, DistanceSink
-from gpualign.core.distance.sources.base import Need, Omitted, Scratch, Selection, Source
+from gpualign.core.distance.sources.base import Omitted, Scratch, Selection, Source
 from gpualign.core.distance.store import PanelStore
 from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import InputError, RunError
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 
 _MOST_SITES = (1 << 31) // 4
 """A site adds up to 4 to a count of 32 bits (recipe.py: two steps of weight 2)."""
-
-_SECOND_ALLELE = 2
-"""Codes above this are of genotypes with a third allele."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +50,7 @@ class DistanceTask:
 
     def selection(self, wanted: Wanted) -> Selection:
         """The sites that matter for counting what is wanted."""
-        otherwise = Need.COMPARED if wanted.compared else Need.DIFFERENCES
-        need = Need.CALLS if self.metric.measure is Measure.SUBSTITUTIONS else otherwise
-        return Selection(need, self.missing is MissingRule.COMPLETE)
+        return Selection(wanted.need, self.missing is MissingRule.COMPLETE)
 
 
 @dataclass(frozen=True)
@@ -106,10 +101,7 @@ def memory_left(source: Source, budget: int) -> int:
 
 def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, memory: int, scratch: Scratch) -> Prepared:
     """Turn the source's calls into bit planes, of which half of `memory` may be held. Raises `InputError` for a metric they are not for."""
-    metric = task.metric
-    if source.kind not in metric.kinds:
-        kinds = " or ".join(sorted(kind.value for kind in metric.kinds))
-        raise InputError(f"--metric {metric.name} is for {kinds}; these are {source.kind.value}")
+    task.metric.check_kind(source.kind)
     if source.sites >= _MOST_SITES:
         raise InputError(f"{source.sites:,} sites; up to {_MOST_SITES - 1:,} are counted in one run")
     store, omitted, sites = PanelStore(memory // 2, scratch), Omitted(), 0
@@ -122,12 +114,8 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, memory: 
     with Workers(engine.threads) as workers:
         for codes in source.panels(selection, memory // 8, omitted, workers):
             sites += codes.shape[1]
-            used = used_codes(codes, workers)
-            parts = [(codes, used)]
-            if metric.measure is Measure.ALLELES and max(used - {MISSING}, default=0) > _SECOND_ALLELE:
-                parts = [(part, used_codes(part, workers)) for part in _by_alleles(codes)]
-            for part, of_part in parts:
-                store.add(pack_panel(part, of_part, wanted, engine, workers))
+            for panel in pack_panels(codes, wanted, engine, workers):
+                store.add(panel)
     # Where only differing sites matter, those at which all calls are equal are not looked at, but they are compared all the same.
     counted = source.sites if not selection.complete and selection.need is Need.DIFFERENCES else sites + omitted.sites
     if called is None:
@@ -147,16 +135,6 @@ def _coverage(source: Source, task: DistanceTask, called: Integers, sites: int) 
     of_pairs = called if task.missing is MissingRule.PAIRWISE else np.full(samples.total, sites, dtype=np.int64)
     queries = of_pairs[: len(samples.queries)]
     return Coverage(queries, queries if samples.one_set else of_pairs[samples.first_target :], sites, fewest_sites(task.least, sites))
-
-
-def _by_alleles(codes: Codes) -> Iterator[Codes]:
-    """Sites with two alleles apart from those with more, whose counts take more planes."""
-    more = np.any((codes > _SECOND_ALLELE) & (codes != MISSING), axis=0)
-    for some in (~more, more):
-        if some.all():
-            yield codes
-        elif some.any():
-            yield np.ascontiguousarray(codes[:, some])
 
 
 def plan(prepared: Prepared, engine: DistanceEngine, memory: int) -> DistancePlan:
@@ -194,15 +172,9 @@ def _add_constants(counts: dict[str, CountMatrix], prepared: Prepared) -> None:
         for name, weight in panel.recipe.constants:
             counts[name] += weight * panel.sites
     for code, sites in prepared.omitted.sites_by_code.items():
-        for name in ("compared", "matches"):
+        for name, weight in agreeing_site(prepared.wanted.measure, code).items():
             if name in counts:
-                counts[name] += sites
-        if prepared.task.metric.measure is Measure.SUBSTITUTIONS and code < len(_BASES):
-            counts[_BASES[code]] += 2 * sites
-
-
-_BASES = "acg"
-"""Counts of the bases of both samples; those of T are the rest."""
+                counts[name] += weight * sites
 
 
 def _distances(prepared: Prepared, band: Band, raw: dict[str, CountMatrix]) -> BandDistances:

@@ -4,7 +4,8 @@ from io import BytesIO
 
 import numpy as np
 
-from gpualign.core.distance.sources.base import Need, Omitted, Selection
+from gpualign.core.distance.recipe import Need
+from gpualign.core.distance.sources.base import Omitted, Selection
 from gpualign.core.distance.workers import Workers
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
 from typing import BinaryIO, Protocol, TypeAlias
 
 import numpy as np
@@ -12,15 +11,8 @@ import numpy as np
 from gpualign.core.distance.calls import MISSING, Codes, Kind, Samples
 from gpualign.core.distance.metrics import Integers
 from gpualign.core.distance.pack import count_calls
+from gpualign.core.distance.recipe import Need
 from gpualign.core.distance.workers import Workers
-
-
-class Need(Enum):
-    """Which sites matter. DIFFERENCES: those at which calls differ. COMPARED: also how many others are compared. CALLS: every call."""
-
-    DIFFERENCES = "differences"
-    COMPARED = "compared"
-    CALLS = "calls"
 
 
 @dataclass(frozen=True)
