@@ -25,7 +25,7 @@ from common import finish, machine, table, write_fileset
 
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.engine import Band, Panel, empty_planes
-from gpualign.core.distance.recipe import Measure, Wanted, count_names, make_recipe
+from gpualign.core.distance.recipe import Measure, Wanted, make_recipe
 from gpualign.cpu.distance import CpuDistanceEngine, instruction_sets
 
 HAMMINGDIST = "import hammingdist; hammingdist.from_fasta('x.fa').dump_lower_triangular('lower.txt')"
@@ -37,13 +37,14 @@ def counting_rate(name: str, samples: int, sites: int, missing: bool) -> float:
     engine = CpuDistanceEngine(1, name)
     used = frozenset({0, 1, 2, MISSING}) if missing else frozenset({0, 1, 2})
     wanted = Wanted(Measure.DIFFERENCES, False)
-    recipe = make_recipe(wanted, used, False)
-    bits = empty_planes(len(recipe.planes), samples, engine.padded_words(sites))
+    counter = engine.prepare(wanted, 4 * samples**2)
+    recipe = make_recipe(wanted, used, counter.products_only)
+    bits = empty_planes(len(recipe.planes), samples, counter.words(sites))
     bits[:] = rng.integers(0, 2**63, bits.shape, dtype=np.uint64)
     best = 1e9
     for _ in range(3):
         start = time.perf_counter()
-        list(engine.run([Panel(bits, sites, recipe)], [Band(0, samples, 0, samples, True)], count_names(wanted, False), lambda work: None))
+        list(counter.run([Panel(bits, sites, recipe)], [Band(0, samples, 0, samples, True)], lambda work: None))
         best = min(best, time.perf_counter() - start)
     return samples * (samples - 1) / 2 * sites / best / 1e9
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,18 +21,21 @@ from common import finish, machine, table, write_fileset
 
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.engine import Band, Panel, empty_planes
-from gpualign.core.distance.recipe import Measure, Wanted, count_names, make_recipe
+from gpualign.core.distance.recipe import Measure, Wanted, make_recipe
 from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.gpu.distance import CudaDistanceEngine
 from gpualign.gpu.distance_kernels import MMA, POPC, WGMMA, DistanceKernel, usable_kernels
 from gpualign.gpu.driver import CudaDevice
 
+WANTED = Wanted(Measure.DIFFERENCES, True)
+
 
 def made_up_panel(engine: CudaDistanceEngine, rng: np.random.Generator, samples: int, sites: int, missing: bool) -> Panel:
     """Random genotypes, straight as planes."""
     used = frozenset({0, 1, 2, MISSING}) if missing else frozenset({0, 1, 2})
-    recipe = make_recipe(Wanted(Measure.DIFFERENCES, True), used, engine.products_only)
-    words = engine.padded_words(sites)
+    counter = engine.prepare(WANTED, 0)
+    recipe = make_recipe(WANTED, used, counter.products_only)
+    words = counter.words(sites)
     raw = rng.integers(0, 2**64, (3, samples, words), dtype=np.uint64, endpoint=False)
     raw[:, :, -(-sites // 64) :] = 0
     called = raw[2] | rng.integers(0, 2**64, raw[2].shape, dtype=np.uint64) if missing else np.full_like(raw[2], 2**64 - 1)
@@ -50,13 +54,13 @@ def kernel_rate(
     """(comparisons a second in kernels, counts) of the best of some runs."""
     times: list[tuple[float, int]] = []
     samples = panel.bits.shape[1]
-    names = count_names(Wanted(Measure.DIFFERENCES, True), True)
     best = 1e9
     counts: dict[str, np.ndarray] = {}
     for _ in range(repeats):
         times.clear()
         engine = CudaDistanceEngine([device], 1, kernel, lambda seconds, work: times.append((seconds, work)))
-        ((_, counts),) = engine.run([panel], [Band(0, samples, 0, samples, upper)], names, lambda work: None)
+        counter = engine.prepare(WANTED, 4 * samples**2)
+        ((_, counts),) = counter.run([panel], [Band(0, samples, 0, samples, upper)], lambda work: None)
         best = min(best, sum(seconds for seconds, _ in times))
     return sum(work for _, work in times) / best, counts
 
@@ -86,7 +90,9 @@ def main() -> None:
             ordered, counts = kernel_rate(device, kernel, panel, False)
             upper, _ = kernel_rate(device, kernel, panel, True)
             few = Panel(np.ascontiguousarray(panel.bits[:, :64]), panel.sites, panel.recipe)
-            ((_, expected),) = CpuDistanceEngine(8).run([few], [Band(0, 64, 0, 64, False)], tuple(counts), lambda work: None)
+            # The planes are those of products alone, which the CPU can do too.
+            products = replace(CpuDistanceEngine(8).prepare(WANTED, 4 * 64**2), products_only=True)
+            ((_, expected),) = products.run([few], [Band(0, 64, 0, 64, False)], lambda work: None)
             same = all(np.array_equal(counts[name][:64, :64], expected[name]) for name in counts)
             rows.append(
                 [

@@ -90,6 +90,7 @@ def dist(
     from gpualign.cli.plots import check_plot, write_plot
     from gpualign.cli.quality import few_calls, lacking_pairs
     from gpualign.core.distance import runner
+    from gpualign.core.distance.budget import DistanceBudget
     from gpualign.core.distance.metrics import METRICS, MissingRule
     from gpualign.core.distance.sinks.base import DistanceSink
     from gpualign.core.distance.sinks.names import written_samples
@@ -113,12 +114,11 @@ def dist(
     engine = pick_distance_engine(resources, messages, kernel)
     with OutputFiles(messages.note) as files:
         options = CallOptions(transpose, no_header, all_letters, allow_duplicates)
-        source = read_calls([samples] if others is None else [samples, others], options, budget // 4, files)
-        left = runner.memory_left(source, budget)
-        prepared = runner.prepare(source, task, engine, left, lambda: files.scratch(None))
+        source = read_calls([samples] if others is None else [samples, others], options, DistanceBudget.of(budget).reading, files)
+        prepared = runner.prepare(source, task, engine, DistanceBudget.of(budget, source.nbytes), lambda: files.scratch(None))
         del source
-        bands = runner.plan(prepared, engine, left)
-        messages.detail(f"{engine.kernel()}; {len(prepared.panels)} panels of sites, {bands.count} bands of up to {bands.rows} samples")
+        counter, bands = prepared.counter, prepared.plan
+        messages.detail(f"{counter.kernel}; {len(prepared.panels)} panels of sites, {bands.count} bands of up to {bands.rows} samples")
         if few := few_calls(prepared):
             messages.note(few)
         written, changed = written_samples(spec.format, prepared.samples)
@@ -129,18 +129,18 @@ def dist(
             from gpualign.cli.distances import describe_distances
             from gpualign.cli.messages import print_plan
 
-            print_plan(describe_distances(prepared, bands, engine))
+            print_plan(describe_distances(prepared))
             return
         if prepared.samples.pairs == 0:
             messages.note("one sample makes no pairs")
 
         def run(sink: DistanceSink) -> runner.DistanceTotals:
             with messages.progress(bands.pairs * prepared.panel_sites, spec.path, "comparisons", "G/s") as progress:
-                return runner.measure(replace(prepared, samples=written), bands, engine, sink, progress)
+                return runner.measure(replace(prepared, samples=written), sink, progress)
 
         totals, values = DistanceWriter(spec, task.metric, prepared.dtype, files).write(written, run)
         if picture is not None and values is not None:
             write_plot(picture, of_distances(values, prepared.samples, metric), files, messages)
     if lacking := lacking_pairs(prepared, totals, spec):
         messages.note(lacking)
-    messages.distance_summary(prepared.samples.total, totals, engine.describe())
+    messages.distance_summary(prepared.samples.total, totals, counter.hardware)

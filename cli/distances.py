@@ -14,9 +14,7 @@ import numpy as np
 from gpualign.cli.files import OutputFiles, naming_output
 from gpualign.cli.formats import open_id_lists, pick_format
 from gpualign.core.distance.calls import Samples
-from gpualign.core.distance.engine import DistanceEngine
 from gpualign.core.distance.metrics import Metric, Values
-from gpualign.core.distance.plan import DistancePlan
 from gpualign.core.distance.runner import DistanceTotals, Prepared
 from gpualign.core.distance.sinks.base import DECIMALS, DistanceSink
 from gpualign.core.distance.sinks.matrix import CondensedSink, MatrixSink
@@ -168,19 +166,19 @@ def _check_defined(values: Values, samples: Samples) -> None:
             )
 
 
-def describe_distances(prepared: Prepared, plan: DistancePlan, engine: DistanceEngine) -> list[tuple[str, str]]:
+def describe_distances(prepared: Prepared) -> list[tuple[str, str]]:
     """For --dry-run of distances."""
     from gpualign.core.distance.runner import estimate_seconds
 
-    samples = prepared.samples
+    samples, plan, counter = prepared.samples, prepared.plan, prepared.counter
     return [
         ("samples", f"{len(samples.queries):,}" if samples.one_set else f"{len(samples.queries):,} x {len(samples.targets):,}"),
         ("sites", f"{prepared.sites:,}, {prepared.panel_sites:,} of them looked at"),
         ("pairs", f"{samples.pairs:,}"),
         ("metric", f"{prepared.task.metric.name}, missing calls: {prepared.task.missing.value}"),
-        ("engine", engine.describe()),
-        ("kernel", engine.kernel()),
+        ("engine", counter.hardware),
+        ("kernel", counter.kernel),
         ("bands", f"{plan.count:,} of up to {plan.rows:,} samples, {len(prepared.panels):,} panels of sites"),
         ("memory", f"bit planes {format_bytes(prepared.held)}, counts {format_bytes(plan.bytes)}"),
-        ("estimate", f"{estimate_seconds(prepared, plan, engine):.1f} s, measured on a sample"),
+        ("estimate", f"{estimate_seconds(prepared):.1f} s, measured on a sample"),
     ]

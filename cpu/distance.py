@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 
 import numpy as np
 
-from gpualign.core.distance.engine import WORD_BITS, Band, CountedBands, CountMatrix, Panel
-from gpualign.core.distance.recipe import Operation
+from gpualign.core.distance.engine import WORD_BITS, Band, CountedBands, Counter, CountMatrix, Panel
+from gpualign.core.distance.recipe import Operation, Wanted
 from gpualign.cpu import _distance
 from gpualign.cpu.machine import describe_cpu, pick_instruction_set, usable_cpus
 
@@ -33,27 +33,18 @@ class CpuDistanceEngine:
     Raises `InputError` for a variant that this build or processor does not have.
     """
 
-    products_only = False
-
     def __init__(self, threads: int | None = None, instruction_set: str | None = None) -> None:
         self.threads = threads or usable_cpus()
         self.instruction_set = pick_instruction_set([name for name, supported in instruction_sets() if supported], instruction_set)
 
-    def describe(self) -> str:
-        return describe_cpu(self.instruction_set, self.threads)
+    def prepare(self, wanted: Wanted, memory: int) -> Counter:
+        kernel = "bit planes, vector popcount" if self.instruction_set == "avx512popcnt" else "bit planes, carry-save adders"
+        hardware = describe_cpu(self.instruction_set, self.threads)
+        return Counter(wanted, False, _padded_words, memory, self.threads, kernel, hardware, self._count)
 
-    def kernel(self) -> str:
-        return "bit planes, vector popcount" if self.instruction_set == "avx512popcnt" else "bit planes, carry-save adders"
-
-    def band_bytes(self, memory: int) -> int:
-        return memory // 4
-
-    def padded_words(self, sites: int) -> int:
-        """Whole cache lines, and an odd number of them, so that samples do not share cache sets."""
-        lines = -(-sites // (_LINE_WORDS * WORD_BITS))
-        return _LINE_WORDS * (lines + (lines % 2 == 0))
-
-    def run(self, panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], advance: Callable[[int], None]) -> CountedBands:
+    def _count(
+        self, panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], advance: Callable[[int], None]
+    ) -> CountedBands:
         with ThreadPoolExecutor(self.threads, thread_name_prefix="gpualign-cpu") as workers:
             for band in bands:
                 counts = {name: np.zeros(band.shape, dtype=np.int32) for name in names}
@@ -84,6 +75,12 @@ class CpuDistanceEngine:
             else:
                 _distance.both(self.instruction_set, panel.bits, list(term.left), list(term.right), *place)
         return tile.pairs * panel.sites
+
+
+def _padded_words(sites: int) -> int:
+    """Whole cache lines, and an odd number of them, so that samples do not share cache sets."""
+    lines = -(-sites // (_LINE_WORDS * WORD_BITS))
+    return _LINE_WORDS * (lines + (lines % 2 == 0))
 
 
 def _tiles(band: Band, sites: int) -> Iterator[Band]:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.distance.engine import Band, CountedBands, CountMatrix, Panel
+from gpualign.core.distance.engine import Band, CountedBands, Counter, CountMatrix, Panel
+from gpualign.core.distance.recipe import Wanted
 from gpualign.core.errors import RunError
 from gpualign.gpu.arguments import DISTANCE
 from gpualign.gpu.device import Device, Event, Memory, OutOfMemory, Stream, wait_for
@@ -20,6 +21,7 @@ from gpualign.gpu.distance_kernels import (
     Piece,
     cut_panels,
     in_launches,
+    padded_words,
     plan_launch,
     split_band,
     usable_kernels,
@@ -156,8 +158,6 @@ class CudaDistanceEngine:
     and of its comparisons; copies and kernels then do not overlap.
     """
 
-    products_only = True
-
     def __init__(
         self,
         devices: Sequence[Device],
@@ -165,7 +165,7 @@ class CudaDistanceEngine:
         kernel: DistanceKernel | None = None,
         log: Callable[[float, int], None] | None = None,
     ) -> None:
-        self.threads = threads
+        self._threads = threads
         self._devices = devices
         for device in devices:
             if kernel is not None and kernel not in usable_kernels(device.arch):
@@ -173,21 +173,15 @@ class CudaDistanceEngine:
         self._kernels = [kernel or usable_kernels(device.arch)[0] for device in devices]
         self._log = log
 
-    def describe(self) -> str:
+    def prepare(self, wanted: Wanted, memory: int) -> Counter:
+        band_bytes = min(memory, min(device.total_memory for device in self._devices) // 4)
         names = [device.name for device in self._devices]
-        return f"cuda ({names[0] if len(names) == 1 else f'{len(names)} x {names[0]}'})"
+        hardware = f"cuda ({names[0] if len(names) == 1 else f'{len(names)} x {names[0]}'})"
+        return Counter(wanted, True, padded_words, band_bytes, self._threads, self._kernels[0].title, hardware, self._count)
 
-    def kernel(self) -> str:
-        return self._kernels[0].title
-
-    def band_bytes(self, memory: int) -> int:
-        return min(memory // 4, min(device.total_memory for device in self._devices) // 4)
-
-    def padded_words(self, sites: int) -> int:
-        """Whole chunks of the kernels."""
-        return -(-sites // (CHUNK_WORDS * 64)) * CHUNK_WORDS
-
-    def run(self, panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], advance: Callable[[int], None]) -> CountedBands:
+    def _count(
+        self, panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], advance: Callable[[int], None]
+    ) -> CountedBands:
         pieces = list(cut_panels(panels))
         every = list(bands)
         largest = max(4 * len(names) * part.shape[0] * part.shape[1] for band in every for part in split_band(band, len(self._devices)))

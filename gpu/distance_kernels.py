@@ -96,6 +96,11 @@ def cut_panels(panels: Sequence[Panel], piece_bytes: int = _PIECE_BYTES) -> Iter
             yield Piece(panel, start, min(words, start + step))
 
 
+def padded_words(sites: int) -> int:
+    """Words of a sample in a plane with so many sites: whole chunks of the kernels."""
+    return -(-sites // (CHUNK_WORDS * WORD_BITS)) * CHUNK_WORDS
+
+
 def in_launches(left: Sequence[int], right: Sequence[int]) -> Iterator[tuple[Sequence[int], Sequence[int]]]:
     """The planes of a term, as many at a time as a launch takes."""
     for start in range(0, len(left), MOST_PLANES):

@@ -1,6 +1,8 @@
 """Fixtures and options of the whole suite."""
 
 import os
+import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -77,6 +79,13 @@ def golden(request):
         assert content == path.read_bytes()
 
     return check
+
+
+@pytest.fixture
+def scratch():
+    """Makes unnamed files, which are closed when the test has ended."""
+    with ExitStack() as files:
+        yield lambda: files.enter_context(tempfile.TemporaryFile())
 
 
 @pytest.fixture(params=["host", pytest.param("device", marks=pytest.mark.gpu)])

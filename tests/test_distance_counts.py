@@ -1,5 +1,7 @@
 """Distances of every metric and rule equal the definitions, on every instruction set, however the work is cut."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from distance_oracle import ProductsOnly, compute, dense_source, plain_distances, random_codes
@@ -7,8 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from work import Silent
 
+from gpualign.core.distance.budget import DistanceBudget
 from gpualign.core.distance.calls import MISSING, Kind
 from gpualign.core.distance.metrics import METRICS
+from gpualign.core.errors import RunError
 from gpualign.cpu.distance import CpuDistanceEngine, instruction_sets
 
 VARIANTS = [name for name, supported in instruction_sets() if supported]
@@ -151,34 +155,38 @@ def test_the_loop_that_bench_compares_with(rng):
 
 @pytest.mark.parametrize("samples", [1, 5, 64, 65, 200])
 @pytest.mark.parametrize("queries", [None, 3])
-def test_progress_comes_to_its_end(rng, samples, queries):
+def test_progress_comes_to_its_end(rng, scratch, samples, queries):
     from gpualign.core.distance.metrics import MissingRule
-    from gpualign.core.distance.runner import DistanceTask, plan, prepare
+    from gpualign.core.distance.runner import DistanceTask, prepare
 
     codes = random_codes(rng, samples + (queries or 0), 90, 2, 0.1)
     engine = CpuDistanceEngine(2)
     task = DistanceTask(METRICS["hamming"], MissingRule.PAIRWISE, False)
-    prepared = prepare(dense_source(codes, queries=queries), task, engine, 1 << 20, None)
     for memory in (40_000, 1 << 24):
-        bands = plan(prepared, engine, memory)
         done = []
-        list(engine.run(prepared.panels, bands.bands(), ("differences",), done.append))
-        assert sum(done) == bands.pairs * prepared.panel_sites
+        prepared = prepare(dense_source(codes, queries=queries), task, engine, DistanceBudget.of(memory), scratch)
+        list(prepared.counter.run(prepared.panels, prepared.plan.bands(), done.append))
+        assert sum(done) == prepared.plan.pairs * prepared.panel_sites
 
 
-def test_an_error_of_a_sink_stops_the_engine_at_once(rng):
+def test_an_error_of_a_sink_stops_the_engine_at_once(rng, scratch):
     """The iterator of counts is closed before the error arrives, not when garbage is collected."""
     from gpualign.core.distance.metrics import MissingRule
-    from gpualign.core.distance.runner import DistanceTask, measure, plan, prepare
+    from gpualign.core.distance.runner import DistanceTask, measure, prepare
 
     ended = []
 
     class Watched(CpuDistanceEngine):
-        def run(self, *arguments):
-            try:
-                yield from super().run(*arguments)
-            finally:
-                ended.append(True)
+        def prepare(self, wanted, memory):
+            counter = super().prepare(wanted, memory)
+
+            def count(*arguments):
+                try:
+                    yield from counter.count(*arguments)
+                finally:
+                    ended.append(True)
+
+            return replace(counter, count=count)
 
     class Full:
         def begin(self, samples):
@@ -187,12 +195,10 @@ def test_an_error_of_a_sink_stops_the_engine_at_once(rng):
         def write(self, distances):
             raise OSError("no space left")
 
-    engine = Watched(1)
-    prepared = prepare(
-        dense_source(random_codes(rng, 40, 90)), DistanceTask(METRICS["hamming"], MissingRule.COMPLETE, False), engine, 1 << 20, None
-    )
+    task = DistanceTask(METRICS["hamming"], MissingRule.COMPLETE, False)
+    prepared = prepare(dense_source(random_codes(rng, 40, 90)), task, Watched(1), DistanceBudget.of(20_000), scratch)
     with pytest.raises(OSError, match="no space left") as caught:
-        measure(prepared, plan(prepared, engine, 20_000), engine, Full(), Silent())
+        measure(prepared, Full(), Silent())
     assert ended, caught
 
 
@@ -204,7 +210,18 @@ def test_sites_with_more_alleles_are_counted_apart(rng):
     codes = random_codes(rng, 9, 300, 2)
     codes[:, ::50] = np.array([20, 5, 9] * 3)[:, None]
     task = DistanceTask(METRICS["allele"], MissingRule.COMPLETE, False)
-    prepared = prepare(dense_source(codes), task, CpuDistanceEngine(1), 1 << 24, None)
+    prepared = prepare(dense_source(codes), task, CpuDistanceEngine(1), DistanceBudget.of(1 << 24), None)
     of_two, of_more = sorted(prepared.panels, key=lambda panel: panel.sites, reverse=True)
     assert of_more.sites == 6
     assert len(of_two.recipe.planes) < len(of_more.recipe.planes)
+
+
+@given(st.integers(0, 1 << 40), st.integers(0, 1 << 40))
+def test_parts_of_a_budget_fit_in_it(memory, calls):
+    if 4 * (memory - calls) < memory - 3:
+        with pytest.raises(RunError, match=f"the calls alone take {calls:,} bytes of {memory:,}; raise --memory"):
+            DistanceBudget.of(memory, calls)
+        return
+    budget = DistanceBudget.of(memory, calls)
+    assert calls + budget.panel + budget.planes + budget.counts <= memory
+    assert budget.reading <= memory // 4

@@ -9,6 +9,7 @@ from distance_oracle import ProductsOnly, compute, dense_source, plain_distances
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpualign.core.distance.budget import DistanceBudget
 from gpualign.core.distance.calls import MISSING, Kind
 from gpualign.core.distance.coverage import Coverage, fewest_sites
 from gpualign.core.distance.metrics import METRICS, MissingRule
@@ -84,13 +85,13 @@ def test_nothing_is_counted_where_calls_tell(rng, missing):
     codes = random_codes(rng, 20, 400, missing=missing)
     codes[7] = MISSING
     task = DistanceTask(METRICS["hamming"], MissingRule.PAIRWISE, False)
-    prepared = prepare(dense_source(codes), task, CpuDistanceEngine(1), 1 << 24, None)
+    prepared = prepare(dense_source(codes), task, CpuDistanceEngine(1), DistanceBudget.of(1 << 24), None)
     assert {term.count for panel in prepared.panels for term in panel.recipe.terms} == {"differences"}
     assert prepared.dtype == np.float64
     codes[7, :40] = 0  # too few to be sure
-    prepared = prepare(dense_source(codes), task, CpuDistanceEngine(1), 1 << 24, None)
+    prepared = prepare(dense_source(codes), task, CpuDistanceEngine(1), DistanceBudget.of(1 << 24), None)
     assert {term.count for panel in prepared.panels for term in panel.recipe.terms} == {"differences", "compared"}
-    clean = prepare(dense_source(np.delete(codes, 7, axis=0)), task, CpuDistanceEngine(1), 1 << 24, None)
+    clean = prepare(dense_source(np.delete(codes, 7, axis=0)), task, CpuDistanceEngine(1), DistanceBudget.of(1 << 24), None)
     assert clean.dtype == np.int32
 
 

@@ -2,7 +2,6 @@
 
 import gzip
 import tempfile
-from contextlib import ExitStack
 from itertools import pairwise
 
 import numpy as np
@@ -24,12 +23,6 @@ from gpualign.core.errors import InputError
 from gpualign.cpu.distance import CpuDistanceEngine
 
 M = MISSING
-
-
-@pytest.fixture
-def scratch():
-    with ExitStack() as files:
-        yield lambda: files.enter_context(tempfile.TemporaryFile())
 
 
 def alignment(texts, scratch, every_letter=False, allow=False, memory=1 << 20):

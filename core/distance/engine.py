@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.distance.recipe import PanelRecipe
+from gpualign.core.distance.recipe import PanelRecipe, Wanted, count_names
 from gpualign.core.rect import Rect
 
 Bits: TypeAlias = npt.NDArray[np.uint64]
@@ -59,28 +60,40 @@ CountedBands: TypeAlias = Generator[tuple[Band, dict[str, CountMatrix]], None, N
 """Bands in turn with the counts of their pairs by name: int32[rows][targets]. Closing it stops all work soon and frees everything."""
 
 
+Count: TypeAlias = Callable[[Sequence[Panel], Iterable[Band], tuple[str, ...], Callable[[int], None]], CountedBands]
+"""(panels, bands, names of the count matrices, advance) -> counts of each band, summed over panels; see `Counter.run`."""
+
+
+@dataclass(frozen=True)
+class Counter:
+    """An engine that is prepared for what is wanted: all that it decided, as data, and the way to run it.
+
+    products_only: recipes must do with Operation.AND. words: from sites to the words of a sample in a plane, as the kernels want them.
+    band_bytes: memory of the host for the counts of a band. threads: of the host, for making bit planes. kernel, hardware: what runs, and
+    on what, for people.
+    """
+
+    wanted: Wanted
+    products_only: bool
+    words: Callable[[int], int] = field(repr=False)
+    band_bytes: int
+    threads: int
+    kernel: str
+    hardware: str
+    count: Count = field(repr=False)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The matrices that are counted."""
+        return count_names(self.wanted, self.products_only)
+
+    def run(self, panels: Sequence[Panel], bands: Iterable[Band], advance: Callable[[int], None]) -> CountedBands:
+        """Counts of each band. advance is told of comparisons (pairs x sites). Raises `RunError` where the hardware fails."""
+        return self.count(panels, bands, self.names, advance)
+
+
 class DistanceEngine(Protocol):
     """One kind of hardware at work."""
 
-    threads: int
-    """Of the host, for making bit planes."""
-
-    @property
-    def products_only(self) -> bool:
-        """Whether recipes must do with Operation.AND."""
-
-    def describe(self) -> str:
-        """The hardware that does the work, for people."""
-
-    def kernel(self) -> str:
-        """The kernel that runs, for people."""
-
-    def band_bytes(self, memory: int) -> int:
-        """Memory for counts of a band, of the `memory` bytes of the host that there are."""
-
-    def padded_words(self, sites: int) -> int:
-        """Words of a sample in a plane with so many sites, as the kernels want them."""
-
-    def run(self, panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], advance: Callable[[int], None]) -> CountedBands:
-        """Counts of each band, summed over panels. advance is told of comparisons (pairs x sites). Raises `RunError` where the hardware
-        fails."""
+    def prepare(self, wanted: Wanted, memory: int) -> Counter:
+        """memory: bytes of the host that counts of a band may take. Asking changes nothing."""

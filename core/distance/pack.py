@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from gpualign.core import _sites
 from gpualign.core.distance.calls import MISSING, Codes
-from gpualign.core.distance.engine import Bits, DistanceEngine, Panel, empty_planes
-from gpualign.core.distance.recipe import SECOND_ALLELE, Wanted, make_recipe
+from gpualign.core.distance.engine import Bits, Counter, Panel, empty_planes
+from gpualign.core.distance.recipe import SECOND_ALLELE, make_recipe
 from gpualign.core.distance.workers import Workers
 
 _PLANES_AT_ONCE = 8
@@ -35,25 +35,25 @@ def count_calls(codes: Codes, workers: Workers) -> npt.NDArray[np.int64]:
     return called
 
 
-def pack_panels(codes: Codes, wanted: Wanted, engine: DistanceEngine, workers: Workers) -> Iterator[Panel]:
-    """Bit planes of codes, uint8[samples][sites], as an engine wants them, in as many panels as are best."""
+def pack_panels(codes: Codes, counter: Counter, workers: Workers) -> Iterator[Panel]:
+    """Bit planes of codes, uint8[samples][sites], as a counter wants them, in as many panels as are best."""
     used = used_codes(codes, workers)
-    if not wanted.apart(used):
-        yield pack_panel(codes, used, wanted, engine, workers)
+    if not counter.wanted.apart(used):
+        yield pack_panel(codes, used, counter, workers)
         return
     more = np.any((codes > SECOND_ALLELE) & (codes != MISSING), axis=0)
     for some in (~more, more):
         if some.any():
             part = codes if some.all() else np.ascontiguousarray(codes[:, some])
-            yield pack_panel(part, used_codes(part, workers), wanted, engine, workers)
+            yield pack_panel(part, used_codes(part, workers), counter, workers)
 
 
-def pack_panel(codes: Codes, used: frozenset[int], wanted: Wanted, engine: DistanceEngine, workers: Workers) -> Panel:
-    """Bit planes of codes, uint8[samples][sites], of which `used` occur, as an engine wants them."""
+def pack_panel(codes: Codes, used: frozenset[int], counter: Counter, workers: Workers) -> Panel:
+    """Bit planes of codes, uint8[samples][sites], of which `used` occur, as a counter wants them."""
     samples, sites = codes.shape
     bounds = _bounds(samples, workers.parts)
-    recipe = make_recipe(wanted, used, engine.products_only)
-    bits: Bits = empty_planes(len(recipe.planes), samples, engine.padded_words(sites))
+    recipe = make_recipe(counter.wanted, used, counter.products_only)
+    bits: Bits = empty_planes(len(recipe.planes), samples, counter.words(sites))
     for first in range(0, len(recipe.planes), _PLANES_AT_ONCE):
         table = np.zeros(256, dtype=np.uint8)
         some = recipe.planes[first : first + _PLANES_AT_ONCE]

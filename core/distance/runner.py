@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpualign.core.distance.budget import DistanceBudget
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.coverage import Coverage, fewest_sites
-from gpualign.core.distance.engine import Band, CountMatrix, DistanceEngine, Panel
+from gpualign.core.distance.engine import Band, Counter, CountMatrix, DistanceEngine, Panel
 from gpualign.core.distance.metrics import Counts, Integers, Metric, MissingRule
 from gpualign.core.distance.pack import pack_panels
 from gpualign.core.distance.plan import DistancePlan, plan_bands
-from gpualign.core.distance.recipe import Need, Wanted, agreeing_site, count_names, keep_counts
+from gpualign.core.distance.recipe import Need, Wanted, agreeing_site, keep_counts
 from gpualign.core.distance.sinks.base import BandDistances, DistanceSink
 from gpualign.core.distance.sources.base import Omitted, Scratch, Selection, Source
 from gpualign.core.distance.store import PanelStore
 from gpualign.core.distance.workers import Workers
-from gpualign.core.errors import InputError, RunError
+from gpualign.core.errors import InputError
 from gpualign.core.road import Totals, deliver
 from gpualign.core.sinks.matrix_files import Numbers
 
@@ -48,34 +49,28 @@ class DistanceTask:
     def wanted(self) -> Wanted:
         return self.metric.wanted(self.missing, self.compared)
 
-    def selection(self, wanted: Wanted) -> Selection:
-        """The sites that matter for counting what is wanted."""
-        return Selection(wanted.need, self.missing is MissingRule.COMPLETE)
-
 
 @dataclass(frozen=True)
 class Prepared:
-    """Panels of a task, ready to be counted, and the memory that they hold.
+    """A task that is ready to be measured: its panels, the memory that they hold, what counts them, and the bands of pairs.
 
-    wanted: what is counted. sites: that are compared at most; input_sites: those of the input; omitted: those that no panel has; called:
-    sites of the input with a call, int64[samples]. coverage: tells of pairs that may have too few sites in common.
+    sites: that are compared at most; input_sites: those of the input; omitted: those that no panel has; called: sites of the input with a
+    call, int64[samples]. coverage: tells of pairs that may have too few sites in common. dtype: of the distances, whole numbers where the
+    calls of the samples guarantee that every pair has a distance.
     """
 
     task: DistanceTask
     samples: Samples
     panels: Sequence[Panel]
     held: int
-    wanted: Wanted
+    counter: Counter
+    plan: DistancePlan
     sites: int
     input_sites: int
     omitted: Omitted
     called: Integers
     coverage: Coverage
-
-    @property
-    def dtype(self) -> Numbers:
-        """Of the distances: whole numbers where the calls of the samples guarantee that every pair has a distance."""
-        return self.task.metric.dtype if self.coverage.suffices else np.dtype(np.float64)
+    dtype: Numbers
 
     @property
     def panel_sites(self) -> int:
@@ -91,30 +86,26 @@ class DistanceTotals(Totals):
     lacking: int
 
 
-def memory_left(source: Source, budget: int) -> int:
-    """Memory beside what the source holds. Raises `RunError` if that is too little."""
-    left = budget - source.nbytes
-    if left < budget // 4:
-        raise RunError(f"the memory budget is too small: the calls alone take {source.nbytes:,} bytes of {budget:,}; raise --memory")
-    return left
+def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: DistanceBudget, scratch: Scratch) -> Prepared:
+    """Turn the source's calls into bit planes, and plan the work on them.
 
-
-def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, memory: int, scratch: Scratch) -> Prepared:
-    """Turn the source's calls into bit planes, of which half of `memory` may be held. Raises `InputError` for a metric they are not for."""
+    Raises `InputError` for calls that the metric is not for, `RunError` where not even one row of pairs fits the budget.
+    """
     task.metric.check_kind(source.kind)
     if source.sites >= _MOST_SITES:
         raise InputError(f"{source.sites:,} sites; up to {_MOST_SITES - 1:,} are counted in one run")
-    store, omitted, sites = PanelStore(memory // 2, scratch), Omitted(), 0
+    store, omitted, sites = PanelStore(budget.planes, scratch), Omitted(), 0
     called, wanted = source.called, task.wanted
     # Compared sites cost planes and a product of them: they are counted only where calls do not tell which pairs have too few. Where calls
     # are known only when all panels are made, these are made for it.
     if task.missing is MissingRule.PAIRWISE and (called is None or not _coverage(source, task, called, source.sites).decides):
         wanted = replace(wanted, compared=True)
-    selection = task.selection(wanted)
-    with Workers(engine.threads) as workers:
-        for codes in source.panels(selection, memory // 8, omitted, workers):
+    counter = engine.prepare(wanted, budget.counts)
+    selection = Selection(wanted.need, task.missing is MissingRule.COMPLETE)
+    with Workers(counter.threads) as workers:
+        for codes in source.panels(selection, budget.panel, omitted, workers):
             sites += codes.shape[1]
-            for panel in pack_panels(codes, wanted, engine, workers):
+            for panel in pack_panels(codes, counter, workers):
                 store.add(panel)
     # Where only differing sites matter, those at which all calls are equal are not looked at, but they are compared all the same.
     counted = source.sites if not selection.complete and selection.need is Need.DIFFERENCES else sites + omitted.sites
@@ -123,10 +114,11 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, memory: 
         called = omitted.called
     coverage, panels = _coverage(source, task, called, counted), store.panels
     if coverage.decides and wanted != task.wanted:
-        wanted = task.wanted
-        names = count_names(wanted, engine.products_only)
-        panels = [replace(panel, recipe=keep_counts(panel.recipe, names)) for panel in panels]
-    return Prepared(task, source.samples, panels, store.nbytes, wanted, counted, source.sites, omitted, called, coverage)
+        counter = replace(counter, wanted=task.wanted)
+        panels = [replace(panel, recipe=keep_counts(panel.recipe, counter.names)) for panel in panels]
+    dtype = task.metric.dtype if coverage.suffices else np.dtype(np.float64)
+    bands = _plan(source.samples, counter, dtype)
+    return Prepared(task, source.samples, panels, store.nbytes, counter, bands, counted, source.sites, omitted, called, coverage, dtype)
 
 
 def _coverage(source: Source, task: DistanceTask, called: Integers, sites: int) -> Coverage:
@@ -137,24 +129,20 @@ def _coverage(source: Source, task: DistanceTask, called: Integers, sites: int) 
     return Coverage(queries, queries if samples.one_set else of_pairs[samples.first_target :], sites, fewest_sites(task.least, sites))
 
 
-def plan(prepared: Prepared, engine: DistanceEngine, memory: int) -> DistancePlan:
-    """Bands for `memory` bytes beside the panels."""
-    samples = prepared.samples
-    names = count_names(prepared.wanted, engine.products_only)
+def _plan(samples: Samples, counter: Counter, dtype: Numbers) -> DistancePlan:
     # Beside its counts a band has its distances, and what they are computed from.
-    pair_bytes = 4 * len(names) + 3 * prepared.dtype.itemsize
-    return plan_bands(len(samples.queries), len(samples.targets), samples.one_set, engine.band_bytes(memory), pair_bytes)
+    pair_bytes = 4 * len(counter.names) + 3 * dtype.itemsize
+    return plan_bands(len(samples.queries), len(samples.targets), samples.one_set, counter.band_bytes, pair_bytes)
 
 
-def measure(prepared: Prepared, bands: DistancePlan, engine: DistanceEngine, sink: DistanceSink, progress: Progress) -> DistanceTotals:
+def measure(prepared: Prepared, sink: DistanceSink, progress: Progress) -> DistanceTotals:
     """Count every band and hand its distances to the sink."""
     start, lacking = time.perf_counter(), 0
-    names = count_names(prepared.wanted, engine.products_only)
 
     def distances() -> Iterator[BandDistances]:
         nonlocal lacking
         # closing(): whoever closes this iterator stops the engine's work at once.
-        with closing(engine.run(prepared.panels, bands.bands(), names, progress.advance)) as counted:
+        with closing(prepared.counter.run(prepared.panels, prepared.plan.bands(), progress.advance)) as counted:
             for band, counts in counted:
                 _add_constants(counts, prepared)
                 found = _distances(prepared, band, counts)
@@ -172,7 +160,7 @@ def _add_constants(counts: dict[str, CountMatrix], prepared: Prepared) -> None:
         for name, weight in panel.recipe.constants:
             counts[name] += weight * panel.sites
     for code, sites in prepared.omitted.sites_by_code.items():
-        for name, weight in agreeing_site(prepared.wanted.measure, code).items():
+        for name, weight in agreeing_site(prepared.task.metric.measure, code).items():
             if name in counts:
                 counts[name] += weight * sites
 
@@ -194,16 +182,15 @@ def _distances(prepared: Prepared, band: Band, raw: dict[str, CountMatrix]) -> B
     return BandDistances(band, values, compared, without)
 
 
-def estimate_seconds(prepared: Prepared, bands: DistancePlan, engine: DistanceEngine) -> float:
+def estimate_seconds(prepared: Prepared) -> float:
     """Time for counting all bands, measured on a corner of the first one."""
-    names = count_names(prepared.wanted, engine.products_only)
-    panels = prepared.panels[:1]
-    first = next(bands.bands())
+    panels, plan = prepared.panels[:1], prepared.plan
+    first = next(plan.bands())
     corner = Band(
         first.start, min(first.stop, first.start + 256), first.first_target, min(first.target_stop, first.first_target + 512), False
     )
     start = time.perf_counter()
-    list(engine.run(panels, [corner], names, lambda _: None))
+    list(prepared.counter.run(panels, [corner], lambda _: None))
     seconds = time.perf_counter() - start
     work = corner.shape[0] * corner.shape[1] * max(1, sum(panel.sites for panel in panels))
-    return seconds * bands.pairs * prepared.panel_sites / work
+    return seconds * plan.pairs * prepared.panel_sites / work

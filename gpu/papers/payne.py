@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.distance.calls import MISSING, Codes
-from gpualign.core.distance.engine import WORD_BITS, Band, CountedBands, CountMatrix, Panel
-from gpualign.core.distance.recipe import Operation
+from gpualign.core.distance.engine import WORD_BITS, Band, CountedBands, Counter, CountMatrix, Panel
+from gpualign.core.distance.recipe import Operation, Wanted
 from gpualign.core.errors import InputError
 from gpualign.gpu.arguments import PAYNE
 from gpualign.gpu.device import Bytes, Device
@@ -51,6 +51,11 @@ def _bits(panel: Panel, plane: int) -> npt.NDArray[np.uint8]:
     return np.unpackbits(panel.bits[plane].view(np.uint8), axis=1, bitorder="little")
 
 
+def _padded_words(sites: int) -> int:
+    """Whole cache lines."""
+    return -(-sites // (8 * WORD_BITS)) * 8
+
+
 def lay_out(codes: Codes, method: str) -> tuple[Bytes, int]:
     """(data, stride) of codes as a kernel takes them."""
     if method == "naive":
@@ -70,25 +75,20 @@ class PayneEngine(OneDevice):
     method: one of METHODS; threads: of the host; block: threads of a block; log: told of the seconds of kernels and of their comparisons.
     """
 
-    products_only = False
-
     def __init__(self, device: Device, method: str, threads: int, block: int = THREADS, log: Log | None = None) -> None:
         super().__init__(device, log)
-        self.threads = threads
+        self._threads = threads
         self._method = method
         self._block = block
         self._kernel = Kernel("payne.cu", f"payne_{method}", (("THREADS", str(block)),))
 
-    def kernel(self) -> str:
-        return f"Payne 2010, {self._method}"
+    def prepare(self, wanted: Wanted, memory: int) -> Counter:
+        band_bytes = min(memory, self._device.total_memory // 4)
+        return Counter(wanted, False, _padded_words, band_bytes, self._threads, f"Payne 2010, {self._method}", self.describe(), self._count)
 
-    def band_bytes(self, memory: int) -> int:
-        return min(memory // 4, self._device.total_memory // 4)
-
-    def padded_words(self, sites: int) -> int:
-        return -(-sites // (8 * WORD_BITS)) * 8
-
-    def run(self, panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], advance: Callable[[int], None]) -> CountedBands:
+    def _count(
+        self, panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], advance: Callable[[int], None]
+    ) -> CountedBands:
         if names != ("differences",):
             raise InputError(
                 "the kernels of Payne 2010 count differing calls: --metric hamming, without --compared, and with enough calls of each "
@@ -96,9 +96,9 @@ class PayneEngine(OneDevice):
             )
         with Session(self._device, self._log) as session:
             for band in bands:
-                yield band, {"differences": self._count(session, panels, band, advance)}
+                yield band, {"differences": self._differences(session, panels, band, advance)}
 
-    def _count(self, session: Session, panels: Sequence[Panel], band: Band, advance: Callable[[int], None]) -> CountMatrix:
+    def _differences(self, session: Session, panels: Sequence[Panel], band: Band, advance: Callable[[int], None]) -> CountMatrix:
         rows, columns = band.shape
         distances = session.zeros(4 * rows * columns)
         for panel in panels:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpualign.core.distance.calls import Codes
-from gpualign.core.distance.engine import Band, DistanceEngine, Panel
+from gpualign.core.distance.engine import Band, Counter, DistanceEngine, Panel
 from gpualign.core.distance.pack import pack_panel, used_codes
-from gpualign.core.distance.recipe import Measure, Wanted, count_names
+from gpualign.core.distance.recipe import Measure, Wanted
 from gpualign.core.distance.workers import Workers
 from gpualign.cpu import _distance
 from gpualign.cpu.distance import CpuDistanceEngine
@@ -36,15 +36,16 @@ class Shape:
 SHAPES = {"small": Shape(5, 48, 128), "paper": Shape(25, 112, 512), "large": Shape(5, 1024, 4096)}
 
 
-def _panel(codes: Codes, engine: DistanceEngine) -> Panel:
+def _prepared(engine: DistanceEngine, codes: Codes) -> tuple[Counter, Panel]:
+    """All pairs are one band."""
+    counter = engine.prepare(_WANTED, 4 * len(codes) ** 2)
     with Workers(1) as workers:
-        return pack_panel(codes, used_codes(codes, workers), _WANTED, engine, workers)
+        return counter, pack_panel(codes, used_codes(codes, workers), counter, workers)
 
 
-def _count(engine: DistanceEngine, codes: Codes) -> object:
-    samples = len(codes)
-    names = count_names(_WANTED, engine.products_only)
-    return list(engine.run([_panel(codes, engine)], [Band(0, samples, 0, samples, False)], names, lambda _: None))
+def _count(counter: Counter, panel: Panel) -> object:
+    samples = panel.bits.shape[1]
+    return list(counter.run([panel], [Band(0, samples, 0, samples, False)], lambda _: None))
 
 
 def _loop(codes: Codes) -> float:
@@ -63,14 +64,15 @@ def run(device: Device | None, size: str) -> Section:
     if device is not None:
         for method in METHODS:
             engine = PayneEngine(device, method, 1, log=clock)
-            timing = repeat(shape.sets, lambda k, engine=engine: clock.of(lambda: _count(engine, data[k])))  # type: ignore[misc]
+            timing = repeat(shape.sets, lambda k, engine=engine: clock.of(lambda: _count(*_prepared(engine, data[k]))))  # type: ignore[misc]
             published = _PUBLISHED[method]
             text = f"{published:,} ms: {_PUBLISHED['CPU loop'] / published:,.0f}×"
             steps.append(Step(method, "GPU", timing, _PUBLISHED["CPU loop"] / published, text))
     steps.append(Step("today, CPU", "CPU, 1 thread", repeat(shape.sets, lambda k: _of_cpu(data[k]))))
     if device is not None:
         today = CudaDistanceEngine([device], 1, log=clock)
-        steps.append(Step(f"today, {today.kernel()}", "GPU", repeat(shape.sets, lambda k: clock.of(lambda: _count(today, data[k])))))
+        kernel = today.prepare(_WANTED, 0).kernel
+        steps.append(Step(f"today, {kernel}", "GPU", repeat(shape.sets, lambda k: clock.of(lambda: _count(*_prepared(today, data[k]))))))
     task = (
         f"{shape.sets} random sets of {shape.samples:,} samples x {shape.sites:,} ternary sites, all ordered pairs; GPU: time in kernels."
     )
@@ -80,7 +82,5 @@ def run(device: Device | None, size: str) -> Section:
 
 
 def _of_cpu(codes: Codes) -> float:
-    engine = CpuDistanceEngine(1)
-    panel = _panel(codes, engine)
-    names = count_names(_WANTED, False)
-    return wall(lambda: list(engine.run([panel], [Band(0, len(codes), 0, len(codes), False)], names, lambda _: None)))
+    counter, panel = _prepared(CpuDistanceEngine(1), codes)
+    return wall(lambda: _count(counter, panel))

@@ -3,14 +3,16 @@
 import math
 import tempfile
 from contextlib import ExitStack
+from dataclasses import replace
 from io import BytesIO
 
 import numpy as np
 from work import Silent
 
+from gpualign.core.distance.budget import DistanceBudget
 from gpualign.core.distance.calls import MISSING, Kind, alleles_of, make_samples
 from gpualign.core.distance.metrics import METRICS, MissingRule
-from gpualign.core.distance.runner import DistanceTask, measure, plan, prepare
+from gpualign.core.distance.runner import DistanceTask, measure, prepare
 from gpualign.core.distance.sinks.matrix import MatrixSink
 from gpualign.core.distance.sources.base import DenseSource
 from gpualign.cpu.distance import CpuDistanceEngine
@@ -19,7 +21,8 @@ from gpualign.cpu.distance import CpuDistanceEngine
 class ProductsOnly(CpuDistanceEngine):
     """The CPU doing what binary tensor cores do."""
 
-    products_only = True
+    def prepare(self, wanted, memory):
+        return replace(super().prepare(wanted, memory), products_only=True)
 
 
 def shared_alleles(g, h):
@@ -118,9 +121,9 @@ def compute(source, engine, metric, missing="pairwise", memory=1 << 28, compared
     """(distances, compared sites) through the whole road."""
     task = DistanceTask(METRICS[metric], MissingRule(missing), compared, least)
     with ExitStack() as files:
-        prepared = prepare(source, task, engine, memory, lambda: files.enter_context(tempfile.TemporaryFile()))
+        prepared = prepare(source, task, engine, DistanceBudget.of(memory), lambda: files.enter_context(tempfile.TemporaryFile()))
         sink = MatrixSink(prepared.dtype, BytesIO(), BytesIO() if compared else None)
-        measure(prepared, plan(prepared, engine, memory), engine, sink, Silent())
+        measure(prepared, sink, Silent())
         return sink.values.values, sink.compared.values if sink.compared else None
 
 
