@@ -79,9 +79,10 @@ def dist(
       gpualign dist new.aln old.aln --format molten         new samples against old ones
       gpualign dist cohort.bed --plot heat.png > d.tsv      a clustered heat map as well
     """
+    from contextlib import ExitStack
     from dataclasses import replace
 
-    from gpualign.cli.calls import CallOptions, files_of, read_calls
+    from gpualign.cli.calls import files_of, open_calls
     from gpualign.cli.distances import DistanceWriter, distance_spec, least_compared
     from gpualign.cli.files import OutputFiles, check_outputs, check_stdin
     from gpualign.cli.formats import output_paths
@@ -94,6 +95,7 @@ def dist(
     from gpualign.core.distance.metrics import METRICS, MissingRule
     from gpualign.core.distance.sinks.base import DistanceSink
     from gpualign.core.distance.sinks.names import written_samples
+    from gpualign.core.distance.sources.kinds import CallOptions, read_calls
     from gpualign.core.errors import InputError
     from gpualign.jobs.budget import default_memory
     from gpualign.jobs.engines import checked_resources, pick_distance_engine
@@ -114,8 +116,10 @@ def dist(
     engine = pick_distance_engine(resources, messages, kernel)
     with OutputFiles(messages.note) as files:
         options = CallOptions(transpose, no_header, all_letters, allow_duplicates)
-        source = read_calls([samples] if others is None else [samples, others], options, DistanceBudget.of(budget).reading, files)
-        prepared = runner.prepare(source, task, engine, DistanceBudget.of(budget, source.nbytes), lambda: files.scratch(None))
+        with ExitStack() as stack:
+            inputs = open_calls([samples] if others is None else [samples, others], stack)
+            source = read_calls(inputs, options, DistanceBudget.of(budget).reading, files)
+        prepared = runner.prepare(source, task, engine, DistanceBudget.of(budget, source.nbytes), files.scratch)
         del source
         counter, bands = prepared.counter, prepared.plan
         messages.detail(f"{counter.kernel}; {len(prepared.panels)} panels of sites, {bands.count} bands of up to {bands.rows} samples")

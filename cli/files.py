@@ -140,7 +140,7 @@ class OutputFiles:
         self._pending.append((file, part, path))
         return file
 
-    def scratch(self, beside: Path | None) -> BinaryIO:
+    def scratch(self, beside: Path | None = None) -> BinaryIO:
         """An unnamed file for intermediate results, beside an output or in the system's folder for such files."""
         return cast(BinaryIO, self._stack.enter_context(tempfile.TemporaryFile(dir=beside.parent if beside else None)))
 

@@ -59,6 +59,25 @@ def letter_table(every_letter: bool) -> Codes:
     return table
 
 
+_NO_CALL = b".-?Nn"
+
+
+def number_table() -> Codes:
+    """Code of a genotype that is one character: uint8[256]."""
+    table = np.full(256, _sites.BAD, dtype=np.uint8)
+    table[list(b"012")] = (0, 1, 2)
+    table[list(_NO_CALL)] = MISSING
+    return table
+
+
+def cell_table(every_letter: bool) -> Codes:
+    """Code of a letter that stands alone: as `letter_table`, but there are signs for a missing call whatever letters are compared."""
+    table = letter_table(every_letter)
+    table[table == _sites.SKIP] = _sites.BAD
+    table[list(_NO_CALL)] = MISSING
+    return table
+
+
 @dataclass(frozen=True)
 class Names:
     """Ids of the samples of one input, in its order."""

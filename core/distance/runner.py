@@ -18,8 +18,9 @@ from gpualign.core.distance.metrics import Counts, Integers, Metric, MissingRule
 from gpualign.core.distance.pack import pack_panels
 from gpualign.core.distance.plan import DistancePlan, plan_bands
 from gpualign.core.distance.recipe import Need, Wanted, agreeing_site, keep_counts
+from gpualign.core.distance.scratch import Scratch
 from gpualign.core.distance.sinks.base import BandDistances, DistanceSink
-from gpualign.core.distance.sources.base import Omitted, Scratch, Selection, Source
+from gpualign.core.distance.sources.base import Omitted, Selection, Source
 from gpualign.core.distance.store import PanelStore
 from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import InputError

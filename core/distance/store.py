@@ -8,7 +8,7 @@ from typing import BinaryIO
 import numpy as np
 
 from gpualign.core.distance.engine import Panel
-from gpualign.core.distance.sources.base import Scratch
+from gpualign.core.distance.scratch import Scratch
 
 
 class PanelStore:

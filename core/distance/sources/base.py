@@ -12,6 +12,7 @@ from gpualign.core.distance.calls import MISSING, Codes, Kind, Samples
 from gpualign.core.distance.metrics import Integers
 from gpualign.core.distance.pack import count_calls
 from gpualign.core.distance.recipe import Need
+from gpualign.core.distance.scratch import Scratch
 from gpualign.core.distance.workers import Workers
 
 
@@ -34,10 +35,6 @@ class Omitted:
     @property
     def sites(self) -> int:
         return sum(self.sites_by_code.values())
-
-
-Scratch = Callable[[], BinaryIO]
-"""Makes an unnamed file, which goes when the run ends."""
 
 
 class Source(Protocol):

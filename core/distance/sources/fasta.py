@@ -16,7 +16,8 @@ from gpualign.core import _sites
 from gpualign.core.distance.calls import Codes, Kind, Samples, letter_table, make_samples
 from gpualign.core.distance.metrics import Integers
 from gpualign.core.distance.recipe import Need
-from gpualign.core.distance.sources.base import Omitted, Scratch, Selection
+from gpualign.core.distance.scratch import Scratch
+from gpualign.core.distance.sources.base import Omitted, Selection
 from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import InputError
 from gpualign.core.ids import unique_ids

@@ -11,8 +11,9 @@ from typing import BinaryIO
 import numpy as np
 
 from gpualign.core import _sites
-from gpualign.core.distance.calls import MISSING, Codes, Kind, letter_table, make_samples
-from gpualign.core.distance.sources.base import Block, DenseSource, RowStore, Scratch
+from gpualign.core.distance.calls import Codes, Kind, cell_table, make_samples, number_table
+from gpualign.core.distance.scratch import Scratch
+from gpualign.core.distance.sources.base import Block, DenseSource, RowStore
 from gpualign.core.errors import InputError
 from gpualign.core.ids import unique_ids
 from gpualign.core.unpack import decompressing
@@ -29,23 +30,9 @@ _FIRST_TITLE = re.compile(
 """What stands over the ids of rows, for headers whose other cells could be calls."""
 
 
-def _number_table() -> Codes:
-    table = np.full(256, _sites.BAD, dtype=np.uint8)
-    table[list(b"012")] = (0, 1, 2)
-    table[list(b".-?Nn")] = MISSING
-    return table
-
-
-def _letters(every_letter: bool) -> Codes:
-    table = letter_table(every_letter)
-    table[table == _sites.SKIP] = _sites.BAD
-    table[list(b".-?Nn")] = MISSING
-    return table
-
-
 def _letters_of_data(every_letter: bool) -> Codes:
     """Letters that a row of calls has; others may stand in it, but do in names."""
-    table = _letters(every_letter)
+    table = cell_table(every_letter)
     if not every_letter:
         table[[byte for byte in range(128) if chr(byte).isalpha() and chr(byte).upper() not in _NUCLEOTIDE_CODES]] = _sites.BAD
     return table
@@ -71,7 +58,7 @@ class _TableReader:
         self._row, self._column = ("site", "sample") if transpose else ("sample", "site")
         self._every_letter = every_letter
         self._kind: Kind | None = None
-        self._table = _number_table()
+        self._table = number_table()
 
     def read(self, lines: Iterator[bytes], limit: int, scratch: Scratch) -> _Table:
         header = next(lines, None)
@@ -132,7 +119,7 @@ class _TableReader:
                 return
             if len(word) == 1 and word.isalpha() and word not in "Nn":
                 self._kind = Kind.LETTER if self._every_letter else Kind.NUCLEOTIDE
-                self._table = _letters(self._every_letter)
+                self._table = cell_table(self._every_letter)
                 return
 
     def _refuse_data(self, header: bytes, separator: str, titles: list[str]) -> None:
@@ -144,7 +131,7 @@ class _TableReader:
         start = header.find(separator.encode()) + 1
         if not start or (named and len(set(titles[1:])) == len(titles[1:])):
             return
-        tables = [] if self._kind in (Kind.NUCLEOTIDE, Kind.LETTER) else [_number_table()]
+        tables = [] if self._kind in (Kind.NUCLEOTIDE, Kind.LETTER) else [number_table()]
         tables += [] if self._kind is Kind.GENOTYPE else [_letters_of_data(self._every_letter)]
         codes: Codes = np.empty(len(titles), dtype=np.uint8)
         for table in tables:

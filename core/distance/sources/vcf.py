@@ -22,8 +22,9 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 
 from gpualign.core.distance.calls import Kind, make_samples
+from gpualign.core.distance.scratch import Scratch
 from gpualign.core.distance.sources import vcf_records
-from gpualign.core.distance.sources.base import Block, DenseSource, RowStore, Scratch
+from gpualign.core.distance.sources.base import Block, DenseSource, RowStore
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.ids import unique_ids
 

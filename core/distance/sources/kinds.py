@@ -1,0 +1,143 @@
+"""Which kind of file calls are in, as its content says, and how it is read."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import BinaryIO
+
+from gpualign.core.distance.scratch import ScratchFiles
+from gpualign.core.distance.sources.base import Source
+from gpualign.core.distance.sources.bed import MAGIC, read_filesets
+from gpualign.core.distance.sources.fasta import read_alignments
+from gpualign.core.distance.sources.table import read_tables
+from gpualign.core.errors import InputError
+from gpualign.core.unpack import unpack
+
+
+@dataclass(frozen=True)
+class CallOptions:
+    """How calls are read. transpose: in tables a row is a site; no_header: their first line is data. every_letter: as for
+    `calls.letter_table`. allow_duplicates: repeated ids are numbered."""
+
+    transpose: bool = False
+    no_header: bool = False
+    every_letter: bool = False
+    allow_duplicates: bool = False
+
+
+@dataclass(frozen=True)
+class CallFile:
+    """An input that is open. source: its name for messages; path: None where it has none, such as standard input."""
+
+    stream: BinaryIO
+    source: str
+    path: str | None = None
+
+
+class FileKind(Enum):
+    """What `read_calls` tells apart."""
+
+    ALIGNMENT = "an alignment"
+    TABLE = "a table"
+    VARIANTS = "VCF or BCF"
+    FILESET = "a PLINK fileset"
+
+
+@dataclass(frozen=True)
+class _Known:
+    """stream: unpacked."""
+
+    path: str | None
+    source: str
+    kind: FileKind
+    stream: BinaryIO
+
+
+def _kind(first: bytes, source: str) -> FileKind:
+    body = first.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if not body:
+        raise InputError(f"{source}: empty file; expected a table, an alignment, a VCF or a .bed file")
+    if first.startswith(MAGIC):
+        return FileKind.FILESET
+    if body.startswith((b"##fileformat=VCF", b"BCF")):
+        return FileKind.VARIANTS
+    if body.startswith(b">"):
+        return FileKind.ALIGNMENT
+    if b"\0" in first:
+        raise InputError(f"{source}: a binary file that is neither BCF nor a PLINK .bed")
+    if body.startswith(b"@") and b"\n+" in body:
+        raise InputError(f"{source}: FASTQ holds reads; distances are between rows of an alignment (FASTA) or of a table")
+    return FileKind.TABLE
+
+
+def fileset_path(path: str) -> str:
+    """The .bed of a PLINK fileset that goes by its prefix, or by its other files; any other path as it is."""
+    if Path(path).exists() and not path.endswith((".bim", ".fam")):
+        return path
+    bed = Path(path).with_suffix(".bed") if path.endswith((".bim", ".fam")) else Path(path + ".bed")
+    return str(bed) if bed.is_file() else path
+
+
+def fileset_files(path: str) -> list[str]:
+    """The input of this name, and the files that a PLINK fileset of it would have."""
+    found = fileset_path(path)
+    return [path, found, *(str(Path(found).with_suffix(suffix)) for suffix in (".bim", ".fam") if found.endswith(".bed"))]
+
+
+def _look(file: CallFile) -> _Known:
+    first, unpacked = unpack(file.stream, file.source)
+    kind = _kind(first, file.source)
+    if kind is FileKind.FILESET:
+        if file.path is None:
+            raise InputError("a .bed file needs its .bim and .fam beside it: name it instead of -")
+        with open(file.path, "rb") as raw:
+            if raw.read(len(MAGIC)) != MAGIC:
+                raise InputError(f"{file.source}: a compressed .bed; unpack it first, it is mapped into memory")
+    return _Known(file.path, file.source, kind, unpacked)
+
+
+def read_calls(inputs: Iterable[CallFile], options: CallOptions, memory: int, files: ScratchFiles) -> Source:
+    """Read one input, or two with the same sites, holding about `memory` bytes at most.
+
+    Inputs are taken one after the other, and are not needed when this returns. Raises `InputError` naming file, record and reason.
+    """
+    known = [_look(file) for file in inputs]
+    first = known[0]
+    for other in known[1:]:
+        if other.kind is not first.kind:
+            raise InputError(f"{other.source} is {other.kind.value}, {first.source} is {first.kind.value}; two inputs are of one kind")
+    _check_options(options, first)
+    if first.kind is FileKind.FILESET:
+        return read_filesets([Path(k.path) for k in known if k.path is not None], options.allow_duplicates)
+    if first.kind is FileKind.VARIANTS:
+        from gpualign.core.distance.sources.vcf import read_variants
+
+        return read_variants([(_named(k, files), k.source) for k in known], options.allow_duplicates, memory, files.scratch)
+    streams = [(k.stream, k.source) for k in known]
+    if first.kind is FileKind.ALIGNMENT:
+        return read_alignments(streams, options.every_letter, options.allow_duplicates, memory, files.scratch)
+    header = not options.no_header
+    return read_tables(streams, options.transpose, options.every_letter, options.allow_duplicates, memory, files.scratch, header)
+
+
+def _check_options(options: CallOptions, file: _Known) -> None:
+    if options.transpose and file.kind is not FileKind.TABLE:
+        raise InputError(f"--transpose is for tables; {file.source} is {file.kind.value}")
+    if options.no_header and file.kind is not FileKind.TABLE:
+        raise InputError(f"--no-header is for tables; {file.source} is {file.kind.value}")
+    if options.every_letter and file.kind in (FileKind.VARIANTS, FileKind.FILESET):
+        raise InputError(f"--all-letters is for alignments and tables of letters; {file.source} is {file.kind.value}")
+
+
+def _named(known: _Known, files: ScratchFiles) -> str:
+    """A path for a library that opens files itself; what can be read only once goes to a file first."""
+    if known.path is not None and Path(known.path).is_file():
+        return known.path
+    file, path = files.named_scratch(".vcf")
+    shutil.copyfileobj(known.stream, file, 1 << 20)
+    file.flush()
+    return path
