@@ -13,6 +13,12 @@ from gpualign.core.distance.sinks.base import BandDistances
 from gpualign.core.sinks.matrix_files import NpyArray, Numbers, condensed_start, place_band
 
 
+def place(out: npt.NDArray[Any], values: npt.NDArray[Any], band: Band, samples: Samples) -> None:
+    """Put values of a band in the whole matrix, element [i][j]: query i, target j; of one set mirrored."""
+    columns = band.first_target - samples.first_target, band.target_stop - samples.first_target
+    place_band(out, values, (band.start, band.stop), columns, samples.one_set)
+
+
 class _ArraySink:
     """Values of bands in an array on `file`. counts: a second file, for the compared sites, or None."""
 
@@ -43,13 +49,11 @@ class MatrixSink(_ArraySink):
     """Element [i][j]: query i, target j; of one set mirrored."""
 
     def begin(self, samples: Samples) -> None:
-        self._mirror = samples.one_set
-        self._first = samples.first_target
+        self._samples = samples
         self._open((len(samples.queries), len(samples.targets)))
 
     def _place(self, out: npt.NDArray[Any], values: npt.NDArray[Any], band: Band) -> None:
-        columns = band.first_target - self._first, band.target_stop - self._first
-        place_band(out, values, (band.start, band.stop), columns, self._mirror)
+        place(out, values, band, self._samples)
 
 
 class CondensedSink(_ArraySink):
