@@ -80,24 +80,19 @@ def dist(
       gpualign dist cohort.bed --plot heat.png > d.tsv      a clustered heat map as well
     """
     from contextlib import ExitStack
-    from dataclasses import replace
 
     from gpualign.cli.calls import files_of, open_calls
-    from gpualign.cli.distances import DistanceWriter, distance_spec, least_compared
+    from gpualign.cli.distances import DistanceWriter, distance_spec, least_compared, no_distance
     from gpualign.cli.files import OutputFiles, check_outputs, check_stdin
     from gpualign.cli.formats import output_paths
     from gpualign.cli.heatmaps import of_distances
-    from gpualign.cli.messages import Messages
+    from gpualign.cli.messages import Messages, print_plan
     from gpualign.cli.plots import check_plot, write_plot
-    from gpualign.cli.quality import few_calls, lacking_pairs
-    from gpualign.core.distance import runner
-    from gpualign.core.distance.budget import DistanceBudget
-    from gpualign.core.distance.metrics import METRICS, MissingRule
+    from gpualign.core.distance.metrics import MissingRule
+    from gpualign.core.distance.runner import DistanceTotals
     from gpualign.core.distance.sinks.base import DistanceSink
-    from gpualign.core.distance.sinks.names import written_samples
-    from gpualign.core.distance.sources.kinds import CallOptions, read_calls
-    from gpualign.core.errors import InputError
-    from gpualign.jobs.budget import default_memory
+    from gpualign.core.distance.sources.kinds import CallOptions
+    from gpualign.jobs.dist import DistOptions, prepare, read
     from gpualign.jobs.engines import checked_resources, pick_distance_engine
 
     messages = Messages.of("dist", quiet, verbose)
@@ -107,44 +102,29 @@ def dist(
     picture = check_plot(plot, max_distance is None) if plot else None
     outputs = [*output_paths(spec.path, spec.format, others is None), *([spec.beside] if spec.beside else [])]
     check_outputs([*files_of(samples), *(files_of(others) if others else [])], [*outputs, *([picture.path] if picture else [])])
-    task = runner.DistanceTask(METRICS[metric], MissingRule(missing), compared, least_compared(min_compared))
-    task.metric.check_rule(task.missing)
-    if kernel != "auto" and (metric != "hamming" or compared or task.missing is MissingRule.AS_DIFFERENCE):
-        raise InputError(f"--kernel {kernel} counts differing calls: --metric hamming, without --compared and --missing as-difference")
-
-    budget = memory or default_memory()
+    calls = CallOptions(transpose, no_header, all_letters, allow_duplicates)
+    options = DistOptions(metric, MissingRule(missing), compared, least_compared(min_compared), calls, kernel, resources)
+    task = options.task()  # what contradicts itself is refused before anything is read
     engine = pick_distance_engine(resources, messages, kernel)
     with OutputFiles(messages.note) as files:
-        options = CallOptions(transpose, no_header, all_letters, allow_duplicates)
-        with ExitStack() as stack:
-            inputs = open_calls([samples] if others is None else [samples, others], stack)
-            source = read_calls(inputs, options, DistanceBudget.of(budget).reading, files)
-        prepared = runner.prepare(source, task, engine, DistanceBudget.of(budget, source.nbytes), files.scratch)
+        with ExitStack() as inputs:
+            source = read(open_calls([samples] if others is None else [samples, others], inputs), options, files)
+        job = prepare(options, source, engine, files.scratch, messages)
         del source
-        counter, bands = prepared.counter, prepared.plan
-        messages.detail(f"{counter.kernel}; {len(prepared.panels)} panels of sites, {bands.count} bands of up to {bands.rows} samples")
-        if few := few_calls(prepared):
-            messages.note(few)
-        written, changed = written_samples(spec.format, prepared.samples)
-        if changed:
-            name, other = changed[0]
-            messages.note(f"{spec.format} has no place for some signs: {len(changed):,} ids are changed, such as {name!r} to {other!r}")
+        written = job.written_as(spec.format, messages)
         if dry_run:
-            from gpualign.cli.distances import describe_distances
-            from gpualign.cli.messages import print_plan
-
-            print_plan(describe_distances(prepared))
+            print_plan(job.describe())
             return
-        if prepared.samples.pairs == 0:
+        if job.samples.pairs == 0:
             messages.note("one sample makes no pairs")
 
-        def run(sink: DistanceSink) -> runner.DistanceTotals:
-            with messages.progress(bands.pairs * prepared.panel_sites, spec.path, "comparisons", "G/s") as progress:
-                return runner.measure(replace(prepared, samples=written), sink, progress)
+        def run(sink: DistanceSink) -> DistanceTotals:
+            with messages.progress(job.work, spec.path, "comparisons", "G/s") as progress:
+                return written.run(sink, progress)
 
-        totals, values = DistanceWriter(spec, task.metric, prepared.dtype, files).write(written, run)
+        totals, values = DistanceWriter(spec, task.metric, job.dtype, files).write(written.samples, run)
         if picture is not None and values is not None:
-            write_plot(picture, of_distances(values, prepared.samples, metric), files, messages)
-    if lacking := lacking_pairs(prepared, totals, spec):
-        messages.note(lacking)
-    messages.distance_summary(prepared.samples.total, totals, counter.hardware)
+            write_plot(picture, of_distances(values, job.samples, metric), files, messages)
+    if lacking := job.lacking(totals):
+        messages.note(f"{lacking}: {no_distance(spec, job)}")
+    messages.distance_summary(job.samples.total, totals, job.hardware)

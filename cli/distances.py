@@ -15,7 +15,7 @@ from gpualign.cli.files import OutputFiles, naming_output
 from gpualign.cli.formats import open_id_lists, pick_format
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.metrics import Metric, Values
-from gpualign.core.distance.runner import DistanceTotals, Prepared
+from gpualign.core.distance.runner import DistanceTotals
 from gpualign.core.distance.sinks.base import DECIMALS, DistanceSink
 from gpualign.core.distance.sinks.matrix import CondensedSink, MatrixSink
 from gpualign.core.distance.sinks.mega import write_mega
@@ -23,10 +23,11 @@ from gpualign.core.distance.sinks.pairs import NearPairsSink, PairText, write_mo
 from gpualign.core.errors import InputError
 from gpualign.core.formats.registry import FORMATS, Results
 from gpualign.core.sinks.matrix_files import Numbers, write_ids, write_matrix_text, write_npz, write_phylip
-from gpualign.core.units import format_bytes
 
 if TYPE_CHECKING:
     from fractions import Fraction
+
+    from gpualign.jobs.dist import DistJob
 
 _LISTS = ("tsv", "csv", "molten")
 _SQUARE = {"phylip": "phylip", "mega": "mega", "condensed": "the condensed form"}
@@ -82,6 +83,17 @@ def least_compared(text: str) -> int | Fraction:
     raise InputError(
         f"--min-compared is a whole number of sites from 1 on (50), or a fraction of the sites with a point, up to 1 (0.5); found {text}"
     )
+
+
+def no_distance(spec: DistanceSpec, job: DistJob) -> str:
+    """What stands in the place of a distance that a pair does not have, for people."""
+    if spec.most is not None:
+        return "they are not near"
+    shown = "?" if spec.format == "mega" else "nan"
+    counted = job.prepared.task.metric.dtype
+    if FORMATS[spec.format].is_array and job.dtype != counted:
+        shown += f"; the array is {job.dtype}, not {counted}"
+    return f"they have no distance ({shown})"
 
 
 class DistanceWriter:
@@ -164,21 +176,3 @@ def _check_defined(values: Values, samples: Samples) -> None:
                 f"phylip has no way to say that a distance is not defined, and that of {ids[row]!r} and {ids[places[0]]!r} is not: too few "
                 "compared sites, or saturated; leave out samples with few calls, or write mega (?) or tsv (nan)"
             )
-
-
-def describe_distances(prepared: Prepared) -> list[tuple[str, str]]:
-    """For --dry-run of distances."""
-    from gpualign.core.distance.runner import estimate_seconds
-
-    samples, plan, counter = prepared.samples, prepared.plan, prepared.counter
-    return [
-        ("samples", f"{len(samples.queries):,}" if samples.one_set else f"{len(samples.queries):,} x {len(samples.targets):,}"),
-        ("sites", f"{prepared.sites:,}, {prepared.panel_sites:,} of them looked at"),
-        ("pairs", f"{samples.pairs:,}"),
-        ("metric", f"{prepared.task.metric.name}, missing calls: {prepared.task.missing.value}"),
-        ("engine", counter.hardware),
-        ("kernel", counter.kernel),
-        ("bands", f"{plan.count:,} of up to {plan.rows:,} samples, {len(prepared.panels):,} panels of sites"),
-        ("memory", f"bit planes {format_bytes(prepared.held)}, counts {format_bytes(plan.bytes)}"),
-        ("estimate", f"{estimate_seconds(prepared):.1f} s, measured on a sample"),
-    ]

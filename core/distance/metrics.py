@@ -179,3 +179,10 @@ METRICS = {
         Metric("tn93", _tn93, Measure.SUBSTITUTIONS, _OF_NUCLEOTIDES, compared=True, counts=False, refused=_BASES_OF_BOTH),
     )
 }
+
+
+def metric_named(name: str) -> Metric:
+    """Raises `InputError` for a name that none has."""
+    if name not in METRICS:
+        raise InputError(f"no metric {name!r}; there are {', '.join(METRICS)}")
+    return METRICS[name]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpualign.cli.distances import DistanceSpec
 from gpualign.core.distance.runner import DistanceTotals, Prepared
-from gpualign.core.formats.registry import FORMATS
 
 _MOST_NAMED = 5
 
@@ -26,16 +24,10 @@ def few_calls(prepared: Prepared) -> str | None:
     return f"{have} calls at less than half of the sites: {', '.join(named)}{more}"
 
 
-def lacking_pairs(prepared: Prepared, totals: DistanceTotals, spec: DistanceSpec) -> str | None:
-    """Tells of pairs with too few compared sites, and what stands in their place."""
+def lacking_pairs(prepared: Prepared, totals: DistanceTotals) -> str | None:
+    """Tells how many pairs have too few compared sites; None where there are none."""
     if not totals.lacking:
         return None
     least = prepared.coverage.least
     sites = "no compared site" if least == 1 else f"fewer than {least:,} compared sites"
-    pairs = f"{totals.lacking:,} of {totals.pairs:,} pairs have {sites}"
-    if spec.most is not None:
-        return f"{pairs}: they are not near"
-    shown = "?" if spec.format == "mega" else "nan"
-    if FORMATS[spec.format].is_array and prepared.dtype != prepared.task.metric.dtype:
-        shown += f"; the array is {prepared.dtype}, not {prepared.task.metric.dtype}"
-    return f"{pairs}: they have no distance ({shown})"
+    return f"{totals.lacking:,} of {totals.pairs:,} pairs have {sites}"

@@ -1,0 +1,141 @@
+"""Distances of all pairs of samples: what `gpualign dist` does between its options and its outputs.
+
+options = DistOptions(metric="ibs")
+job = prepare(options, read(files_that_are_open, options, scratch_files), engine, scratch_files.scratch, notes)
+job.run(sink, progress)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from gpualign.core.distance import runner
+from gpualign.core.distance.budget import DistanceBudget
+from gpualign.core.distance.calls import Samples
+from gpualign.core.distance.engine import DistanceEngine
+from gpualign.core.distance.metrics import MissingRule, metric_named
+from gpualign.core.distance.recipe import Measure, Wanted
+from gpualign.core.distance.runner import DistanceTask, DistanceTotals, Prepared
+from gpualign.core.distance.scratch import Scratch, ScratchFiles
+from gpualign.core.distance.sinks.base import DistanceSink
+from gpualign.core.distance.sinks.names import written_samples
+from gpualign.core.distance.sources.base import Source
+from gpualign.core.distance.sources.kinds import CallFile, CallOptions, read_calls
+from gpualign.core.errors import InputError
+from gpualign.core.road import Progress
+from gpualign.core.sinks.matrix_files import Numbers
+from gpualign.core.units import format_bytes
+from gpualign.jobs.budget import default_memory
+from gpualign.jobs.engines import AUTO, Resources
+from gpualign.jobs.notes import Notes
+from gpualign.jobs.pairs import Rows
+from gpualign.jobs.quality import few_calls, lacking_pairs
+
+
+@dataclass(frozen=True)
+class DistOptions:
+    """What is asked for, as the options of the command.
+
+    metric: one of `metrics.METRICS`. compared: the number of compared sites is wanted too. least: as for `DistanceTask`. calls: how they
+    are read. kernel: "auto", or one of Payne 2010.
+    """
+
+    metric: str = "hamming"
+    missing: MissingRule = MissingRule.PAIRWISE
+    compared: bool = False
+    least: int | Fraction = 1
+    calls: CallOptions = field(default_factory=CallOptions)
+    kernel: str = AUTO
+    resources: Resources = field(default_factory=Resources)
+
+    def task(self) -> DistanceTask:
+        """What is to be computed. Raises `InputError` for contradictions."""
+        task = DistanceTask(metric_named(self.metric), self.missing, self.compared, self.least)
+        task.metric.check_rule(task.missing)
+        if self.kernel != AUTO and task.wanted != Wanted(Measure.DIFFERENCES, compared=False):
+            raise InputError(
+                f"--kernel {self.kernel} counts differing calls: --metric hamming, without --compared and --missing as-difference"
+            )
+        return task
+
+    def budget(self, calls: int = 0) -> DistanceBudget:
+        """The memory of a run beside so many bytes of calls. Raises `RunError` where they leave too little."""
+        return DistanceBudget.of(self.resources.memory or default_memory(), calls)
+
+
+@dataclass(frozen=True)
+class DistJob:
+    """A run that is ready to go. Nothing of it changes by asking."""
+
+    prepared: Prepared
+
+    @property
+    def samples(self) -> Samples:
+        return self.prepared.samples
+
+    @property
+    def dtype(self) -> Numbers:
+        """Of the distances."""
+        return self.prepared.dtype
+
+    @property
+    def hardware(self) -> str:
+        """What does the work, for people."""
+        return self.prepared.counter.hardware
+
+    @property
+    def work(self) -> int:
+        """Comparisons that `run` tells its progress of."""
+        return self.prepared.plan.pairs * self.prepared.panel_sites
+
+    def describe(self) -> Rows:
+        """The plan, with an estimate of the time that is measured on a sample."""
+        prepared, samples = self.prepared, self.samples
+        task, plan, counter = prepared.task, prepared.plan, prepared.counter
+        return [
+            ("samples", f"{len(samples.queries):,}" if samples.one_set else f"{len(samples.queries):,} x {len(samples.targets):,}"),
+            ("sites", f"{prepared.sites:,}, {prepared.panel_sites:,} of them looked at"),
+            ("pairs", f"{samples.pairs:,}"),
+            ("metric", f"{task.metric.name}, missing calls: {task.missing.value}"),
+            ("engine", counter.hardware),
+            ("kernel", counter.kernel),
+            ("bands", f"{plan.count:,} of up to {plan.rows:,} samples, {len(prepared.panels):,} panels of sites"),
+            ("memory", f"bit planes {format_bytes(prepared.held)}, counts {format_bytes(plan.bytes)}"),
+            ("estimate", f"{runner.estimate_seconds(prepared):.1f} s, measured on a sample"),
+        ]
+
+    def written_as(self, format: str, notes: Notes) -> DistJob:
+        """This job with ids as the format holds them; notes where some are changed. Raises `InputError` where two would become equal."""
+        samples, changed = written_samples(format, self.samples)
+        if changed:
+            name, other = changed[0]
+            notes.note(f"{format} has no place for some signs: {len(changed):,} ids are changed, such as {name!r} to {other!r}")
+        return DistJob(replace(self.prepared, samples=samples))
+
+    def run(self, sink: DistanceSink, progress: Progress) -> DistanceTotals:
+        """Compute all distances. Raises `RunError` where the hardware fails."""
+        return runner.measure(self.prepared, sink, progress)
+
+    def lacking(self, totals: DistanceTotals) -> str | None:
+        """How many pairs have too few compared sites, for people; None where there are none."""
+        return lacking_pairs(self.prepared, totals)
+
+
+def read(inputs: Iterable[CallFile], options: DistOptions, files: ScratchFiles) -> Source:
+    """The calls of one input, or of two with the same sites. Raises `InputError` naming file, record and reason."""
+    return read_calls(inputs, options.calls, options.budget().reading, files)
+
+
+def prepare(options: DistOptions, source: Source, engine: DistanceEngine, scratch: Scratch, notes: Notes) -> DistJob:
+    """Make bit planes of the calls and plan the work; the source is not needed any more when this returns.
+
+    Raises `InputError` for options and calls that do not go together, `RunError` where the memory is too small.
+    """
+    prepared = runner.prepare(source, options.task(), engine, options.budget(source.nbytes), scratch)
+    plan = prepared.plan
+    notes.detail(f"{prepared.counter.kernel}; {len(prepared.panels)} panels of sites, {plan.count} bands of up to {plan.rows} samples")
+    if few := few_calls(prepared):
+        notes.note(few)
+    return DistJob(prepared)

@@ -1,0 +1,147 @@
+"""Distances without a command line: options, a job with its plan, and the numbers that the command writes."""
+
+import io
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command import gpualign
+from work import Silent
+
+from gpualign.core.distance.metrics import MissingRule
+from gpualign.core.distance.scratch import TemporaryFiles
+from gpualign.core.distance.sinks.memory import MemorySink
+from gpualign.core.distance.sources.array import CallArray, read_arrays
+from gpualign.core.distance.sources.kinds import CallFile, CallOptions
+from gpualign.core.errors import InputError, RunError
+from gpualign.cpu.distance import CpuDistanceEngine
+from gpualign.jobs.dist import DistOptions, prepare, read
+from gpualign.jobs.engines import Resources
+
+CORE = Path(__file__).parent / "golden" / "dist" / "core.aln"
+
+
+class Heard:
+    def __init__(self):
+        self.notes, self.details = [], []
+
+    def note(self, text):
+        self.notes.append(text)
+
+    def detail(self, text):
+        self.details.append(text)
+
+
+def job_of(content, options, notes=None):
+    with TemporaryFiles() as files:
+        source = read([CallFile(io.BytesIO(content), "x")], options, files)
+        return prepare(options, source, CpuDistanceEngine(1), files.scratch, notes or Heard())
+
+
+@pytest.mark.parametrize("metric", ["hamming", "fraction", "tn93"])
+@pytest.mark.parametrize("least", [1, 15, Fraction("0.9")])
+def test_what_the_command_writes(tmp_path, metric, least):
+    options = DistOptions(metric=metric, least=least, compared=True)
+    job = job_of(CORE.read_bytes(), options)
+    sink = MemorySink(job.dtype, compared=True)
+    totals = job.run(sink, Silent())
+    words = ["--metric", metric, "--min-compared", least if isinstance(least, int) else float(least), "--compared", "--device", "cpu"]
+    done = gpualign("dist", CORE, *words, "-o", tmp_path / "m.npy")
+    expected = np.load(tmp_path / "m.npy")
+    np.testing.assert_array_equal(sink.values, expected)
+    assert sink.values.dtype == expected.dtype
+    np.testing.assert_array_equal(sink.compared, np.load(tmp_path / "m.compared.npy"))
+    assert totals.work == totals.pairs * totals.sites == 6 * 20
+    lacking = job.lacking(totals)
+    assert lacking is None or f"{lacking}: they have no distance".encode() in done.stderr
+    assert (lacking is None) == (b"no distance" not in done.stderr)
+
+
+def test_the_plan_is_that_of_a_dry_run():
+    notes = Heard()
+    job = job_of(CORE.read_bytes(), DistOptions(resources=Resources(memory=1 << 26)), notes)
+    printed = gpualign("dist", CORE, "--dry-run", "--device", "cpu", "--threads", "1", "--memory", "64M").stdout.decode().splitlines()
+    rows = [f"{name:<10} {text}" for name, text in job.describe()]
+    assert rows[:-1] == printed[:-1]
+    assert rows[-1].startswith("estimate")
+    assert notes.notes == []
+    assert notes.details == [f"{job.prepared.counter.kernel}; 1 panels of sites, 1 bands of up to 4 samples"]
+
+
+def test_progress_is_told_of_all_the_work():
+    job = job_of(CORE.read_bytes(), DistOptions())
+    done = []
+
+    class Listening:
+        def advance(self, work):
+            done.append(work)
+
+    job.run(MemorySink(job.dtype), Listening())
+    assert sum(done) == job.work
+
+
+def test_notes():
+    notes = Heard()
+    job = job_of(b"id,r1\na b,0\nc,\n", DistOptions(), notes)
+    assert notes.notes == ["1 sample has calls at less than half of the sites: c (0 of 1)"]
+    written = job.written_as("phylip", notes)
+    assert written.samples.queries.ids == ["a_b", "c"]
+    assert job.samples.queries.ids == ["a b", "c"]
+    assert notes.notes[1:] == ["phylip has no place for some signs: 1 ids are changed, such as 'a b' to 'a_b'"]
+
+
+def test_an_array_in_an_array_out(rng):
+    calls = rng.integers(0, 3, (30, 100))
+    options = DistOptions(metric="allele")
+    with TemporaryFiles() as files:
+        job = prepare(options, read_arrays([CallArray(calls)]), CpuDistanceEngine(2), files.scratch, Heard())
+        sink = MemorySink(job.dtype)
+        job.run(sink, Silent())
+    np.testing.assert_array_equal(sink.values, np.abs(calls[:, None] - calls[None]).sum(axis=2))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (DistOptions(metric="manhattan"), "no metric 'manhattan'; there are hamming, fraction"),
+        (DistOptions(metric="tn93", missing=MissingRule.AS_DIFFERENCE), "tn93 is of the bases of both samples; --missing as-difference"),
+        *(
+            (options, "--kernel shared counts differing calls: --metric hamming")
+            for options in (
+                DistOptions(kernel="shared", metric="fraction"),
+                DistOptions(kernel="shared", metric="allele"),
+                DistOptions(kernel="shared", compared=True),
+                DistOptions(kernel="shared", missing=MissingRule.AS_DIFFERENCE),
+            )
+        ),
+    ],
+)
+def test_options_that_contradict_themselves(options, message):
+    with pytest.raises(InputError, match=message):
+        options.task()
+    with pytest.raises(InputError, match=message):
+        job_of(CORE.read_bytes(), options)
+
+
+def test_kernels_of_payne_go_with_hamming():
+    for missing in (MissingRule.PAIRWISE, MissingRule.COMPLETE):
+        assert DistOptions(kernel="shared", missing=missing).task().missing is missing
+
+
+def test_calls_that_do_not_go_with_options():
+    with pytest.raises(InputError, match="--metric ibs is for genotypes; these are nucleotides"):
+        job_of(CORE.read_bytes(), DistOptions(metric="ibs"))
+    with pytest.raises(InputError, match="--transpose is for tables; x is an alignment"):
+        job_of(CORE.read_bytes(), DistOptions(calls=CallOptions(transpose=True)))
+    with pytest.raises(RunError, match="the memory budget is too small"):
+        job_of(CORE.read_bytes(), DistOptions(resources=Resources(memory=100)))
+
+
+def test_no_command_line_is_needed():
+    """Neither Click, nor what draws progress, nor a GPU's libraries."""
+    code = "import sys, gpualign.jobs.dist; print(sorted({'click', 'tqdm', 'pycuda', 'cyvcf2', 'gpualign.cli'} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
+    assert done.stdout.strip() == "[]"
