@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from gpualign.core.distance import runner
 from gpualign.core.distance.budget import DistanceBudget
@@ -32,6 +32,9 @@ from gpualign.jobs.engines import AUTO, Resources
 from gpualign.jobs.notes import Notes
 from gpualign.jobs.pairs import Rows
 from gpualign.jobs.quality import few_calls, lacking_pairs
+
+if TYPE_CHECKING:
+    from fractions import Fraction
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,6 @@ from distance_oracle import compute, dense_source, plain_distances, random_codes
 from hypothesis import given
 from hypothesis import strategies as st
 from sites import panels_of, stream, vcf_text
-from work import Silent
 
 from gpualign.core.distance.budget import DistanceBudget
 from gpualign.core.distance.calls import MISSING, Kind
@@ -21,6 +20,7 @@ from gpualign.core.distance.sources.array import CallArray, read_arrays
 from gpualign.core.distance.sources.kinds import CallFile, CallOptions, read_calls
 from gpualign.core.distance.sources.table import read_tables
 from gpualign.core.errors import InputError
+from gpualign.core.sinks.memory import Discard
 from gpualign.cpu.distance import CpuDistanceEngine
 
 LETTERS = np.array([*b"ACGT"] + [0] * 251 + [*b"N"], np.uint8)
@@ -178,7 +178,7 @@ def test_matrices_in_memory(samples, queries, compared, seed):
         task = DistanceTask(METRICS["allele"], MissingRule.PAIRWISE, compared)
         prepared = prepare(source, task, CpuDistanceEngine(1), DistanceBudget.of(6000), files.scratch)
         sink = MemorySink(prepared.dtype, compared)
-        measure(prepared, sink, Silent())
+        measure(prepared, sink, Discard())
     expected = plain_distances(codes, queries or len(codes), "allele", "pairwise")
     np.testing.assert_array_equal(sink.values, expected[0])
     assert sink.values.dtype == prepared.dtype

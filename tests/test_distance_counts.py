@@ -7,12 +7,12 @@ import pytest
 from distance_oracle import ProductsOnly, compute, dense_source, plain_distances, random_codes
 from hypothesis import given
 from hypothesis import strategies as st
-from work import Silent
 
 from gpualign.core.distance.budget import DistanceBudget
 from gpualign.core.distance.calls import MISSING, Kind
 from gpualign.core.distance.metrics import METRICS
 from gpualign.core.errors import RunError
+from gpualign.core.sinks.memory import Discard
 from gpualign.cpu.distance import CpuDistanceEngine, instruction_sets
 
 VARIANTS = [name for name, supported in instruction_sets() if supported]
@@ -198,7 +198,7 @@ def test_an_error_of_a_sink_stops_the_engine_at_once(rng, scratch):
     task = DistanceTask(METRICS["hamming"], MissingRule.COMPLETE, False)
     prepared = prepare(dense_source(random_codes(rng, 40, 90)), task, Watched(1), DistanceBudget.of(20_000), scratch)
     with pytest.raises(OSError, match="no space left") as caught:
-        measure(prepared, Full(), Silent())
+        measure(prepared, Full(), Discard())
     assert ended, caught
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command import gpualign
-from work import Silent
 
 from gpualign.core.distance.metrics import MissingRule
 from gpualign.core.distance.scratch import TemporaryFiles
@@ -17,6 +16,7 @@ from gpualign.core.distance.sinks.memory import MemorySink
 from gpualign.core.distance.sources.array import CallArray, read_arrays
 from gpualign.core.distance.sources.kinds import CallFile, CallOptions
 from gpualign.core.errors import InputError, RunError
+from gpualign.core.sinks.memory import Discard
 from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.jobs.dist import DistOptions, prepare, read
 from gpualign.jobs.engines import Resources
@@ -47,7 +47,7 @@ def test_what_the_command_writes(tmp_path, metric, least):
     options = DistOptions(metric=metric, least=least, compared=True)
     job = job_of(CORE.read_bytes(), options)
     sink = MemorySink(job.dtype, compared=True)
-    totals = job.run(sink, Silent())
+    totals = job.run(sink, Discard())
     words = ["--metric", metric, "--min-compared", least if isinstance(least, int) else float(least), "--compared", "--device", "cpu"]
     done = gpualign("dist", CORE, *words, "-o", tmp_path / "m.npy")
     expected = np.load(tmp_path / "m.npy")
@@ -99,7 +99,7 @@ def test_an_array_in_an_array_out(rng):
     with TemporaryFiles() as files:
         job = prepare(options, read_arrays([CallArray(calls)]), CpuDistanceEngine(2), files.scratch, Heard())
         sink = MemorySink(job.dtype)
-        job.run(sink, Silent())
+        job.run(sink, Discard())
     np.testing.assert_array_equal(sink.values, np.abs(calls[:, None] - calls[None]).sum(axis=2))
 
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from io import BytesIO
 
 import numpy as np
-from work import Silent
 
 from gpualign.core.distance.budget import DistanceBudget
 from gpualign.core.distance.calls import MISSING, Kind, alleles_of, make_samples
@@ -15,6 +14,7 @@ from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.runner import DistanceTask, measure, prepare
 from gpualign.core.distance.sinks.matrix import MatrixSink
 from gpualign.core.distance.sources.base import DenseSource
+from gpualign.core.sinks.memory import Discard
 from gpualign.cpu.distance import CpuDistanceEngine
 
 
@@ -123,7 +123,7 @@ def compute(source, engine, metric, missing="pairwise", memory=1 << 28, compared
     with ExitStack() as files:
         prepared = prepare(source, task, engine, DistanceBudget.of(memory), lambda: files.enter_context(tempfile.TemporaryFile()))
         sink = MatrixSink(prepared.dtype, BytesIO(), BytesIO() if compared else None)
-        measure(prepared, sink, Silent())
+        measure(prepared, sink, Discard())
         return sink.values.values, sink.compared.values if sink.compared else None
 
 
