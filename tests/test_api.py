@@ -20,6 +20,7 @@ from command import gpualign as run
 import gpualign
 from gpualign.core.fields import FIELDS
 
+ROOT = Path(__file__).resolve().parent.parent
 LETTERS = np.array(list("ACGT"))
 
 
@@ -234,7 +235,42 @@ def test_progress_counts_to_the_end(genes):
     assert [done for done, _ in told] == sorted(done for done, _ in told)
 
 
+@pytest.mark.parametrize("metric", ["hamming", "fraction", "ibs", "allele"])
+def test_dist_gives_the_matrix_of_the_command(tmp_path, metric):
+    table = ROOT / "data" / "snps.tsv"
+    run("dist", table, "--metric", metric, "-o", tmp_path / "d.npy")
+    told = np.load(tmp_path / "d.npy")
+    found = gpualign.dist(table, metric=metric)
+    np.testing.assert_array_equal(found.values, told)
+    assert found.ids == (tmp_path / "d.ids.txt").read_text().split()
+    cells = [line.split("\t")[1:] for line in table.read_text().splitlines()[1:]]
+    calls = np.array([[int(cell) if cell in "012" and cell else -1 for cell in row] for row in cells])
+    np.testing.assert_array_equal(gpualign.dist(calls, metric=metric).values, told)
+    mapped = gpualign.dist(calls[:5], calls[5:], metric=metric, out=tmp_path / "r.npy", ids=list("abcde"))
+    np.testing.assert_array_equal(mapped.values, told[:5, 5:])
+    assert (mapped.ids, mapped.target_ids[0]) == (list("abcde"), "1")
+
+
+def test_dist_of_letters(tmp_path):
+    (tmp_path / "x.aln").write_text(">a\nACGTN\n>b\nACGAA\n>c\nNNNNA\n")
+    with open(tmp_path / "x.aln", "rb") as stream:
+        found = gpualign.dist(stream)
+    letters = np.array([list("ACGTN"), list("ACGAA"), list("NNNNA")])
+    again = gpualign.dist(letters, ids=["a", "b", "c"])
+    for one in (found, again, gpualign.dist(letters.astype("S1").view(np.uint8).reshape(3, 5), ids=["a", "b", "c"])):
+        assert one.ids == ["a", "b", "c"]
+        np.testing.assert_array_equal(one.values, [[0, 1, np.nan], [1, 0, 0], [np.nan, 0, 0]])
+    assert np.isnan(gpualign.dist(letters, min_compared=0.9).values[0, 1])
+
+
 REFUSED = [
+    (lambda: gpualign.dist("no/such.aln"), "no such file"),
+    (lambda: gpualign.dist(np.zeros((2, 3)), metric="manhattan"), "manhattan"),
+    (lambda: gpualign.dist(np.zeros((2, 3)), min_compared=0), "min_compared"),
+    (lambda: gpualign.dist(np.full((2, 3), 7)), "site"),
+    (lambda: gpualign.dist(np.zeros((2, 3)), "x.tsv"), "one kind"),
+    (lambda: gpualign.dist(np.zeros((2, 3)), ids=["a"]), "ids"),
+    (lambda: gpualign.dist(np.zeros((2, 3)), transpose=True), "transpose"),
     (lambda: gpualign.nw(["ACGT", "A-"]), "is a gap"),
     (lambda: gpualign.nw([]), "no sequences"),
     (lambda: gpualign.nw(["ACGT", ""]), "record 1 has no letters"),

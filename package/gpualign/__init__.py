@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from gpualign._align import Alignment, align
+    from gpualign._dist import dist
     from gpualign._index import Index
     from gpualign._nw import iter_pairs, nw, pairs
     from gpualign._results import Hits, Matrix, Pairs, Table
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "_align": ("Alignment", "align"),
+    "_dist": ("dist",),
     "_index": ("Index",),
     "_nw": ("iter_pairs", "nw", "pairs"),
     "_results": ("Hits", "Matrix", "Pairs", "Table"),
@@ -52,6 +54,7 @@ __all__ = [
     "__version__",
     "align",
     "devices",
+    "dist",
     "iter_pairs",
     "nw",
     "pairs",

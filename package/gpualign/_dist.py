@@ -1,0 +1,123 @@
+"""SNP and genotype distances."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from fractions import Fraction
+from pathlib import Path as FilePath
+from typing import Any, BinaryIO, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign._files import new_file
+from gpualign._results import Matrix
+from gpualign._running import LOG, Progress, Reporter, resources
+from gpualign._sequences import Path
+from gpualign.core.distance.metrics import METRICS, MissingRule
+from gpualign.core.distance.scratch import TemporaryFiles
+from gpualign.core.distance.sinks.matrix import MatrixSink
+from gpualign.core.distance.sinks.memory import MemorySink
+from gpualign.core.distance.sources.array import CallArray, read_arrays
+from gpualign.core.distance.sources.base import Source
+from gpualign.core.distance.sources.kinds import CallFile, CallOptions, fileset_path
+from gpualign.core.errors import InputError
+from gpualign.core.opening import open_file
+from gpualign.jobs.dist import DistOptions, prepare
+from gpualign.jobs.dist import read as read_calls
+from gpualign.jobs.engines import pick_distance_engine
+
+Calls: TypeAlias = "Path | BinaryIO | npt.NDArray[Any]"
+"""A file that `gpualign dist` reads, such a file that is open in binary mode, or an array [samples][sites]."""
+
+
+def dist(
+    samples: Calls,
+    others: Calls | None = None,
+    *,
+    metric: str = "hamming",
+    missing: str = "pairwise",
+    min_compared: int | float = 1,
+    ids: Sequence[str] | None = None,
+    other_ids: Sequence[str] | None = None,
+    all_letters: bool = False,
+    transpose: bool = False,
+    allow_duplicates: bool = False,
+    out: Path | None = None,
+    device: str = "auto",
+    threads: int | None = None,
+    memory: int | None = None,
+    progress: Progress | None = None,
+) -> Matrix:
+    """Distances of all pairs of samples by their SNPs or genotypes: what `gpualign dist -o FILE.npy` writes.
+
+    samples: an alignment, a table, VCF, BCF or a PLINK .bed, by path or open; or an array [samples][sites] of genotypes 0, 1, 2 (-1, -9 or
+    nan are missing calls), or of letters ("S1", "U1", or uint8 of ASCII). others: of the same sites, what samples are compared with.
+    metric: "hamming", "fraction", "ibs", "allele", "jc69" or "tn93"; missing: "pairwise", "complete" or "as-difference"; min_compared:
+    pairs with fewer compared sites, or with a smaller fraction of the sites, have no distance (NaN): a whole number, or a float up to 1.0.
+    ids, other_ids: of the rows of arrays. out: the matrix goes to this .npy file and is mapped from it. Other
+    arguments and errors as for `gpualign.nw`; progress is told of comparisons.
+
+    >>> import numpy as np
+    >>> dist(np.array([[0, 1, 2, 0], [0, 2, 2, 1], [0, 0, -1, 0]])).values.tolist()
+    [[0, 2, 1], [2, 0, 2], [1, 2, 0]]
+    """
+    rules = {rule.value: rule for rule in MissingRule}
+    if metric not in METRICS or missing not in rules:
+        raise InputError(f"metric {metric!r}, missing {missing!r}: {', '.join(METRICS)} and {', '.join(rules)} are known")
+    calls = CallOptions(transpose, False, all_letters, allow_duplicates)
+    options = DistOptions(metric, rules[missing], False, _least(min_compared), calls, resources=resources(device, threads, memory))
+    options.task()  # what contradicts itself is refused before anything is read
+    given = [(samples, ids)] if others is None else [(samples, ids), (others, other_ids)]
+    with TemporaryFiles() as files:
+        source = _source(given, options, files)
+        job = prepare(options, source, pick_distance_engine(options.resources, LOG), files.scratch, LOG)
+        del source
+        reporter = Reporter(progress)
+        reporter.expect(job.work)
+        values: npt.NDArray[Any]
+        if out is None:
+            sink = MemorySink(job.dtype)
+            job.run(sink, reporter)
+            values = sink.values
+        else:
+            path = FilePath(out)
+            with new_file(path) as stream:
+                job.run(MatrixSink(job.dtype, stream, None), reporter)
+            values = np.load(path, mmap_mode="r")
+    names = job.samples
+    return Matrix(values, list(names.queries.ids), list(names.targets.ids), metric, names.one_set)
+
+
+def _least(given: float) -> int | Fraction:
+    if isinstance(given, (int, np.integer)) and given >= 1:
+        return int(given)
+    if isinstance(given, float) and 0 < given <= 1:
+        return Fraction(str(given))  # as it is written: 0.1 is a tenth
+    raise InputError(f"min_compared {given!r}: a whole number of sites from 1 on, or a fraction of them up to 1.0 is wanted")
+
+
+def _source(given: list[tuple[Calls, Sequence[str] | None]], options: DistOptions, files: TemporaryFiles) -> Source:
+    arrays = [isinstance(one, np.ndarray) for one, _ in given]
+    if all(arrays):
+        if options.calls.transpose:
+            raise InputError("transpose is for tables; give array.T")
+        named = [CallArray(cast("npt.NDArray[Any]", one), names, "array") for one, names in given]
+        return read_arrays(named, options.calls.every_letter, allow_duplicates=options.calls.allow_duplicates)
+    if any(arrays):
+        raise InputError("one of the two is an array, the other a file; two inputs are of one kind")
+    if any(names is not None for _, names in given):
+        raise InputError("ids are of the rows of arrays; files have their own")
+    with ExitStack() as stack:
+        return read_calls(_opened([one for one, _ in given], stack), options, files)
+
+
+def _opened(given: Sequence[Any], stack: ExitStack) -> Iterator[CallFile]:
+    for one in given:
+        if hasattr(one, "read"):
+            yield CallFile(one, str(getattr(one, "name", "a stream")), None)
+            continue
+        path = fileset_path(os.fspath(one))
+        yield CallFile(stack.enter_context(open_file(path)), path, path)
