@@ -1,50 +1,18 @@
-"""Alignments as the installed executable writes them: each format against its golden file and against readers that are not ours."""
+"""Alignments as the installed executable writes them, against readers that are not ours."""
 
 import io
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 from Bio import Align, SeqIO
 from command import GPUALIGN, gpualign, shell
+from goldens import END_GAPS, EVERY_FIELD, ONE, TWO
 from oracle import count
 from path_files import CIGAR_FIELDS, parse_cigar, rows_of, sequences_of
 from processes import on_terminal
 
 from gpualign.core.identity import DEFINITIONS
-
-GOLDEN = Path(__file__).parent / "golden"
-ONE = GOLDEN / "input.fasta"
-TWO = GOLDEN / "targets.fasta"
-EVERY_FIELD = (
-    "query,target,score,qlen,tlen,identity,matches,mismatches,length,gap_opens,gaps,cigar,cigar_m,qstart,qend,tstart,tend,qaln,taln"
-)
-END_GAPS = ("penalised", "free", "query", "target")
-
-
-@pytest.mark.parametrize("ends", END_GAPS)
-@pytest.mark.parametrize("format", ["tsv", "m8", "paf", "sam", "aln", "fasta"])
-def test_golden(golden, format, ends):
-    fields = ["--fields", EVERY_FIELD] if format == "tsv" else []
-    done = gpualign("nw", "-q", "--format", format, *fields, "--end-gaps", ends, ONE)
-    golden(f"alignments_{ends}.{format}", done.stdout)
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [
-        ("identity_matrix.tsv", ["--format", "matrix", "--value", "identity", ONE]),
-        ("distances.phy", ["--format", "phylip", ONE]),
-        ("edit_distances.phy", ["--format", "phylip", "--edit", ONE]),
-        ("near.tsv", ["--fields", "query,target,identity", "--min-identity", "0.9", ONE]),
-        ("near_edit.tsv", ["--fields", "query,target,score,identity", "--edit", "--max-distance", "3", "--min-identity", "0.8", ONE]),
-        ("near_distance.tsv", ["--max-distance", "0.1", ONE]),
-        ("protein.aln", ["--alphabet", "protein", "--format", "aln", ONE, TWO]),
-    ],
-)
-def test_golden_values(golden, name, arguments):
-    golden(name, gpualign("nw", "-q", *arguments).stdout)
 
 
 @pytest.mark.parametrize("definition", DEFINITIONS)

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import goldens
 import numpy as np
 import pytest
 from command import gpualign
@@ -16,7 +17,7 @@ from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.runner import DistanceTask, prepare
 from gpualign.cpu.distance import CpuDistanceEngine
 
-FAILED = b">s1\nACGTACGT\n>s2\nACGTACGA\n>bad\nNNNNNNNN\n>half\nACNNNNNN\n>other\nNNGTACGT\n"
+FAILED = goldens.FAILED.read_bytes()
 """bad has no call; half and other have no site in common."""
 
 
@@ -113,23 +114,6 @@ def test_alignments_count_sites_at_which_all_calls_agree(rng):
 
 
 # ---- what is written
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments"),
-    [
-        ("failed.tsv", []),
-        ("failed.molten", ["--format", "molten", "--compared"]),
-        ("failed.meg", ["--format", "mega", "--min-compared", "6"]),
-        ("failed_near.tsv", ["--max-distance", "1"]),
-        ("failed_near_half.tsv", ["--max-distance", "1", "--min-compared", "0.5"]),
-        ("failed_complete.tsv", ["--missing", "complete"]),
-        ("failed_as_difference.tsv", ["--missing", "as-difference", "--min-compared", "1.0"]),
-        ("failed_fraction.tsv", ["--metric", "fraction", "--min-compared", "3"]),
-    ],
-)
-def test_text(golden, name, arguments):
-    golden(f"dist/{name}", dist("-", *arguments, stdin=FAILED).stdout)
 
 
 def test_a_failed_sample_does_not_join_outbreaks():

@@ -1,8 +1,10 @@
-"""Runs the installed `gpualign` executable, as a user does."""
+"""Runs the installed `gpualign` executable, as a user does, or its commands in this process."""
 
+import io
 import os
 import subprocess
 import sys
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 
 GPUALIGN = str(Path(sys.executable).with_name("gpualign"))
@@ -26,6 +28,16 @@ def gpualign(*arguments, stdin=None, check=True, cwd=None, env=None):
     if check and done.returncode:
         raise AssertionError(f"gpualign {arguments} ended with {done.returncode}: {done.stderr.decode()}")
     return done
+
+
+def gpualign_here(*arguments):
+    """(stdout as bytes, stderr as text) of a command in this process, where parts of it can be replaced. What it raises is not caught."""
+    from gpualign.cli.main import cli
+
+    with redirect_stdout(io.TextIOWrapper(io.BytesIO(), "utf-8")) as out, redirect_stderr(io.StringIO()) as messages:
+        cli.main([*map(str, arguments)], prog_name="gpualign", standalone_mode=False)
+        out.flush()
+    return out.buffer.getvalue(), messages.getvalue()
 
 
 def shell(command, cwd=None):

@@ -1,0 +1,131 @@
+"""Every golden file in tests/golden/ and the command that writes it, declared once."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpualign import __version__
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+FOLDER = ROOT / "tests" / "golden"
+
+ONE, TWO, ACGT = FOLDER / "input.fasta", FOLDER / "targets.fasta", FOLDER / "acgt.fasta"
+CORE, OLD, FAILED = FOLDER / "dist" / "core.aln", FOLDER / "dist" / "old.aln", FOLDER / "dist" / "failed.aln"
+"""FAILED: bad has no call; half and other have no site in common."""
+GENES_QUERY, GENES_DB = FOLDER / "strands" / "queries.fasta", FOLDER / "strands" / "db.fasta"
+"""A database of DNA, and queries of which some lie on the other strand."""
+PROTEINS_QUERY, PROTEINS_DB, SNPS = (ROOT / "data" / name for name in ("proteins_query.fasta", "proteins_db.fasta", "snps.tsv"))
+
+INPUTS = {ONE, TWO, ACGT, CORE, OLD, FAILED, GENES_QUERY, GENES_DB}
+"""What lies among the golden files and is read, not written."""
+
+EVERY_FIELD = (
+    "query,target,score,qlen,tlen,identity,matches,mismatches,length,gap_opens,gaps,cigar,cigar_m,qstart,qend,tstart,tend,qaln,taln"
+)
+END_GAPS = ("penalised", "free", "query", "target")
+
+
+@dataclass(frozen=True)
+class Golden:
+    """name: the file's path in tests/golden/; words: the command; output: the file that the command writes, None: standard output."""
+
+    name: str
+    words: tuple[str, ...]
+    output: str | None = None
+
+    @property
+    def path(self):
+        return FOLDER / self.name
+
+    def written(self, run, folder):
+        """The bytes that the command writes when `run(*words)`, which returns what went to standard output, runs it in `folder`.
+        The version, which SAM tells, is 0."""
+        if self.output is None:
+            found = run(*self.words)
+        else:
+            run(*self.words, "-o", self.output)
+            found = (folder / self.output).read_bytes()
+        return found.replace(f"\tVN:{__version__}\n".encode(), b"\tVN:0\n")
+
+
+def _golden(name, *words, output=None):
+    return Golden(name, tuple(map(str, words)), output)
+
+
+_SCORES = [
+    _golden("pairs.tsv", "nw", ONE),
+    _golden("pairs_self.tsv", "nw", "--self", ONE),
+    _golden("pairs_two_files.tsv", "nw", ONE, TWO),
+    _golden("pairs_fields.tsv", "nw", "--fields", "tlen,qlen,score,target,query", ONE),
+    _golden("pairs_edit.tsv", "nw", "--edit", ONE),
+    _golden("pairs_max_distance.tsv", "nw", "--edit", "--max-distance", 3, ONE),
+    _golden("pairs_min_score.tsv", "nw", "--min-score", 20, ONE),
+    _golden("pairs_match.tsv", "nw", "--match", 2, "--mismatch", -1, "--gap", 1, ONE),
+    _golden("pairs_hoxd70.tsv", "nw", "--matrix", "hoxd70", "--gap-open", 400, "--gap-extend", 30, ACGT),
+    _golden("pairs_protein.tsv", "nw", "--alphabet", "protein", "--matrix", "PAM250", ONE),
+    _golden("matrix.tsv", "nw", "--format", "matrix", ONE),
+    _golden("matrix_two_files.tsv", "nw", "--format", "matrix", ONE, TWO),
+    _golden("matrix.npy", "nw", ONE, output="x.npy"),
+    _golden("matrix.npz", "nw", ONE, output="x.npz"),
+]
+
+_ALIGNMENTS = [
+    *(
+        _golden(
+            f"alignments_{ends}.{format}",
+            *("nw", "--format", format, "--end-gaps", ends, ONE),
+            *(("--fields", EVERY_FIELD) if format == "tsv" else ()),
+        )
+        for ends in END_GAPS
+        for format in ("tsv", "m8", "paf", "sam", "aln", "fasta")
+    ),
+    _golden("identity_matrix.tsv", "nw", "--format", "matrix", "--value", "identity", ONE),
+    _golden("distances.phy", "nw", "--format", "phylip", ONE),
+    _golden("edit_distances.phy", "nw", "--format", "phylip", "--edit", ONE),
+    _golden("near.tsv", "nw", "--fields", "query,target,identity", "--min-identity", 0.9, ONE),
+    _golden(
+        "near_edit.tsv",
+        *("nw", "--fields", "query,target,score,identity", "--edit", "--max-distance", 3, "--min-identity", 0.8, ONE),
+    ),
+    _golden("near_distance.tsv", "nw", "--max-distance", 0.1, ONE),
+    _golden("protein.aln", "nw", "--alphabet", "protein", "--format", "aln", ONE, TWO),
+]
+
+_HITS = [
+    _golden(f"{name}.{format}", "sw", *inputs, "--max-evalue", "1e-3", "--format", format)
+    for name, inputs in (("hits", (PROTEINS_QUERY, PROTEINS_DB, "--max-hits", 4)), ("hits_dna", (GENES_QUERY, GENES_DB)))
+    for format in ("tsv", "m8", "paf", "sam", "aln")
+]
+
+_DISTANCES = [
+    _golden(f"dist/{name}", "dist", *words)
+    for name, *words in (
+        ("square.tsv", CORE),
+        ("rectangle.tsv", CORE, OLD),
+        ("square.csv", "--format", "csv", CORE),
+        ("square.molten", "--format", "molten", CORE),
+        ("square.phy", "--format", "phylip", CORE),
+        ("square.meg", "--format", "mega", CORE),
+        ("fraction.tsv", "--metric", "fraction", CORE),
+        ("jc69.meg", "--metric", "jc69", "--format", "mega", CORE),
+        ("tn93.tsv", "--metric", "tn93", CORE),
+        ("all_letters.tsv", "--all-letters", CORE),
+        ("complete.tsv", "--missing", "complete", "--metric", "fraction", CORE),
+        ("as_difference.tsv", "--missing", "as-difference", CORE),
+        ("near.tsv", "--max-distance", 2, CORE),
+        ("near_rectangle.csv", "--max-distance", 1, "--format", "csv", "--compared", CORE, OLD),
+        ("near_fraction.tsv", "--max-distance", 0.1, "--metric", "fraction", "--compared", CORE),
+        ("compared.molten", "--format", "molten", "--compared", CORE, OLD),
+        ("snps_ibs.tsv", "--metric", "ibs", SNPS),
+        ("snps_allele.tsv", "--metric", "allele", SNPS),
+        ("failed.tsv", FAILED),
+        ("failed.molten", "--format", "molten", "--compared", FAILED),
+        ("failed.meg", "--format", "mega", "--min-compared", 6, FAILED),
+        ("failed_near.tsv", "--max-distance", 1, FAILED),
+        ("failed_near_half.tsv", "--max-distance", 1, "--min-compared", 0.5, FAILED),
+        ("failed_complete.tsv", "--missing", "complete", FAILED),
+        ("failed_as_difference.tsv", "--missing", "as-difference", "--min-compared", "1.0", FAILED),
+        ("failed_fraction.tsv", "--metric", "fraction", "--min-compared", 3, FAILED),
+    )
+]
+
+GOLDENS = [*_SCORES, *_ALIGNMENTS, *_HITS, *_DISTANCES]

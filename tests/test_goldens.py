@@ -1,0 +1,25 @@
+"""Every golden file is what its command writes."""
+
+import pytest
+from command import gpualign, gpualign_here
+from goldens import FOLDER, GOLDENS, INPUTS
+
+
+@pytest.mark.parametrize("case", GOLDENS, ids=lambda case: case.name)
+def test_bytes(golden, case, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    golden(case.name, case.written(lambda *words: gpualign_here(*words)[0], tmp_path))
+
+
+@pytest.mark.parametrize(
+    "name", ["pairs.tsv", "matrix.npz", "alignments_free.sam", "hits.m8", "hits_dna.aln", "dist/square.tsv", "dist/failed_near.tsv"]
+)
+def test_the_executable_writes_them(tmp_path, name):
+    (case,) = (case for case in GOLDENS if case.name == name)
+    assert case.written(lambda *words: gpualign(*words, cwd=tmp_path).stdout, tmp_path) == case.path.read_bytes()
+
+
+def test_each_golden_file_has_a_command():
+    names = [case.name for case in GOLDENS]
+    assert len(names) == len(set(names))
+    assert {FOLDER / name for name in names} == {path for path in FOLDER.rglob("*") if path.is_file()} - INPUTS
