@@ -100,6 +100,26 @@ def device(request):
     return request.getfixturevalue("real_device")
 
 
+@pytest.fixture(
+    params=[
+        "one_thread",
+        "three_threads",
+        pytest.param("cuda_on_host", marks=pytest.mark.slow),
+        pytest.param("cuda", marks=pytest.mark.gpu),
+    ]
+)
+def engine(request, monkeypatch):
+    """Each engine that commands in this process can be told to use, as an `EngineChoice`."""
+    import engines
+    from host_device import compiler
+
+    if request.param == "cuda_on_host" and compiler() is None:
+        pytest.skip("no C++ compiler on this machine")
+    if request.param == "cuda":
+        request.getfixturevalue("real_device")
+    return getattr(engines, request.param)(monkeypatch)
+
+
 @pytest.fixture
 def real_device():
     """The first GPU; the test is skipped where there is none."""

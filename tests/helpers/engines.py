@@ -1,0 +1,56 @@
+"""The engines that a command can be told to use, for commands that run in the process of the tests."""
+
+import os
+import time
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class EngineChoice:
+    """words: options of a command; told: what the command then tells of the engine that has done the work; first: whether it is the one
+    that writes golden files."""
+
+    words: tuple[str, ...]
+    told: str
+    first: bool = False
+
+
+def one_thread(monkeypatch):
+    return EngineChoice(("--device", "cpu", "--threads", "1"), ", 1 thread)", first=True)
+
+
+def three_threads(monkeypatch):
+    """Whatever the machine has. Tiles are single rows and finished out of order, so that a few sequences are work for all three."""
+    from gpualign.core.pool import Counter
+    from gpualign.cpu import distance, engine
+
+    next_tile = Counter.next_tile
+
+    def dawdling(counter):
+        if (tile := next_tile(counter)) is not None:
+            time.sleep(0.001 * (3 - tile.query_start % 3))
+        return tile
+
+    monkeypatch.setattr(Counter, "next_tile", dawdling)
+    monkeypatch.setattr(os, "cpu_count", lambda: 3)
+    for kind in ("DIFFERENCE", "BITSLICED", "PATHS", "LOCAL"):
+        monkeypatch.setattr(engine, f"_TILE_CELLS_{kind}", 1)
+    monkeypatch.setattr(distance, "_TILE_ROWS", 1)
+    monkeypatch.setattr(distance, "_TILE_COMPARISONS", 1)
+    return EngineChoice(("--device", "cpu", "--threads", "3"), ", 3 threads)")
+
+
+def cuda_on_host(monkeypatch):
+    """The only CUDA device of this machine is its processor."""
+    from host_device import HostDevice
+
+    from gpualign.gpu import devices
+
+    found = devices.Inventory([devices.DeviceFacts("host", 1 << 28, (7, 0))], "13.0", None)
+    monkeypatch.setattr(devices, "take_inventory", lambda: found)
+    monkeypatch.setattr(devices, "_selected", lambda text, inventory: [HostDevice()])
+    return EngineChoice(("--device", "cuda"), ", cuda (host)")
+
+
+def cuda(monkeypatch):
+    return EngineChoice(("--device", "cuda"), ", cuda (")
