@@ -94,6 +94,9 @@ _HITS = [
     _golden(f"{name}.{format}", "sw", *inputs, "--max-evalue", "1e-3", "--format", format)
     for name, inputs in (("hits", (PROTEINS_QUERY, PROTEINS_DB, "--max-hits", 4)), ("hits_dna", (GENES_QUERY, GENES_DB)))
     for format in ("tsv", "m8", "paf", "sam", "aln")
+] + [
+    _golden("hits_estimated.m8", "sw", GENES_QUERY, GENES_DB, "--evalue", "estimate", "--format", "m8"),
+    _golden("every_score.tsv", "sw", "--all", GENES_QUERY, GENES_DB),
 ]
 
 _DISTANCES = [
