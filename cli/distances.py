@@ -18,19 +18,15 @@ from gpualign.core.distance.metrics import Metric, Values
 from gpualign.core.distance.runner import DistanceTotals
 from gpualign.core.distance.sinks.base import DECIMALS, DistanceSink
 from gpualign.core.distance.sinks.matrix import CondensedSink, MatrixSink
-from gpualign.core.distance.sinks.mega import write_mega
 from gpualign.core.distance.sinks.pairs import NearPairsSink, PairText, write_molten
 from gpualign.core.errors import InputError
-from gpualign.core.formats.registry import FORMATS, Results
-from gpualign.core.sinks.matrix_files import Numbers, write_ids, write_matrix_text, write_npz, write_phylip
+from gpualign.core.formats.registry import FORMATS, Labels, Results, formats_of
+from gpualign.core.sinks.matrix_files import Numbers, write_ids, write_npz
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
     from gpualign.jobs.dist import DistJob
-
-_LISTS = ("tsv", "csv", "molten")
-_SQUARE = {"phylip": "phylip", "mega": "mega", "condensed": "the condensed form"}
 
 
 @dataclass(frozen=True)
@@ -41,10 +37,6 @@ class DistanceSpec:
     path: Path | None
     most: float | None
     compared: bool
-
-    @property
-    def separator(self) -> str:
-        return "," if self.format == "csv" else "\t"
 
     @property
     def beside(self) -> Path | None:
@@ -60,12 +52,13 @@ def distance_spec(output: str, format: str | None, most: float | None, compared:
     """Check what the user asked for. Raises `InputError` for contradictions and unknown suffixes."""
     format, path = pick_format(output, format, Results.DISTANCES)
     if most is not None:
-        if format not in _LISTS:
-            raise InputError(f"--max-distance writes a list of pairs, as {', '.join(_LISTS)}; {format} holds every pair")
+        if FORMATS[format].lists is None:
+            lists = ", ".join(name for name in formats_of(Results.DISTANCES) if FORMATS[name].lists)
+            raise InputError(f"--max-distance writes a list of pairs, as {lists}; {format} holds every pair")
         if most < 0:
             raise InputError(f"--max-distance: distances are 0 or more; found {most:g}")
-    if not one_set and format in _SQUARE:
-        raise InputError(f"{_SQUARE[format]} is of one set; for two inputs write tsv, csv, molten, npy or npz")
+    if not one_set and FORMATS[format].square:
+        raise InputError(f"{FORMATS[format].square} is of one set; for two inputs write tsv, csv, molten, npy or npz")
     spec = DistanceSpec(format, path, most, compared)
     if compared and path is None and most is None and format != "molten":
         raise InputError(f"--compared with {format} writes a second matrix beside the first: name a file with -o, or write --format molten")
@@ -107,7 +100,7 @@ class DistanceWriter:
         self._metric = metric
         self._dtype = dtype
         self._files = files
-        self._pairs = PairText(spec.separator, 0 if metric.counts else DECIMALS)
+        self._pairs = PairText(FORMATS[spec.format].lists or "\t", 0 if metric.counts else DECIMALS)
 
     def write(self, samples: Samples, run: Callable[[DistanceSink], DistanceTotals]) -> tuple[DistanceTotals, Values | None]:
         """(totals, the square or condensed matrix that was written; None for a list of near pairs)."""
@@ -132,18 +125,13 @@ class DistanceWriter:
             if spec.format == "molten":
                 write_molten(stream, samples, values, compared, self._pairs)
                 return totals, values
-            decimals = self._pairs.decimals
             if spec.format == "phylip":
                 _check_defined(values, samples)
-            for out, matrix in ((stream, values), (beside, compared)):
-                if out is None or matrix is None:
-                    continue
-                if spec.format == "phylip":
-                    write_phylip(out, matrix, samples.queries, decimals)
-                elif spec.format == "mega":
-                    write_mega(out, samples.queries, matrix, self._metric.name if matrix is values else "compared sites", decimals)
-                else:
-                    write_matrix_text(out, matrix, samples.queries, samples.targets, spec.separator, decimals)
+            write_text = FORMATS[spec.format].matrix
+            assert write_text is not None  # of every other format that is no array
+            for out, matrix, title in ((stream, values, self._metric.name), (beside, compared, "compared sites")):
+                if out is not None and matrix is not None:
+                    write_text(out, matrix, Labels(samples.queries, samples.targets, title, self._pairs.decimals))
             return totals, values
 
     def _arrays(self, samples: Samples, run: Callable[[DistanceSink], DistanceTotals]) -> tuple[DistanceTotals, Values]:

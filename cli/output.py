@@ -19,7 +19,7 @@ from gpualign.core.engine import Detail, Task
 from gpualign.core.errors import InputError
 from gpualign.core.fields import DEFAULT_FIELDS, parse_fields
 from gpualign.core.formats.base import RowFormat
-from gpualign.core.formats.registry import FORMATS, Layout, Results, formats_of
+from gpualign.core.formats.registry import FORMATS, Labels, Layout, Results, formats_of
 from gpualign.core.plan import Plan
 from gpualign.core.road import Sink, Totals
 from gpualign.core.sinks.matrix import Value
@@ -181,7 +181,7 @@ def _write_pairs(spec: OutputSpec, task: Task, files: OutputFiles, run: Run) -> 
 def _write_matrix(spec: OutputSpec, task: Task, files: OutputFiles, run: Run) -> tuple[Totals, npt.NDArray[Any]]:
     """(totals, the matrix or condensed matrix that was written)."""
     from gpualign.core.sinks.matrix import CondensedSink, MatrixSink
-    from gpualign.core.sinks.matrix_files import NpyArray, write_ids, write_npz
+    from gpualign.core.sinks.matrix_files import DECIMALS, NpyArray, write_ids, write_npz
 
     make_sink = CondensedSink if spec.condensed else MatrixSink
 
@@ -193,7 +193,7 @@ def _write_matrix(spec: OutputSpec, task: Task, files: OutputFiles, run: Run) ->
     if write_text := FORMATS[spec.format].matrix:
         with files.text(spec.path) as writer:
             totals, values = fill(files.scratch(spec.path))
-            write_text(writer, values, task.queries, task.targets)
+            write_text(writer, values, Labels(task.queries, task.targets, spec.value.name, DECIMALS))
         return totals, values
     assert spec.path is not None  # output_spec() refuses binary formats on standard output
     if spec.format == "npz":

@@ -118,9 +118,9 @@ def test_choices_of_formats_are_those_of_the_registry():
         choices = next(o.type.choices for o in cli.commands[command].params if o.name == "format_")
         assert list(choices) == list(dict.fromkeys(name for kind in kinds for name in formats_of(kind)))
     for format in FORMATS.values():
-        layouts = [layout for kind, layout in format.layouts.items() if kind is not Results.DISTANCES]
-        assert (format.rows is not None) == (Layout.ROWS in layouts)
-        assert (format.matrix is not None) == (Layout.MATRIX in layouts)
+        rows = [kind for kind, layout in format.layouts.items() if layout is Layout.ROWS and kind is not Results.DISTANCES]
+        assert (format.rows is not None) == bool(rows)
+        assert (format.matrix is not None) == (Layout.MATRIX in format.layouts.values())
         assert format.layouts
     assert all(any(kind in format.layouts for format in FORMATS.values()) for kind in Results)
 

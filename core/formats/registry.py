@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from gpualign.core.sinks.writer import ByteWriter
 
     RowsMaker = Callable[[list[Field]], RowFormat]
-    MatrixWriter = Callable[[ByteWriter, npt.NDArray[Any], Named, Named], None]
+    MatrixWriter = Callable[[ByteWriter, npt.NDArray[Any], "Labels"], None]
 
 
 class Results(Enum):
@@ -70,28 +70,50 @@ def _fasta(fields: list[Field]) -> RowFormat:
     return AlignedFasta()
 
 
-def _matrix(stream: ByteWriter, values: npt.NDArray[Any], queries: Named, targets: Named) -> None:
-    from gpualign.core.sinks.matrix_files import write_matrix_text
+@dataclass(frozen=True)
+class Labels:
+    """What stands around the values of a matrix: the records of its rows and columns, a title, decimals of values that are no counts."""
 
-    write_matrix_text(stream, values, queries, targets)
+    queries: Named
+    targets: Named
+    title: str
+    decimals: int
 
 
-def _phylip(stream: ByteWriter, values: npt.NDArray[Any], queries: Named, targets: Named) -> None:
+def _separated(separator: str) -> MatrixWriter:
+    def write(stream: ByteWriter, values: npt.NDArray[Any], labels: Labels) -> None:
+        from gpualign.core.sinks.matrix_files import write_matrix_text
+
+        write_matrix_text(stream, values, labels.queries, labels.targets, separator, labels.decimals)
+
+    return write
+
+
+def _phylip(stream: ByteWriter, values: npt.NDArray[Any], labels: Labels) -> None:
     from gpualign.core.sinks.matrix_files import write_phylip
 
-    write_phylip(stream, values, queries)
+    write_phylip(stream, values, labels.queries, labels.decimals)
+
+
+def _mega(stream: ByteWriter, values: npt.NDArray[Any], labels: Labels) -> None:
+    from gpualign.core.distance.sinks.mega import write_mega
+
+    write_mega(stream, labels.queries, values, labels.title, labels.decimals)
 
 
 @dataclass(frozen=True)
 class Format:
     """layouts: what it holds, and how. rows: makes the format of rows, which has these columns if it can choose; matrix: writes a finished
-    matrix of pairs. (Distances are written by core/distance/sinks.)"""
+    matrix; square: what it is called where it is for one set alone; lists: whether it also holds lists of near pairs, and what separates
+    their columns."""
 
     name: str
     layouts: dict[Results, Layout]
     suffixes: tuple[str, ...] = ()
     rows: RowsMaker | None = None
     matrix: MatrixWriter | None = None
+    square: str | None = None
+    lists: str | None = None
 
     @property
     def is_array(self) -> bool:
@@ -104,24 +126,27 @@ def _of_pairs(layout: Layout, hits: bool = True) -> dict[Results, Layout]:
 
 
 _ROWS, _MATRIX, _ARRAY = Layout.ROWS, Layout.MATRIX, Layout.ARRAY
+_TSV_TOO = {Results.SCORES: _ROWS, Results.DISTANCES: _MATRIX}
 
 FORMATS: dict[str, Format] = {
     format.name: format
     for format in (
-        Format("tsv", _of_pairs(_ROWS) | {Results.SCORES: _ROWS, Results.DISTANCES: _MATRIX}, (".tsv",), rows=_tsv),
-        Format("csv", {Results.DISTANCES: _MATRIX}, (".csv",)),
-        Format("molten", {Results.DISTANCES: _ROWS}),
+        Format(
+            "tsv", _of_pairs(_ROWS) | {Results.SCORES: _ROWS, Results.DISTANCES: _MATRIX}, (".tsv",), _tsv, _separated("\t"), lists="\t"
+        ),
+        Format("csv", {Results.DISTANCES: _MATRIX}, (".csv",), matrix=_separated(","), lists=","),
+        Format("molten", {Results.DISTANCES: _ROWS}, lists="\t"),
         Format("m8", _of_pairs(_ROWS), (".m8",), rows=_m8),
         Format("paf", _of_pairs(_ROWS), (".paf",), rows=_paf),
         Format("sam", _of_pairs(_ROWS), (".sam",), rows=_sam),
         Format("aln", _of_pairs(Layout.BLOCKS), (".aln",)),
         Format("fasta", _of_pairs(_ROWS, hits=False), (".fasta", ".fa"), rows=_fasta),
-        Format("matrix", {Results.PAIRS: _MATRIX, Results.SCORES: _MATRIX}, matrix=_matrix),
+        Format("matrix", {Results.PAIRS: _MATRIX, Results.SCORES: _MATRIX}, matrix=_separated("\t")),
         Format("npy", dict.fromkeys((Results.PAIRS, Results.SCORES, Results.DISTANCES), _ARRAY), (".npy",)),
         Format("npz", dict.fromkeys((Results.PAIRS, Results.SCORES, Results.DISTANCES), _ARRAY), (".npz",)),
-        Format("condensed", {Results.DISTANCES: _ARRAY}),
-        Format("phylip", {Results.PAIRS: _MATRIX, Results.DISTANCES: _MATRIX}, (".phy",), matrix=_phylip),
-        Format("mega", {Results.DISTANCES: _MATRIX}, (".meg",)),
+        Format("condensed", {Results.DISTANCES: _ARRAY}, square="the condensed form"),
+        Format("phylip", {Results.PAIRS: _MATRIX, Results.DISTANCES: _MATRIX}, (".phy",), matrix=_phylip, square="phylip"),
+        Format("mega", {Results.DISTANCES: _MATRIX}, (".meg",), matrix=_mega, square="mega"),
     )
 }
 
