@@ -7,6 +7,7 @@ there is no GPU.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -46,10 +47,14 @@ class Event(Protocol):
     def seconds_since(self, earlier: Any) -> float: ...
 
 
-def wait_for(event: Event, seconds: float = 50e-6) -> None:
-    """Sleep, so many seconds at a time, until an event has happened. Raises `RunError` where the device failed."""
+def wait_for(event: Event, seconds: float = 50e-6, stopped: Callable[[], bool] = lambda: False) -> bool:
+    """Sleep, so many seconds at a time, until an event has happened, or `stopped` says that nobody wants it any more; whether it has
+    happened. Raises `RunError` where the device failed."""
     while not event.done():
+        if stopped():
+            return False
         time.sleep(seconds)
+    return True
 
 
 class Stream(Protocol):

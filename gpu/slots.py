@@ -13,7 +13,7 @@ from gpualign.core.engine import Task
 from gpualign.gpu import arguments as structs
 from gpualign.gpu.arguments import arguments
 from gpualign.gpu.batches import Batch, Layout, aligned, batch_bytes
-from gpualign.gpu.device import Bytes, Device, Event, Function, Memory, OutOfMemory, Stream
+from gpualign.gpu.device import Bytes, Device, Event, Function, Memory, OutOfMemory, Stream, wait_for
 from gpualign.gpu.kernels import PACK_LETTERS, PACK_PLANES, SELECT, Kernel, Recipe, Shape, Variant
 from gpualign.gpu.results import Scores
 from gpualign.gpu.selection import HitPlan
@@ -194,7 +194,7 @@ class Slot:
         if not job.paths and not job.hits:
             self._scores = host_results.view(job.dtype).reshape(len(job.batch.rows), len(job.batch.targets))
 
-    def fetch_paths(self, task: Task, wait: Callable[[Event], None], pool: ThreadPoolExecutor, threads: int) -> PathResults:
+    def fetch_paths(self, task: Task, wait: Callable[[Event], bool], pool: ThreadPoolExecutor, threads: int) -> PathResults:
         """Of the batch that has finished. Runs are fetched now that their length is known; `wait` waits for an event; the host traces
         with `threads` threads of a pool."""
         job = self._job
@@ -226,6 +226,10 @@ class Slot:
         """Make the running kernel's queue look empty, through another stream."""
         if "queue" in self._memory:
             other.fill(self._memory["queue"][0].address, _STOP, _QUEUE_BYTES)
+
+    def wait(self) -> None:
+        """Until everything on the stream has happened."""
+        wait_for(self._stream.record())
 
     def _address(self, name: str, nbytes: int) -> int:
         memory, size = self._memory.get(name, (None, 0))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -209,13 +208,10 @@ class Worker:
             raise RunError(f"the device's memory is too small for one pair, which needs {needed:,} bytes: {error}")
 
     def _collect(self) -> None:
-        """Wait for the oldest batch and hand on its tile if that is complete."""
+        """Wait for the oldest batch, and hand on its tile if that is complete; or until the run is stopped."""
         slot, batch, variant = self._flying[0]
-        while not slot.passed[-1].done():
-            if self._stopped():
-                return
-            time.sleep(_POLL_SECONDS)
-        self._flying.popleft()
+        if not self._wait(slot.passed[-1]):
+            return
         entry = self._open[batch.tile.number]
         if self._recipe.paths:
             found = slot.fetch_paths(self._task, self._wait, self._copiers, _COPIERS)
@@ -234,6 +230,7 @@ class Worker:
         if self._on_finished:
             times = [event.seconds_since(self._origin) for event in slot.passed]
             self._on_finished(Finished(variant, batch.pairs, slot.number, *times))
+        self._flying.popleft()
         self._idle.append(slot)
         entry.batches -= 1
         if not entry.batches:
@@ -258,9 +255,8 @@ class Worker:
             scores = slot.scores()
             entry.best.add(np.sort(batch.rows), scores, np.broadcast_to(batch.targets, scores.shape))
 
-    def _wait(self, event: Event) -> None:
-        while not event.done() and not self._stopped():
-            time.sleep(_POLL_SECONDS)
+    def _wait(self, event: Event) -> bool:
+        return wait_for(event, _POLL_SECONDS, self._stopped)
 
     def _copy(self, target: Scores, source: Scores) -> None:
         """With several threads: one alone copies more slowly than short pairs are aligned."""
@@ -277,7 +273,7 @@ class Worker:
             for slot, _, _ in self._flying:
                 slot.stop(control)
             for slot, _, _ in self._flying:
-                wait_for(slot.passed[-1], _POLL_SECONDS)
+                slot.wait()
         except RunError:
             pass  # a device that failed; the error that brought us here says so
         self._idle += [slot for slot, _, _ in self._flying]

@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 from command import LIMIT
-from host_device import HostDevice, compiler
+from host_device import HostDevice, HostStream, compiler
 from work import edit, run_scores, sequence_set, two_valued
 
 from gpualign.core.budget import Budget
@@ -133,6 +133,42 @@ def test_stopping_early_frees_everything(sequences):
     next(results)
     results.close()
     assert_clean(device)
+
+
+def test_stopping_while_runs_are_fetched_frees_everything(sequences):
+    """The second device never finishes the copy of a batch's runs, until the consumer has had enough of what the first one gives."""
+    both, waiting = threading.Barrier(2), threading.Event()
+
+    class Punctual(HostDevice):
+        def open(self):
+            both.wait(LIMIT)  # so that neither takes every tile before the other begins
+            super().open()
+
+    class Never:
+        def done(self):
+            waiting.set()
+            return False
+
+    class Stuck(HostStream):
+        before = 0  # events: four of a batch, then that of its runs
+
+        def record(self):
+            self.before += 1
+            return super().record() if waiting.is_set() or self.before != 5 else Never()
+
+    class Slow(Punctual):
+        def stream(self):
+            return Stuck(self)
+
+    devices = [Punctual(), Slow()]
+    task = Task(sequences, sequences, LINEAR, detail=Detail.PATH)
+    plan = make_plan(sequences.lengths, sequences.lengths, Pairing.ALL, Limits(1 << 24, 0, 4, 1, 3000))
+    results = CudaEngine(devices).prepare(task, LITTLE).run(plan.tiles())
+    next(results)
+    assert waiting.wait(LIMIT)
+    results.close()
+    for device in devices:
+        assert_clean(device)
 
 
 def test_an_error_on_the_way_frees_everything(sequences):
