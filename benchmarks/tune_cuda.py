@@ -1,4 +1,4 @@
-"""Rates of the CUDA kernels for each strip height and occupancy, to set the tables of gpu/kernels.py and their order.
+"""Rates of the CUDA kernels by strip height and occupancy, to set the tables of gpu/families/threads.py and slices.py, and their order.
 
 python benchmarks/tune_cuda.py [--records 16000] [--rows 256] [--only linear,affine]
 """
@@ -16,10 +16,13 @@ from gpualign.core.budget import Budget
 from gpualign.core.engine import Mode, Task
 from gpualign.core.plan import Limits, Pairing, make_plan
 from gpualign.core.scoring import Scoring
-from gpualign.gpu import kernels
+from gpualign.gpu.choice import choose
 from gpualign.gpu.cubins import cubin
 from gpualign.gpu.driver import CudaDevice
 from gpualign.gpu.engine import CudaEngine
+from gpualign.gpu.families import slices, threads
+from gpualign.gpu.kernels import Kernel
+from gpualign.gpu.recipe import make_recipe
 from gpualign.gpu.worker import Finished
 
 GRID = {
@@ -46,9 +49,9 @@ def scoring(name: str) -> Scoring:
 def configured(name: str, rows: int, blocks: int):  # noqa: ANN201
     if name in ("steps4", "edit"):
         steps = 4 if name == "steps4" else 2
-        return patch.multiple(kernels, SLICE_ROWS={steps: (rows,)}, SLICE_BLOCKS={steps: blocks})
+        return patch.multiple(slices, SLICE_ROWS={steps: (rows,)}, SLICE_BLOCKS={steps: blocks})
     kind = "U16x2", name != "linear", name == "local"
-    return patch.multiple(kernels, THREAD_ROWS={kind: (rows,)}, THREAD_BLOCKS={kind: blocks})
+    return patch.multiple(threads, THREAD_ROWS={kind: (rows,)}, THREAD_BLOCKS={kind: blocks})
 
 
 def main() -> None:
@@ -63,14 +66,14 @@ def main() -> None:
     device = CudaDevice(0)
     tasks = {n: Task(queries, targets, scoring(n), Mode.LOCAL if n == "local" else Mode.GLOBAL) for n in arguments.only.split(",")}
 
-    def compile_one(work: tuple[str, kernels.Kernel]) -> None:
+    def compile_one(work: tuple[str, Kernel]) -> None:
         cubin(work[1], device.arch)
 
     chosen = []
     for name, task in tasks.items():
         for rows, blocks in GRID[name]:
             with configured(name, rows, blocks):
-                chosen.append((name, kernels.choose(kernels.make_recipe(task), queries.lengths, targets.lengths, device.hardware).kernel))
+                chosen.append((name, choose(make_recipe(task), queries.lengths, targets.lengths, device.hardware).kernel))
     with ThreadPoolExecutor() as pool:
         list(pool.map(compile_one, chosen))
 

@@ -13,8 +13,9 @@ from gpualign.core.engine import Capabilities, Mode, Task, TileResult
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Limits, Tile
 from gpualign.core.pool import Counter, run_workers
+from gpualign.gpu.choice import choose
 from gpualign.gpu.device import Device
-from gpualign.gpu.kernels import Recipe, choose, make_recipe
+from gpualign.gpu.recipe import Recipe, make_recipe
 from gpualign.gpu.results import ResultPool
 from gpualign.gpu.worker import Finished, Worker
 

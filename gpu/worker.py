@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.engine import Task, TileHits, TileResult, TileScores
+from gpualign.core.engine import Task, TileResult
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Tile
-from gpualign.core.search.hits import BestTargets
-from gpualign.gpu.batches import THREADS_A_BLOCK, Batch, Layout, Room, lay_out, whole_tile
+from gpualign.gpu.batches import Batch, whole_tile
+from gpualign.gpu.choice import choose
 from gpualign.gpu.device import Device, Event, Memory, OutOfMemory, Stream, wait_for
-from gpualign.gpu.kernels import Recipe, Variant, choose
-from gpualign.gpu.results import ResultPool, Scores
-from gpualign.gpu.selection import HitPlan
-from gpualign.gpu.slots import Job, Resident, Slot
-from gpualign.gpu.tracing import PathPlan, PathResults, merge_paths
+from gpualign.gpu.families.base import Variant
+from gpualign.gpu.job import Job
+from gpualign.gpu.layouts import Layout, Room
+from gpualign.gpu.outputs.base import Host, TileOutput
+from gpualign.gpu.outputs.kinds import output_of
+from gpualign.gpu.recipe import Recipe
+from gpualign.gpu.results import ResultPool
+from gpualign.gpu.slots import Slot
 
 SHARE_OF_MEMORY = 0.75
 """Of the device's free memory; the rest is for the driver and for others."""
@@ -28,17 +31,17 @@ SHARE_OF_MEMORY = 0.75
 _SLOTS = 2
 _RESIDENT_SHARE = 0.5  # of that share, for the sequences of the whole task
 _LARGEST_RESULT = 256 << 20  # bytes of one batch's scores: pinned host memory is dear
-_FEWEST_TARGETS = 2 * THREADS_A_BLOCK  # of a batch that is halved: a block of threads has as many, in 16 bits
+_FEWEST_TARGETS = 128  # of a batch that is halved: a block of threads has as many, in 16 bits
 _POLL_SECONDS = 0.0005
 _COPIERS = 4  # threads that copy results, or trace on the host
 
 
 @dataclass
 class _OpenTile:
-    scores: Scores | None
-    batches: int
-    paths: list[tuple[Batch, PathResults]] = field(default_factory=list)
-    best: BestTargets | None = None  # of a search
+    """batches: that have not been collected."""
+
+    output: TileOutput
+    batches: int = 1
 
 
 @dataclass(frozen=True)
@@ -73,26 +76,27 @@ class Worker:
         on_finished: Callable[[Finished], None] | None = None,
     ) -> None:
         self._device = device
-        self._results = results
         self._task = task
         self._recipe = recipe
+        self._output = output_of(task, recipe, results)
         self._next_tile = next_tile
         self._deliver = deliver
         self._stopped = stopped
         self._on_finished = on_finished
         self._sequences: list[Memory] = []
         self._idle: list[Slot] = []
-        self._flying: deque[tuple[Slot, Batch, Variant]] = deque()
+        self._flying: deque[tuple[Slot, Job]] = deque()
         self._open: dict[int, _OpenTile] = {}
         self._origin: Event | None = None
 
     def run(self) -> None:
         """Work until there are no tiles. Raises `RunError` for what the device cannot do."""
         self._device.open()
-        self._copiers = ThreadPoolExecutor(_COPIERS, thread_name_prefix="gpualign-copy")
+        copiers = ThreadPoolExecutor(_COPIERS, thread_name_prefix="gpualign-copy")
+        self._host = Host(copiers, _COPIERS, self._wait)
         try:
             self._allowance = int(self._device.free_memory() * SHARE_OF_MEMORY)
-            self._sets = self._upload(self._allowance * _RESIDENT_SHARE)
+            self._resident = self._upload(self._allowance * _RESIDENT_SHARE)
             self._idle = [Slot(self._device, number) for number in range(_SLOTS)]
             for batch in self._batches():
                 if self._stopped():
@@ -101,7 +105,7 @@ class Worker:
             while self._flying and not self._stopped():
                 self._collect()
         finally:
-            self._copiers.shutdown()
+            copiers.shutdown()
             try:
                 self._abandon()
                 self._release()
@@ -121,28 +125,35 @@ class Worker:
 
     def _batches(self) -> Iterator[Batch]:
         while (tile := self._next_tile()) is not None:
-            self._open[tile.number] = _OpenTile(None, 1)
+            self._open[tile.number] = _OpenTile(self._output(tile))
             yield whole_tile(tile, self._task.queries.lengths)
 
-    def _upload(self, room: float) -> tuple[Resident, Resident] | None:
-        """Copy the sequences to the device, once for a set with itself; None where they do not fit, and batches bring theirs."""
-        sets = [self._task.queries] if self._task.targets is self._task.queries else [self._task.queries, self._task.targets]
+    def _upload(self, room: float) -> dict[str, int]:
+        """Copy the sequences to the device, once for a set with itself; where they lie, or nothing where they do not fit, and batches
+        bring theirs."""
+        sets = {"query": self._task.queries, "target": self._task.targets}
         stream = self._device.stream()
-        places = []
-        if sum(s.nbytes for s in sets) <= room:
-            try:
-                places = [Resident(self._resident(s.codes, stream), self._resident(s.offsets, stream)) for s in sets]
-            except OutOfMemory:
-                self._allowance //= 2
+        places: dict[int, tuple[int, int]] = {}  # by identity of a set
+        try:
+            if sum({id(s): s.nbytes for s in sets.values()}.values()) <= room:
+                for sequences in sets.values():
+                    if id(sequences) not in places:
+                        places[id(sequences)] = self._copied(sequences.codes, stream), self._copied(sequences.offsets, stream)
+        except OutOfMemory:
+            places.clear()
+            self._allowance //= 2
         self._origin = uploaded = stream.record()
         wait_for(uploaded, _POLL_SECONDS)
-        if places:
-            return places[0], places[-1]
-        while self._sequences:  # of an attempt that failed
-            self._sequences.pop().free()
-        return None
+        if not places:
+            while self._sequences:  # of an attempt that failed
+                self._sequences.pop().free()
+            return {}
+        resident = {}
+        for name, sequences in sets.items():
+            resident[f"{name}_codes"], resident[f"{name}_offsets"] = places[id(sequences)]
+        return resident
 
-    def _resident(self, array: npt.NDArray[np.generic], stream: Stream) -> int:
+    def _copied(self, array: npt.NDArray[np.generic], stream: Stream) -> int:
         memory = self._device.allocate(array.nbytes)
         self._sequences.append(memory)
         stream.upload(memory.address, np.ascontiguousarray(array).view(np.uint8))
@@ -154,21 +165,14 @@ class Worker:
         variant = choose(self._recipe, queries[batch.queries], targets[batch.targets], hardware, memory)
         function = self._device.function(variant.kernel)
         room = Room(
-            lambda threads: hardware.multiprocessors * function.resident_blocks(threads), memory, hardware.lanes, self._sets is not None
+            lambda threads: hardware.multiprocessors * function.resident_blocks(threads), memory, hardware.lanes, bool(self._resident)
         )
-        return variant, lay_out(batch, variant, self._recipe, self._task, room)
+        return variant, variant.lay_out(batch, self._recipe, self._task, room)
 
-    def _path_plan(self, batch: Batch) -> PathPlan | None:
-        if not self._recipe.paths:
-            return None
-        lengths = self._task.queries.lengths[batch.queries].max() + self._task.targets.lengths[batch.targets].max()
-        return PathPlan((len(batch.rows), len(batch.targets)), self._task.dtype, self._task.detail, int(lengths))
-
-    def _hit_plan(self, batch: Batch) -> HitPlan | None:
-        # Scores of 64 bits go back whole, and the host selects.
-        if self._task.top is None or self._task.dtype != np.int32:
-            return None
-        return HitPlan(len(batch.rows), min(self._task.top, len(batch.targets)))
+    def _job(self, batch: Batch, memory: int) -> Job:
+        variant, layout = self._choose(batch, memory)
+        output = self._open[batch.tile.number].output.of(batch, variant, layout)
+        return Job(batch, layout, variant, self._recipe, self._resident, output)
 
     def _start(self, batch: Batch) -> None:
         """Submit a batch, in parts where it is too large for memory. It is laid out while the batches in flight compute."""
@@ -176,10 +180,9 @@ class Worker:
         while waiting and not self._stopped():
             part = waiting.popleft()
             room = self._allowance // _SLOTS
-            variant, layout = self._choose(part, room)
-            job = Job(part, layout, variant, self._recipe, self._sets, self._task.dtype, self._path_plan(part), self._hit_plan(part))
-            needed = job.least_bytes
-            if (needed > room or job.result_bytes + job.matrix_bytes > _LARGEST_RESULT) and (halves := part.halves(_FEWEST_TARGETS)):
+            job = self._job(part, room)
+            too_large = job.least_bytes > room or job.output.host_bytes > _LARGEST_RESULT
+            if too_large and (halves := part.halves(_FEWEST_TARGETS)):
                 self._open[part.tile.number].batches += 1
                 waiting.extendleft(reversed(halves))
                 continue
@@ -189,13 +192,13 @@ class Worker:
                     return
             slot = self._idle.pop()
             try:
-                slot.submit(job, room)
+                job.submit(slot, room)
             except OutOfMemory as error:
                 self._idle.append(slot)
-                self._shrink(part, needed, error)
+                self._shrink(part, job.least_bytes, error)
                 waiting.appendleft(part)
             else:
-                self._flying.append((slot, part, variant))
+                self._flying.append((slot, job))
 
     def _shrink(self, batch: Batch, needed: int, error: OutOfMemory) -> None:
         """Make room after the device had less memory than it said: free every buffer, and plan with half as much."""
@@ -209,60 +212,23 @@ class Worker:
 
     def _collect(self) -> None:
         """Wait for the oldest batch, and hand on its tile if that is complete; or until the run is stopped."""
-        slot, batch, variant = self._flying[0]
-        if not self._wait(slot.passed[-1]):
+        slot, job = self._flying[0]
+        tile = job.batch.tile
+        if not self._wait(slot.passed[-1]) or not job.output.collect(slot, self._host):
             return
-        entry = self._open[batch.tile.number]
-        if self._recipe.paths:
-            found = slot.fetch_paths(self._task, self._wait, self._copiers, _COPIERS)
-            if self._stopped():
-                return
-            entry.paths.append((batch, found))
-        elif self._task.top is not None:
-            self._add_hits(entry, batch, slot)
-        else:
-            if entry.scores is None:
-                entry.scores = self._results.take(batch.tile.shape, self._task.dtype)
-            if batch.is_whole_tile:
-                self._copy(entry.scores, slot.scores())
-            else:
-                entry.scores[np.sort(batch.rows), batch.start : batch.stop] = slot.scores()
+        self._flying.popleft()
         if self._on_finished:
             times = [event.seconds_since(self._origin) for event in slot.passed]
-            self._on_finished(Finished(variant, batch.pairs, slot.number, *times))
-        self._flying.popleft()
+            self._on_finished(Finished(job.variant, job.batch.pairs, slot.number, *times))
         self._idle.append(slot)
+        entry = self._open[tile.number]
         entry.batches -= 1
         if not entry.batches:
-            del self._open[batch.tile.number]
-            self._deliver(self._complete(batch.tile, entry))
-
-    def _complete(self, tile: Tile, entry: _OpenTile) -> TileResult:
-        if entry.best is not None:
-            return TileHits(tile, entry.best.scores, entry.best.targets)
-        return merge_paths(tile, self._task, entry.paths) if entry.scores is None else TileScores(tile, entry.scores)
-
-    def _add_hits(self, entry: _OpenTile, batch: Batch, slot: Slot) -> None:
-        """Merge the hits of a batch into those of its tile."""
-        task, tile = self._task, batch.tile
-        if entry.best is None:
-            top = min(task.top or 0, len(tile.targets))
-            entry.best = BestTargets(tile.shape[0], top, task.dtype, task.targets.ranks)
-        if self._hit_plan(batch) is not None:
-            scores, columns = slot.hits()
-            entry.best.add(np.sort(batch.rows), scores, batch.targets[columns])
-        else:
-            scores = slot.scores()
-            entry.best.add(np.sort(batch.rows), scores, np.broadcast_to(batch.targets, scores.shape))
+            del self._open[tile.number]
+            self._deliver(entry.output.result())
 
     def _wait(self, event: Event) -> bool:
         return wait_for(event, _POLL_SECONDS, self._stopped)
-
-    def _copy(self, target: Scores, source: Scores) -> None:
-        """With several threads: one alone copies more slowly than short pairs are aligned."""
-        step = -(-len(target) // _COPIERS)
-        parts = [slice(k, k + step) for k in range(0, len(target), step)]
-        list(self._copiers.map(lambda part: np.copyto(target[part], source[part]), parts))
 
     def _abandon(self) -> None:
         """After an error or a stop: end the kernels in flight, and wait for them, so that their memory can be freed."""
@@ -270,11 +236,11 @@ class Worker:
             return
         try:
             control = self._device.stream()
-            for slot, _, _ in self._flying:
+            for slot, _ in self._flying:
                 slot.stop(control)
-            for slot, _, _ in self._flying:
-                slot.wait()
+            for slot, _ in self._flying:
+                wait_for(slot.record(), _POLL_SECONDS)
         except RunError:
             pass  # a device that failed; the error that brought us here says so
-        self._idle += [slot for slot, _, _ in self._flying]
+        self._idle += [slot for slot, _ in self._flying]
         self._flying.clear()

@@ -11,6 +11,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
 from distance_oracle import compute, compute_counts, dense_source
+from host_device import name_of
 from oracle import local_score
 from work import edit, records, run_paths, run_scores, sequence_set, two_valued
 
@@ -26,7 +27,7 @@ from gpualign.gpu.distance import CudaDistanceEngine
 from gpualign.gpu.distance_kernels import MMA, POPC, WGMMA, usable_kernels
 from gpualign.gpu.driver import CudaDevice
 from gpualign.gpu.engine import CudaEngine
-from gpualign.gpu.kernels import Shape
+from gpualign.gpu.families import chain, chain_edit, slices, threads
 from gpualign.gpu.papers import li, munekawa, payne
 
 
@@ -73,13 +74,13 @@ def main():
     wide = two_valued(6, 500, -400, 1000, 100)
     steps = two_valued(6, 2, -1, 1, 1)
     cases = [
-        *((scheme, Shape.THREADS, mode) for scheme in (affine, linear, wide) for mode in Mode),
-        *((scheme, Shape.CHAIN, mode) for scheme in (affine, linear) for mode in Mode),
-        *((scheme, Shape.SLICES, Mode.GLOBAL) for scheme in (edit(6), steps)),
-        (edit(6), Shape.CHAIN_EDIT, Mode.GLOBAL),
+        *((scheme, threads, mode) for scheme in (affine, linear, wide) for mode in Mode),
+        *((scheme, chain, mode) for scheme in (affine, linear) for mode in Mode),
+        *((scheme, slices, Mode.GLOBAL) for scheme in (edit(6), steps)),
+        (edit(6), chain_edit, Mode.GLOBAL),
     ]
-    for scheme, shape, mode in cases:
-        force(shape)
+    for scheme, family, mode in cases:
+        force(family)
         scores = run_scores(queries, targets, scheme, engine=CudaEngine([CudaDevice(0)]), mode=mode)
         if mode is Mode.GLOBAL:
             same = np.array_equal(scores, run_scores(queries, targets, scheme, engine=CpuEngine(2)))
@@ -88,27 +89,25 @@ def main():
             table = scheme.substitution
             expected = [[local_score(q, t, table, scheme.gap_open, scheme.gap_extend) for t in few] for q in records(queries)]
             same = np.array_equal(scores[:, :6], expected)
-        print(shape.value, mode.value, scheme.gap_open, "equal" if same else "DIFFERENT", flush=True)
+        print(name_of(family), mode.value, scheme.gap_open, "equal" if same else "DIFFERENT", flush=True)
         if not same:
             sys.exit(1)
-    for scheme, shape in ((affine, Shape.THREADS), (linear, Shape.CHAIN)):
-        search(queries, targets, scheme, shape)
+    for scheme, family in ((affine, threads), (linear, chain)):
+        search(queries, targets, scheme, family)
     paths(
         queries,
         targets,
-        [(affine, Shape.THREADS), (linear, Shape.THREADS), (wide, Shape.THREADS), (affine, Shape.CHAIN), (edit(6), Shape.SLICES)],
+        [(affine, threads), (linear, threads), (wide, threads), (affine, chain), (edit(6), slices)],
     )
 
 
-def force(shape):
-    worker.choose = lambda recipe, q, t, hardware, memory=None: next(
-        v for v in recipe.variants(int(q.max()), int(t.max())) if v.shape is shape
-    )
+def force(family):
+    worker.choose = lambda recipe, q, t, hardware, memory=None: next(family.variants(recipe, int(q.max()), int(t.max())))
 
 
-def search(queries, targets, scheme, shape):
+def search(queries, targets, scheme, family):
     """Hits that are chosen on the device."""
-    force(shape)
+    force(family)
     task = Task(queries, targets, scheme, Mode.LOCAL, top=9)
     found = []
     for engine in (CudaEngine([CudaDevice(0)]), CpuEngine(2)):
@@ -116,19 +115,19 @@ def search(queries, targets, scheme, shape):
         (result,) = prepared.run(plan_task(prepared, Pairing.ALL).tiles())
         found.append((result.scores.tolist(), result.targets.tolist()))
     same = found[0] == found[1]
-    print("search", shape.value, "equal" if same else "DIFFERENT", flush=True)
+    print("search", name_of(family), "equal" if same else "DIFFERENT", flush=True)
     if not same:
         sys.exit(1)
 
 
 def paths(queries, targets, cases):
-    for scheme, shape in cases:
+    for scheme, family in cases:
         for ends in (EndGaps.PENALISED, EndGaps.FREE):
-            force(shape)
+            force(family)
             found = run_paths(queries, targets, scheme, ends, engine=CudaEngine([CudaDevice(0)]))
             expected = run_paths(queries, targets, scheme, ends, engine=CpuEngine(2))
             same = found.paths == expected.paths and found.statistics == expected.statistics
-            print("paths", shape.value, ends.value, scheme.gap_open, "equal" if same else "DIFFERENT", flush=True)
+            print("paths", name_of(family), ends.value, scheme.gap_open, "equal" if same else "DIFFERENT", flush=True)
             if not same:
                 sys.exit(1)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from host_device import HostDevice
+from host_device import HostDevice, name_of
 from oracle import local_score
 from work import edit, records, run_scores, scoring, sequence_set, two_valued
 
@@ -11,44 +11,44 @@ from gpualign.core.engine import Mode
 from gpualign.core.matrices import by_name
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu.engine import CudaEngine
-from gpualign.gpu.kernels import Shape
+from gpualign.gpu.families import chain, chain_edit, slices, threads
 
 BLOSUM62 = scoring(by_name("BLOSUM62").table(PROTEIN)[0], 12, 1)
 BLOSUM62_LINEAR = scoring(by_name("BLOSUM62").table(PROTEIN)[0], 8, 8)
 
 # name: scoring, letters, shapes
 GLOBAL = {
-    "linear 16 bits": (two_valued(15, 5, -4, 6, 6), 15, [Shape.THREADS, Shape.CHAIN]),
-    "linear 32 bits": (two_valued(4, 500, -400, 600, 600), 4, [Shape.THREADS]),
-    "linear 64 bits": (two_valued(4, 5 * 10**8, -4 * 10**8, 10**8, 10**8), 4, [Shape.THREADS, Shape.CHAIN]),
-    "free gaps": (two_valued(4, 3, -2, 0, 0), 4, [Shape.THREADS]),
-    "affine 16 bits": (two_valued(4, 5, -4, 10, 1), 4, [Shape.THREADS, Shape.CHAIN]),
-    "affine, free extension": (two_valued(4, 5, -4, 10, 0), 4, [Shape.THREADS]),
-    "affine, dear mismatch": (two_valued(4, 1, -50, 3, 1), 4, [Shape.THREADS]),
-    "affine 32 bits": (two_valued(4, 500, -400, 1000, 100), 4, [Shape.THREADS, Shape.CHAIN]),
-    "affine 64 bits": (two_valued(4, 5 * 10**8, -4 * 10**8, 10**8, 10**7), 4, [Shape.THREADS, Shape.CHAIN]),
-    "protein affine": (BLOSUM62, 27, [Shape.THREADS, Shape.CHAIN]),
-    "protein linear": (BLOSUM62_LINEAR, 27, [Shape.THREADS]),
-    "steps 1": (two_valued(5, 1, 0, 0, 0), 5, [Shape.SLICES]),
-    "steps 3": (two_valued(15, 1, -1, 1, 1), 15, [Shape.SLICES]),
-    "steps 4": (two_valued(4, 2, -1, 1, 1), 4, [Shape.SLICES]),
-    "steps 4, mismatch 3": (two_valued(4, 2, 1, 1, 1), 4, [Shape.SLICES]),
-    "edit": (edit(15), 15, [Shape.SLICES, Shape.CHAIN_EDIT]),
-    "edit protein": (edit(27), 27, [Shape.SLICES, Shape.CHAIN_EDIT]),
+    "linear 16 bits": (two_valued(15, 5, -4, 6, 6), 15, [threads, chain]),
+    "linear 32 bits": (two_valued(4, 500, -400, 600, 600), 4, [threads]),
+    "linear 64 bits": (two_valued(4, 5 * 10**8, -4 * 10**8, 10**8, 10**8), 4, [threads, chain]),
+    "free gaps": (two_valued(4, 3, -2, 0, 0), 4, [threads]),
+    "affine 16 bits": (two_valued(4, 5, -4, 10, 1), 4, [threads, chain]),
+    "affine, free extension": (two_valued(4, 5, -4, 10, 0), 4, [threads]),
+    "affine, dear mismatch": (two_valued(4, 1, -50, 3, 1), 4, [threads]),
+    "affine 32 bits": (two_valued(4, 500, -400, 1000, 100), 4, [threads, chain]),
+    "affine 64 bits": (two_valued(4, 5 * 10**8, -4 * 10**8, 10**8, 10**7), 4, [threads, chain]),
+    "protein affine": (BLOSUM62, 27, [threads, chain]),
+    "protein linear": (BLOSUM62_LINEAR, 27, [threads]),
+    "steps 1": (two_valued(5, 1, 0, 0, 0), 5, [slices]),
+    "steps 3": (two_valued(15, 1, -1, 1, 1), 15, [slices]),
+    "steps 4": (two_valued(4, 2, -1, 1, 1), 4, [slices]),
+    "steps 4, mismatch 3": (two_valued(4, 2, 1, 1, 1), 4, [slices]),
+    "edit": (edit(15), 15, [slices, chain_edit]),
+    "edit protein": (edit(27), 27, [slices, chain_edit]),
 }
 LOCAL = {
-    "linear 16 bits": (two_valued(4, 5, -4, 6, 6), 4, [Shape.THREADS, Shape.CHAIN]),
-    "linear 32 bits": (two_valued(4, 500, -400, 600, 600), 4, [Shape.THREADS]),
-    "affine 16 bits": (two_valued(15, 5, -4, 10, 1), 15, [Shape.THREADS]),
-    "affine, dear mismatch": (two_valued(4, 4, -50, 3, 1), 4, [Shape.THREADS]),
-    "protein affine": (BLOSUM62, 27, [Shape.THREADS, Shape.CHAIN]),
-    "affine 32 bits": (two_valued(4, 500, -400, 1000, 100), 4, [Shape.THREADS, Shape.CHAIN]),
-    "affine 64 bits": (two_valued(4, 5 * 10**8, -4 * 10**8, 10**8, 10**7), 4, [Shape.THREADS, Shape.CHAIN]),
+    "linear 16 bits": (two_valued(4, 5, -4, 6, 6), 4, [threads, chain]),
+    "linear 32 bits": (two_valued(4, 500, -400, 600, 600), 4, [threads]),
+    "affine 16 bits": (two_valued(15, 5, -4, 10, 1), 15, [threads]),
+    "affine, dear mismatch": (two_valued(4, 4, -50, 3, 1), 4, [threads]),
+    "protein affine": (BLOSUM62, 27, [threads, chain]),
+    "affine 32 bits": (two_valued(4, 500, -400, 1000, 100), 4, [threads, chain]),
+    "affine 64 bits": (two_valued(4, 5 * 10**8, -4 * 10**8, 10**8, 10**7), 4, [threads, chain]),
 }
 
 
 def cases(table):
-    return [pytest.param(s, n, shape, id=f"{name}-{shape.name}") for name, (s, n, shapes) in table.items() for shape in shapes]
+    return [pytest.param(s, n, family, id=f"{name}-{name_of(family)}") for name, (s, n, families) in table.items() for family in families]
 
 
 def random_set(rng, count, longest, letters, related=True):
@@ -70,9 +70,9 @@ def sizes(device):
     return (6, 41, 140) if isinstance(device, HostDevice) else (100, 1300, 1200)
 
 
-@pytest.mark.parametrize(("scheme", "letters", "shape"), cases(GLOBAL))
-def test_global_scores(rng, device, force, scheme, letters, shape):
-    force(shape)
+@pytest.mark.parametrize(("scheme", "letters", "family"), cases(GLOBAL))
+def test_global_scores(rng, device, force, scheme, letters, family):
+    force(family)
     rows, columns, longest = sizes(device)
     if scheme.dtype(longest, longest) == np.int64 and not isinstance(device, HostDevice):
         rows, columns = 10, 100
@@ -81,9 +81,9 @@ def test_global_scores(rng, device, force, scheme, letters, shape):
     np.testing.assert_array_equal(scores, run_scores(queries, targets, scheme, engine=CpuEngine(4)))
 
 
-@pytest.mark.parametrize(("scheme", "letters", "shape"), cases(LOCAL))
-def test_local_scores(rng, device, force, scheme, letters, shape):
-    force(shape)
+@pytest.mark.parametrize(("scheme", "letters", "family"), cases(LOCAL))
+def test_local_scores(rng, device, force, scheme, letters, family):
+    force(family)
     queries, targets = random_set(rng, 5, 130, letters), random_set(rng, 24, 130, letters)
     scores = run_scores(queries, targets, scheme, engine=CudaEngine([device]), mode=Mode.LOCAL)
     expected = [

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from host_device import HostDevice, compiler
+from host_device import HostDevice, compiler, name_of
 from path_cases import SCHEMES, relatives, repeats
 from work import real_genes, run_paths, sequence_set
 
@@ -16,7 +16,7 @@ from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu import worker
 from gpualign.gpu.devices import take_inventory
 from gpualign.gpu.engine import CudaEngine
-from gpualign.gpu.kernels import Shape
+from gpualign.gpu.families import chain, slices, threads
 
 
 def compare(queries, targets, scheme, end_gaps, engine, pairing=Pairing.ALL, **more):
@@ -32,13 +32,13 @@ def compare(queries, targets, scheme, end_gaps, engine, pairing=Pairing.ALL, **m
 
 
 @pytest.mark.parametrize("end_gaps", EndGaps)
-@pytest.mark.parametrize("shape", [Shape.THREADS, Shape.CHAIN], ids=lambda s: s.name)
+@pytest.mark.parametrize("family", [threads, chain], ids=name_of)
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_paths(rng, device, force, scheme, shape, end_gaps):
+def test_paths(rng, device, force, scheme, family, end_gaps):
     on_host = isinstance(device, HostDevice)
     if end_gaps is not EndGaps.PENALISED and scheme not in ("default", "linear", "edit", "32 bits"):
         pytest.skip("the weights are run with penalised ends, free ends with fewer weights")
-    force(shape)
+    force(family)
     letters = 20 if scheme == "protein" else 4
     rows, columns, longest = (4, 25, 150) if on_host else (20, 300, 700)
     queries, targets = relatives(rng, rows, longest, letters), relatives(rng, columns, longest, letters)
@@ -47,7 +47,7 @@ def test_paths(rng, device, force, scheme, shape, end_gaps):
 
 @pytest.mark.parametrize("end_gaps", EndGaps)
 def test_edit_distance_in_slices(rng, device, force, end_gaps):
-    force(Shape.SLICES)
+    force(slices)
     rows, columns, longest = (5, 40, 150) if isinstance(device, HostDevice) else (90, 600, 700)
     queries, targets = relatives(rng, rows, longest, 4), relatives(rng, columns, longest, 4)
     compare(queries, targets, SCHEMES["edit"], end_gaps, CudaEngine([device]))
@@ -55,13 +55,13 @@ def test_edit_distance_in_slices(rng, device, force, end_gaps):
 
 @pytest.mark.parametrize(
     ("way", "scheme"),
-    [(way, scheme) for way in ("THREADS", "CHAIN", "host") for scheme in ("default", "linear", "edit", "protein")] + [("SLICES", "edit")],
+    [(way, scheme) for way in ("threads", "chain", "host") for scheme in ("default", "linear", "edit", "protein")] + [("slices", "edit")],
 )
 def test_free_ends_of_many_good_alignments(rng, device, force, scheme, way):
     """The CPU engine's are tested against the rule, in test_free_ends.py."""
     if way != "host":
-        force(Shape[way])
-    pairs_of_host_threads = 200 if way == "CHAIN" else 2000  # a warp of threads a pair is slow
+        force({"threads": threads, "chain": chain, "slices": slices}[way])
+    pairs_of_host_threads = 200 if way == "chain" else 2000  # a warp of threads a pair is slow
     queries, targets = repeats(rng, 4, 14, 3), repeats(rng, pairs_of_host_threads // 4 if isinstance(device, HostDevice) else 5000, 14, 3)
     compare(queries, targets, SCHEMES[scheme], EndGaps.FREE, CudaEngine([device], host_traceback=way == "host"))
 

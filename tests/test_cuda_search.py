@@ -4,7 +4,7 @@ import filecmp
 
 import pytest
 from command import gpualign
-from host_device import HostDevice
+from host_device import HostDevice, name_of
 from work import collect, records, run_scores, scoring, sequence_set, two_valued
 
 from gpualign.core.alphabet import PROTEIN
@@ -15,7 +15,7 @@ from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences import SequenceSet
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu.engine import CudaEngine
-from gpualign.gpu.kernels import Shape
+from gpualign.gpu.families import chain, threads
 
 
 class Best:
@@ -55,10 +55,10 @@ def shuffled(rng, arrays):
     return SequenceSet(made.source, made.ids, made.codes, made.offsets, rng.permutation(len(arrays)))
 
 
-@pytest.mark.parametrize("shape", [Shape.THREADS, Shape.CHAIN], ids=lambda s: s.name)
+@pytest.mark.parametrize("family", [threads, chain], ids=name_of)
 @pytest.mark.parametrize("scheme", ["affine", "linear", "wide", "64 bits"])
-def test_hits(rng, device, force, shape, scheme):
-    force(shape)
+def test_hits(rng, device, force, family, scheme):
+    force(family)
     weights = {
         "affine": (5, -4, 16, 6),
         "linear": (2, -3, 4, 4),

@@ -9,8 +9,13 @@ from work import edit, sequence_set, two_valued
 from gpualign.core.bounds import DUMMY_ROWS, rebased_form
 from gpualign.core.engine import Mode, Task
 from gpualign.core.plan import Limits, Pairing, make_plan
-from gpualign.gpu.batches import Room, lay_out, whole_tile
-from gpualign.gpu.kernels import Hardware, Shape, best_rows, choose, make_recipe
+from gpualign.gpu.batches import whole_tile
+from gpualign.gpu.choice import choose, variants
+from gpualign.gpu.families import chain, chain_edit, slices, threads
+from gpualign.gpu.families.base import best_rows
+from gpualign.gpu.kernels import Hardware
+from gpualign.gpu.layouts import Room
+from gpualign.gpu.recipe import make_recipe
 from gpualign.gpu.schedule import make_schedule
 
 H200 = Hardware(132, 1.98e9)
@@ -98,7 +103,7 @@ def test_rebased_values_stay_within_the_bound_and_give_the_score(table, a, b, qu
 def test_cells_are_as_narrow_as_the_bound_allows():
     def first(scheme, query, target, mode=Mode.GLOBAL):
         recipe = make_recipe(task(scheme, [query], [target], mode))
-        return next(recipe.variants(query, target)).title
+        return next(variants(recipe, query, target)).title
 
     assert "16-bit" in first(AFFINE, 1500, 1500)
     assert "16-bit" in first(AFFINE, 7000, 7000)
@@ -109,20 +114,21 @@ def test_cells_are_as_narrow_as_the_bound_allows():
 
 
 @pytest.mark.parametrize(
-    ("scheme", "queries", "targets", "shape"),
+    ("scheme", "queries", "targets", "family"),
     [
-        (AFFINE, [1500] * 500, [1500] * 4000, Shape.THREADS),
-        (AFFINE, [1500] * 3, [1500] * 3, Shape.CHAIN),
-        (AFFINE, [100_000], [100_000], Shape.CHAIN),
-        (two_valued(4, 2, -1, 1, 1), [1500] * 500, [1500] * 4000, Shape.SLICES),
-        (edit(4), [1500] * 500, [1500] * 4000, Shape.SLICES),
-        (edit(4), [30_000], [30_000] * 3, Shape.CHAIN_EDIT),
-        (edit(4), [200_000], [200_000], Shape.CHAIN_EDIT),
+        (AFFINE, [1500] * 500, [1500] * 4000, threads),
+        (AFFINE, [1500] * 3, [1500] * 3, chain),
+        (AFFINE, [100_000], [100_000], chain),
+        (two_valued(4, 2, -1, 1, 1), [1500] * 500, [1500] * 4000, slices),
+        (edit(4), [1500] * 500, [1500] * 4000, slices),
+        (edit(4), [30_000], [30_000] * 3, chain_edit),
+        (edit(4), [200_000], [200_000], chain_edit),
     ],
 )
-def test_the_shape_fits_the_work(scheme, queries, targets, shape):
+def test_the_family_fits_the_work(scheme, queries, targets, family):
     recipe = make_recipe(task(scheme, queries, targets))
-    assert choose(recipe, np.array(queries), np.array(targets), H200).shape is shape
+    chosen = choose(recipe, np.array(queries), np.array(targets), H200)
+    assert chosen in family.variants(recipe, max(queries), max(targets))
 
 
 def test_strips_are_as_high_as_pads_least():
@@ -188,9 +194,9 @@ def test_items_without_a_wanted_pair_are_left_out(scheme):
     work = Task(work.queries, work.queries, scheme)
     batch = whole_tile(tile, work.queries.lengths)
     recipe = make_recipe(work)
-    variant = next(recipe.variants(60, 60))
-    layout = lay_out(batch, variant, recipe, work, Room(lambda threads: 8, 1 << 30, 32, True))
-    if variant.shape is Shape.THREADS:
+    variant = next(variants(recipe, 60, 60))
+    layout = variant.lay_out(batch, recipe, work, Room(lambda threads: 8, 1 << 30, 32, True))
+    if "items" in layout.arrays:
         size, ids = layout.threads * 2, layout.arrays["items"]
     else:
         size, ids = 32, layout.arrays["lanes"].reshape(-1)
@@ -209,7 +215,7 @@ def test_a_batch_brings_its_sequences_where_they_are_not_on_the_device():
     work = task(AFFINE, [10, 30, 20], [5, 9, 7, 8, 1])
     batch = whole_tile(tiles_of(work)[0], work.queries.lengths)
     recipe = make_recipe(work)
-    layout = lay_out(batch, next(recipe.variants(30, 9)), recipe, work, Room(lambda threads: 8, 1 << 30, 32, False))
+    layout = next(variants(recipe, 30, 9)).lay_out(batch, recipe, work, Room(lambda threads: 8, 1 << 30, 32, False))
     for kind, sequences, numbers in (("query", work.queries, batch.queries), ("target", work.targets, batch.targets)):
         codes, offsets = layout.arrays[f"{kind}_codes"], layout.arrays[f"{kind}_offsets"]
         for k, record in enumerate(numbers):

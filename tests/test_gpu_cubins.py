@@ -7,7 +7,8 @@ import pytest
 
 from gpualign.core.errors import RunError
 from gpualign.gpu import cubins
-from gpualign.gpu.kernels import PACK_LETTERS, Kernel
+from gpualign.gpu.families.threads import PACK_LETTERS
+from gpualign.gpu.kernels import Kernel
 
 
 @pytest.fixture

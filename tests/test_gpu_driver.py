@@ -14,7 +14,8 @@ from gpualign.core.errors import RunError
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu.device import OutOfMemory
 from gpualign.gpu.engine import CudaEngine
-from gpualign.gpu.kernels import PACK_LETTERS, Kernel
+from gpualign.gpu.families.threads import PACK_LETTERS
+from gpualign.gpu.kernels import Kernel
 
 pytestmark = pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
 

@@ -16,9 +16,8 @@ from gpualign.core.plan import Limits, Pairing, make_plan
 from gpualign.core.runner import plan_task, run_plan
 from gpualign.core.sinks.memory import Discard
 from gpualign.cpu.engine import CpuEngine
-from gpualign.gpu import slots, worker
 from gpualign.gpu.engine import CudaEngine
-from gpualign.gpu.kernels import Shape
+from gpualign.gpu.families import chain, chained
 from gpualign.gpu.results import ResultPool
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")]
@@ -79,12 +78,9 @@ def test_sequences_that_do_not_fit_come_with_their_batches(rng, reported):
     assert_clean(device)
 
 
-def test_a_launch_of_chains_takes_no_more_units_than_it_can_count(rng, monkeypatch):
-    def chain(recipe, queries, targets, hardware, memory=None):
-        return next(v for v in recipe.variants(int(queries.max()), int(targets.max())) if v.shape is Shape.CHAIN)
-
-    monkeypatch.setattr(worker, "choose", chain)
-    monkeypatch.setattr(slots, "_MOST_UNITS", 7)  # strips of 128 rows on the host: 3 pairs of 2 strips
+def test_a_launch_of_chains_takes_no_more_units_than_it_can_count(rng, monkeypatch, force):
+    force(chain)
+    monkeypatch.setattr(chained, "_MOST_UNITS", 7)  # strips of 128 rows on the host: 3 pairs of 2 strips
     sequences = sequence_set([rng.integers(0, 4, n) for n in (200, 150, 20)])
     device = HostDevice()
     scores = run_scores(sequences, sequences, LINEAR, engine=CudaEngine([device]))

@@ -10,7 +10,7 @@ from gpualign.core import _rows
 from gpualign.core.bounds import DUMMY_ROWS
 from gpualign.core.engine import STATISTICS
 from gpualign.gpu.arguments import STRUCTS
-from gpualign.gpu.kernels import THREAD_ROWS, WIDE_ROWS
+from gpualign.gpu.families.threads import THREAD_ROWS, WIDE_ROWS
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("cli", "jobs", "core", "cpu", "cuda_src", "gpu", "package", "tests", "benchmarks")

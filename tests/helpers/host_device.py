@@ -26,6 +26,11 @@ def compiler():
     return shutil.which("g++") or shutil.which("clang++")
 
 
+def name_of(family):
+    """Of a family of kernels, for the name of a test."""
+    return family.__name__.rpartition(".")[2]
+
+
 def build(kernel):
     """The shared library of a kernel, from an earlier build of the same sources where there is one."""
     sources = sorted([*(ROOT / "cuda_src").glob("*.cu*"), *(ROOT / "tests" / "cuda_host").glob("*")])

@@ -1,0 +1,37 @@
+"""Which kernel computes a batch of pairs. Pure.
+
+The rule: every kernel that can hold the scores exactly is rated, and the one with the shortest estimated time is taken. An
+estimate is the larger of two times, in clocks: all cells (padding included) at the full rate of the device, and the longest
+chain of steps that wait for each other. Many pairs thus go one to a thread, or 32 to a thread in bits; few or very
+long ones go to chains of warps. The choice never changes a score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpualign.gpu.families import chain, chain_edit, slices, threads
+from gpualign.gpu.families.base import Family, Variant
+from gpualign.gpu.kernels import Hardware
+from gpualign.gpu.recipe import Lengths, Recipe
+
+FAMILIES: tuple[Family, ...] = (slices, chain_edit, threads, chain)
+"""Of equally fast kernels, that of the first is taken."""
+
+
+def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterator[Variant]:
+    """Every kernel that computes pairs up to these lengths exactly. Raises `OverflowError` where none does."""
+    for family in FAMILIES:
+        yield from family.variants(recipe, longest_query, longest_target)
+
+
+def choose(recipe: Recipe, queries: Lengths, targets: Lengths, hardware: Hardware, memory: int | None = None) -> Variant:
+    """The kernel for all pairs of these lengths, on a device with `memory` bytes for a batch (None: enough).
+
+    `targets` are in order of length.
+    """
+    query, target = int(queries.max()), int(targets.max())
+    every = list(variants(recipe, query, target))
+    if memory is not None and recipe.paths:
+        every = [v for v in every if v.kept_bytes(query, target, hardware) <= memory // 2] or every
+    return min(every, key=lambda variant: variant.clocks(queries, targets, hardware))

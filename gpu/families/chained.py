@@ -1,0 +1,81 @@
+"""What chain.cu and chain_edit.cu share: warps that work on one pair, a strip each, and their struct of arguments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpualign.gpu import arguments as structs
+from gpualign.gpu.arguments import arguments
+from gpualign.gpu.families.base import QUEUE_BYTES, Extent, Launcher, Placed, Variant, WayBack
+from gpualign.gpu.kernels import Hardware
+from gpualign.gpu.layouts import Arrays, Layout, Room
+from gpualign.gpu.recipe import Lengths, Recipe
+
+_STEP = 120.0  # clocks of shuffles and waiting, a column
+_MOST_UNITS = 10**9  # of a launch: they are counted in 32 bits, and a counter that was told to stop is larger
+
+
+@dataclass(frozen=True)
+class Chained(Variant):
+    """A variant of which a pair has a warp a strip."""
+
+    def clocks(self, queries: Lengths, targets: Lengths, hardware: Hardware) -> float:
+        height = hardware.lanes * self.rows
+        strips = -(-queries // height)
+        padded = float(targets.sum()) * float(strips.sum()) * height
+        columns = int(targets.max()) + (int(strips.max()) - 1) * 2 * hardware.lanes
+        return max(padded / (self.rate * hardware.multiprocessors), columns * (self.rows * self.latency + _STEP))
+
+    def kept_bytes(self, query: int, target: int, hardware: Hardware) -> int:
+        """Nothing beyond the checkpoints of one pair."""
+        return 0
+
+    def slots(self, layout: Layout, nbytes: int) -> int:
+        """As many pairs as fit; there may be several launches."""
+        return max(0, min(layout.slots, nbytes // layout.slot_bytes, _MOST_UNITS // layout.strips))
+
+    def arrange(self, arrays: Arrays, extent: Extent, recipe: Recipe, room: Room) -> Layout:
+        strips = int(-(-extent.strips.max() // room.lanes))
+        columns = -(-int(extent.columns[-1]) // room.lanes) * room.lanes
+        kept = strips if recipe.paths else 1
+        edges = strips * room.lanes * self.edge_values(columns) if recipe.paths else 0
+        pairs = len(extent.strips) * len(extent.targets)
+        return Layout(
+            arrays,
+            0,
+            room.lanes,
+            units=pairs * strips,
+            strips=strips,
+            carry_stride=columns,
+            carry_bytes=kept * columns * self.carries * self.carry_bytes + 4 * strips,
+            slots=pairs,
+            progress_bytes=0,
+            edge_stride=edges,
+            edge_bytes=edges * self.carry_bytes,
+        )
+
+    def launch(self, placed: Placed, launcher: Launcher, way_back: WayBack) -> None:
+        """Launches of as many pairs as there are slots, one after the other."""
+        layout, pairs = placed.layout, placed.slots
+        progress_bytes = 4 * layout.strips
+        progress = placed.carries + pairs * (layout.carry_bytes - progress_bytes)
+        total = placed.batch.pairs
+        for first in range(0, total, pairs):
+            count = min(pairs, total - first)
+            launcher.fill(progress, 0, count * progress_bytes)
+            if first:
+                launcher.fill(placed.queue, 0, QUEUE_BYTES)
+            filled = arguments(
+                structs.CHAIN,
+                **placed.shared,
+                **placed.of("first_targets", "target_codes", "target_offsets", "targets", "target_numbers"),
+                next_item=placed.queue,
+                carry_stride=layout.carry_stride,
+                table=placed.arrays.get("table", 0),  # edit distances have none
+                progress=progress,
+                first_pair=first,
+                pairs=count,
+                strips=layout.strips,
+            )
+            launcher.launch(self.kernel, min(placed.grid, count * layout.strips), layout.threads, filled)
+            way_back.trace(structs.TRACE_CHAIN, filled, count)

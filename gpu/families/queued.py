@@ -1,0 +1,131 @@
+"""What threads.cu and bitsliced.cu share: blocks that take the strips of items from a queue (cuda_src/pipeline.cuh), and packed targets."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.gpu import arguments as structs
+from gpualign.gpu.arguments import arguments
+from gpualign.gpu.families.base import Launcher, Placed, Variant
+from gpualign.gpu.kernels import Hardware, Kernel
+from gpualign.gpu.layouts import Arrays, Layout
+from gpualign.gpu.recipe import Lengths
+from gpualign.gpu.schedule import Schedule
+
+TILE = 64
+"""Columns between two checkpoints."""
+
+_CHUNK = 128  # columns that a strip stays behind the one above it (cuda_src/pipeline.cuh), waiting included twice that
+_PACK_THREADS = 256
+
+
+@dataclass(frozen=True)
+class Queued(Variant):
+    """A variant of which a block computes many pairs at a time, strip by strip."""
+
+    @abstractmethod
+    def together(self, lanes: int) -> int:
+        """Targets that run as long as the longest of them, where warps have so many lanes."""
+
+    @abstractmethod
+    def fewest_threads(self, lanes: int) -> int:
+        """Of a block."""
+
+    def clocks(self, queries: Lengths, targets: Lengths, hardware: Hardware) -> float:
+        share = self.together(hardware.lanes)
+        strips = -(-queries // self.rows)
+        padded = float(targets[last_of_each(len(targets), share)].sum()) * share * float(strips.sum()) * self.rows
+        columns = int(targets.max()) + int(strips.max()) * 2 * _CHUNK
+        return max(padded / (self.rate * hardware.multiprocessors), columns * self.rows * self.latency)
+
+    def kept_bytes(self, query: int, target: int, hardware: Hardware) -> int:
+        """A block keeps the checkpoints of all its alignments."""
+        strips, columns = -(-query // self.rows), target + 4
+        values = strips * (columns * self.carries + self.edge_values(columns))
+        return values * self.carry_bytes * self.fewest_threads(hardware.lanes)
+
+    def slots(self, layout: Layout, nbytes: int) -> int:
+        return layout.slots if layout.slots * layout.slot_bytes <= nbytes else 0
+
+    def in_queue(self, arrays: Arrays, packed: int, threads: int, columns: int, schedule: Schedule) -> Layout:
+        """The layout of items in the order of a schedule, `columns` of them the most."""
+        strips = int(schedule.units[:, 1].max(initial=0)) + 1
+        stride, edges, fewest = columns * self.carries * threads, 0, 2
+        if self.trace is not None:
+            # Every item keeps what it hands down, `stride` values a strip, and the edges of its tiles.
+            schedule = _own_slots(schedule)
+            stride, edges, fewest = strips * stride, strips * self.edge_values(columns) * threads, schedule.slot_count
+        arrays["units"], arrays["slots"], arrays["before"] = schedule.units, schedule.slots, schedule.before
+        return Layout(
+            arrays,
+            packed,
+            threads,
+            units=len(schedule.units),
+            strips=strips,
+            carry_stride=stride,
+            carry_bytes=stride * self.carry_bytes,
+            slots=schedule.slot_count,
+            progress_bytes=4 * (strips + 1) * len(schedule.slots),
+            fewest_slots=fewest,
+            edge_stride=edges,
+            edge_bytes=edges * self.carry_bytes,
+        )
+
+
+def _own_slots(schedule: Schedule) -> Schedule:
+    """A slot for every item."""
+    count = len(schedule.slots)  # none, where no pair of a batch is wanted
+    slots, before = np.arange(count, dtype=np.int32), np.full(count, -1, dtype=np.int32)
+    return replace(schedule, slots=slots, before=before, slot_count=max(1, count))
+
+
+def last_of_each(count: int, size: int) -> Lengths:
+    """Of 0 .. count-1 in groups of `size`, the last number of each group; in order of length, its longest."""
+    return np.minimum(np.arange(size - 1, count + size - 1, size), count - 1)
+
+
+def starts(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Where each of these many things begins, and where the last ends."""
+    return np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+
+
+def wanted_items(arrays: Arrays, targets: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int32]:
+    """block * queries + query of every query and block of `size` targets with a wanted pair, the longest of both first."""
+    first = arrays["first_targets"]
+    last = np.maximum.reduceat(targets, np.arange(0, len(targets), size))
+    backwards = np.arange(len(last) * len(first) - 1, -1, -1, dtype=np.int32)
+    if first.max() <= last.min():
+        return backwards
+    wanted = last[:, np.newaxis] >= first[np.newaxis, :]
+    return backwards[wanted.reshape(-1)[::-1]]
+
+
+def pipeline(placed: Placed) -> np.void:
+    """The arguments of the queue."""
+    layout = placed.layout
+    return arguments(
+        structs.PIPELINE,
+        next_unit=placed.queue,
+        progress=placed.progress,
+        carry_stride=layout.carry_stride,
+        unit_count=layout.units,
+        strips=layout.strips,
+        **placed.of("units", "slots", "before"),
+    )
+
+
+def pack(placed: Placed, launcher: Launcher, kernel: Kernel, struct: np.dtype[np.void], units: int, **values: int) -> None:
+    """Launch a kernel of pack.cu on the batch's targets."""
+    filled = arguments(
+        struct,
+        codes=placed.arrays["target_codes"],
+        offsets=placed.arrays["target_offsets"],
+        targets=placed.arrays["targets"],
+        target_count=placed.target_count,
+        **values,
+    )
+    launcher.launch(kernel, min(units, 8 * launcher.multiprocessors), _PACK_THREADS, filled)

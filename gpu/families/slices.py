@@ -1,0 +1,134 @@
+"""bitsliced.cu: one bit of a thread's registers a pair. For edit distances, and linear gaps with small weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpualign.core.bounds import UnaryForm
+from gpualign.gpu import arguments as structs
+from gpualign.gpu.arguments import arguments
+from gpualign.gpu.families.base import Extent, Launcher, Placed, Variant, WayBack, best_rows
+from gpualign.gpu.families.queued import TILE, Queued, last_of_each, pack, pipeline, starts, wanted_items
+from gpualign.gpu.kernels import Kernel
+from gpualign.gpu.layouts import Arrays, Layout, Room
+from gpualign.gpu.recipe import Recipe
+
+PACK_PLANES = Kernel("pack.cu", "pack_planes")
+
+# Rows of a strip, and blocks that a multiprocessor shall have registers for, by steps.
+SLICE_ROWS = {1: (48, 40, 32), 2: (36, 34, 32, 30, 28, 26, 25), 3: (24, 22, 20, 18, 16), 4: (20, 18, 17, 16, 15, 14, 12)}
+SLICE_BLOCKS = {1: 7, 2: 7, 3: 6, 4: 6}
+
+_THREADS = 64
+_PAIRS = 32  # bits of a word
+_LONGEST = 65_536
+_RATE = {1: 600.0, 2: 320.0, 3: 150.0, 4: 85.0}  # as measured (benchmarks/LOG.md); it only steers the choice
+_LATENCY = 20.0
+_TRACE_THREADS = 32  # one a target of a lane
+
+
+def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterator[Variant]:
+    """Where scores rise in few steps; paths of edit distances alone."""
+    if recipe.unary is not None and (recipe.edit or not recipe.paths) and longest_target <= _LONGEST and not recipe.host_traceback:
+        yield _variant(recipe, recipe.unary)
+
+
+def _variant(recipe: Recipe, unary: UnaryForm) -> Variant:
+    steps = unary.match_steps
+    # On the way back the rows of a strip share a word.
+    rows = best_rows(recipe.query_lengths, tuple(r for r in SLICE_ROWS[steps] if r <= 32 or not recipe.paths))
+    values = {
+        "STEPS": steps,
+        "MISMATCH": unary.mismatch_steps,
+        "ROWS": rows,
+        "PLANES": recipe.planes,
+        "LETTERS": recipe.letters,
+        "FAST": min(recipe.letters, 4),
+        "THREADS": _THREADS,
+        "BLOCKS": SLICE_BLOCKS[steps],
+        "RESULT": recipe.result,
+        "PATHS": int(recipe.paths),
+        "TILE": TILE,
+        "FREE_QUERY": int(recipe.free_query),
+        "FREE_TARGET": int(recipe.free_target),
+    }
+    macros = tuple((name, str(value)) for name, value in values.items())
+    return Slices(
+        Kernel("bitsliced.cu", "align_slices", macros),
+        f"{'edit distance' if recipe.edit else 'linear gaps'}, bit-sliced in {steps} steps, {_PAIRS} pairs a thread",
+        pairs=_PAIRS,
+        carries=steps,
+        carry_bytes=4,
+        rows=rows,
+        rate=_RATE[steps],
+        latency=_LATENCY,
+        clears=False,
+        trace=Kernel("trace_slices.cu", "trace_slices", macros) if recipe.paths else None,
+        tile=TILE,
+        words=2,
+    )
+
+
+@dataclass(frozen=True)
+class Slices(Queued):
+    """An item is a block of lanes, each with a query against a group of targets."""
+
+    def together(self, lanes: int) -> int:
+        return self.pairs
+
+    def fewest_threads(self, lanes: int) -> int:
+        return _THREADS
+
+    def trace_threads(self, layout: Layout) -> int:
+        return _TRACE_THREADS
+
+    def arrange(self, arrays: Arrays, extent: Extent, recipe: Recipe, room: Room) -> Layout:
+        columns = extent.columns[last_of_each(len(extent.targets), self.pairs)]
+        planes = recipe.planes + 1
+        words = starts(columns * planes)
+        wanted = wanted_items(arrays, extent.targets, self.pairs)
+        lanes = np.full((-(-len(wanted) // _THREADS), _THREADS), -1, dtype=np.int32)
+        lanes.reshape(-1)[: len(wanted)] = wanted
+        heights = extent.strips
+        # The first lane has the longest targets.
+        longest = columns[lanes[:, 0] // len(heights)]
+        same = heights[0] == heights[-1]  # they are in order
+        strips = np.full(len(lanes), heights[0]) if same else heights[lanes % len(heights)].max(axis=1, initial=1)
+        arrays["lanes"] = lanes
+        arrays["item_strips"] = strips.astype(np.int32)
+        arrays["group_planes"] = words
+        arrays["group_columns"] = columns.astype(np.int32)
+        most = int(columns.max())
+        schedule = room.scheduled(strips, longest, _THREADS, most * self.carries * _THREADS * self.carry_bytes)
+        # A lane reads on behind its own targets while other lanes of the item have longer ones.
+        return self.in_queue(arrays, (int(words[-1]) + (most + 1) * planes) * 4, _THREADS, most, schedule)
+
+    def launch(self, placed: Placed, launcher: Launcher, way_back: WayBack) -> None:
+        layout, recipe = placed.layout, placed.recipe
+        groups, items = len(layout.arrays["group_columns"]), len(layout.arrays["item_strips"])
+        pack(
+            placed,
+            launcher,
+            PACK_PLANES,
+            structs.PACK_PLANES,
+            groups,
+            group_planes=placed.arrays["group_planes"],
+            planes=placed.packed,
+            groups=groups,
+            plane_count=recipe.planes,
+        )
+        filled = arguments(
+            structs.SLICES,
+            **placed.shared,
+            planes=placed.packed,
+            pipeline=pipeline(placed),
+            query_count=placed.query_count,
+            sum_factor=recipe.sum_factor,
+            per_letter=recipe.per_letter,
+            **placed.of("lanes", "item_strips", "group_planes", "group_columns", "target_lengths"),
+        )
+        launcher.launch(self.kernel, placed.grid, layout.threads, filled)
+        way_back.trace(structs.TRACE_SLICES, filled, items * layout.threads, items=items)

@@ -1,0 +1,83 @@
+"""What every kind of output has: of a tile, and of each of its batches."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from gpualign.core.engine import TileResult
+from gpualign.gpu.batches import Batch
+from gpualign.gpu.device import Event
+from gpualign.gpu.families.base import Placed, Variant, WayBack
+from gpualign.gpu.layouts import Layout
+from gpualign.gpu.slots import Slot
+
+
+@dataclass(frozen=True)
+class Host:
+    """What there is to collect results with: `threads` threads of a pool, and `wait`, which waits for an event and says whether it has
+    happened, or the run was stopped before."""
+
+    pool: ThreadPoolExecutor
+    threads: int
+    wait: Callable[[Event], bool]
+
+
+class BatchOutput(ABC):
+    """What comes back of one batch, through the buffers of a slot."""
+
+    @property
+    @abstractmethod
+    def host_bytes(self) -> int:
+        """Pinned memory of what is downloaded behind the kernels."""
+
+    @property
+    @abstractmethod
+    def device_bytes(self) -> int:
+        """Memory on the device."""
+
+    @abstractmethod
+    def reserve(self, slot: Slot) -> int:
+        """Make room; the address of the scores that the alignment kernel is to write. Raises `OutOfMemory`."""
+
+    def way_back(self, slot: Slot, variant: Variant, placed: Placed) -> WayBack:
+        """What follows each launch of the alignment kernel; makes room for it. Raises `OutOfMemory`."""
+        return NoWayBack()
+
+    @abstractmethod
+    def clear(self, slot: Slot, needed: bool) -> None:
+        """Before the kernels. needed: by the alignment kernel."""
+
+    def finish(self, slot: Slot, placed: Placed) -> None:
+        """Launch what follows the alignment kernels of the whole batch."""
+        return
+
+    @abstractmethod
+    def download(self, slot: Slot) -> None:
+        """Put the copies on the stream."""
+
+    @abstractmethod
+    def collect(self, slot: Slot, host: Host) -> bool:
+        """Merge a batch that has finished into its tile; copies, as the slot's buffers are for the next. False: the run was stopped."""
+
+
+class NoWayBack:
+    """Implements `WayBack`: scores alone are wanted."""
+
+    def trace(self, struct: np.dtype[np.void], forward: np.void, units: int, **more: int) -> None:
+        return
+
+
+class TileOutput(Protocol):
+    """What comes back of one tile, in whatever batches it is computed."""
+
+    def of(self, batch: Batch, variant: Variant, layout: Layout) -> BatchOutput:
+        """What comes back of a batch, which `collect` merges into this."""
+
+    def result(self) -> TileResult:
+        """When all batches have been collected."""

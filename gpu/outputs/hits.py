@@ -1,0 +1,115 @@
+"""The best targets of each query come back: a search."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.engine import Task, TileHits
+from gpualign.core.plan import Tile
+from gpualign.core.search.hits import BestTargets
+from gpualign.gpu import arguments as structs
+from gpualign.gpu.arguments import arguments
+from gpualign.gpu.batches import Batch
+from gpualign.gpu.families.base import Placed, Variant
+from gpualign.gpu.kernels import Kernel
+from gpualign.gpu.layouts import Layout, aligned
+from gpualign.gpu.outputs.base import BatchOutput, Host
+from gpualign.gpu.outputs.scores import BatchScores
+from gpualign.gpu.results import Scores
+from gpualign.gpu.slots import Slot
+
+SELECT = Kernel("select.cu", "select_hits")
+_SELECT_THREADS = 512
+
+Numbers = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class BatchHits(BatchOutput):
+    """The `hits` best of `columns` targets of each of `rows` queries, as cuda_src/select.cu chooses them: scores, then columns.
+
+    merge: takes scores and columns, [rows][hits] in any order, which are the slot's.
+    """
+
+    rows: int
+    columns: int
+    hits: int
+    merge: Callable[[Numbers, Numbers], None]
+
+    @property
+    def _score_bytes(self) -> int:
+        """Of all pairs, on the device alone."""
+        return 4 * self.rows * self.columns
+
+    @property
+    def _columns_at(self) -> int:
+        return 4 * self.rows * self.hits
+
+    @property
+    def host_bytes(self) -> int:
+        return 2 * self._columns_at
+
+    @property
+    def device_bytes(self) -> int:
+        return aligned(self.host_bytes) + aligned(self._score_bytes)
+
+    def reserve(self, slot: Slot) -> int:
+        slot.host("results", self.host_bytes)
+        slot.address("results", self.host_bytes)
+        return slot.address("scores", self._score_bytes)
+
+    def clear(self, slot: Slot, needed: bool) -> None:
+        if needed:
+            slot.fill(slot.address("scores", self._score_bytes), 0, self._score_bytes)
+
+    def finish(self, slot: Slot, placed: Placed) -> None:
+        results = slot.address("results", self.host_bytes)
+        filled = arguments(
+            structs.SELECT,
+            scores=placed.scores,
+            ranks=placed.arrays["ranks"],
+            hit_scores=results,
+            hit_columns=results + self._columns_at,
+            rows=self.rows,
+            target_count=self.columns,
+            hits=self.hits,
+        )
+        slot.launch(SELECT, min(self.rows, 4 * slot.multiprocessors), _SELECT_THREADS, filled)
+
+    def download(self, slot: Slot) -> None:
+        slot.download("results", self.host_bytes)
+
+    def collect(self, slot: Slot, host: Host) -> bool:
+        found = slot.host("results", self.host_bytes).view(np.int32).reshape(2, self.rows, self.hits)
+        self.merge(found[0], found[1])
+        return True
+
+
+class HitsOfTile:
+    """Implements `TileOutput`. The device selects; scores of 64 bits come back whole, and the host selects."""
+
+    def __init__(self, task: Task, top: int, tile: Tile) -> None:
+        self._tile = tile
+        self._dtype = task.dtype
+        self._top = top
+        self._best = BestTargets(tile.shape[0], min(top, len(tile.targets)), task.dtype, task.targets.ranks)
+
+    def of(self, batch: Batch, variant: Variant, layout: Layout) -> BatchOutput:
+        rows, columns = len(batch.rows), len(batch.targets)
+        if self._dtype != np.int32:
+            return BatchScores((rows, columns), self._dtype, partial(self._add_all, batch))
+        return BatchHits(rows, columns, min(self._top, columns), partial(self._add, batch))
+
+    def _add(self, batch: Batch, scores: Numbers, columns: Numbers) -> None:
+        self._best.add(np.sort(batch.rows), scores, batch.targets[columns])
+
+    def _add_all(self, batch: Batch, scores: Scores, host: Host) -> None:
+        self._best.add(np.sort(batch.rows), scores, np.broadcast_to(batch.targets, scores.shape))
+
+    def result(self) -> TileHits:
+        return TileHits(self._tile, self._best.scores, self._best.targets)

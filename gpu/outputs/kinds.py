@@ -1,0 +1,27 @@
+"""Which kind of output a task has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from gpualign.core.engine import Task
+from gpualign.core.plan import Tile
+from gpualign.gpu.outputs.base import TileOutput
+from gpualign.gpu.outputs.hits import HitsOfTile
+from gpualign.gpu.outputs.matrices import BatchMatrices
+from gpualign.gpu.outputs.paths import BatchPaths, PathsOfTile
+from gpualign.gpu.outputs.scores import ScoresOfTile
+from gpualign.gpu.recipe import Recipe
+from gpualign.gpu.results import ResultPool
+
+
+def output_of(task: Task, recipe: Recipe, pool: ResultPool) -> Callable[[Tile], TileOutput]:
+    """Makes the output of each tile. pool: host memory for scores."""
+    if recipe.host_traceback:
+        return partial(PathsOfTile, task, BatchMatrices)
+    if recipe.paths:
+        return partial(PathsOfTile, task, BatchPaths)
+    if task.top is not None:
+        return partial(HitsOfTile, task, task.top)
+    return partial(ScoresOfTile, task, pool)

@@ -1,0 +1,82 @@
+"""Scores of all pairs come back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from gpualign.core.engine import Task, TileScores
+from gpualign.core.plan import Tile
+from gpualign.gpu.batches import Batch
+from gpualign.gpu.families.base import Variant
+from gpualign.gpu.layouts import Layout, aligned
+from gpualign.gpu.outputs.base import BatchOutput, Host
+from gpualign.gpu.results import ResultPool, Scores
+from gpualign.gpu.slots import Slot
+
+
+@dataclass(frozen=True)
+class BatchScores(BatchOutput):
+    """merge: takes the scores, [rows][targets], which are the slot's."""
+
+    shape: tuple[int, int]
+    dtype: np.dtype[np.signedinteger]
+    merge: Callable[[Scores, Host], None]
+
+    @property
+    def host_bytes(self) -> int:
+        return self.shape[0] * self.shape[1] * self.dtype.itemsize
+
+    @property
+    def device_bytes(self) -> int:
+        return aligned(self.host_bytes)
+
+    def reserve(self, slot: Slot) -> int:
+        slot.host("results", self.host_bytes)
+        return slot.address("results", self.host_bytes)
+
+    def clear(self, slot: Slot, needed: bool) -> None:
+        if needed:
+            slot.fill(slot.address("results", self.host_bytes), 0, self.host_bytes)
+
+    def download(self, slot: Slot) -> None:
+        slot.download("results", self.host_bytes)
+
+    def collect(self, slot: Slot, host: Host) -> bool:
+        self.merge(slot.host("results", self.host_bytes).view(self.dtype).reshape(self.shape), host)
+        return True
+
+
+class ScoresOfTile:
+    """Implements `TileOutput`. pool: host memory for the results."""
+
+    def __init__(self, task: Task, pool: ResultPool, tile: Tile) -> None:
+        self._tile = tile
+        self._dtype = task.dtype
+        self._pool = pool
+        self._scores: Scores | None = None  # until there are some: memory is dear
+
+    def of(self, batch: Batch, variant: Variant, layout: Layout) -> BatchScores:
+        return BatchScores((len(batch.rows), len(batch.targets)), self._dtype, partial(self._add, batch))
+
+    def _add(self, batch: Batch, scores: Scores, host: Host) -> None:
+        if self._scores is None:
+            self._scores = self._pool.take(self._tile.shape, self._dtype)
+        if batch.is_whole_tile:
+            _copy(self._scores, scores, host)
+        else:
+            self._scores[np.sort(batch.rows), batch.start : batch.stop] = scores
+
+    def result(self) -> TileScores:
+        assert self._scores is not None
+        return TileScores(self._tile, self._scores)
+
+
+def _copy(target: Scores, source: Scores, host: Host) -> None:
+    """With several threads: one alone copies more slowly than short pairs are aligned."""
+    step = -(-len(target) // host.threads)
+    parts = [slice(k, k + step) for k in range(0, len(target), step)]
+    list(host.pool.map(lambda part: np.copyto(target[part], source[part]), parts))

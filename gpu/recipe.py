@@ -1,0 +1,87 @@
+"""How a task is computed, before the lengths of a batch are known: what every kernel family reads of it. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.bounds import RebasedForm, UnaryForm, rebased_form, unary_form, usable_pairs
+from gpualign.core.engine import Detail, Mode, Task
+from gpualign.core.scoring import Scoring
+
+Lengths = npt.NDArray[np.int64]
+
+_MOST_STEPS = 4  # that a bit-sliced kernel has
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a task is computed.
+
+    letters: codes in use, 0 .. letters-1; result: C type of a score; form: None for edit distances without paths. paths: whether
+    checkpoints are kept and traced back from; host_traceback: by the host, from whole matrices of directions; usable:
+    uint32[letters + 1], bit t of word q: a path may pair q with t.
+    """
+
+    letters: int
+    result: str
+    affine: bool
+    form: RebasedForm | None
+    unary: UnaryForm | None
+    edit: bool
+    sum_factor: int
+    per_letter: int
+    query_lengths: Lengths
+    paths: bool = False
+    host_traceback: bool = False
+    free_query: bool = False
+    free_target: bool = False
+    usable: npt.NDArray[np.uint32] | None = None
+
+    @property
+    def local(self) -> bool:
+        return self.form is not None and self.form.local
+
+    @property
+    def planes(self) -> int:
+        """Bits of a letter's code."""
+        return max(1, (self.letters - 1).bit_length())
+
+    def table(self) -> npt.NDArray[np.int32]:
+        """int32[letters + 1][letters + 1] for the kernels: the codes in use, then padding."""
+        assert self.form is not None
+        keep = [*range(self.letters), len(self.form.table) - 1]
+        return self.form.table[np.ix_(keep, keep)].astype(np.int32)
+
+
+def make_recipe(task: Task, host_traceback: bool = False) -> Recipe:
+    """The recipe of a task; host_traceback: paths are traced by the host."""
+    scoring = task.scoring
+    local = task.mode is Mode.LOCAL
+    unary = None if local else unary_form(scoring)
+    if unary is not None and unary.match_steps > _MOST_STEPS:
+        unary = None
+    return Recipe(
+        letters=int(max(task.queries.used_codes[-1], task.targets.used_codes[-1])) + 1,
+        result="int32_t" if task.dtype == np.int32 else "int64_t",
+        affine=not scoring.linear,
+        form=None if scoring.edit and not task.needs_paths else rebased_form(scoring, local, task.end_gaps.free_query),
+        unary=unary,
+        edit=scoring.edit,
+        sum_factor=0 if unary is None else -1 if scoring.edit else unary.factor,
+        per_letter=1 if scoring.edit else -scoring.gap_open,
+        query_lengths=task.queries.lengths,
+        paths=task.needs_paths,
+        host_traceback=host_traceback and task.detail is not Detail.SCORE,
+        free_query=task.end_gaps.free_query,
+        free_target=task.end_gaps.free_target,
+        usable=_usable(scoring) if task.needs_paths else None,
+    )
+
+
+def _usable(scoring: Scoring) -> npt.NDArray[np.uint32]:
+    """`usable_pairs` as bits."""
+    bits = usable_pairs(scoring).astype(np.uint32) << np.arange(len(scoring.substitution), dtype=np.uint32)
+    return np.append(bits.sum(axis=1), 0).astype(np.uint32)
