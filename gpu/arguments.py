@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
@@ -136,12 +137,22 @@ SELECT = _struct(
 )
 
 
-def arguments(struct: np.dtype[np.void], **values: int | np.void) -> np.void:
-    """One struct; every field must be given. Raises `KeyError` for a missing one, `ValueError` for one too many."""
+def arguments(struct: np.dtype[np.void], **values: int | np.void | Sequence[int]) -> np.void:
+    """One struct; every field must be given. An array is filled from its beginning, the rest is 0.
+
+    Raises `KeyError` for a missing field, `ValueError` for one too many and for an array that is too long.
+    """
     out = np.zeros((), dtype=struct)
     assert struct.names is not None
     for name in struct.names:
-        out[name] = values.pop(name)
+        value = values.pop(name)
+        if isinstance(value, Sequence):
+            room = sum(struct[name].shape)
+            if len(value) > room:
+                raise ValueError(f"{name} has room for {room} numbers, not {len(value)}")
+            out[name][: len(value)] = value
+        else:
+            out[name] = value
     if values:
         raise ValueError(f"no such fields: {', '.join(values)}")
     return cast("np.void", out[()])

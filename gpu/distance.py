@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +12,7 @@ import numpy.typing as npt
 from gpualign.core.distance.engine import Band, CountedBands, Counter, CountMatrix, Panel
 from gpualign.core.distance.recipe import Wanted
 from gpualign.core.errors import RunError
-from gpualign.gpu.arguments import DISTANCE
+from gpualign.gpu.arguments import DISTANCE, arguments
 from gpualign.gpu.device import Device, Event, Memory, OutOfMemory, Stream, wait_for
 from gpualign.gpu.distance_kernels import (
     CHUNK_WORDS,
@@ -99,8 +98,8 @@ class _Worker:
             if self._log:  # the device is kept busy while the host launches, so that short kernels do not count the host's time
                 slot.stream.fill(self._ballast, 0, _BALLAST)
             begun = slot.stream.record() if self._log else None
-            for arguments, grid in launches:
-                slot.stream.launch(self._function, grid, self._kernel.threads, arguments, self._kernel.shared)
+            for filled, grid in launches:
+                slot.stream.launch(self._function, grid, self._kernel.threads, filled, self._kernel.shared)
             slot.busy = slot.stream.record()
             if self._log and begun is not None:
                 ended = slot.busy
@@ -131,7 +130,7 @@ class _Worker:
         slot.stream.upload(memory.address, staging)
         return memory.address
 
-    def _launches(self, piece: Piece, planes: int, band: Band, places: dict[str, int]) -> Iterator[tuple[Any, int]]:
+    def _launches(self, piece: Piece, planes: int, band: Band, places: dict[str, int]) -> Iterator[tuple[np.void, int]]:
         rows, columns = band.shape
         sample_bytes = piece.words * 8
         samples = piece.panel.bits.shape[1]
@@ -139,16 +138,25 @@ class _Worker:
             for left, right in in_launches(term.left, term.right):
                 chunks = len(left) * piece.words // CHUNK_WORDS
                 launch = plan_launch(self._kernel, band, chunks, self._device.hardware.multiprocessors)
-                arguments = np.zeros((), dtype=DISTANCE)
-                arguments["planes"], arguments["out"] = planes, places[term.count]
-                arguments["plane_bytes"], arguments["sample_bytes"] = samples * sample_bytes, sample_bytes
-                arguments["out_stride"] = columns
-                arguments["left"][: len(left)], arguments["right"][: len(right)] = left, right
-                arguments["count"], arguments["splits"], arguments["weight"] = len(left), launch.splits, term.weight
-                arguments["row_start"], arguments["row_count"] = band.start, rows
-                arguments["column_start"], arguments["column_count"] = band.first_target, columns
-                arguments["upper"] = band.upper
-                yield arguments[()], launch.grid
+                filled = arguments(
+                    DISTANCE,
+                    planes=planes,
+                    out=places[term.count],
+                    plane_bytes=samples * sample_bytes,
+                    sample_bytes=sample_bytes,
+                    out_stride=columns,
+                    left=left,
+                    right=right,
+                    count=len(left),
+                    row_start=band.start,
+                    row_count=rows,
+                    column_start=band.first_target,
+                    column_count=columns,
+                    splits=launch.splits,
+                    weight=term.weight,
+                    upper=band.upper,
+                )
+                yield filled, launch.grid
 
 
 class CudaDistanceEngine:

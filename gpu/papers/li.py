@@ -22,7 +22,7 @@ from gpualign.core.engine import STATISTICS, Capabilities, Detail, EndGaps, Mode
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.plan import Limits, Pairing, Tile
 from gpualign.core.runs import RunsBuilder
-from gpualign.gpu.arguments import LI
+from gpualign.gpu.arguments import LI, arguments
 from gpualign.gpu.device import Bytes, Device, Event, Stream, wait_for
 from gpualign.gpu.kernels import Kernel
 from gpualign.gpu.papers.base import OneDevice, PaperPrepared
@@ -188,25 +188,35 @@ class Work:
         offsets = task.queries.offsets[queries], task.targets.offsets[targets], starts[:-1]
         arrays = [*offsets, rows.astype(np.int32), columns.astype(np.int32)]
         lane.pairs, lane.starts = pairs, starts
-        arguments = np.zeros((), dtype=LI)
-        arguments["queries"], arguments["targets"], arguments["table"] = self.queries, self.targets, self.table
+        places: dict[str, int] = {}
         used = 0
         for name, array in zip(("query_starts", "target_starts", "matrix_starts", "rows", "columns"), arrays, strict=True):
             raw = np.ascontiguousarray(array).view(np.uint8)
             lane.record_host[used : used + len(raw)] = raw
-            arguments[name] = lane.records + used
+            places[name] = lane.records + used
             used += len(raw)
         lane.stream.upload(lane.records, lane.record_host[:used])
-        arguments["matrices"], arguments["gap"], arguments["pairs"] = lane.matrices, task.scoring.gap_open, len(pairs)
+        of_batch = partial(
+            arguments,
+            LI,
+            **places,
+            queries=self.queries,
+            targets=self.targets,
+            table=self.table,
+            matrices=lane.matrices,
+            gap=task.scoring.gap_open,
+        )
         with session.timed(int((rows * columns).sum()), lane.stream):
-            session.launch(INIT, len(pairs), _INIT_THREADS, arguments, lane.stream)
-            self._launch(lane, arguments, rows, columns)
+            session.launch(INIT, len(pairs), _INIT_THREADS, of_batch(first_pair=0, pairs=len(pairs), diagonal=0), lane.stream)
+            self._launch(lane, of_batch, rows, columns)
 
-    def _launch(self, lane: Lane, arguments: npt.NDArray[Any], rows: Integers, columns: Integers) -> None:
+    def _launch(self, lane: Lane, of_batch: Callable[..., np.void], rows: Integers, columns: Integers) -> None:
+        """of_batch: makes arguments of first_pair, pairs and diagonal."""
         sizes, count = self.sizes, len(rows)
         if self.method in ("dscan", "rscan"):
             matrices, threads = (1, sizes.dscan_threads) if self.method == "dscan" else (sizes.rscan_threads, sizes.rscan_threads)
-            self.session.launch(self.kernel, -(-count // matrices), threads, arguments, lane.stream)
+            filled = of_batch(first_pair=0, pairs=count, diagonal=0)
+            self.session.launch(self.kernel, -(-count // matrices), threads, filled, lane.stream)
             return
         down, across = -(-rows // sizes.tile), -(-columns // sizes.tile)
         # Rodinia's way is one pair after the other; TiledDScan's all of them together.
@@ -214,12 +224,12 @@ class Work:
         for group in groups:
             most_down, most_across = int(down[group].max()), int(across[group].max())
             pairs = len(down[group])
-            arguments["first_pair"], arguments["pairs"] = group.start, pairs
             diagonals = most_down + most_across - 1
+            filled = of_batch(first_pair=group.start, pairs=pairs, diagonal=0)
             for diagonal in range(diagonals):
-                arguments["diagonal"] = diagonal
+                filled["diagonal"] = diagonal  # alone: launches are many and short
                 tiles = min(diagonal + 1, most_down, most_across, diagonals - diagonal) if pairs == 1 else min(diagonal + 1, most_down)
-                self.session.launch(self.kernel, tiles * pairs, sizes.tile, arguments, lane.stream)
+                self.session.launch(self.kernel, tiles * pairs, sizes.tile, filled, lane.stream)
 
 
 def kernel_of(method: str, sizes: Sizes) -> Kernel:

@@ -18,7 +18,7 @@ from gpualign.core.errors import InputError, RunError
 from gpualign.core.plan import Limits, Tile
 from gpualign.core.search.hits import best_targets
 from gpualign.core.sequences import SequenceSet
-from gpualign.gpu.arguments import MUNEKAWA
+from gpualign.gpu.arguments import MUNEKAWA, arguments
 from gpualign.gpu.device import Device
 from gpualign.gpu.kernels import Kernel
 from gpualign.gpu.papers.base import OneDevice, PaperPrepared
@@ -95,26 +95,30 @@ class MunekawaEngine(OneDevice):
     def _tile(self, session: Session, task: Task, tile: Tile, table: int) -> npt.NDArray[np.int32]:
         targets = lay_out(task.targets, tile.targets)
         count, total = len(targets.offsets), len(targets.letters)
-        arguments = np.zeros((), dtype=MUNEKAWA)
         arrays = [session.upload(array) for array in (targets.letters, targets.offsets, targets.lengths)]
-        arguments["targets"], arguments["offsets"], arguments["lengths"] = arrays
         queries = task.queries
         first = queries.offsets[tile.query_start]
         letters = session.upload(queries.codes[first : queries.offsets[tile.query_stop]])
         scores = session.zeros(4 * tile.shape[0] * count)
         below = session.allocate(8 * total)
-        arguments["table"], arguments["below"], arguments["below_stride"] = table, below, total
-        arguments["open"], arguments["extend"] = task.scoring.gap_open, task.scoring.gap_extend
+        of_tile = partial(
+            arguments,
+            MUNEKAWA,
+            **dict(zip(("targets", "offsets", "lengths"), arrays, strict=True)),
+            table=table,
+            below=below,
+            below_stride=total,
+            open=task.scoring.gap_open,
+            extend=task.scoring.gap_extend,
+        )
         for row, query in enumerate(range(tile.query_start, tile.query_stop)):
             length = int(queries.lengths[query])
             threads = self._threads(length)
-            arguments["query"] = letters + int(queries.offsets[query] - first)
-            arguments["scores"] = scores + 4 * row * count
-            arguments["rows"] = length
+            filled = of_tile(query=letters + int(queries.offsets[query] - first), scores=scores + 4 * row * count, rows=length)
             kernel = Kernel("munekawa.cu", self._method.replace("-", "_"), (("THREADS", str(threads)),))
             session.load(kernel)
             with session.timed(length * int(targets.lengths.sum())):
-                session.launch(kernel, count, threads, arguments)
+                session.launch(kernel, count, threads, filled)
         found: npt.NDArray[np.int32] = session.download(scores, (tile.shape[0], count), np.int32)
         session.release(*arrays, letters, scores, below)
         return found

@@ -14,7 +14,7 @@ from gpualign.core.distance.calls import MISSING, Codes
 from gpualign.core.distance.engine import WORD_BITS, Band, CountedBands, Counter, CountMatrix, Panel
 from gpualign.core.distance.recipe import Operation, Wanted
 from gpualign.core.errors import InputError
-from gpualign.gpu.arguments import PAYNE
+from gpualign.gpu.arguments import PAYNE, arguments
 from gpualign.gpu.device import Bytes, Device
 from gpualign.gpu.kernels import Kernel
 from gpualign.gpu.papers.base import OneDevice
@@ -119,12 +119,18 @@ class PayneEngine(OneDevice):
         most = max(1, _MOST_BLOCKS // columns)  # rows of a launch
         for first in range(0, rows, most):
             count = min(most, rows - first)
-            arguments = np.zeros((), dtype=PAYNE)
-            arguments["data"], arguments["distance"] = address, distances + 4 * first * columns
-            arguments["stride"], arguments["attributes"] = stride, codes.shape[1]
-            arguments["first_row"], arguments["first_column"], arguments["columns"] = band.start + first, band.first_target, columns
+            filled = arguments(
+                PAYNE,
+                data=address,
+                distance=distances + 4 * first * columns,
+                stride=stride,
+                attributes=codes.shape[1],
+                first_row=band.start + first,
+                first_column=band.first_target,
+                columns=columns,
+            )
             session.load(self._kernel)
             with session.timed(count * columns * codes.shape[1]):
-                session.launch(self._kernel, count * columns, self._block, arguments)
+                session.launch(self._kernel, count * columns, self._block, filled)
         session.wait()
         session.release(address)

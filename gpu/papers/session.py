@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -80,9 +80,9 @@ class Session:
         """Compile and load, so that the first launch does not have to."""
         self._device.function(kernel)
 
-    def launch(self, kernel: Kernel, grid: int, threads: int, arguments: Array, stream: Stream | None = None) -> None:
-        """arguments: a structure of gpu/arguments.py; stream: of `stream`, else the session's own."""
-        (stream or self._stream).launch(self._device.function(kernel), grid, threads, cast("np.void", arguments[()]))
+    def launch(self, kernel: Kernel, grid: int, threads: int, filled: np.void, stream: Stream | None = None) -> None:
+        """filled: a struct of gpu/arguments.py; stream: of `stream`, else the session's own."""
+        (stream or self._stream).launch(self._device.function(kernel), grid, threads, filled)
 
     @contextmanager
     def timed(self, work: int, stream: Stream | None = None) -> Iterator[None]:

@@ -1,0 +1,29 @@
+"""The structs of arguments that kernels are given."""
+
+import numpy as np
+import pytest
+
+from gpualign.gpu.arguments import DISTANCE, MOST_PLANES, SELECT, arguments
+
+OF_SELECT = {"scores": 1, "ranks": 2, "hit_scores": 3, "hit_columns": 4, "rows": 5, "target_count": 6, "hits": 7}
+
+
+def test_every_field_is_given_once():
+    assert arguments(SELECT, **OF_SELECT).tolist() == (1, 2, 3, 4, 5, 6, 7)
+    for name in OF_SELECT:
+        with pytest.raises(KeyError, match=name):
+            arguments(SELECT, **{n: value for n, value in OF_SELECT.items() if n != name})
+    with pytest.raises(ValueError, match="no such fields: hitz"):
+        arguments(SELECT, **OF_SELECT, hitz=7)
+
+
+def test_arrays_are_filled_from_their_beginning():
+    assert DISTANCE.names is not None
+    others = {name: 1 for name in DISTANCE.names if name not in ("left", "right")}
+    filled = arguments(DISTANCE, **others, left=(3, 4), right=range(MOST_PLANES))
+    np.testing.assert_array_equal(filled["left"], [3, 4] + [0] * (MOST_PLANES - 2))
+    np.testing.assert_array_equal(filled["right"], np.arange(MOST_PLANES))
+    with pytest.raises(ValueError, match="left has room for 16 numbers, not 17"):
+        arguments(DISTANCE, **others, left=range(17), right=())
+    with pytest.raises(ValueError, match="hits has room for 0 numbers"):
+        arguments(SELECT, **{**OF_SELECT, "hits": (7,)})
