@@ -196,16 +196,8 @@ class Work:
             places[name] = lane.records + used
             used += len(raw)
         lane.stream.upload(lane.records, lane.record_host[:used])
-        of_batch = partial(
-            arguments,
-            LI,
-            **places,
-            queries=self.queries,
-            targets=self.targets,
-            table=self.table,
-            matrices=lane.matrices,
-            gap=task.scoring.gap_open,
-        )
+        shared = {"queries": self.queries, "targets": self.targets, "table": self.table, "matrices": lane.matrices}
+        of_batch = partial(arguments, LI, **places, **shared, gap=task.scoring.gap_open)
         with session.timed(int((rows * columns).sum()), lane.stream):
             session.launch(INIT, len(pairs), _INIT_THREADS, of_batch(first_pair=0, pairs=len(pairs), diagonal=0), lane.stream)
             self._launch(lane, of_batch, rows, columns)
