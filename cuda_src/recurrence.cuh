@@ -18,7 +18,7 @@
 // opened at row 0: they score 2 k, and their left boundary is H'(i,0) = H'(0,1) + (i - 1) k. With FREE_QUERY row 0 rises by STEP
 // a column: they score STEP + k, beside H'(i,0) = LEVEL + i k. Locally they score 0, the worst.
 //
-// The constants are macros, set for each scoring by gpu/kernels.py, which proves that no value leaves its Cell type.
+// The constants are macros, set for each scoring by gpu/families/rebased.py, which proves that no value leaves its Cell type.
 #pragma once
 
 #include "score.cuh"
