@@ -83,7 +83,7 @@ def check_selection(text: str) -> None:
         raise InputError(f"--device {text}: expected auto, cpu, cuda, cuda:all, or numbers as in cuda:0,1")
 
 
-def _selected(text: str, inventory: Inventory) -> list[CudaDevice]:
+def _selected(text: str, inventory: Inventory, keep: bool = False) -> list[CudaDevice]:
     """Devices of a checked selection. Raises `RunError` for a missing or too old one."""
     from gpualign.gpu.driver import CudaDevice
 
@@ -98,22 +98,25 @@ def _selected(text: str, inventory: Inventory) -> list[CudaDevice]:
         if number not in usable:
             major, minor = inventory.devices[number].compute_capability
             raise RunError(f"CUDA device {number} has compute capability {major}.{minor}; 7.0 or newer is needed")
-    return [CudaDevice(number) for number in numbers]
+    return [CudaDevice(number, keep) for number in numbers]
 
 
-def make_engine(text: str, inventory: Inventory, host_traceback: bool = False) -> CudaEngine:
-    """The engine for a checked selection; host_traceback as in `CudaEngine`. Raises `RunError` for a missing or too old device."""
+def make_engine(text: str, inventory: Inventory, host_traceback: bool = False, keep: bool = False) -> CudaEngine:
+    """The engine for a checked selection; host_traceback as in `CudaEngine`, keep as in `CudaDevice`.
+
+    Raises `RunError` for a missing or too old device.
+    """
 
     from gpualign.gpu.engine import CudaEngine
 
-    return CudaEngine(_selected(text, inventory), host_traceback=host_traceback)
+    return CudaEngine(_selected(text, inventory, keep), host_traceback=host_traceback)
 
 
-def make_distance_engine(text: str, inventory: Inventory, threads: int) -> CudaDistanceEngine:
-    """The engine of distances for a checked selection; threads: of the host. Raises `RunError` likewise."""
+def make_distance_engine(text: str, inventory: Inventory, threads: int, keep: bool = False) -> CudaDistanceEngine:
+    """The engine of distances for a checked selection; threads: of the host, keep as in `CudaDevice`. Raises `RunError` likewise."""
     from gpualign.gpu.distance import CudaDistanceEngine
 
-    return CudaDistanceEngine(_selected(text, inventory), threads)
+    return CudaDistanceEngine(_selected(text, inventory, keep), threads)
 
 
 def the_device(text: str, inventory: Inventory) -> CudaDevice:

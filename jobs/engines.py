@@ -21,14 +21,15 @@ AUTO = "auto"
 @dataclass(frozen=True)
 class Resources:
     """What a job may use. device: auto, cpu, cuda, cuda:all, cuda:0,1; threads: of the CPU, None: as many as this process may use;
-    memory: bytes, None: `gpualign.jobs.budget.default_memory`."""
+    memory: bytes, None: `gpualign.jobs.budget.default_memory`; keep: what is dear to start stays for the next job of this process."""
 
     device: str = AUTO
     threads: int | None = None
     memory: int | None = None
+    keep: bool = False
 
 
-def checked_resources(device: str, threads: int | None, memory: int | None, notes: Notes = UNHEARD) -> Resources:
+def checked_resources(device: str, threads: int | None, memory: int | None, notes: Notes = UNHEARD, keep: bool = False) -> Resources:
     """No more threads than this machine has processors, which is noted. Raises `InputError` for what is no device's name."""
     if device not in (AUTO, "cpu"):
         from gpualign.gpu.devices import check_selection
@@ -38,7 +39,7 @@ def checked_resources(device: str, threads: int | None, memory: int | None, note
     if threads is not None and threads > most:
         notes.note(f"--threads {threads}: this machine has {most} processors, so {most} are used")
         threads = most
-    return Resources(device, threads, memory)
+    return Resources(device, threads, memory, keep)
 
 
 def _gpus(device: str, notes: Notes, note: str = "using the CPU") -> Inventory | None:
@@ -69,7 +70,7 @@ def pick_engine(resources: Resources, notes: Notes, host_traceback: bool = False
     if inventory := _gpus(resources.device, notes):
         from gpualign.gpu.devices import make_engine
 
-        return make_engine(_named(resources.device), inventory, host_traceback)
+        return make_engine(_named(resources.device), inventory, host_traceback, resources.keep)
     from gpualign.cpu.engine import CpuEngine
 
     return CpuEngine(resources.threads)
@@ -87,7 +88,7 @@ def pick_distance_engine(resources: Resources, notes: Notes, kernel: str = AUTO)
     if inventory := _gpus(resources.device, notes):
         from gpualign.gpu.devices import make_distance_engine
 
-        return make_distance_engine(_named(resources.device), inventory, resources.threads or usable_cpus())
+        return make_distance_engine(_named(resources.device), inventory, resources.threads or usable_cpus(), resources.keep)
     return CpuDistanceEngine(resources.threads)
 
 
