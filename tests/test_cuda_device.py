@@ -10,6 +10,8 @@ import pytest
 from work import edit, run_scores, sequence_set, two_valued
 
 from gpualign.core.alphabet import DNA
+from gpualign.core.budget import Budget
+from gpualign.core.engine import Task
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Pairing
 from gpualign.core.reader import encode_all, read_raw
@@ -121,10 +123,15 @@ def test_two_engines_side_by_side(rng, device):
 
 
 def test_a_forked_child_is_told(device):
-    engine = CudaEngine([device])
+    sequences = sequence_set([[0, 1], [2, 3]])
+    prepared = CudaEngine([device]).prepare(Task(sequences, sequences, two_valued(4, 5, -4, 10, 1)), Budget.of(1 << 30))
     child = os.fork()
     if child == 0:
-        os._exit(0 if engine.unavailable_reason() else 1)
+        try:
+            prepared.run(iter([]))
+        except RunError:
+            os._exit(0)
+        os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
@@ -133,8 +140,6 @@ def test_a_stopped_run_ends_soon_and_frees_the_device(rng, device):
 
     import pycuda.driver as cuda
 
-    from gpualign.core.budget import Budget
-    from gpualign.core.engine import Task
     from gpualign.core.runner import plan_task
 
     sequences = sequence_set(list(rng.integers(0, 4, (9000, 1500))))
