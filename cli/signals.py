@@ -40,6 +40,15 @@ def install() -> None:
             signal.signal(number, _stop)
 
 
+def finished() -> None:
+    """The exit code is known: a signal comes too late. (While it ends, Python gives back its default to every signal that a function
+    handles, and one that comes then would kill the process.)"""
+    for name in _CODES:
+        number = getattr(signal, name, None)
+        if number is not None:
+            signal.signal(number, signal.SIG_IGN)
+
+
 def _stop(number: int, frame: FrameType | None) -> None:
     if _State.written:
         return  # all is done, and the process about to end

@@ -19,4 +19,6 @@ def main() -> NoReturn:
     signals.install()
     from gpualign.cli.main import run
 
-    sys.exit(run())
+    code = run()
+    signals.finished()
+    sys.exit(code)

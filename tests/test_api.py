@@ -9,9 +9,7 @@ import threading
 from importlib import import_module
 from pathlib import Path
 
-import edlib
 import numpy as np
-import parasail
 import pytest
 from Bio.Seq import Seq
 from Bio.SeqRecord import SeqRecord
@@ -19,6 +17,9 @@ from command import gpualign as run
 
 import gpualign
 from gpualign.core.fields import FIELDS
+
+edlib = pytest.importorskip("edlib")
+parasail = pytest.importorskip("parasail")
 
 ROOT = Path(__file__).resolve().parent.parent
 LETTERS = np.array(list("ACGT"))

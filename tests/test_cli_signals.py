@@ -132,3 +132,16 @@ def test_nothing_ends_this_process():
     assert signals.ending() is None
     assert os.getpid()
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+def test_a_signal_while_python_ends_comes_too_late():
+    """Python gives handled signals back their default then."""
+    code = """
+import atexit, os, signal, sys
+from gpualign.cli import start
+atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))
+sys.argv = ["gpualign", "--version"]
+start.main()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, preexec_fn=default_signals)
+    assert (done.returncode, done.stderr) == (0, "")
