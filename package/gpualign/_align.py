@@ -27,6 +27,8 @@ _WIDTH = 80
 _MODES = {"global": Mode.GLOBAL, "local": Mode.LOCAL}
 _END_GAPS = {one.value: one for one in EndGaps}
 _ALPHABETS = {one.name: one for one in (DNA, PROTEIN)}
+_TABLES = {one.name: one.encoding.tobytes() for one in (DNA, PROTEIN)}
+_INVALID = bytes([INVALID])
 
 _aligner = lru_cache(maxsize=64)(
     lambda alphabet, scoring, mode, end_gaps: make_aligner(_ALPHABETS[alphabet], scoring.options(), mode, end_gaps)
@@ -152,8 +154,8 @@ def align(
 def _encode(text: bytes, name: str, alphabet: Alphabet) -> Codes:
     if not text:
         raise InputError(f"the {name} has no letters")
-    raw = np.frombuffer(text, dtype=np.uint8)
-    codes = alphabet.encoding[raw]
-    if codes.max() == INVALID:
+    encoded = text.translate(_TABLES[alphabet.name])  # for short texts several times as fast as NumPy's look-up
+    if _INVALID in encoded:
+        raw = np.frombuffer(text, dtype=np.uint8)
         encode_letters("align", TextColumn(raw, np.array([0, len(raw)])), alphabet, lambda record: name)  # says what is wrong
-    return codes
+    return np.frombuffer(encoded, dtype=np.uint8)
