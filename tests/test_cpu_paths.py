@@ -8,11 +8,13 @@ from oracle import align, count, rescore
 from path_cases import SCHEMES, relatives
 from work import records, run_paths, run_scores, sequence_set, two_valued
 
-from gpualign.core.engine import Detail, EndGaps, Task
+from gpualign.core.engine import Detail, EndGaps
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Pairing
 from gpualign.cpu import _kernels
 from gpualign.cpu.engine import CpuEngine, instruction_sets
+from gpualign.cpu.native import native_paths
+from gpualign.cpu.paths import make_path_recipe
 
 SETS = [s.name for s in instruction_sets() if s.supported]
 NAMES = ["matches", "mismatches", "gaps", "gap_opens", "end_gaps", "query_start", "query_end", "target_start", "target_end"]
@@ -119,8 +121,8 @@ def test_too_little_memory_is_said(rng):
 
 def test_scratch_that_is_too_small_has_an_error_of_its_own(rng):
     pair = relatives(rng, 2, 2000, 4)
-    task, engine, ids = Task(pair, pair, SCHEMES["default"], detail=Detail.PATH), CpuEngine(1), np.arange(1)
-    recipe = engine.native_paths(task, 100)
+    recipe = native_paths(make_path_recipe(SCHEMES["default"], 4, EndGaps.PENALISED), 100)
+    ids = np.arange(1)
     place = pair.codes, pair.offsets, ids, pair.codes, pair.offsets, ids
     with pytest.raises(_kernels.ScratchTooSmall, match=r"needs \d+ bytes of scratch, a worker has 100"):
-        _kernels.align_tile(engine.instruction_set.name, *place, "all", recipe, True, _kernels.Cancel())
+        _kernels.align_tile(CpuEngine(1).instruction_set.name, *place, "all", recipe, True, _kernels.Cancel())
