@@ -21,14 +21,13 @@ import numpy as np
 from common import finish, head, load, machine, made_up_dna, made_up_letters, proteins, table
 
 from gpualign.core.alphabet import DNA, PROTEIN
-from gpualign.core.bands import PairAssembly, bands_in_order
 from gpualign.core.budget import Budget
 from gpualign.core.engine import Mode, Task
 from gpualign.core.fields import DEFAULT_FIELDS, parse_fields
 from gpualign.core.formats.tsv import Tsv
 from gpualign.core.plan import Pairing
 from gpualign.core.road import Sink
-from gpualign.core.runner import plan_task, run_plan
+from gpualign.core.runner import pair_bands, plan_task, run_plan
 from gpualign.core.scoring import Scoring, ScoringOptions, make_scoring
 from gpualign.core.sequences import SequenceSet
 from gpualign.core.sinks.matrix import MatrixSink
@@ -217,7 +216,7 @@ def taken_apart(device: CudaDevice, fasta: str, scoring: Scoring, kind: str, fol
         plan = plan_task(prepared, Pairing.ABOVE_OR_EQUAL if kind == "npy" else Pairing.ABOVE)
         sink.begin(plan)
         writing = 0.0
-        for band in bands_in_order(plan, prepared.run(plan.tiles()), partial(PairAssembly, task), Discard()):
+        for band in pair_bands(plan, prepared, Discard()):
             before = time.perf_counter()
             sink.write(band)
             writing += time.perf_counter() - before

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -23,11 +24,15 @@ def plan_task(prepared: Prepared, pairing: Pairing, together: int = 1) -> Plan:
     return make_plan(task.queries.lengths, task.targets.lengths, pairing, prepared.limits, task.cost, together)
 
 
+def pair_bands(plan: Plan, prepared: Prepared, progress: Progress) -> Iterator[BandResults]:
+    """Compute every tile of the plan: whole bands, in order. Closing it stops all work."""
+    return bands_in_order(plan, prepared.run(plan.tiles()), partial(PairAssembly, prepared.task), progress)
+
+
 def run_plan(plan: Plan, prepared: Prepared, sink: Sink[Plan, BandResults], progress: Progress) -> Totals:
     """Compute every tile of the plan and hand whole bands to the sink, in order."""
     start = time.perf_counter()
-    bands = bands_in_order(plan, prepared.run(plan.tiles()), partial(PairAssembly, prepared.task), progress)
-    deliver(plan, bands, sink)
+    deliver(plan, pair_bands(plan, prepared, progress), sink)
     return Totals(plan.pairs, plan.cells, time.perf_counter() - start)
 
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 
-from gpualign.core.bands import BandResults, PairAssembly, bands_in_order
+from gpualign.core.bands import BandResults
 from gpualign.core.budget import Budget
 from gpualign.core.engine import Engine, Prepared, Task
 from gpualign.core.plan import Pairing, Plan
 from gpualign.core.road import Progress, Sink, Totals
-from gpualign.core.runner import estimate_rate, plan_task, run_plan
+from gpualign.core.runner import estimate_rate, pair_bands, plan_task, run_plan
 from gpualign.core.units import format_bytes
 from gpualign.jobs.budget import memory_left, sequence_bytes
 from gpualign.jobs.notes import Notes
@@ -48,7 +47,7 @@ class PairsJob:
 
     def bands(self, progress: Progress) -> Iterator[BandResults]:
         """The same as a stream; closing it stops all work."""
-        return bands_in_order(self.plan, self.prepared.run(self.plan.tiles()), partial(PairAssembly, self.task), progress)
+        return pair_bands(self.plan, self.prepared, progress)
 
 
 def prepare_pairs(task: Task, pairing: Pairing, engine: Engine, memory: int | None, notes: Notes, about: str = "") -> PairsJob:
