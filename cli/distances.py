@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -21,7 +22,7 @@ from gpualign.core.distance.sinks.matrix import CondensedSink, MatrixSink
 from gpualign.core.distance.sinks.pairs import NearPairsSink, PairText, write_molten
 from gpualign.core.errors import InputError
 from gpualign.core.formats.registry import FORMATS, Labels, Results, formats_of
-from gpualign.core.sinks.matrix_files import Numbers, write_ids, write_npz
+from gpualign.core.sinks.matrix_files import NpyArray, Numbers, write_ids, write_npz
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -111,6 +112,11 @@ class DistanceWriter:
                     return run(NearPairsSink(stream, spec.most, self._pairs)), None
             return self._arrays(samples, run) if FORMATS[spec.format].is_array else self._text(samples, run)
 
+    @property
+    def _names(self) -> tuple[str, ...]:
+        """Of the matrices that are wanted."""
+        return ("distances", "compared") if self._spec.compared else ("distances",)
+
     def _scratch(self) -> BinaryIO:
         return self._files.scratch(self._spec.path)
 
@@ -119,7 +125,7 @@ class DistanceWriter:
         with ExitStack() as stack:
             stream = stack.enter_context(self._files.text(spec.path))
             beside = stack.enter_context(self._files.text(spec.beside)) if spec.beside else None
-            sink = MatrixSink(self._dtype, self._scratch(), self._scratch() if spec.compared else None)
+            sink = MatrixSink(self._dtype, *(partial(NpyArray, self._scratch()) for _ in self._names))
             totals = run(sink)
             values, compared = sink.values.values, sink.compared.values if sink.compared else None
             if spec.format == "molten":
@@ -140,15 +146,15 @@ class DistanceWriter:
         assert spec.path is not None  # distance_spec() refuses arrays on standard output
         if spec.format == "npz":
             npz = self._files.open(spec.path)
-            packed = make_sink(self._dtype, self._scratch(), self._scratch() if spec.compared else None)
+            scratch = {name: self._scratch() for name in self._names}
+            packed = make_sink(self._dtype, *(partial(NpyArray, file) for file in scratch.values()))
             totals = run(packed)
-            arrays = {"distances": packed.values.file} | ({"compared": packed.compared.file} if packed.compared else {})
-            write_npz(npz, arrays, samples.queries, samples.targets)
+            write_npz(npz, scratch, samples.queries, samples.targets)
             return totals, packed.values.values
         npy = self._files.open(spec.path)
         beside = self._files.open(spec.beside) if spec.beside else None
         lists = open_id_lists(self._files, spec.path, samples.queries, samples.targets)
-        sink = make_sink(self._dtype, npy, beside)
+        sink = make_sink(self._dtype, partial(NpyArray, npy), partial(NpyArray, beside) if beside else None)
         totals = run(sink)
         for file, records in lists:
             write_ids(file, records)

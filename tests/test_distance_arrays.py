@@ -15,12 +15,12 @@ from gpualign.core.distance.calls import MISSING, Kind
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.runner import DistanceTask, measure, prepare
 from gpualign.core.distance.scratch import TemporaryFiles
-from gpualign.core.distance.sinks.memory import MemorySink
+from gpualign.core.distance.sinks.matrix import MatrixSink
 from gpualign.core.distance.sources.array import CallArray, read_arrays
 from gpualign.core.distance.sources.kinds import CallFile, CallOptions, read_calls
 from gpualign.core.distance.sources.table import read_tables
 from gpualign.core.errors import InputError
-from gpualign.core.sinks.memory import Discard
+from gpualign.core.sinks.memory import Discard, MemoryArray
 from gpualign.cpu.distance import CpuDistanceEngine
 
 LETTERS = np.array([*b"ACGT"] + [0] * 251 + [*b"N"], np.uint8)
@@ -177,13 +177,13 @@ def test_matrices_in_memory(samples, queries, compared, seed):
     with TemporaryFiles() as files:
         task = DistanceTask(METRICS["allele"], MissingRule.PAIRWISE, compared)
         prepared = prepare(source, task, CpuDistanceEngine(1), DistanceBudget.of(6000), files.scratch)
-        sink = MemorySink(prepared.dtype, compared)
+        sink = MatrixSink(prepared.dtype, MemoryArray, MemoryArray if compared else None)
         measure(prepared, sink, Discard())
     expected = plain_distances(codes, queries or len(codes), "allele", "pairwise")
-    np.testing.assert_array_equal(sink.values, expected[0])
-    assert sink.values.dtype == prepared.dtype
+    np.testing.assert_array_equal(sink.values.values, expected[0])
+    assert sink.values.values.dtype == prepared.dtype
     if compared:
-        np.testing.assert_array_equal(sink.compared, expected[1])
+        np.testing.assert_array_equal(sink.compared.values, expected[1])
     else:
         assert sink.compared is None
 

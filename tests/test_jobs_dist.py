@@ -12,11 +12,11 @@ from command import gpualign
 
 from gpualign.core.distance.metrics import MissingRule
 from gpualign.core.distance.scratch import TemporaryFiles
-from gpualign.core.distance.sinks.memory import MemorySink
+from gpualign.core.distance.sinks.matrix import MatrixSink
 from gpualign.core.distance.sources.array import CallArray, read_arrays
 from gpualign.core.distance.sources.kinds import CallFile, CallOptions
 from gpualign.core.errors import InputError, RunError
-from gpualign.core.sinks.memory import Discard
+from gpualign.core.sinks.memory import Discard, MemoryArray
 from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.jobs.dist import DistOptions, prepare, read
 from gpualign.jobs.engines import Resources
@@ -46,14 +46,14 @@ def job_of(content, options, notes=None):
 def test_what_the_command_writes(tmp_path, metric, least):
     options = DistOptions(metric=metric, least=least, compared=True)
     job = job_of(CORE.read_bytes(), options)
-    sink = MemorySink(job.dtype, compared=True)
+    sink = MatrixSink(job.dtype, MemoryArray, MemoryArray)
     totals = job.run(sink, Discard())
     words = ["--metric", metric, "--min-compared", least if isinstance(least, int) else float(least), "--compared", "--device", "cpu"]
     done = gpualign("dist", CORE, *words, "-o", tmp_path / "m.npy")
     expected = np.load(tmp_path / "m.npy")
-    np.testing.assert_array_equal(sink.values, expected)
-    assert sink.values.dtype == expected.dtype
-    np.testing.assert_array_equal(sink.compared, np.load(tmp_path / "m.compared.npy"))
+    np.testing.assert_array_equal(sink.values.values, expected)
+    assert sink.values.values.dtype == expected.dtype
+    np.testing.assert_array_equal(sink.compared.values, np.load(tmp_path / "m.compared.npy"))
     assert totals.work == totals.pairs * totals.sites == 6 * 20
     lacking = job.lacking(totals)
     assert lacking is None or f"{lacking}: they have no distance".encode() in done.stderr
@@ -79,7 +79,7 @@ def test_progress_is_told_of_all_the_work():
         def advance(self, work):
             done.append(work)
 
-    job.run(MemorySink(job.dtype), Listening())
+    job.run(MatrixSink(job.dtype, MemoryArray), Listening())
     assert sum(done) == job.work
 
 
@@ -98,9 +98,9 @@ def test_an_array_in_an_array_out(rng):
     options = DistOptions(metric="allele")
     with TemporaryFiles() as files:
         job = prepare(options, read_arrays([CallArray(calls)]), CpuDistanceEngine(2), files.scratch, Heard())
-        sink = MemorySink(job.dtype)
+        sink = MatrixSink(job.dtype, MemoryArray)
         job.run(sink, Discard())
-    np.testing.assert_array_equal(sink.values, np.abs(calls[:, None] - calls[None]).sum(axis=2))
+    np.testing.assert_array_equal(sink.values.values, np.abs(calls[:, None] - calls[None]).sum(axis=2))
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ class NpyArray:
         np.lib.format.write_array_header_1_0(file, header)
         self._offset = file.tell()
         nbytes = math.prod(shape) * dtype.itemsize
-        self.file = file
+        self._file = file
         self.values: npt.NDArray[Any]
         if nbytes <= _IN_MEMORY:  # an empty file could not be mapped anyway
             self.values = np.zeros(shape, dtype=dtype)
@@ -69,9 +69,9 @@ class NpyArray:
         if isinstance(self.values, np.memmap):
             self.values.flush()
         else:
-            self.file.seek(self._offset)
-            self.file.write(self.values.data)
-            self.file.flush()
+            self._file.seek(self._offset)
+            self._file.write(self.values.data)
+            self._file.flush()
 
 
 class ArrayMaker(Protocol):

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from fractions import Fraction
+from functools import partial
 from pathlib import Path as FilePath
 from typing import Any, BinaryIO, TypeAlias, cast
 
@@ -19,12 +20,13 @@ from gpualign._sequences import Path
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.scratch import TemporaryFiles
 from gpualign.core.distance.sinks.matrix import MatrixSink
-from gpualign.core.distance.sinks.memory import MemorySink
 from gpualign.core.distance.sources.array import CallArray, read_arrays
 from gpualign.core.distance.sources.base import Source
 from gpualign.core.distance.sources.kinds import CallFile, CallOptions, fileset_path
 from gpualign.core.errors import InputError
 from gpualign.core.opening import open_file
+from gpualign.core.sinks.matrix_files import NpyArray
+from gpualign.core.sinks.memory import MemoryArray
 from gpualign.jobs.dist import DistOptions, prepare
 from gpualign.jobs.dist import read as read_calls
 from gpualign.jobs.engines import pick_distance_engine
@@ -79,13 +81,13 @@ def dist(
         reporter.expect(job.work)
         values: npt.NDArray[Any]
         if out is None:
-            sink = MemorySink(job.dtype)
+            sink = MatrixSink(job.dtype, MemoryArray)
             job.run(sink, reporter)
-            values = sink.values
+            values = sink.values.values
         else:
             path = FilePath(out)
             with new_file(path) as stream:
-                job.run(MatrixSink(job.dtype, stream, None), reporter)
+                job.run(MatrixSink(job.dtype, partial(NpyArray, stream)), reporter)
             values = np.load(path, mmap_mode="r")
     names = job.samples
     return Matrix(values, list(names.queries.ids), list(names.targets.ids), metric, names.one_set)

@@ -4,7 +4,6 @@ import math
 import tempfile
 from contextlib import ExitStack
 from dataclasses import replace
-from io import BytesIO
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.runner import DistanceTask, measure, prepare
 from gpualign.core.distance.sinks.matrix import MatrixSink
 from gpualign.core.distance.sources.base import DenseSource
-from gpualign.core.sinks.memory import Discard
+from gpualign.core.sinks.memory import Discard, MemoryArray
 from gpualign.cpu.distance import CpuDistanceEngine
 
 
@@ -122,7 +121,7 @@ def compute(source, engine, metric, missing="pairwise", memory=1 << 28, compared
     task = DistanceTask(METRICS[metric], MissingRule(missing), compared, least)
     with ExitStack() as files:
         prepared = prepare(source, task, engine, DistanceBudget.of(memory), lambda: files.enter_context(tempfile.TemporaryFile()))
-        sink = MatrixSink(prepared.dtype, BytesIO(), BytesIO() if compared else None)
+        sink = MatrixSink(prepared.dtype, MemoryArray, MemoryArray if compared else None)
         measure(prepared, sink, Discard())
         return sink.values.values, sink.compared.values if sink.compared else None
 

@@ -1,8 +1,8 @@
-"""Whole matrices of distances, filled band by band, in files that are mapped into memory."""
+"""Whole matrices of distances, filled band by band."""
 
 from __future__ import annotations
 
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,26 +10,20 @@ import numpy.typing as npt
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.engine import Band
 from gpualign.core.distance.sinks.base import BandDistances
-from gpualign.core.sinks.matrix_files import NpyArray, Numbers, condensed_start, place_band
-
-
-def place(out: npt.NDArray[Any], values: npt.NDArray[Any], band: Band, samples: Samples) -> None:
-    """Put values of a band in the whole matrix, element [i][j]: query i, target j; of one set mirrored."""
-    columns = band.first_target - samples.first_target, band.target_stop - samples.first_target
-    place_band(out, values, (band.start, band.stop), columns, samples.one_set)
+from gpualign.core.sinks.matrix_files import ArrayMaker, FilledArray, Numbers, condensed_start, place_band
 
 
 class _ArraySink:
-    """Values of bands in an array on `file`. counts: a second file, for the compared sites, or None."""
+    """Fills `values`, of `dtype`, an array that `make` makes. make_compared: makes `compared`, int32, for the compared sites; or None."""
 
-    def __init__(self, dtype: Numbers, file: BinaryIO, counts: BinaryIO | None) -> None:
+    def __init__(self, dtype: Numbers, make: ArrayMaker, make_compared: ArrayMaker | None = None) -> None:
         self._dtype = dtype
-        self._files = file, counts
+        self._make = make
+        self._make_compared = make_compared
 
     def _open(self, shape: tuple[int, ...]) -> None:
-        file, counts = self._files
-        self.values = NpyArray(file, shape, self._dtype)
-        self.compared = NpyArray(counts, shape, np.dtype(np.int32)) if counts else None
+        self.values = self._make(shape, self._dtype)
+        self.compared: FilledArray | None = self._make_compared(shape, np.dtype(np.int32)) if self._make_compared else None
 
     def _place(self, out: npt.NDArray[Any], values: npt.NDArray[Any], band: Band) -> None:
         raise NotImplementedError
@@ -53,7 +47,9 @@ class MatrixSink(_ArraySink):
         self._open((len(samples.queries), len(samples.targets)))
 
     def _place(self, out: npt.NDArray[Any], values: npt.NDArray[Any], band: Band) -> None:
-        place(out, values, band, self._samples)
+        samples = self._samples
+        columns = band.first_target - samples.first_target, band.target_stop - samples.first_target
+        place_band(out, values, (band.start, band.stop), columns, samples.one_set)
 
 
 class CondensedSink(_ArraySink):
