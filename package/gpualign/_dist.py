@@ -6,14 +6,12 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from fractions import Fraction
-from functools import partial
-from pathlib import Path as FilePath
 from typing import Any, BinaryIO, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from gpualign._files import new_file
+from gpualign._files import filled_values
 from gpualign._results import Matrix
 from gpualign._running import LOG, Progress, Reporter, resources
 from gpualign._sequences import Path
@@ -25,8 +23,7 @@ from gpualign.core.distance.sources.base import Source
 from gpualign.core.distance.sources.kinds import CallFile, CallOptions, fileset_path
 from gpualign.core.errors import InputError
 from gpualign.core.opening import open_file
-from gpualign.core.sinks.matrix_files import NpyArray
-from gpualign.core.sinks.memory import MemoryArray
+from gpualign.core.sinks.matrix_files import ArrayMaker, FilledArray
 from gpualign.jobs.dist import DistOptions, prepare
 from gpualign.jobs.dist import read as read_calls
 from gpualign.jobs.engines import pick_distance_engine
@@ -79,16 +76,13 @@ def dist(
         del source
         reporter = Reporter(progress)
         reporter.expect(job.work)
-        values: npt.NDArray[Any]
-        if out is None:
-            sink = MatrixSink(job.dtype, MemoryArray)
+
+        def fill(make: ArrayMaker) -> FilledArray:
+            sink = MatrixSink(job.dtype, make)
             job.run(sink, reporter)
-            values = sink.values.values
-        else:
-            path = FilePath(out)
-            with new_file(path) as stream:
-                job.run(MatrixSink(job.dtype, partial(NpyArray, stream)), reporter)
-            values = np.load(path, mmap_mode="r")
+            return sink.values
+
+        values = filled_values(out, fill)
     names = job.samples
     return Matrix(values, list(names.queries.ids), list(names.targets.ids), metric, names.one_set)
 

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import BinaryIO
+from functools import partial
+from pathlib import Path as FilePath
+from typing import Any, BinaryIO
 
+import numpy as np
+import numpy.typing as npt
+
+from gpualign._sequences import Path
 from gpualign.core.errors import RunError
+from gpualign.core.sinks.matrix_files import ArrayMaker, FilledArray, NpyArray
+from gpualign.core.sinks.memory import MemoryArray
 
 
 @contextmanager
-def new_file(path: Path) -> Iterator[BinaryIO]:
+def new_file(path: FilePath) -> Iterator[BinaryIO]:
     """A file, readable and writable, that takes its name when it is complete; after an error it is gone. Errors of the system become
     `RunError`."""
     part = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
@@ -25,3 +32,15 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
         raise RunError(f"cannot write {path}: {error.strerror or error}") from None
     finally:
         part.unlink(missing_ok=True)
+
+
+def filled_values(out: Path | None, fill: Callable[[ArrayMaker], FilledArray]) -> npt.NDArray[Any]:
+    """The values of the array that `fill` has made and filled: in memory, or mapped from the new .npy file `out`. Raises `RunError` where
+    that cannot be written."""
+    if out is None:
+        return fill(MemoryArray).values
+    path = FilePath(out)
+    with new_file(path) as stream:
+        fill(partial(NpyArray, stream))
+    values: npt.NDArray[Any] = np.load(path, mmap_mode="r")
+    return values

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from functools import partial
-from pathlib import Path as FilePath
 from typing import Any, cast
 
 import numpy as np
 
-from gpualign._files import new_file
+from gpualign._files import filled_values
 from gpualign._results import Matrix, Pairs, Table
 from gpualign._running import LOG, Progress, Reporter, resources
 from gpualign._scoring import Scoring, checked_scoring
@@ -22,8 +20,7 @@ from gpualign.core.fields import parse_fields
 from gpualign.core.identity import DEFAULT, DEFINITIONS
 from gpualign.core.plan import Pairing
 from gpualign.core.sinks.matrix import MatrixSink, Value
-from gpualign.core.sinks.matrix_files import NpyArray
-from gpualign.core.sinks.memory import MemoryArray
+from gpualign.core.sinks.matrix_files import ArrayMaker, FilledArray
 from gpualign.core.sinks.pairs import Filter, blocks_of
 from gpualign.jobs.nw import NwOptions, prepare
 from gpualign.jobs.pairs import PairsJob
@@ -59,17 +56,14 @@ def nw(
         raise InputError(f"value {value!r}: score, identity or distance is wanted")
     kept = Value(value, _checked_definition(identity_def))
     job = _job(seqs, targets, scoring, end_gaps, kept.detail, Pairing.ABOVE_OR_EQUAL, device, threads, memory)
-    if out is None:
-        sink = MatrixSink(MemoryArray, job.task, kept)
+
+    def fill(make: ArrayMaker) -> FilledArray:
+        sink = MatrixSink(make, job.task, kept)
         job.run(sink, _reporter(job, progress))
-        values = sink.matrix.values
-    else:
-        path = FilePath(out)
-        with new_file(path) as stream:
-            job.run(MatrixSink(partial(NpyArray, stream), job.task, kept), _reporter(job, progress))
-        values = np.load(path, mmap_mode="r")
+        return sink.matrix
+
     one_set = job.task.targets is job.task.queries
-    return Matrix(values, list(job.task.queries.ids), list(job.task.targets.ids), value, one_set)
+    return Matrix(filled_values(out, fill), list(job.task.queries.ids), list(job.task.targets.ids), value, one_set)
 
 
 def pairs(
