@@ -127,6 +127,20 @@ def test_every_column_as_the_command_has_it(genes, tmp_path):
     assert list(tables[0].to_frame().columns) == names
 
 
+@pytest.mark.parametrize("batch", [1, 7, 66, 1000])
+@pytest.mark.parametrize("least", [None, 0.8])
+def test_tables_of_any_size_from_blocks_of_any_size(genes, monkeypatch, batch, least):
+    """Tables that end within a block of pairs, and that go over several."""
+    options = {"fields": ["query", "target", "identity", "cigar"], "min_identity": least}
+    (whole,) = gpualign.iter_pairs(genes[:12], **options)
+    monkeypatch.setattr("gpualign.core.sinks.pairs._BLOCK_PAIRS", 10)
+    tables = list(gpualign.iter_pairs(genes[:12], batch=batch, **options))
+    assert 0 < len(whole) <= 66
+    assert {len(table) for table in tables[:-1]} <= {batch}
+    assert 0 < len(tables[-1]) <= batch
+    assert [row for table in tables for row in table] == list(whole)
+
+
 def test_closing_an_iterator_ends_all_threads(rng):
     made = texts(rng, 400, 1500)
     running = gpualign.iter_pairs(made, memory=200 << 20, batch=10)

@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from gpualign._files import filled_values
-from gpualign._results import Matrix, Pairs, Table
+from gpualign._results import Matrix, Pairs, Table, join_columns
 from gpualign._running import LOG, Progress, Reporter, resources
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import Path, Source, inputs_of
@@ -156,23 +156,25 @@ def iter_pairs(
     blocks = _blocks(job, _checked_definition(identity_def), progress)
 
     def tables() -> Iterator[Table]:
-        held: dict[str, Any] = {}
+        waiting: list[dict[str, Any]] = []  # parts of the next table, which lacks `room` rows
+        room = batch
         with closing(cast("Any", blocks)):
             for block in blocks:
                 keep = filter.keeps(block)
                 found = {column.name: column.take(block, keep) for column in columns}
-                held = {name: _joined(held[name], part) for name, part in found.items()} if held else found
-                while len(next(iter(held.values()))) >= batch:
-                    yield Table({name: part[:batch] for name, part in held.items()})
-                    held = {name: part[batch:] for name, part in held.items()}
-        if held and len(next(iter(held.values()))):
-            yield Table(held)
+                start, rows = 0, len(found[columns[0].name])
+                while start < rows:
+                    stop = min(start + room, rows)
+                    waiting.append({name: part[start:stop] for name, part in found.items()})
+                    room -= stop - start
+                    start = stop
+                    if not room:
+                        yield Table(join_columns(waiting, columns))
+                        waiting, room = [], batch
+        if waiting:
+            yield Table(join_columns(waiting, columns))
 
     return tables()
-
-
-def _joined(one: Any, other: Any) -> Any:
-    return one + other if isinstance(one, list) else np.concatenate((one, other))
 
 
 def _checked_definition(number: int) -> int:

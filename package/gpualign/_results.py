@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,11 @@ from gpualign.core.sinks.matrix_files import condensed_start
 if TYPE_CHECKING:
     import pandas as pd
     from scipy.sparse import csr_matrix
+
+    from gpualign.core.fields import Field
+
+Columns: TypeAlias = "dict[str, npt.NDArray[Any] | list[str]]"
+"""Columns of a table by name: arrays of numbers, lists of text."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +102,7 @@ class Pairs:
 class Table:
     """Rows of pairs, by column: arrays of numbers, lists of text."""
 
-    columns: dict[str, npt.NDArray[Any] | list[str]] = field(repr=False)
+    columns: Columns = field(repr=False)
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
@@ -126,3 +131,15 @@ class Hits(Table):
 
     def __repr__(self) -> str:
         return f"<Hits: {len(self):,} of {self.query}>"
+
+
+def join_columns(parts: Sequence[Columns], columns: Sequence[Field]) -> Columns:
+    """One part after the other, copied; of no parts, no rows."""
+    joined: Columns = {}
+    for column in columns:
+        pieces: list[Any] = [part[column.name] for part in parts]
+        if column.values is None:
+            joined[column.name] = [text for piece in pieces for text in piece]
+        else:
+            joined[column.name] = np.concatenate(pieces) if pieces else np.zeros(0)
+    return joined

@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from gpualign._index import Index
-from gpualign._results import Hits
+from gpualign._results import Hits, join_columns
 from gpualign._running import LOG, Progress, Reporter, resources
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import Source, inputs_of
@@ -126,8 +126,7 @@ def _found(job: SearchJob, columns: list[Field], reporter: Reporter) -> Iterator
     waiting: list[dict[str, Any]] = []  # parts of the hits of the query `following`
 
     def hits(parts: list[dict[str, Any]]) -> Hits:
-        joined = {one.name: _joined([part[one.name] for part in parts], one) for one in columns}
-        return Hits(joined, ids[following], following)
+        return Hits(join_columns(parts, columns), ids[following], following)
 
     with closing(cast("Any", job.steps(report, reporter))) as steps:
         for _ in steps:
@@ -145,9 +144,3 @@ def _found(job: SearchJob, columns: list[Field], reporter: Reporter) -> Iterator
     while following < len(ids):
         yield hits(waiting)
         following, waiting = following + 1, []
-
-
-def _joined(parts: list[Any], column: Field) -> Any:
-    if column.values is None:
-        return [text for part in parts for text in part]
-    return np.concatenate(parts) if parts else np.zeros(0)
