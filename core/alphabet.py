@@ -55,6 +55,16 @@ DNA = Alphabet("dna", "ACGTRYKMSWBDHVN", 4, aliases=(("U", "T"),))
 PROTEIN = Alphabet("protein", "ARNDCQEGHILKMFPSTWYVBZXUOJ*", 20)
 """The 20 amino acids, then B, Z, X, U (selenocysteine), O (pyrrolysine), J and * (stop)."""
 
+ALPHABETS = {one.name: one for one in (DNA, PROTEIN)}
+
+
+def checked_name(name: str) -> str:
+    """The name of an alphabet, or "auto". Raises `InputError` for any other."""
+    if name != "auto" and name not in ALPHABETS:
+        raise InputError(f"alphabet {name!r}: auto, {' or '.join(ALPHABETS)} is wanted")
+    return name
+
+
 _PLAIN = b"ACGTUNacgtun"
 _NUCLEOTIDES = np.flatnonzero(DNA.encoding != INVALID)
 _PROTEIN_ONLY = np.setdiff1d(np.flatnonzero(PROTEIN.encoding != INVALID), _NUCLEOTIDES)

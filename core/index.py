@@ -28,7 +28,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.alphabet import DNA, PROTEIN, Alphabet, detect
+from gpualign.core.alphabet import ALPHABETS, DNA, Alphabet, detect
 from gpualign.core.errors import InputError
 from gpualign.core.ids import number_repeated
 from gpualign.core.reader import Gaps, clean_record, read_records
@@ -141,7 +141,7 @@ def _description(path: str, header: bytes) -> object:
 def _described(description: object) -> tuple[Alphabet, _Layout, list[int]]:
     """Alphabet, layout and how often each code occurs. The numbers of the layout may yet be larger than any file."""
     found = description if isinstance(description, dict) else {}
-    alphabet = next((a for a in (DNA, PROTEIN) if a.name == found.get("alphabet")), None)
+    alphabet = next((a for a in ALPHABETS.values() if a.name == found.get("alphabet")), None)
     if alphabet is None:
         raise _Contradiction("its header names no alphabet, dna or protein")
     records, letters, id_bytes = (found.get(name) for name in ("records", "letters", "id_bytes"))
@@ -258,7 +258,7 @@ class IndexBuilder:
         if alphabet == "auto":
             self._alphabet = detect(records)
         else:
-            self._alphabet = DNA if alphabet == "dna" else PROTEIN
+            self._alphabet = ALPHABETS[alphabet]
             for _ in records:
                 pass
         if not self._ends:

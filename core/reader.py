@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from gpualign.core.alphabet import DNA, PROTEIN, Alphabet, detect
+from gpualign.core.alphabet import ALPHABETS, Alphabet, detect
 from gpualign.core.errors import InputError
 from gpualign.core.ids import number_repeated
 from gpualign.core.sequences import SequenceSet, encode
@@ -135,5 +135,5 @@ def encode_all(inputs: list[RawRecords], alphabet: str) -> tuple[Alphabet, list[
             for name, letters in zip(raw.ids, raw.letters, strict=True)
         )
     else:
-        chosen = DNA if alphabet == "dna" else PROTEIN
+        chosen = ALPHABETS[alphabet]
     return chosen, [encode(raw.source, raw.ids, raw.letters, chosen) for raw in inputs]

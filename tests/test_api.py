@@ -315,6 +315,8 @@ REFUSED = [
     (lambda: gpualign.Sequences(["A", "C"], ids=["x", "x"]), "same id 'x'"),
     (lambda: gpualign.Sequences(["A", "C"], ids=["x"]), "1 ids for 2"),
     (lambda: gpualign.Sequences("ACGT"), "put it in a list"),
+    (lambda: gpualign.Sequences(["ACGT"], alphabet="rna"), "alphabet 'rna': auto, dna or protein"),
+    (lambda: gpualign.align("ACGT", "ACGT", alphabet="rna"), "alphabet 'rna': auto, dna or protein"),
     (lambda: gpualign.Index.open(__file__), "index"),
 ]
 

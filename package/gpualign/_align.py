@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign._scoring import Scoring, checked_scoring
-from gpualign.core.alphabet import DNA, INVALID, PROTEIN, Alphabet, detect
+from gpualign.core.alphabet import ALPHABETS, INVALID, Alphabet, checked_name, detect
 from gpualign.core.bands import BandResults
 from gpualign.core.blocks import PairBlock
 from gpualign.core.engine import Detail, EndGaps, Mode, Task
@@ -26,12 +26,11 @@ Codes = npt.NDArray[np.uint8]
 _WIDTH = 80
 _MODES = {"global": Mode.GLOBAL, "local": Mode.LOCAL}
 _END_GAPS = {one.value: one for one in EndGaps}
-_ALPHABETS = {one.name: one for one in (DNA, PROTEIN)}
-_TABLES = {one.name: one.encoding.tobytes() for one in (DNA, PROTEIN)}
+_TABLES = {one.name: one.encoding.tobytes() for one in ALPHABETS.values()}
 _INVALID = bytes([INVALID])
 
 _aligner = lru_cache(maxsize=64)(
-    lambda alphabet, scoring, mode, end_gaps: make_aligner(_ALPHABETS[alphabet], scoring.options(), mode, end_gaps)
+    lambda alphabet, scoring, mode, end_gaps: make_aligner(ALPHABETS[alphabet], scoring.options(), mode, end_gaps)
 )
 
 
@@ -137,11 +136,9 @@ def align(
     if mode == "local" and end_gaps != "penalised":
         raise InputError("end_gaps is about global alignments; a local one ends where its score is best")
     letters = [one.encode("utf-8", "surrogateescape") if isinstance(one, str) else one for one in (query, target)]
-    if alphabet not in _ALPHABETS:
-        if alphabet != "auto":
-            raise InputError(f"alphabet {alphabet!r}: auto, dna or protein is wanted")
+    if checked_name(alphabet) == "auto":
         alphabet = detect((("the query", letters[0]), ("the target", letters[1]))).name
-    chosen = _ALPHABETS[alphabet]
+    chosen = ALPHABETS[alphabet]
     codes = [_encode(text, name, chosen) for text, name in zip(letters, ("query", "target"), strict=True)]
     aligner, costs, covered = _aligner(alphabet, checked_scoring(scoring), _MODES[mode], _END_GAPS[end_gaps])
     for one in codes:

@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, TypeAlias, cast, overload
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.alphabet import DNA, PROTEIN, Alphabet
+from gpualign.core.alphabet import Alphabet, checked_name
 from gpualign.core.errors import InputError
 from gpualign.core.opening import open_file
 from gpualign.core.reader import RawRecords, encode_all, read_raw
@@ -34,7 +34,7 @@ class Sequences:
 
     def __init__(self, records: Iterable[Record], ids: Iterable[str] | None = None, alphabet: str = "auto") -> None:
         raw = raw_records(records, ids)
-        chosen, (encoded,) = encode_all([raw], _checked(alphabet))
+        chosen, (encoded,) = encode_all([raw], checked_name(alphabet))
         self._take(encoded, chosen)
 
     def _take(self, encoded: SequenceSet, code: Alphabet) -> None:
@@ -103,7 +103,7 @@ def read(source: Path | BinaryIO, alphabet: str = "auto", degap: bool = False, a
     degap: remove gaps (- and .); allow_duplicates: number repeated ids. Raises `InputError` naming file, record and reason.
     """
     raw = _read(source, degap, allow_duplicates)
-    chosen, (encoded,) = encode_all([raw], _checked(alphabet))
+    chosen, (encoded,) = encode_all([raw], checked_name(alphabet))
     return Sequences.of(encoded, chosen)
 
 
@@ -113,12 +113,6 @@ def _read(source: Path | BinaryIO, degap: bool = False, allow_duplicates: bool =
     name = fspath(source)
     with open_file(name) as stream:
         return read_raw(stream, name, allow_duplicates, degap=degap)
-
-
-def _checked(alphabet: str) -> str:
-    if alphabet not in ("auto", DNA.name, PROTEIN.name):
-        raise InputError(f"alphabet {alphabet!r}: auto, dna or protein is wanted")
-    return alphabet
 
 
 def raw_records(records: Iterable[Record], ids: Iterable[str] | None = None) -> RawRecords:
