@@ -317,6 +317,7 @@ REFUSED = [
     (lambda: gpualign.Sequences("ACGT"), "put it in a list"),
     (lambda: gpualign.Sequences(["ACGT"], alphabet="rna"), "alphabet 'rna': auto, dna or protein"),
     (lambda: gpualign.align("ACGT", "ACGT", alphabet="rna"), "alphabet 'rna': auto, dna or protein"),
+    (lambda: gpualign.Index.build(__file__, "x.gpa", alphabet="rna"), "alphabet 'rna': auto, dna or protein"),
     (lambda: gpualign.Index.open(__file__), "index"),
 ]
 

@@ -8,6 +8,7 @@ from pathlib import Path as FilePath
 from gpualign._files import new_file
 from gpualign._running import LOG
 from gpualign._sequences import Path, Sequences
+from gpualign.core.alphabet import checked_name
 from gpualign.core.index import open_index
 from gpualign.core.opening import open_file
 from gpualign.jobs.index import build
@@ -47,7 +48,7 @@ class Index:
 
         Raises `InputError` naming file, record and reason, `RunError` where `out` cannot be written.
         """
-        target = FilePath(out)
+        target, options = FilePath(out), ReadOptions(checked_name(alphabet), allow_duplicates, degap)
         with open_file(fasta) as stream:
-            build((stream, os.fspath(fasta)), ReadOptions(alphabet, allow_duplicates, degap), lambda: new_file(target), target.parent, LOG)
+            build((stream, os.fspath(fasta)), options, lambda: new_file(target), target.parent, LOG)
         return cls.open(target)
