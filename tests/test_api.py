@@ -14,6 +14,7 @@ import pytest
 from Bio.Seq import Seq
 from Bio.SeqRecord import SeqRecord
 from command import gpualign as run
+from work import at_once
 
 import gpualign
 from gpualign.core.fields import FIELDS
@@ -223,24 +224,15 @@ def test_several_threads_at_once(genes):
     part = genes[:12]
     expected = gpualign.nw(part).values
     alone = gpualign.align(genes[0], genes[1])
-    failures = []
 
     def work():
-        try:
-            for _ in range(3):
-                np.testing.assert_array_equal(gpualign.nw(part, threads=2).values, expected)
-                assert gpualign.align(genes[0], genes[1]).cigar == alone.cigar
-                assert sum(len(table) for table in gpualign.iter_pairs(part, batch=7)) == 66
-                assert len(next(gpualign.sw(part[:2], part, max_hits=2))) == 2
-        except BaseException as error:
-            failures.append(error)
+        for _ in range(3):
+            np.testing.assert_array_equal(gpualign.nw(part, threads=2).values, expected)
+            assert gpualign.align(genes[0], genes[1]).cigar == alone.cigar
+            assert sum(len(table) for table in gpualign.iter_pairs(part, batch=7)) == 66
+            assert len(next(gpualign.sw(part[:2], part, max_hits=2))) == 2
 
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    at_once(*[work] * 4)
 
 
 def test_progress_counts_to_the_end(genes):

@@ -3,11 +3,11 @@
 import os
 import subprocess
 import sys
-import threading
+from functools import partial
 
 import numpy as np
 import pytest
-from work import edit, run_scores, sequence_set, two_valued
+from work import at_once, edit, run_scores, sequence_set, two_valued
 
 from gpualign.core.alphabet import DNA
 from gpualign.core.budget import Budget
@@ -106,20 +106,11 @@ def test_all_the_memory_there_is(rng, device):
 
 def test_two_engines_side_by_side(rng, device):
     sequences = sequence_set(list(rng.integers(0, 4, (400, 900))))
-    failures = []
 
     def work(scheme):
-        try:
-            compare(sequences, sequences, scheme, CudaEngine([type(device)(0)]), Pairing.ABOVE)
-        except BaseException as error:
-            failures.append(error)
+        compare(sequences, sequences, scheme, CudaEngine([type(device)(0)]), Pairing.ABOVE)
 
-    threads = [threading.Thread(target=work, args=(s,)) for s in (edit(4), two_valued(4, 5, -4, 10, 1))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    at_once(*(partial(work, scheme) for scheme in (edit(4), two_valued(4, 5, -4, 10, 1))))
 
 
 def test_a_forked_child_is_told(device):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from command import LIMIT
 from host_device import HostDevice, HostStream, compiler
-from work import edit, run_scores, sequence_set, two_valued
+from work import at_once, edit, run_scores, sequence_set, two_valued
 
 from gpualign.core.budget import Budget
 from gpualign.core.engine import Detail, Mode, Task
@@ -104,20 +104,10 @@ def test_devices_share_the_tiles(sequences):
 
 
 def test_two_engines_side_by_side(sequences):
-    failures = []
-
     def work():
-        try:
-            check(sequences, CudaEngine([HostDevice()]), tile_cells=1_000_000)
-        except BaseException as error:
-            failures.append(error)
+        check(sequences, CudaEngine([HostDevice()]), tile_cells=1_000_000)
 
-    threads = [threading.Thread(target=work) for _ in range(2)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
+    at_once(work, work)
 
 
 def test_stopping_early_frees_everything(sequences):

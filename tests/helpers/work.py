@@ -1,5 +1,6 @@
 """Short ways to make sequences, tasks and runs in tests."""
 
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -132,3 +133,22 @@ def run_scores(queries, targets, scheme, pairing=Pairing.ALL, engine=None, memor
     engine = engine or CpuEngine(1)
     task = Task(queries, targets, scheme, mode)
     return collect(engine.prepare(task, Budget.of(memory)), pairing, tile_cells).scores
+
+
+def at_once(*works):
+    """Call each in a thread of its own, all at once; what the first one that failed raised is raised here."""
+    failures = []
+
+    def guarded(work):
+        try:
+            work()
+        except BaseException as error:
+            failures.append(error)
+
+    running = [threading.Thread(target=guarded, args=(work,)) for work in works]
+    for thread in running:
+        thread.start()
+    for thread in running:
+        thread.join()
+    if failures:
+        raise failures[0]
