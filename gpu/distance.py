@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -46,11 +47,14 @@ class _Slot:
 
 
 class _Worker:
-    """One device, its counts and its planes."""
+    """One device, its counts and its planes. `stopped` is asked between pieces."""
 
-    def __init__(self, device: Device, kernel: DistanceKernel, log: Callable[[float, int], None] | None) -> None:
+    def __init__(
+        self, device: Device, kernel: DistanceKernel, stopped: Callable[[], bool], log: Callable[[float, int], None] | None
+    ) -> None:
         self._device = device
         self._kernel = kernel
+        self._stopped = stopped
         self._log = log
         self._memories: list[Memory] = []
 
@@ -83,6 +87,7 @@ class _Worker:
         self._device.close()
 
     def count(self, pieces: Sequence[Piece], band: Band, names: tuple[str, ...], advance: Callable[[int], None]) -> dict[str, CountMatrix]:
+        """Counts of the band's pairs, summed over the pieces; none where the run was stopped, as nobody takes them."""
         rows, columns = band.shape
         nbytes = 4 * rows * columns
         first = self._slots[0]
@@ -91,6 +96,8 @@ class _Worker:
         first.wait()
         places = {name: self._counts.address + k * nbytes for k, name in enumerate(names)}
         for number, piece in enumerate(pieces):
+            if self._stopped():
+                break
             slot = self._slots[number % _SLOTS]
             slot.wait()
             planes = self._upload(slot, number, piece)
@@ -108,6 +115,8 @@ class _Worker:
             advance(band.pairs * piece.sites)
         for slot in self._slots:
             slot.wait()
+        if self._stopped():
+            return {}
         host = self._staging_counts[: len(names) * nbytes]
         first.stream.download(host, self._counts.address)
         first.busy = first.stream.record()
@@ -193,7 +202,8 @@ class CudaDistanceEngine:
         pieces = list(cut_panels(panels))
         every = list(bands)
         largest = max(4 * len(names) * part.shape[0] * part.shape[1] for band in every for part in split_band(band, len(self._devices)))
-        workers = [_Worker(device, kernel, self._log) for device, kernel in zip(self._devices, self._kernels, strict=True)]
+        stop = threading.Event()
+        workers = [_Worker(device, kernel, stop.is_set, self._log) for device, kernel in zip(self._devices, self._kernels, strict=True)]
         # A thread a device for the whole run: contexts belong to threads.
         pools = [ThreadPoolExecutor(1, thread_name_prefix="gpualign-cuda") for _ in workers]
         opened = []
@@ -211,6 +221,7 @@ class CudaDistanceEngine:
         except OutOfMemory as error:
             raise RunError(f"the CUDA device has too little memory ({error}); lower --memory, which makes bands smaller") from None
         finally:
+            stop.set()  # after an error, or an interrupt, devices are still at work
             for worker, pool in opened:
                 pool.submit(worker.close).result()
             for pool in pools:

@@ -1,13 +1,19 @@
 """CUDA kernels of distances against the CPU engine: popc on the host everywhere, all of them on a device where there is one."""
 
+import io
+import threading
+
 import numpy as np
 import pytest
+from command import LIMIT
 from distance_oracle import compute, dense_source, random_codes
-from host_device import HostDevice, compiler
+from host_device import HostDevice, HostStream, compiler
 
+from gpualign.core.distance.budget import DistanceBudget
 from gpualign.core.distance.calls import Kind
 from gpualign.core.distance.engine import Band
-from gpualign.core.distance.metrics import METRICS
+from gpualign.core.distance.metrics import METRICS, MissingRule
+from gpualign.core.distance.runner import DistanceTask, prepare
 from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.gpu import distance as cuda_distance
 from gpualign.gpu.distance import CudaDistanceEngine
@@ -76,6 +82,49 @@ def test_several_devices(rng):
     for upper in (None, 20):
         codes = random_codes(rng, 90, 700, 2)
         same(dense_source(codes, queries=upper), CudaDistanceEngine([HostDevice(), HostDevice(), HostDevice()], 1), "fraction")
+
+
+@pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
+def test_an_interrupt_stops_every_device_at_its_next_piece(rng, monkeypatch):
+    """The second device is within its first piece when the run is interrupted, and until the first one is closed."""
+    monkeypatch.setattr(cuda_distance, "cut_panels", lambda panels: cut_panels(panels, 1 << 16))
+    busy, closed, pieces = threading.Event(), threading.Event(), []
+
+    class First(HostDevice):
+        def close(self):
+            super().close()
+            closed.set()
+
+    class Held(HostStream):
+        def upload(self, address, source):
+            super().upload(address, source)
+            pieces.append(address)
+
+        def launch(self, *launched):
+            super().launch(*launched)
+            busy.set()
+            closed.wait(LIMIT)
+
+    class Second(HostDevice):
+        def stream(self):
+            return Held(self)
+
+    def interrupt(_):
+        assert busy.wait(LIMIT)
+        if not closed.is_set():
+            raise KeyboardInterrupt
+
+    devices = [First(), Second()]
+    task = DistanceTask(METRICS["hamming"], MissingRule.PAIRWISE, compared=False)
+    source = dense_source(random_codes(rng, 40, 20_000, 2))
+    prepared = prepare(source, task, CudaDistanceEngine(devices, 1), DistanceBudget.of(1 << 28), io.BytesIO)
+    with pytest.raises(KeyboardInterrupt):
+        next(prepared.counter.run(prepared.panels, prepared.plan.bands(), interrupt))
+    assert len(list(cut_panels(prepared.panels, 1 << 16))) > 1
+    assert len(pieces) == 1
+    for device in devices:
+        assert device.used == 0
+        assert not device.opened
 
 
 @pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
