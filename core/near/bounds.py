@@ -1,0 +1,91 @@
+"""Which edit distance a pair may have at most if it is to pass a threshold. Pure.
+
+Every bound has the form k(m, n) = floor(per_letter (m + n) + per_shorter min(m, n) + constant) for sequences of m and n letters, so that
+kernels need three numbers. A bound may let pairs through that do not pass, never the other way round: the threshold itself decides
+about what is left.
+
+The proofs write S = m + n, and of an alignment M for its pairs of equal letters, X for those of unequal ones, P = M + X, and G for all
+letters that stand in no pair, those in gaps that cost nothing included. Then S = 2 M + 2 X + G, and since the alignment tells how to turn
+one sequence into the other with X + G edits, ed <= X + G = S - 2 M - X, whatever the alignment was optimal for. In short:
+
+    ed <= S - P - M    and    ed <= S - 2 M                                                                             (1)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.scoring import Scoring
+
+Integers = npt.NDArray[np.int64]
+
+_ROUNDING = 1e-6
+"""Added to bounds made of fractions: far more than their rounding for sequences of up to 10^8 letters, and a bound may be too large."""
+
+
+@dataclass(frozen=True)
+class EditBound:
+    """k(m, n) as above; below 0 no pair of such lengths can pass."""
+
+    per_letter: float
+    per_shorter: float
+    constant: float
+
+    def most(self, query_lengths: Integers, target_lengths: Integers) -> Integers:
+        """k(m, n) for arrays of lengths that go together: int64."""
+        both, shorter = query_lengths + target_lengths, np.minimum(query_lengths, target_lengths)
+        return np.floor(self.per_letter * both + self.per_shorter * shorter + self.constant).astype(np.int64)
+
+
+def distance_bound(most: int) -> EditBound:
+    """Edit distances themselves."""
+    return EditBound(0.0, 0.0, float(most))
+
+
+def matches_bound(least: float) -> EditBound:
+    """Identity by definition 0, M / min(m, n) >= least, for any scoring and end gaps.
+
+    By (1), ed <= S - 2 M <= S - 2 least min(m, n).
+    """
+    return EditBound(1.0, -2.0 * least, _ROUNDING)
+
+
+def columns_bound(least: float) -> EditBound:
+    """Identity by definitions 1 and 4, M / (M + X + G) >= least, for any scoring where gaps at the ends count.
+
+    With e = X + G and S = 2 M + 2 X + G, the identity is (S - e - X) / (S + e - X). Taking X from above and below a fraction of at most 1
+    makes it no larger: identity <= (S - e) / (S + e), which falls with e >= ed. So least <= (S - ed) / (S + ed), which says that
+    ed <= S (1 - least) / (1 + least).
+    """
+    return EditBound((1.0 - least) / (1.0 + least), 0.0, _ROUNDING)
+
+
+def covered_bound(least: float, coverage: float) -> EditBound:
+    """Identity by definitions 1, 2 and 4, where P / m and P / n are at least `coverage`, for any scoring and end gaps.
+
+    P >= coverage max(m, n). All three definitions divide M by P and perhaps letters in gaps, so M >= least P. By (1),
+    ed <= S - P - M <= S - (1 + least) P <= S - (1 + least) coverage max(m, n), and max(m, n) = S - min(m, n).
+    """
+    weight = (1.0 + least) * coverage
+    return EditBound(1.0 - weight, weight, _ROUNDING)
+
+
+def score_bound(least: int, scoring: Scoring, letters: npt.NDArray[np.uint8], free_ends: bool) -> EditBound | None:
+    """Scores of at least `least`; letters: the codes in use; None where scores bound nothing.
+
+    Let no pair of equal letters score more than a, none of unequal ones more than u, and let each letter in a gap cost g or more (0 where
+    gaps at the ends are free; open + (n - 1) extend >= n extend). Then score <= a M + u X - g G, and with M = (S - 2 X - G) / 2
+
+        score <= a S / 2 - (a - u) X - (a / 2 + g) G <= a S / 2 - c (X + G)    with c = min(a - u, a / 2 + g),
+
+    so that for c > 0, ed <= X + G <= (a S / 2 - score) / c.
+    """
+    table = scoring.substitution[np.ix_(letters, letters)]
+    equal = int(table.diagonal().max())
+    unequal = int(table[~np.eye(len(letters), dtype=bool)].max(initial=-(2**40)))
+    gap = 0 if free_ends else min(scoring.gap_open, scoring.gap_extend)
+    weight = min(equal - unequal, equal / 2 + gap)
+    return EditBound(equal / (2 * weight), 0.0, -least / weight + _ROUNDING) if weight > 0 else None

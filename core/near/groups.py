@@ -1,0 +1,132 @@
+"""Equal records are compared once: groups of them, and the pairs of records that a pair of groups stands for. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import blake2b
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.near.pairs import NearPairs, join_pairs
+from gpualign.core.sequences import SequenceSet
+
+Integers = npt.NDArray[np.int64]
+
+_SHORT = 64
+"""Letters."""
+
+
+@dataclass(frozen=True)
+class Groups:
+    """of: int64[records], the group of each record; groups are numbered by their first records. firsts: int64[groups], those records."""
+
+    of: Integers = field(repr=False)
+    firsts: Integers = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.firsts)
+
+    @property
+    def records(self) -> int:
+        return len(self.of)
+
+    @property
+    def repeated(self) -> int:
+        """Records that are equal to an earlier one."""
+        return self.records - len(self)
+
+    @cached_property
+    def members(self) -> tuple[Integers, Integers]:
+        """(members, starts): records of group g, ascending, are members[starts[g] : starts[g + 1]]."""
+        starts = np.concatenate(([0], np.cumsum(np.bincount(self.of, minlength=len(self))))).astype(np.int64)
+        return np.argsort(self.of, kind="stable").astype(np.int64), starts
+
+    @cached_property
+    def lasts(self) -> Integers:
+        """The last record of each group."""
+        members, starts = self.members
+        return members[starts[1:] - 1]
+
+
+def group_equal(sequences: SequenceSet) -> Groups:
+    """Groups of records with the same codes."""
+    view = sequences.codes.data
+    known: dict[bytes | str, int] = {}
+    records = (view[start:stop] for start, stop in pairwise(sequences.offsets.tolist()))
+    # Long records by their digests, so that no second copy of them is held.
+    keys = (bytes(record) if len(record) <= _SHORT else blake2b(record, digest_size=32).hexdigest() for record in records)
+    of = np.fromiter((known.setdefault(key, len(known)) for key in keys), dtype=np.int64, count=len(sequences))
+    return Groups(of, np.unique(of, return_index=True)[1].astype(np.int64))
+
+
+class Expansion:
+    """Turns near pairs of groups into near pairs of records, band by band, each with the targets that are wanted of it.
+
+    queries, targets: groups of either set. shared: the queries are the first records of the targets, and a query's targets are the later
+    records, itself as well with `with_self`; so are the queries' groups the first of the targets'. Else all targets are wanted.
+
+    A pair of groups is told once, when its first query comes; where a later record equals one of the two, the pair is kept until the last
+    such record has been. So memory goes with the near pairs of repeated records, those of others leave at once.
+    """
+
+    def __init__(self, queries: Groups, targets: Groups, shared: bool, with_self: bool = False) -> None:
+        self._queries = queries
+        self._targets = targets
+        self._shared = shared
+        self._offset = 0 if with_self else 1
+        self._held = join_pairs([])
+        # Members of all groups in one ascending row: group, then record.
+        members, _ = targets.members
+        self._keys = targets.of[members] * (targets.records + 1) + members
+
+    @property
+    def held_bytes(self) -> int:
+        return self._held.nbytes
+
+    def band(self, start: int, stop: int, found: NearPairs) -> NearPairs:
+        """The pairs of records start .. stop-1 as queries, in order. found: pairs of the groups that begin in these records; where sets are
+        shared, each of them with later groups only. Bands come in the order of their records, without gaps."""
+        groups = self._queries.of[start:stop]
+        known = self._known(start, stop, found)
+        known = known.part(np.argsort(known.queries, kind="stable"))
+        first, last = np.searchsorted(known.queries, groups), np.searchsorted(known.queries, groups, side="right")
+        rows, at = _ranges(first, last)  # of each record, the pairs of its group
+        members, starts = self._targets.members
+        partners = known.targets[at]
+        begin, end = starts[partners], starts[partners + 1]
+        if self._shared:  # only members from a number on
+            begin = np.searchsorted(self._keys, partners * (self._targets.records + 1) + rows + start + self._offset)
+        pair, place = _ranges(begin, end)
+        self._keep(stop, known)
+        return NearPairs(rows[pair] + start, members[place], known.distances[at][pair]).in_order()
+
+    def _known(self, start: int, stop: int, found: NearPairs) -> NearPairs:
+        """All pairs that records of a band may need, by the group of the query."""
+        parts = [self._held, found]
+        if self._shared:
+            parts.append(found.turned())
+            new = np.arange(*np.searchsorted(self._queries.firsts, (start, stop)), dtype=np.int64)
+            parts.append(NearPairs(new, new, np.zeros(len(new), dtype=np.int64)))  # a group's records are equal
+        return join_pairs(parts)
+
+    def _keep(self, stop: int, known: NearPairs) -> None:
+        """Keep what records from `stop` on may need: pairs of groups that have such records."""
+        if not self._shared:
+            self._held = known.part(self._queries.lasts[known.queries] >= stop)
+            return
+        # Groups that no query is of have no records that come as queries.
+        last = np.full(len(self._targets), -1, dtype=np.int64)
+        last[: len(self._queries)] = self._queries.lasts
+        wanted = (last[known.queries] >= stop) & (self._targets.lasts[known.targets] >= stop)
+        self._held = known.part(wanted)
+
+
+def _ranges(starts: Integers, stops: Integers) -> tuple[Integers, Integers]:
+    """All numbers of the ranges starts[i] .. stops[i]-1, one behind the other, and of each the i it comes from: (i, number)."""
+    counts = stops - starts
+    rows = np.repeat(np.arange(len(starts), dtype=np.int64), counts)
+    before = np.cumsum(counts) - counts
+    return rows, np.arange(len(rows), dtype=np.int64) + np.repeat(starts - before, counts)

@@ -1,0 +1,46 @@
+"""Lists of pairs: what is left of the matrix of pairs when a threshold has been applied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class NearPairs:
+    """queries, targets: int64[pairs], record numbers; distances: int64[pairs], edit distances."""
+
+    queries: Integers = field(repr=False)
+    targets: Integers = field(repr=False)
+    distances: Integers = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    @property
+    def nbytes(self) -> int:
+        return self.queries.nbytes + self.targets.nbytes + self.distances.nbytes
+
+    def part(self, which: Any) -> NearPairs:  # whatever indexes an array
+        return NearPairs(self.queries[which], self.targets[which], self.distances[which])
+
+    def turned(self) -> NearPairs:
+        """Each pair the other way round."""
+        return NearPairs(self.targets, self.queries, self.distances)
+
+    def in_order(self) -> NearPairs:
+        """By query, then by target."""
+        return self.part(np.lexsort((self.targets, self.queries)))
+
+
+def join_pairs(parts: Sequence[NearPairs]) -> NearPairs:
+    """All of them, one part behind the other."""
+    none = np.zeros(0, dtype=np.int64)
+    columns = ((part.queries, part.targets, part.distances) for part in (NearPairs(none, none, none), *parts))
+    return NearPairs(*(np.concatenate(column) for column in zip(*columns, strict=True)))

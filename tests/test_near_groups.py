@@ -1,0 +1,76 @@
+"""Equal records once: near pairs of groups become those of all records, as brute force has them."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from work import sequence_set
+
+from gpualign.core.near.groups import Expansion, group_equal
+from gpualign.core.near.pairs import NearPairs, join_pairs
+from gpualign.core.plan import Pairing
+
+words = st.lists(st.lists(st.integers(0, 1), min_size=1, max_size=3), min_size=1, max_size=14)
+
+
+def distance(one, other):
+    """Any function of two records will do."""
+    return 0 if one == other else 1 + (sum(one) + sum(other) + 3 * abs(len(one) - len(other))) % 4
+
+
+def near_groups(queries, targets, groups, shared, most):
+    """Near pairs of the first records of groups; where sets are shared, of later ones only."""
+    rows, columns = (one.firsts.tolist() for one in groups)
+    found = [
+        (u, v, distance(queries[a], targets[b]))
+        for u, a in enumerate(rows)
+        for v, b in enumerate(columns)
+        if (u < v or not shared) and distance(queries[a], targets[b]) <= most
+    ]
+    return NearPairs(*(np.array([pair[k] for pair in found], dtype=np.int64) for k in range(3)))
+
+
+def expand(queries, targets, pairing, most, cuts):
+    one_set = pairing is not Pairing.ALL
+    first = group_equal(sequence_set(queries))
+    second = first if one_set else group_equal(sequence_set(targets))
+    found = near_groups(queries, targets, (first, second), one_set, most)
+    expansion = Expansion(first, second, one_set, pairing is Pairing.ABOVE_OR_EQUAL)
+    ends = sorted({min(cut, len(first)) for cut in cuts} | {len(first)})
+    parts, start = [], 0
+    for low, high in zip([0, *ends[:-1]], ends, strict=True):
+        stop = int(first.firsts[high]) if high < len(first) else len(queries)
+        wanted = found.part((found.queries >= low) & (found.queries < high))
+        part = expansion.band(start, stop, wanted)
+        assert ((part.queries >= start) & (part.queries < stop)).all()
+        parts.append(part)
+        start = stop
+    assert expansion.held_bytes == 0
+    whole = join_pairs(parts)
+    return list(zip(whole.queries.tolist(), whole.targets.tolist(), whole.distances.tolist(), strict=True))
+
+
+@settings(max_examples=200, deadline=None)
+@given(words, st.sampled_from([Pairing.ABOVE, Pairing.ABOVE_OR_EQUAL]), st.integers(0, 4), st.lists(st.integers(0, 9), max_size=3))
+def test_one_set(records, pairing, most, cuts):
+    expected = [
+        (i, j, distance(records[i], records[j]))
+        for i in range(len(records))
+        for j in range(pairing.first_target(i), len(records))
+        if distance(records[i], records[j]) <= most
+    ]
+    assert expand(records, records, pairing, most, cuts) == expected
+
+
+@settings(max_examples=100, deadline=None)
+@given(words, words, st.integers(0, 4), st.lists(st.integers(0, 9), max_size=3))
+def test_two_sets(queries, targets, most, cuts):
+    expected = [(i, j, distance(q, t)) for i, q in enumerate(queries) for j, t in enumerate(targets) if distance(q, t) <= most]
+    assert expand(queries, targets, Pairing.ALL, most, cuts) == expected
+
+
+def test_groups_are_numbered_by_their_first_records():
+    groups = group_equal(sequence_set([[1], [0, 1], [1], [0], [0, 1], [1]]))
+    assert groups.of.tolist() == [0, 1, 0, 2, 1, 0]
+    assert groups.firsts.tolist() == [0, 1, 3]
+    assert groups.lasts.tolist() == [5, 4, 3]
+    assert groups.repeated == 3
