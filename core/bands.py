@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.engine import STATISTICS, Detail, Runs, Statistics, Task, TileAlignments, TileHits, TileResult
+from gpualign.core.engine import STATISTICS, Detail, Runs, Statistics, Task, TileAlignments, TileResult, TileScores
 from gpualign.core.plan import Band, Plan
 from gpualign.core.road import Closable, Progress
 from gpualign.core.runs import RunsBuilder
@@ -81,7 +81,7 @@ class PairAssembly:
         self._runs = RunsBuilder(band.shape) if task.detail is Detail.PATH else None
 
     def add(self, result: TileResult) -> None:
-        assert not isinstance(result, TileHits)  # of searches, which are gathered elsewhere
+        assert isinstance(result, TileScores | TileAlignments)  # others are gathered elsewhere
         tile = result.tile
         place = slice(tile.query_start - tile.band.start, tile.query_stop - tile.band.start), _place(tile.targets - tile.band.first_target)
         self._scores[place] = result.scores

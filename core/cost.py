@@ -1,4 +1,4 @@
-"""What pairs cost to compute, in DP cells, by their lengths. Pure."""
+"""What pairs cost to compute, in DP cells or another measure of work, by their lengths. Pure."""
 
 from __future__ import annotations
 
@@ -35,3 +35,17 @@ class WholeMatrix:
 
 
 WHOLE_MATRIX = WholeMatrix()
+
+
+class OneAPair:
+    """1 for each pair: the work is to look at pairs, most of which are given up at once."""
+
+    def by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.float64]:
+        return np.full(len(target_lengths), float(len(query_lengths)))
+
+    def cells(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> int:
+        targets = len(target_lengths)
+        return len(query_lengths) * targets if firsts is None else int((targets - firsts).sum())
+
+
+ONE_A_PAIR = OneAPair()

@@ -7,7 +7,7 @@ be.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol, TypeAlias
@@ -17,7 +17,9 @@ import numpy.typing as npt
 
 from gpualign.core.alphabet import DNA, Alphabet
 from gpualign.core.budget import Budget
-from gpualign.core.cost import WHOLE_MATRIX, Cost
+from gpualign.core.cost import ONE_A_PAIR, WHOLE_MATRIX, Cost
+from gpualign.core.near.bounds import EditBound
+from gpualign.core.near.pairs import NearPairs
 from gpualign.core.plan import Limits, Tile
 from gpualign.core.scoring import Scoring
 from gpualign.core.sequences import SequenceSet
@@ -108,6 +110,9 @@ class Task:
     alphabet: Alphabet = DNA
     top: int | None = None
     """Of each query's targets in a tile only the best so many are wanted: a search."""
+    within: EditBound | None = None
+    """Only pairs whose edit distance is within this are wanted, and that distance of each (`TilePairs`). The scoring is that of edit
+    distances, gaps at the ends count."""
 
     @property
     def needs_paths(self) -> bool:
@@ -116,8 +121,9 @@ class Task:
 
     @property
     def item_bytes(self) -> int:
-        """Memory of one pair's result, apart from its runs. A search keeps none for a pair."""
-        if self.top is not None:
+        """Memory of one pair's result, apart from its runs. A search keeps none for a pair; where few pairs are wanted, no result is
+        planned for."""
+        if self.top is not None or self.within is not None:
             return 0
         runs = 12 if self.detail is Detail.PATH else 0
         return self.dtype.itemsize + (STATISTICS.itemsize if self.detail is not Detail.SCORE else 0) + runs
@@ -130,7 +136,7 @@ class Task:
     @property
     def cost(self) -> Cost:
         """What pairs cost to compute."""
-        return WHOLE_MATRIX
+        return WHOLE_MATRIX if self.within is None else ONE_A_PAIR
 
     @property
     def letter_bytes(self) -> int:
@@ -172,15 +178,26 @@ class TileHits:
     targets: npt.NDArray[np.int64] = field(repr=False)
 
 
-TileResult: TypeAlias = TileScores | TileAlignments | TileHits
+@dataclass(frozen=True)
+class TilePairs:
+    """Of a task with `Task.within`: the pairs of a tile that are, in any order. left: how many pairs each step of the engine has left, by
+    its name for people; steps stand in their order, in every tile the same."""
+
+    tile: Tile
+    pairs: NearPairs
+    left: Mapping[str, int]
+
+
+TileResult: TypeAlias = TileScores | TileAlignments | TileHits | TilePairs
 
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What an engine computes: modes; for global alignments also paths, statistics and free end gaps."""
+    """What an engine computes: modes; for global alignments also paths, statistics and free end gaps, and pairs within a bound."""
 
     modes: frozenset[Mode]
     paths: bool
+    near: bool = False
 
     def refusal(self, task: Task) -> str | None:
         """Why an engine with these capabilities cannot do the task, or None."""
@@ -190,6 +207,8 @@ class Capabilities:
             return f"it computes scores only of {task.mode.value} alignments"
         if task.needs_paths and not self.paths:
             return "it computes neither paths nor free end gaps"
+        if task.within is not None and not self.near:
+            return "it cannot leave pairs out that are not wanted"
         return None
 
 
@@ -218,6 +237,10 @@ class Prepared(Protocol):
 
 class Engine(Protocol):
     """One kind of hardware at work. It may prepare any number of tasks, from any thread."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """What it computes."""
 
     def prepare(self, task: Task, budget: Budget) -> Prepared:
         """Decide how to do a task. Raises `RunError` where the budget is too small or the engine cannot do the task."""

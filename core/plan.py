@@ -50,6 +50,12 @@ class Pairing(Enum):
         """The first target wanted for a query; all later ones are wanted too."""
         return {Pairing.ALL: 0, Pairing.ABOVE: query + 1, Pairing.ABOVE_OR_EQUAL: query}[self]
 
+    def count(self, queries: int, targets: int) -> int:
+        """Pairs that are wanted of so many records."""
+        if self is Pairing.ALL:
+            return queries * targets
+        return queries * (queries - 1) // 2 if self is Pairing.ABOVE else queries * (queries + 1) // 2
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -82,8 +88,8 @@ class Band(Rect):
 class Tile:
     """Queries [query_start, query_stop) against `targets`, record numbers in order of length (int64[count]).
 
-    number: its place among the tiles of the plan, by which whoever makes the same plan knows it. cells: DP cells of the wanted pairs, sum
-    of length x length. Pairs that `pairing` does not want may be left out.
+    number: its place among the tiles of the plan, by which whoever makes the same plan knows it. cells: what the wanted pairs cost, DP
+    cells for most tasks. Pairs that `pairing` does not want may be left out.
     """
 
     number: int
@@ -125,14 +131,11 @@ class Plan:
 
     @property
     def pairs(self) -> int:
-        if self.pairing is Pairing.ALL:
-            return self.queries * self.targets
-        n = self.queries
-        return n * (n - 1) // 2 if self.pairing is Pairing.ABOVE else n * (n + 1) // 2
+        return self.pairing.count(self.queries, self.targets)
 
     @cached_property
     def cells(self) -> int:
-        """DP cells of all wanted pairs."""
+        """What all wanted pairs cost, DP cells for most tasks."""
         return self.cost.cells(self.query_lengths, self.target_lengths, self._firsts(0, self.queries))
 
     def _firsts(self, start: int, stop: int) -> Lengths | None:
@@ -178,8 +181,11 @@ class Plan:
         queries, firsts = self.query_lengths[query_start:query_stop], self._firsts(query_start, query_stop)
         if firsts is None:
             return self.cost.cells(queries, self.target_lengths[targets])
-        by_number = np.sort(targets)
-        return self.cost.cells(queries, self.target_lengths[by_number], np.searchsorted(by_number, firsts))
+        # Most targets stand behind all queries; sorting those would take longer than some tiles.
+        behind = targets >= firsts[-1]
+        beside = np.sort(targets[~behind])
+        cells = self.cost.cells(queries, self.target_lengths[beside], np.searchsorted(beside, firsts))
+        return cells + self.cost.cells(queries, self.target_lengths[targets[behind]])
 
     def tiles(self) -> Iterator[Tile]:
         """Every tile that holds a wanted pair, band by band."""

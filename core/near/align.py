@@ -1,0 +1,67 @@
+"""Alignments of listed pairs: what a threshold on the edit distance has left, by an engine that aligns rectangles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import count
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.engine import STATISTICS, Detail, Prepared, Runs, Statistics, TileAlignments, TileScores
+from gpualign.core.near.pairs import Integers, NearPairs
+from gpualign.core.plan import Band, Pairing, Tile
+from gpualign.core.road import Closable
+from gpualign.core.runs import RunsBuilder
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """Of listed pairs: scores, int32 or int64[pairs]; statistics, `STATISTICS`[pairs], and runs of [pairs] where the task wants them."""
+
+    scores: npt.NDArray[np.signedinteger]
+    statistics: Statistics | None
+    runs: Runs | None
+
+    def part(self, which: npt.NDArray[np.int64]) -> Aligned:
+        """Those of some of the pairs; one may come several times."""
+        statistics = None if self.statistics is None else self.statistics[which]
+        runs = self.runs and Runs(self.runs.data, self.runs.starts[which], self.runs.sizes[which])
+        return Aligned(self.scores[which], statistics, runs)
+
+
+def align_pairs(prepared: Prepared, pairs: NearPairs) -> Aligned:
+    """Align pairs of records of the prepared task, in order of their queries."""
+    task = prepared.task
+    scores = np.zeros(len(pairs), dtype=task.dtype)
+    statistics = None if task.detail is Detail.SCORE else np.zeros(len(pairs), dtype=STATISTICS)
+    runs = RunsBuilder((len(pairs),)) if task.detail is Detail.PATH else None
+    places: dict[int, Integers] = {}
+    with closing(cast("Closable", results := prepared.run(_tiles(prepared, pairs, places)))):
+        for result in results:
+            assert isinstance(result, TileScores | TileAlignments)
+            place = places.pop(result.tile.number)
+            scores[place] = result.scores[0]
+            if isinstance(result, TileAlignments) and statistics is not None:
+                statistics[place] = result.statistics[0]
+                if runs is not None and result.runs is not None:
+                    runs.add(place, Runs(result.runs.data, result.runs.starts[0], result.runs.sizes[0]))
+    return Aligned(scores, statistics, None if runs is None else runs.build())
+
+
+def _tiles(prepared: Prepared, pairs: NearPairs, places: dict[int, Integers]) -> Iterator[Tile]:
+    """A tile for each query, with its targets in order of length. places: filled with where the tile's pairs stand in the list."""
+    task, numbers = prepared.task, count()
+    lengths = task.targets.lengths[pairs.targets]
+    order = np.lexsort((lengths, pairs.queries))
+    ends = np.flatnonzero(np.diff(pairs.queries, append=-1)) + 1
+    for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True):
+        number, query, place = next(numbers), int(pairs.queries[start]), order[start:end]
+        targets = pairs.targets[place]
+        band = Band(query, query + 1, int(targets.min()), int(targets.max()) + 1, number, 1)
+        places[number] = place
+        cells = task.cost.cells(task.queries.lengths[query : query + 1], task.targets.lengths[targets])
+        yield Tile(number, band, query, query + 1, targets, Pairing.ALL, cells)

@@ -1,0 +1,37 @@
+"""From the near pairs of tiles to those of bands."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gpualign.core.engine import TilePairs, TileResult
+from gpualign.core.near.pairs import NearPairs, join_pairs
+from gpualign.core.plan import Band
+
+
+@dataclass(frozen=True)
+class NearBand:
+    """All near pairs of a band, in any order, and how many pairs each step has left, as in `TilePairs`."""
+
+    band: Band
+    pairs: NearPairs
+    left: Mapping[str, int]
+
+
+class NearAssembly:
+    """Gathers the near pairs of a band."""
+
+    def __init__(self, band: Band) -> None:
+        self._band = band
+        self._parts: list[NearPairs] = []
+        self._left: Counter[str] = Counter()
+
+    def add(self, result: TileResult) -> None:
+        assert isinstance(result, TilePairs)
+        self._parts.append(result.pairs)
+        self._left.update(result.left)
+
+    def done(self) -> NearBand:
+        return NearBand(self._band, join_pairs(self._parts), self._left)
