@@ -15,6 +15,8 @@ from gpualign.core._rows import Alignments, Column, format_block
 from gpualign.core.bands import BandResults, Scores
 from gpualign.core.engine import Runs, Statistics, Task
 from gpualign.core.identity import Integers, fraction, identity
+from gpualign.core.near.align import Aligned
+from gpualign.core.near.pairs import NearPairs
 from gpualign.core.plan import Pairing
 from gpualign.core.search.hits import Hits
 from gpualign.core.search.significance import Reals, SearchSpace
@@ -61,25 +63,29 @@ class Block(ABC):
         """The records that the queries are, or are strands of, in input order: int64. Those of consecutive pairs do not fall."""
 
     @property
-    @abstractmethod
     def minus(self) -> Booleans:
         """Which queries are reverse complements of what was given."""
+        return np.broadcast_to(np.False_, self.scores.shape)
 
     @abstractmethod
     def records(self, pair: Pair) -> tuple[int, int]:
         """The records of `task.queries` and `task.targets` that a pair has."""
 
-    @abstractmethod
     def significance(self, pair: Pair) -> tuple[float, float] | None:
         """Bit score and E-value of a pair, or None where they are not known."""
+        return None
 
-    @abstractmethod
     def as_hits(self) -> HitBlock:
         """The block, for what only hits have. Raises `TypeError` where it is none of hits: nobody should have asked."""
+        raise TypeError("pairs that no search has found have nothing that only hits have")
 
     @abstractmethod
     def wanted(self, keep: Booleans | None) -> Booleans:
         """The pairs that are written, where a filter keeps these (None: all)."""
+
+    @abstractmethod
+    def numbers_of(self, wanted: Booleans) -> tuple[Integers, Integers]:
+        """The records of these pairs, in order, of `task.queries` and of `task.targets`: int64[pairs]."""
 
     @abstractmethod
     def query_text(self, texts: TextColumn) -> Column:
@@ -101,17 +107,17 @@ class Block(ABC):
     def query_letters(self) -> Column:
         """The whole queries, as they were aligned."""
 
-    @abstractmethod
     def strands(self) -> Column:
         """+, or - where the query is a reverse complement."""
+        return Column.constant("+")
 
-    @abstractmethod
     def bits(self, form: Callable[[float], str], unknown: str) -> Column:
         """Bit scores as `form` writes them; `unknown` where they are not known."""
+        return Column.constant(unknown)
 
-    @abstractmethod
     def evalues(self, form: Callable[[float], str], unknown: str) -> Column:
         """E-values likewise."""
+        return Column.constant(unknown)
 
     @abstractmethod
     def path_text(self, pair: Pair, kind: str) -> str:
@@ -183,23 +189,17 @@ class PairBlock(Block):
     def given(self) -> Integers:
         return np.broadcast_to(np.arange(self._queries.start, self._queries.stop)[:, None], self._shape)
 
-    @property
-    def minus(self) -> Booleans:
-        return np.broadcast_to(np.False_, self._shape)
-
     def records(self, pair: Pair) -> tuple[int, int]:
         row, column = pair
         return self._queries.start + row, self._targets.start + column
 
-    def significance(self, pair: Pair) -> None:
-        return None
-
-    def as_hits(self) -> HitBlock:
-        raise TypeError("pairs that no search has found have nothing that only hits have")
-
     def wanted(self, keep: Booleans | None) -> Booleans:
         found: Booleans = np.arange(self._shape[1])[None, :] >= np.array(self._firsts)[:, None]
         return found if keep is None else found & keep
+
+    def numbers_of(self, wanted: Booleans) -> tuple[Integers, Integers]:
+        rows, columns = np.nonzero(wanted)
+        return rows + self._queries.start, columns + self._targets.start
 
     def query_text(self, texts: TextColumn) -> Column:
         return Column.query_text(texts.text, texts.offsets[self._queries.start :])
@@ -217,15 +217,6 @@ class PairBlock(Block):
         queries = self.task.queries
         offsets = queries.offsets[self._queries.start : self._queries.stop + 1]
         return Column.query_text(_letters(self.task)[queries.codes[offsets[0] : offsets[-1]]], offsets - offsets[0])
-
-    def strands(self) -> Column:
-        return Column.constant("+")
-
-    def bits(self, form: Callable[[float], str], unknown: str) -> Column:
-        return Column.constant(unknown)
-
-    def evalues(self, form: Callable[[float], str], unknown: str) -> Column:
-        return Column.constant(unknown)
 
     def path_text(self, pair: Pair, kind: str) -> str:
         row, column = pair
@@ -263,8 +254,101 @@ class PairBlock(Block):
 
 
 @dataclass(frozen=True)
-class HitBlock(Block):
-    """Hits of a search: arrays are [hits].
+class ListBlock(Block):
+    """Listed pairs: arrays are [pairs]."""
+
+    @property
+    @abstractmethod
+    def listed(self) -> tuple[Integers, Integers]:
+        """The records of each pair, of `task.queries` and of `task.targets`: int64[pairs]."""
+
+    @property
+    @abstractmethod
+    def _paths(self) -> tuple[Statistics, Runs]:
+        """Of what was aligned."""
+
+    @property
+    def lengths(self) -> tuple[Integers, Integers]:
+        queries, targets = self.listed
+        return self.task.queries.lengths[queries], self.task.targets.lengths[targets]
+
+    def records(self, pair: Pair) -> tuple[int, int]:
+        queries, targets = self.listed
+        return int(queries[pair]), int(targets[pair])
+
+    def wanted(self, keep: Booleans | None) -> Booleans:
+        return np.ones(len(self.scores), dtype=np.bool_) if keep is None else keep
+
+    def numbers_of(self, wanted: Booleans) -> tuple[Integers, Integers]:
+        queries, targets = self.listed
+        return queries[wanted], targets[wanted]
+
+    def query_text(self, texts: TextColumn) -> Column:
+        return _text(texts.select(self.listed[0]))
+
+    def target_text(self, texts: TextColumn) -> Column:
+        return _text(texts.select(self.listed[1]))
+
+    def query_numbers(self, values: Integers) -> Column:
+        return Column.target_numbers(values[self.listed[0]])
+
+    def target_numbers(self, values: Integers) -> Column:
+        return Column.target_numbers(values[self.listed[1]])
+
+    def query_letters(self) -> Column:
+        codes = self.task.queries.gather(self.listed[0])
+        return _text(TextColumn(_letters(self.task)[codes.text], codes.offsets))
+
+    def path_text(self, pair: Pair, kind: str) -> str:
+        (place,) = pair
+        return self._alignments.text(0, place, kind).decode()
+
+    def rows(self, columns: Sequence[Column], keep: Booleans | None) -> bytes:
+        return format_block(columns, 0, 1, len(self.scores), [0], None if keep is None else self._grid(keep))
+
+    @cached_property
+    def _alignments(self) -> Alignments:
+        counted, runs = self._paths
+        grid = Runs(runs.data, self._grid(runs.starts), self._grid(runs.sizes))
+        return _make_alignments(self.task, (0, 0), grid, self._grid(counted), self.listed)
+
+    def _grid(self, values: npt.NDArray[T]) -> npt.NDArray[T]:
+        return np.ascontiguousarray(values)[None, :]
+
+
+@dataclass(frozen=True)
+class NearBlock(ListBlock):
+    """Pairs of a list. statistics and runs are there where the task's detail asks for them."""
+
+    pairs: NearPairs
+    aligned: Aligned
+
+    @property
+    def listed(self) -> tuple[Integers, Integers]:
+        return self.pairs.queries, self.pairs.targets
+
+    @property
+    def scores(self) -> Scores:
+        return self.aligned.scores
+
+    @property
+    def statistics(self) -> Statistics:
+        assert self.aligned.statistics is not None  # the detail of every column is asked for
+        return self.aligned.statistics
+
+    @property
+    def given(self) -> Integers:
+        return self.pairs.queries
+
+    @property
+    def _paths(self) -> tuple[Statistics, Runs]:
+        assert self.aligned.runs is not None  # likewise
+        return self.statistics, self.aligned.runs
+
+
+@dataclass(frozen=True)
+class HitBlock(ListBlock):
+    """Hits of a search.
 
     stranded: what the queries are. space: what E-values are counted in, or None. traced: statistics and paths, `STATISTICS`[hits] and
     runs of [hits], or None where no column needs them.
@@ -274,6 +358,10 @@ class HitBlock(Block):
     stranded: Stranded
     space: SearchSpace | None
     traced: tuple[Statistics, Runs] | None
+
+    @property
+    def listed(self) -> tuple[Integers, Integers]:
+        return self.hits.queries, self.hits.targets
 
     @property
     def scores(self) -> Scores:
@@ -291,10 +379,6 @@ class HitBlock(Block):
         return turned
 
     @property
-    def lengths(self) -> tuple[Integers, Integers]:
-        return self.task.queries.lengths[self.hits.queries], self.task.targets.lengths[self.hits.targets]
-
-    @property
     def given(self) -> Integers:
         return self.stranded.records(self.hits.queries)
 
@@ -302,34 +386,12 @@ class HitBlock(Block):
     def minus(self) -> Booleans:
         return self.stranded.is_minus(self.hits.queries)
 
-    def records(self, pair: Pair) -> tuple[int, int]:
-        return int(self.hits.queries[pair]), int(self.hits.targets[pair])
-
     def significance(self, pair: Pair) -> tuple[float, float] | None:
         known = self._significance
         return None if known is None else (float(known[0][pair]), float(known[1][pair]))
 
     def as_hits(self) -> HitBlock:
         return self
-
-    def wanted(self, keep: Booleans | None) -> Booleans:
-        return np.ones(len(self.hits), dtype=np.bool_) if keep is None else keep
-
-    def query_text(self, texts: TextColumn) -> Column:
-        return _text(texts.select(self.hits.queries))
-
-    def target_text(self, texts: TextColumn) -> Column:
-        return _text(texts.select(self.hits.targets))
-
-    def query_numbers(self, values: Integers) -> Column:
-        return Column.target_numbers(values[self.hits.queries])
-
-    def target_numbers(self, values: Integers) -> Column:
-        return Column.target_numbers(values[self.hits.targets])
-
-    def query_letters(self) -> Column:
-        codes = self.task.queries.gather(self.hits.queries)
-        return _text(TextColumn(_letters(self.task)[codes.text], codes.offsets))
 
     def strands(self) -> Column:
         return _text(TextColumn.of(["-" if minus else "+" for minus in self.minus.tolist()]))
@@ -350,24 +412,10 @@ class HitBlock(Block):
         """The E-value of each hit; NaN where it is not known."""
         return np.full(len(self.hits), np.nan) if self._significance is None else self._significance[1]
 
-    def path_text(self, pair: Pair, kind: str) -> str:
-        (hit,) = pair
-        return self._alignments.text(0, hit, kind).decode()
-
-    def rows(self, columns: Sequence[Column], keep: Booleans | None) -> bytes:
-        return format_block(columns, 0, 1, len(self.hits), [0], None if keep is None else self._grid(keep))
-
     @property
     def _paths(self) -> tuple[Statistics, Runs]:
-        """Of the strands that were aligned."""
         assert self.traced is not None  # the detail of every column is asked for
         return self.traced
-
-    @cached_property
-    def _alignments(self) -> Alignments:
-        counted, runs = self._paths
-        grid = Runs(runs.data, self._grid(runs.starts), self._grid(runs.sizes))
-        return _make_alignments(self.task, (0, 0), grid, self._grid(counted), (self.hits.queries, self.hits.targets))
 
     @cached_property
     def _significance(self) -> tuple[Reals, Reals] | None:
@@ -375,9 +423,6 @@ class HitBlock(Block):
         if self.space is None:
             return None
         return self.space.parameters.bits(self.hits.scores), self.space.evalues(self.hits.scores, *self.lengths)
-
-    def _grid(self, values: npt.NDArray[T]) -> npt.NDArray[T]:
-        return np.ascontiguousarray(values)[None, :]
 
 
 def _letters(task: Task) -> npt.NDArray[np.uint8]:

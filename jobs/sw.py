@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from gpualign.core.engine import Engine, Mode, Task
 from gpualign.core.errors import InputError
+from gpualign.core.filter import Filter
 from gpualign.core.road import Totals
 from gpualign.core.scoring import Scoring, ScoringOptions, make_scoring
 from gpualign.core.search.estimate import letter_frequencies, simulate_parameters
@@ -16,7 +17,7 @@ from gpualign.core.search.runner import GrowingProgress, SearchPlan, find_hits, 
 from gpualign.core.search.significance import Parameters, SearchSpace, published
 from gpualign.core.search.strands import BOTH, PLUS, make_strands
 from gpualign.core.sinks.hits import NOTABLE, HitFilter, HitsWriter, Unwritten
-from gpualign.core.sinks.pairs import Filter, PairsSink
+from gpualign.core.sinks.pairs import PairsSink
 from gpualign.cpu.engine import CpuEngine
 from gpualign.cpu.hit_paths import HitTracer
 from gpualign.cpu.simulate import CpuSimulator

@@ -12,6 +12,7 @@ from gpualign.core.bands import BandResults
 from gpualign.core.blocks import HitBlock, PairBlock
 from gpualign.core.engine import STATISTICS, Detail, EndGaps, Runs, Task
 from gpualign.core.fields import FIELDS
+from gpualign.core.filter import Filter
 from gpualign.core.formats.fasta import AlignedFasta
 from gpualign.core.formats.m8 import M8
 from gpualign.core.formats.paf import Paf
@@ -23,7 +24,6 @@ from gpualign.core.search.hits import Hits
 from gpualign.core.search.significance import SearchSpace, published
 from gpualign.core.search.strands import Stranded, make_strands
 from gpualign.core.sinks.blocks import BlocksSink
-from gpualign.core.sinks.pairs import Filter
 from gpualign.core.sinks.table import TableSink
 
 OF_PAIRS = [field for field in FIELDS.values() if not field.of_hits]

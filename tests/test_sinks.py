@@ -13,13 +13,13 @@ from gpualign.core._rows import Column, format_block
 from gpualign.core.bands import PairAssembly, bands_in_order
 from gpualign.core.engine import Task, TileScores
 from gpualign.core.fields import FIELDS, parse_fields
+from gpualign.core.filter import Filter
 from gpualign.core.formats.tsv import Tsv
 from gpualign.core.plan import MIN_PANEL, Limits, Pairing, make_plan
 from gpualign.core.road import deliver
 from gpualign.core.sinks.matrix import MatrixSink
 from gpualign.core.sinks.matrix_files import NpyArray
 from gpualign.core.sinks.memory import Discard, MemoryArray
-from gpualign.core.sinks.pairs import Filter
 from gpualign.core.sinks.table import TableSink
 
 

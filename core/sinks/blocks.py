@@ -8,8 +8,9 @@ import numpy as np
 
 from gpualign.core.blocks import Block, Booleans, Pair
 from gpualign.core.engine import Task
+from gpualign.core.filter import Filter
 from gpualign.core.identity import DEFAULT
-from gpualign.core.sinks.pairs import Filter, PairsSink
+from gpualign.core.sinks.pairs import PairsSink
 from gpualign.core.sinks.writer import ByteWriter
 
 _LEAST_LETTERS = 10

@@ -10,11 +10,12 @@ import numpy.typing as npt
 
 from gpualign.core.blocks import HitBlock
 from gpualign.core.engine import Runs, Statistics, Task
+from gpualign.core.filter import Filter
 from gpualign.core.identity import DEFAULT
 from gpualign.core.search.hits import Hits, Integers
 from gpualign.core.search.significance import SearchSpace
 from gpualign.core.search.strands import Stranded
-from gpualign.core.sinks.pairs import Filter, PairsSink
+from gpualign.core.sinks.pairs import PairsSink
 
 _CHUNK = 8192
 """Hits that are traced and written at a time, at most."""

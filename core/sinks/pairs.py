@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from gpualign.core.bands import BandResults
-from gpualign.core.blocks import Block, Booleans, PairBlock
+from gpualign.core.blocks import Block, Booleans, NearBlock, PairBlock
 from gpualign.core.engine import Task
+from gpualign.core.filter import Filter
 from gpualign.core.identity import DEFAULT
+from gpualign.core.near.results import NearResults
 from gpualign.core.plan import Pairing, Plan
 from gpualign.core.sinks.writer import ByteWriter
 
@@ -19,37 +20,6 @@ _BLOCK_PAIRS = 200_000
 
 _BLOCK_RUNS = 4 << 20
 """Bytes of runs formatted at a time, of which text makes several times as many."""
-
-
-@dataclass(frozen=True)
-class Filter:
-    """Pairs that are written: least_score <= score <= most_score, identity >= least_identity, 1 - identity <= most_distance; None
-    is no bound."""
-
-    least_score: int | None = None
-    most_score: int | None = None
-    least_identity: float | None = None
-    most_distance: float | None = None
-
-    @property
-    def by_identity(self) -> bool:
-        return self.least_identity is not None or self.most_distance is not None
-
-    def keeps(self, block: Block) -> Booleans | None:
-        """Which pairs of a block; None where every one is written."""
-        if self == Filter():
-            return None
-        found = block.scores
-        keep = np.ones(found.shape, dtype=bool)
-        if self.least_score is not None:
-            keep &= found >= self.least_score
-        if self.most_score is not None:
-            keep &= found <= self.most_score
-        if self.least_identity is not None:
-            keep &= block.identity_fraction >= self.least_identity
-        if self.most_distance is not None:
-            keep &= 1 - block.identity_fraction <= self.most_distance
-        return keep
 
 
 def _cut(results: BandResults) -> list[tuple[int, int]]:
@@ -68,8 +38,12 @@ def _cut(results: BandResults) -> list[tuple[int, int]]:
     return [*cuts, (start, rows)]
 
 
-def blocks_of(task: Task, identity_definition: int, results: BandResults, pairing: Pairing) -> Iterator[PairBlock]:
+def blocks_of(task: Task, identity_definition: int, results: BandResults | NearResults, pairing: Pairing) -> Iterator[Block]:
     """A band in blocks of bounded size, in input order."""
+    if isinstance(results, NearResults):
+        for part in results.parts(_BLOCK_PAIRS, _BLOCK_RUNS):
+            yield NearBlock(task, identity_definition, part.pairs, part.aligned)
+        return
     for start, stop in _cut(results):
         yield PairBlock(task, identity_definition, results.rows(start, stop), results.band.start + start, pairing)
 
@@ -95,7 +69,7 @@ class PairsSink:
         self._plan = plan
         self.stream.write(self.header())
 
-    def write(self, results: BandResults) -> None:
+    def write(self, results: BandResults | NearResults) -> None:
         for block in blocks_of(self.task, self._identity_definition, results, self._plan.pairing):
             self.write_block(block, self._filter.keeps(block))
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from gpualign.core.blocks import Block, Booleans
 from gpualign.core.engine import Task
+from gpualign.core.filter import Filter
 from gpualign.core.formats.base import RowFormat
 from gpualign.core.identity import DEFAULT
-from gpualign.core.sinks.pairs import Filter, PairsSink
+from gpualign.core.sinks.pairs import PairsSink
 from gpualign.core.sinks.writer import ByteWriter
 
 

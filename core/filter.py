@@ -1,0 +1,53 @@
+"""Thresholds: which pairs are written. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpualign.core.blocks import Block, Booleans
+from gpualign.core.identity import fraction
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Pairs that are written: least_score <= score <= most_score, identity >= least_identity, 1 - identity <= most_distance, and of
+    either sequence a fraction of least_coverage or more of its letters in pairs, equal or unequal; None is no bound."""
+
+    least_score: int | None = None
+    most_score: int | None = None
+    least_identity: float | None = None
+    most_distance: float | None = None
+    least_coverage: float | None = None
+
+    @property
+    def by_statistics(self) -> bool:
+        """Whether more than scores decides."""
+        return any(bound is not None for bound in (self.least_identity, self.most_distance, self.least_coverage))
+
+    @property
+    def identity(self) -> float | None:
+        """The identity that a pair has at least if it passes."""
+        bounds = [self.least_identity, None if self.most_distance is None else 1 - self.most_distance]
+        return max((bound for bound in bounds if bound is not None), default=None)
+
+    def keeps(self, block: Block) -> Booleans | None:
+        """Which pairs of a block; None where every one is written."""
+        if self == Filter():
+            return None
+        found = block.scores
+        keep = np.ones(found.shape, dtype=bool)
+        if self.least_score is not None:
+            keep &= found >= self.least_score
+        if self.most_score is not None:
+            keep &= found <= self.most_score
+        if self.least_identity is not None:
+            keep &= block.identity_fraction >= self.least_identity
+        if self.most_distance is not None:
+            keep &= 1 - block.identity_fraction <= self.most_distance
+        if self.least_coverage is not None:
+            paired = block.statistics["matches"].astype(np.int64) + block.statistics["mismatches"]
+            for lengths in block.lengths:
+                keep &= fraction(paired, np.broadcast_to(lengths, paired.shape)) >= self.least_coverage
+        return keep
