@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gpualign.core.budget import Budget
 from gpualign.core.engine import Capabilities, Mode, Task, TileResult
@@ -72,7 +72,7 @@ class CpuEngine:
     Raises `InputError` for a variant that this build or processor does not have.
     """
 
-    capabilities = Capabilities(frozenset({Mode.GLOBAL, Mode.LOCAL}), paths=True)
+    capabilities = Capabilities(frozenset({Mode.GLOBAL, Mode.LOCAL}), paths=True, near=True)
 
     def __init__(self, threads: int | None = None, instruction_set: str | None = None) -> None:
         self.threads = threads or usable_cpus()
@@ -83,6 +83,10 @@ class CpuEngine:
     def prepare(self, task: Task, budget: Budget) -> CpuPrepared:
         if refusal := self.capabilities.refusal(task):
             raise RunError(f"the CPU engine cannot do this: {refusal}")
+        if task.within is not None:
+            return self._prepare_near(task, budget)
+        if task.within is not None:
+            return self._prepare_near(task, budget)
         if task.mode is Mode.LOCAL:
             return self._prepare_local(task, budget)
         return self._prepare_paths(task, budget) if task.needs_paths else self._prepare_scores(task, budget)
@@ -147,6 +151,23 @@ class CpuEngine:
         limits = Limits(budget.results, scratch, task.item_bytes, lanes, _TILE_CELLS_PATHS, letter_bytes=task.letter_bytes)
         native = native_paths(recipe, budget.scratch // threads)
         return self._prepared(task, limits, recipe.kernel, threads, lambda: GlobalPaths(task, self.instruction_set.name, native))
+
+    def _prepare_near(self, task: Task, budget: Budget) -> CpuPrepared:
+        from gpualign.cpu.near import ChosenScores, NearTiles, make_near_recipe, near_limits  # kernels that few runs need
+
+        letters, name = letters_in_use(task), self.instruction_set.name
+        recipe = make_near_recipe(task, letters, name, budget.scratch)
+        limits = near_limits(task, recipe, budget, letters)
+        if recipe.steps.whole:
+            whole = self._prepare_scores(replace(task, within=None), budget)
+            limits = replace(limits, scratch_bytes=whole.limits.scratch_bytes, lanes=whole.limits.lanes)
+            return self._prepared(
+                task, limits, f"{recipe.kernel} ({whole.kernel})", whole.threads, lambda: ChosenScores(task, whole.begin())
+            )
+        results = budget.results // self.threads
+        return self._prepared(
+            task, limits, recipe.kernel, self.threads, lambda: NearTiles(task, letters, name, recipe, self.threads, results)
+        )
 
 
 def letters_in_use(task: Task) -> int:

@@ -1,0 +1,42 @@
+"""The bound on the edit distance that a user's thresholds make. Pure; proofs in bounds.py."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpualign.core.engine import EndGaps, Task
+from gpualign.core.filter import Filter
+from gpualign.core.near.bounds import EditBound, columns_bound, covered_bound, distance_bound, matches_bound, score_bound
+
+
+def edit_bound(filter: Filter, task: Task, definition: int) -> EditBound | None:
+    """What the edit distance of pairs that pass is at most, or None where the thresholds bound nothing. definition: of the identity.
+
+    Of several thresholds the one counts that is closest for sequences of usual lengths.
+    """
+    free_ends = task.end_gaps is not EndGaps.PENALISED
+    bounds: list[EditBound | None] = []
+    if filter.most_score is not None and task.scoring.edit and not free_ends:
+        bounds.append(distance_bound(filter.most_score))
+    if filter.least_score is not None:
+        letters = np.union1d(task.queries.used_codes, task.targets.used_codes)
+        bounds.append(score_bound(filter.least_score, task.scoring, letters, free_ends))
+    if (identity := filter.identity) is not None:
+        if definition == 0:
+            bounds.append(matches_bound(identity))
+        if definition in (1, 4) and not free_ends:
+            bounds.append(columns_bound(identity))
+        if definition in (1, 2, 4) and filter.least_coverage is not None:
+            bounds.append(covered_bound(identity, filter.least_coverage))
+    lengths = np.array([task.queries.lengths.mean()], dtype=np.int64), np.array([task.targets.lengths.mean()], dtype=np.int64)
+    return min((one for one in bounds if one is not None), key=lambda one: int(one.most(*lengths)[0]), default=None)
+
+
+def what_would_bound(filter: Filter, task: Task, definition: int) -> str | None:
+    """Where an identity is asked for that bounds nothing: why, and what to add; for people. None where there is nothing to say."""
+    if filter.identity is None or edit_bound(filter, task, definition) is not None:
+        return None
+    if definition == 3:
+        return "--identity-def 3 counts a gap of any length as one difference; other definitions leave out most pairs unseen"
+    ends = "gaps at the ends do not count in --identity-def 2" if task.end_gaps is EndGaps.PENALISED else "gaps at the ends are free"
+    return f"{ends}; with --min-coverage, say 0.9, most pairs are left out unseen"
