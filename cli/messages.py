@@ -13,6 +13,7 @@ import click
 if TYPE_CHECKING:
     from gpualign.core.distance.runner import DistanceTotals
     from gpualign.core.road import Totals
+    from gpualign.jobs.near import NearTotals
     from gpualign.jobs.pairs import Rows
 
 
@@ -41,6 +42,14 @@ class Messages:
         self.note(
             f"{_count(sequences, 'sequence')}, {_count(totals.pairs, 'pair')}, "
             f"{found}{totals.work:.3g} cells in {totals.seconds:.2f} s, {totals.rate / 1e9:.1f} GCUPS, {engine}"
+        )
+
+    def near_summary(self, sequences: int, totals: NearTotals, engine: str) -> None:
+        left = ", ".join(f"{step} {count:,}" for step, count in totals.left.items())
+        self.detail(f"{totals.distinct:,} distinct; pairs left by each step: {left}")
+        self.note(
+            f"{_count(sequences, 'sequence')}, {_count(totals.pairs, 'pair')} in {totals.seconds:.2f} s, "
+            f"{totals.rate / 1e6:.1f} M/s, {engine}"
         )
 
     def distance_summary(self, samples: int, totals: DistanceTotals, engine: str) -> None:

@@ -54,6 +54,7 @@ def nw(
     identity_def: int,
     min_score: int | None,
     min_identity: float | None,
+    min_coverage: float | None,
     max_distance: float | None,
     value: str | None,
     condensed: bool,
@@ -81,7 +82,7 @@ def nw(
       gpualign nw genes.fa -o tree.phy                       distance matrix, 1 - identity
       gpualign nw reads.fasta -o scores.npy                  square matrix, ids in scores.ids.txt
       gpualign nw genes.fa -o genes.npz --value identity --plot genes.png     a heat map as well
-      gpualign nw --edit --max-distance 30 reads.fasta       near pairs by edit distance
+      gpualign nw --edit --max-distance 30 reads.fasta       near pairs by edit distance, the others unseen
       gpualign nw --match 2 --mismatch -1 --gap 1 a.fa b.fa
       zcat reads.fq.gz | gpualign nw --fields query,target,score,qlen,tlen - | sort -k3,3nr | head
     """
@@ -96,14 +97,16 @@ def nw(
     from gpualign.core.scoring import ScoringOptions
     from gpualign.jobs.engines import checked_resources
     from gpualign.jobs.inputs import ReadOptions, read_inputs
-    from gpualign.jobs.nw import NwOptions, prepare
+    from gpualign.jobs.nw import NwOptions, Wanted, prepare_wanted
 
     messages = Messages.of("nw", quiet, verbose)
     check_stdin(seqs, seqs2)
     if with_self and seqs2 is not None:
         raise InputError("--self is for one file; two files are compared record by record anyway")
     resources = checked_resources(device, threads, memory, messages)
-    wanted = OutputOptions(output, format_, fields, identity_def, min_score, min_identity, max_distance, value, condensed, plot)
+    wanted = OutputOptions(
+        output, format_, fields, identity_def, min_score, min_identity, max_distance, value, condensed, plot, min_coverage
+    )
     spec = output_spec(wanted, edit, seqs2 is None, with_self)
     pictures = [spec.picture.path] if spec.picture else []
     check_outputs([seqs, seqs2, matrix], [*output_paths(spec.path, spec.format, seqs2 is None), *pictures])
@@ -112,7 +115,7 @@ def nw(
     inputs = read_inputs(open_inputs(seqs, seqs2), ReadOptions(alphabet, allow_duplicates, degap), messages)
     pairing = Pairing.ABOVE_OR_EQUAL if with_self or (spec.is_matrix and not spec.condensed) else Pairing.ABOVE
     options = NwOptions(scoring, EndGaps(end_gaps), spec.detail, pairing, resources, kernel, transfer, traceback == "host")
-    job = prepare(inputs, options, messages)
-    if job.plan.pairs == 0 and not dry_run:
+    job = prepare_wanted(inputs, options, Wanted(spec.filter, identity_def), messages)
+    if job.pairs == 0 and not dry_run:
         messages.note("one sequence makes no pairs (--self aligns it with itself)")
     write_every_pair(spec, job, dry_run, messages)

@@ -149,6 +149,12 @@ def output_options(function: F) -> F:
         click.option("--min-score", type=WholeType(), metavar="S", help="Write only pairs that score S or more."),
         click.option("--min-identity", type=FiniteType(), metavar="F", help="Write only pairs of this identity or more, from 0 to 1."),
         click.option(
+            "--min-coverage",
+            type=FiniteType(),
+            metavar="F",
+            help="Write only pairs that align this fraction or more of either sequence's letters with letters of the other.",
+        ),
+        click.option(
             "--max-distance",
             type=FiniteType(),
             metavar="D",

@@ -14,22 +14,22 @@ from gpualign.cli.files import OutputFiles, naming_output
 from gpualign.cli.formats import open_id_lists, pick_format
 from gpualign.cli.messages import Messages, print_plan
 from gpualign.cli.sizes import terminal_width
-from gpualign.core.bands import BandResults
 from gpualign.core.engine import Detail, Task
 from gpualign.core.errors import InputError
 from gpualign.core.fields import DEFAULT_FIELDS, parse_fields
+from gpualign.core.filter import Filter
 from gpualign.core.formats.base import RowFormat
 from gpualign.core.formats.registry import FORMATS, Labels, Layout, Results, formats_of
 from gpualign.core.plan import Plan
 from gpualign.core.road import Sink, Totals
 from gpualign.core.sinks.matrix import Value
-from gpualign.core.sinks.pairs import Filter
+from gpualign.jobs.near import NearJob, NearTotals
 from gpualign.jobs.pairs import PairsJob
 
 if TYPE_CHECKING:
     from gpualign.cli.plots import Picture
 
-Run = Callable[[Sink[Plan, BandResults]], Totals]
+Run = Callable[[Sink[Plan, Any]], Totals]
 """Carries out a job with a sink."""
 
 
@@ -47,6 +47,7 @@ class OutputOptions:
     value: str | None = None
     condensed: bool = False
     plot: str | None = None
+    min_coverage: float | None = None
 
 
 @dataclass(frozen=True)
@@ -73,34 +74,36 @@ class OutputSpec:
         if self.format == "aln":
             return Detail.PATH
         assert self.rows is not None
-        return Detail.STATISTICS if self.filter.by_identity and self.rows.detail is Detail.SCORE else self.rows.detail
+        return Detail.STATISTICS if self.filter.by_statistics and self.rows.detail is Detail.SCORE else self.rows.detail
 
 
 def _is_matrix(format: str) -> bool:
     return FORMATS[format].layouts[Results.PAIRS] in (Layout.MATRIX, Layout.ARRAY)
 
 
-def check_identity(least: float | None) -> None:
-    """Raises `InputError` for a --min-identity that is no fraction."""
+def check_fraction(option: str, least: float | None) -> None:
+    """Raises `InputError` for a threshold that is no fraction."""
     if least is not None and not 0 <= least <= 1:
-        raise InputError(f"--min-identity is a fraction from 0 to 1; found {least:g} (97 % is 0.97)")
+        raise InputError(f"{option} is a fraction from 0 to 1; found {least:g} (97 % is 0.97)")
 
 
 def _filter(o: OutputOptions, edit: bool) -> Filter:
     if o.min_score is not None and edit:
         raise InputError("--min-score does not go with --edit; for distances there is --max-distance")
-    check_identity(o.min_identity)
-    if o.max_distance is None:
-        return Filter(o.min_score, None, o.min_identity)
-    if edit:
+    check_fraction("--min-identity", o.min_identity)
+    check_fraction("--min-coverage", o.min_coverage)
+    most_edits = most_distance = None
+    if o.max_distance is not None and edit:
         if o.max_distance != int(o.max_distance) or o.max_distance < 0:
             raise InputError(f"--max-distance: edit distances are whole numbers from 0 on; found {o.max_distance:g}")
-        return Filter(None, int(o.max_distance), o.min_identity)
-    if not 0 <= o.max_distance <= 1:
-        raise InputError(
-            f"--max-distance is 1 - identity, from 0 to 1, unless --edit counts letters; found {o.max_distance:g} (3 % is 0.03)"
-        )
-    return Filter(o.min_score, None, o.min_identity, o.max_distance)
+        most_edits = int(o.max_distance)
+    elif o.max_distance is not None:
+        if not 0 <= o.max_distance <= 1:
+            raise InputError(
+                f"--max-distance is 1 - identity, from 0 to 1, unless --edit counts letters; found {o.max_distance:g} (3 % is 0.03)"
+            )
+        most_distance = o.max_distance
+    return Filter(o.min_score, most_edits, o.min_identity, most_distance, o.min_coverage)
 
 
 def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool) -> OutputSpec:
@@ -110,7 +113,8 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool) ->
         raise InputError(f"--fields chooses the columns of tsv; it does not go with {format}")
     filter = _filter(o, edit)
     if _is_matrix(format) and filter != Filter():
-        raise InputError("--min-score, --min-identity and --max-distance drop rows of a table of pairs; a matrix holds every pair")
+        thresholds = "--min-score, --min-identity, --min-coverage and --max-distance"
+        raise InputError(f"{thresholds} drop rows of a table of pairs; a matrix holds every pair")
     if not _is_matrix(format) and o.value is not None:
         raise InputError(f"--value chooses what a matrix holds; it does not go with {format}, for which there is --fields")
     if o.condensed:
@@ -139,7 +143,7 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool) ->
     return OutputSpec(format, path, row_format, filter, Value(value, o.identity_definition), o.condensed, picture)
 
 
-def write_every_pair(spec: OutputSpec, job: PairsJob, dry_run: bool, messages: Messages) -> None:
+def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, dry_run: bool, messages: Messages) -> None:
     """Carry out a job and write all that it computes; a dry run prints the plan instead."""
     if dry_run:
         print_plan(job.describe())
@@ -152,14 +156,18 @@ def write_every_pair(spec: OutputSpec, job: PairsJob, dry_run: bool, messages: M
             from gpualign.cli.plots import write_plot
 
             write_plot(spec.picture, of_alignments(values, job.task, spec.value), files, messages)
-    messages.summary(job.sequences, totals, job.prepared.hardware)
+    if isinstance(totals, NearTotals):
+        messages.near_summary(job.sequences, totals, job.hardware)
+    else:
+        messages.summary(job.sequences, totals, job.hardware)
 
 
-def _write(spec: OutputSpec, job: PairsJob, files: OutputFiles, messages: Messages) -> tuple[Totals, npt.NDArray[Any] | None]:
+def _write(spec: OutputSpec, job: PairsJob | NearJob, files: OutputFiles, messages: Messages) -> tuple[Totals, npt.NDArray[Any] | None]:
     """(totals, the matrix or condensed matrix that was written; None for rows). `files` makes all of the output appear, or nothing."""
 
-    def run(sink: Sink[Plan, BandResults]) -> Totals:
-        with messages.progress(job.plan.cells, spec.path) as progress:
+    def run(sink: Sink[Plan, Any]) -> Totals:
+        unit = ("pairs", "G pairs/s") if isinstance(job, NearJob) else ("cells", "GCUPS")
+        with messages.progress(job.work, spec.path, *unit) as progress:
             return job.run(sink, progress)
 
     if spec.is_matrix:

@@ -8,7 +8,7 @@ from pathlib import Path
 from gpualign.cli.files import OutputFiles, naming_output
 from gpualign.cli.formats import pick_format
 from gpualign.cli.messages import Messages, print_plan
-from gpualign.cli.output import check_identity
+from gpualign.cli.output import check_fraction
 from gpualign.cli.sizes import terminal_width
 from gpualign.core.engine import Detail
 from gpualign.core.errors import InputError
@@ -53,7 +53,7 @@ def hit_spec(o: HitOptions) -> HitSpec:
     format, path = pick_format(o.output, o.format, Results.HITS)
     if o.fields is not None and format != "tsv":
         raise InputError(f"--fields chooses the columns of tsv; it does not go with {format}")
-    check_identity(o.min_identity)
+    check_fraction("--min-identity", o.min_identity)
     if o.max_evalue is not None and (o.evalue == "none" or not o.max_evalue >= 0):
         raise InputError(
             "--max-evalue needs E-values" if o.evalue == "none" else f"--max-evalue: E-values are 0 or more; found {o.max_evalue:g}"

@@ -129,6 +129,15 @@ def pick_global_engine(resources: Resources, notes: Notes, host_traceback: bool,
     return LiEngine(found, pick_method(found.name) if kernel == "li-auto" else kernel, Transfer(transfer or "double"))
 
 
+def pick_near_engine(resources: Resources, engine: Engine) -> Engine:
+    """What finds near pairs, beside the engine that aligns: that one, or the CPU where it cannot."""
+    if engine.capabilities.near:
+        return engine
+    from gpualign.cpu.engine import CpuEngine
+
+    return CpuEngine(resources.threads)
+
+
 def pick_local_engine(resources: Resources, notes: Notes, kernel: str) -> Engine:
     """The engine of `sw`; kernel: "auto", or one of Munekawa 2008. Raises likewise."""
     if kernel == AUTO:

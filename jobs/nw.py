@@ -5,12 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gpualign.core.engine import Detail, EndGaps, Engine, Task
+from gpualign.core.filter import Filter
+from gpualign.core.identity import DEFAULT
+from gpualign.core.near.thresholds import edit_bound, what_would_bound
 from gpualign.core.plan import Pairing
 from gpualign.core.scoring import Scoring, ScoringOptions, make_scoring
-from gpualign.jobs.engines import AUTO, Resources, pick_global_engine
+from gpualign.jobs.engines import AUTO, Resources, pick_global_engine, pick_near_engine
 from gpualign.jobs.inputs import Inputs
+from gpualign.jobs.near import NearJob, is_worth_it, prepare_near
 from gpualign.jobs.notes import UNHEARD, Notes
 from gpualign.jobs.pairs import PairsJob, prepare_pairs
+
+_MANY = 100_000
+"""Pairs of which one would want most left out."""
 
 
 @dataclass(frozen=True)
@@ -28,11 +35,40 @@ class NwOptions:
     host_traceback: bool = False
 
 
+@dataclass(frozen=True)
+class Wanted:
+    """Thresholds that the results will have to pass, so that pairs may be left out that cannot. identity_definition: of the identity."""
+
+    filter: Filter
+    identity_definition: int = DEFAULT
+
+
 def prepare(inputs: Inputs, options: NwOptions, notes: Notes = UNHEARD, engine: Engine | None = None) -> PairsJob:
-    """engine: instead of the one that the options ask for.
+    """Every pair. engine: instead of the one that the options ask for.
 
     Raises `InputError` for a scoring that the sequences do not fit, `RunError` where memory or a device is missing.
     """
+    return _every_pair(*_begin(inputs, options, notes, engine), options, notes)
+
+
+def prepare_wanted(
+    inputs: Inputs, options: NwOptions, wanted: Wanted, notes: Notes = UNHEARD, engine: Engine | None = None
+) -> PairsJob | NearJob:
+    """The pairs that may pass thresholds: those only, where the thresholds bound the edit distance, else every pair. Raises likewise."""
+    task, pairing, chosen = begun = _begin(inputs, options, notes, engine)
+    if wanted.filter != Filter() and options.kernel == AUTO:
+        bound = edit_bound(wanted.filter, task, wanted.identity_definition)
+        if bound is not None and is_worth_it(task, bound):
+            finder = pick_near_engine(options.resources, chosen)
+            return prepare_near(task, bound, pairing, chosen, finder, options.resources.memory, notes, _about(task))
+        advice = what_would_bound(wanted.filter, task, wanted.identity_definition)
+        if advice and pairing.count(len(task.queries), len(task.targets)) >= _MANY:
+            notes.note(f"every pair is aligned: {advice}")
+    return _every_pair(*begun, options, notes)
+
+
+def _begin(inputs: Inputs, options: NwOptions, notes: Notes, engine: Engine | None) -> tuple[Task, Pairing, Engine]:
+    """What is to be done, and by whom."""
     o = options
     scoring = o.scoring
     if isinstance(scoring, ScoringOptions):
@@ -41,5 +77,12 @@ def prepare(inputs: Inputs, options: NwOptions, notes: Notes = UNHEARD, engine: 
     task = Task(inputs.queries, inputs.targets, scoring, detail=o.detail, end_gaps=o.end_gaps, alphabet=inputs.alphabet)
     if engine is None:
         engine = pick_global_engine(o.resources, notes, o.host_traceback, o.kernel, o.transfer)
-    pairing = o.pairing if inputs.one_set else Pairing.ALL
-    return prepare_pairs(task, pairing, engine, o.resources.memory, notes, f"{scoring.name}; ")
+    return task, o.pairing if inputs.one_set else Pairing.ALL, engine
+
+
+def _every_pair(task: Task, pairing: Pairing, engine: Engine, options: NwOptions, notes: Notes) -> PairsJob:
+    return prepare_pairs(task, pairing, engine, options.resources.memory, notes, _about(task))
+
+
+def _about(task: Task) -> str:
+    return f"{task.scoring.name}; "

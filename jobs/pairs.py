@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
+from typing import cast
 
 from gpualign.core.bands import BandResults
+from gpualign.core.blocks import Block
 from gpualign.core.budget import Budget
 from gpualign.core.engine import Engine, Prepared, Task
 from gpualign.core.plan import Pairing, Plan
-from gpualign.core.road import Progress, Sink, Totals
+from gpualign.core.road import Closable, Progress, Sink, Totals
 from gpualign.core.runner import estimate_rate, pair_bands, plan_task, run_plan
+from gpualign.core.sinks.pairs import blocks_of
 from gpualign.core.units import format_bytes
 from gpualign.jobs.budget import memory_left, sequence_bytes
 from gpualign.jobs.notes import Notes
@@ -37,6 +41,20 @@ class PairsJob:
         """Records that are compared."""
         return count_sequences(self.task)
 
+    @property
+    def pairs(self) -> int:
+        """Pairs that are aligned."""
+        return self.plan.pairs
+
+    @property
+    def work(self) -> int:
+        """DP cells, in which progress is told."""
+        return self.plan.cells
+
+    @property
+    def hardware(self) -> str:
+        return self.prepared.hardware
+
     def describe(self) -> Rows:
         """The plan, with a time estimate that takes a moment to measure."""
         return describe_plan(self.plan, self.prepared, self.engine, self.budget)
@@ -45,9 +63,11 @@ class PairsJob:
         """Compute every pair and hand whole bands to the sink, in order."""
         return run_plan(self.plan, self.prepared, sink, progress)
 
-    def bands(self, progress: Progress) -> Iterator[BandResults]:
-        """The same as a stream; closing it stops all work."""
-        return pair_bands(self.plan, self.prepared, progress)
+    def blocks(self, identity_definition: int, progress: Progress) -> Iterator[Block]:
+        """The same as a stream of blocks of bounded size, in input order; closing it stops all work."""
+        with closing(cast("Closable", bands := pair_bands(self.plan, self.prepared, progress))):
+            for band in bands:
+                yield from blocks_of(self.task, identity_definition, band, self.plan.pairing)
 
 
 def prepare_pairs(task: Task, pairing: Pairing, engine: Engine, memory: int | None, notes: Notes, about: str = "") -> PairsJob:

@@ -13,16 +13,16 @@ from gpualign._results import Matrix, Pairs, Table, join_columns
 from gpualign._running import LOG, Progress, Reporter, resources
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import Path, Source, inputs_of
-from gpualign.core.blocks import PairBlock
 from gpualign.core.engine import Detail, EndGaps
 from gpualign.core.errors import InputError
 from gpualign.core.fields import parse_fields
+from gpualign.core.filter import Filter
 from gpualign.core.identity import DEFAULT, DEFINITIONS
 from gpualign.core.plan import Pairing
 from gpualign.core.sinks.matrix import MatrixSink, Value
 from gpualign.core.sinks.matrix_files import ArrayMaker, FilledArray
-from gpualign.core.sinks.pairs import Filter, blocks_of
-from gpualign.jobs.nw import NwOptions, prepare
+from gpualign.jobs.near import NearJob
+from gpualign.jobs.nw import NwOptions, Wanted, prepare, prepare_wanted
 from gpualign.jobs.pairs import PairsJob
 
 
@@ -55,7 +55,8 @@ def nw(
     if value not in ("score", "identity", "distance"):
         raise InputError(f"value {value!r}: score, identity or distance is wanted")
     kept = Value(value, _checked_definition(identity_def))
-    job = _job(seqs, targets, scoring, end_gaps, kept.detail, Pairing.ABOVE_OR_EQUAL, device, threads, memory)
+    options = _options(scoring, end_gaps, kept.detail, Pairing.ABOVE_OR_EQUAL, device, threads, memory)
+    job = prepare(inputs_of(seqs, targets), options, LOG)
 
     def fill(make: ArrayMaker) -> FilledArray:
         sink = MatrixSink(make, job.task, kept)
@@ -74,6 +75,7 @@ def pairs(
     max_distance: float | None = None,
     min_identity: float | None = None,
     min_score: int | None = None,
+    min_coverage: float | None = None,
     end_gaps: str = "penalised",
     identity_def: int = DEFAULT,
     device: str = "auto",
@@ -81,10 +83,11 @@ def pairs(
     memory: int | None = None,
     progress: Progress | None = None,
 ) -> Pairs:
-    """Align every pair globally, and return those that pass one threshold, with the value that it is of.
+    """The pairs whose global alignments pass one threshold, with the value that it is of.
 
-    max_distance: 1 - identity, with `gpualign.EDIT` the edit distance; min_identity; min_score. Of one set each pair comes once, i < j.
-    Other arguments and errors as for `nw`.
+    max_distance: 1 - identity, with `gpualign.EDIT` the edit distance; min_identity; min_score. min_coverage: beside any of them, the
+    fraction of either sequence's letters that stand in pairs at least. Where these bound the edit distance, pairs that cannot pass are not
+    aligned. Of one set each pair comes once, i < j. Other arguments and errors as for `nw`.
 
     >>> found = pairs(["ACGT", "AGT", "TTTT"], scoring=Scoring(edit=True), max_distance=1)
     >>> list(found)
@@ -98,24 +101,26 @@ def pairs(
         raise InputError(f"pairs wants one threshold, {', '.join(thresholds)}{found}")
     if chosen.edit and min_score is not None:
         raise InputError("min_score does not go with edit distances; give max_distance")
-    if not chosen.edit and any(not 0 <= one <= 1 for one in (max_distance, min_identity) if one is not None):
-        raise InputError(f"{given[0]} is a fraction from 0 to 1")
-    if max_distance is not None and chosen.edit:
-        filter, name = Filter(most_score=int(max_distance)), "score"
-    elif max_distance is not None:
-        filter, name = Filter(most_distance=max_distance), "distance"
-    else:
-        filter, name = Filter(min_score, None, min_identity), "score" if min_identity is None else "identity"
-    detail = Detail.STATISTICS if filter.by_identity else Detail.SCORE
-    job = _job(seqs, targets, chosen, end_gaps, detail, Pairing.ABOVE, device, threads, memory)
+    fractions = {"min_identity": min_identity, "min_coverage": min_coverage}
+    if not chosen.edit:
+        fractions["max_distance"] = max_distance
+    for name, one in fractions.items():
+        if one is not None and not 0 <= one <= 1:
+            raise InputError(f"{name} is a fraction from 0 to 1")
+    name = "distance" if max_distance is not None else "identity" if min_identity is not None else "score"
+    if chosen.edit and max_distance is not None:
+        name = "score"
+    edits, distance = (int(max_distance), None) if chosen.edit and max_distance is not None else (None, max_distance)
+    filter = Filter(min_score, edits, min_identity, distance, min_coverage)
+    detail = Detail.STATISTICS if filter.by_statistics else Detail.SCORE
+    options = _options(chosen, end_gaps, detail, Pairing.ABOVE, device, threads, memory)
+    job = prepare_wanted(inputs_of(seqs, targets), options, Wanted(filter, _checked_definition(identity_def)), LOG)
     columns: list[list[Any]] = [[], [], []]
-    for block in _blocks(job, _checked_definition(identity_def), progress):
+    for block in job.blocks(identity_def, _reporter(job, progress)):
         wanted = block.wanted(filter.keeps(block))
-        rows, places = np.nonzero(wanted)
-        columns[0].append(rows + block.first_query)
-        columns[1].append(places + block.results.band.first_target)
         of_pairs = block.scores[wanted] if name == "score" else block.identity_fraction[wanted]
-        columns[2].append(1 - of_pairs if name == "distance" else of_pairs)
+        for column, part in zip(columns, (*block.numbers_of(wanted), 1 - of_pairs if name == "distance" else of_pairs), strict=True):
+            column.append(part)
     nothing = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=job.task.dtype)
     i, j, values = (np.concatenate(parts) if parts else none for parts, none in zip(columns, nothing, strict=True))
     return Pairs(i, j, values, list(job.task.queries.ids), list(job.task.targets.ids))
@@ -150,10 +155,11 @@ def iter_pairs(
     if batch < 1:
         raise InputError(f"batch {batch}: 1 or more is wanted")
     filter = Filter(min_score, None, min_identity)
-    details = [column.detail for column in columns] + ([Detail.STATISTICS] if filter.by_identity else [])
+    details = [column.detail for column in columns] + ([Detail.STATISTICS] if filter.by_statistics else [])
     detail = max(details, key=list(Detail).index)
-    job = _job(seqs, targets, scoring, end_gaps, detail, Pairing.ABOVE, device, threads, memory)
-    blocks = _blocks(job, _checked_definition(identity_def), progress)
+    options = _options(scoring, end_gaps, detail, Pairing.ABOVE, device, threads, memory)
+    job = prepare_wanted(inputs_of(seqs, targets), options, Wanted(filter, _checked_definition(identity_def)), LOG)
+    blocks = job.blocks(identity_def, _reporter(job, progress))
 
     def tables() -> Iterator[Table]:
         waiting: list[dict[str, Any]] = []  # parts of the next table, which lacks `room` rows
@@ -183,33 +189,15 @@ def _checked_definition(number: int) -> int:
     return number
 
 
-def _job(
-    seqs: Source,
-    targets: Source | None,
-    scoring: Scoring | None,
-    end_gaps: str,
-    detail: Detail,
-    pairing: Pairing,
-    device: str,
-    threads: int | None,
-    memory: int | None,
-) -> PairsJob:
+def _options(
+    scoring: Scoring | None, end_gaps: str, detail: Detail, pairing: Pairing, device: str, threads: int | None, memory: int | None
+) -> NwOptions:
     if end_gaps not in (names := [one.value for one in EndGaps]):
         raise InputError(f"end_gaps {end_gaps!r}: {', '.join(names)} are known")
-    wanted = resources(device, threads, memory)
-    options = NwOptions(checked_scoring(scoring).options(), EndGaps(end_gaps), detail, pairing, wanted)
-    return prepare(inputs_of(seqs, targets), options, LOG)
+    return NwOptions(checked_scoring(scoring).options(), EndGaps(end_gaps), detail, pairing, resources(device, threads, memory))
 
 
-def _reporter(job: PairsJob, progress: Progress | None) -> Reporter:
+def _reporter(job: PairsJob | NearJob, progress: Progress | None) -> Reporter:
     reporter = Reporter(progress)
-    reporter.expect(job.plan.cells)
+    reporter.expect(job.work)
     return reporter
-
-
-def _blocks(job: PairsJob, definition: int, progress: Progress | None) -> Iterator[PairBlock]:
-    """Rectangles of results of bounded size, in input order."""
-    bands = job.bands(_reporter(job, progress))
-    with closing(cast("Any", bands)):
-        for band in bands:
-            yield from blocks_of(job.task, definition, band, job.plan.pairing)

@@ -1,0 +1,191 @@
+"""Pairs within a threshold, without computing those that are not: what `nw` does where thresholds bound the edit distance."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from gpualign.core.bands import bands_in_order
+from gpualign.core.blocks import Block
+from gpualign.core.budget import Budget
+from gpualign.core.engine import Detail, EndGaps, Engine, Mode, Prepared, Task
+from gpualign.core.near.align import Aligned, align_pairs
+from gpualign.core.near.bounds import EditBound
+from gpualign.core.near.gather import NearAssembly, NearBand
+from gpualign.core.near.groups import Expansion, Groups, group_equal
+from gpualign.core.near.pairs import NearPairs, join_pairs
+from gpualign.core.near.results import NearResults
+from gpualign.core.plan import Pairing, Plan
+from gpualign.core.road import Closable, Progress, Sink, Totals, deliver
+from gpualign.core.runner import plan_task
+from gpualign.core.scoring import ScoringOptions, make_scoring
+from gpualign.core.sinks.pairs import blocks_of
+from gpualign.core.units import format_bytes
+from gpualign.jobs.budget import memory_left, sequence_bytes
+from gpualign.jobs.notes import Notes
+from gpualign.jobs.pairs import Rows, count_sequences
+
+_MOST_EDITS = 0.5
+"""Of the letters of a sequence: random DNA differs in about that many, so a wider bound leaves nothing out."""
+
+_ALIGNED_TOGETHER = 20_000
+"""Pairs at least, where there are so many: an engine takes a moment to begin."""
+
+
+@dataclass(frozen=True)
+class NearTotals(Totals):
+    """left: how many pairs of distinct records each step has left; distinct: those records."""
+
+    left: Mapping[str, int]
+    distinct: int
+
+
+@dataclass(frozen=True)
+class NearJob:
+    """A plan for distinct records, and all that carrying it out takes. It may run any number of times.
+
+    task: what the user asked for; groups: equal records of its queries and of its targets; pairing: which pairs of records are wanted.
+    prepared, plan: for one record of each group. aligner: aligns pairs of the task; None where the edit distance is all that is wanted.
+    """
+
+    task: Task
+    pairing: Pairing
+    groups: tuple[Groups, Groups]
+    prepared: Prepared
+    plan: Plan
+    aligner: Prepared | None
+
+    @property
+    def sequences(self) -> int:
+        """Records that are compared."""
+        return count_sequences(self.task)
+
+    @property
+    def work(self) -> int:
+        """Pairs of distinct records, in which progress is told."""
+        return self.plan.cells
+
+    @property
+    def hardware(self) -> str:
+        return self.prepared.hardware
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of records that are decided about."""
+        return self.pairing.count(len(self.task.queries), len(self.task.targets))
+
+    def describe(self) -> Rows:
+        """The plan."""
+        task, plan = self.task, self.plan
+        distinct = [len(groups) for groups in self.groups]
+        one_set = task.targets is task.queries
+        memory = f"sequences {format_bytes(sequence_bytes(task))}, kernels {format_bytes(plan.limits.scratch_bytes)}"
+        return [
+            ("sequences", f"{len(task.queries):,}" if one_set else f"{len(task.queries):,} x {len(task.targets):,}"),
+            ("distinct", f"{distinct[0]:,}" if one_set else f"{distinct[0]:,} x {distinct[1]:,}"),
+            ("pairs", f"{self.pairs:,}"),
+            ("scoring", task.scoring.name),
+            ("edits", describe_bound(self.prepared.task)),
+            ("engine", self.hardware),
+            ("steps", self.prepared.kernel),
+            *([("alignment", f"{self.aligner.kernel}, of pairs that are left")] if self.aligner else []),
+            ("tiles", f"{sum(1 for _ in plan.tiles()):,} in {plan.band_count:,} bands of up to {plan.band_rows} queries"),
+            ("memory", memory),
+        ]
+
+    def run(self, sink: Sink[Plan, NearResults], progress: Progress) -> NearTotals:
+        """Decide about every pair and hand those that may pass to the sink, in order."""
+        start, left = time.perf_counter(), Counter[str]()
+        deliver(self.plan, self._bands(progress, left), sink)
+        return NearTotals(self.pairs, self.work, time.perf_counter() - start, left, sum({id(g): len(g) for g in self.groups}.values()))
+
+    def blocks(self, identity_definition: int, progress: Progress) -> Iterator[Block]:
+        """The same as a stream of blocks of bounded size, in input order; closing it stops all work."""
+        with closing(cast("Closable", results := self._bands(progress, Counter()))):
+            for part in results:
+                yield from blocks_of(self.task, identity_definition, part, self.pairing)
+
+    def _bands(self, progress: Progress, left: Counter[str]) -> Iterator[NearResults]:
+        """left: told what each step leaves."""
+        found = bands_in_order(self.plan, self.prepared.run(self.plan.tiles()), NearAssembly, progress)
+        with closing(cast("Closable", records := self._of_records(found, left))):
+            held: list[NearPairs] = []
+            for pairs in records:
+                held.append(pairs)
+                if sum(map(len, held)) >= _ALIGNED_TOGETHER or self.aligner is None:
+                    yield self._aligned(join_pairs(held))
+                    held = []
+            yield self._aligned(join_pairs(held))
+
+    def _of_records(self, found: Iterator[NearBand], left: Counter[str]) -> Iterator[NearPairs]:
+        """From near pairs of distinct records to those of all records, in order."""
+        queries, targets = self.groups
+        expansion = Expansion(queries, targets, self.pairing is not Pairing.ALL, self.pairing is Pairing.ABOVE_OR_EQUAL)
+        start, held = 0, list[NearPairs]()
+        with closing(cast("Closable", found)):
+            for band in found:
+                left.update(band.left)
+                held.append(band.pairs)
+                if band.band.target_stop < self.plan.targets:
+                    continue  # the queries have more targets, in the bands that follow
+                stop = int(queries.firsts[band.band.stop]) if band.band.stop < len(queries) else queries.records
+                yield expansion.band(start, stop, join_pairs(held))
+                start, held = stop, []
+        if start < queries.records:  # the last record has no later one, but equal ones may follow
+            yield expansion.band(start, queries.records, join_pairs(held))
+
+    def _aligned(self, pairs: NearPairs) -> NearResults:
+        if self.aligner is None:
+            return NearResults(pairs, Aligned(pairs.distances.astype(self.task.dtype), None, None))
+        # Equal records have equal alignments: each pair of groups once, in either direction.
+        queries, targets = self.groups
+        first, second = queries.of[pairs.queries], targets.of[pairs.targets]
+        _, some, back = np.unique(first * len(targets) + second, return_index=True, return_inverse=True)
+        distinct = NearPairs(queries.firsts[first[some]], targets.firsts[second[some]], pairs.distances[some])
+        return NearResults(pairs, align_pairs(self.aligner, distinct).part(back))
+
+
+def describe_bound(task: Task) -> str:
+    """How many edits apart records may be, for people."""
+    assert task.within is not None
+    queries, targets = task.queries.lengths, task.targets.lengths
+    ends = task.within.most(np.array([queries.min(), queries.max()]), np.array([targets.min(), targets.max()]))
+    low, high = sorted(max(0, int(most)) for most in ends)
+    return f"at most {low:,}" if low == high else f"at most {low:,} to {high:,}, by length"
+
+
+def is_worth_it(task: Task, bound: EditBound) -> bool:
+    """Whether a bound leaves anything out."""
+    lengths = task.queries.lengths.mean(keepdims=True).astype(np.int64), task.targets.lengths.mean(keepdims=True).astype(np.int64)
+    return int(bound.most(*lengths)[0]) < _MOST_EDITS * max(int(length[0]) for length in lengths)
+
+
+def prepare_near(
+    task: Task, bound: EditBound, pairing: Pairing, engine: Engine, finder: Engine, memory: int | None, notes: Notes, about: str = ""
+) -> NearJob:
+    """Plan the near pairs of a task. engine: aligns; finder: finds the pairs. about: begins what is told of the plan.
+
+    Raises `RunError` where memory (None: the default) is too small.
+    """
+    left = memory_left(task, memory)
+    distances_do = task.scoring.edit and task.detail is Detail.SCORE and task.end_gaps is EndGaps.PENALISED
+    one_set = task.targets is task.queries
+    queries = group_equal(task.queries)
+    targets = queries if one_set else group_equal(task.targets)
+    distinct = task.queries if not queries.repeated else task.queries.select(queries.firsts)
+    others = distinct if one_set else task.targets if not targets.repeated else task.targets.select(targets.firsts)
+    edit = make_scoring(task.alphabet, ScoringOptions(edit=True))
+    near = Task(distinct, others, edit, Mode.GLOBAL, Detail.SCORE, EndGaps.PENALISED, task.alphabet, within=bound)
+    prepared = finder.prepare(near, Budget.of(left if distances_do else left // 2))
+    plan = plan_task(prepared, Pairing.ALL if pairing is Pairing.ALL else Pairing.ABOVE)
+    aligner = None if distances_do else engine.prepare(task, Budget.of(left // 2))
+    repeated = queries.repeated + (0 if one_set else targets.repeated)
+    equal = f"{repeated:,} records equal to earlier ones; " if repeated else ""
+    notes.detail(f"{about}{equal}edits {describe_bound(near)}; {prepared.kernel}")
+    return NearJob(task, pairing, (queries, targets), prepared, plan, aligner)
