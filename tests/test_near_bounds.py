@@ -1,0 +1,112 @@
+"""Each bound on the edit distance against alignments that try to break it: it may be too large, never too small."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from oracle import align, count, edit_distance
+from path_cases import SCHEMES, relatives
+from work import sequence_set, two_valued
+
+from gpualign.core.engine import STATISTICS, Detail, EndGaps, Task
+from gpualign.core.filter import Filter
+from gpualign.core.identity import identity
+from gpualign.core.near.bounds import columns_bound, covered_bound, distance_bound, matches_bound, score_bound
+from gpualign.core.near.thresholds import edit_bound, what_would_bound
+
+sequences = st.lists(st.integers(0, 2), min_size=1, max_size=16)
+# Alignments that are far from the fewest edits: gaps that cost nothing, mismatches that cost more than gaps, scores all positive.
+SCORINGS = [*(SCHEMES[name] for name in ("default", "edit", "dear mismatch", "free gaps", "dear gaps")), two_valued(15, 5, 3, 2, 1)]
+
+
+def statistics(query, target, scoring, end_gaps):
+    score, path, ends = align(query, target, scoring, end_gaps.free_query, end_gaps.free_target)
+    return score, np.array([(*count(path), *ends)], dtype=STATISTICS)
+
+
+def most(bound, query, target):
+    return int(bound.most(np.array([len(query)]), np.array([len(target)]))[0])
+
+
+@settings(max_examples=300, deadline=None)
+@given(sequences, sequences, st.sampled_from(SCORINGS), st.sampled_from(EndGaps))
+def test_bounds_of_identities_and_scores(query, target, scoring, end_gaps):
+    score, found = statistics(np.array(query), np.array(target), scoring, end_gaps)
+    edits = edit_distance(query, target)
+    lengths = np.array([len(query)]), np.array([len(target)])
+    paired = int(found["matches"][0] + found["mismatches"][0])
+    coverage = min(paired / len(query), paired / len(target))
+    for definition in (0, 1, 2, 4):
+        num, den = identity(found, *lengths, definition)
+        value = float(num[0] / den[0]) if den[0] else 0.0
+        if definition == 0:
+            assert edits <= most(matches_bound(value), query, target)
+        if definition in (1, 4) and end_gaps is EndGaps.PENALISED:
+            assert edits <= most(columns_bound(value), query, target)
+        if definition != 0:
+            assert edits <= most(covered_bound(value, coverage), query, target)
+    letters = np.unique(query + target).astype(np.uint8)
+    if not scoring.edit and (bound := score_bound(score, scoring, letters, end_gaps is not EndGaps.PENALISED)):
+        assert edits <= most(bound, query, target)
+
+
+def test_bounds_are_met():
+    """They are not larger than they must be: a pair for each stands on its bound."""
+    one, other = [0] * 97 + [1] * 3, [0] * 97 + [2] * 3
+    assert most(distance_bound(3), one, other) == 3
+    assert most(matches_bound(0.97), one, other) == 6  # three of each might stand in gaps
+    assert most(columns_bound(97 / 103), one, other) == 6
+    assert most(covered_bound(0.97, 1.0), one, other) == 3
+    assert most(score_bound(97 * 5 - 3 * 4, SCHEMES["linear"], np.arange(3, dtype=np.uint8), False), one, other) == 3
+
+
+def test_scores_that_bound_nothing(rng):
+    """Where unequal letters score like equal ones, a score says nothing about edits."""
+    assert score_bound(10, two_valued(15, 3, 3, 2, 1), np.arange(4, dtype=np.uint8), False) is None
+
+
+@pytest.mark.parametrize(
+    ("filter", "definition", "end_gaps", "bounded"),
+    [
+        (Filter(most_score=3), 2, EndGaps.PENALISED, True),
+        (Filter(most_score=3), 2, EndGaps.FREE, False),
+        (Filter(least_identity=0.97), 0, EndGaps.FREE, True),
+        (Filter(least_identity=0.97), 1, EndGaps.PENALISED, True),
+        (Filter(least_identity=0.97), 1, EndGaps.QUERY, False),
+        (Filter(least_identity=0.97), 2, EndGaps.PENALISED, False),
+        (Filter(most_distance=0.03), 2, EndGaps.PENALISED, False),
+        (Filter(most_distance=0.03), 4, EndGaps.PENALISED, True),
+        (Filter(least_identity=0.97), 3, EndGaps.PENALISED, False),
+        (Filter(least_identity=0.97, least_coverage=0.9), 2, EndGaps.FREE, True),
+        (Filter(least_coverage=0.9), 2, EndGaps.PENALISED, False),
+    ],
+)
+def test_what_thresholds_bound(rng, filter, definition, end_gaps, bounded):
+    records = relatives(rng, 4, 50, 4)
+    task = Task(records, records, SCHEMES["edit"], detail=Detail.STATISTICS, end_gaps=end_gaps)
+    assert (edit_bound(filter, task, definition) is not None) == bounded
+    assert (what_would_bound(filter, task, definition) is not None) == (not bounded and filter.identity is not None)
+
+
+def test_the_closest_bound_counts():
+    records = sequence_set([[0, 1, 2, 3] * 25] * 2)
+    task = Task(records, records, SCHEMES["edit"], detail=Detail.STATISTICS)
+    assert edit_bound(Filter(most_score=2, least_identity=0.9), task, 1) == distance_bound(2)
+    assert edit_bound(Filter(most_score=90, least_identity=0.9), task, 1) == columns_bound(0.9)
+
+
+def test_coverage_filters_what_is_written(rng):
+    """Of pairs with 60 and 40 letters in pairs of 100 and 50."""
+    from gpualign.core.blocks import NearBlock
+    from gpualign.core.near.align import Aligned
+    from gpualign.core.near.pairs import NearPairs
+
+    records = sequence_set([[0] * 100, [0] * 50])
+    found = np.zeros(2, dtype=STATISTICS)
+    found["matches"], found["mismatches"] = [50, 30], [10, 10]
+    task = Task(records, records, SCHEMES["edit"], detail=Detail.STATISTICS)
+    pairs = NearPairs(np.array([0, 0]), np.array([1, 1]), np.zeros(2, dtype=np.int64))
+    block = NearBlock(task, 2, pairs, Aligned(np.zeros(2, dtype=np.int32), found, None))
+    assert Filter(least_coverage=0.4).keeps(block).tolist() == [True, True]
+    assert Filter(least_coverage=0.5).keeps(block).tolist() == [True, False]
+    assert Filter(least_coverage=0.7).keeps(block).tolist() == [False, False]
