@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gpualign.core.blocks import Block, Booleans
 from gpualign.core.identity import fraction
@@ -13,13 +15,20 @@ from gpualign.core.identity import fraction
 @dataclass(frozen=True)
 class Filter:
     """Pairs that are written: least_score <= score <= most_score, identity >= least_identity, 1 - identity <= most_distance, and of
-    either sequence a fraction of least_coverage or more of its letters in pairs, equal or unequal; None is no bound."""
+    either sequence a fraction of least_coverage or more of its letters in pairs, equal or unequal; None is no bound.
+
+    nearest: of each query only so many of them, the nearest first: by distance or identity where those are bounded, else by score; of equal
+    ones the first of the file. Blocks then hold all pairs of their queries. same: query i and target i are one record, which is not its
+    own neighbour.
+    """
 
     least_score: int | None = None
     most_score: int | None = None
     least_identity: float | None = None
     most_distance: float | None = None
     least_coverage: float | None = None
+    nearest: int | None = None
+    same: bool = False
 
     @property
     def by_statistics(self) -> bool:
@@ -50,4 +59,22 @@ class Filter:
             paired = block.statistics["matches"].astype(np.int64) + block.statistics["mismatches"]
             for lengths in block.lengths:
                 keep &= fraction(paired, np.broadcast_to(lengths, paired.shape)) >= self.least_coverage
+        return keep if self.nearest is None else self._nearest(block, block.wanted(keep), self.nearest)
+
+    def _nearest(self, block: Block, keep: Booleans, most: int) -> Booleans:
+        """Of the pairs to keep, the `most` nearest of each query."""
+        queries, targets = block.numbers_of(keep)
+        if self.same:
+            keep[keep] = queries != targets
+            queries, targets = block.numbers_of(keep)
+        if self.identity is not None:
+            far: npt.NDArray[Any] = -block.identity_fraction[keep]
+        else:
+            far = block.scores[keep] if block.task.scoring.edit else -block.scores[keep].astype(np.int64)
+        order = np.lexsort((targets, far, queries))
+        ordered = queries[order]
+        place = np.arange(len(order)) - np.searchsorted(ordered, ordered)  # among the pairs of its query
+        chosen = np.zeros(len(order), dtype=np.bool_)
+        chosen[order] = place < most
+        keep[keep] = chosen
         return keep

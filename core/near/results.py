@@ -19,14 +19,15 @@ class NearResults:
     aligned: Aligned
 
     def parts(self, pairs: int, run_bytes: int) -> Iterator[NearResults]:
-        """The same in parts of up to so many pairs and, from two pairs on, so many bytes of runs."""
+        """The same in parts of up to so many pairs and bytes of runs, but at least all pairs of a query."""
+        sizes = np.zeros(len(self.pairs), dtype=np.int64) if self.aligned.runs is None else self.aligned.runs.sizes
+        held = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+        ends = np.flatnonzero(np.diff(self.pairs.queries, append=-1)) + 1  # of the pairs of each query
         start = 0
-        ends = None if self.aligned.runs is None else np.cumsum(self.aligned.runs.sizes, dtype=np.int64)
         while start < len(self.pairs):
-            stop = min(len(self.pairs), start + pairs)
-            if ends is not None:
-                held = int(ends[start - 1]) if start else 0
-                stop = min(stop, max(start + 1, int(np.searchsorted(ends, held + run_bytes, side="right"))))
+            most = min(start + pairs, int(np.searchsorted(held, held[start] + run_bytes, side="right")) - 1)
+            reach = int(np.searchsorted(ends, max(most, start + 1), side="right"))
+            stop = int(ends[reach - 1]) if reach and ends[reach - 1] > start else int(ends[reach])
             which = np.arange(start, stop)
             yield NearResults(self.pairs.part(which), self.aligned.part(which))
             start = stop
