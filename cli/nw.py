@@ -22,6 +22,7 @@ from gpualign.cli.options import global_kernel_options, input_options, output_op
     help="Gaps at the ends that cost nothing: free: all, the sequences overlap; query: gaps in the query, which lies within the"
     " target; target: the other way round.",
 )
+@click.option("--add", type=PathType(), metavar="OLD", help="One file: also each sequence against all of this file, which stay unpaired.")
 @output_options
 @plot_option
 @click.option(
@@ -48,6 +49,7 @@ def nw(
     degap: bool,
     with_self: bool,
     end_gaps: str,
+    add: str | None,
     output: str,
     format_: str | None,
     fields: str | None,
@@ -56,6 +58,7 @@ def nw(
     min_identity: float | None,
     min_coverage: float | None,
     max_distance: float | None,
+    nearest: int | None,
     value: str | None,
     condensed: bool,
     plot: str | None,
@@ -96,26 +99,34 @@ def nw(
     from gpualign.core.plan import Pairing
     from gpualign.core.scoring import ScoringOptions
     from gpualign.jobs.engines import checked_resources
-    from gpualign.jobs.inputs import ReadOptions, read_inputs
+    from gpualign.jobs.inputs import ReadOptions, add_targets, read_inputs
     from gpualign.jobs.nw import NwOptions, Wanted, prepare_wanted
 
     messages = Messages.of("nw", quiet, verbose)
-    check_stdin(seqs, seqs2)
+    if add is not None and seqs2 is not None:
+        raise InputError("--add is for one file, whose sequences are compared with each other too; for two files leave it out")
+    others = seqs2 if add is None else add
+    check_stdin(seqs, others)
     if with_self and seqs2 is not None:
         raise InputError("--self is for one file; two files are compared record by record anyway")
+    if with_self and nearest is not None:
+        raise InputError("--nearest chooses among other records; it does not go with --self")
     resources = checked_resources(device, threads, memory, messages)
-    wanted = OutputOptions(
-        output, format_, fields, identity_def, min_score, min_identity, max_distance, value, condensed, plot, min_coverage
-    )
-    spec = output_spec(wanted, edit, seqs2 is None, with_self)
+    thresholds = min_score, min_identity, max_distance
+    wanted = OutputOptions(output, format_, fields, identity_def, *thresholds, value, condensed, plot, min_coverage, nearest)
+    spec = output_spec(wanted, edit, others is None, with_self, add is not None)
     pictures = [spec.picture.path] if spec.picture else []
-    check_outputs([seqs, seqs2, matrix], [*output_paths(spec.path, spec.format, seqs2 is None), *pictures])
+    check_outputs([seqs, others, matrix], [*output_paths(spec.path, spec.format, others is None), *pictures])
 
     scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None, edit)
-    inputs = read_inputs(open_inputs(seqs, seqs2), ReadOptions(alphabet, allow_duplicates, degap), messages)
+    inputs = read_inputs(open_inputs(seqs, others), ReadOptions(alphabet, allow_duplicates, degap), messages)
+    if add is not None:
+        inputs = add_targets(inputs)
     pairing = Pairing.ABOVE_OR_EQUAL if with_self or (spec.is_matrix and not spec.condensed) else Pairing.ABOVE
+    if nearest is not None:
+        pairing = Pairing.ALL
     options = NwOptions(scoring, EndGaps(end_gaps), spec.detail, pairing, resources, kernel, transfer, traceback == "host")
     job = prepare_wanted(inputs, options, Wanted(spec.filter, identity_def), messages)
     if job.pairs == 0 and not dry_run:
         messages.note("one sequence makes no pairs (--self aligns it with itself)")
-    write_every_pair(spec, job, dry_run, messages)
+    write_every_pair(spec, job, inputs.count, dry_run, messages)

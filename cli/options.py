@@ -161,6 +161,13 @@ def output_options(function: F) -> F:
             help="Write only pairs at this distance or less: 1 - identity, with --edit the edit distance.",
         ),
         click.option(
+            "--nearest",
+            type=WholeType(1),
+            metavar="K",
+            help="Write only the K nearest other records of each query, of those that pass: by the distance or identity that is bounded,"
+            " else by score.",
+        ),
+        click.option(
             "--value",
             type=click.Choice(["score", "identity", "distance"]),
             help="What a matrix holds; distance is 1 - identity.  [score; phylip: distance]",

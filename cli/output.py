@@ -48,6 +48,7 @@ class OutputOptions:
     condensed: bool = False
     plot: str | None = None
     min_coverage: float | None = None
+    nearest: int | None = None
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def check_fraction(option: str, least: float | None) -> None:
         raise InputError(f"{option} is a fraction from 0 to 1; found {least:g} (97 % is 0.97)")
 
 
-def _filter(o: OutputOptions, edit: bool) -> Filter:
+def _filter(o: OutputOptions, edit: bool, same: bool) -> Filter:
     if o.min_score is not None and edit:
         raise InputError("--min-score does not go with --edit; for distances there is --max-distance")
     check_fraction("--min-identity", o.min_identity)
@@ -103,18 +104,23 @@ def _filter(o: OutputOptions, edit: bool) -> Filter:
                 f"--max-distance is 1 - identity, from 0 to 1, unless --edit counts letters; found {o.max_distance:g} (3 % is 0.03)"
             )
         most_distance = o.max_distance
-    return Filter(o.min_score, most_edits, o.min_identity, most_distance, o.min_coverage)
+    return Filter(o.min_score, most_edits, o.min_identity, most_distance, o.min_coverage, o.nearest, same)
 
 
-def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool) -> OutputSpec:
-    """Check what the user asked for. Raises `InputError` for contradictions and unknown suffixes."""
+def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, added: bool = False) -> OutputSpec:
+    """Check what the user asked for. added: the queries are the first of the targets, others follow.
+
+    Raises `InputError` for contradictions and unknown suffixes.
+    """
     format, path = pick_format(o.output, o.format, Results.PAIRS)
     if o.fields is not None and format != "tsv":
         raise InputError(f"--fields chooses the columns of tsv; it does not go with {format}")
-    filter = _filter(o, edit)
+    filter = _filter(o, edit, one_set or added)
     if _is_matrix(format) and filter != Filter():
-        thresholds = "--min-score, --min-identity, --min-coverage and --max-distance"
+        thresholds = "--min-score, --min-identity, --min-coverage, --max-distance and --nearest"
         raise InputError(f"{thresholds} drop rows of a table of pairs; a matrix holds every pair")
+    if _is_matrix(format) and added:
+        raise InputError("--add makes a list of pairs; a matrix is of one file or of two")
     if not _is_matrix(format) and o.value is not None:
         raise InputError(f"--value chooses what a matrix holds; it does not go with {format}, for which there is --fields")
     if o.condensed:
@@ -143,8 +149,8 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool) ->
     return OutputSpec(format, path, row_format, filter, Value(value, o.identity_definition), o.condensed, picture)
 
 
-def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, dry_run: bool, messages: Messages) -> None:
-    """Carry out a job and write all that it computes; a dry run prints the plan instead."""
+def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, dry_run: bool, messages: Messages) -> None:
+    """Carry out a job, which is of so many records, and write all that it computes; a dry run prints the plan instead."""
     if dry_run:
         print_plan(job.describe())
         return
@@ -157,9 +163,9 @@ def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, dry_run: bool, m
 
             write_plot(spec.picture, of_alignments(values, job.task, spec.value), files, messages)
     if isinstance(totals, NearTotals):
-        messages.near_summary(job.sequences, totals, job.hardware)
+        messages.near_summary(sequences, totals, job.hardware)
     else:
-        messages.summary(job.sequences, totals, job.hardware)
+        messages.summary(sequences, totals, job.hardware)
 
 
 def _write(spec: OutputSpec, job: PairsJob | NearJob, files: OutputFiles, messages: Messages) -> tuple[Totals, npt.NDArray[Any] | None]:

@@ -40,7 +40,8 @@ MIN_PANEL = 16
 
 
 class Pairing(Enum):
-    """Which pairs (query i, target j) are wanted; all but ALL are of one set with itself."""
+    """Which pairs (query i, target j) are wanted. All but ALL are of a set with itself, or with itself and more: the queries are the first
+    of the targets."""
 
     ALL = "all"
     ABOVE = "above"
@@ -54,7 +55,8 @@ class Pairing(Enum):
         """Pairs that are wanted of so many records."""
         if self is Pairing.ALL:
             return queries * targets
-        return queries * (queries - 1) // 2 if self is Pairing.ABOVE else queries * (queries + 1) // 2
+        left_out = queries * (queries + 1) // 2
+        return queries * targets - (left_out if self is Pairing.ABOVE else left_out - queries)
 
 
 @dataclass(frozen=True)
@@ -218,7 +220,7 @@ def make_plan(
     Raises `RunError` if not even a few pairs' results fit `limits.result_bytes`, `ValueError` for pairings that do not fit
     the sets.
     """
-    if pairing is not Pairing.ALL and not np.array_equal(query_lengths, target_lengths):
+    if pairing is not Pairing.ALL and not np.array_equal(query_lengths, target_lengths[: len(query_lengths)]):
         raise ValueError("only a set with itself has pairs above the diagonal")
     targets = len(target_lengths)
     row_bytes = max(1, _row_bytes(limits, query_lengths, target_lengths, targets))

@@ -78,10 +78,20 @@ class SequenceSet:
         part = self.gather(records)
         return SequenceSet(self.source, [self.ids[i] for i in records.tolist()], part.text, part.offsets)
 
+    def first(self, count: int) -> SequenceSet:
+        """The first records, without a copy."""
+        return SequenceSet(self.source, self.ids[:count], self.codes[: self.offsets[count]], self.offsets[: count + 1])
+
     def first_with(self, code: int) -> int:
         """The first record that holds this code."""
         position = int(np.argmax(self.codes == code))
         return int(np.searchsorted(self.offsets, position, side="right")) - 1
+
+
+def join_sets(one: SequenceSet, other: SequenceSet) -> SequenceSet:
+    """The records of both, in the order of their files."""
+    codes, offsets = np.concatenate((one.codes, other.codes)), np.concatenate((one.offsets, other.offsets[1:] + one.offsets[-1]))
+    return SequenceSet(f"{one.source} and {other.source}", one.ids + other.ids, codes, offsets)
 
 
 def encode(source: str, ids: list[str], letters: list[bytes], alphabet: Alphabet) -> SequenceSet:

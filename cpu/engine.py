@@ -77,6 +77,7 @@ class CpuEngine:
     def __init__(self, threads: int | None = None, instruction_set: str | None = None) -> None:
         self.threads = threads or usable_cpus()
         self._threads_asked_for = threads is not None
+        self._set_asked_for = instruction_set
         usable = {s.name: s for s in instruction_sets() if s.supported}
         self.instruction_set = usable[pick_instruction_set(list(usable), instruction_set)]
 
@@ -153,9 +154,15 @@ class CpuEngine:
         return self._prepared(task, limits, recipe.kernel, threads, lambda: GlobalPaths(task, self.instruction_set.name, native))
 
     def _prepare_near(self, task: Task, budget: Budget) -> CpuPrepared:
-        from gpualign.cpu.near import ChosenScores, NearTiles, make_near_recipe, near_limits  # kernels that few runs need
+        from gpualign.cpu.near import (  # kernels that few runs need
+            ChosenScores,
+            NearTiles,
+            make_near_recipe,
+            near_instruction_set,
+            near_limits,
+        )
 
-        letters, name = letters_in_use(task), self.instruction_set.name
+        letters, name = letters_in_use(task), near_instruction_set(self._set_asked_for)
         recipe = make_near_recipe(task, letters, name, budget.scratch)
         limits = near_limits(task, recipe, budget, letters)
         if recipe.steps.whole:

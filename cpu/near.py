@@ -18,6 +18,7 @@ from gpualign.core.plan import Limits, Tile
 from gpualign.core.sequences import SequenceSet
 from gpualign.cpu import _near
 from gpualign.cpu._kernels import Cancel
+from gpualign.cpu.machine import pick_instruction_set
 from gpualign.cpu.tiles import Compute
 
 _COSTS = Costs(pair=0.5, counts=2.0, word=0.25, column=1.2, cell=1 / 160)
@@ -46,6 +47,11 @@ class NearRecipe:
     @property
     def kernel(self) -> str:
         return self.steps.describe()
+
+
+def near_instruction_set(wanted: str | None) -> str:
+    """The variant of these kernels to use: `wanted`, or the fastest that this processor runs. Raises as `CpuEngine` does."""
+    return pick_instruction_set([name for name, _, _, supported in _near.instruction_sets() if supported], wanted)
 
 
 def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int) -> NearRecipe:

@@ -10,7 +10,7 @@ from gpualign.core.alphabet import Alphabet
 from gpualign.core.errors import InputError
 from gpualign.core.index import open_index
 from gpualign.core.reader import Gaps, RawRecords, encode_all, read_raw
-from gpualign.core.sequences import SequenceSet
+from gpualign.core.sequences import SequenceSet, join_sets
 from gpualign.jobs.notes import UNHEARD, Notes
 
 Opened: TypeAlias = tuple[BinaryIO, str]
@@ -28,12 +28,14 @@ class ReadOptions:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Sequences in one alphabet; of one set `targets is queries`. how: by what the alphabet was chosen, for people."""
+    """Sequences in one alphabet; of one set `targets is queries`. how: by what the alphabet was chosen, for people. added: whether the
+    queries are the first of the targets, to which others have been added."""
 
     queries: SequenceSet
     targets: SequenceSet
     alphabet: Alphabet
     how: str
+    added: bool = False
 
     @property
     def one_set(self) -> bool:
@@ -42,7 +44,7 @@ class Inputs:
     @property
     def count(self) -> int:
         """Records."""
-        return len(self.queries) + (0 if self.one_set else len(self.targets))
+        return len(self.targets) + (0 if self.one_set or self.added else len(self.queries))
 
 
 def read_inputs(opened: Iterable[Opened], options: ReadOptions, notes: Notes = UNHEARD, local: bool = False) -> Inputs:
@@ -58,6 +60,12 @@ def read_inputs(opened: Iterable[Opened], options: ReadOptions, notes: Notes = U
         _note_gaps(raw[-1], notes)
     chosen, sets = encode_all(raw, options.alphabet)
     return Inputs(sets[0], sets[-1], chosen, "by --alphabet" if options.alphabet != "auto" else "by its letters")
+
+
+def add_targets(inputs: Inputs) -> Inputs:
+    """Of queries and targets that were read: the queries among themselves as well as with the targets."""
+    targets = join_sets(inputs.queries, inputs.targets)
+    return Inputs(targets.first(len(inputs.queries)), targets, inputs.alphabet, inputs.how, added=True)
 
 
 def read_with_index(query: Opened, index: str, options: ReadOptions, notes: Notes = UNHEARD) -> Inputs:

@@ -29,7 +29,7 @@ from gpualign.core.sinks.pairs import blocks_of
 from gpualign.core.units import format_bytes
 from gpualign.jobs.budget import memory_left, sequence_bytes
 from gpualign.jobs.notes import Notes
-from gpualign.jobs.pairs import Rows, count_sequences
+from gpualign.jobs.pairs import Rows
 
 _MOST_EDITS = 0.5
 """Of the letters of a sequence: random DNA differs in about that many, so a wider bound leaves nothing out."""
@@ -60,11 +60,6 @@ class NearJob:
     prepared: Prepared
     plan: Plan
     aligner: Prepared | None
-
-    @property
-    def sequences(self) -> int:
-        """Records that are compared."""
-        return count_sequences(self.task)
 
     @property
     def work(self) -> int:
@@ -176,16 +171,21 @@ def prepare_near(
     left = memory_left(task, memory)
     distances_do = task.scoring.edit and task.detail is Detail.SCORE and task.end_gaps is EndGaps.PENALISED
     one_set = task.targets is task.queries
-    queries = group_equal(task.queries)
-    targets = queries if one_set else group_equal(task.targets)
-    distinct = task.queries if not queries.repeated else task.queries.select(queries.firsts)
-    others = distinct if one_set else task.targets if not targets.repeated else task.targets.select(targets.firsts)
+    targets = group_equal(task.targets)
+    if one_set:
+        queries = targets
+    elif pairing is Pairing.ALL:
+        queries = group_equal(task.queries)
+    else:
+        queries = targets.first(len(task.queries))
+    others = task.targets if not targets.repeated else task.targets.select(targets.firsts)
+    distinct = others if one_set else task.queries if not queries.repeated else task.queries.select(queries.firsts)
     edit = make_scoring(task.alphabet, ScoringOptions(edit=True))
     near = Task(distinct, others, edit, Mode.GLOBAL, Detail.SCORE, EndGaps.PENALISED, task.alphabet, within=bound)
     prepared = finder.prepare(near, Budget.of(left if distances_do else left // 2))
     plan = plan_task(prepared, Pairing.ALL if pairing is Pairing.ALL else Pairing.ABOVE)
     aligner = None if distances_do else engine.prepare(task, Budget.of(left // 2))
-    repeated = queries.repeated + (0 if one_set else targets.repeated)
+    repeated = targets.repeated + (queries.repeated if pairing is Pairing.ALL and not one_set else 0)
     equal = f"{repeated:,} records equal to earlier ones; " if repeated else ""
     notes.detail(f"{about}{equal}edits {describe_bound(near)}; {prepared.kernel}")
     return NearJob(task, pairing, (queries, targets), prepared, plan, aligner)

@@ -22,7 +22,8 @@ _MANY = 100_000
 
 @dataclass(frozen=True)
 class NwOptions:
-    """scoring: options, or a scoring that is made; detail: what of each alignment is wanted; pairing: which pairs, for one set; kernel,
+    """scoring: options, or a scoring that is made; detail: what of each alignment is wanted; pairing: which pairs, for one set, or one to
+    which others were added; kernel,
     transfer, host_traceback: of Li 2014."""
 
     scoring: ScoringOptions | Scoring = field(default_factory=ScoringOptions)
@@ -77,7 +78,7 @@ def _begin(inputs: Inputs, options: NwOptions, notes: Notes, engine: Engine | No
     task = Task(inputs.queries, inputs.targets, scoring, detail=o.detail, end_gaps=o.end_gaps, alphabet=inputs.alphabet)
     if engine is None:
         engine = pick_global_engine(o.resources, notes, o.host_traceback, o.kernel, o.transfer)
-    return task, o.pairing if inputs.one_set else Pairing.ALL, engine
+    return task, o.pairing if inputs.one_set or inputs.added else Pairing.ALL, engine
 
 
 def _every_pair(task: Task, pairing: Pairing, engine: Engine, options: NwOptions, notes: Notes) -> PairsJob:

@@ -38,6 +38,10 @@ class Groups:
         """Records that are equal to an earlier one."""
         return self.records - len(self)
 
+    def first(self, records: int) -> Groups:
+        """The groups of the first records alone."""
+        return Groups(self.of[:records], self.firsts[self.firsts < records])
+
     @cached_property
     def members(self) -> tuple[Integers, Integers]:
         """(members, starts): records of group g, ascending, are members[starts[g] : starts[g + 1]]."""
