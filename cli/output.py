@@ -104,7 +104,7 @@ def _filter(o: OutputOptions, edit: bool, same: bool) -> Filter:
                 f"--max-distance is 1 - identity, from 0 to 1, unless --edit counts letters; found {o.max_distance:g} (3 % is 0.03)"
             )
         most_distance = o.max_distance
-    return Filter(o.min_score, most_edits, o.min_identity, most_distance, o.min_coverage, o.nearest, same)
+    return Filter(o.min_score, most_edits, o.min_identity, most_distance, o.min_coverage, o.nearest, same and o.nearest is not None)
 
 
 def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, added: bool = False) -> OutputSpec:

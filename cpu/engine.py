@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from gpualign.core.budget import Budget
@@ -163,14 +164,15 @@ class CpuEngine:
         )
 
         letters, name = letters_in_use(task), near_instruction_set(self._set_asked_for)
-        recipe = make_near_recipe(task, letters, name, budget.scratch)
-        limits = near_limits(task, recipe, budget, letters)
-        if recipe.steps.whole:
+        whole = None
+        with suppress(RunError):  # of too little memory, which other steps may do with
             whole = self._prepare_scores(replace(task, within=None), budget)
-            limits = replace(limits, scratch_bytes=whole.limits.scratch_bytes, lanes=whole.limits.lanes)
-            return self._prepared(
-                task, limits, f"{recipe.kernel} ({whole.kernel})", whole.threads, lambda: ChosenScores(task, whole.begin())
-            )
+        recipe = make_near_recipe(task, letters, name, budget.scratch, whole is not None)
+        limits = near_limits(task, recipe, budget, letters)
+        if recipe.steps.whole and (all_pairs := whole):
+            limits = replace(limits, scratch_bytes=all_pairs.limits.scratch_bytes, lanes=all_pairs.limits.lanes)
+            kernel = f"{recipe.kernel} ({all_pairs.kernel})"
+            return self._prepared(task, limits, kernel, all_pairs.threads, lambda: ChosenScores(task, all_pairs.begin()))
         results = budget.results // self.threads
         return self._prepared(
             task, limits, recipe.kernel, self.threads, lambda: NearTiles(task, letters, name, recipe, self.threads, results)

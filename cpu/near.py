@@ -54,8 +54,9 @@ def near_instruction_set(wanted: str | None) -> str:
     return pick_instruction_set([name for name, _, _, supported in _near.instruction_sets() if supported], wanted)
 
 
-def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int) -> NearRecipe:
-    """Choose steps for a task with `Task.within`. letters: codes in use are below. memory: bytes for what they keep of all records.
+def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int, whole: bool) -> NearRecipe:
+    """Choose steps for a task with `Task.within`. letters: codes in use are below. memory: bytes for what they keep of all records. whole:
+    whether all pairs may be computed instead.
 
     Raises `RunError` where it does not hold the records themselves.
     """
@@ -83,7 +84,7 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
     def fitting() -> Iterator[Steps]:
         options = [
             Steps(),
-            Steps(whole=True),
+            *[Steps(whole=True)] * whole,
             Steps(counts=True),
             *(Steps(False, q, bits) for q, bits in candidates(usual[1], letters, most)),
         ]

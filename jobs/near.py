@@ -116,7 +116,8 @@ class NearJob:
                 if sum(map(len, held)) >= _ALIGNED_TOGETHER or self.aligner is None:
                     yield self._aligned(join_pairs(held))
                     held = []
-            yield self._aligned(join_pairs(held))
+            if held:
+                yield self._aligned(join_pairs(held))
 
     def _of_records(self, found: Iterator[NearBand], left: Counter[str]) -> Iterator[NearPairs]:
         """From near pairs of distinct records to those of all records, in order."""

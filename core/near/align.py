@@ -53,15 +53,19 @@ def align_pairs(prepared: Prepared, pairs: NearPairs) -> Aligned:
 
 
 def _tiles(prepared: Prepared, pairs: NearPairs, places: dict[int, Integers]) -> Iterator[Tile]:
-    """A tile for each query, with its targets in order of length. places: filled with where the tile's pairs stand in the list."""
-    task, numbers = prepared.task, count()
+    """Tiles of a query and its targets in order of length. places: filled with where the pairs of each tile stand in the list."""
+    task, limits, numbers = prepared.task, prepared.limits, count()
     lengths = task.targets.lengths[pairs.targets]
     order = np.lexsort((lengths, pairs.queries))
-    ends = np.flatnonzero(np.diff(pairs.queries, append=-1)) + 1
-    for start, end in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True):
-        number, query, place = next(numbers), int(pairs.queries[start]), order[start:end]
-        targets = pairs.targets[place]
+    cells = np.cumsum(task.queries.lengths[pairs.queries[order]] * lengths[order])
+    start = 0
+    while start < len(order):
+        query, done = int(pairs.queries[order[start]]), int(cells[start - 1]) if start else 0
+        reach = int(np.searchsorted(cells, done + limits.tile_cells, side="right"))
+        stop = min(max(start + limits.lanes, reach), int(np.searchsorted(pairs.queries, query, side="right", sorter=order)))
+        place = order[start:stop]
+        targets, number = pairs.targets[place], next(numbers)
         band = Band(query, query + 1, int(targets.min()), int(targets.max()) + 1, number, 1)
         places[number] = place
-        cells = task.cost.cells(task.queries.lengths[query : query + 1], task.targets.lengths[targets])
-        yield Tile(number, band, query, query + 1, targets, Pairing.ALL, cells)
+        yield Tile(number, band, query, query + 1, targets, Pairing.ALL, int(cells[stop - 1]) - done)
+        start = stop

@@ -1,0 +1,163 @@
+"""Thresholds of `gpualign nw`: the rows are those of every pair, with the far ones dropped, whatever steps have left them out."""
+
+import gzip
+
+import numpy as np
+import pytest
+from command import gpualign, gpualign_here
+
+DNA, PROTEIN = "ACGT", "ARNDCQEGHILKMFPSTWYV"
+FIELDS = "query,target,score,identity,qcov,tcov,matches,mismatches,qlen,tlen,cigar"
+
+
+def family(rng, letters, count, length):
+    """Records of a few families: copies, near copies, far ones, and some that are alone; with an ambiguity letter here and there."""
+    founders = ["".join(rng.choice(list(letters), length)) for _ in range(3)]
+    records = []
+    for number in range(count):
+        record = list(founders[number % 3])
+        for _ in range(int(rng.choice([0, 0, 1, 2, 5, length]))):
+            at = int(rng.integers(0, len(record)))
+            kind = rng.integers(0, 3)
+            if kind == 0:
+                record[at] = str(rng.choice(list(letters)))
+            elif kind == 1:
+                record.insert(at, str(rng.choice([*letters, "N"])))
+            elif len(record) > 1:
+                del record[at]
+        records.append("".join(record))
+    return records
+
+
+def write(path, records, name="r"):
+    path.write_text("".join(f">{name}{number}\n{letters}\n" for number, letters in enumerate(records)))
+    return path
+
+
+def rows_of(arguments):
+    header, *lines = gpualign_here("nw", *arguments)[0].decode().splitlines()
+    return header, [dict(zip(header.split("\t"), line.split("\t"), strict=True)) | {"line": line} for line in lines]
+
+
+def filtered(arguments, passes):
+    """Rows of all pairs that pass, as whole lines."""
+    header, rows = rows_of(["--fields", FIELDS, *arguments])
+    return [header, *(row["line"] for row in rows if passes(row))]
+
+
+def covered(row, least):
+    paired = int(row["matches"]) + int(row["mismatches"])
+    return paired / int(row["qlen"]) >= least and paired / int(row["tlen"]) >= least
+
+
+CASES = {
+    "edits": (["--edit"], ["--max-distance", "3"], lambda row: int(row["score"]) <= 3),
+    "no edits": (["--edit"], ["--max-distance", "0"], lambda row: int(row["score"]) == 0),
+    "columns": (["--identity-def", "1"], ["--min-identity", "0.9"], lambda row: float(row["identity"]) >= 0.9),
+    "distance": (["--identity-def", "4"], ["--max-distance", "0.08"], lambda row: 1 - float(row["identity"]) <= 0.08),
+    "shorter": (["--identity-def", "0", "--end-gaps", "free"], ["--min-identity", "0.95"], lambda row: float(row["identity"]) >= 0.95),
+    "score": (["--match", "2", "--mismatch", "-3", "--gap", "2"], ["--min-score", "60"], lambda row: int(row["score"]) >= 60),
+    "covered": (
+        ["--end-gaps", "free"],
+        ["--min-identity", "0.95", "--min-coverage", "0.9"],
+        lambda row: float(row["identity"]) >= 0.95 and covered(row, 0.9),
+    ),
+    "two thresholds": (
+        ["--edit", "--identity-def", "1"],
+        ["--min-identity", "0.9", "--max-distance", "5"],
+        lambda row: float(row["identity"]) >= 0.9 and int(row["score"]) <= 5,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("inputs", ["one", "self", "two", "added"])
+def test_rows_are_those_of_every_pair(rng, tmp_path, case, inputs):
+    scoring, thresholds, passes = CASES[case]
+    records = family(rng, DNA, 65, 40)
+    one, two = write(tmp_path / "one.fa", records[:40]), write(tmp_path / "two.fa", records[40:], "t")
+    files = {"one": [one], "self": ["--self", one], "two": [one, two], "added": [one, "--add", two]}[inputs]
+    expected = filtered([*scoring, *files], passes)
+    rows, messages = gpualign_here("nw", "-v", "--fields", FIELDS, *scoring, *thresholds, *files)
+    assert rows.decode().splitlines() == expected
+    assert 1 < len(expected) < 40 * 64
+    assert "pairs left by each step" in messages
+
+
+@pytest.mark.parametrize("letters", [DNA, PROTEIN])
+@pytest.mark.parametrize(("length", "most"), [(12, 1), (12, 2), (70, 4), (300, 9), (300, 70)])
+def test_lengths_and_alphabets(rng, tmp_path, letters, length, most):
+    """Enough records for steps to be chosen by a sample."""
+    file = write(tmp_path / "x.fa", family(rng, letters, 240, length))
+    alphabet = ["--alphabet", "dna" if letters == DNA else "protein"]
+    _, rows = rows_of(["--edit", *alphabet, file])
+    expected = ["query\ttarget\tscore", *(row["line"] for row in rows if int(row["score"]) <= most)]
+    for options in ([], ["--threads", "1", "--memory", "16MiB"]):
+        assert gpualign("nw", "--edit", *alphabet, "--max-distance", str(most), *options, file).stdout.decode().splitlines() == expected
+
+
+@pytest.mark.parametrize("added", [False, True])
+def test_nearest(rng, tmp_path, added):
+    records = family(rng, DNA, 50, 30)
+    one, two = write(tmp_path / "one.fa", records[:30]), write(tmp_path / "two.fa", records[30:], "t")
+    files = [one, "--add", two] if added else [one]
+    names = [f"r{number}" for number in range(30)] + ([f"t{number}" for number in range(20)] if added else [])
+    both = write(tmp_path / "both.fa", records if added else records[:30])
+    _, rows = rows_of(["--edit", one, both])
+    expected = ["query\ttarget\tscore"]
+    for query in range(30):
+        mine = [(int(row["score"]), int(row["target"][1:])) for row in rows if row["query"] == f"r{query}"]
+        best = sorted(pair for pair in mine if pair[1] != query and pair[0] <= 6)[:2]
+        expected += [f"r{query}\t{names[j]}\t{score}" for score, j in sorted(best, key=lambda pair: pair[1])]
+    found = gpualign("nw", "--edit", "--max-distance", "6", "--nearest", "2", *files)
+    assert found.stdout.decode().splitlines() == expected
+
+
+def test_plans_say_the_steps(rng, tmp_path):
+    file = write(tmp_path / "x.fa", family(rng, DNA, 400, 200))
+    plan = gpualign("nw", "--dry-run", "--identity-def", "1", "--min-identity", "0.97", file).stdout.decode()
+    assert "distinct" in plan
+    assert "banded edit distance" in plan
+    assert "edits      at most" in plan
+
+
+def test_what_computes_every_pair_says_what_to_add(rng, tmp_path):
+    file = write(tmp_path / "x.fa", ["".join(rng.choice(list(DNA), 8)) for _ in range(450)])
+    done = gpualign("nw", "--min-identity", "0.97", file)
+    assert b"--min-coverage" in done.stderr
+    assert b"--min-coverage" not in gpualign("nw", "--min-identity", "0.97", "--min-coverage", "0.9", file).stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--min-coverage", "90"], "--min-coverage is a fraction from 0 to 1"),
+        (["--nearest", "0"], "--nearest"),
+        (["--nearest", "2", "--self"], "--nearest chooses among other records"),
+        (["--add", "{file}", "{file}"], "--add is for one file"),
+        (["--add", "{file}", "-o", "x.npy"], "--add makes a list of pairs"),
+        (["--nearest", "2", "-o", "x.npy"], "drop rows of a table"),
+    ],
+)
+def test_contradictions(tmp_path, arguments, said):
+    file = write(tmp_path / "x.fa", ["ACGT", "ACGA"])
+    done = gpualign("nw", file, *(argument.format(file=file) for argument in arguments), check=False, cwd=tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr.decode()
+    assert not (tmp_path / "x.npy").exists()
+
+
+def test_real_genes(real_data, tmp_path):
+    """Some real genes, against the matrix of all pairs."""
+    with gzip.open(real_data / "16s_gold.fasta.gz", "rt") as stream:
+        records = stream.read().split(">")[1:400]
+    file = tmp_path / "genes.fa"
+    file.write_text("".join(f">{record}" for record in records))
+    matrix = tmp_path / "all.npy"
+    gpualign("nw", "--edit", file, "-o", matrix)
+    ids = (tmp_path / "all.ids.txt").read_text().splitlines()
+    all_pairs = np.load(matrix)
+    i, j = np.nonzero(np.triu(all_pairs <= 60, 1))
+    expected = [f"{ids[a]}\t{ids[b]}\t{all_pairs[a, b]}" for a, b in zip(i, j, strict=True)]
+    assert gpualign("nw", "--edit", "--max-distance", "60", file).stdout.decode().splitlines()[1:] == expected
+    assert len(expected) > 10
