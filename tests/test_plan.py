@@ -100,7 +100,18 @@ def test_pair_and_cell_counts_do_not_overflow():
 
 def test_pairs_above_the_diagonal_need_one_set():
     with pytest.raises(ValueError, match="itself"):
-        plan_of([1, 2], [1, 2, 3], Pairing.ABOVE)
+        plan_of([1, 2], [2, 1, 3], Pairing.ABOVE)
+
+
+@pytest.mark.parametrize("pairing", [Pairing.ABOVE, Pairing.ABOVE_OR_EQUAL])
+def test_a_set_with_itself_and_more(pairing):
+    plan = plan_of([1, 2], [1, 2, 3], pairing)
+    wanted = {(i, j) for i in range(2) for j in range(pairing.first_target(i), 3)}
+    assert plan.pairs == len(wanted)
+    assert plan.cells == sum((i + 1) * (j + 1) for i, j in wanted)
+    tiles = list(plan.tiles())
+    assert sum(tile.cells for tile in tiles) == plan.cells
+    assert wanted <= {(i, j) for tile in tiles for i in range(tile.query_start, tile.query_stop) for j in tile.targets.tolist()}
 
 
 @given(LENGTHS, LENGTHS, st.data())
