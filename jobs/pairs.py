@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, cast
 
 from gpualign.core.bands import BandResults, PairAssembly, bands_in_order
+from gpualign.core.blocks import PairBlock
 from gpualign.core.budget import Budget
 from gpualign.core.engine import Engine, Prepared, Task
 from gpualign.core.plan import Pairing, Plan
 from gpualign.core.road import Progress, Sink, Totals
 from gpualign.core.runner import estimate_rate, plan_task, run_plan
+from gpualign.core.sinks.pairs import blocks_of
 from gpualign.core.units import format_bytes
 from gpualign.jobs.budget import memory_left, sequence_bytes
 from gpualign.jobs.notes import Notes
@@ -49,6 +53,13 @@ class PairsJob:
     def bands(self, progress: Progress) -> Iterator[BandResults]:
         """The same as a stream; closing it stops all work."""
         return bands_in_order(self.plan, self.prepared.run(self.plan.tiles()), partial(PairAssembly, self.task), progress)
+
+    def blocks(self, definition: int, progress: Progress) -> Iterator[PairBlock]:
+        """The same in rectangles of bounded size, with identities by this definition."""
+        bands = self.bands(progress)
+        with closing(cast("Any", bands)):
+            for band in bands:
+                yield from blocks_of(self.task, definition, band, self.plan.pairing)
 
 
 def prepare_pairs(task: Task, pairing: Pairing, engine: Engine, memory: int | None, notes: Notes, about: str = "") -> PairsJob:

@@ -15,7 +15,6 @@ from gpualign._results import Matrix, Pairs, Table
 from gpualign._running import LOG, Progress, Reporter, resources
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import Path, Source, inputs_of
-from gpualign.core.blocks import PairBlock
 from gpualign.core.engine import Detail, EndGaps
 from gpualign.core.errors import InputError
 from gpualign.core.fields import parse_fields
@@ -24,7 +23,8 @@ from gpualign.core.plan import Pairing
 from gpualign.core.sinks.matrix import MatrixSink, Value
 from gpualign.core.sinks.matrix_files import NpyArray
 from gpualign.core.sinks.memory import MemoryArray
-from gpualign.core.sinks.pairs import Filter, blocks_of
+from gpualign.core.sinks.pairs import Filter
+from gpualign.jobs.near import near_pairs
 from gpualign.jobs.nw import NwOptions, prepare
 from gpualign.jobs.pairs import PairsJob
 
@@ -107,23 +107,12 @@ def pairs(
     if not chosen.edit and any(not 0 <= one <= 1 for one in (max_distance, min_identity) if one is not None):
         raise InputError(f"{given[0]} is a fraction from 0 to 1")
     if max_distance is not None and chosen.edit:
-        filter, name = Filter(most_score=int(max_distance)), "score"
-    elif max_distance is not None:
-        filter, name = Filter(most_distance=max_distance), "distance"
+        filter = Filter(most_score=int(max_distance))
     else:
-        filter, name = Filter(min_score, None, min_identity), "score" if min_identity is None else "identity"
+        filter = Filter(min_score, None, min_identity, max_distance)
     detail = Detail.STATISTICS if filter.by_identity else Detail.SCORE
     job = _job(seqs, targets, chosen, end_gaps, detail, Pairing.ABOVE, device, threads, memory)
-    columns: list[list[Any]] = [[], [], []]
-    for block in _blocks(job, _checked_definition(identity_def), progress):
-        wanted = block.wanted(filter.keeps(block))
-        rows, places = np.nonzero(wanted)
-        columns[0].append(rows + block.first_query)
-        columns[1].append(places + block.results.band.first_target)
-        of_pairs = block.scores[wanted] if name == "score" else block.identity_fraction[wanted]
-        columns[2].append(1 - of_pairs if name == "distance" else of_pairs)
-    nothing = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=job.task.dtype)
-    i, j, values = (np.concatenate(parts) if parts else none for parts, none in zip(columns, nothing, strict=True))
+    i, j, values = near_pairs(job, filter, _checked_definition(identity_def), _reporter(job, progress))
     return Pairs(i, j, values, list(job.task.queries.ids), list(job.task.targets.ids))
 
 
@@ -159,7 +148,7 @@ def iter_pairs(
     details = [column.detail for column in columns] + ([Detail.STATISTICS] if filter.by_identity else [])
     detail = max(details, key=list(Detail).index)
     job = _job(seqs, targets, scoring, end_gaps, detail, Pairing.ABOVE, device, threads, memory)
-    blocks = _blocks(job, _checked_definition(identity_def), progress)
+    blocks = job.blocks(_checked_definition(identity_def), _reporter(job, progress))
 
     def tables() -> Iterator[Table]:
         held: dict[str, Any] = {}
@@ -209,11 +198,3 @@ def _reporter(job: PairsJob, progress: Progress | None) -> Reporter:
     reporter = Reporter(progress)
     reporter.expect(job.plan.cells)
     return reporter
-
-
-def _blocks(job: PairsJob, definition: int, progress: Progress | None) -> Iterator[PairBlock]:
-    """Rectangles of results of bounded size, in input order."""
-    bands = job.bands(_reporter(job, progress))
-    with closing(cast("Any", bands)):
-        for band in bands:
-            yield from blocks_of(job.task, definition, band, job.plan.pairing)
