@@ -1,4 +1,4 @@
-"""Near pairs of records, and what is known of distances between records."""
+"""Pairs of records with their distances."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Edges:
-    """Pairs of `count` records that are near each other, each pair once and in any order.
+    """Pairs of `count` records, each pair once and in any order: those that are near each other, or all that are known.
 
-    i, j: int64[pairs], 0 <= i < j < count; distance: float64[pairs], finite and not negative.
+    i, j: int64[pairs], 0 <= i < j < count; distance: float64[pairs], not negative.
     """
 
     count: int
@@ -61,6 +61,7 @@ def unique_edges(count: int, a: Integers, b: Integers, distance: Floats) -> tupl
     first[1:] = keys[1:] != keys[:-1]
     leaders = places[first]
     of = leaders[np.cumsum(first) - 1]
-    wrong = np.flatnonzero(distance[places] != distance[of])
+    equal = (distance[places] == distance[of]) | (np.isnan(distance[places]) & np.isnan(distance[of]))
+    wrong = np.flatnonzero(~equal)
     contradiction = None if not len(wrong) else (int(of[wrong[0]]), int(places[wrong[0]]))
     return Edges(count, i[leaders], j[leaders], distance[leaders]), contradiction
