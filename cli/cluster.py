@@ -62,7 +62,7 @@ def cluster(
       gpualign dist core.aln --max-distance 12 | gpualign cluster --edges - --max-distance 12
       gpualign cluster --distances snps.npy --max-distance 12 --method average
     """
-    from gpualign.cli.clusters import Clustered, cluster_spec, in_order_of, read_given, write_clusters
+    from gpualign.cli.clusters import Clustered, cluster_spec, in_order_of, opened_outputs, read_given
     from gpualign.cli.files import OutputFiles, check_outputs, check_stdin, open_inputs
     from gpualign.cli.messages import Messages, print_plan
     from gpualign.core import matrices
@@ -102,9 +102,9 @@ def cluster(
     if dry_run:
         print_plan(job.describe())
         return
-    with OutputFiles(messages.note) as files:
+    with OutputFiles(messages.note) as files, opened_outputs(spec, files) as write:
         with messages.progress(job.work, spec.path) as progress:
             clustering, near = job.run(progress)
         members = align_members(alignments.task, clustering, identity_def, memory) if alignments is not None and spec.with_uc else None
-        write_clusters(spec, Clustered(ids, clustering, inputs, members, of_identities), files)
-    messages.cluster_summary(clustering.sizes.tolist(), near)
+        write(Clustered(ids, clustering, inputs, members, of_identities))
+    messages.cluster_summary(clustering.sizes.tolist(), near, alignments.prepared.hardware if alignments is not None else None)

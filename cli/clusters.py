@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
@@ -117,26 +119,35 @@ class Clustered:
         return not self.of_identities and bool((known == np.rint(known)).all())
 
 
-def write_clusters(spec: ClusterSpec, found: Clustered, files: OutputFiles) -> None:
-    """All outputs; `files` makes them appear."""
-    for format, path in (("uc", spec.uc), ("fasta", spec.representatives)):
-        if path is not None:
-            _write(format, path, found, files)
-    _write(spec.format, spec.path, found, files)
+@contextmanager
+def opened_outputs(spec: ClusterSpec, files: OutputFiles) -> Iterator[Callable[[Clustered], None]]:
+    """Open all outputs, before any work is done, for the function that writes them; `files` makes them appear."""
+    wanted = [(spec.format, spec.path), ("uc", spec.uc), ("fasta", spec.representatives)]
+    with ExitStack() as stack:
+        streams: list[tuple[str, Path | None, BinaryIO]] = []
+        for format, path in wanted[:1] + [one for one in wanted[1:] if one[1] is not None]:
+            stack.enter_context(naming_output(path))
+            streams.append((format, path, stack.enter_context(files.text(path))))
+
+        def write(found: Clustered) -> None:
+            for format, path, stream in streams:
+                with naming_output(path):
+                    _write(format, stream, found)
+
+        yield write
 
 
-def _write(format: str, path: Path | None, found: Clustered, files: OutputFiles) -> None:
-    with naming_output(path), files.text(path) as stream:
-        if format == "tsv":
-            write_table(stream, found.ids, found.clustering, found.whole)
-        elif format == "fasta":
-            assert found.sequences is not None  # cluster_spec() asks for them
-            write_representatives(stream, found.sequences.queries, found.sequences.alphabet, found.clustering)
-        else:
-            lengths = None if found.sequences is None else found.sequences.queries.lengths
-            identities, cigars = None, None
-            if found.members is not None:
-                identities, cigars = found.members.identities, found.members.cigars
-            elif found.of_identities:
-                identities = 1 - found.clustering.distances
-            write_uc(stream, found.ids, found.clustering, lengths, identities, cigars)
+def _write(format: str, stream: BinaryIO, found: Clustered) -> None:
+    if format == "tsv":
+        write_table(stream, found.ids, found.clustering, found.whole)
+    elif format == "fasta":
+        assert found.sequences is not None  # cluster_spec() asks for them
+        write_representatives(stream, found.sequences.queries, found.sequences.alphabet, found.clustering)
+    else:
+        lengths = None if found.sequences is None else found.sequences.queries.lengths
+        identities, cigars = None, None
+        if found.members is not None:
+            identities, cigars = found.members.identities, found.members.cigars
+        elif found.of_identities:
+            identities = 1 - found.clustering.distances
+        write_uc(stream, found.ids, found.clustering, lengths, identities, cigars)

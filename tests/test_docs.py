@@ -15,7 +15,7 @@ from gpualign.core.fields import FIELDS
 from gpualign.core.formats.registry import FORMATS, Layout, Results, formats_of
 
 ROOT = Path(__file__).resolve().parent.parent
-COMMANDS = [[], ["nw"], ["sw"], ["dist"], ["plot"], ["bench"], ["index"], ["info"]]
+COMMANDS = [[], ["nw"], ["sw"], ["dist"], ["cluster"], ["plot"], ["bench"], ["index"], ["info"]]
 
 
 def test_cli_reference(request):
@@ -113,12 +113,13 @@ def test_python_examples(tmp_path, monkeypatch):
 
 def test_choices_of_formats_are_those_of_the_registry():
     """What --format takes, what the registry says that a command writes, and what makes it."""
-    commands = {"nw": [Results.PAIRS], "sw": [Results.HITS, Results.SCORES], "dist": [Results.DISTANCES]}
+    commands = {"nw": [Results.PAIRS], "sw": [Results.HITS, Results.SCORES], "dist": [Results.DISTANCES], "cluster": [Results.CLUSTERS]}
     for command, kinds in commands.items():
         choices = next(o.type.choices for o in cli.commands[command].params if o.name == "format_")
         assert list(choices) == list(dict.fromkeys(name for kind in kinds for name in formats_of(kind)))
     for format in FORMATS.values():
-        rows = [kind for kind, layout in format.layouts.items() if layout is Layout.ROWS and kind is not Results.DISTANCES]
+        others = (Results.DISTANCES, Results.CLUSTERS)  # whose rows are not of alignments
+        rows = [kind for kind, layout in format.layouts.items() if layout is Layout.ROWS and kind not in others]
         assert (format.rows is not None) == bool(rows)
         assert (format.matrix is not None) == (Layout.MATRIX in format.layouts.values())
         assert format.layouts
