@@ -12,6 +12,7 @@ import click
 from gpualign import __version__
 from gpualign.cli import signals
 from gpualign.cli.bench import bench
+from gpualign.cli.cluster import cluster
 from gpualign.cli.dist import dist
 from gpualign.cli.files import ClosedPipe
 from gpualign.cli.index import index
@@ -36,6 +37,7 @@ def cli() -> None:
       gpualign nw --edit reads.fasta                 edit distances
       gpualign sw query.fa db.fa > hits.tsv          the best hits of every query in a database
       gpualign dist snps.tsv > distances.tsv         SNP distances of all samples
+      gpualign cluster genes.fa --min-identity 0.97  clusters
       gpualign info                                  what this machine offers
 
     \b
@@ -47,6 +49,7 @@ def cli() -> None:
 cli.add_command(nw)
 cli.add_command(sw)
 cli.add_command(dist)
+cli.add_command(cluster)
 cli.add_command(plot)
 cli.add_command(bench)
 cli.add_command(index)

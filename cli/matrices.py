@@ -66,11 +66,11 @@ def read_matrix(path: str) -> StoredMatrix:
 def _checked(found: _Found, source: str) -> StoredMatrix:
     values = found.values
     if values.dtype.kind not in "iuf":
-        raise InputError(f"{source}: an array of {values.dtype}; numbers are drawn")
+        raise InputError(f"{source}: an array of {values.dtype}; numbers are wanted")
     if values.ndim not in (1, 2) or not values.size:
-        raise InputError(f"{source}: an array of {_by(values.shape)}; a matrix is drawn, or the vector of its pairs i < j")
+        raise InputError(f"{source}: an array of {_by(values.shape)}; a matrix is wanted, or the vector of its pairs i < j")
     if not np.all((largest := np.abs(values[np.isfinite(values)].astype(np.float64))) <= _LARGEST):
-        raise InputError(f"{source}: holds {largest.max():g}; values up to {_LARGEST:g} are drawn")
+        raise InputError(f"{source}: holds {largest.max():g}; values up to {_LARGEST:g} are taken")
     counts = (_records_of_vector(values, source),) * 2 if values.ndim == 1 else values.shape
     lists = []
     for what, ids, count in zip(("rows", "columns"), found.ids, counts, strict=True):

@@ -58,6 +58,12 @@ class Messages:
             f"{totals.work:.3g} comparisons in {totals.seconds:.2f} s, {totals.rate / 1e9:.1f} G/s, {engine}"
         )
 
+    def cluster_summary(self, sizes: list[int], near: int, engine: str | None) -> None:
+        self.note(
+            f"{_count(sum(sizes), 'record')}, {_count(near, 'near pair')}, {_count(len(sizes), 'cluster')}: "
+            f"{_count(sizes.count(1), 'singleton')}, the largest of {max(sizes):,}{f', {engine}' if engine else ''}"
+        )
+
     def progress(self, work: int, output: Path | None, unit: str = "cells", rate: str = "GCUPS") -> ProgressBar:
         """output: where results go meanwhile, None for standard output; where that is a terminal, a bar would stand among its lines."""
         free = output is not None or not sys.stdout.isatty()

@@ -176,6 +176,56 @@ def output_options(function: F) -> F:
     )(function)
 
 
+def cluster_options(function: F) -> F:
+    """What is clustered, and how."""
+    return _stack(
+        click.option(
+            "--edges",
+            type=PathType(),
+            metavar="FILE",
+            help="Take the pairs of this list instead of aligning: columns query, target and distance or identity, as nw --fields writes"
+            " them (with --edit: score), or a list of dist --max-distance.",
+        ),
+        click.option(
+            "--distances",
+            type=PathType(),
+            metavar="FILE",
+            help="Take all pairs of this matrix, of distances or identities, that nw or dist wrote: .npy, .npz or text.",
+        ),
+        click.option(
+            "--max-distance",
+            type=FiniteType(),
+            metavar="D",
+            help="Near are pairs at this distance or less: 1 - identity, with --edit the edit distance, else what the file holds.",
+        ),
+        click.option("--min-identity", type=FiniteType(), metavar="F", help="Near are pairs of this identity or more, from 0 to 1."),
+        _identity_option(),
+        click.option(
+            "--method",
+            type=click.Choice(["single", "complete", "average", "greedy"]),
+            default="single",
+            show_default=True,
+            help="single: what near pairs connect; complete: all pairs of a cluster are near; average: their mean is (UPGMA); greedy: each"
+            " record joins the nearest centroid that is near, or becomes one. All but greedy need gpualign[linkage].",
+        ),
+        click.option(
+            "--order",
+            type=click.Choice(["length", "size", "input"]),
+            help="Of greedy centroids: longest first, most abundant first (;size=N in ids), or as they are.  [length; input where lengths"
+            " are not known]",
+        ),
+    )(function)
+
+
+def cluster_output_options(function: F) -> F:
+    """Which files of clusters are written."""
+    return _stack(
+        *_file_options(Results.CLUSTERS),
+        click.option("--uc", type=PathType(), metavar="FILE", help="Also write the clusters as .uc, the format of usearch and vsearch."),
+        click.option("--representatives", type=PathType(), metavar="FILE", help="Also write a sequence of each cluster as FASTA."),
+    )(function)
+
+
 def distance_output_options(function: F) -> F:
     """Which distances are written, and where."""
     return _stack(

@@ -52,6 +52,7 @@ class NearJob:
 
     task: what the user asked for; groups: equal records of its queries and of its targets; pairing: which pairs of records are wanted.
     prepared, plan: for one record of each group. aligner: aligns pairs of the task; None where the edit distance is all that is wanted.
+    engine: the one that aligns.
     """
 
     task: Task
@@ -60,6 +61,7 @@ class NearJob:
     prepared: Prepared
     plan: Plan
     aligner: Prepared | None
+    engine: Engine
 
     @property
     def work(self) -> int:
@@ -189,4 +191,4 @@ def prepare_near(
     repeated = targets.repeated + (queries.repeated if pairing is Pairing.ALL and not one_set else 0)
     equal = f"{repeated:,} records equal to earlier ones; " if repeated else ""
     notes.detail(f"{about}{equal}edits {describe_bound(near)}; {prepared.kernel}")
-    return NearJob(task, pairing, (queries, targets), prepared, plan, aligner)
+    return NearJob(task, pairing, (queries, targets), prepared, plan, aligner, engine)

@@ -15,7 +15,7 @@ from gpualign.core.fields import FIELDS
 from gpualign.core.formats.registry import FORMATS, Layout, Results, formats_of
 
 ROOT = Path(__file__).resolve().parent.parent
-COMMANDS = [[], ["nw"], ["sw"], ["dist"], ["plot"], ["bench"], ["index"], ["info"]]
+COMMANDS = [[], ["nw"], ["sw"], ["dist"], ["cluster"], ["plot"], ["bench"], ["index"], ["info"]]
 
 
 def test_cli_reference(request):
@@ -72,7 +72,7 @@ def test_links_lead_somewhere():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize("number", range(3))
 def test_python_recipes(tmp_path, small_16s, number):
     """Each Python recipe, after the commands that stand above it."""
     pytest.importorskip("scipy")
@@ -81,7 +81,7 @@ def test_python_recipes(tmp_path, small_16s, number):
     if "skbio" in code:
         pytest.importorskip("skbio")
     (tmp_path / "genes.fasta").write_bytes(small_16s.read_bytes())
-    for command in re.findall(r"^    gpualign (nw genes.fasta .*?)(?: +#.*)?$", page, re.MULTILINE):
+    for command in re.findall(r"^    gpualign ((?:nw|cluster) genes.fasta .*?)(?: +#.*)?$", page, re.MULTILINE):
         if "> " not in command:
             gpualign(*command.split(), cwd=tmp_path)
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
@@ -113,12 +113,13 @@ def test_python_examples(tmp_path, monkeypatch):
 
 def test_choices_of_formats_are_those_of_the_registry():
     """What --format takes, what the registry says that a command writes, and what makes it."""
-    commands = {"nw": [Results.PAIRS], "sw": [Results.HITS, Results.SCORES], "dist": [Results.DISTANCES]}
+    commands = {"nw": [Results.PAIRS], "sw": [Results.HITS, Results.SCORES], "dist": [Results.DISTANCES], "cluster": [Results.CLUSTERS]}
     for command, kinds in commands.items():
         choices = next(o.type.choices for o in cli.commands[command].params if o.name == "format_")
         assert list(choices) == list(dict.fromkeys(name for kind in kinds for name in formats_of(kind)))
     for format in FORMATS.values():
-        rows = [kind for kind, layout in format.layouts.items() if layout is Layout.ROWS and kind is not Results.DISTANCES]
+        others = (Results.DISTANCES, Results.CLUSTERS)  # whose rows are not of alignments
+        rows = [kind for kind, layout in format.layouts.items() if layout is Layout.ROWS and kind not in others]
         assert (format.rows is not None) == bool(rows)
         assert (format.matrix is not None) == (Layout.MATRIX in format.layouts.values())
         assert format.layouts

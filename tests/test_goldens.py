@@ -20,7 +20,11 @@ def test_bytes(golden, engine, case, tmp_path, monkeypatch, request):
 
 
 @pytest.mark.parametrize(
-    "name", ["pairs.tsv", "matrix.npz", "alignments_free.sam", "hits.m8", "hits_dna.aln", "dist/square.tsv", "dist/failed_near.tsv"]
+    "name",
+    [
+        *("pairs.tsv", "matrix.npz", "alignments_free.sam", "hits.m8", "hits_dna.aln", "dist/square.tsv", "dist/failed_near.tsv"),
+        *("cluster/average.tsv", "cluster/greedy.uc"),
+    ],
 )
 def test_the_executable_writes_them(tmp_path, name):
     (case,) = (case for case in GOLDENS if case.name == name)

@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 
 
 class Results(Enum):
-    """What a command writes: alignments of all pairs, hits of a search, local scores of all pairs, distances."""
+    """What a command writes: alignments of all pairs, hits of a search, local scores of all pairs, distances, clusters."""
 
     PAIRS = "pairs"
     HITS = "hits"
     SCORES = "scores"
     DISTANCES = "distances"
+    CLUSTERS = "clusters"
 
 
 class Layout(Enum):
@@ -132,7 +133,12 @@ FORMATS: dict[str, Format] = {
     format.name: format
     for format in (
         Format(
-            "tsv", _of_pairs(_ROWS) | {Results.SCORES: _ROWS, Results.DISTANCES: _MATRIX}, (".tsv",), _tsv, _separated("\t"), lists="\t"
+            "tsv",
+            _of_pairs(_ROWS) | {Results.SCORES: _ROWS, Results.DISTANCES: _MATRIX, Results.CLUSTERS: _ROWS},
+            (".tsv",),
+            _tsv,
+            _separated("\t"),
+            lists="\t",
         ),
         Format("csv", {Results.DISTANCES: _MATRIX}, (".csv",), matrix=_separated(","), lists=","),
         Format("molten", {Results.DISTANCES: _ROWS}, lists="\t"),
@@ -140,7 +146,8 @@ FORMATS: dict[str, Format] = {
         Format("paf", _of_pairs(_ROWS), (".paf",), rows=_paf),
         Format("sam", _of_pairs(_ROWS), (".sam",), rows=_sam),
         Format("aln", _of_pairs(Layout.BLOCKS), (".aln",)),
-        Format("fasta", _of_pairs(_ROWS, hits=False), (".fasta", ".fa"), rows=_fasta),
+        Format("uc", {Results.CLUSTERS: _ROWS}, (".uc",)),
+        Format("fasta", _of_pairs(_ROWS, hits=False) | {Results.CLUSTERS: _ROWS}, (".fasta", ".fa"), rows=_fasta),
         Format("matrix", {Results.PAIRS: _MATRIX, Results.SCORES: _MATRIX}, matrix=_separated("\t")),
         Format("npy", dict.fromkeys((Results.PAIRS, Results.SCORES, Results.DISTANCES), _ARRAY), (".npy",)),
         Format("npz", dict.fromkeys((Results.PAIRS, Results.SCORES, Results.DISTANCES), _ARRAY), (".npz",)),

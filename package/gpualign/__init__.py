@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from gpualign._align import Alignment, align
+    from gpualign._cluster import Clusters, cluster
     from gpualign._dist import dist
     from gpualign._index import Index
     from gpualign._nw import iter_pairs, nw, pairs
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "_align": ("Alignment", "align"),
+    "_cluster": ("Clusters", "cluster"),
     "_dist": ("dist",),
     "_index": ("Index",),
     "_nw": ("iter_pairs", "nw", "pairs"),
@@ -42,6 +44,7 @@ _HOME = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "EDIT",
     "Alignment",
+    "Clusters",
     "Hits",
     "Index",
     "InputError",
@@ -53,6 +56,7 @@ __all__ = [
     "Table",
     "__version__",
     "align",
+    "cluster",
     "devices",
     "dist",
     "iter_pairs",

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import Any, cast
 
-import numpy as np
-
 from gpualign._files import filled_values
 from gpualign._results import Matrix, Pairs, Table, join_columns
 from gpualign._running import LOG, Progress, Reporter, resources
@@ -24,6 +22,7 @@ from gpualign.core.sinks.matrix_files import ArrayMaker, FilledArray
 from gpualign.jobs.near import NearJob
 from gpualign.jobs.nw import NwOptions, Wanted, prepare, prepare_wanted
 from gpualign.jobs.pairs import PairsJob
+from gpualign.jobs.passing import passing_pairs
 
 
 def nw(
@@ -107,22 +106,12 @@ def pairs(
     for name, one in fractions.items():
         if one is not None and not 0 <= one <= 1:
             raise InputError(f"{name} is a fraction from 0 to 1")
-    name = "distance" if max_distance is not None else "identity" if min_identity is not None else "score"
-    if chosen.edit and max_distance is not None:
-        name = "score"
     edits, distance = (int(max_distance), None) if chosen.edit and max_distance is not None else (None, max_distance)
     filter = Filter(min_score, edits, min_identity, distance, min_coverage)
     detail = Detail.STATISTICS if filter.by_statistics else Detail.SCORE
     options = _options(chosen, end_gaps, detail, Pairing.ABOVE, device, threads, memory)
     job = prepare_wanted(inputs_of(seqs, targets), options, Wanted(filter, _checked_definition(identity_def)), LOG)
-    columns: list[list[Any]] = [[], [], []]
-    for block in job.blocks(identity_def, _reporter(job, progress)):
-        wanted = block.wanted(filter.keeps(block))
-        of_pairs = block.scores[wanted] if name == "score" else block.identity_fraction[wanted]
-        for column, part in zip(columns, (*block.numbers_of(wanted), 1 - of_pairs if name == "distance" else of_pairs), strict=True):
-            column.append(part)
-    nothing = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0, dtype=job.task.dtype)
-    i, j, values = (np.concatenate(parts) if parts else none for parts, none in zip(columns, nothing, strict=True))
+    i, j, values = passing_pairs(job, filter, identity_def, _reporter(job, progress))
     return Pairs(i, j, values, list(job.task.queries.ids), list(job.task.targets.ids))
 
 

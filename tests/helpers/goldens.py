@@ -131,4 +131,17 @@ _DISTANCES = [
     )
 ]
 
-GOLDENS = [*_SCORES, *_ALIGNMENTS, *_HITS, *_DISTANCES]
+_CLUSTERS = [
+    _golden(f"cluster/{name}", "cluster", *words)
+    for name, *words in (
+        ("single.tsv", "--max-distance", 0.3, ONE),
+        ("complete.tsv", "--max-distance", 0.3, "--method", "complete", ONE),
+        ("average.tsv", "--edit", "--max-distance", 4, "--method", "average", ONE),
+        ("greedy.tsv", "--min-identity", 0.5, "--method", "greedy", ONE),
+        ("greedy.uc", "--min-identity", 0.5, "--method", "greedy", "--format", "uc", ONE),
+        ("single.uc", "--min-identity", 0.5, "--format", "uc", ONE),
+        ("greedy.fasta", "--min-identity", 0.5, "--method", "greedy", "--format", "fasta", ONE),
+    )
+]
+
+GOLDENS = [*_SCORES, *_ALIGNMENTS, *_HITS, *_DISTANCES, *_CLUSTERS]

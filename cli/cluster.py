@@ -1,0 +1,110 @@
+"""`gpualign cluster`: clusters of records that are near each other."""
+
+from __future__ import annotations
+
+import click
+
+from gpualign.cli.completion import PathType
+from gpualign.cli.options import cluster_options, cluster_output_options, input_options, run_options, scoring_options
+
+
+@click.command()
+@click.argument("seqs", type=PathType(), required=False)
+@cluster_options
+@scoring_options
+@input_options
+@cluster_output_options
+@run_options
+def cluster(
+    seqs: str | None,
+    edges: str | None,
+    distances: str | None,
+    max_distance: float | None,
+    min_identity: float | None,
+    identity_def: int,
+    method: str,
+    order: str | None,
+    match: int | None,
+    mismatch: int | None,
+    gap_open: int | None,
+    gap_extend: int | None,
+    gap: int | None,
+    matrix: str | None,
+    edit: bool,
+    alphabet: str,
+    allow_duplicates: bool,
+    degap: bool,
+    output: str,
+    format_: str | None,
+    uc: str | None,
+    representatives: str | None,
+    device: str,
+    threads: int | None,
+    memory: int | None,
+    dry_run: bool,
+    quiet: bool,
+    verbose: bool,
+) -> None:
+    """Clusters of records that are near each other: single, complete or average linkage, or greedy centroids.
+
+    SEQS is FASTA or FASTQ, plain or gzip, of which all pairs are aligned globally; none is left out by a filter. With --edges or
+    --distances nothing is aligned: the pairs are those of the file, and SEQS, if it is given, tells which records there are. A pair is near
+    if it passes --min-identity or --max-distance. - is standard input.
+
+    Clusters are numbered in the order of their first records. They are represented by their centroids; those of linkages by the record
+    with the most near records in its cluster, of several the one that is nearest to these, then the first.
+
+    \b
+    Examples:
+      gpualign cluster genes.fa --min-identity 0.97 > clusters.tsv
+      gpualign cluster genes.fa --min-identity 0.97 --method greedy --representatives otus.fa -o otus.uc
+      gpualign cluster reads.fa --edit --max-distance 3 --method greedy --order size
+      gpualign dist core.aln --max-distance 12 | gpualign cluster --edges - --max-distance 12
+      gpualign cluster --distances snps.npy --max-distance 12 --method average
+    """
+    from gpualign.cli.clusters import Clustered, cluster_spec, in_order_of, opened_outputs, read_given
+    from gpualign.cli.files import OutputFiles, check_outputs, check_stdin, open_inputs
+    from gpualign.cli.messages import Messages, print_plan
+    from gpualign.core import matrices
+    from gpualign.core.errors import InputError
+    from gpualign.core.scoring import ScoringOptions
+    from gpualign.jobs.cluster import ClusterOptions, prepare, prepare_given
+    from gpualign.jobs.engines import checked_resources
+    from gpualign.jobs.inputs import ReadOptions, read_inputs
+    from gpualign.jobs.members import align_members
+
+    messages = Messages.of("cluster", quiet, verbose)
+    if edges is not None and distances is not None:
+        raise InputError("--edges and --distances are two sources of the same; give one of them")
+    known = edges or distances
+    if seqs is None and known is None:
+        raise InputError("nothing to cluster: give a file of sequences, --edges or --distances")
+    costs = {"match": match, "mismatch": mismatch, "gap": gap, "gap-open": gap_open, "gap-extend": gap_extend, "matrix": matrix}
+    if known is not None and (given_costs := [name for name, one in costs.items() if one is not None]):
+        raise InputError(f"--{given_costs[0]} is of alignments; with {'--edges' if edges else '--distances'} nothing is aligned")
+    check_stdin(seqs, edges, distances)
+    spec = cluster_spec(output, format_, uc, representatives, seqs is not None)
+    check_outputs([seqs, edges, distances, matrix], spec.outputs)
+    scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None, edit)
+    resources = checked_resources(device, threads, memory, messages)
+    options = ClusterOptions(max_distance, min_identity, method, order, scoring, identity_def, resources)
+    options.check(fractions=known is None and not edit)
+
+    inputs = read_inputs(open_inputs(seqs), ReadOptions(alphabet, allow_duplicates, degap), messages) if seqs is not None else None
+    if known is None:
+        assert inputs is not None
+        job, alignments = prepare(inputs, options, messages)
+        ids, of_identities = inputs.queries.ids, not (edit and max_distance is not None)
+    else:
+        found, of_identities = read_given(edges, distances, edit, min_identity is not None, inputs.queries.ids if inputs else None)
+        inputs, alignments, ids = in_order_of(found, inputs), None, list(found.ids)
+        job = prepare_given(found, of_identities, inputs.queries.lengths if inputs else None, options, messages)
+    if dry_run:
+        print_plan(job.describe())
+        return
+    with OutputFiles(messages.note) as files, opened_outputs(spec, files) as write:
+        with messages.progress(job.work, spec.path) as progress:
+            clustering, near = job.run(progress)
+        members = align_members(alignments.task, clustering, identity_def, memory) if alignments is not None and spec.with_uc else None
+        write(Clustered(ids, clustering, inputs, members, of_identities))
+    messages.cluster_summary(clustering.sizes.tolist(), near, alignments.prepared.hardware if alignments is not None else None)

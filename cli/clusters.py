@@ -1,0 +1,153 @@
+"""Distances that clusters are made of, and where the clusters go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from gpualign.cli.edges import read_edges
+from gpualign.cli.files import OutputFiles, naming_output
+from gpualign.cli.formats import pick_format
+from gpualign.cli.heatmaps import guess_kind
+from gpualign.cli.matrices import StoredMatrix, read_matrix
+from gpualign.core.cluster.clustering import Clustering
+from gpualign.core.cluster.given import MatrixOfPairs
+from gpualign.core.errors import InputError
+from gpualign.core.formats.clusters import write_representatives, write_table, write_uc
+from gpualign.core.formats.registry import Results
+from gpualign.jobs.cluster import Given
+from gpualign.jobs.inputs import Inputs
+from gpualign.jobs.members import Members
+
+
+@dataclass(frozen=True)
+class ClusterSpec:
+    """path None is standard output; uc, representatives: files beside it, None for none."""
+
+    format: str
+    path: Path | None
+    uc: Path | None
+    representatives: Path | None
+
+    @property
+    def outputs(self) -> list[Path | None]:
+        """All files that are written."""
+        return [self.path, *(one for one in (self.uc, self.representatives) if one is not None)]
+
+    @property
+    def with_uc(self) -> bool:
+        """Whether .uc is written, which tells alignments."""
+        return self.format == "uc" or self.uc is not None
+
+
+def cluster_spec(output: str, format: str | None, uc: str | None, representatives: str | None, has_sequences: bool) -> ClusterSpec:
+    """Check what the user asked for. Raises `InputError` for outputs that are the same, and for sequences that are not there."""
+    chosen, path = pick_format(output, format, Results.CLUSTERS)
+    spec = ClusterSpec(chosen, path, Path(uc) if uc else None, Path(representatives) if representatives else None)
+    named = [one.absolute() for one in spec.outputs if one is not None]
+    if len(set(named)) < len(named):
+        raise InputError("-o, --uc and --representatives name the same file; each wants its own")
+    if not has_sequences and (chosen == "fasta" or representatives):
+        what = "--representatives" if representatives else "fasta"
+        raise InputError(f"{what} writes sequences, and there are none; give their file too")
+    return spec
+
+
+def read_given(edges: str | None, distances: str | None, edit: bool, by_identity: bool, ids: Sequence[str] | None) -> tuple[Given, bool]:
+    """(what is known, whether it is identities) of a list of pairs or a matrix. edit: scores are edit distances; ids: of the sequences.
+
+    Raises `InputError` for what is neither distances nor identities, and for records that are not the sequences'.
+    """
+    if edges is not None:
+        listed = read_edges(edges, edit, by_identity, ids)
+        return listed.pairs, listed.of_identities
+    assert distances is not None
+    stored = read_matrix(distances)
+    if not stored.one_set:
+        raise InputError(f"{distances}: {_why_not_one_set(stored)}; distances of one set with itself are wanted")
+    kind = "distance" if edit else guess_kind(stored.values, stored.name, True)
+    if kind not in ("distance", "identity"):
+        raise InputError(f"{distances}: holds scores, which are no distances; say --edit if they are edit distances")
+    values = stored.values
+    if np.isinf(values).any() or (values < 0).any() or (kind == "identity" and (values > 1).any()):
+        found = values[np.isinf(values) | (values < 0) | (values > 1 if kind == "identity" else False)][0]
+        wanted = "identities are from 0 to 1" if kind == "identity" else "distances are finite and not negative"
+        raise InputError(f"{distances}: holds {found:g}; {wanted}")
+    if ids is not None and set(ids) != set(stored.rows):
+        other = sorted(set(ids) ^ set(stored.rows))[0]
+        raise InputError(f"{distances}: {other!r} is a record of the {'sequences' if other in set(ids) else 'matrix'} alone")
+    return MatrixOfPairs(stored.rows, values), kind == "identity"
+
+
+def _why_not_one_set(stored: StoredMatrix) -> str:
+    values, rows, columns = stored.values, stored.rows, stored.columns
+    if rows != columns:
+        return f"the rows are of {len(rows):,} records and the columns of {len(columns):,} others"
+    i, j = np.argwhere(~np.isclose(values, values.T, rtol=1e-9, atol=0, equal_nan=True))[0].tolist()
+    return f"not symmetric: {rows[i]!r} to {rows[j]!r} is {values[i, j]:g}, the other way {values[j, i]:g}"
+
+
+def in_order_of(given: Given, sequences: Inputs | None) -> Inputs | None:
+    """The sequences in the order of the records."""
+    if sequences is None or sequences.queries.ids == list(given.ids):
+        return sequences
+    place = {name: k for k, name in enumerate(sequences.queries.ids)}
+    ordered = sequences.queries.select(np.array([place[name] for name in given.ids], dtype=np.int64))
+    return Inputs(ordered, ordered, sequences.alphabet, sequences.how)
+
+
+@dataclass(frozen=True)
+class Clustered:
+    """What is written. sequences: None where only their ids are known; members: alignments, None where there are none; of_identities:
+    distances are 1 - identity."""
+
+    ids: Sequence[str]
+    clustering: Clustering
+    sequences: Inputs | None
+    members: Members | None
+    of_identities: bool
+
+    @property
+    def whole(self) -> bool:
+        """Whether all distances are counts."""
+        known = self.clustering.distances[~np.isnan(self.clustering.distances)]
+        return not self.of_identities and bool((known == np.rint(known)).all())
+
+
+@contextmanager
+def opened_outputs(spec: ClusterSpec, files: OutputFiles) -> Iterator[Callable[[Clustered], None]]:
+    """Open all outputs, before any work is done, for the function that writes them; `files` makes them appear."""
+    wanted = [(spec.format, spec.path), ("uc", spec.uc), ("fasta", spec.representatives)]
+    with ExitStack() as stack:
+        streams: list[tuple[str, Path | None, BinaryIO]] = []
+        for format, path in wanted[:1] + [one for one in wanted[1:] if one[1] is not None]:
+            stack.enter_context(naming_output(path))
+            streams.append((format, path, stack.enter_context(files.text(path))))
+
+        def write(found: Clustered) -> None:
+            for format, path, stream in streams:
+                with naming_output(path):
+                    _write(format, stream, found)
+
+        yield write
+
+
+def _write(format: str, stream: BinaryIO, found: Clustered) -> None:
+    if format == "tsv":
+        write_table(stream, found.ids, found.clustering, found.whole)
+    elif format == "fasta":
+        assert found.sequences is not None  # cluster_spec() asks for them
+        write_representatives(stream, found.sequences.queries, found.sequences.alphabet, found.clustering)
+    else:
+        lengths = None if found.sequences is None else found.sequences.queries.lengths
+        identities, cigars = None, None
+        if found.members is not None:
+            identities, cigars = found.members.identities, found.members.cigars
+        elif found.of_identities:
+            identities = 1 - found.clustering.distances
+        write_uc(stream, found.ids, found.clustering, lengths, identities, cigars)

@@ -1,0 +1,152 @@
+"""Reads lists of pairs with a distance or an identity, as `nw` and `dist` write them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpualign.cli.files import open_input
+from gpualign.core.cluster.edges import unique_edges
+from gpualign.core.cluster.given import ListedPairs
+from gpualign.core.errors import InputError
+from gpualign.core.unpack import decompressing, unpack
+
+_ENDS = ("query", "target")
+_LARGEST = 1e100
+"""Beyond it sums of the values would no longer be numbers."""
+
+
+@dataclass(frozen=True)
+class EdgeList:
+    """pairs: with their values, which are identities or distances."""
+
+    pairs: ListedPairs
+    of_identities: bool
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Which columns hold the two ids and the value; width: how many there are; headed: whether line 1 names them."""
+
+    query: int
+    target: int
+    value: int
+    width: int
+    kind: str
+    headed: bool
+
+
+def read_edges(path: str, edit: bool, by_identity: bool, ids: Sequence[str] | None = None) -> EdgeList:
+    """A table with a header that names the columns query, target and distance, identity or score; or, without a header, the lists of
+    `dist`: two ids and a distance. Tabs or commas separate columns; - is standard input.
+
+    edit: the scores are edit distances; other scores are no distances. by_identity: identities are wanted. ids: of all records; None: the
+    records are those in the list, in the order in which they come. Raises `InputError` naming the line.
+    """
+    with open_input(path) as (stream, source), decompressing(source):
+        _, unpacked = unpack(stream, source)
+        text = io.TextIOWrapper(unpacked, encoding="utf-8-sig", errors="surrogateescape")
+        first = text.readline()
+        if not first.strip():
+            raise InputError(f"{source}: {'line 1 is empty' if first else 'empty file'}; a list of pairs is wanted")
+        separator = "\t" if "\t" in first else ","
+        names = [name.strip() for name in next(_cells([first], separator, source))]
+        columns = _columns(names, edit, by_identity, source)
+        lines = text if columns.headed else itertools.chain([first], text)
+        found = _parse(enumerate(_cells(lines, separator, source), 2 if columns.headed else 1), columns, ids, source)
+    return EdgeList(found, columns.kind == "identity")
+
+
+def _cells(lines: Iterable[str], separator: str, source: str) -> Iterator[list[str]]:
+    """Cells of each line, of an empty one none; where commas separate them, quoted as `dist` quotes them."""
+    if separator == "\t":
+        for line in lines:
+            stripped = line.rstrip("\r\n")
+            yield stripped.split("\t") if stripped else []
+        return
+    try:
+        yield from csv.reader(lines)
+    except csv.Error as error:
+        raise InputError(f"{source}: no table that commas separate ({error})") from None
+
+
+def _columns(names: list[str], edit: bool, by_identity: bool, source: str) -> _Columns:
+    if set(_ENDS) <= set(names):
+        kind = _kind(names, edit, by_identity, source)
+        query, target, value = (names.index(name) for name in (*_ENDS, kind))
+        return _Columns(query, target, value, len(names), kind, True)
+    if len(names) < 3 or _number(names[2]) is None:
+        raise InputError(
+            f"{source}: line 1 is {_quoted(', '.join(names))}; a header with the columns query and target is wanted, or lines of two ids"
+            " and a distance, separated by tabs or commas"
+        )
+    if by_identity:
+        raise InputError(f"{source}: a list without a header is of distances; --min-identity wants a column that is called identity")
+    return _Columns(0, 1, 2, len(names), "distance", False)
+
+
+def _kind(names: list[str], edit: bool, by_identity: bool, source: str) -> str:
+    """The column that says how near a pair is."""
+    wanted = ["identity"] if by_identity else ["score"] if edit else ["distance", "identity"]
+    for name in wanted:
+        if name in names:
+            return name
+    there = f"{source}: the columns are {', '.join(names)}"
+    if "score" in names and not by_identity:
+        raise InputError(f"{there}; scores are no distances: say --edit if they are edit distances, or write the field identity")
+    raise InputError(f"{there}; the column {' or '.join(wanted)} is wanted")
+
+
+def _number(cell: str) -> float | None:
+    """A number or nan; None for what is neither, and for what is too large."""
+    try:
+        value = float(cell)
+    except ValueError:
+        return None
+    return None if abs(value) > _LARGEST or "_" in cell else value  # Python takes _ for a separator of thousands
+
+
+def _parse(rows: Iterator[tuple[int, list[str]]], columns: _Columns, ids: Sequence[str] | None, source: str) -> ListedPairs:
+    number = {} if ids is None else {name: k for k, name in enumerate(ids)}
+    a: list[int] = []
+    b: list[int] = []
+    values: list[float] = []
+    lines: list[int] = []
+    for line, cells in rows:
+        if not cells:
+            continue
+        if len(cells) != columns.width:
+            raise InputError(f"{source}: line {line} has {len(cells):,} columns; {columns.width:,} are wanted, as line 1 has them")
+        for name, end in ((cells[columns.query], a), (cells[columns.target], b)):
+            if name not in number:
+                if ids is not None:
+                    raise InputError(f"{source}: line {line} names {_quoted(name)}, which is no record of the sequences")
+                number[name] = len(number)
+            end.append(number[name])
+        value = _number(cells[columns.value])
+        if value is None or value < 0 or (columns.kind == "identity" and value > 1):
+            wanted = "an identity from 0 to 1" if columns.kind == "identity" else "a distance, a number from 0 on,"
+            raise InputError(f"{source}: line {line}: {_quoted(cells[columns.value])} where {wanted} is wanted")
+        values.append(value)
+        lines.append(line)
+    if not number:
+        raise InputError(f"{source}: a header and no pairs, so that no record is known; give the sequences too")
+    names = list(number)
+    i, j = np.array(a, dtype=np.int64), np.array(b, dtype=np.int64)
+    edges, contradiction = unique_edges(len(names), i, j, np.array(values, dtype=np.float64))
+    if contradiction is not None:
+        one, other = contradiction
+        raise InputError(
+            f"{source}: lines {lines[one]} and {lines[other]} say {values[one]:g} and {values[other]:g} of {_quoted(names[a[one]])} and"
+            f" {_quoted(names[b[one]])}; a pair has one value"
+        )
+    return ListedPairs(names, edges)
+
+
+def _quoted(text: str) -> str:
+    return ascii(text) if len(text) <= 40 else ascii(text[:39] + "…")

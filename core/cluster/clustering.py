@@ -1,0 +1,57 @@
+"""What a clustering is, whatever made it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gpualign.core.cluster.edges import Edges, Floats, Integers
+
+
+@dataclass(frozen=True)
+class Clustering:
+    """labels: int64[count], the cluster of each record, numbered from 0 in the order of their first records. representatives:
+    int64[clusters], a record of each. distances: float64[count], of each record to its representative; nan where it is not known."""
+
+    labels: Integers = field(repr=False)
+    representatives: Integers = field(repr=False)
+    distances: Floats = field(repr=False)
+
+    @property
+    def sizes(self) -> Integers:
+        """Records of each cluster: int64[clusters]."""
+        return np.bincount(self.labels, minlength=len(self.representatives)).astype(np.int64)
+
+
+def numbered(labels: Integers) -> Integers:
+    """The same clusters, numbered from 0 in the order of their first records."""
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    number = np.empty(len(first), dtype=np.int64)
+    number[np.argsort(first)] = np.arange(len(first))
+    return number[inverse.reshape(-1)]
+
+
+def of_labels(labels: Integers, edges: Edges) -> Clustering:
+    """With the record of each cluster as representative that has the most near records in it; of several the one with the least sum of
+    distances to these, then the first. Where all are near each other that is the medoid."""
+    labels = numbered(labels)
+    within = labels[edges.i] == labels[edges.j]
+    ends = np.concatenate((edges.i[within], edges.j[within]))
+    near = np.bincount(ends, minlength=edges.count)
+    sums = np.bincount(ends, np.tile(edges.distance[within], 2), minlength=edges.count)
+    best = np.lexsort((np.arange(edges.count), sums, -near, labels))
+    representatives = best[np.searchsorted(labels[best], np.arange(int(labels.max(initial=-1)) + 1))]
+    return _measured(labels, representatives, edges)
+
+
+def of_centroids(centroids: Integers, edges: Edges) -> Clustering:
+    """With the centroids as representatives. centroids: of each record."""
+    labels = numbered(centroids)
+    representatives = np.empty(int(labels.max(initial=-1)) + 1, dtype=np.int64)
+    representatives[labels] = centroids
+    return _measured(labels, representatives, edges)
+
+
+def _measured(labels: Integers, representatives: Integers, edges: Edges) -> Clustering:
+    return Clustering(labels, representatives, edges.between(np.arange(len(labels)), representatives[labels]))

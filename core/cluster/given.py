@@ -1,0 +1,106 @@
+"""Distances that somebody has: lists of pairs and matrices, and which of them are near."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.cluster.edges import Edges, Floats, Integers
+from gpualign.core.errors import InputError
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Which pairs are near: distance <= max_distance, or identity >= min_identity; one of the two is None. of_identities: values are
+    identities, whose distance is 1 - identity."""
+
+    max_distance: float | None
+    min_identity: float | None
+    of_identities: bool
+
+    def keeps(self, values: Floats) -> npt.NDArray[np.bool_]:
+        """Which values are near; nan, which is no value, is not."""
+        if self.min_identity is not None:
+            return values >= self.min_identity
+        return self.distances(values) <= (self.max_distance or 0.0)
+
+    def distances(self, values: Floats) -> Floats:
+        """Distances of the values."""
+        return 1 - values if self.of_identities else values
+
+
+@dataclass(frozen=True)
+class ListedPairs:
+    """Values of some pairs, each pair once. ids: of the records; pairs: their values as `distance`, nan where a pair has none."""
+
+    ids: Sequence[str] = field(repr=False)
+    pairs: Edges
+
+    @property
+    def known(self) -> int:
+        """Pairs with a value."""
+        return int(np.count_nonzero(~np.isnan(self.pairs.distance)))
+
+    def near(self, threshold: Threshold) -> Edges:
+        """The near pairs."""
+        near = self.pairs.select(threshold.keeps(self.pairs.distance))
+        return Edges(near.count, near.i, near.j, threshold.distances(near.distance))
+
+    def among(self, members: Integers) -> Floats:
+        """Values of all pairs of some records, condensed. Raises `InputError` where one is not in the list."""
+        i, j = np.triu_indices(len(members), 1)
+        found = self.pairs.between(members[i], members[j])
+        return _complete(found, self.ids, members, "the list has no value for it; write all pairs, without a threshold")
+
+
+@dataclass(frozen=True)
+class MatrixOfPairs:
+    """A symmetric matrix of values, float or integer [count][count], or the vector of its pairs i < j; nan where a pair has none."""
+
+    ids: Sequence[str] = field(repr=False)
+    values: npt.NDArray[Any] = field(repr=False)
+
+    @property
+    def known(self) -> int:
+        """Pairs with a value."""
+        return sum(int(np.count_nonzero(~np.isnan(self._row(k)))) for k in range(len(self.ids)))
+
+    def _row(self, k: int) -> Floats:
+        """Values of record k and each later one."""
+        if self.values.ndim == 2:
+            return np.asarray(self.values[k, k + 1 :], dtype=np.float64)
+        count = len(self.ids)
+        start = k * (2 * count - k - 1) // 2
+        return np.asarray(self.values[start : start + count - k - 1], dtype=np.float64)
+
+    def near(self, threshold: Threshold) -> Edges:
+        """The near pairs."""
+        i, j, distances = [], [], []
+        for k in range(len(self.ids)):
+            row = self._row(k)
+            places = np.flatnonzero(threshold.keeps(row))
+            i.append(np.full(len(places), k, dtype=np.int64))
+            j.append(places + k + 1)
+            distances.append(threshold.distances(row[places]))
+        return Edges(len(self.ids), np.concatenate(i), np.concatenate(j), np.concatenate(distances))
+
+    def among(self, members: Integers) -> Floats:
+        """Values of all pairs of some records, condensed. Raises `InputError` where one has none."""
+        rows = [self._row(k)[members[place + 1 :] - k - 1] for place, k in enumerate(members.tolist())]
+        return _complete(np.concatenate(rows), self.ids, members, "the matrix has no value for it")
+
+
+def _complete(condensed: Floats, ids: Sequence[str], members: Integers, reason: str) -> Floats:
+    missing = np.isnan(condensed)
+    if missing.any():
+        i, j = np.triu_indices(len(members), 1)
+        at = int(missing.argmax())
+        one, other = ids[members[i[at]]], ids[members[j[at]]]
+        raise InputError(
+            f"average linkage takes the mean of all distances, also of {one!r} and {other!r}: {reason}, or choose another --method"
+        )
+    return condensed

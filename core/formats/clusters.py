@@ -1,0 +1,90 @@
+"""Clusters as text: a table, .uc, and representatives as FASTA. Streams take bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from gpualign.core.alphabet import Alphabet
+from gpualign.core.cluster.clustering import Clustering
+from gpualign.core.cluster.edges import Floats, Integers
+from gpualign.core.sequences import SequenceSet
+from gpualign.core.sinks.writer import ByteWriter
+
+_LINES = 10_000
+
+
+def write_table(stream: ByteWriter, ids: Sequence[str], clustering: Clustering, whole: bool) -> None:
+    """A row a record, in input order: id, cluster (from 1), size of the cluster, representative, distance to it (nan: not known).
+
+    whole: distances are counts; others have six decimals.
+    """
+    labels, of = clustering.labels.tolist(), clustering.representatives.tolist()
+    sizes, distances = clustering.sizes.tolist(), clustering.distances.tolist()
+
+    def rows() -> Iterator[str]:
+        yield "id\tcluster\tsize\trepresentative\tdistance\n"
+        for name, label, distance in zip(ids, labels, distances, strict=True):
+            text = f"{distance:.0f}" if whole else f"{distance:.6f}"
+            yield f"{name}\t{label + 1}\t{sizes[label]}\t{ids[of[label]]}\t{text}\n"
+
+    _write(stream, rows())
+
+
+def write_uc(
+    stream: ByteWriter,
+    ids: Sequence[str],
+    clustering: Clustering,
+    lengths: Integers | None,
+    identities: Floats | None,
+    cigars: Sequence[str] | None,
+) -> None:
+    """The ten columns of usearch and vsearch: cluster by cluster a line S of the representative and lines H of the others, then lines C.
+
+    lengths: of the records; identities: with the representatives, from 0 to 1, nan: not known; cigars: as .uc has them. What is not
+    known (None) is *.
+    """
+    labels = clustering.labels
+    of, sizes = clustering.representatives.tolist(), clustering.sizes.tolist()
+    members = np.split(np.argsort(labels, kind="stable"), np.cumsum(sizes)[:-1])
+
+    def length(record: int) -> str:
+        return "*" if lengths is None else str(int(lengths[record]))
+
+    def percent(record: int) -> str:
+        return "*" if identities is None or np.isnan(identities[record]) else f"{100 * identities[record]:.1f}"
+
+    def rows() -> Iterator[str]:
+        for cluster, seed in enumerate(of):
+            yield f"S\t{cluster}\t{length(seed)}\t*\t*\t*\t*\t*\t{ids[seed]}\t*\n"
+            for record in members[cluster].tolist():
+                if record != seed:
+                    cigar = "*" if cigars is None else cigars[record]
+                    yield f"H\t{cluster}\t{length(record)}\t{percent(record)}\t+\t0\t0\t{cigar}\t{ids[record]}\t{ids[seed]}\n"
+        for cluster, seed in enumerate(of):
+            yield f"C\t{cluster}\t{sizes[cluster]}\t*\t*\t*\t*\t*\t{ids[seed]}\t*\n"
+
+    _write(stream, rows())
+
+
+def write_representatives(stream: ByteWriter, sequences: SequenceSet, alphabet: Alphabet, clustering: Clustering) -> None:
+    """The representatives as FASTA in the order of the clusters, each sequence on one line, in upper case."""
+    letters = np.frombuffer(alphabet.letters.encode(), dtype=np.uint8)
+
+    def rows() -> Iterator[str]:
+        for record in clustering.representatives.tolist():
+            codes = sequences.codes[sequences.offsets[record] : sequences.offsets[record + 1]]
+            yield f">{sequences.ids[record]}\n{letters[codes].tobytes().decode()}\n"
+
+    _write(stream, rows())
+
+
+def _write(stream: ByteWriter, rows: Iterator[str]) -> None:
+    held: list[str] = []
+    for row in rows:
+        held.append(row)
+        if len(held) == _LINES:
+            stream.write("".join(held).encode("utf-8", "surrogateescape"))
+            held.clear()
+    stream.write("".join(held).encode("utf-8", "surrogateescape"))

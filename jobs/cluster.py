@@ -1,0 +1,224 @@
+"""Clusters: what `gpualign cluster` does between its options and its outputs, from sequences or from distances that somebody has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from typing import Protocol
+
+import numpy as np
+
+from gpualign.core.cluster.clustering import Clustering, of_centroids, of_labels
+from gpualign.core.cluster.edges import Edges, Floats, Integers
+from gpualign.core.cluster.given import ListedPairs, MatrixOfPairs, Threshold
+from gpualign.core.cluster.greedy import greedy, ranked
+from gpualign.core.cluster.linkage import average, complete, largest_linked, linkage_bytes, single
+from gpualign.core.engine import Detail
+from gpualign.core.errors import InputError, RunError
+from gpualign.core.filter import Filter
+from gpualign.core.plan import Pairing
+from gpualign.core.scoring import Scoring, ScoringOptions
+from gpualign.core.search.runner import GrowingProgress
+from gpualign.core.sinks.matrix import CondensedSink, Value
+from gpualign.core.sinks.memory import MemoryArray
+from gpualign.core.units import format_bytes
+from gpualign.jobs import nw
+from gpualign.jobs.budget import default_memory
+from gpualign.jobs.engines import Resources
+from gpualign.jobs.inputs import Inputs
+from gpualign.jobs.near import NearJob
+from gpualign.jobs.notes import UNHEARD, Notes
+from gpualign.jobs.pairs import PairsJob, Rows
+from gpualign.jobs.passing import passing_pairs
+
+METHODS = ("single", "complete", "average", "greedy")
+
+Given = ListedPairs | MatrixOfPairs
+
+
+@dataclass(frozen=True)
+class ClusterOptions:
+    """None = not given. method: one of `METHODS`; order: of greedy, one of `greedy.ORDERS`, by default length, and input where lengths are
+    not known; identity_definition: as core/identity.py numbers them."""
+
+    max_distance: float | None = None
+    min_identity: float | None = None
+    method: str = "single"
+    order: str | None = None
+    scoring: ScoringOptions | Scoring = field(default_factory=ScoringOptions)
+    identity_definition: int = 2
+    resources: Resources = field(default_factory=Resources)
+
+    def check(self, fractions: bool) -> None:
+        """fractions: distances are 1 - identity. Raises `InputError` for contradictions, and where scipy is wanted that is not there."""
+        if (self.max_distance is None) == (self.min_identity is None):
+            found = "; found both" if self.max_distance is not None else ""
+            raise InputError(f"cluster wants one threshold, --max-distance or --min-identity{found}")
+        if self.min_identity is not None and not 0 <= self.min_identity <= 1:
+            raise InputError(f"--min-identity is a fraction from 0 to 1; found {self.min_identity:g} (97 % is 0.97)")
+        if self.max_distance is not None and (self.max_distance < 0 or (fractions and self.max_distance > 1)):
+            wanted = "1 - identity, from 0 to 1 (3 % is 0.03)" if fractions else "a distance from 0 on"
+            raise InputError(f"--max-distance is {wanted}; found {self.max_distance:g}")
+        if self.order is not None and self.method != "greedy":
+            raise InputError(f"--order is of greedy centroids; it does not go with --method {self.method}")
+        if self.method != "greedy" and find_spec("scipy") is None:
+            raise InputError(f"--method {self.method} needs scipy: pip install 'gpualign[linkage]', or choose --method greedy")
+
+
+class Distances(Protocol):
+    """Where distances are from."""
+
+    @property
+    def work(self) -> int:
+        """What finding near pairs takes, in DP cells."""
+
+    def near(self, progress: GrowingProgress) -> Edges:
+        """The near pairs."""
+
+    def among(self, members: Integers, progress: GrowingProgress) -> Floats:
+        """Distances of all pairs of some records (ascending), condensed."""
+
+    def describe(self) -> Rows:
+        """For --dry-run."""
+
+
+@dataclass(frozen=True)
+class ClusterJob:
+    """Ready to go. order: in which greedy takes records, None for linkages; cut: the largest distance of near pairs."""
+
+    distances: Distances
+    method: str
+    order: Integers | None
+    cut: float
+    memory: int
+
+    @property
+    def work(self) -> int:
+        """DP cells that are known to be needed; `run` may expect more."""
+        return self.distances.work
+
+    def describe(self) -> Rows:
+        """The plan, with a time estimate that takes a moment to measure."""
+        return [*self.distances.describe(), ("method", self.method)]
+
+    def run(self, progress: GrowingProgress) -> tuple[Clustering, int]:
+        """(the clusters, how many near pairs there are). Raises `RunError` where a linkage would take more than the memory."""
+        edges = self.distances.near(progress)
+        if self.order is not None:
+            return of_centroids(greedy(edges, self.order), edges), len(edges)
+        labels = single(edges) if self.method == "single" else self._linked(edges, progress)
+        return of_labels(labels, edges), len(edges)
+
+    def _linked(self, edges: Edges, progress: GrowingProgress) -> Integers:
+        largest = largest_linked(edges)
+        if (needed := linkage_bytes(largest)) > self.memory:
+            raise RunError(
+                f"{largest:,} records are connected, and {self.method} linkage of them takes {format_bytes(needed)} of memory;"
+                " raise --memory, choose a nearer threshold, or --method single or greedy"
+            )
+        if self.method == "complete":
+            return complete(edges)
+        return average(edges, self.cut, lambda members: self.distances.among(members, progress))
+
+
+def prepare(inputs: Inputs, options: ClusterOptions, notes: Notes = UNHEARD) -> tuple[ClusterJob, PairsJob | NearJob]:
+    """(the job, the alignments under it) of the records of one set. Raises as `nw.prepare` does, and `InputError` for contradictions."""
+    o = options
+    edit = o.scoring.edit
+    o.check(fractions=not edit)
+    if edit and o.max_distance is not None and o.max_distance != int(o.max_distance):
+        raise InputError(f"--max-distance: edit distances are whole numbers from 0 on; found {o.max_distance:g}")
+    order = _order(o, inputs.queries.ids, inputs.queries.lengths)
+    if edit and o.max_distance is not None:
+        filter = Filter(most_score=int(o.max_distance))
+    else:
+        filter = Filter(least_identity=o.min_identity, most_distance=o.max_distance)
+    wanted = nw.NwOptions(
+        o.scoring, detail=Detail.STATISTICS if filter.by_statistics else Detail.SCORE, pairing=Pairing.ABOVE, resources=o.resources
+    )
+    job = nw.prepare_wanted(inputs, wanted, nw.Wanted(filter, o.identity_definition), notes)
+    return _job(_Aligned(inputs, job, wanted, filter, o.identity_definition), o, order), job
+
+
+def prepare_given(
+    given: Given, of_identities: bool, lengths: Integers | None, options: ClusterOptions, notes: Notes = UNHEARD
+) -> ClusterJob:
+    """From distances or identities that are there. lengths: of the records, where they are known. Raises `InputError`."""
+    options.check(fractions=of_identities)
+    if options.min_identity is not None and not of_identities:
+        raise InputError("--min-identity is about identities, and these are distances; give --max-distance")
+    order = _order(options, given.ids, lengths)
+    threshold = Threshold(options.max_distance, options.min_identity, of_identities)
+    if missing := _unknown(given):
+        notes.note(f"{missing:,} pairs have no distance, and are not near")
+    return _job(_Known(given, threshold), options, order)
+
+
+def _unknown(given: Given) -> int:
+    listed = len(given.pairs) if isinstance(given, ListedPairs) else len(given.ids) * (len(given.ids) - 1) // 2
+    return listed - given.known
+
+
+def _order(o: ClusterOptions, ids: Sequence[str], lengths: Integers | None) -> Integers | None:
+    if o.method != "greedy":
+        return None
+    return ranked(o.order or ("input" if lengths is None else "length"), ids, lengths)
+
+
+def _job(distances: Distances, o: ClusterOptions, order: Integers | None) -> ClusterJob:
+    cut = o.max_distance if o.max_distance is not None else 1 - (o.min_identity or 0.0)
+    return ClusterJob(distances, o.method, order, cut, o.resources.memory or default_memory())
+
+
+@dataclass(frozen=True)
+class _Aligned:
+    """Distances that are computed."""
+
+    inputs: Inputs
+    job: PairsJob | NearJob
+    wanted: nw.NwOptions
+    filter: Filter
+    definition: int
+
+    @property
+    def work(self) -> int:
+        return self.job.work
+
+    def near(self, progress: GrowingProgress) -> Edges:
+        i, j, values = passing_pairs(self.job, self.filter, self.definition, progress)
+        distances = 1 - values if self.filter.least_identity is not None else values.astype(np.float64)
+        return Edges(len(self.inputs.queries), i, j, distances)
+
+    def among(self, members: Integers, progress: GrowingProgress) -> Floats:
+        part = self.inputs.queries.select(members)
+        wanted = replace(self.wanted, scoring=self.job.task.scoring)
+        job = nw.prepare(replace(self.inputs, queries=part, targets=part), wanted, UNHEARD, self.job.engine)
+        progress.expect(job.plan.cells)
+        sink = CondensedSink(MemoryArray, job.task, Value("distance" if self.filter.by_statistics else "score", self.definition))
+        job.run(sink, progress)
+        return sink.matrix.values.astype(np.float64)
+
+    def describe(self) -> Rows:
+        return self.job.describe()
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Distances that are there."""
+
+    given: Given
+    threshold: Threshold
+
+    @property
+    def work(self) -> int:
+        return 0
+
+    def near(self, progress: GrowingProgress) -> Edges:
+        return self.given.near(self.threshold)
+
+    def among(self, members: Integers, progress: GrowingProgress) -> Floats:
+        return self.threshold.distances(self.given.among(members))
+
+    def describe(self) -> Rows:
+        return [("records", f"{len(self.given.ids):,}"), ("pairs", f"{self.given.known:,} known")]

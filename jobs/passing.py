@@ -1,0 +1,37 @@
+"""The pairs of a job that pass thresholds, as arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.filter import Filter
+from gpualign.core.road import Progress
+from gpualign.jobs.near import NearJob
+from gpualign.jobs.pairs import PairsJob
+
+Integers = npt.NDArray[np.int64]
+
+
+def passing_pairs(
+    job: PairsJob | NearJob, filter: Filter, definition: int, progress: Progress
+) -> tuple[Integers, Integers, npt.NDArray[Any]]:
+    """(i, j, value) of the pairs that pass, in input order: query i and target j have this value.
+
+    value: what the filter asks for, the identity (float64) with `least_identity`, 1 - identity with `most_distance`, or else the score
+    (int32 or int64). definition: of identities. The job's detail must be STATISTICS where the filter is by statistics.
+    """
+    parts: list[tuple[Integers, Integers, npt.NDArray[Any]]] = []
+    for block in job.blocks(definition, progress):
+        wanted = block.wanted(filter.keeps(block))
+        values = block.scores[wanted] if filter.identity is None else block.identity_fraction[wanted]
+        if filter.most_distance is not None:
+            values = 1 - values
+        parts.append((*block.numbers_of(wanted), values))
+    if not parts:
+        nothing = np.zeros(0, dtype=np.int64)
+        return nothing, nothing, np.zeros(0, dtype=job.task.dtype if filter.identity is None else np.float64)
+    i, j, value = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return i, j, value

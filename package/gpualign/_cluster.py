@@ -1,0 +1,121 @@
+"""Clusters of sequences, or of the records of a matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign._results import Matrix
+from gpualign._running import LOG, Progress, Reporter, resources
+from gpualign._scoring import Scoring, checked_scoring
+from gpualign._sequences import Source, inputs_of
+from gpualign.core.cluster.clustering import Clustering
+from gpualign.core.cluster.given import MatrixOfPairs
+from gpualign.core.cluster.greedy import ORDERS
+from gpualign.core.errors import InputError
+from gpualign.core.identity import DEFAULT, DEFINITIONS
+from gpualign.jobs.cluster import METHODS, ClusterJob, ClusterOptions, prepare, prepare_given
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Clusters, numbered from 0 in the order of their first records.
+
+    labels: int64[records], the cluster of each; representatives: int64[clusters], a record of each; distances: float64[records], of each
+    to its representative, nan where that is not known.
+    """
+
+    labels: npt.NDArray[np.int64] = field(repr=False)
+    representatives: npt.NDArray[np.int64] = field(repr=False)
+    distances: npt.NDArray[np.float64] = field(repr=False)
+    ids: list[str] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.representatives)
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """Records of each cluster: int64[clusters]."""
+        return Clustering(self.labels, self.representatives, self.distances).sizes
+
+    def members(self, cluster: int) -> list[str]:
+        """The ids of a cluster, in input order."""
+        return [self.ids[k] for k in np.flatnonzero(self.labels == range(len(self))[cluster]).tolist()]
+
+    def to_frame(self) -> pd.DataFrame:
+        """A pandas.DataFrame with the columns of `gpualign cluster`: id, cluster (there from 1), size, representative and distance."""
+        import pandas as pd
+
+        names = np.array(self.ids, dtype=object)
+        columns = {
+            "id": self.ids,
+            "cluster": self.labels + 1,
+            "size": self.sizes[self.labels],
+            "representative": names[self.representatives[self.labels]],
+            "distance": self.distances,
+        }
+        return pd.DataFrame(columns)
+
+    def __repr__(self) -> str:
+        return f"<Clusters: {len(self):,} of {len(self.ids):,} records>"
+
+
+def cluster(
+    seqs: Source | Matrix,
+    scoring: Scoring | None = None,
+    *,
+    max_distance: float | None = None,
+    min_identity: float | None = None,
+    method: str = "single",
+    order: str | None = None,
+    identity_def: int = DEFAULT,
+    device: str = "auto",
+    threads: int | None = None,
+    memory: int | None = None,
+    progress: Progress | None = None,
+) -> Clusters:
+    """Clusters of sequences whose pairs pass a threshold, or of the records of a matrix of distances or identities that `nw` or `dist`
+    returned: what `gpualign cluster` writes.
+
+    max_distance: 1 - identity, with `gpualign.EDIT` the edit distance (a matrix of scores is then of these), of a matrix of distances what
+    it holds; min_identity instead. method: "single", "complete" or "average" linkage, for which scipy is needed, or "greedy" centroids,
+    which are looked for in this order: "length" (longest first), "size" (most abundant, by `;size=` in the ids) or "input". Other
+    arguments and errors as for `nw`.
+
+    >>> found = cluster(["ACGTACGT", "ACGAACGT", "TTTTGGCC"], Scoring(edit=True), max_distance=1, method="greedy")
+    >>> found.labels.tolist(), found.members(0)
+    ([0, 0, 1], ['0', '1'])
+    """
+    if method not in METHODS:
+        raise InputError(f"method {method!r}: {', '.join(METHODS)} are known")
+    if order is not None and order not in ORDERS:
+        raise InputError(f"order {order!r}: {', '.join(ORDERS)} are known")
+    if identity_def not in DEFINITIONS:
+        raise InputError(f"identity_def {identity_def}: a number from 0 to 4 is wanted")
+    chosen, wanted = checked_scoring(scoring), resources(device, threads, memory)
+    options = ClusterOptions(max_distance, min_identity, method, order, chosen.options(), identity_def, wanted)
+    job: ClusterJob
+    if isinstance(seqs, Matrix):
+        ids, job = seqs.ids, _of_matrix(seqs, chosen.edit, options)
+    else:
+        options.check(fractions=not chosen.edit)
+        inputs = inputs_of(seqs, None)
+        ids, job = list(inputs.queries.ids), prepare(inputs, options, LOG)[0]
+    reporter = Reporter(progress)
+    reporter.expect(job.work)
+    found, _ = job.run(reporter)
+    return Clusters(found.labels, found.representatives, found.distances, ids)
+
+
+def _of_matrix(matrix: Matrix, edit: bool, options: ClusterOptions) -> ClusterJob:
+    if not matrix.one_set:
+        raise InputError("a matrix of two sets has no clusters; one of a set with itself is wanted")
+    if matrix.value == "score" and not edit:
+        raise InputError("a matrix of scores; distances or identities are wanted, or scoring=gpualign.EDIT where they are edit distances")
+    return prepare_given(MatrixOfPairs(matrix.ids, matrix.values), matrix.value == "identity", None, options, LOG)

@@ -1,0 +1,321 @@
+"""`gpualign cluster`: the same clusters from sequences, lists and matrices; what it writes; what it refuses."""
+
+import csv
+import io
+
+import numpy as np
+import pytest
+from command import gpualign, shell
+from goldens import CORE
+
+import gpualign as package
+
+pytest.importorskip("scipy")
+
+GENES = ">a;size=1\nACGTACGTACGTACGT\n>b;size=7\nACGTACGTACGAACGT\n>c;size=2\nACGTACGTACGAACGA\n>d\nTTTTTTTTTTTTTTTTT\n"
+LIST = "query\ttarget\tdistance\na\tb\t1\nb\tc\t2\nc\td\t9\n"
+
+
+def rows(output):
+    return list(csv.DictReader(io.StringIO(output.decode()), delimiter="\t"))
+
+
+def clusters(output):
+    """The cluster of each record of a table."""
+    return {row["id"]: int(row["cluster"]) for row in rows(output)}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "genes.fa").write_text(GENES)
+    (tmp_path / "list.tsv").write_text(LIST)
+    return tmp_path
+
+
+# ---- where distances are from
+
+
+@pytest.fixture(scope="module")
+def identities(tmp_path_factory, small_16s):
+    """All identities of genes: a list and a matrix."""
+    folder = tmp_path_factory.mktemp("identities")
+    gpualign("nw", small_16s, "--fields", "query,target,score,identity", "-o", folder / "list.tsv")
+    gpualign("nw", small_16s, "--value", "identity", "-o", folder / "m.npz")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("method", "threshold", "value"),
+    [
+        ("single", "min_identity", 0.8),
+        ("complete", "min_identity", 0.8),
+        ("average", "min_identity", 0.8),
+        ("average", "max_distance", 0.2),
+        ("greedy", "max_distance", 0.2),
+    ],
+)
+def test_sequences_lists_and_matrices_agree(identities, small_16s, method, threshold, value):
+    words = [f"--{threshold.replace('_', '-')}", value, "--method", method]
+    direct = rows(gpualign("cluster", small_16s, *words).stdout)
+    for given in (["--edges", "list.tsv"], ["--distances", "m.npz"]):
+        found = gpualign("cluster", small_16s, *given, *words, cwd=identities)
+        assert clusters(found.stdout) == {row["id"]: int(row["cluster"]) for row in direct}
+    assert 4 < len({row["cluster"] for row in direct}) < 60
+    here = package.cluster(small_16s, method=method, **{threshold: value})
+    assert (here.labels + 1).tolist() == [int(row["cluster"]) for row in direct]
+    assert here.to_frame()["representative"].tolist() == [row["representative"] for row in direct]
+    assert [f"{value:.6f}" for value in here.distances] == [row["distance"] for row in direct]
+
+
+def test_python_takes_its_own_matrices(small_16s):
+    genes = package.read(small_16s)
+    found = package.cluster(genes, min_identity=0.8, method="average")
+    again = package.cluster(package.nw(genes, value="identity"), min_identity=0.8, method="average")
+    assert again.labels.tolist() == found.labels.tolist()
+    assert again.members(0) == [genes.ids[0]]
+    calls = np.array([[0, 1, 2, 0], [0, 2, 2, 1], [0, 1, 2, 0]])
+    assert package.cluster(package.dist(calls), max_distance=1).labels.tolist() == [0, 1, 0]
+    edits = package.nw(genes[:9], scoring=package.EDIT)
+    assert package.cluster(edits, package.EDIT, max_distance=300).sizes.sum() == 9
+
+
+@pytest.mark.parametrize(
+    "words", [["--max-distance", "2"], ["--max-distance", "2", "--compared", "--format", "csv"], ["--format", "molten"]], ids=" ".join
+)
+def test_lists_of_dist_have_no_header(words):
+    """Near pairs, between tabs or commas, or every pair in both orders; records without near pairs are those of the sequences."""
+    listed = gpualign("dist", CORE, *words).stdout
+    found = gpualign("cluster", "--edges", "-", CORE, "--degap", "--max-distance", "2", stdin=listed).stdout
+    matrix = gpualign("dist", CORE).stdout
+    assert clusters(found) == clusters(gpualign("cluster", "--distances", "-", "--max-distance", "2", stdin=matrix).stdout)
+
+
+def test_edit_distances(folder):
+    words = ["--edit", "--max-distance", "1"]
+    direct = clusters(gpualign("cluster", "genes.fa", *words, cwd=folder).stdout)
+    assert list(direct.values()) == [1, 1, 1, 2]
+    gpualign("nw", "--edit", "genes.fa", "-o", "edges.tsv", cwd=folder)
+    gpualign("nw", "--edit", "genes.fa", "-o", "m.npy", cwd=folder)
+    gpualign("nw", "--edit", "--condensed", "genes.fa", "-o", "c.npz", cwd=folder)
+    for given in (["--edges", "edges.tsv"], ["--distances", "m.npy"], ["--distances", "c.npz"]):
+        assert clusters(gpualign("cluster", *given, *words, cwd=folder).stdout) == direct
+    assert package.cluster(folder / "genes.fa", package.EDIT, max_distance=1).labels.tolist() == [0, 0, 0, 1]
+    assert package.cluster(package.nw(folder / "genes.fa", scoring=package.EDIT), package.EDIT, max_distance=1).labels.tolist() == [
+        0,
+        0,
+        0,
+        1,
+    ]
+
+
+def test_the_list_alone_knows_what_it_names(folder):
+    found = gpualign("cluster", "--edges", "list.tsv", "--max-distance", "2", cwd=folder)
+    assert found.stdout.decode().splitlines() == [
+        "id\tcluster\tsize\trepresentative\tdistance",
+        *("a\t1\t3\tb\t1", "b\t1\t3\tb\t0", "c\t1\t3\tb\t2", "d\t2\t1\td\t0"),
+    ]
+    assert b"4 records, 2 near pairs, 2 clusters: 1 singleton, the largest of 3\n" in found.stderr
+
+
+def test_a_pair_without_a_distance_is_not_near(folder):
+    (folder / "m.tsv").write_text("\ta\tb\tc\na\t0\t1\tnan\nb\t1\t0\t1\nc\tnan\t1\t0\n")
+    done = gpualign("cluster", "--distances", "m.tsv", "--max-distance", "1", "--method", "complete", cwd=folder)
+    assert sorted(clusters(done.stdout).values()) in ([1, 1, 2], [1, 2, 2])
+    assert b"1 pairs have no distance, and are not near" in done.stderr
+    done = gpualign("cluster", "--distances", "m.tsv", "--max-distance", "1", "--method", "average", cwd=folder, check=False)
+    assert done.returncode == 2
+    assert b"average linkage takes the mean of all distances, also of 'a' and 'c': the matrix has no value for it" in done.stderr
+
+
+def test_orders_of_greedy_centroids(folder):
+    words = ["cluster", "genes.fa", "--edit", "--max-distance", "1", "--method", "greedy"]
+
+    def centroids(*more):
+        return [row["representative"][0] for row in rows(gpualign(*words, *more, cwd=folder).stdout)]
+
+    assert centroids("--order", "size") == ["b", "b", "b", "d"]
+    assert centroids("--order", "input") == ["a", "a", "c", "d"]
+    assert centroids() == centroids("--order", "length") == ["b", "b", "b", "d"]
+
+
+# ---- what is written
+
+
+def test_all_outputs_at_once(folder):
+    done = gpualign(
+        *("cluster", "genes.fa", "--min-identity", "0.9", "-o", "t.tsv.gz", "--uc", "x.uc", "--representatives", "r.fa"), cwd=folder
+    )
+    assert done.stdout == b""
+    text = shell("zcat t.tsv.gz", cwd=folder).stdout
+    assert clusters(text) == {"a;size=1": 1, "b;size=7": 1, "c;size=2": 1, "d": 2}
+    assert (folder / "r.fa").read_text() == ">b;size=7\nACGTACGTACGAACGT\n>d\nTTTTTTTTTTTTTTTTT\n"
+    lines = [line.split("\t") for line in (folder / "x.uc").read_text().splitlines()]
+    assert {len(line) for line in lines} == {10}
+    assert [line[0] for line in lines] == ["S", "H", "H", "S", "C", "C"]
+    assert lines[1] == ["H", "0", "16", "93.8", "+", "0", "0", "16M", "a;size=1", "b;size=7"]
+    assert lines[4] == ["C", "0", "3", "*", "*", "*", "*", "*", "b;size=7", "*"]
+
+
+def test_paths_in_uc_are_those_of_the_centroid(folder):
+    """As vsearch tells them: I is a letter of the centroid alone; and = is the same sequence."""
+    (folder / "x.fa").write_text(">short\nACGTTGCATGCA\n>long\nACGTTGACATGCA\n>same\nACGTTGACATGCA\n")
+    words = ["cluster", "x.fa", "--edit", "--max-distance", "1", "--format", "uc", "--method", "greedy"]
+    lines = [line.split("\t") for line in gpualign(*words, cwd=folder).stdout.decode().splitlines()]
+    assert [line[7] for line in lines if line[0] == "H"] == ["6MI6M", "="]
+    lines = [line.split("\t") for line in gpualign(*words, "--order", "input", cwd=folder).stdout.decode().splitlines()]
+    assert [line[7] for line in lines if line[0] == "H"] == ["6MD6M", "6MD6M"]
+
+
+def test_uc_without_alignments_says_what_is_known(folder):
+    (folder / "i.tsv").write_text("query\tidentity\ttarget\na\t0.98\tb\n")
+    found = gpualign("cluster", "--edges", "i.tsv", "--min-identity", "0.97", "--format", "uc", cwd=folder).stdout.decode()
+    assert found.splitlines()[1] == "H\t0\t*\t98.0\t+\t0\t0\t*\tb\ta"
+    found = gpualign("cluster", "--edges", "list.tsv", "--max-distance", "1", "--format", "uc", cwd=folder).stdout.decode()
+    assert found.splitlines()[1] == "H\t0\t*\t*\t+\t0\t0\t*\tb\ta"
+
+
+def test_dry_run_says_what_would_be_done(folder):
+    found = gpualign("cluster", "genes.fa", "--min-identity", "0.9", "--dry-run", "-o", "x.tsv", cwd=folder).stdout.decode()
+    assert "pairs      6\n" in found
+    assert found.endswith("method     single\n")
+    assert not (folder / "x.tsv").exists()
+
+
+def test_one_record(folder):
+    (folder / "one.fa").write_text(">a\nACGT\n")
+    for method in ("single", "complete", "average", "greedy"):
+        found = gpualign("cluster", "one.fa", "--min-identity", "0.9", "--method", method, cwd=folder).stdout.decode()
+        assert found.splitlines()[1:] == ["a\t1\t1\ta\t0.000000"]
+
+
+# ---- what is refused
+
+
+def refused(words, folder, code=2):
+    before = sorted(folder.rglob("*"))
+    done = gpualign("cluster", *words, check=False, cwd=folder)
+    assert done.returncode == code
+    assert done.stdout == b""
+    assert sorted(folder.rglob("*")) == before
+    assert b"Traceback" not in done.stderr
+    return done.stderr.decode()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["genes.fa"], "cluster wants one threshold, --max-distance or --min-identity\n"),
+        (["genes.fa", "--max-distance", "0.1", "--min-identity", "0.9"], "--max-distance or --min-identity; found both"),
+        (["--max-distance", "1"], "nothing to cluster"),
+        (["--edges", "list.tsv", "--distances", "list.tsv", "--max-distance", "1"], "give one of them"),
+        (["genes.fa", "--max-distance", "3"], "--max-distance is 1 - identity, from 0 to 1 (3 % is 0.03); found 3"),
+        (["genes.fa", "--min-identity", "97"], "97 % is 0.97"),
+        (["genes.fa", "--edit", "--max-distance", "1.5"], "edit distances are whole numbers"),
+        (["--edges", "list.tsv", "--max-distance", "-1"], "--max-distance is a distance from 0 on; found -1"),
+        (["genes.fa", "--min-identity", "0.9", "--order", "size"], "--order is of greedy centroids; it does not go with --method single"),
+        (["--edges", "list.tsv", "--max-distance", "1", "--method", "greedy", "--order", "length"], "the lengths are not known"),
+        (["--edges", "list.tsv", "--max-distance", "1", "--method", "greedy", "--order", "size"], "no id has its abundance"),
+        (["--edges", "list.tsv", "--max-distance", "1", "--gap-open", "3"], "--gap-open is of alignments; with --edges nothing is aligned"),
+        (["--edges", "list.tsv", "--max-distance", "1", "--format", "fasta"], "fasta writes sequences, and there are none"),
+        (["--edges", "list.tsv", "--max-distance", "1", "--representatives", "x.fa"], "--representatives writes sequences"),
+        (["--edges", "list.tsv", "--min-identity", "0.9"], "the columns are query, target, distance; the column identity is wanted"),
+        (["--edges", "list.tsv", "--max-distance", "9", "--method", "average"], "also of 'a' and 'c': the list has no value for it"),
+        (["genes.fa", "--min-identity", "0.9", "-o", "x.uc", "--uc", "x.uc"], "name the same file"),
+        (["genes.fa", "--min-identity", "0.9", "-o", "genes.fa"], "is also an input"),
+        (["genes.fa", "--min-identity", "0.9", "-o", "x.clstr"], "end it in .tsv, .uc, .fasta, .fa"),
+        (["genes.fa", "--edges", "list.tsv", "--max-distance", "1"], "list.tsv: line 2 names 'a', which is no record of the sequences"),
+        (["--edges", "none.tsv", "--max-distance", "1"], "none.tsv: no such file"),
+        (["-", "--edges", "-", "--max-distance", "1"], "standard input"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_usage(folder, words, message):
+    assert message in refused(words, folder)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("", "x: empty file; a list of pairs is wanted"),
+        ("\na\tb\t1\n", "x: line 1 is empty"),
+        ("query\ttarget\tscore\na\tb\t3\n", "x: the columns are query, target, score; scores are no distances: say --edit"),
+        ("query\ttarget\na\tb\n", "x: the columns are query, target; the column distance or identity is wanted"),
+        ("id\tother\tvalue\na\tb\t1\n", "x: line 1 is 'id, other, value'; a header with the columns query and target is wanted"),
+        ("query\ttarget\tdistance\n", "x: a header and no pairs"),
+        ("a\tb\t1\na\tc\n", "x: line 2 has 2 columns; 3 are wanted"),
+        ("a\tb\t1\na\tc\tfar\n", "x: line 2: 'far' where a distance, a number from 0 on, is wanted"),
+        ("a\tb\t1\na\tc\t-1\n", "x: line 2: '-1' where a distance"),
+        ("a\tb\t1\na\tc\tinf\n", "x: line 2: 'inf' where a distance"),
+        ("a\tb\t1_000\n", "x: line 1 is"),
+        ("query\ttarget\tidentity\na\tb\t97.5\n", "x: line 2: '97.5' where an identity from 0 to 1 is wanted"),
+        ("a,b,1\nc,a,2\nb,a,3\n", "x: lines 1 and 3 say 1 and 3 of 'a' and 'b'; a pair has one value"),
+        ("a\0b", "x: line 1 is"),
+    ],
+    ids=range(14),
+)
+def test_bad_lists(folder, content, message):
+    (folder / "x").write_text(content)
+    assert message in refused(["--edges", "x", "--max-distance", "1"], folder)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("\ta\tb\na\t0\t1\nb\t2\t0\n", "x: not symmetric: 'a' to 'b' is 1, the other way 2; distances of one set with itself are wanted"),
+        ("\ta\tb\nc\t0\t1\nd\t1\t0\n", "x: the rows are of 2 records and the columns of 2 others"),
+        ("\ta\tb\na\t9\t5\nb\t5\t8\n", "x: holds scores, which are no distances"),
+        ("\ta\tb\na\t0\tinf\nb\tinf\t0\n", "x: holds inf; distances are finite and not negative"),
+        ("\ta\tb\na\t0\tx\nb\tx\t0\n", "x: line 2: 'x' is no number"),
+    ],
+    ids=range(5),
+)
+def test_bad_matrices(folder, content, message):
+    (folder / "x").write_text(content)
+    assert message in refused(["--distances", "x", "--max-distance", "1"], folder)
+
+
+def test_records_of_the_matrix_and_the_sequences_are_the_same(folder):
+    (folder / "m.tsv").write_text("\ta\tb\na\t0\t1\nb\t1\t0\n")
+    message = refused(["genes.fa", "--distances", "m.tsv", "--max-distance", "1"], folder)
+    assert "m.tsv: 'a' is a record of the matrix alone" in message
+    assert "--min-identity is about identities, and these are distances" in refused(
+        ["--distances", "m.tsv", "--min-identity", "0.9"], folder
+    )
+
+
+def test_a_linkage_that_takes_more_than_the_memory_is_refused(tmp_path):
+    chain = "".join(f"r{k}\tr{k + 1}\t1\n" for k in range(2000))
+    (tmp_path / "chain").write_text(chain)
+    message = refused(["--edges", "chain", "--max-distance", "1", "--method", "complete", "--memory", "1M"], tmp_path, code=1)
+    assert "2,001 records are connected, and complete linkage of them takes" in message
+    found = gpualign("cluster", "--edges", "chain", "--max-distance", "1", "--method", "complete", "--memory", "100M", cwd=tmp_path)
+    assert max(np.bincount(list(clusters(found.stdout).values()))) == 2
+
+
+def test_without_scipy_the_option_is_told(folder, monkeypatch):
+    from importlib import util
+
+    from command import gpualign_here
+
+    find = util.find_spec
+    monkeypatch.setattr("gpualign.jobs.cluster.find_spec", lambda name: None if name == "scipy" else find(name))
+    with pytest.raises(package.InputError, match=r"--method single needs scipy: pip install 'gpualign\[linkage\]'"):
+        gpualign_here("cluster", folder / "genes.fa", "--min-identity", "0.9")
+    out, _ = gpualign_here("cluster", folder / "genes.fa", "--min-identity", "0.9", "--method", "greedy")
+    assert list(clusters(out).values()) == [1, 1, 1, 2]
+
+
+def test_bad_arguments_in_python():
+    for words, message in (
+        ({"method": "ward"}, "method 'ward'"),
+        ({"order": "name"}, "order 'name'"),
+        ({"identity_def": 7}, "identity_def 7"),
+        ({"min_identity": 0.9, "max_distance": 0.1}, "found both"),
+    ):
+        with pytest.raises(package.InputError, match=message):
+            package.cluster(["ACGT", "ACGA"], **words)
+    scores = package.nw(["ACGT", "ACGA"])
+    with pytest.raises(package.InputError, match="a matrix of scores"):
+        package.cluster(scores, max_distance=1)
+    with pytest.raises(package.InputError, match="a matrix of two sets"):
+        package.cluster(package.nw(["ACGT"], ["ACGA"], value="distance"), max_distance=1)

@@ -1,0 +1,234 @@
+"""Clusters by all methods: against scipy on whole matrices, plain loops, and vsearch."""
+
+import itertools
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("scipy")
+
+from scipy.cluster.hierarchy import fcluster, linkage
+from scipy.spatial.distance import squareform
+
+import gpualign
+from gpualign.core.cluster.clustering import numbered, of_centroids, of_labels
+from gpualign.core.cluster.edges import Edges, unique_edges
+from gpualign.core.cluster.greedy import abundances, greedy, ranked
+from gpualign.core.cluster.linkage import average, complete, largest_linked, single
+from gpualign.core.errors import InputError
+
+
+def near(matrix, most):
+    """The near pairs of a square matrix."""
+    i, j = np.nonzero(np.triu(matrix <= most, 1))
+    return Edges(len(matrix), i, j, matrix[i, j].astype(float))
+
+
+def condensed_of(matrix):
+    return lambda members: squareform(matrix[np.ix_(members, members)], checks=False)
+
+
+def labels_by(method, matrix, most):
+    edges = near(matrix, most)
+    if method == "average":
+        return average(edges, most, condensed_of(matrix))
+    return {"single": single, "complete": complete}[method](edges)
+
+
+def symmetric(values):
+    out = np.triu(values, 1)
+    return out + out.T
+
+
+@st.composite
+def matrices(draw, most=9):
+    """Small whole distances, many of them equal; up to 12 records."""
+    count = draw(st.integers(1, 12))
+    return symmetric(np.array(draw(st.lists(st.integers(0, most), min_size=count * count, max_size=count * count))).reshape(count, count))
+
+
+def same(found, expected):
+    assert numbered(found).tolist() == numbered(np.asarray(expected)).tolist()
+
+
+# ---- linkage
+
+
+@pytest.mark.parametrize("method", ["single", "complete", "average"])
+@pytest.mark.parametrize("most", [0.02, 0.1, 0.3, 0.8, 1.0])
+def test_scipy_on_the_whole_matrix_finds_the_same(rng, method, most):
+    """Distances that differ all, so that there is one right answer."""
+    for count in (2, 3, 17, 60):
+        matrix = symmetric(rng.permutation(count * count).reshape(count, count) / count**2)
+        same(labels_by(method, matrix, most), fcluster(linkage(squareform(matrix), method), most, "distance"))
+
+
+@given(matrices(), st.integers(0, 9))
+def test_single_linkage_reaches_what_is_connected(matrix, most):
+    count = len(matrix)
+    reach = (matrix <= most) | np.eye(count, dtype=bool)
+    for k in range(count):
+        reach |= reach[:, [k]] & reach[[k], :]
+    same(single(near(matrix, most)), [int(row.argmax()) for row in reach])
+
+
+@given(matrices(), st.integers(0, 9))
+def test_complete_linkage_with_ties(matrix, most):
+    """Whatever the order of equal distances: all pairs of a cluster are near, and no two clusters could be joined."""
+    labels = complete(near(matrix, most))
+    groups = [np.flatnonzero(labels == one) for one in np.unique(labels)]
+    assert all(matrix[np.ix_(group, group)].max() <= most for group in groups)
+    assert all(matrix[np.ix_(one, other)].max() > most for one, other in itertools.combinations(groups, 2))
+
+
+@given(matrices(), st.integers(0, 9))
+def test_average_linkage_with_ties(matrix, most):
+    """No two clusters could be joined, and what is joined is connected."""
+    edges = near(matrix, most)
+    labels = average(edges, most, condensed_of(matrix))
+    groups = [np.flatnonzero(labels == one) for one in np.unique(labels)]
+    assert all(matrix[np.ix_(one, other)].mean() > most for one, other in itertools.combinations(groups, 2))
+    components = single(edges)
+    assert all(len(set(components[group])) == 1 for group in groups)
+
+
+@pytest.mark.parametrize("method", ["single", "complete", "average"])
+def test_few_and_equal_records(method):
+    same(labels_by(method, np.zeros((1, 1)), 0.5), [0])
+    same(labels_by(method, symmetric(np.full((5, 5), 0.6)), 0.5), range(5))
+    same(labels_by(method, np.zeros((5, 5)), 0.0), [0] * 5)
+    same(labels_by(method, symmetric(np.full((7, 7), 0.03)), 0.03), [0] * 7)
+
+
+def test_means_at_the_cut_are_within_it():
+    """Decimal fractions have no exact sums: the mean of 0.1, 0.1, 0.1 and 0.3 is 0.15 but for rounding."""
+    matrix = np.zeros((5, 5))
+    matrix[4, :4] = matrix[:4, 4] = [0.1, 0.1, 0.1, 0.3]
+    assert linkage(squareform(matrix), "average")[-1, 2] > 0.15
+    same(labels_by("average", matrix, 0.15), [0, 0, 0, 0, 0])
+    same(labels_by("average", matrix, 0.1499), [0, 0, 0, 0, 1])
+
+
+def test_only_components_that_are_no_cliques_are_linked():
+    matrix = np.full((6, 6), 9)
+    matrix[:3, :3] = 1
+    edges = near(matrix, 1)
+    assert largest_linked(edges) == 0
+    same(average(edges, 1, None), [0, 0, 0, 1, 2, 3])  # nobody is asked for distances
+    matrix[2, 3] = matrix[3, 2] = 1
+    assert largest_linked(near(matrix, 1)) == 4
+
+
+# ---- greedy centroids
+
+
+def plain_greedy(matrix, most, order):
+    """As it is told: each record joins the nearest centroid, the earliest of several."""
+    centroids, chosen = [], {}
+    for record in order:
+        best = min(centroids, key=lambda centroid: matrix[record, centroid], default=None)
+        if best is None or matrix[record, best] > most:
+            centroids.append(record)
+            best = record
+        chosen[record] = best
+    return [chosen[record] for record in range(len(matrix))]
+
+
+@given(matrices(), st.integers(0, 9), st.randoms(use_true_random=False))
+def test_greedy_is_the_plain_loop(matrix, most, shuffler):
+    order = list(range(len(matrix)))
+    shuffler.shuffle(order)
+    assert greedy(near(matrix, most), np.array(order)).tolist() == plain_greedy(matrix, most, order)
+
+
+def test_orders():
+    ids = ["b", "a;size=2", "c;size=2;", "d;size=x", "size=30", "A"]
+    assert abundances(ids) == [1, 2, 2, 1, 30, 1]
+    assert abundances(["a", "resize=3"]) is None
+    lengths = np.array([5, 4, 4, 5, 4, 5])
+    assert ranked("input", ids, None).tolist() == [0, 1, 2, 3, 4, 5]
+    assert ranked("length", ids, lengths).tolist() == [5, 0, 3, 4, 1, 2]
+    assert ranked("size", ids, None).tolist() == [4, 1, 2, 5, 0, 3]
+    with pytest.raises(InputError, match="--order size: no id has its abundance"):
+        ranked("size", ["a", "b"], None)
+    with pytest.raises(InputError, match="--order length: the lengths are not known"):
+        ranked("length", ids, None)
+
+
+@pytest.mark.parametrize("order", ["length", "size"])
+def test_vsearch_without_its_filter_chooses_the_same_centroids(rng, tmp_path, order):
+    """Substitutions far from the ends, so that both align alike, and identities that are often equal."""
+    if shutil.which("vsearch") is None:
+        pytest.skip("vsearch is not installed")
+    letters = np.array(list("ACGT"))
+    ids, texts = [], []
+    for family in range(4):
+        ancestor = rng.integers(0, 4, 200 + family % 2)
+        for member in range(15):
+            copy = ancestor.copy()
+            places = rng.choice(np.arange(20, 180), rng.integers(0, 8), replace=False)
+            copy[places] = (copy[places] + rng.integers(1, 4, len(places))) % 4
+            texts.append("".join(letters[copy]))
+            ids.append(f"r{rng.integers(10**6)}_{family}_{member};size={rng.integers(1, 4)}")
+    fasta = tmp_path / "x.fa"
+    fasta.write_text("".join(f">{name}\n{text}\n" for name, text in zip(ids, texts, strict=True)))
+    command = {"length": "--cluster_fast", "size": "--cluster_size"}[order]
+    all_of_them = ["--maxaccepts", "0", "--maxrejects", "0", "--minwordmatches", "0", "--qmask", "none"]
+    subprocess.run(["vsearch", command, fasta, "--id", "0.97", "--uc", tmp_path / "x.uc", *all_of_them, "--quiet"], check=True)
+    rows = [line.split("\t") for line in (tmp_path / "x.uc").read_text().splitlines()]
+    expected = {row[8]: row[9] if row[0] == "H" else row[8] for row in rows if row[0] != "C"}
+    found = gpualign.pairs(gpualign.Sequences(texts, ids), min_identity=0.97)
+    edges = Edges(len(ids), found.i, found.j, 1 - found.value)
+    centroids = greedy(edges, ranked(order, ids, np.array([len(text) for text in texts])))
+    assert {ids[k]: ids[centroid] for k, centroid in enumerate(centroids)} == expected
+    assert 4 < len(set(expected.values())) < 60
+
+
+# ---- representatives
+
+
+def test_the_medoid_represents_records_that_are_all_near():
+    matrix = symmetric(np.array([[0, 3, 2, 9], [0, 0, 2, 9], [0, 0, 0, 9], [0, 0, 0, 0]]))
+    edges = near(matrix, 4)
+    found = of_labels(complete(edges), edges)
+    assert found.labels.tolist() == [0, 0, 0, 1]
+    assert found.representatives.tolist() == [2, 3]
+    assert found.distances.tolist() == [2, 2, 0, 0]
+    assert found.sizes.tolist() == [3, 1]
+
+
+def test_the_hub_represents_a_chain():
+    chain = Edges(5, np.arange(4), np.arange(1, 5), np.array([1.0, 2, 1, 1]))
+    found = of_labels(single(chain), chain)
+    assert found.representatives.tolist() == [3]  # two near records, as 1 and 2 have, but at 2 in all
+    assert np.isnan(found.distances).tolist() == [True, True, False, False, False]
+
+
+def test_clusters_are_numbered_by_their_first_records():
+    edges = Edges(4, np.array([0, 1]), np.array([3, 2]), np.array([1.0, 1.0]))
+    found = of_centroids(greedy(edges, np.array([3, 2, 1, 0])), edges)
+    assert found.labels.tolist() == [0, 1, 1, 0]
+    assert found.representatives.tolist() == [3, 2]
+
+
+# ---- lists of pairs
+
+
+def test_a_list_in_any_order_gives_each_pair_once(rng):
+    for _ in range(20):
+        count = 8
+        matrix = symmetric(rng.integers(0, 5, (count, count)))
+        a, b = rng.integers(0, count, 50), rng.integers(0, count, 50)
+        edges, contradiction = unique_edges(count, a, b, matrix[a, b].astype(float))
+        assert contradiction is None
+        assert set(zip(edges.i.tolist(), edges.j.tolist(), strict=True)) == {
+            (min(p), max(p)) for p in zip(a, b, strict=True) if p[0] != p[1]
+        }
+        assert (edges.between(a, b) == matrix[a, b]).all()
+    wrong, contradiction = unique_edges(3, np.array([0, 1, 2, 1]), np.array([1, 2, 2, 0]), np.array([1.0, 2, 0, 5]))
+    assert contradiction == (0, 3)
+    assert np.isnan(wrong.between(np.array([0]), np.array([2]))).all()
