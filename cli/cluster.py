@@ -21,6 +21,7 @@ def cluster(
     distances: str | None,
     max_distance: float | None,
     min_identity: float | None,
+    min_coverage: float | None,
     identity_def: int,
     method: str,
     order: str | None,
@@ -47,16 +48,16 @@ def cluster(
 ) -> None:
     """Clusters of records that are near each other: single, complete or average linkage, or greedy centroids.
 
-    SEQS is FASTA or FASTQ, plain or gzip, of which all pairs are aligned globally; none is left out by a filter. With --edges or
-    --distances nothing is aligned: the pairs are those of the file, and SEQS, if it is given, tells which records there are. A pair is near
-    if it passes --min-identity or --max-distance. - is standard input.
+    SEQS is FASTA or FASTQ, plain or gzip, of which every pair is decided about by its global alignment: none is lost to a filter. With
+    --edges or --distances nothing is aligned: the pairs are those of the file, and SEQS, if it is given, tells which records there are. A
+    pair is near if it passes --min-identity or --max-distance. - is standard input.
 
     Clusters are numbered in the order of their first records. They are represented by their centroids; those of linkages by the record
     with the most near records in its cluster, of several the one that is nearest to these, then the first.
 
     \b
     Examples:
-      gpualign cluster genes.fa --min-identity 0.97 > clusters.tsv
+      gpualign cluster genes.fa --min-identity 0.97 --min-coverage 0.9 > clusters.tsv
       gpualign cluster genes.fa --min-identity 0.97 --method greedy --representatives otus.fa -o otus.uc
       gpualign cluster reads.fa --edit --max-distance 3 --method greedy --order size
       gpualign dist core.aln --max-distance 12 | gpualign cluster --edges - --max-distance 12
@@ -87,7 +88,7 @@ def cluster(
     check_outputs([seqs, edges, distances, matrix], spec.outputs)
     scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None, edit)
     resources = checked_resources(device, threads, memory, messages)
-    options = ClusterOptions(max_distance, min_identity, method, order, scoring, identity_def, resources)
+    options = ClusterOptions(max_distance, min_identity, method, order, scoring, identity_def, resources, min_coverage)
     options.check(fractions=known is None and not edit)
 
     inputs = read_inputs(open_inputs(seqs), ReadOptions(alphabet, allow_duplicates, degap), messages) if seqs is not None else None

@@ -199,6 +199,12 @@ def cluster_options(function: F) -> F:
             help="Near are pairs at this distance or less: 1 - identity, with --edit the edit distance, else what the file holds.",
         ),
         click.option("--min-identity", type=FiniteType(), metavar="F", help="Near are pairs of this identity or more, from 0 to 1."),
+        click.option(
+            "--min-coverage",
+            type=FiniteType(),
+            metavar="F",
+            help="Of those, pairs that align this fraction or more of either sequence's letters with letters of the other.",
+        ),
         _identity_option(),
         click.option(
             "--method",

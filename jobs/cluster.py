@@ -49,14 +49,16 @@ class ClusterOptions:
     scoring: ScoringOptions | Scoring = field(default_factory=ScoringOptions)
     identity_definition: int = 2
     resources: Resources = field(default_factory=Resources)
+    min_coverage: float | None = None
 
     def check(self, fractions: bool) -> None:
         """fractions: distances are 1 - identity. Raises `InputError` for contradictions, and where scipy is wanted that is not there."""
         if (self.max_distance is None) == (self.min_identity is None):
             found = "; found both" if self.max_distance is not None else ""
             raise InputError(f"cluster wants one threshold, --max-distance or --min-identity{found}")
-        if self.min_identity is not None and not 0 <= self.min_identity <= 1:
-            raise InputError(f"--min-identity is a fraction from 0 to 1; found {self.min_identity:g} (97 % is 0.97)")
+        for name, least in (("--min-identity", self.min_identity), ("--min-coverage", self.min_coverage)):
+            if least is not None and not 0 <= least <= 1:
+                raise InputError(f"{name} is a fraction from 0 to 1; found {least:g} (97 % is 0.97)")
         if self.max_distance is not None and (self.max_distance < 0 or (fractions and self.max_distance > 1)):
             wanted = "1 - identity, from 0 to 1 (3 % is 0.03)" if fractions else "a distance from 0 on"
             raise InputError(f"--max-distance is {wanted}; found {self.max_distance:g}")
@@ -130,10 +132,8 @@ def prepare(inputs: Inputs, options: ClusterOptions, notes: Notes = UNHEARD) -> 
     if edit and o.max_distance is not None and o.max_distance != int(o.max_distance):
         raise InputError(f"--max-distance: edit distances are whole numbers from 0 on; found {o.max_distance:g}")
     order = _order(o, inputs.queries.ids, inputs.queries.lengths)
-    if edit and o.max_distance is not None:
-        filter = Filter(most_score=int(o.max_distance))
-    else:
-        filter = Filter(least_identity=o.min_identity, most_distance=o.max_distance)
+    edits, distance = (int(o.max_distance), None) if edit and o.max_distance is not None else (None, o.max_distance)
+    filter = Filter(None, edits, o.min_identity, distance, o.min_coverage)
     wanted = nw.NwOptions(
         o.scoring, detail=Detail.STATISTICS if filter.by_statistics else Detail.SCORE, pairing=Pairing.ABOVE, resources=o.resources
     )
@@ -146,6 +146,8 @@ def prepare_given(
 ) -> ClusterJob:
     """From distances or identities that are there. lengths: of the records, where they are known. Raises `InputError`."""
     options.check(fractions=of_identities)
+    if options.min_coverage is not None:
+        raise InputError("--min-coverage is about alignments; it does not go with distances that are there")
     if options.min_identity is not None and not of_identities:
         raise InputError("--min-identity is about identities, and these are distances; give --max-distance")
     order = _order(options, given.ids, lengths)

@@ -72,6 +72,7 @@ def cluster(
     *,
     max_distance: float | None = None,
     min_identity: float | None = None,
+    min_coverage: float | None = None,
     method: str = "single",
     order: str | None = None,
     identity_def: int = DEFAULT,
@@ -84,9 +85,9 @@ def cluster(
     returned: what `gpualign cluster` writes.
 
     max_distance: 1 - identity, with `gpualign.EDIT` the edit distance (a matrix of scores is then of these), of a matrix of distances what
-    it holds; min_identity instead. method: "single", "complete" or "average" linkage, for which scipy is needed, or "greedy" centroids,
-    which are looked for in this order: "length" (longest first), "size" (most abundant, by `;size=` in the ids) or "input". Other
-    arguments and errors as for `nw`.
+    it holds; min_identity instead; min_coverage as for `pairs`. method: "single", "complete" or "average" linkage, for which scipy is
+    needed, or "greedy" centroids, which are looked for in this order: "length" (longest first), "size" (most abundant, by `;size=` in the
+    ids) or "input". Other arguments and errors as for `nw`.
 
     >>> found = cluster(["ACGTACGT", "ACGAACGT", "TTTTGGCC"], Scoring(edit=True), max_distance=1, method="greedy")
     >>> found.labels.tolist(), found.members(0)
@@ -99,7 +100,7 @@ def cluster(
     if identity_def not in DEFINITIONS:
         raise InputError(f"identity_def {identity_def}: a number from 0 to 4 is wanted")
     chosen, wanted = checked_scoring(scoring), resources(device, threads, memory)
-    options = ClusterOptions(max_distance, min_identity, method, order, chosen.options(), identity_def, wanted)
+    options = ClusterOptions(max_distance, min_identity, method, order, chosen.options(), identity_def, wanted, min_coverage)
     job: ClusterJob
     if isinstance(seqs, Matrix):
         ids, job = seqs.ids, _of_matrix(seqs, chosen.edit, options)
