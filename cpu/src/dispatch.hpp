@@ -9,6 +9,7 @@
 
 #include "distance.hpp"
 #include "kernels.hpp"
+#include "near.hpp"
 
 // The instruction sets that alignment is compiled for, fastest first; counting of bits knows one more.
 #if defined(GPUALIGN_X86_VARIANTS)
@@ -36,6 +37,12 @@ GPUALIGN_ALIGNING_SETS(GPUALIGN_EXPORT)
   }
 GPUALIGN_COUNTING_SETS(GPUALIGN_EXPORT)
 #undef GPUALIGN_EXPORT
+#define GPUALIGN_EXPORT(set)             \
+  namespace set {                        \
+  extern const NearKernels near_kernels; \
+  }
+GPUALIGN_COUNTING_SETS(GPUALIGN_EXPORT)
+#undef GPUALIGN_EXPORT
 
 // Whether this processor has the instructions of a variant of this build.
 inline bool processor_runs(const std::string& variant) {
@@ -50,7 +57,7 @@ inline bool processor_runs(const std::string& variant) {
   return variant == "baseline" || variant == "neon";  // NEON is part of every 64-bit Arm processor
 }
 
-// Table: Kernels or DistanceKernels.
+// Table: Kernels, DistanceKernels or NearKernels.
 template <class Table>
 struct Variant {
   explicit Variant(const Table& table) : kernels(&table), supported(processor_runs(table.name)) {}
@@ -72,6 +79,13 @@ inline std::vector<Variant<Kernels>> variants() {
 template <>
 inline std::vector<Variant<DistanceKernels>> variants() {
 #define GPUALIGN_VARIANT(set) Variant(set::distance_kernels),
+  return {GPUALIGN_COUNTING_SETS(GPUALIGN_VARIANT)};
+#undef GPUALIGN_VARIANT
+}
+
+template <>
+inline std::vector<Variant<NearKernels>> variants() {
+#define GPUALIGN_VARIANT(set) Variant(set::near_kernels),
   return {GPUALIGN_COUNTING_SETS(GPUALIGN_VARIANT)};
 #undef GPUALIGN_VARIANT
 }

@@ -161,6 +161,8 @@ GPUALIGN_TERNARY(or_and, 0xF8)      // a | (b & c)
 GPUALIGN_TERNARY(or_nor, 0xF1)      // a | ~(b | c)
 GPUALIGN_TERNARY(xor_or, 0xF6)      // a | (b ^ c)
 GPUALIGN_TERNARY(xor_and_or, 0xDE)  // (a ^ c) | b
+GPUALIGN_TERNARY(and_xor, 0x60)     // a & (b ^ c)
+GPUALIGN_TERNARY(and_not_or, 0x0E)  // ~a & (b | c)
 #undef GPUALIGN_TERNARY
 #else
 static inline Words or3(Words a, Words b, Words c) { return a | b | c; }
@@ -169,6 +171,8 @@ static inline Words or_and(Words a, Words b, Words c) { return a | (b & c); }
 static inline Words or_nor(Words a, Words b, Words c) { return a | ~(b | c); }
 static inline Words xor_or(Words a, Words b, Words c) { return a | (b ^ c); }
 static inline Words xor_and_or(Words a, Words b, Words c) { return (a ^ c) | b; }
+static inline Words and_xor(Words a, Words b, Words c) { return a & (b ^ c); }
+static inline Words and_not_or(Words a, Words b, Words c) { return ~a & (b | c); }
 #endif
 
 }  // namespace gpualign::GPUALIGN_ISA

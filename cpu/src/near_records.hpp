@@ -1,0 +1,54 @@
+// Records in the forms that near pairs are found with: bit planes, letter counts, sketches.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "near.hpp"
+
+namespace gpualign {
+
+// Sketch (Jokinen and Ukkonen 1991; Ukkonen 1992): the set A of a record's q-grams, hashed to `bits` bits. An edit touches at most q
+// q-grams, so |A(s) - A(t)| and |A(t) - A(s)| are at most q times the distance; collisions only make them smaller.
+class Records {
+ public:
+  // codes [offsets[count]], kept by the caller; records from 0 on up to 2^31 - 2^20 letters. q = 0: no sketches.
+  // Throws std::invalid_argument.
+  Records(const uint8_t* codes, int64_t code_count, const int64_t* offsets, int64_t count, int letters, int q, int bits);
+
+  // Fills records [first, stop). Ranges that do not overlap may be filled at once by several threads.
+  void build(int64_t first, int64_t stop);
+
+  int64_t count() const { return count_; }
+  bool built() const { return built_ >= count_; }
+  int letters() const { return letters_; }
+  int q() const { return q_; }
+  int bits() const { return bits_; }
+  int words() const { return bits_ / 64; }  // of a sketch
+  int64_t bytes() const;
+
+  int32_t length(int64_t i) const { return static_cast<int32_t>(offsets_[i + 1] - offsets_[i]); }
+  Strand strand(int64_t i) const { return {planes_.get() + starts_[i], length(i), (length(i) + 63) / 64, plane_counts_[i]}; }
+  const uint16_t* counts(int64_t i) const { return counts_.get() + i * letters_; }  // [letters], 65535 for more
+  const uint64_t* sketch(int64_t i) const { return sketches_.get() + i * words(); }
+  uint16_t sketch_size(int64_t i) const { return sizes_[i]; }
+
+ private:
+  void fill_sketch(int64_t i);
+
+  const uint8_t* codes_;
+  const int64_t* offsets_;
+  const int64_t count_;
+  const int letters_, q_, bits_;
+  uint64_t base_to_q_ = 1;             // of the hash: base^q
+  std::vector<uint8_t> plane_counts_;  // planes that have bits
+  std::vector<int64_t> starts_;        // of a record's first plane
+  // Not set to zero by one thread: what a thread fills it touches first.
+  std::unique_ptr<uint64_t[]> planes_, sketches_;
+  std::unique_ptr<uint16_t[]> counts_, sizes_;
+  int64_t plane_words_ = 0;
+  std::atomic<int64_t> built_{0};
+};
+
+}  // namespace gpualign

@@ -1,0 +1,29 @@
+// The kernels of near pairs of one instruction set; see simd.hpp.
+#include "near_band.hpp"
+#include "near_screen.hpp"
+
+#define GPUALIGN_TEXT_OF(name) #name
+#define GPUALIGN_TEXT(name) GPUALIGN_TEXT_OF(name)
+
+namespace gpualign::GPUALIGN_ISA {
+
+extern const NearKernels near_kernels;
+const NearKernels near_kernels = {
+    GPUALIGN_TEXT(GPUALIGN_ISA),
+    kVectorBytes,
+    kCountsBits,
+    counts_allow,
+    query_bytes,
+    panel_bytes,
+    pack_query,
+    pack_panel,
+    common,
+    common_of_pair,
+    sketches_allow,
+    band_bytes,
+    band_of<uint32_t, true>,
+    band_of<uint64_t, true>,
+    band_of<uint64_t, false>,
+};
+
+}  // namespace gpualign::GPUALIGN_ISA

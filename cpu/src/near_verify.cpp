@@ -1,0 +1,69 @@
+#include "near_verify.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <tuple>
+
+namespace gpualign {
+namespace {
+
+constexpr int64_t kAtOnce = 1 << 16;  // pairs that are sorted by the kernel they need
+
+}  // namespace
+
+bool Verifier::distances(const int64_t* query_ids, const int64_t* target_ids, int64_t count, int32_t* distances) {
+  for (int64_t first = 0; first < count; first += kAtOnce) {
+    jobs_.clear();
+    for (int64_t i = first; i < std::min(count, first + kAtOnce); i++) {
+      Strand rows = queries_.strand(query_ids[i]), columns = targets_.strand(target_ids[i]);
+      if (rows.length < columns.length) std::swap(rows, columns);
+      const int64_t limit = bound_.at(rows.length, columns.length);
+      if (rows.length - columns.length > limit) {
+        distances[i] = -1;
+      } else if (columns.length == 0) {
+        distances[i] = rows.length;
+      } else {
+        const int words = band_words(limit, 32) == 1 ? 0 : static_cast<int>(band_words(limit, 64));
+        const int planes = std::max({rows.count, columns.count, 2});
+        jobs_.push_back({{rows, columns, static_cast<int32_t>(limit)}, i, words, planes});
+      }
+    }
+    const auto kernel = [](const Job& job) { return std::make_tuple(job.words, job.planes); };
+    std::stable_sort(jobs_.begin(), jobs_.end(), [&](const Job& a, const Job& b) { return kernel(a) < kernel(b); });
+    for (size_t start = 0; start < jobs_.size();) {
+      size_t stop = start;
+      // Wide bands of nearly one width go together: lanes that wait cost more than words that are not needed.
+      const auto together = [&](const Job& job) {
+        const Job& least = jobs_[start];
+        return job.words == least.words ? job.planes == least.planes : least.words > 1 && job.words <= least.words + least.words / 4;
+      };
+      while (stop < jobs_.size() && together(jobs_[stop])) stop++;
+      if (!run(&jobs_[start], static_cast<int64_t>(stop - start), distances)) return false;
+      start = stop;
+    }
+  }
+  return true;
+}
+
+bool Verifier::run(const Job* jobs, int64_t count, int32_t* distances) {
+  BandTask task;
+  task.planes = task.words = 0;
+  pairs_.clear();
+  for (int64_t i = 0; i < count; i++) {
+    pairs_.push_back(jobs[i].pair);
+    task.planes = std::max(task.planes, jobs[i].planes);
+    task.words = std::max(task.words, jobs[i].words);
+  }
+  found_.resize(static_cast<size_t>(count));
+  task.pairs = pairs_.data();
+  task.count = count;
+  task.scratch = scratch_.reserve(static_cast<size_t>(kernels_.band_bytes(std::max(task.words, 1))));
+  task.distances = found_.data();
+  task.cancel = &cancel_;
+  const auto band = task.words == 0 ? kernels_.band32 : task.words == 1 ? kernels_.band64 : kernels_.band_wide;
+  if (!band(task)) return false;
+  for (int64_t i = 0; i < count; i++) distances[jobs[i].place] = found_[static_cast<size_t>(i)];
+  return true;
+}
+
+}  // namespace gpualign
