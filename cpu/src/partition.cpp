@@ -1,0 +1,98 @@
+#include "partition.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "neighbour_hashes.hpp"
+#include "threads.hpp"
+
+namespace gpualign {
+
+namespace {
+
+constexpr size_t kLine = 8;  // entries that are gathered before they are written: a line of the cache, which lies in one page
+
+// Where shares of the strings with about as many neighbours begin, and the end.
+std::vector<size_t> shares_of(const std::vector<Text>& texts, int k, int shares) {
+  double total = 0, sum = 0;
+  for (const Text& text : texts) total += static_cast<double>(neighbours_at_most(text.length, k));
+  std::vector<size_t> begins{0};
+  for (size_t i = 0; i < texts.size(); i++) {
+    while (static_cast<int>(begins.size()) < shares && sum >= total * static_cast<double>(begins.size()) / shares) begins.push_back(i);
+    sum += static_cast<double>(neighbours_at_most(texts[i].length, k));
+  }
+  begins.resize(static_cast<size_t>(shares) + 1, texts.size());
+  return begins;
+}
+
+// One thread's entries on their way to their parts.
+class Writer {
+ public:
+  Writer(uint64_t* entries, std::vector<int64_t> places)
+      : entries_(entries), places_(std::move(places)), lines_(kLine * places_.size()), counts_(places_.size()) {}
+
+  void write(size_t part, uint64_t entry) {
+    uint64_t* const line = lines_.data() + kLine * part;
+    line[counts_[part]++] = entry;
+    if (counts_[part] < kLine) return;
+    counts_[part] = 0;
+    std::memcpy(entries_ + places_[part], line, kLine * sizeof(uint64_t));
+    places_[part] += kLine;
+  }
+
+  void finish() {
+    for (size_t p = 0; p < counts_.size(); p++) std::copy_n(lines_.data() + kLine * p, counts_[p], entries_ + places_[p]);
+  }
+
+ private:
+  uint64_t* const entries_;
+  std::vector<int64_t> places_;
+  std::vector<uint64_t> lines_;
+  std::vector<uint8_t> counts_;
+};
+
+}  // namespace
+
+Partition partition_neighbours(const std::vector<Text>& texts, int k, int bits, int threads, const Cancel* cancel) {
+  const std::vector<size_t> shares = shares_of(texts, k, threads);
+  const size_t parts = size_t{1} << bits;
+  // Calls take(part, entry) for the neighbours of a thread's share.
+  const auto each_entry = [&](int thread, const auto& take) {
+    NeighbourHashes neighbours(k);
+    for (size_t i = shares[static_cast<size_t>(thread)]; i < shares[static_cast<size_t>(thread) + 1] && !(cancel && cancel->requested);
+         i++) {
+      const Hashes hashes = neighbours.of(texts[i].codes, texts[i].length);
+      for (int64_t h = 0; h < hashes.count; h++) {
+        const uint64_t hash = hashes.data[h];
+        take(bits ? hash >> (64 - bits) : 0, (hash << bits >> 32) << 32 | i);
+      }
+    }
+  };
+
+  std::vector<std::vector<int64_t>> places(static_cast<size_t>(threads));
+  run_threads(threads, [&](int thread) {
+    std::vector<int64_t> counts(parts);
+    each_entry(thread, [&](size_t part, uint64_t) { counts[part]++; });
+    places[static_cast<size_t>(thread)] = std::move(counts);
+  });
+
+  Partition out;
+  out.bits = bits;
+  out.parts.resize(parts + 1);
+  int64_t end = 0;
+  for (size_t p = 0; p < parts; p++) {
+    out.parts[p] = end;
+    for (auto& of_thread : places) end += std::exchange(of_thread[p], end);
+  }
+  out.parts[parts] = end;
+  out.entries = large_array<uint64_t>(static_cast<size_t>(end));
+  run_threads(threads, [&](int thread) {
+    Writer writer(out.entries.get(), std::move(places[static_cast<size_t>(thread)]));
+    each_entry(thread, [&](size_t part, uint64_t entry) { writer.write(part, entry); });
+    writer.finish();
+  });
+  return out;
+}
+
+}  // namespace gpualign
