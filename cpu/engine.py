@@ -155,13 +155,9 @@ class CpuEngine:
         return self._prepared(task, limits, recipe.kernel, threads, lambda: GlobalPaths(task, self.instruction_set.name, native))
 
     def _prepare_near(self, task: Task, budget: Budget) -> CpuPrepared:
-        from gpualign.cpu.near import (  # kernels that few runs need
-            ChosenScores,
-            NearTiles,
-            make_near_recipe,
-            near_instruction_set,
-            near_limits,
-        )
+        # Kernels that few runs need.
+        from gpualign.cpu.near.recipe import make_near_recipe, near_instruction_set, near_limits
+        from gpualign.cpu.near.tiles import ChosenScores, JoinedTiles, NearTiles
 
         letters, name = letters_in_use(task), near_instruction_set(self._set_asked_for)
         whole = None
@@ -174,6 +170,8 @@ class CpuEngine:
             kernel = f"{recipe.kernel} ({all_pairs.kernel})"
             return self._prepared(task, limits, kernel, all_pairs.threads, lambda: ChosenScores(task, all_pairs.begin()))
         results = budget.results // self.threads
+        if deletions := recipe.steps.neighbours:
+            return self._prepared(task, limits, recipe.kernel, self.threads, lambda: JoinedTiles(task, deletions, self.threads, results))
         return self._prepared(
             task, limits, recipe.kernel, self.threads, lambda: NearTiles(task, letters, name, recipe, self.threads, results)
         )

@@ -1,0 +1,140 @@
+"""Which steps lead to the near pairs of a task: chosen on a sample of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from gpualign.core.budget import Budget
+from gpualign.core.engine import Task
+from gpualign.core.errors import RunError
+from gpualign.core.near.steps import Costs, Left, Steps, candidates, choose, worth_joining
+from gpualign.core.plan import Limits
+from gpualign.core.sequences import SequenceSet
+from gpualign.cpu import _near, _neighbours
+from gpualign.cpu._kernels import Cancel
+from gpualign.cpu.machine import pick_instruction_set
+from gpualign.cpu.near.records import keep_records, native_bound
+
+_COSTS = Costs(pair=0.5, counts=2.0, word=0.25, column=1.2, cell=1 / 160)
+"""Of an AVX2 core: the ratios decide, and are about the same with other instructions."""
+
+_TILE_NANOSECONDS = 2e8
+_TILE_PAIRS = 1 << 15, 1 << 24  # at least, at most
+_SAMPLE_RECORDS, _SAMPLE_LETTERS = 400, 1_000_000
+_WORTH_A_SAMPLE = 50_000
+"""Pairs; a sample looks at more than that."""
+
+_ENTRY_BYTES, _ENTRY_NANOSECONDS = 8, 25.0
+"""Of a string that deletions make."""
+
+_JOINED_QUERIES = 1 << 16
+"""Queries of a tile of a join, at most."""
+
+_WHOLE = 1 << 62
+"""More pairs than any tile has."""
+
+
+@dataclass(frozen=True)
+class NearRecipe:
+    """steps, and what they were chosen for. nanoseconds: what a pair takes, about."""
+
+    steps: Steps
+    nanoseconds: float
+
+    @property
+    def kernel(self) -> str:
+        return self.steps.describe()
+
+
+def near_instruction_set(wanted: str | None) -> str:
+    """The variant of these kernels to use: `wanted`, or the fastest that this processor runs. Raises as `CpuEngine` does."""
+    return pick_instruction_set([name for name, _, _, supported in _near.instruction_sets() if supported], wanted)
+
+
+def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int, whole: bool) -> NearRecipe:
+    """Choose steps for a task with `Task.within`. letters: codes in use are below. memory: bytes for what they keep of all records. whole:
+    whether all pairs may be computed instead.
+
+    Raises `RunError` where it does not hold the records themselves.
+    """
+    assert task.within is not None
+    bound = task.within
+    rng = np.random.default_rng(0)  # the same sample each time, so that a run can be repeated
+    queries = _sample(task.queries, rng)
+    targets = queries if task.targets is task.queries else _sample(task.targets, rng)
+    lengths = queries.lengths.mean(keepdims=True).astype(np.int64), targets.lengths.mean(keepdims=True).astype(np.int64)
+    most = max(0, int(bound.most(*lengths)[0]))
+    usual = float(lengths[0][0]), float(lengths[1][0])
+
+    def measure(steps: Steps) -> Left:
+        if steps.whole or len(task.queries) * len(task.targets) < _WORTH_A_SAMPLE:
+            return Left(1, 1, 1, 1)
+        one = keep_records(queries, letters, steps)
+        other = one if targets is queries else keep_records(targets, letters, steps)
+        numbers = np.arange(len(queries), dtype=np.int64)
+        firsts = numbers + 1 if targets is queries else np.zeros_like(numbers)
+        places = numbers, firsts, np.argsort(targets.lengths, kind="stable").astype(np.int64)
+        found = _near.near_tile(instruction_set, one, other, *places, native_bound(bound), steps.counts, _WHOLE, Cancel())
+        assert found is not None  # nobody cancels
+        return Left(*found.steps.tolist())
+
+    def fitting() -> Iterator[Steps]:
+        options = [
+            Steps(),
+            *[Steps(whole=True)] * whole,
+            Steps(counts=True),
+            *(Steps(False, q, bits) for q, bits in candidates(usual[1], letters, most)),
+        ]
+        yield options[0]
+        for steps in options[1:]:
+            if near_bytes(task, letters, steps) <= memory:
+                yield steps
+
+    if (needed := near_bytes(task, letters, Steps())) > memory:
+        raise RunError(f"the memory budget is too small: records as bits need {needed:,} bytes, {memory:,} are left; raise --memory")
+    steps, nanoseconds = choose(fitting(), measure, usual, most, _COSTS)
+    return _joined(task, memory, nanoseconds) or NearRecipe(steps, nanoseconds)
+
+
+def _joined(task: Task, memory: int, nanoseconds: float) -> NearRecipe | None:
+    """A join, where it takes less time than looking at all pairs for so many nanoseconds each, and fits the memory."""
+    assert task.within is not None
+    sets = [task.queries.lengths] if task.targets is task.queries else [task.queries.lengths, task.targets.lengths]
+    if not (most := worth_joining(np.concatenate(sets), task.within)):
+        return None
+    entries, pairs = join_entries(task, most), len(task.queries) * len(task.targets)
+    if entries * _ENTRY_BYTES > memory or entries * _ENTRY_NANOSECONDS > pairs * nanoseconds:
+        return None
+    return NearRecipe(Steps(neighbours=most), entries * _ENTRY_NANOSECONDS / pairs)
+
+
+def join_entries(task: Task, most: int) -> int:
+    """Strings that deletions of `most` letters make of the records of a task, at most."""
+    sets = [task.queries] if task.targets is task.queries else [task.queries, task.targets]
+    return sum(_neighbours.entries(one.lengths, most) for one in sets)
+
+
+def near_bytes(task: Task, letters: int, steps: Steps) -> int:
+    """Memory of what the kernels keep of all records of a task."""
+    sets = [task.queries] if task.targets is task.queries else [task.queries, task.targets]
+    planes = max(1, (letters - 1).bit_length())
+    a_record = steps.bits // 8 + 2 * letters + 8 * (planes + 3)
+    return sum(len(one) * a_record + int(one.offsets[-1]) * planes // 8 for one in sets)
+
+
+def near_limits(task: Task, recipe: NearRecipe, budget: Budget, letters: int) -> Limits:
+    """How to cut the task."""
+    if recipe.steps.neighbours:  # tiles of whole queries: a join looks at no target of its own accord
+        kept = join_entries(task, recipe.steps.neighbours) * _ENTRY_BYTES
+        return Limits(budget.results, kept, task.item_bytes, 1, _WHOLE, band_rows=_JOINED_QUERIES)
+    pairs = int(np.clip(_TILE_NANOSECONDS / recipe.nanoseconds, *_TILE_PAIRS))
+    return Limits(budget.results, near_bytes(task, letters, recipe.steps), task.item_bytes, 64, pairs)
+
+
+def _sample(sequences: SequenceSet, rng: np.random.Generator) -> SequenceSet:
+    """Some records, at random."""
+    count = min(len(sequences), _SAMPLE_RECORDS, max(16, int(_SAMPLE_LETTERS / sequences.lengths.mean())))
+    return sequences.select(np.sort(rng.choice(len(sequences), count, replace=False)))

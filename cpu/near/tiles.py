@@ -1,0 +1,118 @@
+"""Tiles of near pairs: a bounded look at each pair, all of their distances, or a join."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpualign.core.engine import Task, TilePairs, TileScores
+from gpualign.core.near.pairs import Integers, NearPairs, join_pairs
+from gpualign.core.plan import Tile
+from gpualign.cpu import _near, _neighbours
+from gpualign.cpu._kernels import Cancel
+from gpualign.cpu.near.recipe import NearRecipe
+from gpualign.cpu.near.records import keep_records, native_bound
+from gpualign.cpu.tiles import Compute
+
+_PAIR_BYTES = 25
+"""Memory of a pair on its way from a kernel to the output."""
+
+
+class ChosenScores:
+    """The near pairs of tiles whose distances are all computed, by `whole`."""
+
+    def __init__(self, task: Task, whole: Compute) -> None:
+        assert task.within is not None
+        self._task = task
+        self._bound = task.within
+        self._whole = whole
+
+    def __call__(self, tile: Tile, cancel: Cancel) -> TilePairs | None:
+        found = self._whole(tile, cancel)
+        if found is None:
+            return None
+        assert isinstance(found, TileScores)
+        queries, targets = np.arange(tile.query_start, tile.query_stop, dtype=np.int64), tile.targets
+        wanted = targets[None, :] >= _firsts(tile)[:, None]
+        most = self._bound.most(self._task.queries.lengths[queries][:, None], self._task.targets.lengths[targets][None, :])
+        rows, columns = np.nonzero(wanted & (found.scores <= most))
+        pairs = NearPairs(queries[rows], targets[columns], found.scores[rows, columns].astype(np.int64))
+        return TilePairs(tile, pairs, {"pairs": int(wanted.sum()), "edit distance": len(pairs)})
+
+
+class NearTiles:
+    """The near pairs of tiles. results: bytes of what a tile finds at a time."""
+
+    def __init__(self, task: Task, letters: int, instruction_set: str, recipe: NearRecipe, threads: int, results: int) -> None:
+        assert task.within is not None
+        self._instruction_set = instruction_set
+        self._bound = native_bound(task.within)
+        self._counts = recipe.steps.counts
+        self._sketches = bool(recipe.steps.q)
+        self._most = max(1, results // (4 * _PAIR_BYTES))
+        self._queries = keep_records(task.queries, letters, recipe.steps, threads)
+        self._targets = self._queries if task.targets is task.queries else keep_records(task.targets, letters, recipe.steps, threads)
+
+    def __call__(self, tile: Tile, cancel: Cancel) -> TilePairs | None:
+        queries = np.arange(tile.query_start, tile.query_stop, dtype=np.int64)
+        found = self._find(queries, _firsts(tile), tile.targets, cancel)
+        if found is None:
+            return None
+        pairs, steps = found
+        names = ["pairs", "lengths", *["letter counts"] * self._counts, *["q-grams"] * self._sketches]
+        taken = [0, 1, *[2] * self._counts, *[3] * self._sketches]
+        left = {name: int(steps[at]) for name, at in zip(names, taken, strict=True)}
+        return TilePairs(tile, pairs, left | {"edit distance": len(pairs)})
+
+    def _find(self, queries: Integers, firsts: Integers, targets: Integers, cancel: Cancel) -> tuple[NearPairs, Integers] | None:
+        """Near pairs of some queries and targets, in halves where they are more than there is room for."""
+        sets = self._queries, self._targets
+        found = _near.near_tile(self._instruction_set, *sets, queries, firsts, targets, self._bound, self._counts, self._most, cancel)
+        if found is None:
+            return None
+        if not found.overflow:
+            return NearPairs(found.queries, found.targets, found.distances.astype(np.int64)), found.steps
+        half = len(queries) // 2
+        if half:
+            parts = [self._find(queries[part], firsts[part], targets, cancel) for part in (slice(half), slice(half, None))]
+        else:
+            middle = len(targets) // 2
+            parts = [self._find(queries, firsts, targets[part], cancel) for part in (slice(middle), slice(middle, None))]
+        whole = [part for part in parts if part is not None]
+        if len(whole) < 2:
+            return None
+        steps: Integers = whole[0][1] + whole[1][1]
+        return join_pairs([pairs for pairs, _ in whole]), steps
+
+
+class JoinedTiles:
+    """The near pairs of tiles that hold all targets of their queries, by a join of what deletions of `most` letters make. results: bytes of
+    what a tile finds at a time."""
+
+    def __init__(self, task: Task, most: int, threads: int, results: int) -> None:
+        queries, targets = task.queries, None if task.targets is task.queries else task.targets
+        sets = (None, None) if targets is None else (targets.codes, targets.offsets)
+        self._join = _neighbours.Neighbourhoods(queries.codes, queries.offsets, most, threads, None, *sets)
+        self._most = max(1, results // (4 * _PAIR_BYTES))
+
+    def __call__(self, tile: Tile, cancel: Cancel) -> TilePairs | None:
+        queries = np.arange(tile.query_start, tile.query_stop, dtype=np.int64)
+        firsts = _firsts(tile)
+        pairs = self._find(queries, firsts, cancel)
+        return None if pairs is None else TilePairs(tile, pairs, {"pairs": tile.cells, "edit distance": len(pairs)})
+
+    def _find(self, queries: Integers, firsts: Integers, cancel: Cancel) -> NearPairs | None:
+        """Near pairs of some queries, in halves where they are more than there is room for; those of one query always have room."""
+        found = self._join.candidates(queries, firsts, self._most if len(queries) > 1 else 1 << 40, cancel, 1)
+        if found is None:
+            return None
+        if not found.overflow:
+            return NearPairs(found.queries, found.targets, found.distances.astype(np.int64))
+        half = len(queries) // 2
+        parts = [self._find(queries[part], firsts[part], cancel) for part in (slice(half), slice(half, None))]
+        whole = [part for part in parts if part is not None]
+        return join_pairs(whole) if len(whole) == 2 else None
+
+
+def _firsts(tile: Tile) -> Integers:
+    """int64[queries]: of each query of a tile the first target that is wanted, as all later ones are."""
+    return np.array([tile.pairing.first_target(query) for query in range(tile.query_start, tile.query_stop)], dtype=np.int64)
