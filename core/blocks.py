@@ -62,6 +62,11 @@ class Block(ABC):
 
     @property
     @abstractmethod
+    def target_records(self) -> Integers:
+        """The records of `task.targets` that the targets are: int64 of a shape that goes with that of `scores`."""
+
+    @property
+    @abstractmethod
     def minus(self) -> Booleans:
         """Which queries are reverse complements of what was given."""
 
@@ -80,6 +85,12 @@ class Block(ABC):
     @abstractmethod
     def wanted(self, keep: Booleans | None) -> Booleans:
         """The pairs that are written, where a filter keeps these (None: all)."""
+
+    def written_records(self, keep: Booleans | None) -> tuple[Integers, Integers]:
+        """Of these pairs, in order, the records that were given as queries, and those of `task.targets`: int64[pairs]."""
+        wanted = self.wanted(keep)
+        given, targets = (np.broadcast_to(records, wanted.shape)[wanted] for records in (self.given, self.target_records))
+        return given, targets
 
     @abstractmethod
     def query_text(self, texts: TextColumn) -> Column:
@@ -182,6 +193,10 @@ class PairBlock(Block):
     @property
     def given(self) -> Integers:
         return np.broadcast_to(np.arange(self._queries.start, self._queries.stop)[:, None], self._shape)
+
+    @property
+    def target_records(self) -> Integers:
+        return np.arange(self._targets.start, self._targets.stop)[None, :]
 
     @property
     def minus(self) -> Booleans:
@@ -297,6 +312,10 @@ class HitBlock(Block):
     @property
     def given(self) -> Integers:
         return self.stranded.records(self.hits.queries)
+
+    @property
+    def target_records(self) -> Integers:
+        return self.hits.targets
 
     @cached_property
     def minus(self) -> Booleans:
