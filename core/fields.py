@@ -100,10 +100,10 @@ class Field:
 
     def take_text(self, block: Block, keep: Booleans | None) -> TextColumn:
         """The same texts, not decoded."""
-        rows = np.frombuffer(block.rows([self.column(block)], keep), dtype=np.uint8)
-        at_end = rows == ord("\n")  # which no text holds
-        ends = np.flatnonzero(at_end)
-        return TextColumn(rows[~at_end], np.concatenate(([0], ends - np.arange(len(ends)))))
+        rows = block.rows([self.column(block)], keep)
+        ends = np.flatnonzero(np.frombuffer(rows, dtype=np.uint8) == ord("\n"))
+        text = rows.translate(None, b"\n")  # which no text holds
+        return TextColumn(np.frombuffer(text, dtype=np.uint8), np.concatenate(([0], ends - np.arange(len(ends)))))
 
 
 _STATISTICS, _PATH = Detail.STATISTICS, Detail.PATH

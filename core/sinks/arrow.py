@@ -26,7 +26,7 @@ from gpualign.core.text import TextColumn
 BATCH_ROWS = 1 << 18
 """Rows of a batch of Arrow, or of a row group of Parquet."""
 
-BATCH_TEXT = 32 << 20
+BATCH_TEXT = 16 << 20
 """Bytes of text with which a batch ends before it has as many rows; ids do not count."""
 
 _MOST_WAITING = 256
@@ -56,8 +56,8 @@ class TypedColumn:
 
 
 class _Held:
-    """What pyarrow writes to. It keeps the bytes until they are taken, so that an output fails outside of pyarrow, and nothing is written
-    behind the back of a run that has failed."""
+    """What pyarrow writes to. It keeps the bytes until they are moved on, so that an output fails outside of pyarrow, and a writer that is
+    thrown away after a failure writes nothing."""
 
     closed = False
 
@@ -79,11 +79,11 @@ class _Held:
     def close(self) -> None:
         pass
 
-    def take(self) -> bytes:
-        """What was written since the last time."""
-        data = b"".join(self._parts)
-        self._parts.clear()
-        return data
+    def move(self, stream: ByteWriter) -> None:
+        """Write to a stream what has come since the last time."""
+        parts, self._parts = self._parts, []
+        for part in parts:
+            stream.write(part)
 
 
 class TableWriter:
@@ -110,7 +110,7 @@ class TableWriter:
         """Write what stands before the first row."""
         self._held = _Held()
         self._writer = _open_writer(self._held, self._container, self._schema)
-        self._stream.write(self._held.take())
+        self._held.move(self._stream)
 
     def write(self, values: Sequence[ColumnValues]) -> None:
         """Add rows. values: of each column the numbers (NaN: missing), the records whose ids stand there, or texts."""
@@ -153,10 +153,11 @@ class TableWriter:
             self._named(name, column.combine_chunks()) if name in self._ids else column.combine_chunks()
             for name, column in zip(joined.column_names, joined.columns, strict=True)
         ]
-        self._writer.write_batch(pa.record_batch(arrays, schema=self._schema))
         self._waiting.clear()
         self._rows = self._text = 0
-        self._stream.write(self._held.take())
+        del joined
+        self._writer.write_batch(pa.record_batch(arrays, schema=self._schema))
+        self._held.move(self._stream)
 
     def _named(self, column: str, records: Any) -> Any:
         """The ids of records, as the container has them."""
@@ -170,7 +171,7 @@ class TableWriter:
         if self._rows:
             self._write_batch()
         self._writer.close()
-        self._stream.write(self._held.take())
+        self._held.move(self._stream)
 
 
 def _open_writer(held: _Held, container: str, schema: Any) -> Any:
