@@ -99,7 +99,7 @@ def dist(
     check_stdin(samples, others)
     resources = checked_resources(device, threads, memory, messages)
     spec = distance_spec(output, format_, max_distance, compared, others is None)
-    picture = check_plot(plot, max_distance is None) if plot else None
+    picture = check_plot(plot, spec.without_matrix) if plot else None
     outputs = [*output_paths(spec.path, spec.format, others is None), *([spec.beside] if spec.beside else [])]
     check_outputs([*files_of(samples), *(files_of(others) if others else [])], [*outputs, *([picture.path] if picture else [])])
     calls = CallOptions(transpose, no_header, all_letters, allow_duplicates)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import numpy as np
 
 from gpualign.cli.files import OutputFiles, naming_output
-from gpualign.cli.formats import open_id_lists, pick_format
+from gpualign.cli.formats import container_of, open_id_lists, pick_format
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.metrics import Metric, Values
 from gpualign.core.distance.runner import DistanceTotals
@@ -21,7 +21,7 @@ from gpualign.core.distance.sinks.base import DECIMALS, DistanceSink
 from gpualign.core.distance.sinks.matrix import CondensedSink, MatrixSink
 from gpualign.core.distance.sinks.pairs import NearPairsSink, PairText, write_molten
 from gpualign.core.errors import InputError
-from gpualign.core.formats.registry import FORMATS, Labels, Results, formats_of
+from gpualign.core.formats.registry import FORMATS, Labels, Layout, Results, formats_of
 from gpualign.core.sinks.matrix_files import NpyArray, Numbers, write_ids, write_npz
 
 if TYPE_CHECKING:
@@ -32,17 +32,35 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DistanceSpec:
-    """path None is standard output. most: only pairs at this distance or less, as a list."""
+    """path None is standard output. most: only pairs at this distance or less, as a list. container: of typed columns, as pyarrow writes
+    them."""
 
     format: str
     path: Path | None
     most: float | None
     compared: bool
+    container: str | None = None
+
+    @property
+    def layout(self) -> Layout:
+        return FORMATS[self.format].layouts[Results.DISTANCES]
+
+    @property
+    def of_pairs(self) -> bool:
+        """Whether pairs are written as they come, each once, and no matrix is held."""
+        return self.most is not None or self.layout in (Layout.COLUMNS, Layout.SPARSE)
+
+    @property
+    def without_matrix(self) -> str | None:
+        """Why no matrix is held, for people; None where one is."""
+        if self.most is not None:
+            return "--max-distance, which writes only near ones"
+        return f"{self.format}, for which no matrix is held" if self.of_pairs else None
 
     @property
     def beside(self) -> Path | None:
         """The second matrix, of compared sites; None where they are a column, or not wanted, or part of the first file."""
-        if not self.compared or self.most is not None or self.format in ("molten", "npz"):
+        if not self.compared or self.of_pairs or self.format in ("molten", "npz"):
             return None
         assert self.path is not None
         suffixes = "".join(self.path.suffixes[-2:] if self.path.suffix == ".gz" else self.path.suffixes[-1:])
@@ -53,15 +71,17 @@ def distance_spec(output: str, format: str | None, most: float | None, compared:
     """Check what the user asked for. Raises `InputError` for contradictions and unknown suffixes."""
     format, path = pick_format(output, format, Results.DISTANCES)
     if most is not None:
-        if FORMATS[format].lists is None:
-            lists = ", ".join(name for name in formats_of(Results.DISTANCES) if FORMATS[name].lists)
+        if not FORMATS[format].keeps_any_pairs:
+            lists = ", ".join(name for name in formats_of(Results.DISTANCES) if FORMATS[name].keeps_any_pairs)
             raise InputError(f"--max-distance writes a list of pairs, as {lists}; {format} holds every pair")
         if most < 0:
             raise InputError(f"--max-distance: distances are 0 or more; found {most:g}")
     if not one_set and FORMATS[format].square:
         raise InputError(f"{FORMATS[format].square} is of one set; for two inputs write tsv, csv, molten, npy or npz")
-    spec = DistanceSpec(format, path, most, compared)
-    if compared and path is None and most is None and format != "molten":
+    spec = DistanceSpec(format, path, most, compared, container_of(format, path))
+    if compared and spec.layout is Layout.SPARSE:
+        raise InputError(f"--compared: {format} holds one number a pair; write parquet, arrow or molten, or a second file")
+    if compared and path is None and not spec.of_pairs and format != "molten":
         raise InputError(f"--compared with {format} writes a second matrix beside the first: name a file with -o, or write --format molten")
     return spec
 
@@ -83,9 +103,9 @@ def no_distance(spec: DistanceSpec, job: DistJob) -> str:
     """What stands in the place of a distance that a pair does not have, for people."""
     if spec.most is not None:
         return "they are not near"
-    shown = "?" if spec.format == "mega" else "nan"
+    shown = "null" if spec.layout is Layout.COLUMNS else "?" if spec.format == "mega" else "nan"
     counted = job.prepared.task.metric.dtype
-    if FORMATS[spec.format].is_array and job.dtype != counted:
+    if FORMATS[spec.format].needs_file and job.dtype != counted:
         shown += f"; the array is {job.dtype}, not {counted}"
     return f"they have no distance ({shown})"
 
@@ -104,12 +124,11 @@ class DistanceWriter:
         self._pairs = PairText(FORMATS[spec.format].lists or "\t", 0 if metric.counts else DECIMALS)
 
     def write(self, samples: Samples, run: Callable[[DistanceSink], DistanceTotals]) -> tuple[DistanceTotals, Values | None]:
-        """(totals, the square or condensed matrix that was written; None for a list of near pairs)."""
+        """(totals, the square or condensed matrix that was written; None where none is held)."""
         spec = self._spec
         with naming_output(spec.path):
-            if spec.most is not None:
-                with self._files.text(spec.path) as stream:
-                    return run(NearPairsSink(stream, spec.most, self._pairs)), None
+            if spec.of_pairs:
+                return self._of_pairs(run), None
             return self._arrays(samples, run) if FORMATS[spec.format].is_array else self._text(samples, run)
 
     @property
@@ -119,6 +138,22 @@ class DistanceWriter:
 
     def _scratch(self) -> BinaryIO:
         return self._files.scratch(self._spec.path)
+
+    def _of_pairs(self, run: Callable[[DistanceSink], DistanceTotals]) -> DistanceTotals:
+        spec = self._spec
+        if spec.container is not None:
+            from gpualign.core.distance.sinks.tables import ArrowPairsSink
+
+            with self._files.binary(spec.path) as stream:
+                return run(ArrowPairsSink(stream, spec.container, spec.most, self._metric.dtype, spec.compared))
+        if spec.layout is Layout.SPARSE:
+            from gpualign.core.distance.sinks.tables import CsrPairsSink
+
+            assert spec.path is not None  # as below
+            return run(CsrPairsSink(self._files.open(spec.path), (self._scratch(), self._scratch()), spec.most, self._dtype))
+        assert spec.most is not None  # which of_pairs asks of every other format
+        with self._files.text(spec.path) as stream:
+            return run(NearPairsSink(stream, spec.most, self._pairs))
 
     def _text(self, samples: Samples, run: Callable[[DistanceSink], DistanceTotals]) -> tuple[DistanceTotals, Values]:
         spec = self._spec

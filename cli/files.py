@@ -157,6 +157,12 @@ class OutputFiles:
             with gzip.GzipFile("", "wb", compresslevel=6, fileobj=self.open(path), mtime=0) as packed:
                 yield cast(BinaryIO, packed)
         else:
-            stream = sys.stdout.buffer if path is None else self.open(path)
-            yield stream
-            stream.flush()
+            with self.binary(path) as stream:
+                yield stream
+
+    @contextmanager
+    def binary(self, path: Path | None) -> Iterator[BinaryIO]:
+        """The same, never packed."""
+        stream = sys.stdout.buffer if path is None else self.open(path)
+        yield stream
+        stream.flush()

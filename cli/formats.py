@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 from gpualign.cli.files import STDIO, OutputFiles
+from gpualign.cli.sizes import terminal_width
 from gpualign.core.errors import InputError
-from gpualign.core.formats.registry import FORMATS, Results, formats_of
+from gpualign.core.formats.registry import FORMATS, Layout, Results, formats_of
+from gpualign.core.identity import DEFAULT
 from gpualign.core.sinks.matrix_files import Named, id_list_names, id_lists
+
+if TYPE_CHECKING:
+    from gpualign.core.engine import Task
+    from gpualign.core.fields import Field
+    from gpualign.core.filter import Filter
+    from gpualign.core.formats.base import RowFormat
+    from gpualign.core.formats.typed import TypedTable
+    from gpualign.core.sinks.pairs import PairsSink
+
+Rows: TypeAlias = "RowFormat | TypedTable"
+"""What makes the rows of a table."""
 
 
 def pick_format(output: str, format: str | None, results: Results) -> tuple[str, Path | None]:
@@ -22,15 +37,79 @@ def pick_format(output: str, format: str | None, results: Results) -> tuple[str,
         chosen = format or "tsv"
     else:
         name = path.name.lower()
-        matching = [f.name for suffix, f in suffixes.items() if name.endswith(suffix) or (not f.is_array and name.endswith(f"{suffix}.gz"))]
+        matching = [f.name for suffix, f in suffixes.items() if name.endswith(suffix) or (f.is_text and name.endswith(f"{suffix}.gz"))]
         if not matching and (not path.exists() or path.is_file()):
             raise InputError(
                 f"-o {output}: the name does not tell the format; end it in {', '.join(suffixes)} (text also .gz), or give --format"
             )
         chosen = matching[0] if matching else "tsv"
-    if FORMATS[chosen].is_array and path is None:
+    if FORMATS[chosen].needs_file and path is None:
         raise InputError(f"--format {chosen} cannot go to standard output; name a file with -o")
     return chosen, path
+
+
+def check_fields(fields: str | None, format: str) -> None:
+    """Raises `InputError` for --fields with a format whose columns are fixed."""
+    if fields is not None and not FORMATS[format].has_fields:
+        *some, last = (name for name, one in FORMATS.items() if one.has_fields)
+        raise InputError(f"--fields chooses the columns of {', '.join(some)} and {last}; it does not go with {format}")
+
+
+def rows_of(format: str, path: Path | None, fields: list[Field]) -> Rows | None:
+    """What makes the rows of a format, with these columns if it can choose; None for what has no rows.
+
+    Raises `InputError` where pyarrow is wanted and missing.
+    """
+    chosen = FORMATS[format]
+    if container := container_of(format, path):
+        from gpualign.core.formats.typed import TypedTable
+
+        return TypedTable(container, fields)
+    return chosen.rows(fields) if chosen.rows else None
+
+
+def container_of(format: str, path: Path | None) -> str | None:
+    """How pyarrow writes a format: Arrow to standard output as a stream; None where it has no part in it.
+
+    Raises `InputError` where it is missing.
+    """
+    if Layout.COLUMNS not in FORMATS[format].layouts.values():
+        return None
+    from gpualign.core.sinks import arrow
+
+    arrow.check_pyarrow(format)
+    if format == arrow.PARQUET:
+        return arrow.PARQUET
+    return arrow.STREAM if path is None else arrow.FILE
+
+
+@contextmanager
+def opened_rows(
+    files: OutputFiles,
+    path: Path | None,
+    task: Task,
+    rows: Rows | None,
+    filter: Filter | None = None,
+    identity_definition: int = DEFAULT,
+) -> Iterator[PairsSink]:
+    """What writes pairs to an output as these rows, None: in blocks for people."""
+    from gpualign.core.formats.typed import TypedTable
+
+    if isinstance(rows, TypedTable):
+        from gpualign.core.sinks.arrow import ArrowSink
+
+        with files.binary(path) as stream:
+            yield ArrowSink(stream, task, rows.container, rows.fields, filter, identity_definition)
+        return
+    with files.text(path) as stream:
+        if rows is None:
+            from gpualign.core.sinks.blocks import BlocksSink
+
+            yield BlocksSink(stream, task, terminal_width(path), filter, identity_definition)
+        else:
+            from gpualign.core.sinks.table import TableSink
+
+            yield TableSink(stream, task, rows, filter, identity_definition)
 
 
 def output_paths(path: Path | None, format: str, one_set: bool) -> list[Path | None]:

@@ -84,6 +84,7 @@ def nw(
       gpualign nw a.fa b.fa --format aln | less              alignments to look at
       gpualign nw genes.fa -o tree.phy                       distance matrix, 1 - identity
       gpualign nw reads.fasta -o scores.npy                  square matrix, ids in scores.ids.txt
+      gpualign nw reads.fasta -o scores.parquet              the table, for pandas, polars, DuckDB
       gpualign nw genes.fa -o genes.npz --value identity --plot genes.png     a heat map as well
       gpualign nw --edit --max-distance 30 reads.fasta       near pairs by edit distance, the others unseen
       gpualign nw --match 2 --mismatch -1 --gap 1 a.fa b.fa

@@ -90,7 +90,12 @@ def _file_options(*results: Results) -> tuple[Callable[[F], F], ...]:
             metavar="FILE",
             help="Write here; the suffix tells the format (text also .gz).  [standard output]",
         ),
-        click.option("--format", "format_", type=click.Choice(formats), help="Output format, whatever the file is called.  [tsv]"),
+        click.option(
+            "--format",
+            "format_",
+            type=click.Choice(formats),
+            help="Output format, whatever the file is called; csr stores value + 1.  [tsv]",
+        ),
     )
 
 
@@ -108,8 +113,8 @@ def hit_options(function: F) -> F:
             "--fields",
             type=ListType(f"bits,evalue,strand,{_FIELDS}"),
             metavar="LIST",
-            help=f"Columns of tsv: bits,evalue,strand, {_FIELDS}.  [query,target,score,bits,evalue,strand,identity,length,"
-            " qstart,qend,tstart,tend,qcov,tcov]",
+            help=f"Columns of tsv, parquet and arrow: bits,evalue,strand, {_FIELDS}."
+            "  [query,target,score,bits,evalue,strand,identity,length,qstart,qend,tstart,tend,qcov,tcov]",
         ),
         _identity_option(),
         click.option(
@@ -144,7 +149,9 @@ def output_options(function: F) -> F:
     """What is written, and where."""
     return _stack(
         *_file_options(Results.PAIRS),
-        click.option("--fields", type=ListType(_FIELDS), metavar="LIST", help=f"Columns of tsv: {_FIELDS}.  [query,target,score]"),
+        click.option(
+            "--fields", type=ListType(_FIELDS), metavar="LIST", help=f"Columns of tsv, parquet and arrow: {_FIELDS}.  [query,target,score]"
+        ),
         _identity_option(),
         click.option("--min-score", type=WholeType(), metavar="S", help="Write only pairs that score S or more."),
         click.option("--min-identity", type=FiniteType(), metavar="F", help="Write only pairs of this identity or more, from 0 to 1."),
@@ -170,7 +177,7 @@ def output_options(function: F) -> F:
         click.option(
             "--value",
             type=click.Choice(["score", "identity", "distance"]),
-            help="What a matrix holds; distance is 1 - identity.  [score; phylip: distance]",
+            help="What a matrix holds, csr too; distance is 1 - identity.  [score; phylip: distance]",
         ),
         click.option("--condensed", is_flag=True, help="With .npy and .npz: only pairs i < j, in a vector, as scipy takes it."),
     )(function)
@@ -240,12 +247,12 @@ def distance_output_options(function: F) -> F:
             "--max-distance",
             type=FiniteType(),
             metavar="D",
-            help="Write only pairs at this distance or less, a line each; no matrix is ever held.",
+            help="Write only pairs at this distance or less, a row each; no matrix is ever held.",
         ),
         click.option(
             "--compared",
             is_flag=True,
-            help="Also write the number of compared sites: a column of lists, an array of npz, else a matrix in FILE.compared.*",
+            help="Also write the number of compared sites: a column of lists and tables, an array of npz, else a matrix in FILE.compared.*",
         ),
         plot_option,
     )(function)

@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy.typing as npt
 
 from gpualign.cli.files import OutputFiles, naming_output
-from gpualign.cli.formats import open_id_lists, pick_format
+from gpualign.cli.formats import Rows, check_fields, open_id_lists, opened_rows, pick_format, rows_of
 from gpualign.cli.messages import Messages, print_plan
-from gpualign.cli.sizes import terminal_width
 from gpualign.core.engine import Detail, Task
 from gpualign.core.errors import InputError
 from gpualign.core.fields import DEFAULT_FIELDS, parse_fields
 from gpualign.core.filter import Filter
-from gpualign.core.formats.base import RowFormat
 from gpualign.core.formats.registry import FORMATS, Labels, Layout, Results, formats_of
 from gpualign.core.plan import Plan
 from gpualign.core.road import Sink, Totals
@@ -53,11 +51,12 @@ class OutputOptions:
 
 @dataclass(frozen=True)
 class OutputSpec:
-    """path None is standard output; rows and filter are for formats of pairs, value, condensed and picture for matrices."""
+    """path None is standard output; rows and filter are for formats of pairs, value, condensed and picture for matrices; of a sparse one
+    filter and value."""
 
     format: str
     path: Path | None
-    rows: RowFormat | None
+    rows: Rows | None
     filter: Filter
     value: Value
     condensed: bool
@@ -68,18 +67,23 @@ class OutputSpec:
         return _is_matrix(self.format)
 
     @property
+    def is_sparse(self) -> bool:
+        return _is_sparse(self.format)
+
+    @property
     def detail(self) -> Detail:
         """What of each alignment is written, or decides what is."""
-        if self.is_matrix:
-            return self.value.detail
-        if self.format == "aln":
-            return Detail.PATH
-        assert self.rows is not None
-        return Detail.STATISTICS if self.filter.by_statistics and self.rows.detail is Detail.SCORE else self.rows.detail
+        of_rows = Detail.PATH if self.rows is None else self.rows.detail
+        written = self.value.detail if self.is_matrix or self.is_sparse else of_rows
+        return Detail.STATISTICS if self.filter.by_statistics and written is Detail.SCORE else written
 
 
 def _is_matrix(format: str) -> bool:
     return FORMATS[format].layouts[Results.PAIRS] in (Layout.MATRIX, Layout.ARRAY)
+
+
+def _is_sparse(format: str) -> bool:
+    return FORMATS[format].layouts[Results.PAIRS] is Layout.SPARSE
 
 
 def check_fraction(option: str, least: float | None) -> None:
@@ -113,15 +117,14 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, ad
     Raises `InputError` for contradictions and unknown suffixes.
     """
     format, path = pick_format(o.output, o.format, Results.PAIRS)
-    if o.fields is not None and format != "tsv":
-        raise InputError(f"--fields chooses the columns of tsv; it does not go with {format}")
+    check_fields(o.fields, format)
     filter = _filter(o, edit, one_set or added)
     if _is_matrix(format) and filter != Filter():
         thresholds = "--min-score, --min-identity, --min-coverage, --max-distance and --nearest"
-        raise InputError(f"{thresholds} drop rows of a table of pairs; a matrix holds every pair")
+        raise InputError(f"{thresholds} drop rows of a table of pairs; a matrix holds every pair, unless it is csr")
     if _is_matrix(format) and added:
         raise InputError("--add makes a list of pairs; a matrix is of one file or of two")
-    if not _is_matrix(format) and o.value is not None:
+    if o.value is not None and not (_is_matrix(format) or _is_sparse(format)):
         raise InputError(f"--value chooses what a matrix holds; it does not go with {format}, for which there is --fields")
     if o.condensed:
         if not FORMATS[format].is_array:
@@ -138,15 +141,15 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, ad
             raise InputError(f"phylip holds distances; --value {value} is none")
     if o.plot is not None and not _is_matrix(format):
         matrices = ", ".join(name for name in formats_of(Results.PAIRS) if _is_matrix(name))
-        raise InputError(f"--plot draws a matrix, and {format} is a table of pairs; write a matrix: {matrices}")
+        kind = "a sparse one" if _is_sparse(format) else "a table of pairs"
+        raise InputError(f"--plot draws a matrix, and {format} is {kind}; write a matrix: {matrices}")
     picture = None
     if o.plot is not None:
         from gpualign.cli.plots import check_plot
 
         picture = check_plot(o.plot)
-    make = FORMATS[format].rows
-    row_format = make(parse_fields(o.fields or DEFAULT_FIELDS)) if make else None
-    return OutputSpec(format, path, row_format, filter, Value(value, o.identity_definition), o.condensed, picture)
+    rows = rows_of(format, path, parse_fields(o.fields or DEFAULT_FIELDS))
+    return OutputSpec(format, path, rows, filter, Value(value, o.identity_definition), o.condensed, picture)
 
 
 def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, dry_run: bool, messages: Messages) -> None:
@@ -178,18 +181,18 @@ def _write(spec: OutputSpec, job: PairsJob | NearJob, files: OutputFiles, messag
 
     if spec.is_matrix:
         return _write_matrix(spec, job.task, files, run)
-    return _write_pairs(spec, job.task, files, run), None
+    if spec.is_sparse:
+        return _write_sparse(spec, job.task, files, run), None
+    with opened_rows(files, spec.path, job.task, spec.rows, spec.filter, spec.value.identity_definition) as sink:
+        return run(sink), None
 
 
-def _write_pairs(spec: OutputSpec, task: Task, files: OutputFiles, run: Run) -> Totals:
-    from gpualign.core.sinks.blocks import BlocksSink
-    from gpualign.core.sinks.table import TableSink
+def _write_sparse(spec: OutputSpec, task: Task, files: OutputFiles, run: Run) -> Totals:
+    from gpualign.core.sinks.csr import CsrSink
 
-    definition = spec.value.identity_definition
-    with files.text(spec.path) as writer:
-        if spec.rows is None:
-            return run(BlocksSink(writer, task, terminal_width(spec.path), spec.filter, definition))
-        return run(TableSink(writer, task, spec.rows, spec.filter, definition))
+    assert spec.path is not None  # output_spec() refuses it on standard output
+    spools = files.scratch(spec.path), files.scratch(spec.path)
+    return run(CsrSink(files.open(spec.path), spools, task, spec.value, spec.filter))
 
 
 def _write_matrix(spec: OutputSpec, task: Task, files: OutputFiles, run: Run) -> tuple[Totals, npt.NDArray[Any]]:

@@ -37,14 +37,17 @@ class Picture:
     format: str
 
 
-def check_plot(output: str, every_pair: bool = True) -> Picture:
-    """Raises `InputError` for what cannot be drawn, `RunError` without the libraries or the folder, before any work is done."""
+def check_plot(output: str, without: str | None = None) -> Picture:
+    """without: what keeps the run from holding a matrix, for people.
+
+    Raises `InputError` for what cannot be drawn, `RunError` without the libraries or the folder, before any work is done.
+    """
     path = Path(output)
     format = path.suffix.lower().removeprefix(".")
     if format not in _FORMATS:
         raise InputError(f"{output}: a picture ends in {', '.join('.' + f for f in _FORMATS)}")
-    if not every_pair:
-        raise InputError("--plot draws every pair; it does not go with --max-distance, which writes only near ones")
+    if without is not None:
+        raise InputError(f"--plot draws every pair; it does not go with {without}")
     if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
         raise RunError(f"cannot write {path}: {path.parent} is no folder that can be written to")
     if missing := missing_libraries("matplotlib", "scipy"):

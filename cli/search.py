@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gpualign.cli.files import OutputFiles, naming_output
-from gpualign.cli.formats import pick_format
+from gpualign.cli.formats import Rows, check_fields, opened_rows, pick_format, rows_of
 from gpualign.cli.messages import Messages, print_plan
 from gpualign.cli.output import check_fraction
-from gpualign.cli.sizes import terminal_width
 from gpualign.core.engine import Detail
 from gpualign.core.errors import InputError
 from gpualign.core.fields import HIT_FIELDS, UNTRACED_HIT_FIELDS, parse_fields
-from gpualign.core.formats.base import RowFormat
 from gpualign.core.formats.registry import FORMATS, Results, formats_of
-from gpualign.core.sinks.blocks import BlocksSink
-from gpualign.core.sinks.table import TableSink
-from gpualign.jobs.sw import SearchJob
+from gpualign.jobs.sw import SearchJob, SearchTotals
+
+if TYPE_CHECKING:
+    from gpualign.core.sinks.pairs import PairsSink
 
 
 @dataclass(frozen=True)
@@ -42,17 +42,16 @@ class HitSpec:
     """path None is standard output; rows None is the format of blocks for people; traced: whether paths are needed."""
 
     path: Path | None
-    rows: RowFormat | None
+    rows: Rows | None
     traced: bool
 
 
 def hit_spec(o: HitOptions) -> HitSpec:
     """Check what the user asked for. Raises `InputError`."""
     if o.format is not None and o.format not in formats_of(Results.HITS):
-        raise InputError(f"--format {o.format} holds every pair; it goes with --all")
+        raise InputError(f"--format {o.format} is a matrix of all pairs; it goes with --all")
     format, path = pick_format(o.output, o.format, Results.HITS)
-    if o.fields is not None and format != "tsv":
-        raise InputError(f"--fields chooses the columns of tsv; it does not go with {format}")
+    check_fields(o.fields, format)
     check_fraction("--min-identity", o.min_identity)
     if o.max_evalue is not None and (o.evalue == "none" or not o.max_evalue >= 0):
         raise InputError(
@@ -60,16 +59,20 @@ def hit_spec(o: HitOptions) -> HitSpec:
         )
     default = UNTRACED_HIT_FIELDS if o.no_traceback else HIT_FIELDS
     fields = parse_fields(o.fields or default, of_hits=True)
-    make = FORMATS[format].rows
-    rows = make(fields) if make else None
+    rows = rows_of(format, path, fields)
     if o.no_traceback:
         if o.min_identity is not None:
             raise InputError("--min-identity needs alignments; it does not go with --no-traceback")
         if rows is None or rows.detail is not Detail.SCORE:
-            what = ", ".join(f.name for f in fields if f.detail is not Detail.SCORE) if format == "tsv" else f"format {format}"
+            what = ", ".join(f.name for f in fields if f.detail is not Detail.SCORE) if FORMATS[format].has_fields else f"format {format}"
             raise InputError(f"--no-traceback leaves out the alignments, which {what} needs")
     traced = rows is None or rows.detail is not Detail.SCORE or o.min_identity is not None
     return HitSpec(path, rows, traced)
+
+
+def _run(spec: HitSpec, job: SearchJob, report: PairsSink, messages: Messages) -> SearchTotals:
+    with messages.progress(job.search.plan.cells, spec.path) as progress:
+        return job.run(report, progress)
 
 
 def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: Messages) -> None:
@@ -77,8 +80,6 @@ def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: Messages)
     if dry_run:
         print_plan(job.describe())
         return
-    with OutputFiles(messages.note) as files, naming_output(spec.path), files.text(spec.path) as writer:
-        report = BlocksSink(writer, job.task, terminal_width(spec.path)) if spec.rows is None else TableSink(writer, job.task, spec.rows)
-        with messages.progress(job.search.plan.cells, spec.path) as progress:
-            found = job.run(report, progress)
+    with OutputFiles(messages.note) as files, naming_output(spec.path), opened_rows(files, spec.path, job.task, spec.rows) as report:
+        found = _run(spec, job, report, messages)
     messages.summary(job.sequences, found.totals, job.search.prepared.hardware, found.hits)

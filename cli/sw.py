@@ -18,7 +18,9 @@ from gpualign.cli.options import hit_options, input_options, local_kernel_option
 @mask_option
 @hit_options
 @click.option("--no-traceback", is_flag=True, help="Scores of hits only, no alignments.")
-@click.option("--all", "everything", is_flag=True, help="Write the score of every pair instead of hits, in input order (tsv or a matrix).")
+@click.option(
+    "--all", "everything", is_flag=True, help="Write the score of every pair instead of hits, in input order (a table or a matrix)."
+)
 @local_kernel_option
 @run_options
 def sw(

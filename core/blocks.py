@@ -63,6 +63,11 @@ class Block(ABC):
         """The records that the queries are, or are strands of, in input order: int64. Those of consecutive pairs do not fall."""
 
     @property
+    @abstractmethod
+    def target_records(self) -> Integers:
+        """The records of `task.targets` that the targets are: int64 of a shape that goes with that of `scores`."""
+
+    @property
     def minus(self) -> Booleans:
         """Which queries are reverse complements of what was given."""
         return np.broadcast_to(np.False_, self.scores.shape)
@@ -83,9 +88,11 @@ class Block(ABC):
     def wanted(self, keep: Booleans | None) -> Booleans:
         """The pairs that are written, where a filter keeps these (None: all)."""
 
-    @abstractmethod
-    def numbers_of(self, wanted: Booleans) -> tuple[Integers, Integers]:
-        """The records of these pairs, in order, of `task.queries` and of `task.targets`: int64[pairs]."""
+    def written_records(self, keep: Booleans | None) -> tuple[Integers, Integers]:
+        """Of these pairs, in order, the records that were given as queries, and those of `task.targets`: int64[pairs]."""
+        wanted = self.wanted(keep)
+        given, targets = (np.broadcast_to(records, wanted.shape)[wanted] for records in (self.given, self.target_records))
+        return given, targets
 
     @abstractmethod
     def query_text(self, texts: TextColumn) -> Column:
@@ -189,6 +196,10 @@ class PairBlock(Block):
     def given(self) -> Integers:
         return np.broadcast_to(np.arange(self._queries.start, self._queries.stop)[:, None], self._shape)
 
+    @property
+    def target_records(self) -> Integers:
+        return np.arange(self._targets.start, self._targets.stop)[None, :]
+
     def records(self, pair: Pair) -> tuple[int, int]:
         row, column = pair
         return self._queries.start + row, self._targets.start + column
@@ -196,10 +207,6 @@ class PairBlock(Block):
     def wanted(self, keep: Booleans | None) -> Booleans:
         found: Booleans = np.arange(self._shape[1])[None, :] >= np.array(self._firsts)[:, None]
         return found if keep is None else found & keep
-
-    def numbers_of(self, wanted: Booleans) -> tuple[Integers, Integers]:
-        rows, columns = np.nonzero(wanted)
-        return rows + self._queries.start, columns + self._targets.start
 
     def query_text(self, texts: TextColumn) -> Column:
         return Column.query_text(texts.text, texts.offsets[self._queries.start :])
@@ -279,9 +286,9 @@ class ListBlock(Block):
     def wanted(self, keep: Booleans | None) -> Booleans:
         return np.ones(len(self.scores), dtype=np.bool_) if keep is None else keep
 
-    def numbers_of(self, wanted: Booleans) -> tuple[Integers, Integers]:
-        queries, targets = self.listed
-        return queries[wanted], targets[wanted]
+    @property
+    def target_records(self) -> Integers:
+        return self.listed[1]
 
     def query_text(self, texts: TextColumn) -> Column:
         return _text(texts.select(self.listed[0]))

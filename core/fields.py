@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +11,11 @@ import numpy.typing as npt
 
 from gpualign.core._rows import Column
 from gpualign.core.blocks import Block, Booleans, HitBlock
-from gpualign.core.engine import Detail
+from gpualign.core.engine import Detail, Task
 from gpualign.core.errors import InputError
 from gpualign.core.identity import columns, fraction
 from gpualign.core.search.significance import Reals
+from gpualign.core.text import TextColumn
 
 
 def query_ids(block: Block) -> Column:
@@ -79,7 +80,8 @@ def path(kind: str) -> Callable[[Block], Column]:
 @dataclass(frozen=True)
 class Field:
     """name as --fields takes it, what it holds, how a block's column is made, and what of each alignment that needs; of_hits: only
-    searches have it; values: its numbers, None for text."""
+    searches have it; values: its numbers, NaN where there is none, and dtype: their type, None for text; side: "query" or "target", where
+    the text is the id of that record."""
 
     name: str
     meaning: str
@@ -87,6 +89,8 @@ class Field:
     detail: Detail = Detail.SCORE
     of_hits: bool = False
     values: Values | None = None
+    dtype: Callable[[Task], np.dtype[Any]] | None = None
+    side: str | None = None
 
     def take(self, block: Block, keep: Booleans | None) -> npt.NDArray[Any] | list[str]:
         """Of the wanted pairs of a block, in order, those that `keep` has (None: all): an array of numbers, or texts."""
@@ -94,43 +98,67 @@ class Field:
             return np.broadcast_to(self.values(block), block.scores.shape)[block.wanted(keep)]
         return block.rows([self.column(block)], keep).decode("utf-8", "surrogateescape").split("\n")[:-1]
 
+    def take_text(self, block: Block, keep: Booleans | None) -> TextColumn:
+        """The same texts, not decoded."""
+        rows = block.rows([self.column(block)], keep)
+        ends = np.flatnonzero(np.frombuffer(rows, dtype=np.uint8) == ord("\n"))
+        text = rows.translate(None, b"\n")  # which no text holds
+        return TextColumn(np.frombuffer(text, dtype=np.uint8), np.concatenate(([0], ends - np.arange(len(ends)))))
+
 
 _STATISTICS, _PATH = Detail.STATISTICS, Detail.PATH
 
 
-def _count(name: str, meaning: str, values: Values, detail: Detail = _STATISTICS) -> Field:
+def _type(name: str) -> Callable[[Task], np.dtype[Any]]:
+    return lambda task: np.dtype(name)
+
+
+_INT32, _INT64, _REAL = map(_type, ("int32", "int64", "float64"))
+
+
+def _count(name: str, meaning: str, values: Values, dtype: Callable[[Task], np.dtype[Any]] = _INT32) -> Field:
     """A field of whole numbers."""
-    return Field(name, meaning, numbers(values), detail, values=values)
+    return Field(name, meaning, numbers(values), _STATISTICS, values=values, dtype=dtype)
 
 
 def _coverage(name: str, meaning: str, side: str) -> Field:
-    return Field(name, meaning, coverage(side), _STATISTICS, values=lambda block: fraction(*block.covered(side)))
+    return Field(name, meaning, coverage(side), _STATISTICS, values=lambda block: fraction(*block.covered(side)), dtype=_REAL)
 
 
 def _of_hits(name: str, meaning: str, column: Callable[[HitBlock], Column], values: Callable[[HitBlock], Reals] | None = None) -> Field:
     """A field that only searches have."""
-    numbers = None if values is None else lambda block: values(block.as_hits())
-    return Field(name, meaning, lambda block: column(block.as_hits()), of_hits=True, values=numbers)
+    if values is None:
+        return Field(name, meaning, lambda block: column(block.as_hits()), of_hits=True)
+    return Field(
+        name, meaning, lambda block: column(block.as_hits()), of_hits=True, values=lambda block: values(block.as_hits()), dtype=_REAL
+    )
 
 
 FIELDS: dict[str, Field] = {
     f.name: f
     for f in (
-        Field("query", "id of the query", query_ids),
-        Field("target", "id of the target", target_ids),
-        Field("score", "alignment score; with --edit the edit distance", numbers(lambda b: b.scores), values=lambda b: b.scores),
-        Field("qlen", "letters of the query", query_lengths, values=lambda b: b.lengths[0]),
-        Field("tlen", "letters of the target", target_lengths, values=lambda b: b.lengths[1]),
+        Field("query", "id of the query", query_ids, side="query"),
+        Field("target", "id of the target", target_ids, side="target"),
+        Field(
+            "score",
+            "alignment score; with --edit the edit distance",
+            numbers(lambda b: b.scores),
+            values=lambda b: b.scores,
+            dtype=lambda task: task.dtype,
+        ),
+        Field("qlen", "letters of the query", query_lengths, values=lambda b: b.lengths[0], dtype=_INT64),
+        Field("tlen", "letters of the target", target_lengths, values=lambda b: b.lengths[1], dtype=_INT64),
         Field(
             "identity",
             "fraction of equal letters, by --identity-def",
             identities(1, 6),
             _STATISTICS,
             values=lambda b: b.identity_fraction,
+            dtype=_REAL,
         ),
         _count("matches", "columns with equal letters", counted("matches")),
         _count("mismatches", "columns with unequal letters", counted("mismatches")),
-        _count("length", "columns of the alignment", lambda b: columns(b.statistics)),
+        _count("length", "columns of the alignment", lambda b: columns(b.statistics), _INT64),
         _count("gap_opens", "gaps", counted("gap_opens")),
         _count("gaps", "letters in gaps", counted("gaps")),
         Field("cigar", "runs of = (equal), X (unequal), I (query only), D (target only)", path("cigar"), _PATH),
@@ -152,6 +180,11 @@ FIELDS: dict[str, Field] = {
 DEFAULT_FIELDS = "query,target,score"
 HIT_FIELDS = "query,target,score,bits,evalue,strand,identity,length,qstart,qend,tstart,tend,qcov,tcov"
 UNTRACED_HIT_FIELDS = "query,target,score,bits,evalue,strand,qlen,tlen"
+
+
+def detail_of(fields: Sequence[Field]) -> Detail:
+    """What of each alignment these fields need together."""
+    return max((f.detail for f in fields), key=list(Detail).index)
 
 
 def parse_fields(text: str, of_hits: bool = False) -> list[Field]:

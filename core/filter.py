@@ -63,10 +63,10 @@ class Filter:
 
     def _nearest(self, block: Block, keep: Booleans, most: int) -> Booleans:
         """Of the pairs to keep, the `most` nearest of each query."""
-        queries, targets = block.numbers_of(keep)
+        queries, targets = block.written_records(keep)
         if self.same:
             keep[keep] = queries != targets
-            queries, targets = block.numbers_of(keep)
+            queries, targets = block.written_records(keep)
         if self.identity is not None:
             far: npt.NDArray[Any] = -block.identity_fraction[keep]
         else:

@@ -29,7 +29,7 @@ def passing_pairs(
         values = block.scores[wanted] if filter.identity is None else block.identity_fraction[wanted]
         if filter.most_distance is not None:
             values = 1 - values
-        parts.append((*block.numbers_of(wanted), values))
+        parts.append((*block.written_records(wanted), values))
     if not parts:
         nothing = np.zeros(0, dtype=np.int64)
         return nothing, nothing, np.zeros(0, dtype=job.task.dtype if filter.identity is None else np.float64)

@@ -39,6 +39,7 @@ _SLOW_FIXTURES = {"device", "small_16s", "real_data"}
 _SLOW_MODULES = {
     *("test_cpu_scores", "test_cpu_paths", "test_cpu_peers", "test_free_ends", "test_hit_paths", "test_local_scores", "test_native"),
     *("test_cli_alignments", "test_cli_dist", "test_cli_outputs", "test_cli_search", "test_cli_mask", "test_distance_vcf", "test_plots"),
+    *("test_csr", "test_tables"),
     *("test_path_peers", "test_search_peers", "test_significance", "test_gpu_engine", "test_completion", "test_cli_bad_input"),
 }
 

@@ -1,7 +1,7 @@
 """The same pairs are the same rows, whether a block has them as a rectangle or as a list of hits."""
 
 import io
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import numpy as np
 import pytest
@@ -90,12 +90,29 @@ def test_every_column(aligned, rng, definition, pairing):
     assert kept_pairs(rectangle, keep) == pairs
     hits = aligned.hits(pairs, definition)
     assert kept_pairs(hits, None) == pairs
+    for block, kept in ((rectangle, keep), (hits, None)):
+        assert list(zip(*(records.tolist() for records in block.written_records(kept)), strict=True)) == pairs
     for field in OF_PAIRS:
         assert text(rectangle, [field.column(rectangle)], keep) == text(hits, [field.column(hits)])
+        if field.values is None:
+            found = field.take_text(rectangle, keep)
+            ends = pairwise(found.offsets.tolist())
+            assert [found.text[start:end].tobytes().decode() for start, end in ends] == field.take(hits, None)
     told = [FIELDS[name].column(hits) for name in ("query", "target", "score", "qlen", "tlen")]
     assert text(hits, told).splitlines() == [
         f"s{i}\ts{j}\t{aligned.found.scores[i, j]}\t{aligned.queries.lengths[i]}\t{aligned.targets.lengths[j]}" for i, j in pairs
     ]
+
+
+def test_values_have_the_types_that_are_told(aligned):
+    """Scores of hits are always int64, and fit what is told."""
+    rectangle, hits = aligned.rectangle(range(3), range(4)), aligned.hits([(0, 1), (2, 3)])
+    for field in FIELDS.values():
+        assert (field.values is None) == (field.dtype is None)
+        if field.dtype is not None:
+            told = field.dtype(aligned.task)
+            assert field.take(hits, None).dtype == (np.int64 if field.name == "score" else told)
+            assert field.of_hits or field.take(rectangle, None).dtype == told
 
 
 def test_filters(aligned):

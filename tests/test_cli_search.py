@@ -315,7 +315,7 @@ def test_dry_run():
         ([QUERY, DB, "--fields", "nothing"], "no column is called 'nothing'"),
         ([QUERY, DB, "--format", "m8", "--fields", "query"], "--fields chooses the columns of tsv"),
         ([QUERY, DB, "-o", "x.npy"], "the name does not tell the format"),
-        ([QUERY, DB, "--format", "npy", "-o", "x"], "--format npy holds every pair; it goes with --all"),
+        ([QUERY, DB, "--format", "npy", "-o", "x"], "--format npy is a matrix of all pairs; it goes with --all"),
         ([QUERY, DB, "--evalue", "table", "--gap", "6"], "BLAST's tables do not have BLOSUM62, gap 6"),
         ([QUERY, DB, "--evalue", "none", "--max-evalue", "1"], "--max-evalue needs E-values"),
         ([QUERY, DB, "--max-evalue", "-1"], "E-values are 0 or more"),

@@ -29,10 +29,13 @@ class Report:
 
     def __init__(self):
         self.rows = []
-        self.stream = SimpleNamespace(write=lambda data: None)
+        self.steps = []
 
-    def header(self):
-        return b""
+    def open(self):
+        self.steps.append("open")
+
+    def finish(self):
+        self.steps.append("finish")
 
     def write_block(self, block, keep):
         rows = zip(block.given.tolist(), block.hits.targets.tolist(), block.scores.tolist(), strict=True)
@@ -60,6 +63,7 @@ def search(queries, targets, scheme, filter, engine, space=None, strand="plus", 
     assert progress.done == progress.expected == totals.work
     assert totals.pairs == len(stranded.queries) * len(targets)
     assert writer.written == len(report.rows)
+    assert report.steps == ["open", "finish"]
     return report.rows, writer.unwritten, totals.work / planned.plan.cells
 
 

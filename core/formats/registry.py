@@ -33,12 +33,15 @@ class Results(Enum):
 
 
 class Layout(Enum):
-    """ROWS: a row a pair; BLOCKS: a block of lines a pair, for people; MATRIX: text of a matrix; ARRAY: binary."""
+    """ROWS: a row a pair; BLOCKS: a block of lines a pair, for people; COLUMNS: a row a pair in typed columns, binary; MATRIX: text of a
+    matrix; ARRAY: binary; SPARSE: the same, of some pairs."""
 
     ROWS = "rows"
     BLOCKS = "blocks"
+    COLUMNS = "columns"
     MATRIX = "matrix"
     ARRAY = "array"
+    SPARSE = "sparse"
 
 
 def _tsv(fields: list[Field]) -> RowFormat:
@@ -105,8 +108,8 @@ def _mega(stream: ByteWriter, values: npt.NDArray[Any], labels: Labels) -> None:
 @dataclass(frozen=True)
 class Format:
     """layouts: what it holds, and how. rows: makes the format of rows, which has these columns if it can choose; matrix: writes a finished
-    matrix; square: what it is called where it is for one set alone; lists: whether it also holds lists of near pairs, and what separates
-    their columns."""
+    matrix; square: what it is called where it is for one set alone; lists: whether text also holds lists of near pairs, and what separates
+    their columns; has_fields: whether columns can be chosen."""
 
     name: str
     layouts: dict[Results, Layout]
@@ -115,19 +118,35 @@ class Format:
     matrix: MatrixWriter | None = None
     square: str | None = None
     lists: str | None = None
+    has_fields: bool = False
 
     @property
     def is_array(self) -> bool:
-        """Whether it is no text."""
+        """Whether it is a binary matrix of every pair."""
         return Layout.ARRAY in self.layouts.values()
+
+    @property
+    def needs_file(self) -> bool:
+        """Whether it cannot go to standard output."""
+        return self.is_array or Layout.SPARSE in self.layouts.values()
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it can be read without a program, and may be packed."""
+        return not self.needs_file and Layout.COLUMNS not in self.layouts.values()
+
+    @property
+    def keeps_any_pairs(self) -> bool:
+        """Whether it holds distances of any choice of pairs, be it one that is made as they come."""
+        return self.lists is not None or self.layouts.get(Results.DISTANCES) in (Layout.COLUMNS, Layout.SPARSE)
 
 
 def _of_pairs(layout: Layout, hits: bool = True) -> dict[Results, Layout]:
     return {Results.PAIRS: layout, Results.HITS: layout} if hits else {Results.PAIRS: layout}
 
 
-_ROWS, _MATRIX, _ARRAY = Layout.ROWS, Layout.MATRIX, Layout.ARRAY
-_TSV_TOO = {Results.SCORES: _ROWS, Results.DISTANCES: _MATRIX}
+_ROWS, _COLUMNS, _MATRIX, _ARRAY = Layout.ROWS, Layout.COLUMNS, Layout.MATRIX, Layout.ARRAY
+_OF_EVERY_PAIR = (Results.PAIRS, Results.SCORES, Results.DISTANCES)
 
 FORMATS: dict[str, Format] = {
     format.name: format
@@ -139,9 +158,12 @@ FORMATS: dict[str, Format] = {
             _tsv,
             _separated("\t"),
             lists="\t",
+            has_fields=True,
         ),
         Format("csv", {Results.DISTANCES: _MATRIX}, (".csv",), matrix=_separated(","), lists=","),
         Format("molten", {Results.DISTANCES: _ROWS}, lists="\t"),
+        Format("parquet", dict.fromkeys(Results, _COLUMNS), (".parquet",), has_fields=True),
+        Format("arrow", dict.fromkeys(Results, _COLUMNS), (".arrow", ".feather"), has_fields=True),
         Format("m8", _of_pairs(_ROWS), (".m8",), rows=_m8),
         Format("paf", _of_pairs(_ROWS), (".paf",), rows=_paf),
         Format("sam", _of_pairs(_ROWS), (".sam",), rows=_sam),
@@ -149,8 +171,9 @@ FORMATS: dict[str, Format] = {
         Format("uc", {Results.CLUSTERS: _ROWS}, (".uc",)),
         Format("fasta", _of_pairs(_ROWS, hits=False) | {Results.CLUSTERS: _ROWS}, (".fasta", ".fa"), rows=_fasta),
         Format("matrix", {Results.PAIRS: _MATRIX, Results.SCORES: _MATRIX}, matrix=_separated("\t")),
-        Format("npy", dict.fromkeys((Results.PAIRS, Results.SCORES, Results.DISTANCES), _ARRAY), (".npy",)),
-        Format("npz", dict.fromkeys((Results.PAIRS, Results.SCORES, Results.DISTANCES), _ARRAY), (".npz",)),
+        Format("npy", dict.fromkeys(_OF_EVERY_PAIR, _ARRAY), (".npy",)),
+        Format("npz", dict.fromkeys(_OF_EVERY_PAIR, _ARRAY), (".npz",)),
+        Format("csr", dict.fromkeys(_OF_EVERY_PAIR, Layout.SPARSE)),
         Format("condensed", {Results.DISTANCES: _ARRAY}, square="the condensed form"),
         Format("phylip", {Results.PAIRS: _MATRIX, Results.DISTANCES: _MATRIX}, (".phy",), matrix=_phylip, square="phylip"),
         Format("mega", {Results.DISTANCES: _MATRIX}, (".meg",), matrix=_mega, square="mega"),

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from gpualign.core._rows import Column
 from gpualign.core.blocks import Block
 from gpualign.core.engine import Detail, Task
-from gpualign.core.fields import Field
+from gpualign.core.fields import Field, detail_of
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Tsv:
 
     @property
     def detail(self) -> Detail:
-        return max((f.detail for f in self.fields), key=list(Detail).index)
+        return detail_of(self.fields)
 
     def header(self, task: Task) -> bytes:
         return ("\t".join(f.name for f in self.fields) + "\n").encode()

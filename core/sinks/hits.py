@@ -85,7 +85,7 @@ class HitsWriter:
 
     def begin(self, plan: object) -> None:
         """Write what stands before the first hit."""
-        self._report.stream.write(self._report.header())
+        self._report.open()
 
     def write(self, found: Hits) -> None:
         """Take all hits of the next records, of all their strands, that may be written, in order of the queries."""
@@ -100,7 +100,8 @@ class HitsWriter:
             start = end
 
     def finish(self) -> None:
-        pass
+        """No hit follows."""
+        self._report.finish()
 
     def _best_of_strands(self, hits: Hits) -> Hits:
         """Of each record and target the better strand, then the best targets of each record."""

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.bands import BandResults
-from gpualign.core.blocks import PairBlock
+from gpualign.core.blocks import Block, PairBlock
 from gpualign.core.engine import Detail, Task
 from gpualign.core.identity import DEFAULT
 from gpualign.core.plan import Pairing, Plan
@@ -34,12 +34,16 @@ class Value:
     def dtype(self, task: Task) -> Numbers:
         return task.dtype if self.name == "score" else np.dtype(np.float64)
 
-    def of(self, task: Task, results: BandResults) -> npt.NDArray[Any]:
-        """Values of a band's pairs: [queries][targets]."""
+    def of(self, block: Block) -> npt.NDArray[Any]:
+        """Values of a block's pairs, of the shape of its scores."""
         if self.name == "score":
-            return results.scores
-        found = PairBlock(task, self.identity_definition, results, results.band.start).identity_fraction
+            return block.scores
+        found = block.identity_fraction
         return found if self.name == "identity" else 1 - found
+
+    def of_band(self, task: Task, results: BandResults) -> npt.NDArray[Any]:
+        """Values of a band's pairs: [queries][targets]."""
+        return self.of(PairBlock(task, self.identity_definition, results, results.band.start))
 
 
 SCORES = Value("score", DEFAULT)
@@ -74,7 +78,7 @@ class MatrixSink(_ArraySink):
 
     def write(self, results: BandResults) -> None:
         band = results.band
-        values = self._value.of(self._task, results)
+        values = self._value.of_band(self._task, results)
         place_band(self.matrix.values, values, (band.start, band.stop), (band.first_target, band.target_stop), self._mirror)
 
 
@@ -92,7 +96,7 @@ class CondensedSink(_ArraySink):
 
     def write(self, results: BandResults) -> None:
         band = results.band
-        values = self._value.of(self._task, results)
+        values = self._value.of_band(self._task, results)
         for query in range(band.start, band.stop):
             first = max(query + 1, band.first_target)
             part = values[query - band.start, first - band.first_target :]

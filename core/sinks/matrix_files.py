@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from typing import Any, BinaryIO, Protocol, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +12,9 @@ import numpy.typing as npt
 from gpualign.core._rows import format_matrix_rows
 from gpualign.core.sinks.writer import ByteWriter
 from gpualign.core.text import TextColumn
+
+if TYPE_CHECKING:
+    import zipfile
 
 Numbers: TypeAlias = "np.dtype[np.signedinteger] | np.dtype[np.float64]"
 
@@ -152,16 +155,33 @@ def _write_rows(stream: ByteWriter, matrix: npt.NDArray[Any], records: Named, se
         stream.write(format_matrix_rows(ids.text, ids.offsets[row : row + len(part) + 1], part, separator, decimals))
 
 
+def open_member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:
+    """A new array of an .npz, to be written and closed."""
+    import zipfile
+
+    return archive.open(zipfile.ZipInfo(f"{name}.npy", _EPOCH), "w", force_zip64=True)
+
+
+def write_member(archive: zipfile.ZipFile, name: str, values: npt.NDArray[Any]) -> None:
+    """An array that is in memory."""
+    with open_member(archive, name) as member:
+        np.lib.format.write_array(member, values, allow_pickle=False)
+
+
+def write_id_members(archive: zipfile.ZipFile, queries: Named, targets: Named) -> None:
+    """The ids under the names of `id_lists`."""
+    for name, records in id_lists(queries, targets).items():
+        write_member(archive, name, np.array(records.ids, dtype=np.str_))
+
+
 def write_npz(stream: BinaryIO, arrays: dict[str, BinaryIO], queries: Named, targets: Named) -> None:
-    """Pack finished .npy files under their names, and the ids under those of `id_lists`."""
+    """Pack finished .npy files under their names, and the ids."""
     import shutil
     import zipfile
 
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         for name, npy in arrays.items():
             npy.seek(0)
-            with archive.open(zipfile.ZipInfo(f"{name}.npy", _EPOCH), "w", force_zip64=True) as member:
+            with open_member(archive, name) as member:
                 shutil.copyfileobj(npy, member, 1 << 20)
-        for list_name, records in id_lists(queries, targets).items():
-            with archive.open(zipfile.ZipInfo(f"{list_name}.npy", _EPOCH), "w", force_zip64=True) as member:
-                np.lib.format.write_array(member, np.array(records.ids, dtype=np.str_), allow_pickle=False)
+        write_id_members(archive, queries, targets)

@@ -49,7 +49,8 @@ def blocks_of(task: Task, identity_definition: int, results: BandResults | NearR
 
 
 class PairsSink:
-    """Base of the sinks that write pairs. They say what stands in front (`header`) and how a block becomes bytes (`write_block`)."""
+    """Base of the sinks that write pairs. They say what stands in front (`header`) and how a block becomes bytes (`write_block`); what is
+    more than a run of bytes says how it begins (`open`) and ends (`finish`)."""
 
     def __init__(self, stream: ByteWriter, task: Task, filter: Filter | None = None, identity_definition: int = DEFAULT) -> None:
         self.stream = stream
@@ -58,8 +59,12 @@ class PairsSink:
         self._identity_definition = identity_definition
 
     def header(self) -> bytes:
-        """Written before the first pair."""
+        """Text before the first pair."""
         return b""
+
+    def open(self) -> None:
+        """Write what stands before the first pair."""
+        self.stream.write(self.header())
 
     def write_block(self, block: Block, keep: Booleans | None) -> None:
         """Write the block's wanted pairs, but only those that `keep` has (None: all of them)."""
@@ -67,7 +72,7 @@ class PairsSink:
 
     def begin(self, plan: Plan) -> None:
         self._plan = plan
-        self.stream.write(self.header())
+        self.open()
 
     def write(self, results: BandResults | NearResults) -> None:
         for block in blocks_of(self.task, self._identity_definition, results, self._plan.pairing):

@@ -81,7 +81,10 @@ class Pairs:
             yield self.ids[i], self.target_ids[j], value
 
     def to_csr(self) -> csr_matrix:
-        """A scipy.sparse.csr_matrix of (queries, targets); a value of 0 is stored, and differs so from a pair that is not there."""
+        """A scipy.sparse.csr_matrix of (queries, targets); a value of 0 is stored, and differs so from a pair that is not there.
+
+        The files of `--format csr` hold the same matrix with value + 1.
+        """
         from scipy.sparse import csr_matrix
 
         starts = np.searchsorted(self.i, np.arange(len(self.ids) + 1))

@@ -66,6 +66,7 @@ _SCORES = [
     _golden("matrix_two_files.tsv", "nw", "--format", "matrix", ONE, TWO),
     _golden("matrix.npy", "nw", ONE, output="x.npy"),
     _golden("matrix.npz", "nw", ONE, output="x.npz"),
+    _golden("near_csr.npz", "nw", "--edit", "--max-distance", 3, "--format", "csr", ONE, output="x.npz"),
 ]
 
 _ALIGNMENTS = [

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from gpualign.core._rows import Column, format_block
 from gpualign.core.distance.calls import Names, Samples
@@ -56,31 +57,59 @@ def write_molten(stream: ByteWriter, samples: Samples, values: Values, compared:
         stream.write(format_block(columns, start, stop - start, values.shape[1], [0] * (stop - start), None))
 
 
-class NearPairsSink:
-    """A line for each pair at `most` or less; of one set each pair once. No matrix is ever held."""
+@dataclass(frozen=True)
+class ChosenPairs:
+    """Pairs of queries from first_query on and targets from first_target on, both counted from 0: [queries][targets]. keep: those that are
+    written."""
 
-    def __init__(self, stream: ByteWriter, most: float, text: PairText) -> None:
-        self._stream = stream
+    first_query: int
+    first_target: int
+    values: Values
+    compared: Integers | None
+    keep: npt.NDArray[np.bool_]
+
+
+class PairsSink:
+    """Base of the sinks that write pairs in input order: those at `most` or less (None: all, also those without a distance); of one set
+    each pair once. No matrix is ever held."""
+
+    def __init__(self, most: float | None) -> None:
         self._most = most
-        self._text = text
-        self.pairs = 0
 
     def begin(self, samples: Samples) -> None:
-        self._samples = samples
+        self.samples = samples
+
+    def write_pairs(self, pairs: ChosenPairs) -> None:
+        """Write those that are kept."""
+        raise NotImplementedError
 
     def write(self, distances: BandDistances) -> None:
-        band, samples = distances.band, self._samples
+        band, samples = distances.band, self.samples
         first = band.first_target - samples.first_target
         for start, stop in _steps(*distances.values.shape):
             values = distances.values[start:stop]
-            keep = values <= self._most  # NaN is not
-            # Of one set, the later records of each row.
-            begin = [max(0, band.start + row + 1 - first) if samples.one_set else 0 for row in range(start, stop)]
-            keep &= np.arange(values.shape[1])[None, :] >= np.array(begin)[:, None]
-            self.pairs += int(np.count_nonzero(keep))
+            keep = np.ones(values.shape, dtype=bool) if self._most is None else values <= self._most  # NaN is not
+            if samples.one_set:
+                later = np.arange(first, first + values.shape[1])[None, :] > np.arange(band.start + start, band.start + stop)[:, None]
+                keep &= later
             compared = distances.compared[start:stop] if distances.compared is not None else None
-            columns = _columns(samples.queries, samples.targets, first, values, compared, self._text)
-            self._stream.write(format_block(columns, band.start + start, stop - start, values.shape[1], begin, keep))
+            self.write_pairs(ChosenPairs(band.start + start, first, values, compared, keep))
 
     def finish(self) -> None:
         pass
+
+
+class NearPairsSink(PairsSink):
+    """A line for each pair."""
+
+    def __init__(self, stream: ByteWriter, most: float, text: PairText) -> None:
+        super().__init__(most)
+        self._stream = stream
+        self._text = text
+        self.pairs = 0
+
+    def write_pairs(self, pairs: ChosenPairs) -> None:
+        rows, targets = pairs.values.shape
+        self.pairs += int(np.count_nonzero(pairs.keep))
+        columns = _columns(self.samples.queries, self.samples.targets, pairs.first_target, pairs.values, pairs.compared, self._text)
+        self._stream.write(format_block(columns, pairs.first_query, rows, targets, [0] * rows, pairs.keep))
