@@ -68,11 +68,11 @@ class SharedEntries {
 }  // namespace
 
 Neighbourhoods::Neighbourhoods(const Set& queries, const Set* targets, int k, int threads, const Cancel* cancel)
-    : k_(k), threads_(threads), one_set_(!targets), offsets_{0} {
+    : k_(k), threads_(threads), one_set_(!targets), codes_(kReadAround), offsets_{kReadAround} {
   if (targets) append(*targets);
   base_ = count_;
   append(queries);
-  codes_.resize(codes_.size() + kReadAhead);
+  codes_.resize(codes_.size() + kReadAround);
 
   std::vector<Text> texts;
   texts.reserve(static_cast<size_t>(count_));

@@ -61,7 +61,7 @@ class Neighbourhoods {
   const int k_, threads_;
   const bool one_set_;
   int64_t base_ = 0, count_ = 0;
-  std::vector<uint8_t> codes_;  // kReadAhead more behind the last
+  std::vector<uint8_t> codes_;  // kReadAround more before the first and behind the last
   std::vector<int64_t> offsets_;
   // Runs of records that share a neighbour, each ascending: record << 1 | whether it is the last of its run.
   LargeArray<uint32_t> runs_;

@@ -7,6 +7,10 @@
 #include "neighbour_hashes.hpp"
 #include "threads.hpp"
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace gpualign {
 
 namespace {
@@ -26,30 +30,57 @@ std::vector<size_t> shares_of(const std::vector<Text>& texts, int k, int shares)
   return begins;
 }
 
-// One thread's entries on their way to their parts.
+// A whole line, past the cache where the processor can: it is next read when all are written.
+void write_line(uint64_t* to, const uint64_t* from) {
+#if defined(__SSE2__)
+  for (size_t e = 0; e < kLine; e += 2)
+    _mm_stream_si128(reinterpret_cast<__m128i*>(to + e), _mm_loadu_si128(reinterpret_cast<const __m128i*>(from + e)));
+#else
+  std::memcpy(to, from, kLine * sizeof(uint64_t));
+#endif
+}
+
+// One thread's entries on their way to their parts. A part's line in here lies as it will in memory.
 class Writer {
  public:
   Writer(uint64_t* entries, std::vector<int64_t> places)
-      : entries_(entries), places_(std::move(places)), lines_(kLine * places_.size()), counts_(places_.size()) {}
+      : entries_(entries), places_(std::move(places)), lines_(kLine * places_.size()), ends_(places_.size()) {
+    for (size_t p = 0; p < ends_.size(); p++) ends_[p] = static_cast<uint8_t>(begin(p));
+  }
 
   void write(size_t part, uint64_t entry) {
     uint64_t* const line = lines_.data() + kLine * part;
-    line[counts_[part]++] = entry;
-    if (counts_[part] < kLine) return;
-    counts_[part] = 0;
-    std::memcpy(entries_ + places_[part], line, kLine * sizeof(uint64_t));
-    places_[part] += kLine;
+    line[ends_[part]++] = entry;
+    if (ends_[part] < kLine) return;
+    if (begin(part)) {
+      copy(part);
+    } else {
+      write_line(entries_ + places_[part], line);
+      places_[part] += kLine;
+    }
+    ends_[part] = 0;
   }
 
   void finish() {
-    for (size_t p = 0; p < counts_.size(); p++) std::copy_n(lines_.data() + kLine * p, counts_[p], entries_ + places_[p]);
+    for (size_t p = 0; p < ends_.size(); p++) copy(p);
+#if defined(__SSE2__)
+    _mm_sfence();
+#endif
   }
 
  private:
-  uint64_t* const entries_;
-  std::vector<int64_t> places_;
+  size_t begin(size_t part) const { return static_cast<size_t>(places_[part]) % kLine; }
+
+  void copy(size_t part) {
+    const size_t first = begin(part), count = ends_[part] - first;
+    std::copy_n(lines_.data() + kLine * part + first, count, entries_ + places_[part]);
+    places_[part] += static_cast<int64_t>(count);
+  }
+
+  uint64_t* const entries_;      // on a line's begin
+  std::vector<int64_t> places_;  // the next to be written
   std::vector<uint64_t> lines_;
-  std::vector<uint8_t> counts_;
+  std::vector<uint8_t> ends_;  // of what is in a line
 };
 
 }  // namespace
