@@ -16,7 +16,7 @@ from gpualign.cli.formats import open_id_lists, pick_format
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.metrics import Metric, Values
 from gpualign.core.distance.runner import DistanceTotals
-from gpualign.core.distance.sinks.base import DECIMALS, DistanceSink
+from gpualign.core.distance.sinks.base import DECIMALS, AnySink
 from gpualign.core.distance.sinks.matrix import CondensedSink, MatrixSink
 from gpualign.core.distance.sinks.pairs import NearPairsSink, PairText, write_molten
 from gpualign.core.errors import InputError
@@ -102,19 +102,19 @@ class DistanceWriter:
         self._files = files
         self._pairs = PairText(FORMATS[spec.format].lists or "\t", 0 if metric.counts else DECIMALS)
 
-    def write(self, samples: Samples, run: Callable[[DistanceSink], DistanceTotals]) -> tuple[DistanceTotals, Values | None]:
+    def write(self, samples: Samples, run: Callable[[AnySink], DistanceTotals]) -> tuple[DistanceTotals, Values | None]:
         """(totals, the square or condensed matrix that was written; None for a list of near pairs)."""
         spec = self._spec
         with naming_output(spec.path):
             if spec.most is not None:
                 with self._files.text(spec.path) as stream:
-                    return run(NearPairsSink(stream, spec.most, self._pairs)), None
+                    return run(NearPairsSink(stream, self._pairs)), None
             return self._arrays(samples, run) if FORMATS[spec.format].is_array else self._text(samples, run)
 
     def _scratch(self) -> BinaryIO:
         return self._files.scratch(self._spec.path)
 
-    def _text(self, samples: Samples, run: Callable[[DistanceSink], DistanceTotals]) -> tuple[DistanceTotals, Values]:
+    def _text(self, samples: Samples, run: Callable[[AnySink], DistanceTotals]) -> tuple[DistanceTotals, Values]:
         spec = self._spec
         with ExitStack() as stack:
             stream = stack.enter_context(self._files.text(spec.path))
@@ -134,7 +134,7 @@ class DistanceWriter:
                     write_text(out, matrix, Labels(samples.queries, samples.targets, title, self._pairs.decimals))
             return totals, values
 
-    def _arrays(self, samples: Samples, run: Callable[[DistanceSink], DistanceTotals]) -> tuple[DistanceTotals, Values]:
+    def _arrays(self, samples: Samples, run: Callable[[AnySink], DistanceTotals]) -> tuple[DistanceTotals, Values]:
         spec = self._spec
         make_sink = CondensedSink if spec.format == "condensed" else MatrixSink
         assert spec.path is not None  # distance_spec() refuses arrays on standard output

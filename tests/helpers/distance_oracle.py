@@ -127,6 +127,30 @@ def compute(source, engine, metric, missing="pairwise", memory=1 << 28, compared
         return sink.values.values, sink.compared.values if sink.compared else None
 
 
+class CollectNear:
+    """Near pairs as (query, target, distance, compared sites or None)."""
+
+    def begin(self, samples):
+        self.pairs, self.parts = [], 0
+
+    def write(self, near):
+        compared = [None] * len(near.values) if near.compared is None else near.compared.tolist()
+        self.pairs += zip(near.queries.tolist(), near.targets.tolist(), near.values.tolist(), compared, strict=True)
+        self.parts += 1
+
+    def finish(self):
+        pass
+
+
+def near_pairs(source, engine, metric, most, missing="pairwise", memory=1 << 28, compared=True, least=1):
+    """(`CollectNear` with the pairs at `most` or less, totals) through the whole road."""
+    task = DistanceTask(METRICS[metric], MissingRule(missing), compared, least, most)
+    with ExitStack() as files:
+        prepared = prepare(source, task, engine, DistanceBudget.of(memory), lambda: files.enter_context(tempfile.TemporaryFile()))
+        sink = CollectNear()
+        return sink, measure(prepared, sink, Discard())
+
+
 def dense_source(codes, kind=Kind.GENOTYPE, queries=None):
     """A source of codes, uint8[samples][sites]; queries: so many are compared with the others."""
     names = [f"s{k}" for k in range(len(codes))]
