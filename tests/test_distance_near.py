@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from distance_oracle import ProductsOnly, compute, dense_source, near_pairs, plain_distances, random_codes
+from distance_oracle import ProductsOnly, compute, dense_source, near_pairs, plain_distances, related
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core.distance.calls import MISSING, Kind
+from gpualign.core.distance.calls import Kind
 from gpualign.core.distance.choice import Rule, choose
 from gpualign.core.distance.engine import Band
 from gpualign.core.distance.metrics import METRICS
@@ -31,16 +31,6 @@ ENGINES = {"cpu": CpuDistanceEngine, "products": ProductsOnly, "host": OnHost}
 
 def kind_of(metric):
     return Kind.NUCLEOTIDE if metric in ("jc69", "tn93") else Kind.GENOTYPE
-
-
-def related(rng, samples, sites, highest, missing):
-    """Samples that are copies of few ancestors but for some calls, so that distances are of all sizes and many are equal."""
-    ancestors = random_codes(rng, 1 + samples // 4, sites, highest, 0)
-    codes = ancestors[rng.integers(0, len(ancestors), samples)]
-    changed = rng.random(codes.shape) < rng.choice([0, 0.02, 0.2], samples)[:, None]
-    codes[changed] = random_codes(rng, samples, sites, highest, 0)[changed]
-    codes[rng.random(codes.shape) < rng.choice([0, missing, min(1, 3 * missing)], samples)[:, None]] = MISSING
-    return codes
 
 
 def listed(values, compared, queries, most):

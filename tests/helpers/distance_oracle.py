@@ -112,6 +112,16 @@ def random_codes(rng, samples, sites, highest=2, missing=0.05):
     return codes
 
 
+def related(rng, samples, sites, highest, missing):
+    """Samples that are copies of few ancestors but for some calls, so that distances are of all sizes and many are equal."""
+    ancestors = random_codes(rng, 1 + samples // 4, sites, highest, 0)
+    codes = ancestors[rng.integers(0, len(ancestors), samples)]
+    changed = rng.random(codes.shape) < rng.choice([0, 0.02, 0.2], samples)[:, None]
+    codes[changed] = random_codes(rng, samples, sites, highest, 0)[changed]
+    codes[rng.random(codes.shape) < rng.choice([0, missing, min(1, 3 * missing)], samples)[:, None]] = MISSING
+    return codes
+
+
 def compute_counts(source, engine, memory=1 << 28):
     """Hamming distances alone."""
     return compute(source, engine, "hamming", memory=memory, compared=False)[0]
