@@ -134,3 +134,19 @@ def write_fileset(path: Path, dosage: np.ndarray) -> None:
     path.write_bytes(b"\x6c\x1b\x01" + packed.astype(np.uint8).tobytes())
     path.with_suffix(".fam").write_text("".join(f"0 s{k} 0 0 0 -9\n" for k in range(samples)))
     path.with_suffix(".bim").write_text("".join(f"1 rs{k} 0 {k + 1} A C\n" for k in range(sites)))
+
+
+def write_outbreak(path: Path, count: int, sites: int) -> None:
+    """Genomes of a tree: each is one of the 500 before it with some changes, 4 on average; every tenth lacks 2 % of its calls."""
+    rng = np.random.default_rng(4)
+    acgt = np.frombuffer(b"ACGT", np.uint8)
+    rows = np.empty((count, sites), np.uint8)
+    rows[0] = rng.choice(acgt, sites)
+    for k in range(1, count):
+        rows[k] = rows[rng.integers(max(0, k - 500), k)]
+        changes = rng.poisson(4)
+        rows[k, rng.integers(0, sites, changes)] = rng.choice(acgt, changes)
+    for row in rows[::10]:
+        start = rng.integers(0, sites)
+        row[start : start + sites // 50] = ord("N")
+    path.write_bytes(b"".join(b">s%d\n%s\n" % (k, row.tobytes()) for k, row in enumerate(rows)))

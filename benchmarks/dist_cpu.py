@@ -1,6 +1,8 @@
-"""Distances on the CPU: the counting alone, whole commands beside plink 1.9 and hammingdist, alignments beside snp-dists.
+"""Distances on the CPU: the counting alone, whole commands beside plink 1.9 and hammingdist, alignments beside snp-dists, near pairs beside
+whole matrices.
 
 python benchmarks/dist_cpu.py [--samples 2000] [--sites 20000] [--snp-dists PATH] [--runs 7] [--output results/dist_cpu.md]
+python benchmarks/dist_cpu.py --parts near --output results/dist_near.md
 
 plink1.9 (Debian's package) and hammingdist (PyPI) are looked for; snp-dists by its path, or on the PATH. What is not there is left out.
 A comparison is two calls at a site, each pair of samples once. Everything is timed as the shell sees it, in turns.
@@ -21,7 +23,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-from common import finish, machine, table, write_fileset
+from common import finish, machine, table, write_fileset, write_outbreak
 
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.engine import Band, Panel, empty_planes
@@ -47,6 +49,23 @@ def counting_rate(name: str, samples: int, sites: int, missing: bool) -> float:
         list(counter.run([Panel(bits, sites, recipe)], [Band(0, samples, 0, samples, True)], lambda work: None))
         best = min(best, time.perf_counter() - start)
     return samples * (samples - 1) / 2 * sites / best / 1e9
+
+
+def counting_table(samples: int, sites: int) -> str:
+    rows = []
+    for name, supported in instruction_sets():
+        if supported:
+            rows.append([name, *(f"{counting_rate(name, samples, sites, missing):,.0f}" for missing in (False, True))])
+            print(rows[-1], flush=True)
+    return table(
+        "Counting alone, one core",
+        ["instruction set", "none missing, G/s", "some missing, G/s"],
+        rows,
+        [
+            f"10^9 comparisons a second, {samples:,} x {sites:,} ternary genotypes, each pair once; the making of the matrix included, "
+            "that of the planes not."
+        ],
+    )
 
 
 def write_inputs(folder: Path, samples: int, sites: int) -> None:
@@ -133,17 +152,45 @@ import os, subprocess, sys, time
 start = time.perf_counter()
 process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 _, status, usage = os.wait4(process.pid, 0)
-print(status, time.perf_counter() - start, usage.ru_maxrss * 1024 / 1e6)
+print(status, time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 / 1e6)
 """
 
 
-def peak_memory(command: Sequence[object], folder: Path) -> tuple[float, float]:
-    """(seconds, 10^6 bytes) of a run."""
+def usage(command: Sequence[object], folder: Path) -> tuple[float, float, float]:
+    """(seconds, seconds of processors, 10^6 bytes) of a run."""
     words = [sys.executable, "-c", MEASURE, *map(str, command)]
-    status, took, memory = subprocess.run(words, cwd=folder, check=True, capture_output=True, text=True).stdout.split()
+    status, *found = subprocess.run(words, cwd=folder, check=True, capture_output=True, text=True).stdout.split()
     if status != "0":
         raise SystemExit(f"{command} failed")
-    return float(took), float(memory)
+    took, worked, memory = map(float, found)
+    return took, worked, memory
+
+
+def near_pairs(folder: Path, runs: int) -> list[list[str]]:
+    """Rows: of each alignment, pairs at most 12 apart, the whole matrix, and the peer's, which has no threshold."""
+    rows = []
+    for what, write, count, sites in (("a tree", write_outbreak, 5000, 30_000), ("20 clades", write_genomes, 1000, 200_000)):
+        write(folder / "near.fa", count, sites)
+        commands: dict[str, Sequence[object]] = {
+            "gpualign --max-distance 12": gpualign("--threads", 2, "near.fa", "--max-distance", 12, "-o", "near.tsv"),
+            "gpualign --max-distance 12 --metric fraction / sites": gpualign(
+                "--threads", 2, "near.fa", "--metric", "fraction", "--max-distance", 12 / sites, "-o", "share.tsv"
+            ),
+            "gpualign, whole matrix": gpualign("--threads", 2, "near.fa", "-o", "whole.npy"),
+        }
+        if find_spec("hammingdist"):
+            commands["hammingdist, lower triangle"] = [sys.executable, "-c", HAMMINGDIST.replace("x.fa", "near.fa")]
+        found: dict[str, list[tuple[float, float, float]]] = {name: [] for name in commands}
+        for _ in range(runs):
+            for name, command in commands.items():
+                found[name].append(usage(command, folder))
+        lines = sum(1 for _ in (folder / "near.tsv").open())
+        for name, times in found.items():
+            took, worked, memory = (statistics.median(values) for values in zip(*times, strict=True))
+            shape = f"{count:,} x {sites:,}, {what}: {lines:,} near"
+            rows.append([shape, name, f"{took:.2f}", f"{worked:.2f}", f"{memory:,.0f}"])
+            print(rows[-1], flush=True)
+    return rows
 
 
 def alignments(folder: Path, snp_dists: str | None) -> list[list[str]]:
@@ -152,7 +199,7 @@ def alignments(folder: Path, snp_dists: str | None) -> list[list[str]]:
         write_genomes(folder / "genomes.fa", count, sites)
         work = count * (count - 1) / 2 * sites
         for metric in ("hamming", "fraction", "tn93"):
-            took, memory = peak_memory(gpualign("genomes.fa", "--metric", metric, "-o", f"{metric}.tsv"), folder)
+            took, _, memory = usage(gpualign("genomes.fa", "--metric", metric, "-o", f"{metric}.tsv"), folder)
             rows.append([f"{count:,} x {sites:,}", f"gpualign, {metric}", f"{took:.1f}", f"{memory:,.0f}", f"{work / took / 1e9:,.0f}"])
             print(rows[-1], flush=True)
         if snp_dists and count == 100:
@@ -174,46 +221,53 @@ def main() -> None:
     parser.add_argument("--samples", type=int, default=2000)
     parser.add_argument("--sites", type=int, default=20_000)
     parser.add_argument("--snp-dists", default=shutil.which("snp-dists"))
+    parser.add_argument("--parts", default="counting,commands,alignments,near", help="which of these are measured")
     parser.add_argument("--runs", type=int, default=7)
     parser.add_argument("--output")
     options = parser.parse_args()
-    shape = f"{options.samples:,} x {options.sites:,}"
-    counting = []
-    for name, supported in instruction_sets():
-        if supported:
-            rates = [f"{counting_rate(name, options.samples, options.sites, missing):,.0f}" for missing in (False, True)]
-            counting.append([name, *rates])
-            print(counting[-1], flush=True)
+    wanted = options.parts.split(",")
+    parts = [f"# Distances on the CPU\n\n{machine()}.\n\n"]
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
-        write_inputs(folder, options.samples, options.sites)
-        commands = whole_commands(folder, options.runs)
-        genomes = alignments(folder, options.snp_dists)
-    ternary = f"{shape} ternary genotypes"
-    parts = [
-        f"# Distances on the CPU\n\n{machine()}.\n\n",
-        table(
-            "Counting alone, one core",
-            ["instruction set", "none missing, G/s", "some missing, G/s"],
-            counting,
-            [f"10^9 comparisons a second, {ternary}, each pair once; the making of the matrix included, that of the planes not."],
-        ),
-        table(
-            "Whole commands",
-            ["gpualign", "threads", "s", "peer", "s", "ratio"],
-            commands,
-            [f"{ternary}, alleles of 5 to 50 %; medians of {options.runs} runs in turns. FASTA holds the genotypes as A, C, G."],
-        ),
-        table(
-            "Alignments",
-            ["rows x sites", "what", "s", "MB", "G/s"],
-            genomes,
-            [
-                "Made-up genomes (20 clades at 0.1 %, members at 0.01 %, 2 % N), FASTA with lines of 80, to .tsv; two threads.",
-                "Comparisons a second count all sites: those at which all calls agree are dropped while the file is read.",
-            ],
-        ),
-    ]
+        if "counting" in wanted:
+            parts.append(counting_table(options.samples, options.sites))
+        if "commands" in wanted:
+            write_inputs(folder, options.samples, options.sites)
+            parts.append(
+                table(
+                    "Whole commands",
+                    ["gpualign", "threads", "s", "peer", "s", "ratio"],
+                    whole_commands(folder, options.runs),
+                    [
+                        f"{options.samples:,} x {options.sites:,} ternary genotypes, alleles of 5 to 50 %; medians of {options.runs} runs "
+                        "in turns. FASTA holds the genotypes as A, C, G."
+                    ],
+                )
+            )
+        if "alignments" in wanted:
+            parts.append(
+                table(
+                    "Alignments",
+                    ["rows x sites", "what", "s", "MB", "G/s"],
+                    alignments(folder, options.snp_dists),
+                    [
+                        "Made-up genomes (20 clades at 0.1 %, members at 0.01 %, 2 % N), FASTA with lines of 80, to .tsv; two threads.",
+                        "Comparisons a second count all sites: those at which all calls agree are dropped while the file is read.",
+                    ],
+                )
+            )
+        if "near" in wanted:
+            parts.append(
+                table(
+                    "Near pairs",
+                    ["alignment", "what", "s", "processor s", "MB"],
+                    near_pairs(folder, options.runs),
+                    [
+                        f"Medians of {options.runs} runs in turns, two threads. A tree: each genome is one of the 500 before it with",
+                        "4 changes on average, every tenth lacks 2 % of its calls. 20 clades at 0.1 %, members at 0.01 %, 2 % N.",
+                    ],
+                )
+            )
     finish("\n".join(parts), options.output)
 
 

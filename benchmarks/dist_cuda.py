@@ -1,6 +1,6 @@
-"""Distances on a GPU: rates of the kernels, one set and all ordered pairs, and the whole command.
+"""Distances on a GPU: rates of the kernels, one set and all ordered pairs; the whole command, also for near pairs.
 
-python benchmarks/dist_cuda.py [--samples 8192] [--sites 65536] [--output results/dist_cuda.md]
+python benchmarks/dist_cuda.py [--samples 8192] [--sites 65536] [--near 40000] [--output results/dist_cuda.md]
 
 A comparison is two calls at a site. "all ordered pairs" computes every element of the matrix; "one set" leaves out what mirrors, and is
 counted as the same whole matrix, which is what comes out.
@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from common import finish, machine, table, write_fileset
+from common import finish, machine, table, write_fileset, write_outbreak
 
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.engine import Band, Panel, empty_planes
@@ -71,10 +71,26 @@ def command(*words: object) -> float:
     return time.perf_counter() - start
 
 
+def near_pairs(folder: Path, samples: int, sites: int) -> list[list[str]]:
+    """Rows: of each device, seconds of the whole command for pairs at most 12 apart and for the whole matrix. The lists must be equal."""
+    path = folder / "outbreak.fa"
+    write_outbreak(path, samples, sites)
+    rows = []
+    for name in ("cuda", "cpu"):
+        near = min(command("dist", "-q", path, "--device", name, "--max-distance", 12, "-o", folder / f"near.{name}.tsv") for _ in range(3))
+        whole = command("dist", "-q", path, "--device", name, "-o", folder / "whole.npy")
+        rows.append([name, f"{near:.2f}", f"{whole:.2f}"])
+        print(rows[-1], flush=True)
+    if (folder / "near.cuda.tsv").read_bytes() != (folder / "near.cpu.tsv").read_bytes():
+        raise SystemExit("the engines differ")
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--samples", type=int, default=8192)
     parser.add_argument("--sites", type=int, default=65536)
+    parser.add_argument("--near", type=int, default=40_000, help="genomes of 30 kb whose near pairs are looked for")
     parser.add_argument("--output")
     options = parser.parse_args()
     rng = np.random.default_rng(1)
@@ -118,6 +134,7 @@ def main() -> None:
             print(commands[-1], flush=True)
         if Path(folder, "cuda.npy").read_bytes() != Path(folder, "cpu.npy").read_bytes():
             raise SystemExit("the engines differ")
+        near = near_pairs(Path(folder), options.near, 30_000)
     title = "\n\n".join(
         [
             "# Distances on a GPU",
@@ -138,7 +155,13 @@ def main() -> None:
         f"`gpualign dist made_up.bed -o distances.npy`, {options.samples:,} samples, as the shell sees it; both engines: the same bytes."
     ]
     whole = table("Whole command", ["device", "s", "T/s of the whole matrix"], commands, notes)
-    finish("\n\n".join([title, kernels, whole]) + "\n", options.output)
+    listed = table(
+        "Near pairs, whole command",
+        ["device", "at most 12 apart, s", "whole matrix, s"],
+        near,
+        [f"{options.near:,} genomes of 30,000 sites, of a tree (`write_outbreak` in common.py), from FASTA; both devices: the same bytes."],
+    )
+    finish("\n\n".join([title, kernels, whole, listed]) + "\n", options.output)
 
 
 if __name__ == "__main__":

@@ -90,7 +90,7 @@ def dist(
     from gpualign.cli.plots import check_plot, write_plot
     from gpualign.core.distance.metrics import MissingRule
     from gpualign.core.distance.runner import DistanceTotals
-    from gpualign.core.distance.sinks.base import DistanceSink
+    from gpualign.core.distance.sinks.base import AnySink
     from gpualign.core.distance.sources.kinds import CallOptions
     from gpualign.jobs.dist import DistOptions, prepare, read
     from gpualign.jobs.engines import checked_resources, pick_distance_engine
@@ -103,7 +103,7 @@ def dist(
     outputs = [*output_paths(spec.path, spec.format, others is None), *([spec.beside] if spec.beside else [])]
     check_outputs([*files_of(samples), *(files_of(others) if others else [])], [*outputs, *([picture.path] if picture else [])])
     calls = CallOptions(transpose, no_header, all_letters, allow_duplicates)
-    options = DistOptions(metric, MissingRule(missing), compared, least_compared(min_compared), calls, kernel, resources)
+    options = DistOptions(metric, MissingRule(missing), compared, least_compared(min_compared), calls, max_distance, kernel, resources)
     task = options.task()  # what contradicts itself is refused before anything is read
     engine = pick_distance_engine(resources, messages, kernel)
     with OutputFiles(messages.note) as files:
@@ -118,7 +118,7 @@ def dist(
         if job.samples.pairs == 0:
             messages.note("one sample makes no pairs")
 
-        def run(sink: DistanceSink) -> DistanceTotals:
+        def run(sink: AnySink) -> DistanceTotals:
             with messages.progress(job.work, spec.path, "comparisons", "G/s") as progress:
                 return written.run(sink, progress)
 

@@ -17,7 +17,7 @@ from gpualign.cli.formats import container_of, open_id_lists, pick_format
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.metrics import Metric, Values
 from gpualign.core.distance.runner import DistanceTotals
-from gpualign.core.distance.sinks.base import DECIMALS, DistanceSink
+from gpualign.core.distance.sinks.base import DECIMALS, AnySink
 from gpualign.core.distance.sinks.matrix import CondensedSink, MatrixSink
 from gpualign.core.distance.sinks.pairs import NearPairsSink, PairText, write_molten
 from gpualign.core.errors import InputError
@@ -123,7 +123,7 @@ class DistanceWriter:
         self._files = files
         self._pairs = PairText(FORMATS[spec.format].lists or "\t", 0 if metric.counts else DECIMALS)
 
-    def write(self, samples: Samples, run: Callable[[DistanceSink], DistanceTotals]) -> tuple[DistanceTotals, Values | None]:
+    def write(self, samples: Samples, run: Callable[[AnySink], DistanceTotals]) -> tuple[DistanceTotals, Values | None]:
         """(totals, the square or condensed matrix that was written; None where none is held)."""
         spec = self._spec
         with naming_output(spec.path):
@@ -139,23 +139,22 @@ class DistanceWriter:
     def _scratch(self) -> BinaryIO:
         return self._files.scratch(self._spec.path)
 
-    def _of_pairs(self, run: Callable[[DistanceSink], DistanceTotals]) -> DistanceTotals:
+    def _of_pairs(self, run: Callable[[AnySink], DistanceTotals]) -> DistanceTotals:
         spec = self._spec
         if spec.container is not None:
             from gpualign.core.distance.sinks.tables import ArrowPairsSink
 
             with self._files.binary(spec.path) as stream:
-                return run(ArrowPairsSink(stream, spec.container, spec.most, self._metric.dtype, spec.compared))
+                return run(ArrowPairsSink(stream, spec.container, self._metric.dtype, spec.compared))
         if spec.layout is Layout.SPARSE:
             from gpualign.core.distance.sinks.tables import CsrPairsSink
 
             assert spec.path is not None  # as below
-            return run(CsrPairsSink(self._files.open(spec.path), (self._scratch(), self._scratch()), spec.most, self._dtype))
-        assert spec.most is not None  # which of_pairs asks of every other format
+            return run(CsrPairsSink(self._files.open(spec.path), (self._scratch(), self._scratch()), self._dtype))
         with self._files.text(spec.path) as stream:
-            return run(NearPairsSink(stream, spec.most, self._pairs))
+            return run(NearPairsSink(stream, self._pairs))
 
-    def _text(self, samples: Samples, run: Callable[[DistanceSink], DistanceTotals]) -> tuple[DistanceTotals, Values]:
+    def _text(self, samples: Samples, run: Callable[[AnySink], DistanceTotals]) -> tuple[DistanceTotals, Values]:
         spec = self._spec
         with ExitStack() as stack:
             stream = stack.enter_context(self._files.text(spec.path))
@@ -175,7 +174,7 @@ class DistanceWriter:
                     write_text(out, matrix, Labels(samples.queries, samples.targets, title, self._pairs.decimals))
             return totals, values
 
-    def _arrays(self, samples: Samples, run: Callable[[DistanceSink], DistanceTotals]) -> tuple[DistanceTotals, Values]:
+    def _arrays(self, samples: Samples, run: Callable[[AnySink], DistanceTotals]) -> tuple[DistanceTotals, Values]:
         spec = self._spec
         make_sink = CondensedSink if spec.format == "condensed" else MatrixSink
         assert spec.path is not None  # distance_spec() refuses arrays on standard output

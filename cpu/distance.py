@@ -1,4 +1,7 @@
-"""The CPU's engine of distances: threads that count tiles of pairs with the GIL released."""
+"""The CPU's engine of distances: threads that count tiles of pairs with the GIL released.
+
+Near pairs are chosen tile by tile: a tile's counts stay in a core's cache through all panels, and only those of chosen pairs leave it.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +10,14 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 
 import numpy as np
 
-from gpualign.core.distance.engine import WORD_BITS, Band, CountedBands, Counter, CountMatrix, Panel
-from gpualign.core.distance.recipe import Operation, Wanted
+from gpualign.core.distance.choice import ChosenPairs, Rule, choose_of_bands, record_bytes
+from gpualign.core.distance.engine import WORD_BITS, Band, ChosenParts, CountedBands, Counter, CountMatrix, Panel
+from gpualign.core.distance.recipe import Wanted
 from gpualign.cpu import _distance
+from gpualign.cpu.distance_tiles import TileChooser, count_term, near_tiles, wide_tiles
 from gpualign.cpu.machine import describe_cpu, pick_instruction_set, usable_cpus
 
 _LINE_WORDS = 8
-
-_TILE_ROWS = 64
-"""As many as the kernel keeps in the L2 cache."""
-
-_TILE_COMPARISONS = 20_000_000_000
-"""Some hundredths of a second."""
 
 
 def instruction_sets() -> list[tuple[str, bool]]:
@@ -40,7 +39,22 @@ class CpuDistanceEngine:
     def prepare(self, wanted: Wanted, memory: int) -> Counter:
         kernel = "bit planes, vector popcount" if self.instruction_set == "avx512popcnt" else "bit planes, carry-save adders"
         hardware = describe_cpu(self.instruction_set, self.threads)
-        return Counter(wanted, False, _padded_words, memory, self.threads, kernel, hardware, self._count)
+        if not wanted.near:
+            return Counter(wanted, False, _padded_words, memory, self.threads, kernel, hardware, self._count)
+        room = memory // 2  # for chosen pairs, and as much for matrices of counts where these are made
+
+        def pick(
+            panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], rule: Rule, advance: Callable[[int], None]
+        ) -> ChosenParts:
+            if not all(panel.in_memory for panel in panels):  # they are read once a band, not once a tile
+                yield from choose_of_bands(rule, self._count(panels, bands, names, advance))
+                return
+            chooser = TileChooser(self.instruction_set, panels, names, rule)
+            with ThreadPoolExecutor(self.threads, thread_name_prefix="gpualign-cpu") as workers:
+                for band in bands:
+                    yield from _near_pairs(chooser, band, room // record_bytes(len(names)), workers, _Once(advance))
+
+        return Counter(wanted, False, _padded_words, room, self.threads, kernel, hardware, self._count, pick)
 
     def _count(
         self, panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], advance: Callable[[int], None]
@@ -50,7 +64,7 @@ class CpuDistanceEngine:
                 counts = {name: np.zeros(band.shape, dtype=np.int32) for name in names}
                 for panel in panels:
                     # A tile is one thread's, with all of its terms: nobody else writes there.
-                    work = [workers.submit(self._count_tile, panel, band, tile, counts) for tile in _tiles(band, panel.sites)]
+                    work = [workers.submit(self._count_tile, panel, band, tile, counts) for tile in wide_tiles(band, panel.sites)]
                     try:
                         for done in as_completed(work):
                             advance(done.result())
@@ -60,33 +74,55 @@ class CpuDistanceEngine:
                 yield band, counts
 
     def _count_tile(self, panel: Panel, band: Band, tile: Band, counts: dict[str, CountMatrix]) -> int:
+        place = tile.start - band.start, tile.first_target - band.first_target
         for term in panel.recipe.terms:
-            place = (
-                (tile.start, tile.stop),
-                (tile.first_target, tile.target_stop),
-                counts[term.count],
-                tile.start - band.start,
-                tile.first_target - band.first_target,
-                term.weight,
-                tile.upper,
-            )
-            if term.operation is Operation.DIFFER:
-                _distance.differ(self.instruction_set, panel.bits, list(term.left), -1 if term.mask is None else term.mask, *place)
-            else:
-                _distance.both(self.instruction_set, panel.bits, list(term.left), list(term.right), *place)
+            count_term(self.instruction_set, panel, term, tile, counts[term.count], place, [])
         return tile.pairs * panel.sites
+
+
+class _Once:
+    """Tells of work that is done, of what is done again only once."""
+
+    def __init__(self, advance: Callable[[int], None]) -> None:
+        self._advance = advance
+        self._told = self._done = 0
+
+    def advance(self, work: int) -> None:
+        self._done += work
+        if self._done > self._told:
+            self._advance(self._done - self._told)
+            self._told = self._done
+
+    def again(self, work: int) -> None:
+        """So much of what was told of is done again."""
+        self._done -= work
+
+
+def _near_pairs(chooser: TileChooser, band: Band, most: int, workers: ThreadPoolExecutor, told: _Once) -> Iterator[ChosenPairs]:
+    """Of a band at once, or of its halves in turn where it has more than `most` chosen pairs."""
+    sites = sum(panel.sites for panel in chooser.panels)
+    work = {workers.submit(chooser.choose, tile): tile.pairs * sites for tile in near_tiles(band)}
+    found = done_work = 0
+    try:
+        for done in as_completed(work):
+            found += len(done.result())
+            done_work += work[done]
+            told.advance(work[done])
+            if found > most and band.shape[0] > 1:
+                break
+    finally:
+        for left in work:
+            left.cancel()
+    if found <= most or band.shape[0] == 1:
+        yield ChosenPairs.joined([done.result() for done in work], chooser.names)
+        return
+    work.clear()
+    told.again(done_work)
+    for half in band.halves():
+        yield from _near_pairs(chooser, half, most, workers, told)
 
 
 def _padded_words(sites: int) -> int:
     """Whole cache lines, and an odd number of them, so that samples do not share cache sets."""
     lines = -(-sites // (_LINE_WORDS * WORD_BITS))
     return _LINE_WORDS * (lines + (lines % 2 == 0))
-
-
-def _tiles(band: Band, sites: int) -> Iterator[Band]:
-    _, columns = band.shape
-    width = max(_TILE_ROWS, min(columns, _TILE_COMPARISONS // max(1, sites * _TILE_ROWS)))
-    for start in range(band.start, band.stop, _TILE_ROWS):
-        stop = min(band.stop, start + _TILE_ROWS)
-        for first in range(max(start, band.first_target) if band.upper else band.first_target, band.target_stop, width):
-            yield Band(start, stop, first, min(band.target_stop, first + width), band.upper and first < stop)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from gpualign.core.engine import STATISTICS
 _P, _I, _L, _U = "u8", "i4", "i8", "u4"  # pointer, int32_t, int64_t, uint32_t
 
 
-def _struct(*fields: tuple[str, str | np.dtype[np.void]]) -> np.dtype[np.void]:
+def _struct(*fields: tuple[str, str | np.dtype[Any]]) -> np.dtype[np.void]:
     return np.dtype(list(fields), align=True)
 
 
@@ -176,6 +176,21 @@ DISTANCE = np.dtype(
     align=True,
 )
 
+MOST_COUNTS = 8
+"""Matrices of counts that pairs are chosen by (kMostCounts)."""
+
+CHOOSE = _struct(
+    ("counts", _P),
+    ("offsets", _P),
+    ("records", _P),
+    ("totals", _P),
+    ("weights", np.dtype((np.int64, MOST_COUNTS))),
+    ("most", _L),
+    ("matrix", _L),
+    ("capacity", _L),
+    *((name, _I) for name in ("first_row", "last_row", "columns", "row_start", "column_start", "kinds", "least_of", "least", "upper")),
+)
+
 PAYNE = _struct(
     ("data", _P),
     ("distance", _P),
@@ -208,6 +223,7 @@ STRUCTS = {
     "PackPlanesArgs": PACK_PLANES,
     "SelectArgs": SELECT,
     "DistanceArgs": DISTANCE,
+    "ChooseArgs": CHOOSE,
     "PayneArgs": PAYNE,
     "MunekawaArgs": MUNEKAWA,
     "LiArgs": LI,

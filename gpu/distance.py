@@ -1,20 +1,26 @@
-"""The CUDA engine of distances: products of bit planes, a band of pairs at a time, with planes on their way while others are multiplied."""
+"""The CUDA engine of distances: products of bit planes, a band of pairs at a time, with planes on their way while others are multiplied.
+
+Where near pairs are wanted, counts stay on the device, which chooses.
+"""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.distance.engine import Band, CountedBands, Counter, CountMatrix, Panel
+from gpualign.core.distance.choice import ChosenPairs, Rule, record_bytes
+from gpualign.core.distance.engine import Band, ChosenParts, CountedBands, Counter, CountMatrix, Panel
 from gpualign.core.distance.recipe import Wanted
 from gpualign.core.errors import RunError
 from gpualign.gpu.arguments import DISTANCE, arguments
 from gpualign.gpu.device import Device, Event, Memory, OutOfMemory, Stream, wait_for
+from gpualign.gpu.distance_choice import MOST_RECORDS, DeviceChooser, needed_counts
 from gpualign.gpu.distance_kernels import (
     CHUNK_WORDS,
     DistanceKernel,
@@ -58,19 +64,26 @@ class _Worker:
         self._log = log
         self._memories: list[Memory] = []
 
-    def open(self, pieces: Sequence[Piece], count_bytes: int) -> None:
-        """Make room. Planes stay on the device where all of them fit beside the counts."""
+    def open(self, pieces: Sequence[Piece], count_bytes: int, near: _Near | None) -> None:
+        """Make room. Planes stay on the device where all of them fit beside the counts. near: counts stay too; None: they come back."""
         device = self._device
         device.open()
         self._function = device.function(self._kernel.kernel)
         self._counts = self._allocate(count_bytes)
         self._ballast = self._allocate(_BALLAST).address if self._log else 0
-        self._staging_counts = device.pinned(count_bytes)
+        stream = device.stream()
+        self._chooser: DeviceChooser | None = None
+        self._staging_counts = np.empty(0, dtype=np.uint8)
+        if near is None:
+            self._staging_counts = device.pinned(count_bytes)
+        else:
+            self._chooser = DeviceChooser(device, stream, self._allocate, near.names, near.held, near.rule, near.capacity)
         largest = max((piece.nbytes for piece in pieces), default=0)
         total = sum(piece.nbytes for piece in pieces)
         self._resident: dict[int, Memory] | None = {} if total <= device.free_memory() * 3 // 4 else None
         rooms = [None if self._resident is not None or not largest else self._allocate(largest) for _ in range(_SLOTS)]
-        self._slots = [_Slot(device.stream(), device.pinned(max(largest, 1)), room) for room in rooms]
+        streams = [stream, *(device.stream() for _ in rooms[1:])]
+        self._slots = [_Slot(stream, device.pinned(max(largest, 1)), room) for stream, room in zip(streams, rooms, strict=True)]
 
     def _allocate(self, nbytes: int) -> Memory:
         memory = self._device.allocate(max(nbytes, 1))
@@ -83,11 +96,31 @@ class _Worker:
         self._memories.clear()
         self._resident = None
         self._slots = []
+        self._chooser = None
         self._staging_counts = np.empty(0, dtype=np.uint8)
         self._device.close()
 
     def count(self, pieces: Sequence[Piece], band: Band, names: tuple[str, ...], advance: Callable[[int], None]) -> dict[str, CountMatrix]:
-        """Counts of the band's pairs, summed over the pieces; none where the run was stopped, as nobody takes them."""
+        """The counts of a band, on the host; none where the run was stopped, as nobody takes them."""
+        self.multiply(pieces, band, names, advance)
+        if self._stopped():
+            return {}
+        rows, columns = band.shape
+        first = self._slots[0]
+        host = self._staging_counts[: 4 * len(names) * rows * columns]
+        first.stream.download(host, self._counts.address)
+        first.busy = first.stream.record()
+        first.wait()
+        found = host.view(np.int32).reshape(len(names), rows, columns)
+        return {name: found[k].copy() for k, name in enumerate(names)}
+
+    def choose(self, band: Band, start: int, stop: int) -> ChosenPairs | None:
+        """The near pairs of rows start .. stop of the band whose counts are on the device; None where these are too many at a time."""
+        assert self._chooser is not None
+        return self._chooser.choose(self._counts.address, band, start, stop)
+
+    def multiply(self, pieces: Sequence[Piece], band: Band, names: tuple[str, ...], advance: Callable[[int], None]) -> None:
+        """Make the counts of a band on the device: sums over the pieces, of some where the run is stopped."""
         rows, columns = band.shape
         nbytes = 4 * rows * columns
         first = self._slots[0]
@@ -115,14 +148,6 @@ class _Worker:
             advance(band.pairs * piece.sites)
         for slot in self._slots:
             slot.wait()
-        if self._stopped():
-            return {}
-        host = self._staging_counts[: len(names) * nbytes]
-        first.stream.download(host, self._counts.address)
-        first.busy = first.stream.record()
-        first.wait()
-        found = host.view(np.int32).reshape(len(names), rows, columns)
-        return {name: found[k].copy() for k, name in enumerate(names)}
 
     def _upload(self, slot: _Slot, number: int, piece: Piece) -> int:
         """The address of a piece's planes."""
@@ -168,6 +193,16 @@ class _Worker:
                 yield filled, launch.grid
 
 
+@dataclass(frozen=True)
+class _Near:
+    """What near pairs are chosen by; see `DeviceChooser`."""
+
+    names: tuple[str, ...]
+    held: tuple[str, ...]
+    rule: Rule
+    capacity: int
+
+
 class CudaDistanceEngine:
     """Implements `gpualign.core.distance.engine.DistanceEngine`.
 
@@ -191,33 +226,37 @@ class CudaDistanceEngine:
         self._log = log
 
     def prepare(self, wanted: Wanted, memory: int) -> Counter:
-        band_bytes = min(memory, min(device.total_memory for device in self._devices) // 4)
+        device_bytes = min(device.total_memory for device in self._devices) // 4
         names = [device.name for device in self._devices]
         hardware = f"cuda ({names[0] if len(names) == 1 else f'{len(names)} x {names[0]}'})"
-        return Counter(wanted, True, padded_words, band_bytes, self._threads, self._kernels[0].title, hardware, self._count)
+        kernel = self._kernels[0].title
+        if not wanted.near:
+            return Counter(wanted, True, padded_words, min(memory, device_bytes), self._threads, kernel, hardware, self._count)
 
-    def _count(
-        self, panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], advance: Callable[[int], None]
-    ) -> CountedBands:
-        pieces = list(cut_panels(panels))
-        every = list(bands)
-        largest = max(4 * len(names) * part.shape[0] * part.shape[1] for band in every for part in split_band(band, len(self._devices)))
+        def pick(
+            panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], rule: Rule, advance: Callable[[int], None]
+        ) -> ChosenParts:
+            return self._pick(panels, bands, names, rule, memory // record_bytes(len(names)), advance)
+
+        # Counts take no memory of the host.
+        return Counter(wanted, True, padded_words, device_bytes, self._threads, kernel, hardware, self._count, pick)
+
+    @contextmanager
+    def _opened(
+        self, pieces: Sequence[Piece], bands: Sequence[Band], counts: int, near: _Near | None
+    ) -> Iterator[list[tuple[_Worker, ThreadPoolExecutor]]]:
+        """Each device with the thread that works on it, for the whole run: contexts belong to threads. They have room for so many
+        matrices of counts of a band."""
+        largest = max(part.shape[0] * part.shape[1] for band in bands for part in split_band(band, len(self._devices)))
         stop = threading.Event()
         workers = [_Worker(device, kernel, stop.is_set, self._log) for device, kernel in zip(self._devices, self._kernels, strict=True)]
-        # A thread a device for the whole run: contexts belong to threads.
         pools = [ThreadPoolExecutor(1, thread_name_prefix="gpualign-cuda") for _ in workers]
-        opened = []
+        opened: list[tuple[_Worker, ThreadPoolExecutor]] = []
         try:
             for worker, pool in zip(workers, pools, strict=True):
                 opened.append((worker, pool))
-                pool.submit(worker.open, pieces, largest).result()
-            for band in every:
-                parts = split_band(band, len(workers))
-                work = [
-                    pool.submit(worker.count, pieces, part, names, advance)
-                    for worker, pool, part in zip(workers, pools, parts, strict=False)
-                ]
-                yield band, _joined(band, parts, [done.result() for done in work], names)
+                pool.submit(worker.open, pieces, 4 * counts * largest, near).result()
+            yield opened
         except OutOfMemory as error:
             raise RunError(f"the CUDA device has too little memory ({error}); lower --memory, which makes bands smaller") from None
         finally:
@@ -226,6 +265,51 @@ class CudaDistanceEngine:
                 pool.submit(worker.close).result()
             for pool in pools:
                 pool.shutdown()
+
+    def _count(
+        self, panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], advance: Callable[[int], None]
+    ) -> CountedBands:
+        pieces, every = list(cut_panels(panels)), list(bands)
+        with self._opened(pieces, every, len(names), None) as workers:
+            for band in every:
+                parts = split_band(band, len(workers))
+                work = [
+                    pool.submit(worker.count, pieces, part, names, advance) for (worker, pool), part in zip(workers, parts, strict=False)
+                ]
+                yield band, _joined(band, parts, [done.result() for done in work], names)
+
+    def _pick(
+        self,
+        panels: Sequence[Panel],
+        bands: Iterable[Band],
+        names: tuple[str, ...],
+        rule: Rule,
+        most: int,
+        advance: Callable[[int], None],
+    ) -> ChosenParts:
+        """most: pairs at a time, unless a row has more."""
+        pieces, every = list(cut_panels(panels)), list(bands)
+        held = needed_counts(names, {term.count for panel in panels for term in panel.recipe.terms}, rule)
+        capacity = max(min(most, MOST_RECORDS), max(band.shape[1] for band in every))
+        with self._opened(pieces, every, len(held), _Near(names, held, rule, capacity)) as workers:
+            for band in every:
+                parts = split_band(band, len(workers))
+                used = list(zip(workers, parts, strict=False))
+                work = [pool.submit(worker.multiply, pieces, part, held, advance) for (worker, pool), part in used]
+                for ((worker, pool), part), done in zip(used, work, strict=True):
+                    done.result()
+                    yield from _near_rows(worker, pool, part, part.start, part.stop)
+
+
+def _near_rows(worker: _Worker, pool: ThreadPoolExecutor, band: Band, start: int, stop: int) -> Iterator[ChosenPairs]:
+    """Near pairs of rows of a band that a worker has counted; of half of them at a time where they are too many."""
+    found = pool.submit(worker.choose, band, start, stop).result()
+    if found is not None:
+        yield found
+        return
+    middle = (start + stop) // 2
+    yield from _near_rows(worker, pool, band, start, middle)
+    yield from _near_rows(worker, pool, band, middle, stop)
 
 
 def _joined(band: Band, parts: list[Band], counts: list[dict[str, CountMatrix]], names: tuple[str, ...]) -> dict[str, CountMatrix]:

@@ -19,7 +19,7 @@ from gpualign.core.distance.metrics import MissingRule, metric_named
 from gpualign.core.distance.recipe import Measure, Wanted
 from gpualign.core.distance.runner import DistanceTask, DistanceTotals, Prepared
 from gpualign.core.distance.scratch import Scratch, ScratchFiles
-from gpualign.core.distance.sinks.base import DistanceSink
+from gpualign.core.distance.sinks.base import AnySink
 from gpualign.core.distance.sinks.names import written_samples
 from gpualign.core.distance.sources.base import Source
 from gpualign.core.distance.sources.kinds import CallFile, CallOptions, read_calls
@@ -42,7 +42,7 @@ class DistOptions:
     """What is asked for, as the options of the command.
 
     metric: one of `metrics.METRICS`. compared: the number of compared sites is wanted too. least: as for `DistanceTask`. calls: how they
-    are read. kernel: "auto", or one of Payne 2010.
+    are read. most: as for `DistanceTask`. kernel: "auto", or one of Payne 2010.
     """
 
     metric: str = "hamming"
@@ -50,14 +50,15 @@ class DistOptions:
     compared: bool = False
     least: int | Fraction = 1
     calls: CallOptions = field(default_factory=CallOptions)
+    most: float | None = None
     kernel: str = AUTO
     resources: Resources = field(default_factory=Resources)
 
     def task(self) -> DistanceTask:
         """What is to be computed. Raises `InputError` for contradictions."""
-        task = DistanceTask(metric_named(self.metric), self.missing, self.compared, self.least)
+        task = DistanceTask(metric_named(self.metric), self.missing, self.compared, self.least, self.most)
         task.metric.check_rule(task.missing)
-        if self.kernel != AUTO and task.wanted != Wanted(Measure.DIFFERENCES, compared=False):
+        if self.kernel != AUTO and replace(task.wanted, near=False) != Wanted(Measure.DIFFERENCES, compared=False):
             raise InputError(
                 f"--kernel {self.kernel} counts differing calls: --metric hamming, without --compared and --missing as-difference"
             )
@@ -117,7 +118,7 @@ class DistJob:
             notes.note(f"{format} has no place for some signs: {len(changed):,} ids are changed, such as {name!r} to {other!r}")
         return DistJob(replace(self.prepared, samples=samples))
 
-    def run(self, sink: DistanceSink, progress: Progress) -> DistanceTotals:
+    def run(self, sink: AnySink, progress: Progress) -> DistanceTotals:
         """Compute all distances. Raises `RunError` where the hardware fails."""
         return runner.measure(self.prepared, sink, progress)
 

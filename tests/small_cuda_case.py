@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
-from distance_oracle import compute, compute_counts, dense_source
+from distance_oracle import compute, compute_counts, dense_source, near_pairs
 from host_device import name_of
 from oracle import local_score
 from work import edit, records, run_paths, run_scores, sequence_set, two_valued
@@ -41,6 +41,8 @@ def distances(rng):
             continue
         found = compute(dense_source(codes), CudaDistanceEngine([device], 1, kernel), "fraction")
         assert all(np.array_equal(a, b) for a, b in zip(found, compute(dense_source(codes), CpuDistanceEngine(1), "fraction"), strict=True))
+        near, _ = near_pairs(dense_source(codes), CudaDistanceEngine([device], 1, kernel), "fraction", 0.66)
+        assert near.pairs == near_pairs(dense_source(codes), CpuDistanceEngine(1), "fraction", 0.66)[0].pairs
         print(kernel.title)
 
 

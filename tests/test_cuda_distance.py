@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 from command import LIMIT
-from distance_oracle import compute, dense_source, random_codes
+from distance_oracle import compute, dense_source, near_pairs, random_codes, related
 from host_device import HostDevice, HostStream, compiler
 
 from gpualign.core.distance.budget import DistanceBudget
@@ -58,6 +58,53 @@ def test_bands_and_pieces(rng, engine, monkeypatch):
     codes = random_codes(rng, 130, 5000, 2)
     monkeypatch.setattr(cuda_distance, "cut_panels", lambda panels: cut_panels(panels, 1 << 16))
     same(dense_source(codes), engine, "hamming", memory=1 << 18)
+
+
+def near_same(codes, engine, metric, most, rule="pairwise", memory=1 << 28, queries=None, least=1, kind=Kind.GENOTYPE):
+    """How many near pairs there are, and in how many parts they came."""
+    found, totals = near_pairs(dense_source(codes, kind, queries), engine, metric, most, rule, memory, least=least)
+    expected, counted = near_pairs(dense_source(codes, kind, queries), CpuDistanceEngine(2), metric, most, rule, least=least)
+    assert found.pairs == expected.pairs
+    assert totals.lacking == counted.lacking
+    return len(found.pairs), found.parts
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("missing", [0, 0.05])
+def test_near_pairs_of_every_metric(rng, engine, metric, missing):
+    kind = Kind.NUCLEOTIDE if metric in ("jc69", "tn93") else Kind.GENOTYPE
+    codes = related(rng, 70, 600, 3 if kind is Kind.NUCLEOTIDE else 2, missing)
+    for most in (0, 12, 1e6) if METRICS[metric].counts else (0, 0.02, 9.0):
+        near_same(codes, engine, metric, most, kind=kind)
+        near_same(codes, engine, metric, most, kind=kind, queries=33)
+
+
+@pytest.mark.parametrize("rule", ["pairwise", "complete", "as-difference"])
+@pytest.mark.parametrize("least", [1, 90, 210])
+def test_near_pairs_with_few_calls(rng, engine, rule, least):
+    """Offsets of samples, and pairs that lack sites."""
+    codes = related(rng, 40, 200, 2, 0.3)
+    for metric in ("hamming", "ibs"):
+        near_same(codes, engine, metric, 60 if metric == "hamming" else 0.3, rule, least=least)
+
+
+def test_too_many_near_pairs_come_in_halves(rng, engine, monkeypatch):
+    """Room for the pairs of one row, and by a small budget for those of a few."""
+    codes = related(rng, 90, 300, 2, 0.02)
+    monkeypatch.setattr(cuda_distance, "MOST_RECORDS", 1)
+    assert near_same(codes, engine, "hamming", 1000)[0] == 90 * 89 // 2
+    assert near_same(codes, engine, "hamming", 1000)[1] > 40
+    assert near_same(codes, engine, "hamming", 1000, queries=40)[1] > 1
+    monkeypatch.setattr(cuda_distance, "MOST_RECORDS", 1 << 22)
+    assert near_same(codes, engine, "hamming", 1000)[1] == 1
+    assert near_same(codes, engine, "fraction", 1.0, memory=1 << 16)[1] > 1
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("samples", [1, 2047, 2049, 5000])
+def test_near_pairs_at_the_edges_of_strips_on_a_device(rng, engine, samples):
+    for queries in (None, 70):
+        near_same(related(rng, samples + (queries or 0), 900, 2, 0.02), engine, "hamming", 12, queries=queries)
 
 
 @pytest.mark.gpu
@@ -125,6 +172,22 @@ def test_an_interrupt_stops_every_device_at_its_next_piece(rng, monkeypatch):
     for device in devices:
         assert device.used == 0
         assert not device.opened
+
+
+@pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
+def test_several_devices_choose(rng):
+    devices = [HostDevice(), HostDevice(), HostDevice()]
+    for queries in (None, 20):
+        near_same(related(rng, 90, 700, 2, 0.02), CudaDistanceEngine(devices, 1), "fraction", 0.05, queries=queries)
+    assert all(device.used == 0 and not device.opened for device in devices)
+
+
+@pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
+def test_counts_that_nothing_fills_take_no_room(rng):
+    """Where no call is missing all sites are compared: that is a constant."""
+    device = HostDevice()
+    near_same(related(rng, 300, 64, 1, 0), CudaDistanceEngine([device], 1), "hamming", 3, memory=1 << 20)
+    assert device.peak < 2 * (4 * 300 * 300)
 
 
 @pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")

@@ -50,6 +50,14 @@ class Coverage:
         return lacking
 
     @property
+    def lacking_pairs(self) -> int:
+        """Pairs of which a sample alone has fewer than `least` calls; of one set each pair once, none of a sample with itself."""
+        queries, enough = len(self.queries), int(np.count_nonzero(self.queries >= self.least))
+        if self._one_set:
+            return (queries * (queries - 1) - enough * (enough - 1)) // 2
+        return queries * len(self.targets) - enough * int(np.count_nonzero(self.targets >= self.least))
+
+    @property
     def _one_set(self) -> bool:
         return self.targets is self.queries
 

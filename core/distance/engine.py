@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.distance.choice import ChosenPairs, Rule, choose_of_bands
 from gpualign.core.distance.recipe import PanelRecipe, Wanted, count_names
 from gpualign.core.rect import Rect
 
@@ -31,6 +32,11 @@ class Panel:
     sites: int
     recipe: PanelRecipe
 
+    @property
+    def in_memory(self) -> bool:
+        """Or in a scratch file."""
+        return not isinstance(self.bits, np.memmap)
+
 
 @dataclass(frozen=True)
 class Band(Rect):
@@ -46,6 +52,12 @@ class Band(Rect):
         if not self.upper:
             return rows * columns
         return sum(self.target_stop - max(self.first_target, row) for row in range(self.start, min(self.stop, self.target_stop)))
+
+    def halves(self) -> tuple[Band, Band]:
+        """Of two or more rows: the upper and the lower ones."""
+        middle = (self.start + self.stop) // 2
+        later = max(middle, self.first_target) if self.upper else self.first_target
+        return replace(self, stop=middle), replace(self, start=middle, first_target=later)
 
 
 def empty_planes(planes: int, samples: int, words: int) -> Bits:
@@ -63,6 +75,12 @@ CountedBands: TypeAlias = Generator[tuple[Band, dict[str, CountMatrix]], None, N
 Count: TypeAlias = Callable[[Sequence[Panel], Iterable[Band], tuple[str, ...], Callable[[int], None]], CountedBands]
 """(panels, bands, names of the count matrices, advance) -> counts of each band, summed over panels; see `Counter.run`."""
 
+ChosenParts: TypeAlias = Generator[ChosenPairs, None, None]
+"""The chosen pairs of bands in turn, of each in one or more parts, in order. Closing it stops all work soon and frees everything."""
+
+Pick: TypeAlias = Callable[[Sequence[Panel], Iterable[Band], tuple[str, ...], Rule, Callable[[int], None]], ChosenParts]
+"""(panels, bands, names of the counts, rule, advance) -> the pairs that it chooses; see `Counter.near`."""
+
 
 @dataclass(frozen=True)
 class Counter:
@@ -70,7 +88,7 @@ class Counter:
 
     products_only: recipes must do with Operation.AND. words: from sites to the words of a sample in a plane, as the kernels want them.
     band_bytes: memory of the host for the counts of a band. threads: of the host, for making bit planes. kernel, hardware: what runs, and
-    on what, for people.
+    on what, for people. pick: for a `wanted` that says so; None: matrices are counted, and the host chooses.
     """
 
     wanted: Wanted
@@ -81,6 +99,7 @@ class Counter:
     kernel: str
     hardware: str
     count: Count = field(repr=False)
+    pick: Pick | None = field(default=None, repr=False)
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -91,9 +110,15 @@ class Counter:
         """Counts of each band. advance is told of comparisons (pairs x sites). Raises `RunError` where the hardware fails."""
         return self.count(panels, bands, self.names, advance)
 
+    def near(self, panels: Sequence[Panel], bands: Iterable[Band], rule: Rule, advance: Callable[[int], None]) -> ChosenParts:
+        """The pairs of each band that a rule chooses. Otherwise as `run`."""
+        if self.pick is not None:
+            return self.pick(panels, bands, self.names, rule, advance)
+        return choose_of_bands(rule, self.run(panels, bands, advance))
+
 
 class DistanceEngine(Protocol):
     """One kind of hardware at work."""
 
     def prepare(self, wanted: Wanted, memory: int) -> Counter:
-        """memory: bytes of the host that counts of a band may take. Asking changes nothing."""
+        """memory: bytes of the host that counts of a band may take, or the pairs that are chosen of it. Asking changes nothing."""

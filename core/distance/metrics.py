@@ -6,6 +6,7 @@ docs/metrics.md tells the same with examples.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -37,10 +38,10 @@ class MissingRule(Enum):
 
 @dataclass(frozen=True)
 class Counts:
-    """Of a rectangle of pairs; arrays are [queries][targets].
+    """Of a rectangle of pairs, arrays are [queries][targets]; or of a list of pairs, arrays are [pairs].
 
-    raw: the matrices of `recipe.count_names`. sites: of the whole input, without those that were dropped. called: sites at which each
-    query and each target has a call, for MissingRule.AS_DIFFERENCE.
+    raw: what `recipe.count_names` names. sites: of the whole input, without those that were dropped. called: sites at which the query and
+    the target of a pair have a call, for MissingRule.AS_DIFFERENCE; of shapes that go with that of the others.
     """
 
     raw: dict[str, Integers] = field(repr=False)
@@ -57,7 +58,7 @@ class Counts:
         if self.called is None:
             return known
         queries, targets = self.called
-        return (known + each * (queries[:, None] + targets[None, :] - 2 * self.raw["compared"].astype(np.int64))).astype(np.int32)
+        return (known + each * (queries + targets - 2 * self.raw["compared"].astype(np.int64))).astype(np.int32)
 
     @property
     def differences(self) -> Integers:
@@ -111,6 +112,28 @@ def _term(k: Values, changed: Values, crossed: Values) -> Values:
     return np.where(k > 0, -k * _log(1 - np.where(k > 0, changed / k, 0) - crossed), 0.0)
 
 
+def _most(most: float) -> float:
+    return most
+
+
+def _share_of_jc69(most: float) -> float:
+    """p <= 3/4 (1 - exp(-4/3 d)): the formula, turned around."""
+    return -0.75 * math.expm1(-4 / 3 * most)
+
+
+def _share_of_tn93(most: float) -> float:
+    """p <= d: a distance counts the substitutions that are seen, and estimates more.
+
+    With -log(1 - x) >= x each of the three terms of the formula is at least its factor times x. The sum of these is, for shares P, P' of
+    changed purines and pyrimidines and Q of transversions,
+
+        P + P' + Q (a g / r^2 + c t / y^2 + (r y - a g y / r - c t r / y) / (r y)) = P + P' + Q = p
+
+    A term that is left out, because its bases do not occur, has no such changes and no part in the bracket.
+    """
+    return most
+
+
 _ROUNDING = 1e-12
 
 
@@ -133,7 +156,9 @@ def _defined(values: Values) -> Values:
 @dataclass(frozen=True)
 class Metric:
     """formula: from counts to distances. kinds: the calls it is defined for. compared: it needs the number of compared sites; counts: it is
-    a whole number. refused: rules for missing calls that it is not defined for, each with the reason."""
+    a whole number. limit: the most differing calls (alleles) that a pair at such a distance or nearer has, where the distance counts them,
+    otherwise the most of all compared ones as a fraction. refused: rules for missing calls that it is not defined for, each with the
+    reason."""
 
     name: str
     formula: Callable[[Counts], Values]
@@ -141,15 +166,16 @@ class Metric:
     kinds: frozenset[Kind]
     compared: bool
     counts: bool
+    limit: Callable[[float], float] = _most
     refused: Mapping[MissingRule, str] = field(default_factory=dict)
 
     @property
     def dtype(self) -> np.dtype[Any]:
         return np.dtype(np.int32 if self.counts else np.float64)
 
-    def wanted(self, missing: MissingRule, compared: bool) -> Wanted:
-        """What must be counted; compared: the number of compared sites is written as well."""
-        return Wanted(self.measure, self.compared or compared or missing is MissingRule.AS_DIFFERENCE)
+    def wanted(self, missing: MissingRule, compared: bool, near: bool = False) -> Wanted:
+        """What must be counted; compared: the number of compared sites is written as well; near: only pairs within a threshold are."""
+        return Wanted(self.measure, self.compared or compared or missing is MissingRule.AS_DIFFERENCE, near)
 
     def check_rule(self, missing: MissingRule) -> None:
         """Raises `InputError` for a rule that the metric is not defined for."""
@@ -175,8 +201,8 @@ METRICS = {
         Metric("fraction", _fraction, Measure.DIFFERENCES, _ALL, compared=True, counts=False),
         Metric("ibs", _ibs, Measure.ALLELES, _OF_GENOTYPES, compared=True, counts=False),
         Metric("allele", _allele, Measure.ALLELES, _OF_GENOTYPES, compared=False, counts=True),
-        Metric("jc69", _jc69, Measure.DIFFERENCES, _OF_NUCLEOTIDES, compared=True, counts=False),
-        Metric("tn93", _tn93, Measure.SUBSTITUTIONS, _OF_NUCLEOTIDES, compared=True, counts=False, refused=_BASES_OF_BOTH),
+        Metric("jc69", _jc69, Measure.DIFFERENCES, _OF_NUCLEOTIDES, compared=True, counts=False, limit=_share_of_jc69),
+        Metric("tn93", _tn93, Measure.SUBSTITUTIONS, _OF_NUCLEOTIDES, True, False, _share_of_tn93, _BASES_OF_BOTH),
     )
 }
 

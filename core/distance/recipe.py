@@ -45,10 +45,11 @@ class Need(Enum):
 
 @dataclass(frozen=True)
 class Wanted:
-    """compared: also the sites at which both samples have calls."""
+    """compared: also the sites at which both samples have calls. near: not of every pair, but of those that a rule (choice.py) chooses."""
 
     measure: Measure
     compared: bool
+    near: bool = False
 
     @property
     def need(self) -> Need:

@@ -1,4 +1,4 @@
-"""The road of distances: source -> panels of bit planes -> counts of a band -> distances -> sink."""
+"""The road of distances: source -> panels of bit planes -> counts of a band, or of its near pairs -> distances -> sink."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpualign.core.distance.budget import DistanceBudget
 from gpualign.core.distance.calls import Samples
+from gpualign.core.distance.choice import ChosenPairs, Rule
 from gpualign.core.distance.coverage import Coverage, fewest_sites
 from gpualign.core.distance.engine import Band, Counter, CountMatrix, DistanceEngine, Panel
 from gpualign.core.distance.metrics import Counts, Integers, Metric, MissingRule
+from gpualign.core.distance.near import near_rule
 from gpualign.core.distance.pack import pack_panels
 from gpualign.core.distance.plan import DistancePlan, plan_bands
 from gpualign.core.distance.recipe import Need, Wanted, agreeing_site, keep_counts
 from gpualign.core.distance.scratch import Scratch
-from gpualign.core.distance.sinks.base import BandDistances, DistanceSink
+from gpualign.core.distance.sinks.base import AnySink, BandDistances, NearDistances
 from gpualign.core.distance.sources.base import Omitted, Selection, Source
 from gpualign.core.distance.store import PanelStore
 from gpualign.core.distance.workers import Workers
@@ -39,16 +42,18 @@ _MOST_SITES = (1 << 31) // 4
 @dataclass(frozen=True)
 class DistanceTask:
     """What is to be computed. compared: the number of compared sites is written too. least: pairs with fewer compared sites, or with
-    less than this fraction of the sites, have no distance."""
+    less than this fraction of the sites, have no distance. most: only pairs at this distance or nearer are wanted, of one set each
+    once; None: all."""
 
     metric: Metric
     missing: MissingRule
     compared: bool
     least: int | Fraction = 1
+    most: float | None = None
 
     @property
     def wanted(self) -> Wanted:
-        return self.metric.wanted(self.missing, self.compared)
+        return self.metric.wanted(self.missing, self.compared, self.most is not None)
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,26 @@ class Prepared:
     def panel_sites(self) -> int:
         """Sites that an engine looks at."""
         return sum(panel.sites for panel in self.panels)
+
+    @cached_property
+    def constants(self) -> dict[str, int]:
+        """What sites add to the counts of every pair alike: those of panels without missing calls, and those that no panel has."""
+        added = dict.fromkeys(self.counter.names, 0)
+        for panel in self.panels:
+            for name, weight in panel.recipe.constants:
+                added[name] += weight * panel.sites
+        for code, sites in self.omitted.sites_by_code.items():
+            for name, weight in agreeing_site(self.task.metric.measure, code).items():
+                if name in added:
+                    added[name] += weight * sites
+        return added
+
+    @property
+    def rule(self) -> Rule:
+        """Chooses the pairs that can be as near as the task wants them."""
+        task = self.task
+        assert task.most is not None
+        return near_rule(task.metric, task.missing, task.most, self.counter.names, self.constants, self.sites, self.called, self.coverage)
 
 
 @dataclass(frozen=True)
@@ -131,45 +156,54 @@ def _coverage(source: Source, task: DistanceTask, called: Integers, sites: int) 
 
 
 def _plan(samples: Samples, counter: Counter, dtype: Numbers) -> DistancePlan:
-    # Beside its counts a band has its distances, and what they are computed from.
-    pair_bytes = 4 * len(counter.names) + 3 * dtype.itemsize
+    # Beside its counts a band has its distances, and what they are computed from, unless these are of few pairs.
+    pair_bytes = 4 * len(counter.names) + (0 if counter.wanted.near else 3 * dtype.itemsize)
     return plan_bands(len(samples.queries), len(samples.targets), samples.one_set, counter.band_bytes, pair_bytes)
 
 
-def measure(prepared: Prepared, sink: DistanceSink, progress: Progress) -> DistanceTotals:
+def measure(prepared: Prepared, sink: AnySink, progress: Progress) -> DistanceTotals:
     """Count every band and hand its distances to the sink."""
     start, lacking = time.perf_counter(), 0
 
-    def distances() -> Iterator[BandDistances]:
+    def matrices() -> Iterator[BandDistances]:
         nonlocal lacking
         # closing(): whoever closes this iterator stops the engine's work at once.
         with closing(prepared.counter.run(prepared.panels, prepared.plan.bands(), progress.advance)) as counted:
             for band, counts in counted:
-                _add_constants(counts, prepared)
                 found = _distances(prepared, band, counts)
                 lacking += found.lacking
                 yield found
 
-    deliver(prepared.samples, distances(), sink)
+    def near() -> Iterator[NearDistances]:
+        nonlocal lacking
+        coverage = prepared.coverage
+        if coverage.decides and not coverage.suffices:
+            lacking = coverage.lacking_pairs
+        with closing(prepared.counter.near(prepared.panels, prepared.plan.bands(), prepared.rule, progress.advance)) as parts:
+            for chosen in parts:
+                lacking += chosen.lacking
+                yield _near_distances(prepared, chosen)
+
+    bands: Iterator[Any] = matrices() if prepared.task.most is None else near()
+    deliver(prepared.samples, bands, sink)
     pairs, sites = prepared.samples.pairs, prepared.sites
     return DistanceTotals(pairs, pairs * sites, time.perf_counter() - start, sites, lacking)
 
 
-def _add_constants(counts: dict[str, CountMatrix], prepared: Prepared) -> None:
-    """What sites add to every pair alike: those of panels without missing calls, and those that no panel has."""
-    for panel in prepared.panels:
-        for name, weight in panel.recipe.constants:
-            counts[name] += weight * panel.sites
-    for code, sites in prepared.omitted.sites_by_code.items():
-        for name, weight in agreeing_site(prepared.task.metric.measure, code).items():
-            if name in counts:
-                counts[name] += weight * sites
+def _counts(prepared: Prepared, raw: dict[str, CountMatrix], queries: Integers, targets: Integers) -> Counts:
+    """queries, targets: rows of the panels, of shapes that go with that of the counts, which are changed."""
+    for name, added in prepared.constants.items():
+        if added:
+            raw[name] += added
+    called = prepared.called
+    of_pairs = (called[queries], called[targets]) if prepared.task.missing is MissingRule.AS_DIFFERENCE else None
+    return Counts(dict(raw), prepared.sites, of_pairs)
 
 
 def _distances(prepared: Prepared, band: Band, raw: dict[str, CountMatrix]) -> BandDistances:
-    task, called, coverage = prepared.task, prepared.called, prepared.coverage
-    of_pairs = called[band.start : band.stop], called[band.first_target : band.target_stop]
-    counts = Counts(dict(raw), prepared.sites, of_pairs if task.missing is MissingRule.AS_DIFFERENCE else None)
+    task, coverage = prepared.task, prepared.coverage
+    queries, targets = np.arange(band.start, band.stop)[:, None], np.arange(band.first_target, band.target_stop)[None, :]
+    counts = _counts(prepared, raw, queries, targets)
     values, without = task.metric.formula(counts).astype(prepared.dtype, copy=False), 0
     if not coverage.suffices:
         if coverage.decides:
@@ -183,6 +217,17 @@ def _distances(prepared: Prepared, band: Band, raw: dict[str, CountMatrix]) -> B
     return BandDistances(band, values, compared, without)
 
 
+def _near_distances(prepared: Prepared, chosen: ChosenPairs) -> NearDistances:
+    """Of the chosen pairs that the metric's formula finds near. All of them have enough compared sites: so the rule chooses."""
+    task = prepared.task
+    assert task.most is not None
+    counts = _counts(prepared, chosen.counts, chosen.queries, chosen.targets)
+    values = task.metric.formula(counts).astype(prepared.dtype, copy=False)
+    near = values <= task.most  # NaN is not
+    compared = counts.compared.astype(np.int32, copy=False)[near] if task.compared else None
+    return NearDistances(chosen.queries[near], chosen.targets[near] - prepared.samples.first_target, values[near], compared)
+
+
 def estimate_seconds(prepared: Prepared) -> float:
     """Time for counting all bands, measured on a corner of the first one."""
     panels, plan = prepared.panels[:1], prepared.plan
@@ -191,7 +236,10 @@ def estimate_seconds(prepared: Prepared) -> float:
         first.start, min(first.stop, first.start + 256), first.first_target, min(first.target_stop, first.first_target + 512), False
     )
     start = time.perf_counter()
-    list(prepared.counter.run(panels, [corner], lambda _: None))
+    if prepared.task.most is None:
+        list(prepared.counter.run(panels, [corner], lambda _: None))
+    else:
+        list(prepared.counter.near(panels, [corner], prepared.rule, lambda _: None))
     seconds = time.perf_counter() - start
     work = corner.shape[0] * corner.shape[1] * max(1, sum(panel.sites for panel in panels))
     return seconds * plan.pairs * prepared.panel_sites / work

@@ -5,6 +5,13 @@
 namespace gpualign {
 
 constexpr int kMaxPlanes = 8;  // of one sample in an operation
+constexpr int kMaxLimits = 2;
+
+// Counts of the tile's pairs, laid out as `out` is (which they may be), and the most that still matters: see DistanceTile.
+struct CountLimit {
+  const int32_t* counts;
+  int32_t most;
+};
 
 // A rectangle of pairs, and where the planes of both samples lie: plane p of sample s is base + p * plane_words + s * sample_words.
 struct DistanceTile {
@@ -15,6 +22,16 @@ struct DistanceTile {
   int64_t out_stride;
   int32_t weight;
   bool upper;  // counts of a row with earlier columns are not wanted
+  // Pairs that are beyond all of so many limits may be left, with counts that are too small; limit_count 0: none may.
+  CountLimit limits[kMaxLimits];
+  int limit_count;
+
+  // Whether pair r, c of the tile may be left.
+  bool left(int64_t r, int64_t c) const {
+    for (int k = 0; k < limit_count; k++)
+      if (limits[k].counts[r * out_stride + c] <= limits[k].most) return false;
+    return limit_count > 0;
+  }
 };
 
 struct DistanceKernels {

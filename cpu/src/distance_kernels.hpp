@@ -9,6 +9,9 @@
 //
 // Sites are cut into chunks, so that the planes of a few columns stay in the L1 cache and those of a block of rows in L2.
 // Sums of a chunk are far below 2^31; the host sees to it that totals are.
+//
+// Where pairs may be left (DistanceTile), a block of them is as soon as all of its pairs may be. Chunks are short at first then: pairs that
+// have nothing to do with each other are beyond a threshold after few sites. The others soon have long chunks, whose sums cost less.
 #pragma once
 #include "count_bits.hpp"
 #include "distance.hpp"
@@ -17,6 +20,7 @@
 namespace gpualign::GPUALIGN_ISA {
 
 constexpr int64_t kChunkWords = 256;   // 16,384 sites: 2 KB a plane and sample
+constexpr int64_t kFirstWords = 64;    // of a tile whose pairs may be left
 constexpr int64_t kCachedColumns = 4;  // in L1: 24 KB of three planes
 constexpr int64_t kCachedRows = 64;    // in L2: 384 KB
 
@@ -125,9 +129,17 @@ static inline void count_block(const Operation& operation, const uint64_t* const
 template <class Operation>
 static void count_tile(const DistanceTile& tile, const Operation& operation) {
   const auto smaller = [](int64_t a, int64_t b) { return a < b ? a : b; };
-  for (int64_t first = 0; first < tile.sample_words; first += kChunkWords) {
-    const int64_t words = smaller(tile.sample_words - first, kChunkWords);
+  int64_t longest = tile.limit_count ? kFirstWords : kChunkWords;
+  for (int64_t first = 0, words; first < tile.sample_words; first += words, longest = smaller(2 * longest, kChunkWords)) {
+    words = smaller(tile.sample_words - first, longest);
     const auto sample = [&](int64_t s) { return tile.base + s * tile.sample_words + first; };
+    const auto left = [&](int64_t row, int64_t column) {
+      if (!tile.limit_count) return false;
+      for (int64_t r = row; r < smaller(row + kRows, tile.row_stop); r++)
+        for (int64_t c = column; c < smaller(column + kColumns, tile.column_stop); c++)
+          if (!tile.left(r - tile.row_start, c - tile.column_start)) return false;
+      return true;
+    };
     const auto count = [&](int64_t row, int64_t column) {
       const uint64_t *x[kRows], *y[kColumns];
       // Beyond the edge the last sample stands in, and its counts are not kept.
@@ -143,7 +155,7 @@ static void count_tile(const DistanceTile& tile, const Operation& operation) {
       for (int64_t columns = tile.column_start; columns < tile.column_stop; columns += kCachedColumns)
         for (int64_t row = rows; row < smaller(rows + kCachedRows, tile.row_stop); row += kRows)
           for (int64_t column = columns; column < smaller(columns + kCachedColumns, tile.column_stop); column += kColumns)
-            if (!tile.upper || column + kColumns > row) count(row, column);
+            if ((!tile.upper || column + kColumns > row) && !left(row, column)) count(row, column);
   }
 }
 

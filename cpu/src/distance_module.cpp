@@ -10,6 +10,7 @@
 
 #include "dispatch.hpp"
 #include "distance.hpp"
+#include "distance_choice.hpp"
 
 namespace nb = nanobind;
 using namespace gpualign;
@@ -19,10 +20,11 @@ namespace {
 using Planes = nb::ndarray<const uint64_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Counts = nb::ndarray<int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Range = std::tuple<int64_t, int64_t>;
+using Limits = std::vector<std::tuple<Counts, int32_t>>;
 
 // rows, columns: of the planes; they lie in counts from row_place, column_place on.
 DistanceTile place(const Planes& planes, Range rows, Range columns, const Counts& counts, int64_t row_place, int64_t column_place,
-                   int32_t weight, bool upper) {
+                   int32_t weight, bool upper, const Limits& limits) {
   const auto [row_start, row_stop] = rows;
   const auto [column_start, column_stop] = columns;
   const int64_t samples = static_cast<int64_t>(planes.shape(1)), words = static_cast<int64_t>(planes.shape(2));
@@ -32,8 +34,15 @@ DistanceTile place(const Planes& planes, Range rows, Range columns, const Counts
       !inside(row_place, row_place + row_stop - row_start, height) ||
       !inside(column_place, column_place + column_stop - column_start, width))
     throw nb::value_error("the tile does not fit");
-  int32_t* const out = counts.data() + row_place * width + column_place;
-  return {planes.data(), samples * words, words, row_start, row_stop, column_start, column_stop, out, width, weight, upper};
+  const int64_t first = row_place * width + column_place;
+  DistanceTile tile{planes.data(), samples * words, words, row_start, row_stop, column_start, column_stop, counts.data() + first,
+                    width,         weight,          upper, {},        0};
+  if (limits.size() > kMaxLimits) throw nb::value_error("there are more limits than there is room for");
+  for (const auto& [limited, most] : limits) {
+    if (limited.shape(0) != counts.shape(0) || limited.shape(1) != counts.shape(1)) throw nb::value_error("the shapes do not fit");
+    tile.limits[tile.limit_count++] = {limited.data() + first, most};
+  }
+  return tile;
 }
 
 void check(const std::vector<int>& planes, size_t count) {
@@ -70,35 +79,41 @@ NB_MODULE(_distance, m) {
   m.def(
       "differ",
       [](const std::string& instruction_set, Planes planes, std::vector<int> bits, int mask, Range rows, Range columns, Counts counts,
-         int64_t row_place, int64_t column_place, int32_t weight, bool upper) {
+         int64_t row_place, int64_t column_place, int32_t weight, bool upper, const Limits& limits) {
         check(bits, planes.shape(0));
         if (bits.empty() || bits.size() > kMaxPlanes || mask >= static_cast<int>(planes.shape(0)))
           throw nb::value_error("there is no such plane");
         const DistanceKernels& kernels = kernels_named<DistanceKernels>(instruction_set);
-        const DistanceTile tile = place(planes, rows, columns, counts, row_place, column_place, weight, upper);
+        const DistanceTile tile = place(planes, rows, columns, counts, row_place, column_place, weight, upper, limits);
         nb::gil_scoped_release unlocked;
         kernels.differ(tile, bits.data(), static_cast<int>(bits.size()), mask);
       },
       nb::arg("instruction_set"), nb::arg("planes"), nb::arg("bits"), nb::arg("mask"), nb::arg("rows"), nb::arg("columns"),
-      nb::arg("counts"), nb::arg("row_place"), nb::arg("column_place"), nb::arg("weight"), nb::arg("upper"),
+      nb::arg("counts"), nb::arg("row_place"), nb::arg("column_place"), nb::arg("weight"), nb::arg("upper"), nb::arg("limits") = Limits(),
       "Add weight times the sites that differ in any of the planes `bits` and lie in the plane `mask` of both (-1: all) to int32 "
-      "counts; upper: but for pairs of a row with an earlier column.");
+      "counts; upper: but for pairs of a row with an earlier column. limits: pairs with more than `most` in the counts of each of these "
+      "(counts, most), which may be those that are added to, may be left with counts that are too small.");
   m.def(
       "both",
       [](const std::string& instruction_set, Planes planes, std::vector<int> left, std::vector<int> right, Range rows, Range columns,
-         Counts counts, int64_t row_place, int64_t column_place, int32_t weight, bool upper) {
+         Counts counts, int64_t row_place, int64_t column_place, int32_t weight, bool upper, const Limits& limits) {
         check(left, planes.shape(0));
         check(right, planes.shape(0));
         if (left.size() != right.size()) throw nb::value_error("as many planes of rows as of columns are wanted");
         const DistanceKernels& kernels = kernels_named<DistanceKernels>(instruction_set);
-        const DistanceTile tile = place(planes, rows, columns, counts, row_place, column_place, weight, upper);
+        const DistanceTile tile = place(planes, rows, columns, counts, row_place, column_place, weight, upper, limits);
         nb::gil_scoped_release unlocked;
         kernels.both(tile, left.data(), right.data(), static_cast<int>(left.size()));
       },
       nb::arg("instruction_set"), nb::arg("planes"), nb::arg("left"), nb::arg("right"), nb::arg("rows"), nb::arg("columns"),
-      nb::arg("counts"), nb::arg("row_place"), nb::arg("column_place"), nb::arg("weight"), nb::arg("upper"),
+      nb::arg("counts"), nb::arg("row_place"), nb::arg("column_place"), nb::arg("weight"), nb::arg("upper"), nb::arg("limits") = Limits(),
       "Add weight times the common bits of plane left[k] of the row and right[k] of the column, summed over k, to int32 counts; "
-      "upper: as in `differ`.");
+      "upper, limits: as in `differ`.");
+  m.def("choose", &choose, nb::arg("counts"), nb::arg("weights"), nb::arg("row_offsets"), nb::arg("column_offsets"), nb::arg("most"),
+        nb::arg("least_of"), nb::arg("least"), nb::arg("diagonal"),
+        "Pairs r, c of int32 counts[k][rows][columns] with sum of weights[k] counts[k][r][c] + row_offsets[r] + column_offsets[c] <= most "
+        "and counts[least_of][r][c] >= least (least_of < 0: any): (r, c, counts[k][pairs], how many have less than `least`). Of row r only "
+        "columns from r + diagonal + 1 on are looked at.");
   m.def("plain_loop", &plain_loop, nb::arg("data"), nb::arg("distances"),
         "Payne 2010's CPU code: differing numbers of every ordered pair of rows, into int32[rows][rows].");
 }

@@ -225,6 +225,14 @@ T __shfl_up_sync(unsigned, T value, int by) {
   const int lane = cuda_host::lane();
   return cuda_host::exchange(value, lane < by ? lane : lane - by);
 }
+inline unsigned __ballot_sync(unsigned, bool predicate) {
+  cuda_host::warp->exchange[cuda_host::lane()] = predicate;
+  cuda_host::warp->barrier.wait();
+  unsigned out = 0;
+  for (int lane = 0; lane < kLanes; lane++) out |= static_cast<unsigned>(cuda_host::warp->exchange[lane] & 1) << lane;
+  cuda_host::warp->barrier.wait();
+  return out;
+}
 template <class T>
 T atomicAdd(T* p, T value) {
   return __atomic_fetch_add(p, value, __ATOMIC_SEQ_CST);

@@ -111,6 +111,16 @@ def random_codes(rng, samples, sites, highest=2, missing=0.05):
     return codes
 
 
+def related(rng, samples, sites, highest, missing):
+    """Samples that are copies of few ancestors but for some calls, so that distances are of all sizes and many are equal."""
+    ancestors = random_codes(rng, 1 + samples // 4, sites, highest, 0)
+    codes = ancestors[rng.integers(0, len(ancestors), samples)]
+    changed = rng.random(codes.shape) < rng.choice([0, 0.02, 0.2], samples)[:, None]
+    codes[changed] = random_codes(rng, samples, sites, highest, 0)[changed]
+    codes[rng.random(codes.shape) < rng.choice([0, missing, min(1, 3 * missing)], samples)[:, None]] = MISSING
+    return codes
+
+
 def compute_counts(source, engine, memory=1 << 28):
     """Hamming distances alone."""
     return compute(source, engine, "hamming", memory=memory, compared=False)[0]
@@ -124,6 +134,30 @@ def compute(source, engine, metric, missing="pairwise", memory=1 << 28, compared
         sink = MatrixSink(prepared.dtype, MemoryArray, MemoryArray if compared else None)
         measure(prepared, sink, Discard())
         return sink.values.values, sink.compared.values if sink.compared else None
+
+
+class CollectNear:
+    """Near pairs as (query, target, distance, compared sites or None)."""
+
+    def begin(self, samples):
+        self.pairs, self.parts = [], 0
+
+    def write(self, near):
+        compared = [None] * len(near.values) if near.compared is None else near.compared.tolist()
+        self.pairs += zip(near.queries.tolist(), near.targets.tolist(), near.values.tolist(), compared, strict=True)
+        self.parts += 1
+
+    def finish(self):
+        pass
+
+
+def near_pairs(source, engine, metric, most, missing="pairwise", memory=1 << 28, compared=True, least=1):
+    """(`CollectNear` with the pairs at `most` or less, totals) through the whole road."""
+    task = DistanceTask(METRICS[metric], MissingRule(missing), compared, least, most)
+    with ExitStack() as files:
+        prepared = prepare(source, task, engine, DistanceBudget.of(memory), lambda: files.enter_context(tempfile.TemporaryFile()))
+        sink = CollectNear()
+        return sink, measure(prepared, sink, Discard())
 
 
 def dense_source(codes, kind=Kind.GENOTYPE, queries=None):

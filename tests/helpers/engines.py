@@ -22,7 +22,7 @@ def one_thread(monkeypatch):
 def three_threads(monkeypatch):
     """Whatever the machine has. Tiles are single rows and finished out of order, so that a few sequences are work for all three."""
     from gpualign.core.pool import Counter
-    from gpualign.cpu import distance, engine
+    from gpualign.cpu import distance_tiles, engine
 
     next_tile = Counter.next_tile
 
@@ -35,8 +35,9 @@ def three_threads(monkeypatch):
     monkeypatch.setattr(os, "cpu_count", lambda: 3)
     for kind in ("DIFFERENCE", "BITSLICED", "PATHS", "LOCAL"):
         monkeypatch.setattr(engine, f"_TILE_CELLS_{kind}", 1)
-    monkeypatch.setattr(distance, "_TILE_ROWS", 1)
-    monkeypatch.setattr(distance, "_TILE_COMPARISONS", 1)
+    monkeypatch.setattr(distance_tiles, "_TILE_ROWS", 1)
+    monkeypatch.setattr(distance_tiles, "_TILE_COMPARISONS", 1)
+    monkeypatch.setattr(distance_tiles, "_NEAR_COLUMNS", 1)
     return EngineChoice(("--device", "cpu", "--threads", "3"), ", 3 threads)")
 
 

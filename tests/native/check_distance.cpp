@@ -42,8 +42,8 @@ void check_tile(const DistanceKernels& kernels, const char* what, const Planes& 
   const int64_t first = pick(0, planes.samples - 1), last = pick(first + 1, planes.samples);
   const int64_t left = upper ? first : pick(0, planes.samples - 1), right = pick(left + 1, planes.samples), stride = right - left + 3;
   std::vector<int32_t> out(static_cast<size_t>((last - first) * stride), 7);
-  run(DistanceTile{planes.bits.data(), planes.samples * planes.words, planes.words, first, last, left, right, out.data(), stride, weight,
-                   upper});
+  run(DistanceTile{
+      planes.bits.data(), planes.samples * planes.words, planes.words, first, last, left, right, out.data(), stride, weight, upper, {}, 0});
   for (int64_t r = first; r < last; r++)
     for (int64_t c = left; c < right; c++) {
       if (upper && c < r) continue;
@@ -51,6 +51,28 @@ void check_tile(const DistanceKernels& kernels, const char* what, const Planes& 
       for (int64_t w = 0; w < planes.words; w++) expected += weight * __builtin_popcountll(bits(r, c, w));
       expect(out[static_cast<size_t>((r - first) * stride + c - left)] == expected, what, kernels.name);
     }
+}
+
+// Pairs within the limits have their counts, the others are beyond all of them still.
+void check_limits(const DistanceKernels& kernels) {
+  for (const int64_t words : {8, 72, 264, 840}) {
+    const Planes planes(2, pick(1, 12), words);
+    const int64_t n = planes.samples;
+    std::vector<int32_t> out(static_cast<size_t>(n * n), 7), others(out.size());
+    for (auto& other : others) other = static_cast<int32_t>(pick(0, 2));
+    const int32_t most = static_cast<int32_t>(7 + 32 * words + pick(-64, 64));
+    const int plane[] = {0};
+    kernels.differ({planes.bits.data(), n * words, words, 0, n, 0, n, out.data(), n, 1, false, {{out.data(), most}, {others.data(), 0}}, 2},
+                   plane, 1, 1);
+    for (int64_t r = 0; r < n; r++)
+      for (int64_t c = 0; c < n; c++) {
+        int32_t expected = 7;
+        for (int64_t w = 0; w < words; w++)
+          expected += __builtin_popcountll((planes.at(0, r, w) ^ planes.at(0, c, w)) & planes.at(1, r, w) & planes.at(1, c, w));
+        const auto place = static_cast<size_t>(r * n + c);
+        expect(out[place] == expected || (others[place] > 0 && out[place] > most && out[place] < expected), "limits", kernels.name);
+      }
+  }
 }
 
 void check_variant(const DistanceKernels& kernels) {
@@ -128,6 +150,7 @@ int main() {
   for (const auto& variant : variants<DistanceKernels>()) {
     if (!variant.supported) continue;
     check_variant(*variant.kernels);
+    check_limits(*variant.kernels);
     std::printf("%s: checked\n", variant.kernels->name);
   }
   check_scanner();

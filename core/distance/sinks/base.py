@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.engine import Band
@@ -25,4 +25,25 @@ class BandDistances:
     lacking: int = 0
 
 
+@dataclass(frozen=True)
+class NearDistances:
+    """Of pairs that are near, in the order of (query, target); arrays are [pairs].
+
+    queries, targets: samples of `Samples.queries` and `Samples.targets`, int64. values, compared: as of `BandDistances`.
+    """
+
+    queries: Integers = field(repr=False)
+    targets: Integers = field(repr=False)
+    values: Values = field(repr=False)
+    compared: Integers | None = field(repr=False)
+
+    def part(self, which: slice) -> NearDistances:
+        """Some of them."""
+        compared = self.compared[which] if self.compared is not None else None
+        return NearDistances(self.queries[which], self.targets[which], self.values[which], compared)
+
+
 DistanceSink: TypeAlias = Sink[Samples, BandDistances]
+NearSink: TypeAlias = Sink[Samples, NearDistances]
+AnySink: TypeAlias = Sink[Samples, Any]
+"""What a task wants: a `NearSink` where it has a threshold, otherwise a `DistanceSink`."""

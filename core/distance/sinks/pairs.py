@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from gpualign.core._rows import Column, format_block
-from gpualign.core.distance.calls import Names, Samples
+from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.metrics import Integers, Values
-from gpualign.core.distance.sinks.base import BandDistances
+from gpualign.core.distance.sinks.base import BandDistances, NearDistances
 from gpualign.core.sinks.writer import ByteWriter
 
 _BLOCK_CELLS = 1 << 18
@@ -25,18 +24,14 @@ class PairText:
     decimals: int
 
 
-def _columns(queries: Names, targets: Names, first: int, values: Values, compared: Integers | None, text: PairText) -> list[Column]:
-    """Targets count from `first` on."""
-    names = targets.id_column
-    numbers = (
+def _columns(queries: Column, targets: Column, values: Values, compared: Integers | None, text: PairText) -> list[Column]:
+    """values, compared: [rows][targets]."""
+    columns = [
+        queries,
+        targets,
         Column.pair_fixed(np.ascontiguousarray(values), text.decimals)
         if values.dtype.kind == "f"
-        else Column.pair_numbers(np.ascontiguousarray(values))
-    )
-    columns = [
-        Column.query_text(queries.id_column.text, queries.id_column.offsets),
-        Column.target_text(names.text, names.offsets[first:]),
-        numbers,
+        else Column.pair_numbers(np.ascontiguousarray(values)),
     ]
     if compared is not None:
         columns.append(Column.pair_numbers(np.ascontiguousarray(compared)))
@@ -51,65 +46,58 @@ def _steps(rows: int, columns: int) -> Iterator[tuple[int, int]]:
 
 def write_molten(stream: ByteWriter, samples: Samples, values: Values, compared: Integers | None, text: PairText) -> None:
     """A line for each query and each target, itself included, as snp-dists -m has them."""
+    queries, targets = samples.queries.id_column, samples.targets.id_column
+    ids = Column.query_text(queries.text, queries.offsets), Column.target_text(targets.text, targets.offsets)
     for start, stop in _steps(*values.shape):
         some = compared[start:stop] if compared is not None else None
-        columns = _columns(samples.queries, samples.targets, 0, values[start:stop], some, text)
+        columns = _columns(*ids, values[start:stop], some, text)
         stream.write(format_block(columns, start, stop - start, values.shape[1], [0] * (stop - start), None))
 
 
-@dataclass(frozen=True)
-class ChosenPairs:
-    """Pairs of queries from first_query on and targets from first_target on, both counted from 0: [queries][targets]. keep: those that are
-    written."""
-
-    first_query: int
-    first_target: int
-    values: Values
-    compared: Integers | None
-    keep: npt.NDArray[np.bool_]
-
-
 class PairsSink:
-    """Base of the sinks that write pairs in input order: those at `most` or less (None: all, also those without a distance); of one set
-    each pair once. No matrix is ever held."""
-
-    def __init__(self, most: float | None) -> None:
-        self._most = most
+    """Base of the sinks that write pairs in input order, near ones or all of them, also those without a distance; of one set each pair
+    once. No matrix is ever held."""
 
     def begin(self, samples: Samples) -> None:
         self.samples = samples
 
-    def write_pairs(self, pairs: ChosenPairs) -> None:
-        """Write those that are kept."""
+    def write_pairs(self, pairs: NearDistances) -> None:
+        """Write these, some 10^5 at most."""
         raise NotImplementedError
 
-    def write(self, distances: BandDistances) -> None:
-        band, samples = distances.band, self.samples
-        first = band.first_target - samples.first_target
-        for start, stop in _steps(*distances.values.shape):
-            values = distances.values[start:stop]
-            keep = np.ones(values.shape, dtype=bool) if self._most is None else values <= self._most  # NaN is not
-            if samples.one_set:
-                later = np.arange(first, first + values.shape[1])[None, :] > np.arange(band.start + start, band.start + stop)[:, None]
-                keep &= later
-            compared = distances.compared[start:stop] if distances.compared is not None else None
-            self.write_pairs(ChosenPairs(band.start + start, first, values, compared, keep))
+    def write(self, found: BandDistances | NearDistances) -> None:
+        if isinstance(found, NearDistances):
+            for start in range(0, len(found.queries), _BLOCK_CELLS):
+                self.write_pairs(found.part(slice(start, start + _BLOCK_CELLS)))
+            return
+        band, first = found.band, found.band.first_target - self.samples.first_target
+        for start, stop in _steps(*found.values.shape):
+            values = found.values[start:stop]
+            keep = np.ones(values.shape, dtype=bool)
+            if self.samples.one_set:
+                keep = np.arange(first, first + values.shape[1])[None, :] > np.arange(band.start + start, band.start + stop)[:, None]
+            queries, targets = np.nonzero(keep)
+            compared = found.compared[start:stop][keep] if found.compared is not None else None
+            self.write_pairs(NearDistances(queries + band.start + start, targets + first, values[keep], compared))
 
     def finish(self) -> None:
         pass
 
 
 class NearPairsSink(PairsSink):
-    """A line for each pair."""
+    """A line for each near pair."""
 
-    def __init__(self, stream: ByteWriter, most: float, text: PairText) -> None:
-        super().__init__(most)
+    def __init__(self, stream: ByteWriter, text: PairText) -> None:
         self._stream = stream
         self._text = text
         self.pairs = 0
 
-    def write_pairs(self, pairs: ChosenPairs) -> None:
-        rows, targets = pairs.values.shape
-        self.pairs += int(np.count_nonzero(pairs.keep))
-        columns = _columns(self.samples.queries, self.samples.targets, pairs.first_target, pairs.values, pairs.compared, self._text)
-        self._stream.write(format_block(columns, pairs.first_query, rows, targets, [0] * rows, pairs.keep))
+    def write_pairs(self, pairs: NearDistances) -> None:
+        """The pairs are a row of the block, with two texts each."""
+        samples, count = self.samples, len(pairs.queries)
+        queries, targets = samples.queries.id_column.select(pairs.queries), samples.targets.id_column.select(pairs.targets)
+        ids = Column.target_text(queries.text, queries.offsets), Column.target_text(targets.text, targets.offsets)
+        compared = pairs.compared[None, :] if pairs.compared is not None else None
+        columns = _columns(*ids, pairs.values[None, :], compared, self._text)
+        self._stream.write(format_block(columns, 0, 1, count, [0], None))
+        self.pairs += count

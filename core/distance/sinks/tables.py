@@ -7,25 +7,18 @@ from typing import BinaryIO
 import numpy as np
 
 from gpualign.core.distance.calls import Samples
-from gpualign.core.distance.metrics import Integers
-from gpualign.core.distance.sinks.pairs import ChosenPairs, PairsSink
+from gpualign.core.distance.sinks.base import NearDistances
+from gpualign.core.distance.sinks.pairs import PairsSink
 from gpualign.core.sinks.arrow import TableWriter, TypedColumn
 from gpualign.core.sinks.csr import CsrFile
 from gpualign.core.sinks.matrix_files import Numbers
 from gpualign.core.sinks.writer import ByteWriter
 
 
-def _records(pairs: ChosenPairs) -> tuple[Integers, Integers]:
-    """Queries and targets of the kept pairs, int64[pairs]."""
-    queries, targets = np.nonzero(pairs.keep)
-    return queries + pairs.first_query, targets + pairs.first_target
-
-
 class ArrowPairsSink(PairsSink):
     """Columns query, target, distance and, with `compared`, the compared sites. dtype: of distances, null where a pair has none."""
 
-    def __init__(self, stream: ByteWriter, container: str, most: float | None, dtype: Numbers, compared: bool) -> None:
-        super().__init__(most)
+    def __init__(self, stream: ByteWriter, container: str, dtype: Numbers, compared: bool) -> None:
         self._output = stream, container
         self._numbers = [TypedColumn("distance", dtype), *([TypedColumn("compared", np.dtype(np.int32))] if compared else [])]
 
@@ -35,9 +28,8 @@ class ArrowPairsSink(PairsSink):
         self._table = TableWriter(*self._output, [*ids, *self._numbers])
         self._table.begin()
 
-    def write_pairs(self, pairs: ChosenPairs) -> None:
-        numbers = [pairs.values[pairs.keep], *([pairs.compared[pairs.keep]] if pairs.compared is not None else [])]
-        self._table.write([*_records(pairs), *numbers])
+    def write_pairs(self, pairs: NearDistances) -> None:
+        self._table.write([pairs.queries, pairs.targets, pairs.values, *([pairs.compared] if pairs.compared is not None else [])])
 
     def finish(self) -> None:
         self._table.finish()
@@ -46,8 +38,7 @@ class ArrowPairsSink(PairsSink):
 class CsrPairsSink(PairsSink):
     """Distances + 1. dtype: of distances, NaN where a pair has none."""
 
-    def __init__(self, stream: BinaryIO, spools: tuple[BinaryIO, BinaryIO], most: float | None, dtype: Numbers) -> None:
-        super().__init__(most)
+    def __init__(self, stream: BinaryIO, spools: tuple[BinaryIO, BinaryIO], dtype: Numbers) -> None:
         self._output = stream, spools, dtype
 
     def begin(self, samples: Samples) -> None:
@@ -55,8 +46,8 @@ class CsrPairsSink(PairsSink):
         stream, spools, dtype = self._output
         self._file = CsrFile(stream, spools, samples.queries, samples.targets, dtype)
 
-    def write_pairs(self, pairs: ChosenPairs) -> None:
-        self._file.add(*_records(pairs), pairs.values[pairs.keep])
+    def write_pairs(self, pairs: NearDistances) -> None:
+        self._file.add(pairs.queries, pairs.targets, pairs.values)
 
     def finish(self) -> None:
         self._file.finish()

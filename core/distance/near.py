@@ -1,0 +1,80 @@
+"""From a threshold on distances to a rule on counts. Pure.
+
+The rule chooses every pair whose distance is at most the threshold, and few others; the metric's formula, which has the last word, sees
+these alone. Counts of a metric are compared with the most that the distance allows: differing calls (alleles) with a number of them where
+the distance is one, or with a share of the compared ones (`Metric.limit`).
+
+    a number   part <= most                       part and most are integers: exact
+    a share    part <= f x whole, f a fraction    SCALE x part <= w x whole + SCALE,  w = floor(f x SCALE) + 2
+
+The right one is implied by the left: w / SCALE > f + 1 / SCALE, and what floating point adds to f, or to the distance that f was made of,
+is below 1e-9 < 1 / SCALE. Halves of alleles are below 1, which the last SCALE is for.
+
+Sums stay within 64 bits: a run has fewer than 2^29 sites (runner.py), so that a raw count is below 2^31, twice the calls of two samples
+are below 2^31, in halves of alleles 2^32, and each of these times SCALE at most 2^60; FAR is beyond all of them, and two of it below 2^63.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from gpualign.core.distance.choice import COMPARED, Rule
+from gpualign.core.distance.coverage import Coverage
+from gpualign.core.distance.metrics import Integers, Metric, MissingRule
+from gpualign.core.distance.recipe import Measure
+
+SCALE = 1 << 28
+FAR = 1 << 61
+"""Added for a sample that is near no other."""
+
+_MOST = 1 << 31
+"""More than any count."""
+
+
+def near_rule(
+    metric: Metric,
+    missing: MissingRule,
+    most: float,
+    names: tuple[str, ...],
+    constants: Mapping[str, int],
+    sites: int,
+    called: Integers,
+    coverage: Coverage,
+) -> Rule:
+    """The rule for pairs at `most` or less.
+
+    names: what is counted; constants: what is to be added to each count of every pair; sites, called, coverage: as for `runner.Prepared`.
+    """
+    halves = metric.measure is Measure.ALLELES
+    each = 2 if halves else 1  # raw counts of a differing call or allele
+    of_site = 4 if halves else 1  # raw counts of a site at which all differs
+    counted = "alleles" if halves else "differences"
+    part = {counted: 1} if counted in names else {COMPARED: 1, "matches": -1}
+    limit = metric.limit(most)
+    scale = 1 if metric.counts else SCALE
+    whole = 0 if metric.counts else math.floor(min(limit, 1.0) * SCALE) + 2
+    # The rule without what is left out of raw counts: in their unit, times `scale`.
+    bound = each * math.floor(min(limit, _MOST)) + each - 1 if metric.counts else SCALE
+    weights = {name: scale * weight for name, weight in part.items()}
+    known = bound + whole * of_site * sites  # the largest that the known part of a near pair's differences can be, times `scale`
+    offsets = None
+    if missing is MissingRule.AS_DIFFERENCE:
+        weights[COMPARED] = weights.get(COMPARED, 0) - 2 * of_site * scale
+        offsets = scale * of_site * called.astype(np.int64)
+        bound = known
+    elif whole:
+        weights[COMPARED] = weights.get(COMPARED, 0) - whole * of_site
+    least = None
+    if not coverage.suffices:
+        if coverage.decides:
+            alone = [coverage.queries] if coverage.targets is coverage.queries else [coverage.queries, coverage.targets]
+            far = np.where(np.concatenate(alone) < coverage.least, FAR, 0)
+            offsets = far if offsets is None else np.where(far > 0, far, offsets)
+        else:
+            least = coverage.least - constants.get(COMPARED, 0)
+    bound -= sum(weight * constants.get(name, 0) for name, weight in weights.items())
+    cap = (counted, known // scale - constants.get(counted, 0)) if counted in names else None
+    return Rule(weights, bound, offsets, least, cap)

@@ -1,0 +1,65 @@
+// Near pairs: of matrices of counts, which stay on the device, the pairs that a rule chooses (core/distance/choice.py).
+//
+// A block takes a strip of a row, a thread every blockDim-th pair of it. The lanes of a warp find their places in the records with one
+// atomic addition for all of them; most strips have no near pair, and none. Records come in any order. What does not fit is counted, not
+// written: the host asks again, for half of the rows.
+#include "portable.cuh"
+
+constexpr int kMostCounts = 8;
+constexpr int kPairs = 8;  // of a thread in a strip
+
+struct ChooseArgs {
+  const int32_t* counts;       // [kinds][matrix]: row r of a matrix begins at r * columns
+  const int64_t* offsets;      // of each sample; null: 0
+  int32_t* records;            // out, [capacity][2 + kinds]: row, column, counts
+  unsigned long long* totals;  // out: pairs that are chosen, also those that do not fit; pairs that have less than `least`
+  int64_t weights[kMostCounts];
+  int64_t most;
+  int64_t matrix;
+  int64_t capacity;
+  int32_t first_row, last_row;  // that are looked at
+  int32_t columns;
+  int32_t row_start, column_start;  // samples of row 0 and column 0
+  int32_t kinds;
+  int32_t least_of;  // number of the count that must be `least` or more; below 0: none
+  int32_t least;
+  int32_t upper;  // not 0: pairs of a row with an earlier sample or itself are not wanted
+};
+SAME_AS_ON_HOST(ChooseArgs);
+
+KERNEL(256, 4) choose_pairs(const ChooseArgs a) {
+  const uint32_t strip = blockDim.x * kPairs, strips = (a.columns + strip - 1) / strip;
+  const uint32_t lane = threadIdx.x % kLanes, lanes_below = (1u << lane) - 1;
+  uint32_t lacking = 0;  // counted by the first lane of a warp; far fewer than 2^32 strips of a warp's lanes are a block's
+  for (uint32_t unit = blockIdx.x; unit < strips * static_cast<uint32_t>(a.last_row - a.first_row); unit += gridDim.x) {
+    const int32_t row = a.first_row + static_cast<int32_t>(unit / strips);
+    const int32_t first = static_cast<int32_t>(unit % strips * strip), earliest = a.upper ? a.row_start + row + 1 - a.column_start : 0;
+    if (first + static_cast<int32_t>(strip) <= earliest) continue;
+    const int32_t* counts = a.counts + static_cast<int64_t>(row) * a.columns;
+    const int64_t offset = a.offsets ? a.offsets[a.row_start + row] : 0;
+#pragma unroll 4
+    for (int k = 0; k < kPairs; k++) {
+      const int32_t column = first + k * static_cast<int32_t>(blockDim.x) + static_cast<int32_t>(threadIdx.x);
+      bool chosen = column >= earliest && column < a.columns, lacks = false;
+      if (chosen) {
+        int64_t sum = a.offsets ? offset + a.offsets[a.column_start + column] : 0;
+        for (int kind = 0; kind < a.kinds; kind++) sum += a.weights[kind] * counts[kind * a.matrix + column];
+        lacks = a.least_of >= 0 && counts[a.least_of * a.matrix + column] < a.least;
+        chosen = !lacks && sum <= a.most;
+      }
+      if (a.least_of >= 0) lacking += count_bits(__ballot_sync(kAllLanes, lacks));
+      const uint32_t together = __ballot_sync(kAllLanes, chosen);
+      if (!together) continue;
+      const int leader = __ffs(static_cast<int>(together)) - 1;
+      unsigned long long place = 0;
+      if (static_cast<int>(lane) == leader) place = atomicAdd(a.totals, static_cast<unsigned long long>(count_bits(together)));
+      place = __shfl_sync(kAllLanes, place, leader) + count_bits(together & lanes_below);
+      if (!chosen || place >= static_cast<unsigned long long>(a.capacity)) continue;
+      int32_t* record = a.records + place * (2 + a.kinds);
+      record[0] = a.row_start + row;
+      record[1] = a.column_start + column;
+      for (int kind = 0; kind < a.kinds; kind++) record[2 + kind] = counts[kind * a.matrix + column];
+    }
+  }
+  if (lane == 0 && lacking) atomicAdd(a.totals + 1, static_cast<unsigned long long>(lacking));
+}
