@@ -1,0 +1,136 @@
+"""`gpualign nw` with thresholds, as whole commands beside whole runs of peers on the same files.
+
+python benchmarks/near_command.py 16s.fasta.gz [--genes 20000] [--strings 100000] [--output results/near_command.md]
+
+Peers: `gpualign nw` of every pair, vsearch (an executable), symscan and rapidfuzz (from PyPI) in a Python of their own. Numbers of pairs
+are compared where they are the same thing: edit distances. What a machine lacks is left out and said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from importlib.util import find_spec
+from pathlib import Path
+
+from common import finish, machine, medians, table
+from near_sets import cdr3, genes, reads
+
+GPUALIGN = str(Path(sys.executable).with_name("gpualign"))
+SYMSCAN = """
+import sys, symscan
+path, most, out = sys.argv[1:]
+strings = [line.strip() for line in open(path) if line[0] != ">"]
+rows, columns, distances = symscan.get_neighbors_within(strings, max_distance=int(most))
+with open(out, "w") as file:
+    for row in zip(rows.tolist(), columns.tolist(), distances.tolist()):
+        file.write("%d\\t%d\\t%d\\n" % row)
+"""
+RAPIDFUZZ = """
+import sys, numpy, rapidfuzz
+path, most, out = sys.argv[1:]
+strings = [line.strip() for line in open(path) if line[0] != ">"]
+with open(out, "w") as file:
+    for first in range(0, len(strings), 500):
+        block = strings[first : first + 500]
+        found = rapidfuzz.process.cdist(
+            block, strings, scorer=rapidfuzz.distance.Levenshtein.distance, score_cutoff=int(most), dtype=numpy.uint16, workers=-1
+        )
+        for row, column in zip(*numpy.nonzero(found <= int(most))):
+            if column > row + first:
+                file.write("%d\\t%d\\t%d\\n" % (row + first, column, found[row, column]))
+"""
+
+
+def seconds(*words: str) -> float:
+    start = time.perf_counter()
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return time.perf_counter() - start
+
+
+def lines(path: str) -> int:
+    """Pairs in a list, a header left out."""
+    with open(path) as file:
+        return sum(1 for line in file if not line.startswith("query"))
+
+
+def write(path: Path, records: list[str]) -> str:
+    path.write_text("".join(f">s{number}\n{record}\n" for number, record in enumerate(records)))
+    return str(path)
+
+
+class Bench:
+    def __init__(self, folder: str, runs: int) -> None:
+        self.folder = Path(folder)
+        self.runs = runs
+        self.rows: list[list[str]] = []
+
+    def compare(self, what: str, ours: list[str], peers: dict[str, list[str]], equal: bool) -> None:
+        """Alternating runs. Peers are words with OUT for the output; equal: they write the same number of pairs."""
+        out = str(self.folder / "ours.tsv")
+        words = {"gpualign": [GPUALIGN, "nw", "-q", *ours, "-o", out]}
+        words |= {
+            name: [str(self.folder / f"{k}.tsv") if word == "OUT" else word for word in peer]
+            for k, (name, peer) in enumerate(peers.items())
+        }
+        found = medians({name: lambda line=line: seconds(*line) for name, line in words.items()}, self.runs)
+        count = lines(out)
+        for k, name in enumerate(peers):
+            if equal and lines(str(self.folder / f"{k}.tsv")) != count:
+                raise SystemExit(f"{what}: {name} writes another number of pairs")
+        beside = ", ".join(f"{name} {found[name]:.2f} ({found[name] / found['gpualign']:.1f})" for name in peers)
+        self.rows.append([what, f"{count:,}", f"{found['gpualign']:.2f}", beside or "-"])
+        print(self.rows[-1], file=sys.stderr)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("fasta", help="real genes")
+    parser.add_argument("--genes", type=int, default=20_000, help="made-up genes")
+    parser.add_argument("--strings", type=int, default=100_000, help="made-up receptors")
+    parser.add_argument("--every-pair", action="store_true", help="also time every pair of the real genes, which takes minutes")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--output")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        bench = Bench(folder, arguments.runs)
+        plain = Path(folder, "real.fa")
+        with (gzip.open if arguments.fasta.endswith(".gz") else open)(arguments.fasta, "rb") as packed:
+            plain.write_bytes(packed.read())
+        real, threads = str(plain), str(os.cpu_count())
+        edits = ["--edit", "--max-distance", "45", "--allow-duplicates", real]
+        every = [GPUALIGN, "nw", "-q", "--edit", "--allow-duplicates", real, "-o", str(Path(folder, "all.npy"))]
+        bench.compare("real 16S genes, 45 edits at most", edits, {"every pair": every} if arguments.every_pair else {}, False)
+        alike = ["--identity-def", "1", "--min-identity", "0.97", "--fields", "query,target,identity,cigar", "--allow-duplicates"]
+        vsearch = ["vsearch", "--allpairs_global", real, "--id", "0.97", "--iddef", "1", "--threads", threads, "--qmask", "none"]
+        vsearch += ["--userout", "OUT", "--userfields", "query+target+id1+caln"]
+        bench.compare("the same, 97 % alike with CIGAR", [*alike, real], {"vsearch": vsearch} if shutil.which("vsearch") else {}, False)
+        made = write(Path(folder, "genes.fa"), genes(arguments.genes, 1, arguments.fasta))
+        bench.compare(f"{arguments.genes:,} made-up genes, 97 %", ["--identity-def", "1", "--min-identity", "0.97", made], {}, False)
+        short = write(Path(folder, "reads.fa"), reads(20_000, 100, 1))
+        fuzz = {"rapidfuzz": [sys.executable, "-c", RAPIDFUZZ, short, "5", "OUT"]} if find_spec("rapidfuzz") else {}
+        bench.compare("20,000 reads of 100 letters, 5 edits", ["--edit", "--max-distance", "5", "--alphabet", "dna", short], fuzz, True)
+        strings = write(Path(folder, "strings.fa"), cdr3(arguments.strings, 1))
+        for most in ("1", "2"):
+            peer = {"symscan": [sys.executable, "-c", SYMSCAN, strings, most, "OUT"]} if find_spec("symscan") else {}
+            ours = ["--edit", "--max-distance", most, "--alphabet", "protein", strings]
+            bench.compare(f"{arguments.strings:,} receptors, {most} edits", ours, peer, True)
+        missing = [name for name in ("symscan", "rapidfuzz") if not find_spec(name)] + ["vsearch"] * (shutil.which("vsearch") is None)
+        notes = [
+            f"Seconds of whole processes, from the file to the list, medians of {arguments.runs} alternating runs; in brackets, how many"
+        ]
+        notes[0] += " times as long as gpualign. vsearch scores otherwise, so that its pairs are others; the others write the same pairs."
+        notes += [f"Not on this machine: {', '.join(missing)}."] * bool(missing)
+        text = f"# Near pairs\n\n{machine()}. Real genes: {Path(arguments.fasta).name}.\n\n"
+        header = ["work", "pairs", "`gpualign nw`", "peers (times as long)"]
+        finish(text + table("Whole commands", header, bench.rows, notes), arguments.output)
+
+
+if __name__ == "__main__":
+    main()
