@@ -98,16 +98,7 @@ def pairs(
     if len(given) != 1:
         found = f"; found {' and '.join(given)}" if given else ""
         raise InputError(f"pairs wants one threshold, {', '.join(thresholds)}{found}")
-    if chosen.edit and min_score is not None:
-        raise InputError("min_score does not go with edit distances; give max_distance")
-    fractions = {"min_identity": min_identity, "min_coverage": min_coverage}
-    if not chosen.edit:
-        fractions["max_distance"] = max_distance
-    for name, one in fractions.items():
-        if one is not None and not 0 <= one <= 1:
-            raise InputError(f"{name} is a fraction from 0 to 1")
-    edits, distance = (int(max_distance), None) if chosen.edit and max_distance is not None else (None, max_distance)
-    filter = Filter(min_score, edits, min_identity, distance, min_coverage)
+    filter = _filter(chosen, max_distance, min_identity, min_score, min_coverage)
     detail = Detail.STATISTICS if filter.by_statistics else Detail.SCORE
     options = _options(chosen, end_gaps, detail, Pairing.ABOVE, device, threads, memory)
     job = prepare_wanted(inputs_of(seqs, targets), options, Wanted(filter, _checked_definition(identity_def)), LOG)
@@ -122,8 +113,10 @@ def iter_pairs(
     *,
     fields: Sequence[str] = ("query", "target", "score"),
     batch: int = 10_000,
-    min_score: int | None = None,
+    max_distance: float | None = None,
     min_identity: float | None = None,
+    min_score: int | None = None,
+    min_coverage: float | None = None,
     end_gaps: str = "penalised",
     identity_def: int = DEFAULT,
     device: str = "auto",
@@ -131,10 +124,11 @@ def iter_pairs(
     memory: int | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Table]:
-    """Align every pair globally and yield tables of up to `batch` of them, in input order, within the memory of a few.
+    """Align every pair globally, or those that may pass the thresholds, and yield tables of up to `batch` of them, in input order, within
+    the memory of a few.
 
-    fields: columns as `gpualign nw --fields` has them, identity, cigar and so on among them. Closing the iterator stops all workers. Other
-    arguments and errors as for `nw`; bad arguments are told at once.
+    fields: columns as `gpualign nw --fields` has them, identity, cigar and so on among them. Thresholds as for `pairs`, none or several.
+    Closing the iterator stops all workers. Other arguments and errors as for `nw`; bad arguments are told at once.
 
     >>> for table in iter_pairs(["ACGT", "AGT"], fields=["query", "target", "cigar"]):
     ...     print(list(table))
@@ -143,7 +137,7 @@ def iter_pairs(
     columns = parse_fields(",".join(fields))
     if batch < 1:
         raise InputError(f"batch {batch}: 1 or more is wanted")
-    filter = Filter(min_score, None, min_identity)
+    filter = _filter(checked_scoring(scoring), max_distance, min_identity, min_score, min_coverage)
     details = [column.detail for column in columns] + ([Detail.STATISTICS] if filter.by_statistics else [])
     detail = max(details, key=list(Detail).index)
     options = _options(scoring, end_gaps, detail, Pairing.ABOVE, device, threads, memory)
@@ -170,6 +164,21 @@ def iter_pairs(
             yield Table(join_columns(waiting, columns))
 
     return tables()
+
+
+def _filter(
+    scoring: Scoring, max_distance: float | None, min_identity: float | None, min_score: int | None, min_coverage: float | None
+) -> Filter:
+    if scoring.edit and min_score is not None:
+        raise InputError("min_score does not go with edit distances; give max_distance")
+    fractions = {"min_identity": min_identity, "min_coverage": min_coverage}
+    if not scoring.edit:
+        fractions["max_distance"] = max_distance
+    for name, one in fractions.items():
+        if one is not None and not 0 <= one <= 1:
+            raise InputError(f"{name} is a fraction from 0 to 1")
+    edits, distance = (int(max_distance), None) if scoring.edit and max_distance is not None else (None, max_distance)
+    return Filter(min_score, edits, min_identity, distance, min_coverage)
 
 
 def _checked_definition(number: int) -> int:
