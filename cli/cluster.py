@@ -57,7 +57,7 @@ def cluster(
 
     \b
     Examples:
-      gpualign cluster genes.fa --min-identity 0.97 --min-coverage 0.9 > clusters.tsv
+      gpualign cluster genes.fa --min-identity 0.97 --min-coverage 0.98 > clusters.tsv
       gpualign cluster genes.fa --min-identity 0.97 --method greedy --representatives otus.fa -o otus.uc
       gpualign cluster reads.fa --edit --max-distance 3 --method greedy --order size
       gpualign dist core.aln --max-distance 12 | gpualign cluster --edges - --max-distance 12

@@ -39,4 +39,5 @@ def what_would_bound(filter: Filter, task: Task, definition: int) -> str | None:
     if definition == 3:
         return "--identity-def 3 counts a gap of any length as one difference; other definitions leave out most pairs unseen"
     ends = "gaps at the ends do not count in --identity-def 2" if task.end_gaps is EndGaps.PENALISED else "gaps at the ends are free"
-    return f"{ends}; with --min-coverage, say 0.9, most pairs are left out unseen"
+    other = ", or --identity-def 1, which counts them," if task.end_gaps is EndGaps.PENALISED else ""
+    return f"{ends}; with --min-coverage, say 0.98{other} most pairs are left out unseen"
