@@ -66,6 +66,8 @@ DEVICE int64_t sample_place(const DistanceArgs& a, int start, int count, int sam
 struct CountAdder {
   const DistanceArgs& a;
 
+  DEVICE int row(int row) const { return row; }
+  DEVICE int column(int column) const { return column; }
   DEVICE void operator()(int row, int column, int32_t count) const {
     if (row < a.row_count && column < a.column_count) atomicAdd(a.out + row * a.out_stride + column, a.weight * count);
   }

@@ -111,6 +111,21 @@ DEVICE int32_t count_bits(uint32_t word) { return __popc(word); }
 DEVICE int32_t count_bits(uint32_t word) { return __builtin_popcount(word); }
 #endif
 
+// ---- doubles as the host computes them: no multiplication is joined with an addition
+
+#ifdef __CUDACC__
+DEVICE double double_product(double a, double b) { return __dmul_rn(a, b); }
+DEVICE double double_sum(double a, double b) { return __dadd_rn(a, b); }
+DEVICE int64_t floor_of(double x) { return __double2ll_rd(x); }
+#else
+DEVICE double double_product(double a, double b) { return a * b; }
+DEVICE double double_sum(double a, double b) { return a + b; }
+DEVICE int64_t floor_of(double x) {
+  const int64_t cut = static_cast<int64_t>(x);
+  return cut - (static_cast<double>(cut) > x);
+}
+#endif
+
 // ---- memory that other blocks write while this one runs: past the L1 cache, which is not coherent
 
 #ifdef __CUDACC__

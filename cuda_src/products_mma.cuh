@@ -25,7 +25,8 @@ DEVICE void multiply(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint3
 #endif
 }
 
-// A tile's part of the sum; take(row, column, count) is called by all threads of a warp together, for every pair of the tile.
+// A tile's part of the sum. What take.row(row) and take.column(column) say of the tile's samples goes with the count of each pair to
+// take(row, column, count), which all threads of a warp call together.
 template <class Take>
 DEVICE void multiply_planes(const DistanceArgs& a, const DistanceWork& work, const Take& take) {
   extern __shared__ __align__(1024) unsigned char memory[];
@@ -58,9 +59,15 @@ DEVICE void multiply_planes(const DistanceArgs& a, const DistanceWork& work, con
     stage = (stage + 1) % kStages;
   }
   // A lane has rows lane / 4 and 8 further on, columns 2 (lane % 4) and the next.
+#pragma unroll
   for (int r = 0; r < kTilesDown; r++)
-    for (int c = 0; c < kTilesAcross; c++)
-      for (int k = 0; k < 4; k++)
-        take(work.row + first_row + 16 * r + lane / 4 + k / 2 * 8, work.column + first_column + 8 * c + lane % 4 * 2 + k % 2,
-             counts[r][c][k]);
+#pragma unroll
+    for (int below = 0; below < 2; below++) {
+      const auto row = take.row(work.row + first_row + 16 * r + lane / 4 + below * 8);
+#pragma unroll
+      for (int c = 0; c < kTilesAcross; c++)
+#pragma unroll
+        for (int k = 0; k < 2; k++)
+          take(row, take.column(work.column + first_column + 8 * c + lane % 4 * 2 + k), counts[r][c][2 * below + k]);
+    }
 }

@@ -11,7 +11,8 @@
 constexpr int kSide = 16, kThreads = kSide * kSide, kBlocks = 2, kTile = 64, kRows = kTile, kColumns = kTile, kPairs = kTile / kSide,
               kWords = kChunk / 4, kRowWords = kWords + 1;
 
-// A tile's part of the sum; take(row, column, count) is called by all threads of a warp together, for every pair of the tile.
+// A tile's part of the sum. What take.row(row) and take.column(column) say of the tile's samples goes with the count of each pair to
+// take(row, column, count), which all threads of a warp call together.
 template <class Take>
 DEVICE void multiply_planes(const DistanceArgs& a, const DistanceWork& work, const Take& take) {
   __shared__ uint32_t rows[kTile * kRowWords], columns[kTile * kRowWords];
@@ -39,6 +40,8 @@ DEVICE void multiply_planes(const DistanceArgs& a, const DistanceWork& work, con
     }
     __syncthreads();
   }
-  for (int r = 0; r < kPairs; r++)
-    for (int c = 0; c < kPairs; c++) take(work.row + y + r * kSide, work.column + x + c * kSide, counts[r][c]);
+  for (int r = 0; r < kPairs; r++) {
+    const auto row = take.row(work.row + y + r * kSide);
+    for (int c = 0; c < kPairs; c++) take(row, take.column(work.column + x + c * kSide), counts[r][c]);
+  }
 }

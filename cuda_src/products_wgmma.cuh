@@ -71,7 +71,8 @@ DEVICE void wait_products() {}
 DEVICE void show_to_products() {}
 #endif
 
-// A tile's part of the sum; take(row, column, count) is called by all threads of a warp together, for every pair of the tile.
+// A tile's part of the sum. What take.row(row) and take.column(column) say of the tile's samples goes with the count of each pair to
+// take(row, column, count), which all threads of a warp call together.
 template <class Take>
 DEVICE void multiply_planes(const DistanceArgs& a, const DistanceWork& work, const Take& take) {
   extern __shared__ __align__(1024) unsigned char memory[];
@@ -102,7 +103,14 @@ DEVICE void multiply_planes(const DistanceArgs& a, const DistanceWork& work, con
 #pragma unroll
   for (int k = 0; k < kSums; k++) asm volatile("" : "+r"(counts[k])::"memory");  // sums are not read before this place
   // Of each 8 columns a lane has rows lane / 4 and 8 further on, columns 2 (lane % 4) and the next.
-  const int row = work.row + group * kGroupRows + warp * 16 + lane / 4;
+  const int first = work.row + group * kGroupRows + warp * 16 + lane / 4;
+  const auto upper = take.row(first), lower = take.row(first + 8);
 #pragma unroll
-  for (int k = 0; k < kSums; k++) take(row + k / 2 % 2 * 8, work.column + k / 4 * 8 + lane % 4 * 2 + k % 2, counts[k]);
+  for (int k = 0; k < kSums; k += 4) {
+    const auto left = take.column(work.column + k * 2 + lane % 4 * 2), right = take.column(work.column + k * 2 + lane % 4 * 2 + 1);
+    take(upper, left, counts[k]);
+    take(upper, right, counts[k + 1]);
+    take(lower, left, counts[k + 2]);
+    take(lower, right, counts[k + 3]);
+  }
 }

@@ -225,6 +225,24 @@ T __shfl_up_sync(unsigned, T value, int by) {
   const int lane = cuda_host::lane();
   return cuda_host::exchange(value, lane < by ? lane : lane - by);
 }
+inline unsigned __ballot_sync(unsigned, bool bit) {
+  cuda_host::warp->exchange[cuda_host::lane()] = bit;
+  cuda_host::warp->barrier.wait();
+  unsigned bits = 0;
+  for (int lane = 0; lane < kLanes; lane++) bits |= static_cast<unsigned>(cuda_host::warp->exchange[lane]) << lane;
+  cuda_host::warp->barrier.wait();
+  return bits;
+}
+inline int __syncthreads_or(int value) {
+  static int any;
+  __syncthreads();
+  any = 0;
+  __syncthreads();
+  any |= value;
+  __syncthreads();
+  return any;
+}
+inline uint32_t atomicOr(uint32_t* p, uint32_t value) { return __atomic_fetch_or(p, value, __ATOMIC_SEQ_CST); }
 template <class T>
 T atomicAdd(T* p, T value) {
   return __atomic_fetch_add(p, value, __ATOMIC_SEQ_CST);

@@ -108,7 +108,12 @@ class HostStream:
 
     def launch(self, function, grid, threads, arguments, shared=0):
         self._device.launched.append(function.kernel)
-        if function.kernel.file in ("pack.cu", "select.cu"):  # work with any number of threads; few are quicker here
+        if function.kernel.file in (
+            "pack.cu",
+            "select.cu",
+            "near_records.cu",
+            "near_gather.cu",
+        ):  # work with any number of threads; few are quicker here
             threads = min(threads, 4)
         raw = arguments.tobytes()
         with _LAUNCHING:
