@@ -212,11 +212,9 @@ def test_lists_that_are_too_short_lose_nothing(rng, device, use, monkeypatch, ca
 def test_every_screen_of_a_device(rng, device, use, monkeypatch):
     use(Steps(q=5, bits=2048))
     many = clusters(rng, 900, 300, 40)
-    usable = screens(device.arch)
     found = []
-    for screen in usable:
-        for module in ("launcher", "prepared"):
-            monkeypatch.setattr(f"gpualign.gpu.near.{module}.screens", lambda arch, one=screen: (one,))
+    for screen in screens(device.arch):
+        monkeypatch.setattr(prepared_module, "screens", lambda arch, one=screen: (one,))
         found.append(near_pairs(many, many, distance_bound(30), Pairing.ABOVE, [device]))
     use(Steps())
     assert all(one == found[0] for one in found)

@@ -44,6 +44,11 @@ def screens(arch: str) -> tuple[Screen, ...]:
     return tuple(_SCREENS[kernel] for kernel in usable_kernels(arch))
 
 
+def has_tensor_cores(arch: str) -> bool:
+    """Whether sketches cost nearly nothing."""
+    return usable_kernels(arch)[0] is not POPC
+
+
 @dataclass(frozen=True)
 class Verifier:
     """A kernel of banded distances. words: of 64 diagonals; scratch_bytes: of global memory for each of its threads."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpualign.core.engine import Task
 from gpualign.core.near.pairs import NearPairs
 from gpualign.core.near.steps import words
 from gpualign.gpu.arguments import (
@@ -23,7 +22,7 @@ from gpualign.gpu.arguments import (
 from gpualign.gpu.distance_kernels import CHUNK_WORDS
 from gpualign.gpu.families.base import QUEUE_BYTES
 from gpualign.gpu.layouts import aligned
-from gpualign.gpu.near.kernels import GATHER, LENGTHS, THREADS, screens, verifier
+from gpualign.gpu.near.kernels import GATHER, THREADS, Screen, verifier
 from gpualign.gpu.near.recipe import NearRecipe
 from gpualign.gpu.near.records import DeviceRecords
 from gpualign.gpu.near.rectangles import Rectangle, Rows
@@ -55,15 +54,14 @@ class Counts:
 
 
 class Launcher:
-    """Rectangles of a task, with its records on a device whose architecture is `arch`."""
+    """Rectangles of a task, with its records on a device."""
 
-    def __init__(self, task: Task, recipe: NearRecipe, records: DeviceRecords, arch: str) -> None:
+    def __init__(self, recipe: NearRecipe, screen: Screen, records: DeviceRecords) -> None:
         bound = recipe.bound
         self._recipe = recipe
         self._sets = {"queries": records.queries, "targets": records.targets}
         self._bound = arguments(NEAR_BOUND, per_letter=bound.per_letter, per_shorter=bound.per_shorter, constant=bound.constant)
-        self._screen = screens(arch)[0] if recipe.steps.q else LENGTHS
-        self._longest = int(max(task.queries.lengths.max(), task.targets.lengths.max()))
+        self._screen = screen
 
     def submit(self, slot: Slot, rectangle: Rectangle, rows: Rows, capacity: Capacity, scratch: int) -> None:
         """Put everything on the slot's stream; scratch: bytes for bands of distances. `slot.passed` has its beginning, its screen's end,

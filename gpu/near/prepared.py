@@ -14,8 +14,7 @@ from gpualign.core.errors import RunError
 from gpualign.core.plan import Limits, Tile
 from gpualign.core.pool import Counter, run_workers
 from gpualign.gpu.device import Device
-from gpualign.gpu.distance_kernels import POPC, usable_kernels
-from gpualign.gpu.near.kernels import LENGTHS, screens
+from gpualign.gpu.near.kernels import LENGTHS, Screen, has_tensor_cores, screens
 from gpualign.gpu.near.recipe import NearRecipe, make_near_recipe
 from gpualign.gpu.near.worker import Finished, NearWorker
 
@@ -32,7 +31,7 @@ _MOST_FOUND = 1 << 22
 
 @dataclass(frozen=True)
 class CudaNearPrepared:
-    """Implements `gpualign.core.engine.Prepared`. found: near pairs that come back at a time at most."""
+    """Implements `gpualign.core.engine.Prepared`. screens: one of each device. found: near pairs that come back at a time at most."""
 
     task: Task
     limits: Limits
@@ -40,6 +39,7 @@ class CudaNearPrepared:
     hardware: str
     recipe: NearRecipe = field(repr=False)
     devices: Sequence[Device] = field(repr=False)
+    screens: Sequence[Screen] = field(repr=False)
     found: int
     log: Callable[[Finished], None] | None = field(repr=False)
     process: int
@@ -48,23 +48,32 @@ class CudaNearPrepared:
         if os.getpid() != self.process:
             raise RunError("CUDA cannot be used in a process that was forked after CUDA had started; make the engine in the child")
 
-        def worker(device: Device) -> Callable[[Counter], None]:
+        def worker(device: Device, screen: Screen) -> Callable[[Counter], None]:
             def work(counter: Counter) -> None:
-                NearWorker(device, self.task, self.recipe, self.found, counter.next_tile, counter.deliver, counter.stopped, self.log).run()
+                tools = counter.next_tile, counter.deliver, counter.stopped
+                NearWorker(device, self.task, self.recipe, screen, self.found, *tools, self.log).run()
 
             return work
 
-        return run_workers(tiles, [worker(device) for device in self.devices], 2 * len(self.devices), "gpualign-cuda")
+        workers = [worker(device, screen) for device, screen in zip(self.devices, self.screens, strict=True)]
+        return run_workers(tiles, workers, 2 * len(workers), "gpualign-cuda")
 
 
 def prepare_near(
-    task: Task, budget: Budget, devices: Sequence[Device], hardware: str, process: int, log: Callable[[Finished], None] | None = None
+    task: Task,
+    budget: Budget,
+    devices: Sequence[Device],
+    hardware: str,
+    process: int,
+    log: Callable[[Finished], None] | None = None,
+    screen: Screen | None = None,
 ) -> CudaNearPrepared:
-    """A task with `Task.within`. hardware: the devices, for people; process: that has them; log: told of every rectangle."""
-    recipe = make_near_recipe(task, usable_kernels(devices[0].arch)[0] is not POPC)
+    """A task with `Task.within`. hardware: the devices, for people; process: that has them. log: told of every rectangle; screen: of
+    sketches, instead of the fastest."""
+    recipe = make_near_recipe(task, has_tensor_cores(devices[0].arch))
     pairs = int(np.clip(_TILE_NANOSECONDS / recipe.nanoseconds, *_TILE_PAIRS))
     limits = Limits(budget.results, budget.scratch, task.item_bytes, _LANES, pairs, _BAND_ROWS)
-    screen = screens(devices[0].arch)[0] if recipe.steps.q else LENGTHS
-    kernel = recipe.steps.describe() + (f" ({screen.title})" if recipe.steps.q else "")
+    chosen = [(screen or screens(device.arch)[0]) if recipe.steps.q else LENGTHS for device in devices]
+    kernel = recipe.steps.describe() + (f" ({chosen[0].title})" if recipe.steps.q else "")
     found = int(np.clip(budget.results // (4 * len(devices) * _PAIR_BYTES), 1, _MOST_FOUND))
-    return CudaNearPrepared(task, limits, kernel, hardware, recipe, devices, found, log, process)
+    return CudaNearPrepared(task, limits, kernel, hardware, recipe, devices, chosen, found, log, process)

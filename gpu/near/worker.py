@@ -12,6 +12,7 @@ from gpualign.core.near.pairs import NearPairs, join_pairs
 from gpualign.core.near.steps import words
 from gpualign.core.plan import Tile
 from gpualign.gpu.device import Device, OutOfMemory, wait_for
+from gpualign.gpu.near.kernels import Screen
 from gpualign.gpu.near.launcher import PAIR_BYTES, Capacity, Counts, Launcher
 from gpualign.gpu.near.recipe import NearRecipe
 from gpualign.gpu.near.records import DeviceRecords, device_bytes
@@ -66,6 +67,7 @@ class NearWorker:
         device: Device,
         task: Task,
         recipe: NearRecipe,
+        screen: Screen,
         found: int,
         next_tile: Callable[[], Tile | None],
         deliver: Callable[[TileResult], None],
@@ -75,6 +77,7 @@ class NearWorker:
         self._device = device
         self._task = task
         self._recipe = recipe
+        self._screen = screen
         self._found = found
         self._next_tile = next_tile
         self._deliver = deliver
@@ -100,7 +103,7 @@ class NearWorker:
                 )
             self._room = (room - needed) // _SLOTS
             records = DeviceRecords(self._device, self._idle, self._task, self._recipe)
-            self._launcher = Launcher(self._task, self._recipe, records, self._device.arch)
+            self._launcher = Launcher(self._recipe, self._screen, records)
             self._work()
         except OutOfMemory as error:
             raise RunError(f"{self._device.name} has less memory than it said ({error}); use --device cpu") from None
