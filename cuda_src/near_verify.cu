@@ -48,6 +48,8 @@ SAME_AS_ON_HOST(NearVerifyArgs);
 // PLANES: bits of a letter. WORDS: of 64 diagonals, in registers; 0 for as many as the host says, in memory.
 enum Kind { kRises, kFalls, kRows, kPlanes, kKinds = kPlanes + PLANES };  // VP, VN, rows from 1 on, planes of the window
 
+constexpr int kTogether = 4;  // columns that are written out
+
 #if WORDS
 struct Band {
   static constexpr int words = WORDS;
@@ -119,6 +121,45 @@ struct Pair {
     }
   }
 
+  // One column, whose letter, and the row that enters the window, are bits k of these planes. Negative where the value stays.
+  DEVICE int32_t step(Band& band, const uint32_t (&letters)[PLANES], const uint32_t (&entering)[PLANES], int k) const {
+    bool carry = false;
+    uint64_t d0_above = 0, rising_above = 0, falling_above = 0;
+    uint32_t last = 0;
+#pragma unroll
+    for (int w = 0; w < band.words; w++) {
+      const bool top = w + 1 == band.words;
+      const uint64_t rows = shift_in(band.word(kRows, w), top ? 1 : static_cast<uint32_t>(band.word(kRows, w + 1)));
+      band.word(kRows, w) = rows;
+      uint64_t equal = rows;
+#pragma unroll
+      for (int p = 0; p < PLANES; p++) {
+        const uint32_t next = top ? entering[p] >> k : static_cast<uint32_t>(band.word(kPlanes + p, w + 1));
+        const uint64_t window = shift_in(band.word(kPlanes + p, w), next);
+        band.word(kPlanes + p, w) = window;
+        const int32_t letter = static_cast<int32_t>(letters[p] << (31 - k)) >> 31;  // the bit, 32 times
+        equal &= ~(window ^ static_cast<uint64_t>(static_cast<int64_t>(letter)));
+      }
+      const uint64_t rises = band.word(kRises, w), falls = band.word(kFalls, w);
+      const uint64_t half = (equal & rises) + rises, whole = half + carry;
+      carry = half < rises || whole < half;
+      const uint64_t d0 = (whole ^ rises) | equal | falls;
+      const uint64_t rising = falls | ~(d0 | rises), falling = d0 & rises;
+      if (w > 0) slide(band, w - 1, shift_in(d0_above, static_cast<uint32_t>(d0)), rising_above, falling_above);
+      if (place >> 5 == 2 * w) last = static_cast<uint32_t>(d0);
+      if (place >> 5 == 2 * w + 1) last = static_cast<uint32_t>(d0 >> 32);
+      d0_above = d0, rising_above = rising, falling_above = falling;
+    }
+    slide(band, band.words - 1, shift_in(d0_above, 0), rising_above, falling_above);
+    return static_cast<int32_t>(last << (31 - (place & 31)));
+  }
+
+  // VP' and VN', with D0 a row up.
+  DEVICE static void slide(Band& band, int w, uint64_t up, uint64_t rising, uint64_t falling) {
+    band.word(kRises, w) = falling | ~(up | rising);
+    band.word(kFalls, w) = up & rising;
+  }
+
   // 32 columns, or as many as there are.
   DEVICE void advance(const NearVerifyArgs& a, Band& band) {
     uint32_t letters[PLANES], entering[PLANES], equal_steps = 0;
@@ -127,40 +168,12 @@ struct Pair {
       letters[p] = Plane(a.targets, records.target, p).word(column / 32);
       entering[p] = Plane(a.queries, records.query, p).from(column + below);
     }
-#pragma unroll 4
-    for (int c = 0; c < 32; c++) {
-      bool carry = false;
-      uint64_t d0_above = 0, rising_above = 0, falling_above = 0, last = 0;
+#pragma unroll 1
+    for (int c = 0; c < 32; c += kTogether) {
 #pragma unroll
-      for (int w = 0; w < band.words; w++) {
-        const bool top = w + 1 == band.words;
-        const uint64_t rows = band.word(kRows, w) >> 1 | (top ? 1 : band.word(kRows, w + 1)) << 63;
-        band.word(kRows, w) = rows;
-        uint64_t equal = rows;
+      for (int k = 0; k < kTogether; k++) equal_steps = append_sign(equal_steps, step(band, letters, entering, k));
 #pragma unroll
-        for (int p = 0; p < PLANES; p++) {
-          const uint64_t window = band.word(kPlanes + p, w) >> 1 | (top ? entering[p] >> c : band.word(kPlanes + p, w + 1)) << 63;
-          band.word(kPlanes + p, w) = window;
-          const uint64_t letter = static_cast<uint64_t>(-static_cast<int64_t>(letters[p] >> c & 1));
-          equal &= ~(window ^ letter);
-        }
-        const uint64_t rises = band.word(kRises, w), falls = band.word(kFalls, w);
-        const uint64_t half = (equal & rises) + rises, whole = half + carry;
-        carry = half < rises || whole < half;
-        const uint64_t d0 = (whole ^ rises) | equal | falls;
-        const uint64_t rising = falls | ~(d0 | rises), falling = d0 & rises;
-        if (w > 0) {
-          const uint64_t up = d0_above >> 1 | d0 << 63;
-          band.word(kRises, w - 1) = falling_above | ~(up | rising_above);
-          band.word(kFalls, w - 1) = up & rising_above;
-        }
-        if (w == place >> 6) last = d0;
-        d0_above = d0, rising_above = rising, falling_above = falling;
-      }
-      const uint64_t up = d0_above >> 1;
-      band.word(kRises, band.words - 1) = falling_above | ~(up | rising_above);
-      band.word(kFalls, band.words - 1) = up & rising_above;
-      equal_steps = append_sign(equal_steps, static_cast<int64_t>(last << (63 - (place & 63))));
+      for (int p = 0; p < PLANES; p++) letters[p] >>= kTogether, entering[p] >>= kTogether;
     }
     const int32_t left = columns - column, taken = left < 32 ? left : 32;
     column += taken;

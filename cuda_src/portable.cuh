@@ -86,6 +86,16 @@ DEVICE uint32_t append_sign(uint32_t word, int32_t x) { return word << 1 | (x < 
 #endif
 DEVICE uint32_t append_sign(uint32_t word, int64_t x) { return append_sign(word, static_cast<int32_t>(x >> 32)); }
 
+// word >> 1, with the lowest bit of `above` in the place that becomes free
+#ifdef __CUDACC__
+DEVICE uint64_t shift_in(uint64_t word, uint32_t above) {
+  const uint32_t low = static_cast<uint32_t>(word), high = static_cast<uint32_t>(word >> 32);
+  return static_cast<uint64_t>(__funnelshift_r(high, above, 1)) << 32 | __funnelshift_r(low, high, 1);
+}
+#else
+DEVICE uint64_t shift_in(uint64_t word, uint32_t above) { return word >> 1 | static_cast<uint64_t>(above) << 63; }
+#endif
+
 // ---- three-input logic, written out: the compiler's own choice takes a fifth more instructions
 
 #ifdef __CUDACC__

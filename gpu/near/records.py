@@ -63,7 +63,7 @@ class DeviceRecords:
         return self._memory[-1].address
 
     def _copied(self, array: npt.NDArray[np.generic]) -> int:
-        """The place of a copy, which is there once the stream of the first slot has passed."""
+        """The place of a copy."""
         address = self._allocate(array.nbytes)
         stream = self._device.stream()
         stream.upload(address, np.ascontiguousarray(array).view(np.uint8))

@@ -66,9 +66,10 @@ def make_rows(rectangle: Rectangle, task: Task, bound: EditBound, q: int) -> Row
     ours, theirs = task.queries.lengths[rectangle.queries], task.targets.lengths[rectangle.targets]
     distinct, back = np.unique(ours, return_inverse=True)
     first, stop = fitting_columns(distinct, theirs, bound)
-    # k is linear in the target's length on either side of the query's: it is largest at an end, or where the lengths are equal.
+    # k is linear in the target's length on either side of the query's: it is largest at an end, or where the lengths are equal. And a
+    # distance is never more than the longer length.
     ends = theirs[np.minimum(first, len(theirs) - 1)], theirs[np.maximum(stop, 1) - 1], distinct
-    most = np.maximum.reduce([np.minimum(bound.most(distinct, end), np.maximum(distinct, end)) for end in ends])
+    most = np.minimum(np.maximum.reduce([bound.most(distinct, end) for end in ends]), np.maximum.reduce(ends))
     most[stop <= first] = 0
     rows = np.zeros(len(ours), dtype=NEAR_ROW)
     rows["first"], rows["stop"] = first[back], stop[back]
