@@ -62,6 +62,13 @@ DEVICE int64_t sample_place(const DistanceArgs& a, int start, int count, int sam
   return static_cast<int64_t>(start + (sample < count ? sample : count - 1)) * a.sample_bytes;
 }
 
-DEVICE void add_count(const DistanceArgs& a, int row, int column, int32_t count) {
-  if (row < a.row_count && column < a.column_count) atomicAdd(a.out + row * a.out_stride + column, a.weight * count);
-}
+// Adds the counts of a part of a sum to `out`.
+struct CountAdder {
+  const DistanceArgs& a;
+
+  DEVICE int row(int row) const { return row; }
+  DEVICE int column(int column) const { return column; }
+  DEVICE void operator()(int row, int column, int32_t count) const {
+    if (row < a.row_count && column < a.column_count) atomicAdd(a.out + row * a.out_stride + column, a.weight * count);
+  }
+};

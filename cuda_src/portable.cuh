@@ -86,6 +86,16 @@ DEVICE uint32_t append_sign(uint32_t word, int32_t x) { return word << 1 | (x < 
 #endif
 DEVICE uint32_t append_sign(uint32_t word, int64_t x) { return append_sign(word, static_cast<int32_t>(x >> 32)); }
 
+// word >> 1, with the lowest bit of `above` in the place that becomes free
+#ifdef __CUDACC__
+DEVICE uint64_t shift_in(uint64_t word, uint32_t above) {
+  const uint32_t low = static_cast<uint32_t>(word), high = static_cast<uint32_t>(word >> 32);
+  return static_cast<uint64_t>(__funnelshift_r(high, above, 1)) << 32 | __funnelshift_r(low, high, 1);
+}
+#else
+DEVICE uint64_t shift_in(uint64_t word, uint32_t above) { return word >> 1 | static_cast<uint64_t>(above) << 63; }
+#endif
+
 // ---- three-input logic, written out: the compiler's own choice takes a fifth more instructions
 
 #ifdef __CUDACC__
@@ -109,6 +119,21 @@ LOGIC3(not_or_and_not, 0x4F, ~a | (b & ~c))
 DEVICE int32_t count_bits(uint32_t word) { return __popc(word); }
 #else
 DEVICE int32_t count_bits(uint32_t word) { return __builtin_popcount(word); }
+#endif
+
+// ---- doubles as the host computes them: no multiplication is joined with an addition
+
+#ifdef __CUDACC__
+DEVICE double double_product(double a, double b) { return __dmul_rn(a, b); }
+DEVICE double double_sum(double a, double b) { return __dadd_rn(a, b); }
+DEVICE int64_t floor_of(double x) { return __double2ll_rd(x); }
+#else
+DEVICE double double_product(double a, double b) { return a * b; }
+DEVICE double double_sum(double a, double b) { return a + b; }
+DEVICE int64_t floor_of(double x) {
+  const int64_t cut = static_cast<int64_t>(x);
+  return cut - (static_cast<double>(cut) > x);
+}
 #endif
 
 // ---- memory that other blocks write while this one runs: past the L1 cache, which is not coherent

@@ -137,7 +137,7 @@ SELECT = _struct(
 )
 
 
-def arguments(struct: np.dtype[np.void], **values: int | np.void | Sequence[int]) -> np.void:
+def arguments(struct: np.dtype[np.void], **values: float | np.void | Sequence[int]) -> np.void:
     """One struct; every field must be given. An array is filled from its beginning, the rest is 0.
 
     Raises `KeyError` for a missing field, `ValueError` for one too many and for an array that is too long.
@@ -191,6 +191,40 @@ CHOOSE = _struct(
     *((name, _I) for name in ("first_row", "last_row", "columns", "row_start", "column_start", "kinds", "least_of", "least", "upper")),
 )
 
+NEAR_RECORDS = _struct(*((name, _P) for name in ("planes", "starts", "lengths", "sketches", "sizes")))
+NEAR_BOUND = _struct(*((name, "f8") for name in ("per_letter", "per_shorter", "constant")))
+NEAR_ROW = _struct(*((name, _I) for name in ("first", "stop", "wanted", "slack")))
+NEAR_PAIR = _struct(("query", _I), ("target", _I))
+NEAR_DISTANCE = _struct(("query", _I), ("target", _I), ("distance", _I))
+NEAR_COUNTERS = _struct(*((name, _U) for name in ("next", "candidates", "found", "unwanted")))
+_NEAR_SETS = (("queries", NEAR_RECORDS), ("targets", NEAR_RECORDS))
+NEAR_MAKE = _struct(
+    ("records", NEAR_RECORDS),
+    *((name, _P) for name in ("codes", "offsets", "ranks")),
+    *((name, _I) for name in ("first", "count", "planes", "radix", "q", "sketch_words", "shift")),
+)
+NEAR_GATHER = _struct(
+    *_NEAR_SETS,
+    *((name, _P) for name in ("records", "rows", "beside", "sketches", "sizes", "counters")),
+    *((name, _I) for name in ("row_count", "column_count", "beside_count", "sketch_words")),
+)
+NEAR_SCREEN = _struct(
+    ("product", DISTANCE),
+    *_NEAR_SETS,
+    ("bound", NEAR_BOUND),
+    *((name, _P) for name in ("records", "sizes", "rows", "candidates", "counters")),
+    ("capacity", _U),
+    ("q", _I),
+)
+NEAR_VERIFY = _struct(
+    *_NEAR_SETS,
+    ("bound", NEAR_BOUND),
+    *((name, _P) for name in ("candidates", "counters", "found", "scratch")),
+    ("capacity", _U),
+    ("found_capacity", _U),
+    ("words", _I),
+)
+
 PAYNE = _struct(
     ("data", _P),
     ("distance", _P),
@@ -224,6 +258,16 @@ STRUCTS = {
     "SelectArgs": SELECT,
     "DistanceArgs": DISTANCE,
     "ChooseArgs": CHOOSE,
+    "NearRecords": NEAR_RECORDS,
+    "NearBound": NEAR_BOUND,
+    "NearRow": NEAR_ROW,
+    "NearPair": NEAR_PAIR,
+    "NearDistance": NEAR_DISTANCE,
+    "NearCounters": NEAR_COUNTERS,
+    "NearRecordsArgs": NEAR_MAKE,
+    "NearGatherArgs": NEAR_GATHER,
+    "NearScreenArgs": NEAR_SCREEN,
+    "NearVerifyArgs": NEAR_VERIFY,
     "PayneArgs": PAYNE,
     "MunekawaArgs": MUNEKAWA,
     "LiArgs": LI,

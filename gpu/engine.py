@@ -15,6 +15,7 @@ from gpualign.core.plan import Limits, Tile
 from gpualign.core.pool import Counter, run_workers
 from gpualign.gpu.choice import choose
 from gpualign.gpu.device import Device
+from gpualign.gpu.near.prepared import CudaNearPrepared, prepare_near
 from gpualign.gpu.recipe import Recipe, make_recipe
 from gpualign.gpu.results import ResultPool
 from gpualign.gpu.worker import Finished, Worker
@@ -66,7 +67,7 @@ class CudaEngine:
     while the next batch computes, as Li 2014 did.
     """
 
-    capabilities = Capabilities(frozenset({Mode.GLOBAL, Mode.LOCAL}), paths=True)
+    capabilities = Capabilities(frozenset({Mode.GLOBAL, Mode.LOCAL}), paths=True, near=True)
 
     def __init__(self, devices: Sequence[Device], log: Callable[[Finished], None] | None = None, host_traceback: bool = False) -> None:
         if not devices:
@@ -77,10 +78,14 @@ class CudaEngine:
         self._host_traceback = host_traceback
         self._process = os.getpid()
 
-    def prepare(self, task: Task, budget: Budget) -> CudaPrepared:
+    def prepare(self, task: Task, budget: Budget) -> CudaPrepared | CudaNearPrepared:
         """The budget is of the host's memory; scratch: pinned buffers and results on their way."""
         if refusal := self.capabilities.refusal(task):
             raise RunError(f"the CUDA engine cannot do this: {refusal}")
+        count = f"{len(self._devices)} x " if len(self._devices) > 1 else ""
+        described = f"cuda ({count}{self._devices[0].name})"
+        if task.within is not None:
+            return prepare_near(task, budget, self._devices, described, self._process)
         hardware, recipe = self._devices[0].hardware, make_recipe(task, self._host_traceback)
         # What a first band of queries against all targets would run.
         queries, targets = _sample(task.queries.lengths[:_BAND_ROWS]), np.sort(_sample(task.targets.lengths))
@@ -94,8 +99,6 @@ class CudaEngine:
             mean = max(1, int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))
             rows = max(1, min(_BAND_ROWS, -(-_SEARCH_TILES * cells // mean)))
         limits = Limits(budget.results, budget.scratch, task.item_bytes, _LANES, cells, rows, task.letter_bytes, task.query_bytes)
-        count = f"{len(self._devices)} x " if len(self._devices) > 1 else ""
-        described = f"cuda ({count}{self._devices[0].name})"
         return CudaPrepared(task, limits, variant.title, described, recipe, self._devices, self._pool, self._log, self._process)
 
 

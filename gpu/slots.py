@@ -87,8 +87,8 @@ class Slot:
     def fill(self, address: int, byte: int, nbytes: int) -> None:
         self._stream.fill(address, byte, nbytes)
 
-    def launch(self, kernel: Kernel, grid: int, threads: int, filled: np.void) -> None:
-        self._stream.launch(self._device.function(kernel), grid, threads, filled)
+    def launch(self, kernel: Kernel, grid: int, threads: int, filled: np.void, shared: int = 0) -> None:
+        self._stream.launch(self._device.function(kernel), grid, threads, filled, shared)
 
     def stop(self, other: Stream) -> None:
         """Make the running kernel's queue look empty, through another stream."""

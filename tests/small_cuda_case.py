@@ -4,6 +4,7 @@ compute-sanitizer --tool memcheck python tests/small_cuda_case.py
 compute-sanitizer --tool racecheck python tests/small_cuda_case.py
 """
 
+import os
 import sys
 from pathlib import Path
 
@@ -18,6 +19,8 @@ from work import edit, records, run_paths, run_scores, sequence_set, two_valued
 from gpualign.core.budget import Budget
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.engine import EndGaps, Mode, Task
+from gpualign.core.near.bounds import distance_bound
+from gpualign.core.near.steps import Steps
 from gpualign.core.plan import Pairing
 from gpualign.core.runner import plan_task
 from gpualign.cpu.distance import CpuDistanceEngine
@@ -28,6 +31,9 @@ from gpualign.gpu.distance_kernels import MMA, POPC, WGMMA, usable_kernels
 from gpualign.gpu.driver import CudaDevice
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.families import chain, chain_edit, slices, threads
+from gpualign.gpu.near import recipe as near_recipe
+from gpualign.gpu.near.kernels import LENGTHS, screens
+from gpualign.gpu.near.prepared import prepare_near
 from gpualign.gpu.papers import li, munekawa, payne
 
 
@@ -44,6 +50,26 @@ def distances(rng):
         near, _ = near_pairs(dense_source(codes), CudaDistanceEngine([device], 1, kernel), "fraction", 0.66)
         assert near.pairs == near_pairs(dense_source(codes), CpuDistanceEngine(1), "fraction", 0.66)[0].pairs
         print(kernel.title)
+
+
+def near(rng):
+    """Every screen that the device runs, and bands of every width, against all distances."""
+    base = rng.integers(0, 6, 700)
+    some = [np.where(rng.random(n) < 0.03, rng.integers(0, 6, n), base[:n]) for n in (1, 64, 150, *rng.integers(600, 700, 130))]
+    few = sequence_set([*some, base[540:], rng.integers(0, 6, 300)])
+    scores = run_scores(few, few, edit(6), engine=CpuEngine(2))
+    for most, steps in ((40, Steps(q=5, bits=1024)), (40, Steps()), (100, Steps()), (200, Steps()), (300, Steps()), (560, Steps())):
+        near_recipe.choose = lambda *_, steps=steps: (steps, 1.0)
+        for screen in screens(CudaDevice(0).arch) if steps.q else [LENGTHS]:
+            task = Task(few, few, edit(6), within=distance_bound(most))
+            prepared = prepare_near(task, Budget.of(1 << 30), [CudaDevice(0)], "cuda", os.getpid(), screen=screen)
+            (pairs,) = (result.pairs for result in prepared.run(plan_task(prepared, Pairing.ALL).tiles()))
+            found = np.full_like(scores, -1)
+            found[pairs.queries, pairs.targets] = pairs.distances
+            same = np.array_equal(found, np.where(scores <= most, scores, -1))
+            print("near", most, screen.title, "equal" if same else "DIFFERENT", flush=True)
+            if not same:
+                sys.exit(1)
 
 
 def papers(rng):
@@ -67,9 +93,13 @@ def main():
     if sys.argv[1:] == ["papers"]:
         papers(np.random.default_rng(5))
         return
+    if sys.argv[1:] == ["near"]:
+        near(np.random.default_rng(5))
+        return
     distances(np.random.default_rng(5))
     if sys.argv[1:] == ["distances"]:
         return
+    near(np.random.default_rng(5))
     rng = np.random.default_rng(5)
     queries, targets = (sequence_set([rng.integers(0, 6, rng.integers(1, 400)) for _ in range(n)]) for n in (5, 150))
     affine, linear = two_valued(6, 5, -4, 10, 1), two_valued(6, 5, -4, 6, 6)

@@ -19,6 +19,9 @@ CASES = " or ".join(
         "local and protein and THREADS",
         "steps and mismatch and SLICES",
         "edit and not protein",
+        "within_a_distance and 5",
+        "bands and (64 or memory)",
+        "too_short and 7",
     )
 )
 
@@ -42,7 +45,8 @@ def test_no_kernel_reads_or_writes_out_of_bounds():
     }
     for variable in [v for v in environment if v.startswith("PYTEST_")]:
         del environment[variable]
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider", "tests/test_cuda_kernels.py"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider"]
+    command += ["tests/test_cuda_kernels.py", "tests/test_cuda_near.py"]
     done = subprocess.run(
         [*command, "-m", "not gpu", "-k", CASES], env=environment, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT, check=False
     )

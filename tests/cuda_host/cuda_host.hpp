@@ -233,6 +233,16 @@ inline unsigned __ballot_sync(unsigned, bool predicate) {
   cuda_host::warp->barrier.wait();
   return out;
 }
+inline int __syncthreads_or(int value) {
+  static int any;
+  __syncthreads();
+  any = 0;
+  __syncthreads();
+  any |= value;
+  __syncthreads();
+  return any;
+}
+inline uint32_t atomicOr(uint32_t* p, uint32_t value) { return __atomic_fetch_or(p, value, __ATOMIC_SEQ_CST); }
 template <class T>
 T atomicAdd(T* p, T value) {
   return __atomic_fetch_add(p, value, __ATOMIC_SEQ_CST);

@@ -19,6 +19,8 @@ from gpualign.gpu.kernels import Hardware
 ROOT = Path(__file__).resolve().parent.parent.parent
 SANITIZE = os.environ.get("GPUALIGN_TEST_SANITIZE", "")
 _LAUNCHING = threading.Lock()  # what a kernel declares as shared memory, the library has once
+_FEW_THREADS = {"pack.cu": 4, "select.cu": 4, "near_records.cu": 4, "near_gather.cu": 4, "near_verify.cu": 16}
+"""Of kernels that work with any number of them: few are quicker here."""
 _BUILD = Path(tempfile.gettempdir()) / f"gpualign-cuda-host-{os.getuid()}"
 
 
@@ -108,8 +110,7 @@ class HostStream:
 
     def launch(self, function, grid, threads, arguments, shared=0):
         self._device.launched.append(function.kernel)
-        if function.kernel.file in ("pack.cu", "select.cu"):  # work with any number of threads; few are quicker here
-            threads = min(threads, 4)
+        threads = min(threads, _FEW_THREADS.get(function.kernel.file, threads))
         raw = arguments.tobytes()
         with _LAUNCHING:
             function.run(ctypes.c_uint(grid), ctypes.c_uint(threads), ctypes.c_char_p(raw))

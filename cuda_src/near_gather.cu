@@ -1,0 +1,43 @@
+// What the screen of a rectangle reads, brought together: sketches of its queries, then of its targets, one behind the other.
+#include "near.cuh"
+
+struct NearGatherArgs {
+  NearRecords queries, targets;
+  const int32_t* records;  // [rows + columns]: of queries, then of targets
+  const NearRow* rows;
+  const int32_t* beside;  // columns of targets that not every query wants
+  uint32_t* sketches;     // out, [rows + columns][sketch_words]
+  int32_t* sizes;         // out, [rows + columns]
+  NearCounters* counters;
+  int32_t row_count, column_count, beside_count;
+  int32_t sketch_words;  // a multiple of 4
+};
+SAME_AS_ON_HOST(NearGatherArgs);
+
+struct alignas(16) FourWords {
+  uint32_t word[4];
+};
+
+// Any number of threads.
+KERNEL(256, 1) near_gather(const NearGatherArgs a) {
+  const int64_t threads = static_cast<int64_t>(gridDim.x) * blockDim.x,
+                thread = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  const int32_t count = a.row_count + a.column_count, pieces = a.sketch_words / 4;
+  for (int64_t k = thread; k < static_cast<int64_t>(count) * pieces; k += threads) {
+    const int32_t item = static_cast<int32_t>(k / pieces);
+    const uint32_t* from = item < a.row_count ? a.queries.sketches : a.targets.sketches;
+    reinterpret_cast<FourWords*>(a.sketches)[k] =
+        reinterpret_cast<const FourWords*>(from + static_cast<int64_t>(a.records[item]) * a.sketch_words)[k % pieces];
+  }
+  for (int64_t item = thread; item < count; item += threads)
+    a.sizes[item] = (item < a.row_count ? a.queries.sizes : a.targets.sizes)[a.records[item]];
+  uint32_t unwanted = 0;
+  for (int64_t row = thread; row < a.row_count && a.beside_count > 0; row += threads) {
+    const NearRow found = a.rows[row];
+    for (int k = 0; k < a.beside_count; k++) {
+      const int32_t column = a.beside[k];
+      unwanted += column >= found.first && column < found.stop && a.records[a.row_count + column] < found.wanted;
+    }
+  }
+  if (unwanted > 0) atomicAdd(&a.counters->unwanted, unwanted);
+}

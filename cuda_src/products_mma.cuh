@@ -1,0 +1,73 @@
+// Products of bit planes (distance.cuh) on binary tensor cores, mma.sync m16n8k256 with and.popc: compute capability 8.0 and newer.
+//
+// A block of 8 warps, a tile of 128 x 128 pairs, a warp 64 x 32 of it: 4 x 4 instructions of 16 x 8 pairs and 256 sites. Operands come from
+// shared memory by ldmatrix, whose 8 x 16 bytes are 8 samples x 128 sites. Three stages (96 KB) are in flight.
+#pragma once
+
+#include "distance_stages.cuh"
+
+constexpr int kThreads = 256, kBlocks = 1, kRows = 128, kColumns = 128, kStages = 3;
+constexpr int kWarpRows = 64, kWarpColumns = 32, kTilesDown = kWarpRows / 16, kTilesAcross = kWarpColumns / 8;
+using Copier = StageCopier<kRows, kColumns, kThreads>;
+
+DEVICE void load_four(uint32_t (&to)[4], uint32_t from) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])
+               : "r"(from));
+}
+
+// A: 16 samples x 256 sites, B: 8 samples x 256 sites
+DEVICE void multiply(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+#if __CUDA_ARCH__ >= 800
+  asm volatile("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+               : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+#endif
+}
+
+// A tile's part of the sum. What take.row(row) and take.column(column) say of the tile's samples goes with the count of each pair to
+// take(row, column, count), which all threads of a warp call together.
+template <class Take>
+DEVICE void multiply_planes(const DistanceArgs& a, const DistanceWork& work, const Take& take) {
+  extern __shared__ __align__(1024) unsigned char memory[];
+  const Copier copier{a, work};
+  const uint32_t base = shared_address(memory);
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int first_row = warp / 4 * kWarpRows, first_column = warp % 4 * kWarpColumns;
+  int32_t counts[kTilesDown][kTilesAcross][4] = {};
+
+  for (int s = 0; s < kStages - 1; s++) copier.copy(base + s * Copier::kBytes, work.first + s);
+  for (int chunk = work.first, stage = 0; chunk < work.last; chunk++) {
+    wait_stages<kStages - 2>();
+    __syncthreads();  // the stage is there for all, and all have left the one that is filled next
+    copier.copy(base + (stage + kStages - 1) % kStages * Copier::kBytes, chunk + kStages - 1);
+    const uint32_t rows = base + stage * Copier::kBytes, columns = rows + kRows * kChunk;
+#pragma unroll
+    for (int k = 0; k < kPieces; k += 2) {  // 256 sites are two pieces
+      uint32_t left[kTilesDown][4], right[kTilesAcross / 2][4];
+      // Matrices of a: rows 0-7 and 8-15 of the first piece, then of the second; of b: the pieces of columns 0-7, then of 8-15.
+#pragma unroll
+      for (int r = 0; r < kTilesDown; r++) load_four(left[r], rows + swizzled(first_row + 16 * r + lane % 16, k + lane / 16));
+#pragma unroll
+      for (int c = 0; c < kTilesAcross / 2; c++)
+        load_four(right[c], columns + swizzled(first_column + 16 * c + lane / 16 * 8 + lane % 8, k + lane / 8 % 2));
+#pragma unroll
+      for (int r = 0; r < kTilesDown; r++)
+#pragma unroll
+        for (int c = 0; c < kTilesAcross; c++) multiply(counts[r][c], left[r], right[c / 2][c % 2 * 2], right[c / 2][c % 2 * 2 + 1]);
+    }
+    stage = (stage + 1) % kStages;
+  }
+  // A lane has rows lane / 4 and 8 further on, columns 2 (lane % 4) and the next.
+#pragma unroll
+  for (int r = 0; r < kTilesDown; r++)
+#pragma unroll
+    for (int below = 0; below < 2; below++) {
+      const auto row = take.row(work.row + first_row + 16 * r + lane / 4 + below * 8);
+#pragma unroll
+      for (int c = 0; c < kTilesAcross; c++)
+#pragma unroll
+        for (int k = 0; k < 2; k++)
+          take(row, take.column(work.column + first_column + 8 * c + lane % 4 * 2 + k), counts[r][c][2 * below + k]);
+    }
+}

@@ -1,0 +1,79 @@
+"""The CUDA engine of near pairs: a thread for each device, all pulling tiles from one plan."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gpualign.core.budget import Budget
+from gpualign.core.engine import Task, TileResult
+from gpualign.core.errors import RunError
+from gpualign.core.plan import Limits, Tile
+from gpualign.core.pool import Counter, run_workers
+from gpualign.gpu.device import Device
+from gpualign.gpu.near.kernels import LENGTHS, Screen, has_tensor_cores, screens
+from gpualign.gpu.near.recipe import NearRecipe, make_near_recipe
+from gpualign.gpu.near.worker import Finished, NearWorker
+
+_TILE_NANOSECONDS = 2e8
+_TILE_PAIRS = 1 << 18, 1 << 30  # at least, at most
+_BAND_ROWS = 1 << 14
+_LANES = 256  # targets that a tile grows by: the widest tile of a screen's block
+_PAIR_BYTES = 64
+"""Memory of a pair on its way from a device to the output."""
+
+_MOST_FOUND = 1 << 22
+"""Pairs that come back at a time: pinned host memory is dear."""
+
+
+@dataclass(frozen=True)
+class CudaNearPrepared:
+    """Implements `gpualign.core.engine.Prepared`. screens: one of each device. found: near pairs that come back at a time at most."""
+
+    task: Task
+    limits: Limits
+    kernel: str
+    hardware: str
+    recipe: NearRecipe = field(repr=False)
+    devices: Sequence[Device] = field(repr=False)
+    screens: Sequence[Screen] = field(repr=False)
+    found: int
+    log: Callable[[Finished], None] | None = field(repr=False)
+    process: int
+
+    def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
+        if os.getpid() != self.process:
+            raise RunError("CUDA cannot be used in a process that was forked after CUDA had started; make the engine in the child")
+
+        def worker(device: Device, screen: Screen) -> Callable[[Counter], None]:
+            def work(counter: Counter) -> None:
+                tools = counter.next_tile, counter.deliver, counter.stopped
+                NearWorker(device, self.task, self.recipe, screen, self.found, *tools, self.log).run()
+
+            return work
+
+        workers = [worker(device, screen) for device, screen in zip(self.devices, self.screens, strict=True)]
+        return run_workers(tiles, workers, 2 * len(workers), "gpualign-cuda")
+
+
+def prepare_near(
+    task: Task,
+    budget: Budget,
+    devices: Sequence[Device],
+    hardware: str,
+    process: int,
+    log: Callable[[Finished], None] | None = None,
+    screen: Screen | None = None,
+) -> CudaNearPrepared:
+    """A task with `Task.within`. hardware: the devices, for people; process: that has them. log: told of every rectangle; screen: of
+    sketches, instead of the fastest."""
+    recipe = make_near_recipe(task, has_tensor_cores(devices[0].arch))
+    pairs = int(np.clip(_TILE_NANOSECONDS / recipe.nanoseconds, *_TILE_PAIRS))
+    limits = Limits(budget.results, budget.scratch, task.item_bytes, _LANES, pairs, _BAND_ROWS)
+    chosen = [(screen or screens(device.arch)[0]) if recipe.steps.q else LENGTHS for device in devices]
+    kernel = recipe.steps.describe() + (f" ({chosen[0].title})" if recipe.steps.q else "")
+    found = int(np.clip(budget.results // (4 * len(devices) * _PAIR_BYTES), 1, _MOST_FOUND))
+    return CudaNearPrepared(task, limits, kernel, hardware, recipe, devices, chosen, found, log, process)

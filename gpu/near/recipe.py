@@ -1,0 +1,101 @@
+"""How near pairs of a task are found on a device: steps chosen on a sample, letters as few bits as there are kinds of them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.engine import Task
+from gpualign.core.near.bounds import EditBound
+from gpualign.core.near.steps import Costs, Left, Steps, candidates, choose
+from gpualign.core.sequences import SequenceSet
+from gpualign.gpu.distance_kernels import CHUNK_WORDS
+from gpualign.gpu.near.sketches import sketches
+
+_LEAST_BITS = CHUNK_WORDS * 64
+"""Of a sketch: what the kernels take at a time."""
+
+_TENSOR_COSTS = Costs(pair=4e-4, counts=0.0, word=1.8e-5, column=6e-3, cell=0.0)
+_POPC_COSTS = Costs(pair=4e-4, counts=0.0, word=8e-4, column=6e-3, cell=0.0)
+"""Of a whole device; the ratios decide."""
+
+_SAMPLE_RECORDS, _SAMPLE_LETTERS = 256, 1_000_000
+_WORTH_A_SAMPLE = 200_000
+"""Pairs."""
+
+
+@dataclass(frozen=True)
+class NearRecipe:
+    """steps, and what they were chosen for. nanoseconds: what a pair takes, about. ranks: uint8[256], of codes among the `letters` that are
+    in use."""
+
+    steps: Steps
+    nanoseconds: float
+    bound: EditBound
+    letters: int
+    ranks: npt.NDArray[np.uint8] = field(repr=False)
+
+    @property
+    def planes(self) -> int:
+        """Bits of a letter."""
+        return max(1, (self.letters - 1).bit_length())
+
+    @property
+    def sketch_bytes(self) -> int:
+        """Of a record."""
+        return self.steps.bits // 8
+
+
+def make_near_recipe(task: Task, tensor_cores: bool) -> NearRecipe:
+    """Choose steps for a task with `Task.within`, the same each time."""
+    assert task.within is not None
+    bound = task.within
+    used = np.union1d(task.queries.used_codes, task.targets.used_codes)
+    ranks = np.zeros(256, dtype=np.uint8)
+    ranks[used] = np.arange(len(used))
+    queries, targets, one_set = task.queries, task.targets, task.targets is task.queries
+    if worth := len(queries) * len(targets) >= _WORTH_A_SAMPLE:
+        rng = np.random.default_rng(0)
+        queries = _sample(queries, rng)
+        targets = queries if one_set else _sample(targets, rng)
+    lengths = queries.lengths.mean(keepdims=True).astype(np.int64), targets.lengths.mean(keepdims=True).astype(np.int64)
+    usual = float(lengths[0][0]), float(lengths[1][0])
+    most = max(0, int(bound.most(*lengths)[0]))
+    costs = _TENSOR_COSTS if tensor_cores else _POPC_COSTS
+
+    def measure(steps: Steps) -> Left:
+        return _left(steps, queries, targets, bound, ranks, len(used)) if worth else Left(1, 1, 1, 1)
+
+    def options() -> Iterator[Steps]:
+        yield Steps()
+        if worth:
+            for q, bits in dict.fromkeys((q, max(bits, _LEAST_BITS)) for q, bits in candidates(usual[1], len(used), most)):
+                yield Steps(q=q, bits=bits)
+
+    steps, nanoseconds = choose(options(), measure, usual, most, costs)
+    return NearRecipe(steps, nanoseconds, bound, len(used), ranks)
+
+
+def _left(steps: Steps, queries: SequenceSet, targets: SequenceSet, bound: EditBound, ranks: npt.NDArray[np.uint8], radix: int) -> Left:
+    """What steps leave of pairs of different records."""
+    m, n = queries.lengths[:, None], targets.lengths[None, :]
+    most = bound.most(m, n)
+    passing = np.abs(m - n) <= most
+    if targets is queries:
+        np.fill_diagonal(passing, False)
+    pairs, by_length = max(1, passing.size - (len(queries) if targets is queries else 0)), int(passing.sum())
+    if steps.q:
+        ours = sketches(queries, ranks, radix, steps.q, steps.bits)
+        theirs = ours if targets is queries else sketches(targets, ranks, radix, steps.q, steps.bits)
+        sizes = np.maximum(ours.sum(axis=1)[:, None], theirs.sum(axis=1)[None, :])
+        passing &= sizes - ours @ theirs.T <= most * steps.q
+    return Left(pairs, by_length, by_length, int(passing.sum()))
+
+
+def _sample(sequences: SequenceSet, rng: np.random.Generator) -> SequenceSet:
+    """Some records, at random."""
+    count = min(len(sequences), _SAMPLE_RECORDS, max(16, int(_SAMPLE_LETTERS / sequences.lengths.mean())))
+    return sequences.select(np.sort(rng.choice(len(sequences), count, replace=False)))

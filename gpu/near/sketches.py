@@ -1,0 +1,28 @@
+"""Sketches of a few records on the host, bit for bit those of cuda_src/near_records.cu. Pure."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.sequences import SequenceSet
+
+_FIBONACCI = np.uint64(0x9E3779B97F4A7C15)
+
+
+def hash_shift(bits: int) -> int:
+    """From 64 bits of a hash to those that number a bit of a sketch."""
+    return 64 - (bits.bit_length() - 1)
+
+
+def sketches(records: SequenceSet, ranks: npt.NDArray[np.uint8], radix: int, q: int, bits: int) -> npt.NDArray[np.float32]:
+    """float32[records][bits], 0 or 1: floats, so that their products are those of a matrix. ranks: of codes, below radix."""
+    letters = ranks[records.codes].astype(np.uint64)
+    grams = np.zeros(max(0, len(letters) - q + 1), dtype=np.uint64)
+    for at in range(q):
+        grams = grams * np.uint64(radix) + letters[at : at + len(grams)]
+    places = (grams * _FIBONACCI) >> np.uint64(hash_shift(bits))
+    out = np.zeros((len(records), bits), dtype=np.float32)
+    for record, (start, stop) in enumerate(zip(records.offsets[:-1].tolist(), records.offsets[1:].tolist(), strict=True)):
+        out[record, places[start : max(start, stop - q + 1)]] = 1
+    return out

@@ -1,0 +1,322 @@
+"""Near pairs by the CUDA engine against plain edit distances of all pairs: on the host everywhere, on a device where there is one."""
+
+import threading
+
+import numpy as np
+import pytest
+from host_device import HostDevice, compiler
+from work import edit, records, sequence_set
+
+from gpualign.core.budget import Budget
+from gpualign.core.engine import Task
+from gpualign.core.errors import RunError
+from gpualign.core.near.bounds import EditBound, columns_bound, covered_bound, distance_bound, matches_bound
+from gpualign.core.near.steps import Left, Steps
+from gpualign.core.plan import Pairing
+from gpualign.core.runner import plan_task
+from gpualign.gpu.engine import CudaEngine
+from gpualign.gpu.near import prepared as prepared_module
+from gpualign.gpu.near import recipe as recipe_module
+from gpualign.gpu.near import worker as worker_module
+from gpualign.gpu.near.kernels import screens, verifier
+from gpualign.gpu.near.rectangles import fitting_columns
+from gpualign.gpu.near.sketches import sketches
+
+on_the_host = pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
+
+
+def distance(a, b):
+    """The textbook recurrence, a row at a time."""
+    row = np.arange(len(b) + 1)
+    steps = np.arange(len(b) + 1)
+    for i, letter in enumerate(a.tolist(), 1):
+        free = np.concatenate(([i], np.minimum(row[:-1] + (b != letter), row[1:] + 1)))
+        row = np.minimum.accumulate(free - steps) + steps
+    return int(row[-1])
+
+
+def plain_pairs(queries, targets, bound, pairing):
+    """{(query, target): distance} of the pairs within the bound."""
+    ours, theirs = records(queries), records(targets)
+    out = {}
+    for i, a in enumerate(ours):
+        for j in range(pairing.first_target(i), len(theirs)):
+            most = int(bound.most(np.array([len(a)]), np.array([len(theirs[j])]))[0])
+            if (found := distance(a, theirs[j])) <= most:
+                out[i, j] = found
+    return out
+
+
+def near_pairs(queries, targets, bound, pairing, devices, cells=None):
+    """The same by the engine, and what its steps left."""
+    task = Task(queries, targets, edit(27), within=bound)
+    prepared = CudaEngine(devices).prepare(task, Budget.of(1 << 26))
+    plan = plan_task(prepared, pairing)
+    found, left = {}, {}
+    for result in prepared.run(plan.tiles()):
+        for i, j, d in zip(result.pairs.queries.tolist(), result.pairs.targets.tolist(), result.pairs.distances.tolist(), strict=True):
+            assert (i, j) not in found
+            found[i, j] = d
+        for name, count in result.left.items():
+            left[name] = left.get(name, 0) + count
+    return found, left
+
+
+def check(queries, targets, bound, pairing, *devices):
+    found, left = near_pairs(queries, targets, bound, pairing, devices)
+    expected = plain_pairs(queries, targets, bound, pairing)
+    assert found == expected
+    m, n = queries.lengths[:, None], targets.lengths[None, :]
+    wanted = np.arange(len(targets))[None, :] >= np.array([pairing.first_target(i) for i in range(len(queries))])[:, None]
+    assert left["pairs"] == wanted.sum()
+    assert left["lengths"] == (wanted & (np.abs(m - n) <= bound.most(m, n))).sum()
+    assert list(left.values()) == sorted(left.values(), reverse=True)
+    assert left["edit distance"] == len(expected)
+    return found, left
+
+
+@pytest.fixture
+def use(monkeypatch):
+    """Makes the engine take these steps, whatever it would have chosen."""
+
+    def to(steps):
+        monkeypatch.setattr(recipe_module, "choose", lambda options, measure, lengths, most, costs: (steps, 1.0))
+
+    return to
+
+
+def edited(rng, letters, count, kinds):
+    """So many random edits."""
+    out = letters.tolist()
+    for _ in range(count):
+        at, what = int(rng.integers(0, len(out) + 1)), int(rng.integers(0, 3))
+        if what == 0:
+            out.insert(at, int(rng.integers(0, kinds)))
+        elif at < len(out):
+            if what == 1:
+                out[at] = int(rng.integers(0, kinds))
+            elif len(out) > 1:
+                del out[at]
+    return np.array(out, dtype=np.uint8)
+
+
+def families(rng, kinds, longest, edits):
+    """Records that a kernel could get wrong, and relatives of them."""
+    base = rng.integers(0, kinds, longest)
+    few = [base, base.copy(), base[1:], base[:-1], np.append(base, 0), np.append(kinds - 1, base), base[::-1]]
+    few += [np.concatenate([base[edits:], base[:edits]]), np.concatenate([base, base[:edits]])]
+    few += [np.zeros(1), np.full(1, kinds - 1), np.zeros(longest), np.full(longest - 1, kinds - 1), np.zeros(longest + edits)]
+    few += [rng.integers(0, kinds, n) for n in (1, 2, 3, 31, 32, 33, 63, 64, 65, 127, 128, 129)]
+    few += [base[:n] for n in (63, 64, 65, longest // 2) if n <= longest]
+    few += [edited(rng, base, count, kinds) for count in (1, edits, edits, edits + 1, 2 * edits)]
+    few += [edited(rng, rng.integers(0, kinds, longest), 2, kinds) for _ in range(3)]
+    return sequence_set([np.asarray(record, dtype=np.uint8) for record in few])
+
+
+SKETCHES = Steps(q=4, bits=1024)
+
+
+@pytest.mark.parametrize("steps", [Steps(), SKETCHES], ids=["lengths", "sketches"])
+@pytest.mark.parametrize("most", [0, 1, 5, 20])
+def test_every_pair_within_a_distance(rng, device, use, steps, most):
+    use(steps)
+    few = families(rng, 4, 90, max(1, most))
+    check(few, few, distance_bound(most), Pairing.ABOVE, device)
+
+
+@pytest.mark.parametrize("kinds", [1, 2, 5, 15, 27])
+def test_any_number_of_letters(rng, device, use, kinds):
+    use(SKETCHES)
+    few = families(rng, kinds, 70, 6)
+    check(few, few, distance_bound(6), Pairing.ABOVE, device)
+
+
+@pytest.mark.parametrize("most", [63, 64, 127, 128, 255, 256, 300])
+def test_bands_of_several_words(rng, device, use, most):
+    use(Steps())
+    base = rng.integers(0, 4, 400)
+    few = [base, base[most:], base[: len(base) - most], base[most + 1 :], base[: len(base) - most - 1]]
+    few += [np.concatenate([rng.integers(0, 4, n), base]) for n in (most // 2, most, most + 1)]
+    few += [edited(rng, base, count, 4) for count in (most // 2, most, 2 * most)]
+    few += [np.concatenate([base[100:], base[:100]]), rng.integers(0, 4, 400), rng.integers(0, 4, 350)]
+    few = sequence_set(few)
+    check(few, few, distance_bound(most), Pairing.ABOVE, device)
+
+
+def test_bands_in_memory(rng, device, use):
+    """More words than a thread has registers."""
+    use(Steps())
+    assert verifier(2, 9).scratch_bytes > 0
+    base = rng.integers(0, 4, 700)
+    few = sequence_set([base, base[540:], base[520:], edited(rng, base, 300, 4), rng.integers(0, 4, 700), rng.integers(0, 4, 200)])
+    check(few, few, distance_bound(530), Pairing.ABOVE, device)
+
+
+@pytest.mark.parametrize(
+    "bound",
+    [
+        matches_bound(0.9),
+        matches_bound(1.0),
+        columns_bound(0.9),
+        covered_bound(0.9, 0.8),
+        EditBound(2.5, 0.0, -600.0),
+        EditBound(0.0, 0.0, -1.0),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("steps", [Steps(), SKETCHES], ids=["lengths", "sketches"])
+def test_bounds_that_depend_on_the_lengths(rng, device, use, steps, bound):
+    use(steps)
+    few = families(rng, 4, 130, 9)
+    check(few, few, bound, Pairing.ABOVE_OR_EQUAL, device)
+
+
+def test_two_sets(rng, device, use):
+    use(SKETCHES)
+    queries = families(rng, 4, 90, 5)
+    targets = sequence_set([edited(rng, record, int(rng.integers(0, 8)), 4) for record in records(queries)[::-1]] * 2)
+    found, _ = check(queries, targets, distance_bound(5), Pairing.ALL, device)
+    assert len(found) > 20
+
+
+def clusters(rng, count, length, spread):
+    """Relatives of a few records, and strangers: more than one tile of every screen."""
+    roots = [rng.integers(0, 4, length) for _ in range(5)]
+    return sequence_set([edited(rng, roots[int(rng.integers(0, 5))], int(rng.integers(0, spread)), 4) for _ in range(count)])
+
+
+def test_tiles_of_any_size(rng, device, use, monkeypatch):
+    use(SKETCHES)
+    many = clusters(rng, 90 if isinstance(device, HostDevice) else 700, 60, 4)
+    whole = check(many, many, distance_bound(4), Pairing.ABOVE, device)
+    for pairs, rows in ((1, 7), (4096, 33)):
+        monkeypatch.setattr(prepared_module, "_TILE_PAIRS", (pairs, pairs))
+        monkeypatch.setattr(prepared_module, "_BAND_ROWS", rows)
+        assert near_pairs(many, many, distance_bound(4), Pairing.ABOVE, [device]) == whole
+
+
+@pytest.mark.parametrize(("candidates", "found"), [(1, 1), (7, 3), (1 << 20, 2), (50, 1 << 20)])
+def test_lists_that_are_too_short_lose_nothing(rng, device, use, monkeypatch, candidates, found):
+    use(SKETCHES)
+    many = clusters(rng, 40, 60, 4)
+    whole = near_pairs(many, many, distance_bound(4), Pairing.ABOVE, [device])
+    assert len(whole[0]) > 60
+    monkeypatch.setattr(worker_module, "_FEWEST_CANDIDATES", candidates)
+    monkeypatch.setattr(worker_module, "_MOST_CANDIDATES", candidates)
+    monkeypatch.setattr(prepared_module, "_MOST_FOUND", found)
+    device.launched = []
+    assert near_pairs(many, many, distance_bound(4), Pairing.ABOVE, [device]) == whole
+
+
+@pytest.mark.gpu
+def test_every_screen_of_a_device(rng, device, use, monkeypatch):
+    use(Steps(q=5, bits=2048))
+    many = clusters(rng, 900, 300, 40)
+    found = []
+    for screen in screens(device.arch):
+        monkeypatch.setattr(prepared_module, "screens", lambda arch, one=screen: (one,))
+        found.append(near_pairs(many, many, distance_bound(30), Pairing.ABOVE, [device]))
+    use(Steps())
+    assert all(one == found[0] for one in found)
+    assert near_pairs(many, many, distance_bound(30), Pairing.ABOVE, [device])[0] == found[0][0]
+
+
+def test_what_a_screen_keeps_is_what_sketches_say(rng, device, use):
+    """Counted from sketches made on the host; the sample does the same."""
+    use(SKETCHES)
+    many = clusters(rng, 60, 60, 9)
+    _, left = near_pairs(many, many, distance_bound(4), Pairing.ABOVE, [device])
+    used = np.zeros(256, dtype=np.uint8)
+    used[many.used_codes] = np.arange(len(many.used_codes))
+    ours = sketches(many, used, len(many.used_codes), 4, 1024)
+    only = ours.sum(axis=1)[:, None] - ours @ ours.T
+    near = (np.maximum(only, only.T) <= 4 * 4) & (np.abs(many.lengths[:, None] - many.lengths[None, :]) <= 4)
+    assert left["q-grams"] == np.triu(near, 1).sum()
+
+
+def test_sketches_of_the_host_are_sets_of_q_grams(rng):
+    many = sequence_set([rng.integers(0, 4, n) for n in (1, 3, 4, 5, 40, 40)])
+    found = sketches(many, np.arange(256, dtype=np.uint8), 4, 4, 1 << 15)
+    grams = [{tuple(record[at : at + 4].tolist()) for at in range(len(record) - 3)} for record in records(many)]
+    assert [int(row.sum()) for row in found] == [len(one) for one in grams]  # 256 q-grams in 32,768 bits: none share one
+    assert int(found[4] @ found[5]) == len(grams[4] & grams[5])
+
+
+@pytest.mark.parametrize(
+    "bound", [distance_bound(3), matches_bound(0.8), columns_bound(0.7), covered_bound(0.9, 0.7), EditBound(1.4, 0, -40)]
+)
+def test_columns_that_fit(rng, bound):
+    ours, theirs = np.unique(rng.integers(1, 60, 30)), np.sort(rng.integers(1, 60, 50))
+    first, stop = fitting_columns(ours, theirs, bound)
+    fits = np.abs(ours[:, None] - theirs[None, :]) <= bound.most(ours[:, None], theirs[None, :])
+    places = np.arange(len(theirs))[None, :]
+    np.testing.assert_array_equal((places >= first[:, None]) & (places < stop[:, None]), fits)
+
+
+def genes(rng, count):
+    return sequence_set([edited(rng, base, 6, 4) for base in [rng.integers(0, 4, 300) for _ in range(count // 4)] for _ in range(4)])
+
+
+@on_the_host
+def test_a_sample_chooses_sketches_and_is_the_same_each_time(rng):
+    many = genes(rng, 600)
+    task = Task(many, many, edit(4), within=distance_bound(15))
+    one, other = (recipe_module.make_near_recipe(task, True) for _ in range(2))
+    assert one.steps == other.steps
+    assert one.steps.q > 0
+    assert one.steps.bits % 1024 == 0
+    wide = recipe_module.make_near_recipe(Task(many, many, edit(4), within=distance_bound(149)), True)
+    assert wide.steps == Steps()
+
+
+def test_a_sample_counts_what_steps_leave(rng):
+    many = clusters(rng, 30, 60, 9)
+    bound, ranks = distance_bound(4), np.arange(256, dtype=np.uint8)
+    left = recipe_module._left(SKETCHES, many, many, bound, ranks, 4)
+    near = 2 * len(plain_pairs(many, many, bound, Pairing.ABOVE))
+    assert left.pairs == 30 * 29
+    assert left.pairs >= left.by_length >= left.by_sketches >= near
+    assert recipe_module._left(Steps(), many, many, bound, ranks, 4) == Left(left.pairs, left.by_length, left.by_length, left.by_length)
+
+
+@on_the_host
+def test_devices_share_the_tiles_and_are_left_clean(rng, use, monkeypatch):
+    use(SKETCHES)
+    monkeypatch.setattr(prepared_module, "_TILE_PAIRS", (100, 100))
+    devices = [HostDevice(), HostDevice(), HostDevice()]
+    many = clusters(rng, 60, 60, 4)
+    check(many, many, distance_bound(4), Pairing.ABOVE, *devices)
+    assert_clean(*devices)
+
+
+def assert_clean(*devices):
+    for device in devices:
+        assert device.used == 0
+        assert not device.opened
+    assert not [t for t in threading.enumerate() if t.name.startswith("gpualign-cuda")]
+
+
+@on_the_host
+@pytest.mark.parametrize(
+    ("reported", "limit", "told"), [(1 << 12, 1 << 12, "too small for these records"), (1 << 26, 1 << 16, "less memory than it said")]
+)
+def test_records_that_do_not_fit_are_an_error_and_free(rng, use, reported, limit, told):
+    use(SKETCHES)
+    many = clusters(rng, 60, 60, 4)
+    device = HostDevice(reported, limit)
+    with pytest.raises(RunError, match=told):
+        near_pairs(many, many, distance_bound(4), Pairing.ABOVE, [device])
+    assert_clean(device)
+
+
+@on_the_host
+def test_stopping_early_frees_everything(rng, use, monkeypatch):
+    use(SKETCHES)
+    monkeypatch.setattr(prepared_module, "_TILE_PAIRS", (100, 100))
+    many = clusters(rng, 60, 60, 4)
+    device = HostDevice()
+    prepared = CudaEngine([device]).prepare(Task(many, many, edit(4), within=distance_bound(4)), Budget.of(1 << 26))
+    results = prepared.run(plan_task(prepared, Pairing.ABOVE).tiles())
+    next(results)
+    results.close()
+    assert_clean(device)
