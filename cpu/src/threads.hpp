@@ -2,6 +2,7 @@
 #pragma once
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
