@@ -139,6 +139,8 @@ def test_bands_of_several_words(rng, device, use, most):
     few += [np.concatenate([rng.integers(0, 4, n), base]) for n in (most // 2, most, most + 1)]
     few += [edited(rng, base, count, 4) for count in (most // 2, most, 2 * most)]
     few += [np.concatenate([base[100:], base[:100]]), rng.integers(0, 4, 400), rng.integers(0, 4, 350)]
+    # Sums of which a carry passes through a whole word: no letter of it is equal, every row is one more than the last.
+    few += [np.repeat([0, 1], runs) for runs in ((1, 300), (30, 300), (100, 250), (30, 300 - most // 2), (1 + most // 2, 300))]
     few = sequence_set(few)
     check(few, few, distance_bound(most), Pairing.ABOVE, device)
 

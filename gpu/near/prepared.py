@@ -19,8 +19,8 @@ from gpualign.gpu.near.recipe import NearRecipe, make_near_recipe
 from gpualign.gpu.near.worker import Finished, NearWorker
 
 _TILE_NANOSECONDS = 2e8
-_TILE_PAIRS = 1 << 18, 1 << 30  # at least, at most
-_BAND_ROWS = 1 << 14
+_TILE_PAIRS = 1 << 18, 1 << 31  # at least; at most, as counters have 32 bits
+_BAND_ROWS = 1 << 15
 _LANES = 256  # targets that a tile grows by: the widest tile of a screen's block
 _PAIR_BYTES = 64
 """Memory of a pair on its way from a device to the output."""
