@@ -9,7 +9,7 @@ import pytest
 NATIVE = Path(__file__).parent / "native"
 
 
-CHECKS = pytest.mark.parametrize("what", ["kernels", "distance"])
+CHECKS = pytest.mark.parametrize("what", ["kernels", "distance", "near"])
 
 
 def build(what, output, *compiler):

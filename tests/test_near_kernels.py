@@ -90,6 +90,8 @@ def pairs_of(rng, letters):
         yield ([0, 1] * length)[:length], ([1, 0] * length)[: length + 3]
         for edits in (1, 2, 7, 15, 16, 17, 40, 70):
             yield record, edited(rng, record, edits, letters)
+            few = [letter % 4 for letter in record]  # what further letters are compared with in one plane
+            yield few, edited(rng, few, edits, letters)
             yield edited(rng, record, edits, letters, 0, 3), record
             yield record, edited(rng, record, edits, letters, length - 2)
             yield record, edited(rng, record, edits, letters, length // 2, length // 2 + 5)

@@ -39,7 +39,7 @@ struct BandPair {
 struct BandTask {
   const BandPair* pairs;
   int64_t count;
-  int planes;          // of any strand at most
+  int planes;          // 2, 3 or 5: what band_planes() says of each pair, or more
   int words;           // of a lane, those of band_words() at least; kernels of one word do not look at it
   void* scratch;       // band_bytes(words), aligned for vectors
   int32_t* distances;  // out [count]: -1 above the pair's limit
@@ -48,6 +48,12 @@ struct BandTask {
 
 // Words of `bits` bits that the band of a pair with this limit takes: at most limit + 1 diagonals and the rows of a jump.
 static inline int64_t band_words(int64_t limit, int bits) { return (limit + kBandJump + bits - 1) / bits; }
+
+// Planes that the kernel of a pair needs (near_band.hpp).
+static inline int band_planes(const Strand& a, const Strand& b) {
+  const int more = a.count > b.count ? a.count : b.count, fewer = a.count > b.count ? b.count : a.count;
+  return more <= 2 ? 2 : more == 3 || fewer <= 2 ? 3 : kMostPlanes;
+}
 
 struct NearKernels {
   const char* name;

@@ -26,6 +26,8 @@
 //
 // Eq: planes of the rows are streams of words that begin at row -p; a window on two of them moves with the jumps. Bit b of the column's
 // letter is spread over its lane, and Eq = AND over planes of ~(row bit ^ column bit), without tables, for any alphabet.
+//   Kernels are of 2, 3 or 5 planes. Where one record has the codes 0 to 3 alone, the other one's further planes are one, their OR: its
+// letters with a bit there match none. So pairs of nucleotides of which one has ambiguity codes take 3.
 #pragma once
 #include "near.hpp"
 #include "simd.hpp"
@@ -39,6 +41,7 @@ class Band {
   static constexpr int kBits = 8 * static_cast<int>(sizeof(Word));
   static constexpr int kVectors = 2;  // side by side, to hide latencies
   static constexpr int kLanes = kVectors * lanes_of<Word>();
+  static constexpr int kUnrolled = 4;               // columns: what is gained by more is lost in compiling
   static constexpr int kJumps = kBits / kBandJump;  // between looks at the lanes
 
   // Scratch: vp, vn, row planes and validity of words and one more, left_plus, left_minus, column planes: [..][kLanes].
@@ -104,11 +107,16 @@ class Band {
   // ---- lanes
   static Word piece(const Strand& s, int plane, int64_t at) {
     const int64_t pieces = static_cast<int64_t>(s.words) * (64 / kBits);
-    if (plane >= s.count || static_cast<uint64_t>(at) >= static_cast<uint64_t>(pieces)) return 0;
-    Word out;
-    memcpy(&out, reinterpret_cast<const char*>(s.planes + static_cast<int64_t>(plane) * s.words) + at * static_cast<int64_t>(sizeof out),
-           sizeof out);
-    return out;
+    if (static_cast<uint64_t>(at) >= static_cast<uint64_t>(pieces)) return 0;
+    Word all = 0;
+    const int stop = kPlanes == 3 && plane == 2 ? s.count : plane < s.count ? plane + 1 : plane;
+    for (int p = plane; p < stop; p++) {
+      Word one;
+      memcpy(&one, reinterpret_cast<const char*>(s.planes + static_cast<int64_t>(p) * s.words) + at * static_cast<int64_t>(sizeof one),
+             sizeof one);
+      all |= one;
+    }
+    return all;
   }
 
   // Word `word` of the rows' streams and their validity, into place `place` of the band.
@@ -233,13 +241,16 @@ class Band {
       }
     }
     for (int jump = 0; jump < jumps; jump++) {
-#pragma GCC unroll 16
-      for (int c = 0; c < kBandJump; c++) {
-#pragma GCC unroll 2
-        for (int u = 0; u < kVectors; u++) {
+      for (int c = 0; c < kBandJump; c += kUnrolled) {
+#pragma GCC unroll 8
+        for (int k = 0; k < kUnrolled * kVectors; k++) {
+          const int u = k % kVectors;
           E letter[kPlanes];
 #pragma GCC unroll 8
-          for (int p = 0; p < kPlanes; p++) letter[p] = spread(columns[u][p], c);
+          for (int p = 0; p < kPlanes; p++) {
+            letter[p] = spread(columns[u][p], k / kVectors);
+            if (k / kVectors == kUnrolled - 1) columns[u][p] = columns[u][p] >> kUnrolled;
+          }
           Words eq = equal(low[u], letter);
           if (kMasked) eq &= (Words)valid[u];
           const Words v = (Words)vp[u], n = (Words)vn[u];
@@ -261,7 +272,6 @@ class Band {
         if (kMasked) valid[u] = (valid[u] >> kBandJump) | broadcast<Word>(static_cast<Word>(~Word(0) << (kBits - kBandJump)));
 #pragma GCC unroll 8
         for (int p = 0; p < kPlanes; p++) {
-          columns[u][p] = columns[u][p] >> kBandJump;
           low[u][p] = (low[u][p] >> kBandJump) | (high[u][p] << (kBits - kBandJump));
           high[u][p] = high[u][p] >> kBandJump;
         }
@@ -338,13 +348,9 @@ class Band {
 
 template <class Word, bool kSingle>
 static bool band_of(const BandTask& task) {
-  switch (task.planes) {
-    case 1:
-    case 2: return Band<Word, 2, kSingle>(task).run();
-    case 3: return Band<Word, 3, kSingle>(task).run();
-    case 4: return Band<Word, 4, kSingle>(task).run();
-    default: return Band<Word, kMostPlanes, kSingle>(task).run();
-  }
+  if (task.planes == 2) return Band<Word, 2, kSingle>(task).run();
+  if (task.planes == 3) return Band<Word, 3, kSingle>(task).run();
+  return Band<Word, kMostPlanes, kSingle>(task).run();
 }
 
 static int64_t band_bytes(int words) {

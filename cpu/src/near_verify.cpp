@@ -24,8 +24,7 @@ bool Verifier::distances(const int64_t* query_ids, const int64_t* target_ids, in
         distances[i] = rows.length;
       } else {
         const int words = band_words(limit, 32) == 1 ? 0 : static_cast<int>(band_words(limit, 64));
-        const int planes = std::max({rows.count, columns.count, 2});
-        jobs_.push_back({{rows, columns, static_cast<int32_t>(limit)}, i, words, planes});
+        jobs_.push_back({{rows, columns, static_cast<int32_t>(limit)}, i, words, band_planes(rows, columns)});
       }
     }
     const auto kernel = [](const Job& job) { return std::make_tuple(job.words, job.planes); };

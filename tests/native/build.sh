@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compiles a check with every kernel variant of the compiler's target:  build.sh kernels|distance OUTPUT [COMPILER [FLAG...]]
+# Compiles a check with every kernel variant of the compiler's target:  build.sh kernels|distance|near OUTPUT [COMPILER [FLAG...]]
 # Examples:  build.sh kernels /tmp/check g++ -fsanitize=address,undefined
 #            build.sh distance /tmp/check aarch64-linux-gnu-g++ -static   (then: qemu-aarch64 /tmp/check)
 set -euo pipefail
@@ -19,6 +19,10 @@ case $what in
     variants=distance_variant.cpp
     files=("$core"/alignment_scanner.cpp)
     ;;
+  near)
+    variants=near_variant.cpp
+    files=("$source"/near_{records,verify,tile}.cpp)
+    ;;
 esac
 objects=$(mktemp -d)
 trap 'rm -rf "$objects"' EXIT
@@ -31,7 +35,7 @@ case $("$compiler" -dumpmachine) in
     define=GPUALIGN_X86_VARIANTS
     variant sse41 -msse4.1 -mpopcnt &
     variant avx2 -mavx2 -mpopcnt &
-    if [[ $what == distance ]]; then variant avx512popcnt "${avx512[@]}" -mavx512vpopcntdq & fi
+    if [[ $what != kernels ]]; then variant avx512popcnt "${avx512[@]}" -mavx512vpopcntdq & fi
     variant avx512bw "${avx512[@]}"
     ;;
   aarch64* | arm64*)
