@@ -8,6 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+_LONG = 64
+"""Bytes of a string that is copied in one piece."""
+
 
 @dataclass(frozen=True)
 class TextColumn:
@@ -28,5 +31,8 @@ class TextColumn:
         lengths = self.offsets[records + 1] - self.offsets[records]
         starts = np.zeros(len(records) + 1, dtype=np.int64)
         np.cumsum(lengths, out=starts[1:])
+        if starts[-1] > _LONG * len(records):  # places of all letters would take 16 times the memory of the letters
+            ends = zip(self.offsets[records].tolist(), self.offsets[records + 1].tolist(), strict=True)
+            return TextColumn(np.concatenate([self.text[a:b] for a, b in ends]), starts)
         places = np.arange(starts[-1]) + np.repeat(self.offsets[records] - starts[:-1], lengths)
         return TextColumn(self.text[places], starts)

@@ -2,6 +2,7 @@ import bz2
 import codecs
 import gzip
 import io
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from gpualign.core.errors import InputError
 from gpualign.core.reader import encode_all, read_raw
+from gpualign.core.text import TextColumn
 from gpualign.core.unpack import unpack
 
 FASTA = b">a first\nACGT\nAC\n>b\nGG\n"
@@ -137,3 +139,14 @@ def test_round_trip(sequences, width):
     _, (encoded,) = encode_all([raw], "dna")
     assert list(encoded.lengths) == [len(s) for s in sequences]
     assert "".join("ACGTRYKMSWBDHVN"[c] for c in encoded.codes) == "".join(sequences).upper().replace("U", "T")
+
+
+@pytest.mark.parametrize("longest", [4, 400])
+def test_some_of_many_texts(rng, longest):
+    """In any order, some of them several times; long ones are copied another way than short ones."""
+    texts = ["".join(map(chr, rng.integers(65, 91, rng.integers(0, longest)))) for _ in range(50)]
+    chosen = rng.integers(0, len(texts), 70)
+    found = TextColumn.of(texts).select(chosen)
+    ends = pairwise(found.offsets.tolist())
+    assert [found.text[a:b].tobytes().decode() for a, b in ends] == [texts[k] for k in chosen]
+    assert len(TextColumn.of(texts).select(chosen[:0]).text) == 0
