@@ -138,6 +138,14 @@ def pick_near_engine(resources: Resources, engine: Engine) -> Engine:
     return CpuEngine(resources.threads)
 
 
+def pick_pair_engine(resources: Resources, engine: Engine) -> Engine:
+    """What aligns the pairs that a threshold has left. They are few and scattered, a target or two of a query, of which a GPU cannot make
+    rectangles worth its while: the CPU, whatever `engine` is."""
+    from gpualign.cpu.engine import CpuEngine
+
+    return engine if isinstance(engine, CpuEngine) else CpuEngine(resources.threads)
+
+
 def pick_local_engine(resources: Resources, notes: Notes, kernel: str) -> Engine:
     """The engine of `sw`; kernel: "auto", or one of Munekawa 2008. Raises likewise."""
     if kernel == AUTO:

@@ -39,6 +39,15 @@ _ALIGNED_TOGETHER = 20_000
 
 
 @dataclass(frozen=True)
+class Engines:
+    """chosen: what would compute every pair; finder: finds near pairs; aligner: aligns those that are left."""
+
+    chosen: Engine
+    finder: Engine
+    aligner: Engine
+
+
+@dataclass(frozen=True)
 class NearTotals(Totals):
     """left: how many pairs of distinct records each step has left; distinct: those records."""
 
@@ -52,7 +61,7 @@ class NearJob:
 
     task: what the user asked for; groups: equal records of its queries and of its targets; pairing: which pairs of records are wanted.
     prepared, plan: for one record of each group. aligner: aligns pairs of the task; None where the edit distance is all that is wanted.
-    engine: the one that aligns.
+    engine: what would compute every pair.
     """
 
     task: Task
@@ -165,9 +174,9 @@ def is_worth_it(task: Task, bound: EditBound) -> bool:
 
 
 def prepare_near(
-    task: Task, bound: EditBound, pairing: Pairing, engine: Engine, finder: Engine, memory: int | None, notes: Notes, about: str = ""
+    task: Task, bound: EditBound, pairing: Pairing, engines: Engines, memory: int | None, notes: Notes, about: str = ""
 ) -> NearJob:
-    """Plan the near pairs of a task. engine: aligns; finder: finds the pairs. about: begins what is told of the plan.
+    """Plan the near pairs of a task. about: begins what is told of the plan.
 
     Raises `RunError` where memory (None: the default) is too small.
     """
@@ -185,10 +194,10 @@ def prepare_near(
     distinct = others if one_set else task.queries if not queries.repeated else task.queries.select(queries.firsts)
     edit = make_scoring(task.alphabet, ScoringOptions(edit=True))
     near = Task(distinct, others, edit, Mode.GLOBAL, Detail.SCORE, EndGaps.PENALISED, task.alphabet, within=bound)
-    prepared = finder.prepare(near, Budget.of(left if distances_do else left // 2))
+    prepared = engines.finder.prepare(near, Budget.of(left if distances_do else left // 2))
     plan = plan_task(prepared, Pairing.ALL if pairing is Pairing.ALL else Pairing.ABOVE)
-    aligner = None if distances_do else engine.prepare(task, Budget.of(left // 2))
+    aligner = None if distances_do else engines.aligner.prepare(task, Budget.of(left // 2))
     repeated = targets.repeated + (queries.repeated if pairing is Pairing.ALL and not one_set else 0)
     equal = f"{repeated:,} records equal to earlier ones; " if repeated else ""
     notes.detail(f"{about}{equal}edits {describe_bound(near)}; {prepared.kernel}")
-    return NearJob(task, pairing, (queries, targets), prepared, plan, aligner, engine)
+    return NearJob(task, pairing, (queries, targets), prepared, plan, aligner, engines.chosen)

@@ -10,9 +10,9 @@ from gpualign.core.identity import DEFAULT
 from gpualign.core.near.thresholds import edit_bound, what_would_bound
 from gpualign.core.plan import Pairing
 from gpualign.core.scoring import Scoring, ScoringOptions, make_scoring
-from gpualign.jobs.engines import AUTO, Resources, pick_global_engine, pick_near_engine
+from gpualign.jobs.engines import AUTO, Resources, pick_global_engine, pick_near_engine, pick_pair_engine
 from gpualign.jobs.inputs import Inputs
-from gpualign.jobs.near import NearJob, is_worth_it, prepare_near
+from gpualign.jobs.near import Engines, NearJob, is_worth_it, prepare_near
 from gpualign.jobs.notes import UNHEARD, Notes
 from gpualign.jobs.pairs import PairsJob, prepare_pairs
 
@@ -60,8 +60,8 @@ def prepare_wanted(
     if wanted.filter != Filter() and options.kernel == AUTO:
         bound = edit_bound(wanted.filter, task, wanted.identity_definition)
         if bound is not None and is_worth_it(task, bound):
-            finder = pick_near_engine(options.resources, chosen)
-            return prepare_near(task, bound, pairing, chosen, finder, options.resources.memory, notes, _about(task))
+            engines = Engines(chosen, pick_near_engine(options.resources, chosen), pick_pair_engine(options.resources, chosen))
+            return prepare_near(task, bound, pairing, engines, options.resources.memory, notes, _about(task))
         advice = what_would_bound(wanted.filter, task, wanted.identity_definition)
         if advice and pairing.count(len(task.queries), len(task.targets)) >= _MANY:
             notes.note(f"every pair is aligned: {advice}")
