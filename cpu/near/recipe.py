@@ -23,7 +23,7 @@ _COSTS = Costs(pair=0.5, counts=2.0, word=0.25, column=1.2, cell=1 / 160)
 
 _TILE_NANOSECONDS = 2e8
 _TILE_PAIRS = 1 << 15, 1 << 24  # at least, at most
-_SAMPLE_RECORDS, _SAMPLE_LETTERS = 400, 1_000_000
+_SAMPLE_RECORDS, _SAMPLE_LETTERS = 160, 400_000
 _WORTH_A_SAMPLE = 50_000
 """Pairs; a sample looks at more than that."""
 
