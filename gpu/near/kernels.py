@@ -40,8 +40,10 @@ LENGTHS = Screen(Kernel("near_screen.cu", "near_screen", (("PRODUCTS", '"product
 
 
 def screens(arch: str) -> tuple[Screen, ...]:
-    """Those with sketches that an architecture, as nvcc calls it, runs, fastest first."""
-    return tuple(_SCREENS[kernel] for kernel in usable_kernels(arch))
+    """Those with sketches that an architecture, as nvcc calls it, runs, fastest first: products are short here, a few thousand bits, and
+    wgmma's longer way to the epilogue shows (results/near_cuda.md)."""
+    usable = usable_kernels(arch)
+    return tuple(_SCREENS[kernel] for kernel in (MMA, WGMMA, POPC) if kernel in usable)
 
 
 def has_tensor_cores(arch: str) -> bool:

@@ -22,7 +22,7 @@ _TENSOR_COSTS = Costs(pair=4e-4, counts=0.0, word=1.8e-5, column=6e-3, cell=0.0)
 _POPC_COSTS = Costs(pair=4e-4, counts=0.0, word=8e-4, column=6e-3, cell=0.0)
 """Of a whole device; the ratios decide."""
 
-_SAMPLE_RECORDS, _SAMPLE_LETTERS = 256, 1_000_000
+_SAMPLE_RECORDS, _SAMPLE_LETTERS = 160, 400_000
 _WORTH_A_SAMPLE = 200_000
 """Pairs."""
 
