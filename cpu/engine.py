@@ -87,8 +87,6 @@ class CpuEngine:
             raise RunError(f"the CPU engine cannot do this: {refusal}")
         if task.within is not None:
             return self._prepare_near(task, budget)
-        if task.within is not None:
-            return self._prepare_near(task, budget)
         if task.mode is Mode.LOCAL:
             return self._prepare_local(task, budget)
         return self._prepare_paths(task, budget) if task.needs_paths else self._prepare_scores(task, budget)
