@@ -133,10 +133,10 @@ class NearJob:
                 if band.band.target_stop < self.plan.targets:
                     continue  # the queries have more targets, in the bands that follow
                 stop = int(queries.firsts[band.band.stop]) if band.band.stop < len(queries) else queries.records
-                yield expansion.band(start, stop, join_pairs(held))
+                yield from expansion.band(start, stop, join_pairs(held))
                 start, held = stop, []
         if start < queries.records:  # the last record has no later one, but equal ones may follow
-            yield expansion.band(start, queries.records, join_pairs(held))
+            yield from expansion.band(start, queries.records, join_pairs(held))
 
     def _aligned(self, pairs: NearPairs) -> NearResults:
         if self.aligner is None:
