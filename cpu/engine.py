@@ -162,7 +162,7 @@ class CpuEngine:
         with suppress(RunError):  # of too little memory, which other steps may do with
             whole = self._prepare_scores(replace(task, within=None), budget)
         recipe = make_near_recipe(task, letters, name, budget.scratch, whole is not None)
-        limits = near_limits(task, recipe, budget, letters)
+        limits = near_limits(task, recipe, budget, letters, self.threads)
         if recipe.steps.whole and (all_pairs := whole):
             limits = replace(limits, scratch_bytes=all_pairs.limits.scratch_bytes, lanes=all_pairs.limits.lanes)
             kernel = f"{recipe.kernel} ({all_pairs.kernel})"
