@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from command import gpualign, gpualign_here
 
+from gpualign.core.near.align import align_pairs
+
 DNA, PROTEIN = "ACGT", "ARNDCQEGHILKMFPSTWYV"
 FIELDS = "query,target,score,identity,qcov,tcov,matches,mismatches,qlen,tlen,cigar"
 
@@ -94,6 +96,28 @@ def test_lengths_and_alphabets(rng, tmp_path, letters, length, most):
     expected = ["query\ttarget\tscore", *(row["line"] for row in rows if int(row["score"]) <= most)]
     for options in ([], ["--threads", "1", "--memory", "16MiB"]):
         assert gpualign("nw", "--edit", *alphabet, "--max-distance", str(most), *options, file).stdout.decode().splitlines() == expected
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+def test_no_more_is_aligned_at_a_time_than_memory_holds(rng, tmp_path, monkeypatch, copies):
+    """All pairs are near."""
+    founder, records = rng.choice(list(DNA), 300), []
+    for _ in range(240 // copies):
+        record = founder.copy()
+        record[rng.integers(0, 300, 4)] = "A"
+        records.append("".join(record))
+    file, sizes = write(tmp_path / "x.fa", records * copies), []
+
+    def align(prepared, pairs):
+        sizes.append(len(pairs))
+        return align_pairs(prepared, pairs)
+
+    monkeypatch.setattr("gpualign.jobs.near.align_pairs", align)
+    options = ["--threads", "1", "--memory", "4M", "--fields", FIELDS, "--identity-def", "1", "--min-identity", "0.9"]
+    rows = gpualign_here("nw", *options, file)[0].splitlines()
+    assert len(rows) == 1 + 240 * 239 // 2
+    # A megabyte is for results, and a pair of so many letters may take 600 bytes for its path.
+    assert max(sizes) * 600 <= 2 << 20
 
 
 @pytest.mark.parametrize("added", [False, True])

@@ -19,9 +19,6 @@ Integers = npt.NDArray[np.int64]
 _SHORT = 64
 """Letters."""
 
-_AT_ONCE = 1 << 18
-"""Pairs of records that are made at a time, about: some twenty megabytes. Copies of one record alone can make more than memory holds."""
-
 
 @dataclass(frozen=True)
 class Groups:
@@ -75,16 +72,18 @@ class Expansion:
 
     queries, targets: groups of either set. shared: the queries are the first records of the targets, and a query's targets are the later
     records, itself as well with `with_self`; so are the queries' groups the first of the targets'. Else all targets are wanted.
+    at_once: pairs of records that are made at a time, or those of one query: copies of one record alone can make more than memory holds.
 
     A pair of groups is told once, when its first query comes; where a later record equals one of the two, the pair is kept until the last
     such record has been. So memory goes with the near pairs of repeated records, those of others leave at once.
     """
 
-    def __init__(self, queries: Groups, targets: Groups, shared: bool, with_self: bool = False) -> None:
+    def __init__(self, queries: Groups, targets: Groups, shared: bool, with_self: bool, at_once: int) -> None:
         self._queries = queries
         self._targets = targets
         self._shared = shared
         self._offset = 0 if with_self else 1
+        self._at_once = at_once
         self._held = join_pairs([])
         # Members of all groups in one ascending row: group, then record.
         members, _ = targets.members
@@ -107,7 +106,7 @@ class Expansion:
         most = np.concatenate(([0], np.cumsum(before[last] - before[first])))  # pairs of records, unwanted ones included
         row = 0
         while row < stop - start:
-            end = max(row + 1, int(np.searchsorted(most, most[row] + _AT_ONCE, side="right")) - 1)
+            end = max(row + 1, int(np.searchsorted(most, most[row] + self._at_once, side="right")) - 1)
             yield self._expand(start + row, first[row:end], last[row:end], known)
             row = end
         self._keep(stop, known)
