@@ -1,6 +1,7 @@
 """Thresholds of `gpualign nw`: the rows are those of every pair, with the far ones dropped, whatever steps have left them out."""
 
 import gzip
+import re
 
 import numpy as np
 import pytest
@@ -143,6 +144,16 @@ def test_plans_say_the_steps(rng, tmp_path):
     assert "distinct" in plan
     assert "banded edit distance" in plan
     assert "edits      at most" in plan
+
+
+def test_summary_of_equal_records(tmp_path):
+    """None but equal records leaves no pair to compare, and yet all pairs are decided about, at a rate that says so."""
+    file = write(tmp_path / "x.fa", ["ACGT"] * 2000)
+    messages = gpualign("nw", "-v", "--edit", "--max-distance", "1", file).stderr.decode()
+    assert "1 distinct\n" in messages
+    found = re.search(r"2,000 sequences, 1,999,000 pairs in [0-9.]+ s, ([0-9.]+) M pairs/s", messages)
+    assert found
+    assert float(found[1]) > 0
 
 
 def test_what_computes_every_pair_says_what_to_add(rng, tmp_path):
