@@ -87,8 +87,6 @@ class CpuEngine:
             raise RunError(f"the CPU engine cannot do this: {refusal}")
         if task.within is not None:
             return self._prepare_near(task, budget)
-        if task.within is not None:
-            return self._prepare_near(task, budget)
         if task.mode is Mode.LOCAL:
             return self._prepare_local(task, budget)
         return self._prepare_paths(task, budget) if task.needs_paths else self._prepare_scores(task, budget)
@@ -164,7 +162,7 @@ class CpuEngine:
         with suppress(RunError):  # of too little memory, which other steps may do with
             whole = self._prepare_scores(replace(task, within=None), budget)
         recipe = make_near_recipe(task, letters, name, budget.scratch, whole is not None)
-        limits = near_limits(task, recipe, budget, letters)
+        limits = near_limits(task, recipe, budget, letters, self.threads)
         if recipe.steps.whole and (all_pairs := whole):
             limits = replace(limits, scratch_bytes=all_pairs.limits.scratch_bytes, lanes=all_pairs.limits.lanes)
             kernel = f"{recipe.kernel} ({all_pairs.kernel})"

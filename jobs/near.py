@@ -35,7 +35,10 @@ _MOST_EDITS = 0.5
 """Of the letters of a sequence: random DNA differs in about that many, so a wider bound leaves nothing out."""
 
 _ALIGNED_TOGETHER = 20_000
-"""Pairs at least, where there are so many: an engine takes a moment to begin."""
+"""Pairs at least, where there are so many and they fit the memory: an engine takes a moment to begin."""
+
+_AT_ONCE = 1 << 18
+"""Pairs of records that are made at a time at most, but for those of one query: some twenty megabytes."""
 
 
 @dataclass(frozen=True)
@@ -117,6 +120,15 @@ class NearJob:
             for part in results:
                 yield from blocks_of(self.task, identity_definition, part, self.pairing)
 
+    @property
+    def _at_once(self) -> int:
+        """Pairs of records to make at a time, so that their alignments fit the memory."""
+        if self.aligner is None:
+            return _AT_ONCE
+        limits, task = self.aligner.limits, self.task
+        letters = float(task.queries.lengths.mean() + task.targets.lengths.mean())
+        return int(np.clip(limits.result_bytes / (limits.item_bytes + limits.letter_bytes * letters), 1, _AT_ONCE))
+
     def _bands(self, progress: Progress, left: Counter[str]) -> Iterator[NearResults]:
         """left: told what each step leaves."""
         found = bands_in_order(self.plan, self.prepared.run(self.plan.tiles()), NearAssembly, progress)
@@ -124,7 +136,7 @@ class NearJob:
             held: list[NearPairs] = []
             for pairs in records:
                 held.append(pairs)
-                if sum(map(len, held)) >= _ALIGNED_TOGETHER or self.aligner is None:
+                if sum(map(len, held)) >= min(_ALIGNED_TOGETHER, self._at_once) or self.aligner is None:
                     yield self._aligned(join_pairs(held))
                     held = []
             if held:
@@ -133,7 +145,8 @@ class NearJob:
     def _of_records(self, found: Iterator[NearBand], left: Counter[str]) -> Iterator[NearPairs]:
         """From near pairs of distinct records to those of all records, in order."""
         queries, targets = self.groups
-        expansion = Expansion(queries, targets, self.pairing is not Pairing.ALL, self.pairing is Pairing.ABOVE_OR_EQUAL)
+        shared, with_self = self.pairing is not Pairing.ALL, self.pairing is Pairing.ABOVE_OR_EQUAL
+        expansion = Expansion(queries, targets, shared, with_self, self._at_once)
         start, held = 0, list[NearPairs]()
         with closing(cast("Closable", found)):
             for band in found:
@@ -142,10 +155,10 @@ class NearJob:
                 if band.band.target_stop < self.plan.targets:
                     continue  # the queries have more targets, in the bands that follow
                 stop = int(queries.firsts[band.band.stop]) if band.band.stop < len(queries) else queries.records
-                yield expansion.band(start, stop, join_pairs(held))
+                yield from expansion.band(start, stop, join_pairs(held))
                 start, held = stop, []
         if start < queries.records:  # the last record has no later one, but equal ones may follow
-            yield expansion.band(start, queries.records, join_pairs(held))
+            yield from expansion.band(start, queries.records, join_pairs(held))
 
     def _aligned(self, pairs: NearPairs) -> NearResults:
         if self.aligner is None:

@@ -1,10 +1,13 @@
 """Thresholds of `gpualign nw`: the rows are those of every pair, with the far ones dropped, whatever steps have left them out."""
 
 import gzip
+import re
 
 import numpy as np
 import pytest
 from command import gpualign, gpualign_here
+
+from gpualign.core.near.align import align_pairs
 
 DNA, PROTEIN = "ACGT", "ARNDCQEGHILKMFPSTWYV"
 FIELDS = "query,target,score,identity,qcov,tcov,matches,mismatches,qlen,tlen,cigar"
@@ -96,6 +99,28 @@ def test_lengths_and_alphabets(rng, tmp_path, letters, length, most):
         assert gpualign("nw", "--edit", *alphabet, "--max-distance", str(most), *options, file).stdout.decode().splitlines() == expected
 
 
+@pytest.mark.parametrize("copies", [1, 3])
+def test_no_more_is_aligned_at_a_time_than_memory_holds(rng, tmp_path, monkeypatch, copies):
+    """All pairs are near."""
+    founder, records = rng.choice(list(DNA), 300), []
+    for _ in range(240 // copies):
+        record = founder.copy()
+        record[rng.integers(0, 300, 4)] = "A"
+        records.append("".join(record))
+    file, sizes = write(tmp_path / "x.fa", records * copies), []
+
+    def align(prepared, pairs):
+        sizes.append(len(pairs))
+        return align_pairs(prepared, pairs)
+
+    monkeypatch.setattr("gpualign.jobs.near.align_pairs", align)
+    options = ["--threads", "1", "--memory", "4M", "--fields", FIELDS, "--identity-def", "1", "--min-identity", "0.9"]
+    rows = gpualign_here("nw", *options, file)[0].splitlines()
+    assert len(rows) == 1 + 240 * 239 // 2
+    # A megabyte is for results, and a pair of so many letters may take 600 bytes for its path.
+    assert max(sizes) * 600 <= 2 << 20
+
+
 @pytest.mark.parametrize("added", [False, True])
 def test_nearest(rng, tmp_path, added):
     records = family(rng, DNA, 50, 30)
@@ -119,6 +144,16 @@ def test_plans_say_the_steps(rng, tmp_path):
     assert "distinct" in plan
     assert "banded edit distance" in plan
     assert "edits      at most" in plan
+
+
+def test_summary_of_equal_records(tmp_path):
+    """None but equal records leaves no pair to compare, and yet all pairs are decided about, at a rate that says so."""
+    file = write(tmp_path / "x.fa", ["ACGT"] * 2000)
+    messages = gpualign("nw", "-v", "--edit", "--max-distance", "1", file).stderr.decode()
+    assert "1 distinct\n" in messages
+    found = re.search(r"2,000 sequences, 1,999,000 pairs in [0-9.]+ s, ([0-9.]+) M pairs/s", messages)
+    assert found
+    assert float(found[1]) > 0
 
 
 def test_what_computes_every_pair_says_what_to_add(rng, tmp_path):

@@ -10,7 +10,8 @@ from work import edit, sequence_set, two_valued
 from gpualign.core.budget import Budget
 from gpualign.core.engine import Detail, Mode, Task
 from gpualign.core.errors import InputError, RunError
-from gpualign.core.plan import Pairing
+from gpualign.core.near.bounds import distance_bound
+from gpualign.core.plan import BANDS_IN_FLIGHT, DIAGONAL_BANDS, Pairing
 from gpualign.core.runner import estimate_rate, plan_task, run_plan
 from gpualign.core.sinks.memory import Discard
 from gpualign.cpu import _kernels
@@ -148,3 +149,19 @@ def test_the_extension_checks_what_it_is_given(change):
         _kernels.score_tile_32(
             "baseline", sequences.codes, offsets, ids, sequences.codes, offsets, ids, "all", recipes, scores, _kernels.Cancel()
         )
+
+
+@pytest.mark.parametrize("most", [2, 60])
+def test_bands_hold_the_near_pairs_that_are_to_be_expected(rng, most):
+    """By edit distances of unrelated records: at most 2 has none, at most 60 all."""
+    sequences = sequence_set(list(rng.integers(0, 4, (3000, 60))))
+    task = Task(sequences, sequences, edit(4), within=distance_bound(most))
+    budget = Budget.of(32 << 20)
+    prepared = CpuEngine(2).prepare(task, budget)
+    plan = plan_task(prepared, Pairing.ABOVE)
+    first = next(plan.tiles())
+    near = len(sequences) if most == 60 else 0
+    assert BANDS_IN_FLIGHT * plan.band_rows * near * 24 <= budget.results
+    assert first.cells * (near > 0) * 24 <= budget.results
+    if not near:
+        assert plan.band_rows == len(sequences) // DIAGONAL_BANDS

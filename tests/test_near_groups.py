@@ -34,15 +34,15 @@ def expand(queries, targets, pairing, most, cuts):
     first = group_equal(sequence_set(queries))
     second = first if one_set else group_equal(sequence_set(targets))
     found = near_groups(queries, targets, (first, second), one_set, most)
-    expansion = Expansion(first, second, one_set, pairing is Pairing.ABOVE_OR_EQUAL)
+    expansion = Expansion(first, second, one_set, pairing is Pairing.ABOVE_OR_EQUAL, at_once=5)
     ends = sorted({min(cut, len(first)) for cut in cuts} | {len(first)})
     parts, start = [], 0
     for low, high in zip([0, *ends[:-1]], ends, strict=True):
         stop = int(first.firsts[high]) if high < len(first) else len(queries)
         wanted = found.part((found.queries >= low) & (found.queries < high))
-        part = expansion.band(start, stop, wanted)
-        assert ((part.queries >= start) & (part.queries < stop)).all()
-        parts.append(part)
+        band = list(expansion.band(start, stop, wanted))
+        assert all(((part.queries >= start) & (part.queries < stop)).all() for part in band)
+        parts += band
         start = stop
     assert expansion.held_bytes == 0
     whole = join_pairs(parts)
@@ -66,6 +66,16 @@ def test_one_set(records, pairing, most, cuts):
 def test_two_sets(queries, targets, most, cuts):
     expected = [(i, j, distance(q, t)) for i, q in enumerate(queries) for j, t in enumerate(targets) if distance(q, t) <= most]
     assert expand(queries, targets, Pairing.ALL, most, cuts) == expected
+
+
+def test_pairs_of_many_copies_come_in_parts():
+    """However many records are equal, so many pairs are held at a time and those of one query."""
+    groups = group_equal(sequence_set([[1]] * 300 + [[0]] + [[1]] * 300))
+    bands = list(Expansion(groups, groups, shared=True, with_self=False, at_once=1000).band(0, 601, join_pairs([])))
+    assert sum(map(len, bands)) == 600 * 599 // 2
+    assert max(map(len, bands)) <= 1000
+    queries = [np.unique(part.queries) for part in bands]
+    assert len(np.unique(np.concatenate(queries))) == sum(map(len, queries))
 
 
 def test_groups_are_numbered_by_their_first_records():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
@@ -71,16 +72,18 @@ class Expansion:
 
     queries, targets: groups of either set. shared: the queries are the first records of the targets, and a query's targets are the later
     records, itself as well with `with_self`; so are the queries' groups the first of the targets'. Else all targets are wanted.
+    at_once: pairs of records that are made at a time, or those of one query: copies of one record alone can make more than memory holds.
 
     A pair of groups is told once, when its first query comes; where a later record equals one of the two, the pair is kept until the last
     such record has been. So memory goes with the near pairs of repeated records, those of others leave at once.
     """
 
-    def __init__(self, queries: Groups, targets: Groups, shared: bool, with_self: bool = False) -> None:
+    def __init__(self, queries: Groups, targets: Groups, shared: bool, with_self: bool, at_once: int) -> None:
         self._queries = queries
         self._targets = targets
         self._shared = shared
         self._offset = 0 if with_self else 1
+        self._at_once = at_once
         self._held = join_pairs([])
         # Members of all groups in one ascending row: group, then record.
         members, _ = targets.members
@@ -90,28 +93,41 @@ class Expansion:
     def held_bytes(self) -> int:
         return self._held.nbytes
 
-    def band(self, start: int, stop: int, found: NearPairs) -> NearPairs:
-        """The pairs of records start .. stop-1 as queries, in order. found: pairs of the groups that begin in these records; where sets are
-        shared, each of them with later groups only. Bands come in the order of their records, without gaps."""
-        groups = self._queries.of[start:stop]
+    def band(self, start: int, stop: int, found: NearPairs) -> Iterator[NearPairs]:
+        """The pairs of records start .. stop-1 as queries, in order: in parts of bounded size, all pairs of a query in one. found: pairs of
+        the groups that begin in these records; where sets are shared, each of them with later groups only. Bands come in the order of
+        their records, without gaps, each of them to its end."""
         known = self._known(start, stop, found)
         known = known.part(np.argsort(known.queries, kind="stable"))
+        groups = self._queries.of[start:stop]
         first, last = np.searchsorted(known.queries, groups), np.searchsorted(known.queries, groups, side="right")
-        rows, at = _ranges(first, last)  # of each record, the pairs of its group
+        _, starts = self._targets.members
+        before = np.concatenate(([0], np.cumsum(np.diff(starts)[known.targets])))  # records that the pairs of groups stand for
+        most = np.concatenate(([0], np.cumsum(before[last] - before[first])))  # pairs of records, unwanted ones included
+        row = 0
+        while row < stop - start:
+            end = max(row + 1, int(np.searchsorted(most, most[row] + self._at_once, side="right")) - 1)
+            yield self._expand(start + row, first[row:end], last[row:end], known)
+            row = end
+        self._keep(stop, known)
+
+    def _expand(self, start: int, first: Integers, last: Integers, known: NearPairs) -> NearPairs:
+        """The pairs of the records from `start` on, in order: those of a record's group are known[first : last]."""
+        rows, at = _ranges(first, last)
         members, starts = self._targets.members
         partners = known.targets[at]
         begin, end = starts[partners], starts[partners + 1]
         if self._shared:  # only members from a number on
             begin = np.searchsorted(self._keys, partners * (self._targets.records + 1) + rows + start + self._offset)
         pair, place = _ranges(begin, end)
-        self._keep(stop, known)
         return NearPairs(rows[pair] + start, members[place], known.distances[at][pair]).in_order()
 
     def _known(self, start: int, stop: int, found: NearPairs) -> NearPairs:
         """All pairs that records of a band may need, by the group of the query."""
         parts = [self._held, found]
         if self._shared:
-            parts.append(found.turned())
+            # Only a group with a record behind the first one of the other is a target of that.
+            parts.append(found.part(self._targets.lasts[found.queries] > self._targets.firsts[found.targets]).turned())
             new = np.arange(*np.searchsorted(self._queries.firsts, (start, stop)), dtype=np.int64)
             parts.append(NearPairs(new, new, np.zeros(len(new), dtype=np.int64)))  # a group's records are equal
         return join_pairs(parts)

@@ -11,7 +11,7 @@ from gpualign.core.budget import Budget
 from gpualign.core.engine import Task
 from gpualign.core.errors import RunError
 from gpualign.core.near.steps import Costs, Left, Steps, candidates, choose, worth_joining
-from gpualign.core.plan import Limits
+from gpualign.core.plan import BANDS_IN_FLIGHT, MAX_BAND_ROWS, Limits
 from gpualign.core.sequences import SequenceSet
 from gpualign.cpu import _near, _neighbours
 from gpualign.cpu._kernels import Cancel
@@ -36,13 +36,21 @@ _JOINED_QUERIES = 1 << 16
 _WHOLE = 1 << 62
 """More pairs than any tile has."""
 
+_NEAR_BYTES = 100
+"""Memory of a near pair between a kernel and the output, the copies that are made on its way included."""
+
+_WHOLE_BYTES = 64
+"""Memory of any pair of a tile whose distances are all computed."""
+
 
 @dataclass(frozen=True)
 class NearRecipe:
-    """steps, and what they were chosen for. nanoseconds: what a pair takes, about."""
+    """steps, and what they were chosen for. nanoseconds: what a pair takes, about; near: the fraction of pairs that are, about; 1 where
+    that is not known."""
 
     steps: Steps
     nanoseconds: float
+    near: float = 1.0
 
     @property
     def kernel(self) -> str:
@@ -68,8 +76,10 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
     lengths = queries.lengths.mean(keepdims=True).astype(np.int64), targets.lengths.mean(keepdims=True).astype(np.int64)
     most = max(0, int(bound.most(*lengths)[0]))
     usual = float(lengths[0][0]), float(lengths[1][0])
+    near = 1.0
 
     def measure(steps: Steps) -> Left:
+        nonlocal near
         if steps.whole or len(task.queries) * len(task.targets) < _WORTH_A_SAMPLE:
             return Left(1, 1, 1, 1)
         one = keep_records(queries, letters, steps)
@@ -79,6 +89,7 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
         places = numbers, firsts, np.argsort(targets.lengths, kind="stable").astype(np.int64)
         found = _near.near_tile(instruction_set, one, other, *places, native_bound(bound), steps.counts, _WHOLE, Cancel())
         assert found is not None  # nobody cancels
+        near = (len(found.queries) + 1) / (int(found.steps[0]) + 1)  # one more: a sample may hold none of few
         return Left(*found.steps.tolist())
 
     def fitting() -> Iterator[Steps]:
@@ -96,19 +107,20 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
     if (needed := near_bytes(task, letters, Steps())) > memory:
         raise RunError(f"the memory budget is too small: records as bits need {needed:,} bytes, {memory:,} are left; raise --memory")
     steps, nanoseconds = choose(fitting(), measure, usual, most, _COSTS)
-    return _joined(task, memory, nanoseconds) or NearRecipe(steps, nanoseconds)
+    every = NearRecipe(steps, nanoseconds, near)
+    return _joined(task, memory, every) or every
 
 
-def _joined(task: Task, memory: int, nanoseconds: float) -> NearRecipe | None:
-    """A join, where it takes less time than looking at all pairs for so many nanoseconds each, and fits the memory."""
+def _joined(task: Task, memory: int, every: NearRecipe) -> NearRecipe | None:
+    """A join, where it takes less time than looking at every pair, and fits the memory."""
     assert task.within is not None
     sets = [task.queries.lengths] if task.targets is task.queries else [task.queries.lengths, task.targets.lengths]
     if not (most := worth_joining(np.concatenate(sets), task.within)):
         return None
     entries, pairs = join_entries(task, most), len(task.queries) * len(task.targets)
-    if entries * _ENTRY_BYTES > memory or entries * _ENTRY_NANOSECONDS > pairs * nanoseconds:
+    if entries * _ENTRY_BYTES > memory or entries * _ENTRY_NANOSECONDS > pairs * every.nanoseconds:
         return None
-    return NearRecipe(Steps(neighbours=most), entries * _ENTRY_NANOSECONDS / pairs)
+    return NearRecipe(Steps(neighbours=most), entries * _ENTRY_NANOSECONDS / pairs, every.near)
 
 
 def join_entries(task: Task, most: int) -> int:
@@ -125,13 +137,18 @@ def near_bytes(task: Task, letters: int, steps: Steps) -> int:
     return sum(len(one) * a_record + int(one.offsets[-1]) * planes // 8 for one in sets)
 
 
-def near_limits(task: Task, recipe: NearRecipe, budget: Budget, letters: int) -> Limits:
-    """How to cut the task."""
+def near_limits(task: Task, recipe: NearRecipe, budget: Budget, letters: int, threads: int) -> Limits:
+    """How to cut the task: so that as many near pairs as the sample promises fit the results, in bands and in the tiles of the threads."""
+    held = recipe.near * _NEAR_BYTES  # of any pair, on the average
+    rows = max(1, int(budget.results / (BANDS_IN_FLIGHT * len(task.targets) * held)))
     if recipe.steps.neighbours:  # tiles of whole queries: a join looks at no target of its own accord
         kept = join_entries(task, recipe.steps.neighbours) * _ENTRY_BYTES
-        return Limits(budget.results, kept, task.item_bytes, 1, _WHOLE, band_rows=_JOINED_QUERIES)
+        return Limits(budget.results, kept, task.item_bytes, 1, _WHOLE, band_rows=min(rows, _JOINED_QUERIES))
     pairs = int(np.clip(_TILE_NANOSECONDS / recipe.nanoseconds, *_TILE_PAIRS))
-    return Limits(budget.results, near_bytes(task, letters, recipe.steps), task.item_bytes, 64, pairs)
+    fitting = int(budget.results / (2 * threads * (held + recipe.steps.whole * _WHOLE_BYTES)))
+    pairs = max(_TILE_PAIRS[0], min(pairs, fitting))
+    kept = near_bytes(task, letters, recipe.steps)
+    return Limits(budget.results, kept, task.item_bytes, 64, pairs, band_rows=min(rows, MAX_BAND_ROWS))
 
 
 def _sample(sequences: SequenceSet, rng: np.random.Generator) -> SequenceSet:
