@@ -12,13 +12,13 @@ import numpy as np
 
 from gpualign.cli.edges import read_edges
 from gpualign.cli.files import OutputFiles, naming_output
-from gpualign.cli.formats import pick_format
+from gpualign.cli.formats import container_of, pick_format
 from gpualign.cli.heatmaps import guess_kind
 from gpualign.cli.matrices import StoredMatrix, read_matrix
 from gpualign.core.cluster.clustering import Clustering
 from gpualign.core.cluster.given import MatrixOfPairs
 from gpualign.core.errors import InputError
-from gpualign.core.formats.clusters import write_representatives, write_table, write_uc
+from gpualign.core.formats.clusters import write_representatives, write_table, write_typed, write_uc
 from gpualign.core.formats.registry import Results
 from gpualign.jobs.cluster import Given
 from gpualign.jobs.inputs import Inputs
@@ -27,12 +27,14 @@ from gpualign.jobs.members import Members
 
 @dataclass(frozen=True)
 class ClusterSpec:
-    """path None is standard output; uc, representatives: files beside it, None for none."""
+    """path None is standard output; uc, representatives: files beside it, None for none; container: of typed columns, as pyarrow writes
+    them, None for text."""
 
     format: str
     path: Path | None
     uc: Path | None
     representatives: Path | None
+    container: str | None = None
 
     @property
     def outputs(self) -> list[Path | None]:
@@ -48,7 +50,8 @@ class ClusterSpec:
 def cluster_spec(output: str, format: str | None, uc: str | None, representatives: str | None, has_sequences: bool) -> ClusterSpec:
     """Check what the user asked for. Raises `InputError` for outputs that are the same, and for sequences that are not there."""
     chosen, path = pick_format(output, format, Results.CLUSTERS)
-    spec = ClusterSpec(chosen, path, Path(uc) if uc else None, Path(representatives) if representatives else None)
+    beside, others = Path(uc) if uc else None, Path(representatives) if representatives else None
+    spec = ClusterSpec(chosen, path, beside, others, container_of(chosen, path))
     named = [one.absolute() for one in spec.outputs if one is not None]
     if len(set(named)) < len(named):
         raise InputError("-o, --uc and --representatives name the same file; each wants its own")
@@ -127,19 +130,22 @@ def opened_outputs(spec: ClusterSpec, files: OutputFiles) -> Iterator[Callable[[
         streams: list[tuple[str, Path | None, BinaryIO]] = []
         for format, path in wanted[:1] + [one for one in wanted[1:] if one[1] is not None]:
             stack.enter_context(naming_output(path))
-            streams.append((format, path, stack.enter_context(files.text(path))))
+            typed = format == spec.format and spec.container is not None
+            streams.append((format, path, stack.enter_context(files.binary(path) if typed else files.text(path))))
 
         def write(found: Clustered) -> None:
             for format, path, stream in streams:
                 with naming_output(path):
-                    _write(format, stream, found)
+                    _write(format, stream, found, spec.container)
 
         yield write
 
 
-def _write(format: str, stream: BinaryIO, found: Clustered) -> None:
+def _write(format: str, stream: BinaryIO, found: Clustered, container: str | None) -> None:
     if format == "tsv":
         write_table(stream, found.ids, found.clustering, found.whole)
+    elif container is not None and format not in ("uc", "fasta"):
+        write_typed(stream, container, found.ids, found.clustering, found.whole)
     elif format == "fasta":
         assert found.sequences is not None  # cluster_spec() asks for them
         write_representatives(stream, found.sequences.queries, found.sequences.alphabet, found.clustering)

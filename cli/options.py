@@ -94,7 +94,7 @@ def _file_options(*results: Results) -> tuple[Callable[[F], F], ...]:
             "--format",
             "format_",
             type=click.Choice(formats),
-            help="Output format, whatever the file is called; csr stores value + 1.  [tsv]",
+            help=f"Output format, whatever the file is called{'; csr stores value + 1' if 'csr' in formats else ''}.  [tsv]",
         ),
     )
 

@@ -156,6 +156,30 @@ def test_all_outputs_at_once(folder):
     assert lines[4] == ["C", "0", "3", "*", "*", "*", "*", "*", "b;size=7", "*"]
 
 
+@pytest.mark.parametrize("fractions", [False, True])
+def test_tables_of_typed_columns(folder, fractions):
+    """In files and on standard output: what the text says, with nothing rounded, and null where a distance is not known."""
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import feather, parquet
+
+    pairs = folder / "pairs.tsv"
+    pairs.write_text(LIST.replace("\t1\n", "\t0.123456789\n") if fractions else LIST)
+    words = ["cluster", "--edges", pairs, "--max-distance", "2", "--method", "single"]
+    told = rows(gpualign(*words).stdout)
+    gpualign(*words, "-o", folder / "c.parquet")
+    gpualign(*words, "-o", folder / "c.arrow")
+    streamed = pa.ipc.open_stream(gpualign(*words, "--format", "arrow").stdout).read_all()
+    for table in (parquet.read_table(folder / "c.parquet"), feather.read_table(folder / "c.arrow"), streamed):
+        assert table.column_names == list(told[0])
+        found = table.to_pylist()
+        assert [(row["id"], row["cluster"], row["size"], row["representative"]) for row in found] == [
+            (row["id"], int(row["cluster"]), int(row["size"]), row["representative"]) for row in told
+        ]
+        assert [f"{row['distance']:{'.6f' if fractions else 'd'}}" if row["distance"] is not None else "nan" for row in found] == [
+            row["distance"] for row in told
+        ]
+
+
 def test_paths_in_uc_are_those_of_the_centroid(folder):
     """As vsearch tells them: I is a letter of the centroid alone; and = is the same sequence."""
     (folder / "x.fa").write_text(">short\nACGTTGCATGCA\n>long\nACGTTGACATGCA\n>same\nACGTTGACATGCA\n")
@@ -222,7 +246,7 @@ def refused(words, folder, code=2):
         (["--edges", "list.tsv", "--max-distance", "9", "--method", "average"], "also of 'a' and 'c': the list has no value for it"),
         (["genes.fa", "--min-identity", "0.9", "-o", "x.uc", "--uc", "x.uc"], "name the same file"),
         (["genes.fa", "--min-identity", "0.9", "-o", "genes.fa"], "is also an input"),
-        (["genes.fa", "--min-identity", "0.9", "-o", "x.clstr"], "end it in .tsv, .uc, .fasta, .fa"),
+        (["genes.fa", "--min-identity", "0.9", "-o", "x.clstr"], "end it in .tsv, .parquet, .arrow, .feather, .uc, .fasta, .fa"),
         (["genes.fa", "--edges", "list.tsv", "--max-distance", "1"], "list.tsv: line 2 names 'a', which is no record of the sequences"),
         (["--edges", "none.tsv", "--max-distance", "1"], "none.tsv: no such file"),
         (["-", "--edges", "-", "--max-distance", "1"], "standard input"),

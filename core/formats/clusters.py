@@ -1,4 +1,4 @@
-"""Clusters as text: a table, .uc, and representatives as FASTA. Streams take bytes."""
+"""Clusters as a table, also of typed columns, as .uc, and representatives as FASTA. Streams take bytes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from gpualign.core.alphabet import Alphabet
 from gpualign.core.cluster.clustering import Clustering
 from gpualign.core.cluster.edges import Floats, Integers
+from gpualign.core.distance.calls import Names
 from gpualign.core.sequences import SequenceSet
 from gpualign.core.sinks.writer import ByteWriter
 
@@ -30,6 +31,22 @@ def write_table(stream: ByteWriter, ids: Sequence[str], clustering: Clustering, 
             yield f"{name}\t{label + 1}\t{sizes[label]}\t{ids[of[label]]}\t{text}\n"
 
     _write(stream, rows())
+
+
+def write_typed(stream: ByteWriter, container: str, ids: Sequence[str], clustering: Clustering, whole: bool) -> None:
+    """The same as typed columns, through pyarrow; container: one of core/sinks/arrow.py. Distances are int32 if whole, else float64, and
+    null where they are not known."""
+    from gpualign.core.sinks.arrow import TableWriter, TypedColumn
+
+    names, labels = Names(list(ids)), clustering.labels
+    counts = TypedColumn("cluster", np.dtype(np.int32)), TypedColumn("size", np.dtype(np.int32))
+    distance = TypedColumn("distance", np.dtype(np.int32 if whole else np.float64))
+    table = TableWriter(stream, container, [TypedColumn("id", ids=names), *counts, TypedColumn("representative", ids=names), distance])
+    table.begin()
+    records = np.arange(len(labels), dtype=np.int64)
+    sizes = np.asarray(clustering.sizes)[labels]
+    table.write([records, labels + 1, sizes, clustering.representatives[labels], clustering.distances])
+    table.finish()
 
 
 def write_uc(
