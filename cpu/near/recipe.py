@@ -69,6 +69,9 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
     most = max(0, int(bound.most(*lengths)[0]))
     usual = float(lengths[0][0]), float(lengths[1][0])
 
+    def grams(q: int) -> int:
+        return max(int(bound.grams(q, *lengths)[0]), int(bound.grams(q, *lengths[::-1])[0]))
+
     def measure(steps: Steps) -> Left:
         if steps.whole or len(task.queries) * len(task.targets) < _WORTH_A_SAMPLE:
             return Left(1, 1, 1, 1)
@@ -86,7 +89,7 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
             Steps(),
             *[Steps(whole=True)] * whole,
             Steps(counts=True),
-            *(Steps(False, q, bits) for q, bits in candidates(usual[1], letters, most)),
+            *(Steps(False, q, bits) for q, bits in candidates(usual[1], letters, grams)),
         ]
         yield options[0]
         for steps in options[1:]:

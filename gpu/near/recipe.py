@@ -72,7 +72,7 @@ def make_near_recipe(task: Task, tensor_cores: bool) -> NearRecipe:
     def options() -> Iterator[Steps]:
         yield Steps()
         if worth:
-            for q, bits in dict.fromkeys((q, max(bits, _LEAST_BITS)) for q, bits in candidates(usual[1], len(used), most)):
+            for q, bits in dict.fromkeys((q, max(bits, _LEAST_BITS)) for q, bits in candidates(usual[1], len(used), lambda q: most * q)):
                 yield Steps(q=q, bits=bits)
 
     steps, nanoseconds = choose(options(), measure, usual, most, costs)
