@@ -12,6 +12,7 @@ from gpualign.core.engine import STATISTICS, Detail, EndGaps, Task
 from gpualign.core.filter import Filter
 from gpualign.core.identity import identity
 from gpualign.core.near.bounds import columns_bound, covered_bound, distance_bound, matches_bound, score_bound
+from gpualign.core.near.steps import candidates, usual_letters
 from gpualign.core.near.thresholds import edit_bound, what_would_bound
 
 sequences = st.lists(st.integers(0, 2), min_size=1, max_size=16)
@@ -110,6 +111,17 @@ def test_bounds_are_met():
     assert most(columns_bound(97 / 103), one, other) == 6
     assert most(covered_bound(0.97, 1.0), one, other) == 3
     assert most(score_bound(97 * 5 - 3 * 4, SCHEMES["linear"], np.arange(3, dtype=np.uint8), False), one, other) == 3
+
+
+def test_a_few_other_letters_change_no_q(rng):
+    """Substrings of DNA with an N here and there are as long as those of DNA without."""
+    codes = rng.integers(0, 4, 20_000).astype(np.uint8)
+    plain = list(candidates(1500, usual_letters(codes), lambda q: 46 * q))
+    codes[::2000] = 4 + np.arange(10)
+    assert list(candidates(1500, usual_letters(codes), lambda q: 46 * q)) == plain
+    assert {q for q, _ in plain} == {6, 7, 8, 9}
+    assert usual_letters(np.zeros(9, np.uint8)) == 1
+    assert round(usual_letters(np.arange(20, dtype=np.uint8))) == 20
 
 
 def test_scores_that_bound_nothing(rng):

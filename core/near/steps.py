@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from gpualign.core.near.bounds import EditBound, Integers
 
@@ -80,7 +81,14 @@ def words(most: int) -> int:
     return most // 64 + 1
 
 
-def candidates(mean_length: float, letters: int, grams: Callable[[int], int]) -> Iterator[tuple[int, int]]:
+def usual_letters(codes: npt.NDArray[np.uint8]) -> float:
+    """How many letters there are, in effect: 2 to the power of their entropy; a few ambiguous nucleotides add next to nothing."""
+    counts = np.bincount(codes)
+    shares = counts[counts > 0] / max(len(codes), 1)
+    return float(np.exp2(-(shares * np.log2(shares)).sum()))
+
+
+def candidates(mean_length: float, letters: float, grams: Callable[[int], int]) -> Iterator[tuple[int, int]]:
     """(q, bits) worth trying for records of about so many letters: q-grams rare enough to tell records apart, and bits enough not to be
     full of them, where grams(q), those that may differ, leave something to ask for."""
     least_q = max(2, math.ceil(math.log(max(mean_length, 2)) / math.log(max(letters, 2))))

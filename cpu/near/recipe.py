@@ -10,7 +10,7 @@ import numpy as np
 from gpualign.core.budget import Budget
 from gpualign.core.engine import Task
 from gpualign.core.errors import RunError
-from gpualign.core.near.steps import Costs, Left, Steps, candidates, choose, worth_joining
+from gpualign.core.near.steps import Costs, Left, Steps, candidates, choose, usual_letters, worth_joining
 from gpualign.core.plan import Limits
 from gpualign.core.sequences import SequenceSet
 from gpualign.cpu import _near, _neighbours
@@ -89,7 +89,7 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
             Steps(),
             *[Steps(whole=True)] * whole,
             Steps(counts=True),
-            *(Steps(False, q, bits) for q, bits in candidates(usual[1], letters, grams)),
+            *(Steps(False, q, bits) for q, bits in candidates(usual[1], usual_letters(targets.codes), grams)),
         ]
         yield options[0]
         for steps in options[1:]:

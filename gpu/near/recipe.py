@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gpualign.core.engine import Task
 from gpualign.core.near.bounds import EditBound
-from gpualign.core.near.steps import Costs, Left, Steps, candidates, choose
+from gpualign.core.near.steps import Costs, Left, Steps, candidates, choose, usual_letters
 from gpualign.core.sequences import SequenceSet
 from gpualign.gpu.distance_kernels import CHUNK_WORDS
 from gpualign.gpu.near.sketches import sketches
@@ -72,7 +72,8 @@ def make_near_recipe(task: Task, tensor_cores: bool) -> NearRecipe:
     def options() -> Iterator[Steps]:
         yield Steps()
         if worth:
-            for q, bits in dict.fromkeys((q, max(bits, _LEAST_BITS)) for q, bits in candidates(usual[1], len(used), lambda q: most * q)):
+            tried = candidates(usual[1], usual_letters(targets.codes), lambda q: most * q)
+            for q, bits in dict.fromkeys((q, max(bits, _LEAST_BITS)) for q, bits in tried):
                 yield Steps(q=q, bits=bits)
 
     steps, nanoseconds = choose(options(), measure, usual, most, costs)
