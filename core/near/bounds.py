@@ -64,10 +64,15 @@ class EditBound:
 
         With q = 1 these are letters, equal ones counted one by one: how many a sequence has more of than the other.
         """
+        found: Integers = np.minimum(q * self.most(lengths, other_lengths), self.grams_by_coverage(q, lengths, other_lengths))
+        return np.maximum(found, 0)
+
+    def grams_by_coverage(self, q: int, lengths: Integers, other_lengths: Integers) -> Integers:
+        """The second answer of `grams` alone: no more than is true of any pair where there is no coverage, its own length."""
         shorter, longer = np.minimum(lengths, other_lengths), np.maximum(lengths, other_lengths)
         inside = np.floor(self.inside * shorter + _ROUNDING)
         beyond = np.floor(lengths - self.coverage * longer + _ROUNDING)
-        found: Integers = np.maximum(np.minimum(q * self.most(lengths, other_lengths), q * inside + beyond), 0).astype(np.int64)
+        found: Integers = (q * inside + beyond).astype(np.int64)
         return found
 
 

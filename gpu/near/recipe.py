@@ -66,13 +66,16 @@ def make_near_recipe(task: Task, tensor_cores: bool) -> NearRecipe:
     most = max(0, int(bound.most(*lengths)[0]))
     costs = _TENSOR_COSTS if tensor_cores else _POPC_COSTS
 
+    def grams(q: int) -> int:
+        return max(int(bound.grams(q, *lengths)[0]), int(bound.grams(q, *lengths[::-1])[0]))
+
     def measure(steps: Steps) -> Left:
         return _left(steps, queries, targets, bound, ranks, len(used)) if worth else Left(1, 1, 1, 1)
 
     def options() -> Iterator[Steps]:
         yield Steps()
         if worth:
-            tried = candidates(usual[1], usual_letters(targets.codes), lambda q: most * q)
+            tried = candidates(usual[1], usual_letters(targets.codes), grams)
             for q, bits in dict.fromkeys((q, max(bits, _LEAST_BITS)) for q, bits in tried):
                 yield Steps(q=q, bits=bits)
 
@@ -91,8 +94,9 @@ def _left(steps: Steps, queries: SequenceSet, targets: SequenceSet, bound: EditB
     if steps.q:
         ours = sketches(queries, ranks, radix, steps.q, steps.bits)
         theirs = ours if targets is queries else sketches(targets, ranks, radix, steps.q, steps.bits)
-        sizes = np.maximum(ours.sum(axis=1)[:, None], theirs.sum(axis=1)[None, :])
-        passing &= sizes - ours @ theirs.T <= most * steps.q
+        common = ours @ theirs.T
+        passing &= ours.sum(axis=1)[:, None] - common <= bound.grams(steps.q, m, n)
+        passing &= theirs.sum(axis=1)[None, :] - common <= bound.grams(steps.q, n, m)
     return Left(pairs, by_length, by_length, int(passing.sum()))
 
 
