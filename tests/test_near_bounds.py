@@ -12,7 +12,7 @@ from gpualign.core.engine import STATISTICS, Detail, EndGaps, Task
 from gpualign.core.filter import Filter
 from gpualign.core.identity import identity
 from gpualign.core.near.bounds import columns_bound, covered_bound, distance_bound, matches_bound, score_bound
-from gpualign.core.near.steps import candidates, usual_letters
+from gpualign.core.near.steps import Costs, Left, Steps, candidates, choose, usual_letters
 from gpualign.core.near.thresholds import edit_bound, what_would_bound
 
 sequences = st.lists(st.integers(0, 2), min_size=1, max_size=16)
@@ -122,6 +122,18 @@ def test_a_few_other_letters_change_no_q(rng):
     assert {q for q, _ in plain} == {6, 7, 8, 9}
     assert usual_letters(np.zeros(9, np.uint8)) == 1
     assert round(usual_letters(np.arange(20, dtype=np.uint8))) == 20
+
+
+def test_alignments_to_come_are_worth_larger_sketches():
+    """Where a pair that sketches leave is aligned, it costs more than many words of them."""
+    left = {0: 100, 2048: 30, 8192: 20, 16384: 18}
+    options = [Steps(), Steps(q=8, bits=2048), Steps(q=8, bits=8192), Steps(q=8, bits=16384)]
+
+    def chosen(aligned):
+        costs = Costs(pair=0.5, counts=2.0, word=0.25, column=0.001, cell=1.0, aligned=aligned)
+        return choose(iter(options), lambda steps: Left(100, 100, 100, left[steps.bits]), (100.0, 100.0), 10, costs)[0].bits
+
+    assert [chosen(aligned) for aligned in (0.0, 0.05, 1.0)] == [0, 8192, 16384]
 
 
 def test_scores_that_bound_nothing(rng):

@@ -66,13 +66,15 @@ class Left:
 @dataclass(frozen=True)
 class Costs:
     """What an engine takes, in nanoseconds of one of its workers: to look at a pair's lengths; to compare the letter counts of two records,
-    or 64 bits of their sketches; for a column of a word of 64 diagonals; for a cell of a whole matrix."""
+    or 64 bits of their sketches; for a column of a word of 64 diagonals; for a cell of a whole matrix. aligned: for a cell of the alignment
+    of each pair that sketches leave, where its distance will not leave it out."""
 
     pair: float
     counts: float
     word: float
     column: float
     cell: float
+    aligned: float = 0.0
 
 
 def words(most: int) -> int:
@@ -95,21 +97,22 @@ def candidates(mean_length: float, letters: float, grams: Callable[[int], int]) 
     full = 1 << max(6, math.ceil(math.log2(max(mean_length, 1))))
     for q in range(least_q, least_q + 4):
         if grams(q) < mean_length:
-            for bits in (full, 2 * full, 4 * full):
+            for bits in (full, 2 * full, 4 * full, 8 * full):
                 if 64 <= bits <= 1 << 15:
                     yield q, bits
 
 
 def cost(steps: Steps, left: Left, lengths: tuple[float, float], most: int, costs: Costs) -> float:
     """Nanoseconds that a pair takes on average, as the sample says. lengths: usual ones, of queries and of targets."""
+    aligned = costs.aligned * lengths[0] * lengths[1]
     if steps.whole:
-        return costs.pair + costs.cell * lengths[0] * lengths[1]
+        return costs.pair + costs.cell * lengths[0] * lengths[1] + aligned
     total = costs.pair * left.pairs
     if steps.counts:
         total += costs.counts * left.by_length
     if steps.q:
         total += costs.word * steps.bits / 64 * left.by_counts
-    total += costs.column * lengths[1] * words(most) * left.by_sketches
+    total += (costs.column * lengths[1] * words(most) + aligned) * left.by_sketches
     return total / max(left.pairs, 1)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from gpualign.cpu.near.records import keep_records, native_bound
 
 _COSTS = Costs(pair=0.5, counts=2.0, word=0.25, column=1.2, cell=1 / 160)
 """Of an AVX2 core: the ratios decide, and are about the same with other instructions."""
+
+_COVERED_COSTS = replace(_COSTS, aligned=0.3)
+"""With a coverage: the whole distance may be so large that it leaves nothing out."""
 
 _TILE_NANOSECONDS = 2e8
 _TILE_PAIRS = 1 << 15, 1 << 24  # at least, at most
@@ -98,7 +101,7 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
 
     if (needed := near_bytes(task, letters, Steps())) > memory:
         raise RunError(f"the memory budget is too small: records as bits need {needed:,} bytes, {memory:,} are left; raise --memory")
-    steps, nanoseconds = choose(fitting(), measure, usual, most, _COSTS)
+    steps, nanoseconds = choose(fitting(), measure, usual, most, _COVERED_COSTS if bound.coverage else _COSTS)
     return _joined(task, memory, nanoseconds) or NearRecipe(steps, nanoseconds)
 
 
