@@ -103,6 +103,18 @@ def test_parts_that_are_covered(rng, tmp_path, definition, ends):
         assert "-grams in" in messages  # the bound on the whole distance alone asks nothing of them
 
 
+@pytest.mark.parametrize(("coverage", "bounded"), [("0.65", True), ("0.4", False)])
+def test_coverages_that_leave_most_to_the_ends(rng, tmp_path, coverage, bounded):
+    """The whole distance may be that of strangers; letters and substrings tell still."""
+    records = [record[int(rng.integers(0, 60)) :][: int(rng.integers(140, 240))] for record in family(rng, DNA, 260, 200)]
+    file = write(tmp_path / "x.fa", records)
+    expected = filtered([file], lambda row: float(row["identity"]) >= 0.97 and covered(row, float(coverage)))
+    rows, messages = gpualign_here("nw", "-v", "--fields", FIELDS, file, "--min-identity", "0.97", "--min-coverage", coverage)
+    assert rows.decode().splitlines() == expected
+    assert len(expected) > 200
+    assert ("pairs left by each step" in messages) == bounded
+
+
 @pytest.mark.parametrize("letters", [DNA, PROTEIN])
 @pytest.mark.parametrize(("length", "most"), [(12, 1), (12, 2), (70, 4), (300, 9), (300, 70)])
 def test_lengths_and_alphabets(rng, tmp_path, letters, length, most):
