@@ -111,8 +111,8 @@ class Task:
     top: int | None = None
     """Of each query's targets in a tile only the best so many are wanted: a search."""
     within: EditBound | None = None
-    """Only pairs whose edit distance is within this are wanted, and that distance of each (`TilePairs`). The scoring is that of edit
-    distances, gaps at the ends count."""
+    """Only pairs whose edit distance is within this are wanted, and that distance of each (`TilePairs`); of a bound with a coverage, pairs
+    that have more q-grams apart than it allows may be missing. The scoring is that of edit distances, gaps at the ends count."""
 
     @property
     def needs_paths(self) -> bool:

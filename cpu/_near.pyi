@@ -11,10 +11,10 @@ from gpualign.cpu._kernels import Cancel as Cancel
 
 class Bound:
     """
-    The greatest edit distance wanted of m and n letters: floor(per_letter * (m + n) + per_shorter * min(m, n) + constant), none if it is below 0. In float64: a caller whose bound must not lose a pair to rounding adds what it may lose.
+    The greatest edit distance wanted of m and n letters: floor(per_letter * (m + n) + per_shorter * min(m, n) + constant), none if it is below 0. In float64: a caller whose bound must not lose a pair to rounding adds what it may lose. coverage: of max(m, n), the part that either record has in pairs of letters; inside: edits between the first and the last pair, over min(m, n). With a coverage of 0 they say nothing.
     """
 
-    def __init__(self, per_letter: float, per_shorter: float, constant: float) -> None: ...
+    def __init__(self, per_letter: float, per_shorter: float, constant: float, inside: float = 0.0, coverage: float = 0.0) -> None: ...
 
     def at(self, m: int, n: int) -> int:
         """The bound, max(m, n) at most; -1: no such pair is wanted."""

@@ -17,9 +17,10 @@ struct NearRecords {
 };
 SAME_AS_ON_HOST(NearRecords);
 
-// k(m, n) of core/near/bounds.py
+// EditBound of core/near/bounds.py
 struct NearBound {
   double per_letter, per_shorter, constant;
+  double inside, coverage;
 };
 SAME_AS_ON_HOST(NearBound);
 
@@ -29,6 +30,14 @@ DEVICE int32_t most_edits(const NearBound& bound, int32_t m, int32_t n) {
   const double letters = double_product(bound.per_letter, static_cast<double>(m) + n);
   const int64_t most = floor_of(double_sum(double_sum(letters, double_product(bound.per_shorter, shorter)), bound.constant));
   return most < longer ? static_cast<int32_t>(most < -1 ? -1 : most) : longer;
+}
+
+// Different q-grams, at most, that a record of `own` letters has and its partner has not; as core/near/bounds.py, but for q k.
+DEVICE int64_t grams_beside(const NearBound& bound, int32_t q, int32_t own, int32_t other) {
+  constexpr double kRounding = 1e-6;  // as there
+  const int32_t shorter = own < other ? own : other, longer = own < other ? other : own;
+  const int64_t inside = floor_of(double_sum(double_product(bound.inside, shorter), kRounding));
+  return q * inside + floor_of(double_sum(double_sum(own, -double_product(bound.coverage, longer)), kRounding));
 }
 
 // A query of a rectangle.

@@ -1,8 +1,9 @@
 // All pairs of a rectangle by lengths and q-grams: those that may be within the bound are listed.
 //
-// A pair passes where the columns of its row hold it (lengths), and where neither of its records has more than k q q-grams that the other
-// has not: |A without B| = |A| - |A and B|, and |A and B| is the product of two sketches, of which PRODUCTS (products_*.cuh) computes tiles
-// as for distances. Most pairs are left out by k at its largest in their row; the others are looked at again with their own k.
+// A pair passes where the columns of its row hold it (lengths), and where neither of its records has more q-grams that the other has not
+// than k q, or than a coverage leaves it: |A without B| = |A| - |A and B|, and |A and B| is the product of two sketches, of which PRODUCTS
+// (products_*.cuh) computes tiles as for distances. Most pairs are left out by the largest number in their row; the others are looked at
+// again with their own.
 #include PRODUCTS
 #include "near.cuh"
 
@@ -53,8 +54,12 @@ struct CandidateTaker {
       const int32_t m = a.queries.lengths[pair.query], n = a.targets.lengths[pair.target], apart = m < n ? n - m : m - n;
       const int32_t most = most_edits(a.bound, m, n);
       const int64_t slack = static_cast<int64_t>(most) * a.q;
-      keep = column.number >= found.first && column.number < found.stop && pair.target >= found.wanted && apart <= most &&
-             a.sizes[row.number] - count <= slack && column.size - count <= slack;
+      const int32_t ours = a.sizes[row.number] - count, theirs = column.size - count;
+      keep = column.number >= found.first && column.number < found.stop && pair.target >= found.wanted && apart <= most && ours <= slack &&
+             theirs <= slack;
+      // No sketch has more bits than its record letters: without a coverage this says nothing.
+      if (keep && a.bound.coverage > 0)
+        keep = (ours <= 0 || ours <= grams_beside(a.bound, a.q, m, n)) && (theirs <= 0 || theirs <= grams_beside(a.bound, a.q, n, m));
     }
     const uint32_t place = places(&a.counters->candidates, keep);
     if (keep && place < a.capacity) a.candidates[place] = pair;

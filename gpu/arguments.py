@@ -192,7 +192,7 @@ CHOOSE = _struct(
 )
 
 NEAR_RECORDS = _struct(*((name, _P) for name in ("planes", "starts", "lengths", "sketches", "sizes")))
-NEAR_BOUND = _struct(*((name, "f8") for name in ("per_letter", "per_shorter", "constant")))
+NEAR_BOUND = _struct(*((name, "f8") for name in ("per_letter", "per_shorter", "constant", "inside", "coverage")))
 NEAR_ROW = _struct(*((name, _I) for name in ("first", "stop", "wanted", "slack")))
 NEAR_PAIR = _struct(("query", _I), ("target", _I))
 NEAR_DISTANCE = _struct(("query", _I), ("target", _I), ("distance", _I))

@@ -183,7 +183,8 @@ def describe_bound(task: Task) -> str:
 def is_worth_it(task: Task, bound: EditBound) -> bool:
     """Whether a bound leaves anything out."""
     lengths = task.queries.lengths.mean(keepdims=True).astype(np.int64), task.targets.lengths.mean(keepdims=True).astype(np.int64)
-    return int(bound.most(*lengths)[0]) < _MOST_EDITS * max(int(length[0]) for length in lengths)
+    apart = max(int(bound.grams(1, *pair)[0]) for pair in (lengths, lengths[::-1]))  # letters: edits, or by the coverage
+    return apart < _MOST_EDITS * max(int(length[0]) for length in lengths)
 
 
 def prepare_near(

@@ -87,6 +87,37 @@ def test_rows_are_those_of_every_pair(rng, tmp_path, case, inputs):
     assert "pairs left by each step" in messages
 
 
+@pytest.mark.parametrize("definition", ["1", "2"])
+@pytest.mark.parametrize("ends", ["penalised", "free"])
+def test_parts_that_are_covered(rng, tmp_path, definition, ends):
+    """Records that lack up to 15 % of their letters at one end or both, or have strange ones there: on either side of the thresholds."""
+    records = []
+    for record in family(rng, DNA, 280, 300):
+        before, behind = sorted(int(cut) for cut in rng.choice([0, 0, 5, 15, 28, 32, 45], 2))
+        strange = ["".join(rng.choice(list(DNA), cut * int(rng.integers(0, 2)))) for cut in (before, behind)]
+        records.append(strange[0] + record[before : len(record) - behind] + strange[1])
+    file = write(tmp_path / "x.fa", records)
+    scoring = ["--identity-def", definition, "--end-gaps", ends, file]
+    expected = filtered(scoring, lambda row: float(row["identity"]) >= 0.95 and covered(row, 0.9))
+    rows, messages = gpualign_here("nw", "-v", "--fields", FIELDS, *scoring, "--min-identity", "0.95", "--min-coverage", "0.9")
+    assert rows.decode().splitlines() == expected
+    assert 200 < len(expected) < 5000
+    if definition == "2":
+        assert "-grams in" in messages  # the bound on the whole distance alone asks nothing of them
+
+
+@pytest.mark.parametrize(("coverage", "bounded"), [("0.65", True), ("0.4", False)])
+def test_coverages_that_leave_most_to_the_ends(rng, tmp_path, coverage, bounded):
+    """The whole distance may be that of strangers; letters and substrings tell still."""
+    records = [record[int(rng.integers(0, 60)) :][: int(rng.integers(140, 240))] for record in family(rng, DNA, 260, 200)]
+    file = write(tmp_path / "x.fa", records)
+    expected = filtered([file], lambda row: float(row["identity"]) >= 0.97 and covered(row, float(coverage)))
+    rows, messages = gpualign_here("nw", "-v", "--fields", FIELDS, file, "--min-identity", "0.97", "--min-coverage", coverage)
+    assert rows.decode().splitlines() == expected
+    assert len(expected) > 200
+    assert ("pairs left by each step" in messages) == bounded
+
+
 @pytest.mark.parametrize("letters", [DNA, PROTEIN])
 @pytest.mark.parametrize(("length", "most"), [(12, 1), (12, 2), (70, 4), (300, 9), (300, 70)])
 def test_lengths_and_alphabets(rng, tmp_path, letters, length, most):

@@ -1,6 +1,7 @@
 """Near pairs by the CUDA engine against plain edit distances of all pairs: on the host everywhere, on a device where there is one."""
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -160,7 +161,7 @@ def test_bands_in_memory(rng, device, use):
         matches_bound(0.9),
         matches_bound(1.0),
         columns_bound(0.9),
-        covered_bound(0.9, 0.8),
+        replace(covered_bound(0.9, 0.8), inside=0.0, coverage=0.0),
         EditBound(2.5, 0.0, -600.0),
         EditBound(0.0, 0.0, -1.0),
     ],
@@ -234,6 +235,29 @@ def test_what_a_screen_keeps_is_what_sketches_say(rng, device, use):
     only = ours.sum(axis=1)[:, None] - ours @ ours.T
     near = (np.maximum(only, only.T) <= 4 * 4) & (np.abs(many.lengths[:, None] - many.lengths[None, :]) <= 4)
     assert left["q-grams"] == np.triu(near, 1).sum()
+
+
+@pytest.mark.parametrize("bound", [covered_bound(0.95, 0.9), covered_bound(0.97, 0.8), EditBound(0.9, 0.0, 0.0, 1 / 16, 15 / 16)], ids=str)
+@pytest.mark.parametrize("pairing", [Pairing.ABOVE, Pairing.ALL])
+def test_what_a_screen_keeps_by_a_coverage(rng, device, use, bound, pairing):
+    """Records of different lengths have limits of their own; no pair is left out but by them."""
+    use(SKETCHES)
+    many = [record[int(rng.integers(0, 9)) : len(record) - int(rng.integers(0, 9))] for record in records(clusters(rng, 60, 90, 9))]
+    queries = sequence_set(many)
+    targets = queries if pairing is Pairing.ABOVE else sequence_set(many[::-1])
+    found, left = near_pairs(queries, targets, bound, pairing, [device])
+    used = np.zeros(256, dtype=np.uint8)
+    used[queries.used_codes] = np.arange(len(queries.used_codes))
+    ours, theirs = (sketches(one, used, len(queries.used_codes), 4, 1024) for one in (queries, targets))
+    m, n = queries.lengths[:, None], targets.lengths[None, :]
+    common = ours @ theirs.T
+    near = (ours.sum(axis=1)[:, None] - common <= bound.grams(4, m, n)) & (theirs.sum(axis=1)[None, :] - common <= bound.grams(4, n, m))
+    near &= np.abs(m - n) <= bound.most(m, n)
+    near &= np.arange(len(targets))[None, :] >= np.array([pairing.first_target(i) for i in range(len(queries))])[:, None]
+    assert left["q-grams"] == near.sum() < left["lengths"]
+    plain = plain_pairs(queries, targets, bound, pairing)
+    assert found == {pair: apart for pair, apart in plain.items() if near[pair]}
+    assert 0 < len(found) < len(plain)
 
 
 def test_sketches_of_the_host_are_sets_of_q_grams(rng):

@@ -12,6 +12,7 @@ from gpualign.core.engine import STATISTICS, Detail, EndGaps, Task
 from gpualign.core.filter import Filter
 from gpualign.core.identity import identity
 from gpualign.core.near.bounds import columns_bound, covered_bound, distance_bound, matches_bound, score_bound
+from gpualign.core.near.steps import Costs, Left, Steps, candidates, choose, usual_letters
 from gpualign.core.near.thresholds import edit_bound, what_would_bound
 
 sequences = st.lists(st.integers(0, 2), min_size=1, max_size=16)
@@ -50,6 +51,58 @@ def test_bounds_of_identities_and_scores(query, target, scoring, end_gaps):
         assert edits <= most(bound, query, target)
 
 
+def alone(query, target, q):
+    """Different q-grams of the query that the target has not; of q = 1, letters one by one."""
+    if q == 1:
+        return sum(max(0, query.count(letter) - target.count(letter)) for letter in set(query))
+    grams = [{tuple(record[at : at + q]) for at in range(len(record) - q + 1)} for record in (query, target)]
+    return len(grams[0] - grams[1])
+
+
+@st.composite
+def parts_alike(draw):
+    """Two records that share a part, a few edits apart, with ends of their own: often letters that occur nowhere else."""
+    part = draw(st.lists(st.integers(0, 3), min_size=1, max_size=24))
+    other = list(part)
+    for _ in range(draw(st.integers(0, 3))):
+        at = draw(st.integers(0, len(other)))
+        other[at : at + draw(st.integers(0, 1))] = draw(st.lists(st.integers(0, 4), max_size=1))
+    ends = [draw(st.lists(st.integers(0, 5), max_size=5)) for _ in range(4)]
+    return [*ends[0], *part, *ends[1]], [*ends[2], *other, *ends[3]] or [0]
+
+
+@settings(max_examples=400, deadline=None)
+@given(parts_alike(), st.sampled_from(SCORINGS), st.sampled_from(EndGaps))
+def test_grams_of_covered_pairs(pair, scoring, end_gaps):
+    """By the identity and the coverage that the pair itself has."""
+    query, target = pair
+    _, found = statistics(np.array(query), np.array(target), scoring, end_gaps)
+    lengths = np.array([len(query)]), np.array([len(target)])
+    coverage = int(found["matches"][0] + found["mismatches"][0]) / max(len(query), len(target))
+    for definition in (1, 2, 4):
+        num, den = identity(found, *lengths, definition)
+        bound = covered_bound(float(num[0] / den[0]) if den[0] else 0.0, coverage)
+        for q in (1, 2, 3, 6):
+            assert alone(query, target, q) <= int(bound.grams(q, *lengths)[0])
+            assert alone(target, query, q) <= int(bound.grams(q, *lengths[::-1])[0])
+
+
+def test_grams_are_met():
+    """Pairs that stand on the bound: what is beyond counts letter by letter, an edit inside q times; without a coverage all is edits."""
+    q, lengths = 4, (np.array([100]), np.array([100]))
+    base = [at + 1 for at in range(90)]
+    other = [0 if at in (20, 40, 60) else letter for at, letter in enumerate(base)]
+    query, target = [*base, *[200 + at for at in range(10)]], [*[300 + at for at in range(10)], *other]
+    bound = covered_bound(90 / 93, 0.9)
+    assert int(bound.grams(q, *lengths)[0]) == 3 * q + 10 == alone(query, target, q) == alone(target, query, q)
+    assert int(bound.grams(1, *lengths)[0]) == 3 + 10
+    assert int(columns_bound(97 / 103).grams(q, *lengths)[0]) == 6 * q
+    # The longer of the two may have more beyond; more edits than letters say nothing, nor does half of an identity.
+    assert [int(bound.grams(q, np.array([one]), np.array([200 - one]))[0]) for one in (98, 102)] == [12 + 6, 12 + 10]
+    assert covered_bound(0.5, 0.9).coverage == 0
+    assert int(covered_bound(0.97, 0.9).grams(q, np.array([10]), np.array([100]))[0]) == 0
+
+
 def test_bounds_are_met():
     """They are not larger than they must be: a pair for each stands on its bound."""
     one, other = [0] * 97 + [1] * 3, [0] * 97 + [2] * 3
@@ -58,6 +111,29 @@ def test_bounds_are_met():
     assert most(columns_bound(97 / 103), one, other) == 6
     assert most(covered_bound(0.97, 1.0), one, other) == 3
     assert most(score_bound(97 * 5 - 3 * 4, SCHEMES["linear"], np.arange(3, dtype=np.uint8), False), one, other) == 3
+
+
+def test_a_few_other_letters_change_no_q(rng):
+    """Substrings of DNA with an N here and there are as long as those of DNA without."""
+    codes = rng.integers(0, 4, 20_000).astype(np.uint8)
+    plain = list(candidates(1500, usual_letters(codes), lambda q: 46 * q))
+    codes[::2000] = 4 + np.arange(10)
+    assert list(candidates(1500, usual_letters(codes), lambda q: 46 * q)) == plain
+    assert {q for q, _ in plain} == {6, 7, 8, 9}
+    assert usual_letters(np.zeros(9, np.uint8)) == 1
+    assert round(usual_letters(np.arange(20, dtype=np.uint8))) == 20
+
+
+def test_alignments_to_come_are_worth_larger_sketches():
+    """Where a pair that sketches leave is aligned, it costs more than many words of them."""
+    left = {0: 100, 2048: 30, 8192: 20, 16384: 18}
+    options = [Steps(), Steps(q=8, bits=2048), Steps(q=8, bits=8192), Steps(q=8, bits=16384)]
+
+    def chosen(aligned):
+        costs = Costs(pair=0.5, counts=2.0, word=0.25, column=0.001, cell=1.0, aligned=aligned)
+        return choose(iter(options), lambda steps: Left(100, 100, 100, left[steps.bits]), (100.0, 100.0), 10, costs)[0].bits
+
+    assert [chosen(aligned) for aligned in (0.0, 0.05, 1.0)] == [0, 8192, 16384]
 
 
 def test_scores_that_bound_nothing(rng):

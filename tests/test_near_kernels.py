@@ -240,6 +240,39 @@ def test_each_step_leaves_what_the_definition_leaves(rng, name):
     assert found.steps.tolist() == [len(records) ** 2, lengths, counts, sketches]
 
 
+@pytest.mark.parametrize("few", [False, True], ids=["panels", "pairs"])
+def test_covered_steps_leave_what_the_definition_leaves(rng, name, few):
+    """With a coverage the two records of a pair have limits of their own, by their lengths. few: too few targets for whole panels."""
+    q, inside, coverage = 3, 1 / 32, 15 / 16
+    targets = families(rng, 12 if few else 150, 80, 4, 9)
+    queries = [edited(rng, [*record[int(rng.integers(4)) :], 0, 1, 2], 3, 4) for record in targets[:: 1 if few else 3]]
+    bound = (0.5, -0.4, 1.0, inside, coverage)
+    found = tile(name, queries, targets, bound, 4, q=q, bits=32768, counts=True)
+    lengths, counts, sketches = [], [], []
+    for i, s in enumerate(queries):
+        for j, t in enumerate(targets):
+            k, longer = limit(bound, s, t), max(len(s), len(t))
+            if abs(len(s) - len(t)) > k:
+                continue
+            lengths.append((i, j))
+            beyond = [math.floor(len(r) - coverage * longer) for r in (s, t)]
+            edits = math.floor(inside * min(len(s), len(t)))
+            surplus = np.bincount(s, minlength=4) - np.bincount(t, minlength=4)
+            if max(surplus.clip(0).sum(), (-surplus).clip(0).sum()) > max(0, min(k, edits + max(beyond))):
+                continue
+            counts.append((i, j))
+            a, b = ({tuple(r[at : at + q]) for at in range(len(r) - q + 1)} for r in (s, t))
+            most = [max(0, min(q * k, q * edits + e)) for e in beyond]
+            if len(a - b) <= most[0] and len(b - a) <= most[1]:
+                sketches.append((i, j))
+    assert found.steps.tolist() == [len(queries) * len(targets), len(lengths), len(counts), len(sketches)]
+    assert 0 < len(sketches) < len(counts) <= len(lengths)
+    assert few or len(counts) < len(lengths)
+    left = set(sketches)
+    assert triples(found) == brute_force(queries, targets, bound, wanted=lambda i, j: (i, j) in left)
+    assert any(len(queries[i]) != len(targets[j]) for i, j in left)
+
+
 def test_wanted_targets_and_numbers(rng, name):
     records = families(rng, 150, 30, 4, 3)
     bound = (0, 0, 2)
@@ -358,8 +391,9 @@ def test_arguments_that_are_refused():
         _near.near_tile(SETS[0], records, records, two, two, two[::-1].copy(), bound, False, 9, stop)
     with pytest.raises(ValueError, match="instruction set"):
         _near.within("mmx", records, records, two, two, bound, stop)
-    with pytest.raises(ValueError, match="finite"):
-        _near.Bound(0, math.nan, 0)
+    for numbers in ((0, math.nan, 0), (0, 0, 0, math.inf, 0.9), (0, 0, 0, 0.1, math.nan)):
+        with pytest.raises(ValueError, match="finite"):
+            _near.Bound(*numbers)
     with pytest.raises(IndexError, match="records"):
         records.build(0, 3)
 

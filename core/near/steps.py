@@ -6,8 +6,9 @@ Steps, each of which leaves pairs out and loses none that is within the bound k:
 - letter counts: an edit changes the count of a letter by 1, or those of two letters by 1 in opposite directions, so ed is at least the sum
   of the surpluses of one sequence over the other, and at least that of its deficits.
 - q-grams (Jokinen & Ukkonen 1991; Ukkonen 1992): let A(s) be the set of hashed substrings of q letters. An edit changes q of them at most,
-  so ed(s, t) <= k implies that A(s) has k q elements at most that A(t) has not. Where two q-grams have one hash the sets only become more
-  alike, so nothing is lost; |A(s) without A(t)| = |A(s)| - |A(s) and A(t)| is an AND and a count of bits.
+  so ed(s, t) <= k implies that A(s) has k q elements at most that A(t) has not, and fewer where a coverage is asked for
+  (`EditBound.grams`). Where two q-grams have one hash the sets only become more alike, so nothing is lost; |A(s) without A(t)| = |A(s)| -
+  |A(s) and A(t)| is an AND and a count of bits.
 - neighbours: ed(s, t) <= k implies that the two become equal when k letters at most are deleted from each (a substitution deletes a letter
   of both, an insertion or deletion one letter of one), so joining the strings made by deletions finds all pairs.
 - distance: a banded computation that is given up when the distance exceeds k (Ukkonen 1985; Hyyro 2003).
@@ -20,6 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from gpualign.core.near.bounds import EditBound, Integers
 
@@ -64,13 +66,15 @@ class Left:
 @dataclass(frozen=True)
 class Costs:
     """What an engine takes, in nanoseconds of one of its workers: to look at a pair's lengths; to compare the letter counts of two records,
-    or 64 bits of their sketches; for a column of a word of 64 diagonals; for a cell of a whole matrix."""
+    or 64 bits of their sketches; for a column of a word of 64 diagonals; for a cell of a whole matrix. aligned: for a cell of the alignment
+    of each pair that sketches leave, where its distance will not leave it out."""
 
     pair: float
     counts: float
     word: float
     column: float
     cell: float
+    aligned: float = 0.0
 
 
 def words(most: int) -> int:
@@ -79,28 +83,36 @@ def words(most: int) -> int:
     return most // 64 + 1
 
 
-def candidates(mean_length: float, letters: int, most: int) -> Iterator[tuple[int, int]]:
+def usual_letters(codes: npt.NDArray[np.uint8]) -> float:
+    """How many letters there are, in effect: 2 to the power of their entropy; a few ambiguous nucleotides add next to nothing."""
+    counts = np.bincount(codes)
+    shares = counts[counts > 0] / max(len(codes), 1)
+    return float(np.exp2(-(shares * np.log2(shares)).sum()))
+
+
+def candidates(mean_length: float, letters: float, grams: Callable[[int], int]) -> Iterator[tuple[int, int]]:
     """(q, bits) worth trying for records of about so many letters: q-grams rare enough to tell records apart, and bits enough not to be
-    full of them, where k q leaves something to ask for."""
+    full of them, where grams(q), those that may differ, leave something to ask for."""
     least_q = max(2, math.ceil(math.log(max(mean_length, 2)) / math.log(max(letters, 2))))
     full = 1 << max(6, math.ceil(math.log2(max(mean_length, 1))))
     for q in range(least_q, least_q + 4):
-        if most * q < mean_length:
-            for bits in (full, 2 * full, 4 * full):
+        if grams(q) < mean_length:
+            for bits in (full, 2 * full, 4 * full, 8 * full):
                 if 64 <= bits <= 1 << 15:
                     yield q, bits
 
 
 def cost(steps: Steps, left: Left, lengths: tuple[float, float], most: int, costs: Costs) -> float:
     """Nanoseconds that a pair takes on average, as the sample says. lengths: usual ones, of queries and of targets."""
+    aligned = costs.aligned * lengths[0] * lengths[1]
     if steps.whole:
-        return costs.pair + costs.cell * lengths[0] * lengths[1]
+        return costs.pair + costs.cell * lengths[0] * lengths[1] + aligned
     total = costs.pair * left.pairs
     if steps.counts:
         total += costs.counts * left.by_length
     if steps.q:
         total += costs.word * steps.bits / 64 * left.by_counts
-    total += costs.column * lengths[1] * words(most) * left.by_sketches
+    total += (costs.column * lengths[1] * words(most) + aligned) * left.by_sketches
     return total / max(left.pairs, 1)
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from gpualign.core.budget import Budget
 from gpualign.core.engine import Task
 from gpualign.core.errors import RunError
-from gpualign.core.near.steps import Costs, Left, Steps, candidates, choose, worth_joining
+from gpualign.core.near.steps import Costs, Left, Steps, candidates, choose, usual_letters, worth_joining
 from gpualign.core.plan import BANDS_IN_FLIGHT, MAX_BAND_ROWS, Limits
 from gpualign.core.sequences import SequenceSet
 from gpualign.cpu import _near, _neighbours
@@ -20,6 +20,9 @@ from gpualign.cpu.near.records import keep_records, native_bound
 
 _COSTS = Costs(pair=0.5, counts=2.0, word=0.25, column=1.2, cell=1 / 160)
 """Of an AVX2 core: the ratios decide, and are about the same with other instructions."""
+
+_COVERED_COSTS = replace(_COSTS, aligned=0.3)
+"""With a coverage: the whole distance may be so large that it leaves nothing out."""
 
 _TILE_NANOSECONDS = 2e8
 _TILE_PAIRS = 1 << 15, 1 << 24  # at least, at most
@@ -78,6 +81,9 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
     usual = float(lengths[0][0]), float(lengths[1][0])
     near = 1.0
 
+    def grams(q: int) -> int:
+        return max(int(bound.grams(q, *lengths)[0]), int(bound.grams(q, *lengths[::-1])[0]))
+
     def measure(steps: Steps) -> Left:
         nonlocal near
         if steps.whole or len(task.queries) * len(task.targets) < _WORTH_A_SAMPLE:
@@ -97,7 +103,7 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
             Steps(),
             *[Steps(whole=True)] * whole,
             Steps(counts=True),
-            *(Steps(False, q, bits) for q, bits in candidates(usual[1], letters, most)),
+            *(Steps(False, q, bits) for q, bits in candidates(usual[1], usual_letters(targets.codes), grams)),
         ]
         yield options[0]
         for steps in options[1:]:
@@ -106,7 +112,7 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
 
     if (needed := near_bytes(task, letters, Steps())) > memory:
         raise RunError(f"the memory budget is too small: records as bits need {needed:,} bytes, {memory:,} are left; raise --memory")
-    steps, nanoseconds = choose(fitting(), measure, usual, most, _COSTS)
+    steps, nanoseconds = choose(fitting(), measure, usual, most, _COVERED_COSTS if bound.coverage else _COSTS)
     every = NearRecipe(steps, nanoseconds, near)
     return _joined(task, memory, every) or every
 

@@ -17,7 +17,7 @@ _BUILT_AT_A_TIME = 1 << 20
 
 def native_bound(bound: EditBound) -> _near.Bound:
     """The bound as kernels take it."""
-    return _near.Bound(bound.per_letter, bound.per_shorter, bound.constant)
+    return _near.Bound(bound.per_letter, bound.per_shorter, bound.constant, bound.inside, bound.coverage)
 
 
 def keep_records(sequences: SequenceSet, letters: int, steps: Steps, threads: int = 1) -> _near.Records:

@@ -67,8 +67,8 @@ struct NearKernels {
   void (*pack_panel)(const uint64_t* const* sketches, int count, int words, void* out);
   void (*common)(const CommonTask& task);
   int (*common_of_pair)(const uint64_t* a, const uint64_t* b, int words);
-  // Lanes where max(size, sizes[lane]) - common[lane] <= slack[lane]
-  PanelMask (*sketches_allow)(const uint16_t* common, const uint16_t* sizes, uint16_t size, const uint16_t* slack);
+  // Lanes where size - common[lane] <= ours[lane] and sizes[lane] - common[lane] <= theirs[lane]
+  PanelMask (*sketches_allow)(const uint16_t* common, const uint16_t* sizes, uint16_t size, const uint16_t* ours, const uint16_t* theirs);
   int64_t (*band_bytes)(int words);
   // false if cancelled. For bands of one word of 32 bits, of one of 64, of several.
   bool (*band32)(const BandTask& task);

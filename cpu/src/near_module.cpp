@@ -122,8 +122,11 @@ NB_MODULE(_near, m) {
   nb::class_<Bound>(
       m, "Bound",
       "The greatest edit distance wanted of m and n letters: floor(per_letter * (m + n) + per_shorter * min(m, n) + constant), "
-      "none if it is below 0. In float64: a caller whose bound must not lose a pair to rounding adds what it may lose.")
-      .def(nb::init<double, double, double>(), nb::arg("per_letter"), nb::arg("per_shorter"), nb::arg("constant"))
+      "none if it is below 0. In float64: a caller whose bound must not lose a pair to rounding adds what it may lose. coverage: of "
+      "max(m, n), the part that either record has in pairs of letters; inside: edits between the first and the last pair, over "
+      "min(m, n). With a coverage of 0 they say nothing.")
+      .def(nb::init<double, double, double, double, double>(), nb::arg("per_letter"), nb::arg("per_shorter"), nb::arg("constant"),
+           nb::arg("inside") = 0.0, nb::arg("coverage") = 0.0)
       .def("at", &Bound::at, nb::arg("m"), nb::arg("n"), "The bound, max(m, n) at most; -1: no such pair is wanted.");
 
   nb::class_<HeldRecords>(

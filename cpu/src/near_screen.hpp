@@ -71,9 +71,13 @@ static PanelMask counts_allow(const uint16_t* query, const uint16_t* panel, int 
   });
 }
 
-static PanelMask sketches_allow(const uint16_t* common, const uint16_t* sizes, uint16_t size, const uint16_t* slack) {
+static PanelMask sketches_allow(const uint16_t* common, const uint16_t* sizes, uint16_t size, const uint16_t* ours,
+                                const uint16_t* theirs) {
   const Shorts mine = broadcast<uint16_t>(size);
-  return at_most(slack, [&](int k) { return maximum(mine, load_shorts(sizes + k)) - load_shorts(common + k); });
+  PanelMask mask = at_most(ours, [&](int k) { return mine - load_shorts(common + k); });
+  const PanelMask other = at_most(theirs, [&](int k) { return load_shorts(sizes + k) - load_shorts(common + k); });
+  for (int w = 0; w < kPanel / 64; w++) mask.bits[w] &= other.bits[w];
+  return mask;
 }
 
 static int common_of_pair(const uint64_t* a, const uint64_t* b, int words) {

@@ -29,9 +29,10 @@ void for_each(const PanelMask& mask, const Function& function) {
 
 // What a panel's targets may have to be near to queries of one length.
 struct Limits {
-  PanelMask window;                        // targets whose length is near enough
-  alignas(64) uint16_t distances[kPanel];  // the bound, 65535 for more
-  alignas(64) uint16_t slack[kPanel];      // q-grams that may differ, 65535 for more
+  PanelMask window;                      // targets whose length is near enough
+  alignas(64) uint16_t letters[kPanel];  // that either may have more of, 65535 for more
+  alignas(64) uint16_t ours[kPanel];     // q-grams that the query may have alone, 65535 for more
+  alignas(64) uint16_t theirs[kPanel];   // those that the target may have alone
 };
 
 class TileRun {
@@ -118,18 +119,21 @@ class TileRun {
   void make_limits(int32_t length, Limits& limits) const {
     limits.window = {};
     int32_t there = -1;
-    int64_t distance = -1, slack = 0;
+    bool within = false;
+    uint16_t letters = 0, ours = 0, theirs = 0;
+    const auto few = [](int64_t number) { return static_cast<uint16_t>(std::min<int64_t>(number, 65535)); };
     for (int lane = 0; lane < kPanel; lane++) {
       if (lane < lanes_ && targets_.length(target(lane)) != there) {
         there = targets_.length(target(lane));
-        distance = bound_.at(length, there);
-        slack = std::min<int64_t>(distance * queries_.q(), 65535);
-        if (std::abs(length - there) > distance) distance = -1;
+        within = std::abs(length - there) <= bound_.at(length, there);
+        letters = few(std::max(bound_.grams(1, length, there), bound_.grams(1, there, length)));
+        ours = few(bound_.grams(queries_.q(), length, there));
+        theirs = few(bound_.grams(queries_.q(), there, length));
       }
-      const bool within = lane < lanes_ && distance >= 0;
-      if (within) limits.window.bits[lane / 64] |= uint64_t{1} << (lane % 64);
-      limits.distances[lane] = static_cast<uint16_t>(within ? std::min<int64_t>(distance, 65535) : 0);
-      limits.slack[lane] = static_cast<uint16_t>(within ? slack : 0);
+      if (lane < lanes_ && within) limits.window.bits[lane / 64] |= uint64_t{1} << (lane % 64);
+      limits.letters[lane] = letters;
+      limits.ours[lane] = ours;
+      limits.theirs[lane] = theirs;
     }
   }
 
@@ -156,8 +160,7 @@ class TileRun {
       leave_wanted(left, tile_.firsts[i]);
       found_.steps[1] += count(left);
       if (tile_.use_counts) {
-        const PanelMask allowed =
-            kernels_.counts_allow(queries_.counts(query), counts_.data(), queries_.letters(), limits_.back().distances);
+        const PanelMask allowed = kernels_.counts_allow(queries_.counts(query), counts_.data(), queries_.letters(), limits_.back().letters);
         for (int w = 0; w < kMaskWords; w++) left.bits[w] &= allowed.bits[w];
       }
       const int live = count(left);
@@ -191,7 +194,8 @@ class TileRun {
     PanelMask near = {};
     for_each(left, [&](int lane) {
       const int common = kernels_.common_of_pair(queries_.sketch(query), targets_.sketch(target(lane)), queries_.words());
-      if (std::max<int>(size, sizes_[lane]) - common <= limits.slack[lane]) near.bits[lane / 64] |= uint64_t{1} << (lane % 64);
+      if (size - common <= limits.ours[lane] && sizes_[lane] - common <= limits.theirs[lane])
+        near.bits[lane / 64] |= uint64_t{1} << (lane % 64);
     });
     keep(query, near);
   }
@@ -203,8 +207,8 @@ class TileRun {
     kernels_.common({queries, static_cast<int>(pending_.size()), packed_panel_.reserve(0), queries_.words(), common_});
     for (size_t k = 0; k < pending_.size(); k++) {
       const int64_t query = tile_.query_ids[pending_[k].query];
-      PanelMask left =
-          kernels_.sketches_allow(common_ + k * kPanel, sizes_, queries_.sketch_size(query), limits_[pending_[k].limits].slack);
+      const Limits& limits = limits_[pending_[k].limits];
+      PanelMask left = kernels_.sketches_allow(common_ + k * kPanel, sizes_, queries_.sketch_size(query), limits.ours, limits.theirs);
       for (int w = 0; w < kMaskWords; w++) left.bits[w] &= pending_[k].left.bits[w];
       keep(query, left);
     }

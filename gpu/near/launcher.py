@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
@@ -60,7 +60,7 @@ class Launcher:
         bound = recipe.bound
         self._recipe = recipe
         self._sets = {"queries": records.queries, "targets": records.targets}
-        self._bound = arguments(NEAR_BOUND, per_letter=bound.per_letter, per_shorter=bound.per_shorter, constant=bound.constant)
+        self._bound = arguments(NEAR_BOUND, **asdict(bound))
         self._screen = screen
 
     def submit(self, slot: Slot, rectangle: Rectangle, rows: Rows, capacity: Capacity, scratch: int) -> None:

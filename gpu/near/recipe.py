@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.engine import Task
 from gpualign.core.near.bounds import EditBound
-from gpualign.core.near.steps import Costs, Left, Steps, candidates, choose
+from gpualign.core.near.steps import Costs, Left, Steps, candidates, choose, usual_letters
 from gpualign.core.sequences import SequenceSet
 from gpualign.gpu.distance_kernels import CHUNK_WORDS
 from gpualign.gpu.near.sketches import sketches
@@ -21,6 +21,9 @@ _LEAST_BITS = CHUNK_WORDS * 64
 _TENSOR_COSTS = Costs(pair=4e-4, counts=0.0, word=1.8e-5, column=6e-3, cell=0.0)
 _POPC_COSTS = Costs(pair=4e-4, counts=0.0, word=8e-4, column=6e-3, cell=0.0)
 """Of a whole device; the ratios decide."""
+
+_ALIGNED = 0.02
+"""Of some CPU cores beside it, where there is a coverage: the whole distance may then be so large that it leaves nothing out."""
 
 _SAMPLE_RECORDS, _SAMPLE_LETTERS = 160, 400_000
 _WORTH_A_SAMPLE = 200_000
@@ -65,6 +68,11 @@ def make_near_recipe(task: Task, tensor_cores: bool) -> NearRecipe:
     usual = float(lengths[0][0]), float(lengths[1][0])
     most = max(0, int(bound.most(*lengths)[0]))
     costs = _TENSOR_COSTS if tensor_cores else _POPC_COSTS
+    if bound.coverage:
+        costs = replace(costs, aligned=_ALIGNED)
+
+    def grams(q: int) -> int:
+        return max(int(bound.grams(q, *lengths)[0]), int(bound.grams(q, *lengths[::-1])[0]))
 
     def measure(steps: Steps) -> Left:
         return _left(steps, queries, targets, bound, ranks, len(used)) if worth else Left(1, 1, 1, 1)
@@ -72,7 +80,8 @@ def make_near_recipe(task: Task, tensor_cores: bool) -> NearRecipe:
     def options() -> Iterator[Steps]:
         yield Steps()
         if worth:
-            for q, bits in dict.fromkeys((q, max(bits, _LEAST_BITS)) for q, bits in candidates(usual[1], len(used), most)):
+            tried = candidates(usual[1], usual_letters(targets.codes), grams)
+            for q, bits in dict.fromkeys((q, max(bits, _LEAST_BITS)) for q, bits in tried):
                 yield Steps(q=q, bits=bits)
 
     steps, nanoseconds = choose(options(), measure, usual, most, costs)
@@ -90,8 +99,9 @@ def _left(steps: Steps, queries: SequenceSet, targets: SequenceSet, bound: EditB
     if steps.q:
         ours = sketches(queries, ranks, radix, steps.q, steps.bits)
         theirs = ours if targets is queries else sketches(targets, ranks, radix, steps.q, steps.bits)
-        sizes = np.maximum(ours.sum(axis=1)[:, None], theirs.sum(axis=1)[None, :])
-        passing &= sizes - ours @ theirs.T <= most * steps.q
+        common = ours @ theirs.T
+        passing &= ours.sum(axis=1)[:, None] - common <= bound.grams(steps.q, m, n)
+        passing &= theirs.sum(axis=1)[None, :] - common <= bound.grams(steps.q, n, m)
     return Left(pairs, by_length, by_length, int(passing.sum()))
 
 

@@ -76,7 +76,9 @@ def make_rows(rectangle: Rectangle, task: Task, bound: EditBound, q: int) -> Row
     pairing = rectangle.tile.pairing
     if pairing is not Pairing.ALL:
         rows["wanted"] = rectangle.queries + pairing.first_target(0)
-    rows["slack"] = np.minimum(np.maximum(most, 0) * q, _MOST_SLACK)[back]
+    # So is what a coverage leaves the query, or the target.
+    covered = np.maximum.reduce([bound.grams_by_coverage(q, *pair) for end in ends for pair in ((distinct, end), (end, distinct))])
+    rows["slack"] = np.clip(np.minimum(most * q, covered), 0, _MOST_SLACK)[back]
     beside = np.flatnonzero(rectangle.targets < int(rows["wanted"].max(initial=0))).astype(np.int32)
     return Rows(rows, int((stop - first)[back].sum()), beside, max(0, int(most.max(initial=0))))
 
