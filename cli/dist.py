@@ -38,6 +38,7 @@ from gpualign.cli.options import distance_kernel_option, distance_output_options
 @click.option("--transpose", is_flag=True, help="Tables: a row is a SNP, a column a sample.")
 @click.option("--no-header", is_flag=True, help="Tables: the first line is data; sites, or with --transpose samples, are numbered from 1.")
 @click.option("--allow-duplicates", is_flag=True, help="Number repeated sample ids (id, id_2, ...) instead of refusing them.")
+@click.option("--add", type=PathType(), metavar="OLD", help="One file: also each sample against all of this file, which stay unpaired.")
 @distance_output_options
 @distance_kernel_option
 @run_options
@@ -51,6 +52,7 @@ def dist(
     transpose: bool,
     no_header: bool,
     allow_duplicates: bool,
+    add: str | None,
     output: str,
     format_: str | None,
     max_distance: float | None,
@@ -68,7 +70,8 @@ def dist(
 
     SAMPLES is an alignment (FASTA, rows of one length), a table of genotypes (tab- or comma-separated; a header of SNP ids, then a row a
     sample: its id and 0, 1, 2 or letters), VCF or BCF, or a PLINK .bed with its .bim and .fam; text may be gzip, - is standard input.
-    With OTHERS, of the same sites, every sample of SAMPLES is compared with every one of OTHERS.
+    With OTHERS, of the same sites, every sample of SAMPLES is compared with every one of OTHERS; with --add OLD in one list with each
+    other and with all of OLD.
 
     \b
     Examples:
@@ -77,6 +80,7 @@ def dist(
       gpualign dist core.aln --max-distance 12 > near.tsv   pairs for outbreak clusters
       gpualign dist cohort.vcf.gz --metric ibs -o ibs.tsv
       gpualign dist new.aln old.aln --format molten         new samples against old ones
+      gpualign dist new.aln --add old.aln --max-distance 12 > more.tsv     and among each other, in one list
       gpualign dist cohort.bed --plot heat.png > d.tsv      a clustered heat map as well
     """
     from contextlib import ExitStack
@@ -92,18 +96,24 @@ def dist(
     from gpualign.core.distance.runner import DistanceTotals
     from gpualign.core.distance.sinks.base import AnySink
     from gpualign.core.distance.sources.kinds import CallOptions
+    from gpualign.core.errors import InputError
     from gpualign.jobs.dist import DistOptions, prepare, read
     from gpualign.jobs.engines import checked_resources, pick_distance_engine
 
     messages = Messages.of("dist", quiet, verbose)
+    if add is not None:
+        if others is not None:
+            raise InputError("--add is for one file, whose samples are compared with each other too; for two files leave it out")
+        others = add
     check_stdin(samples, others)
     resources = checked_resources(device, threads, memory, messages)
-    spec = distance_spec(output, format_, max_distance, compared, others is None)
+    spec = distance_spec(output, format_, max_distance, compared, others is None, add is not None)
     picture = check_plot(plot, spec.without_matrix) if plot else None
     outputs = [*output_paths(spec.path, spec.format, others is None), *([spec.beside] if spec.beside else [])]
     check_outputs([*files_of(samples), *(files_of(others) if others else [])], [*outputs, *([picture.path] if picture else [])])
     calls = CallOptions(transpose, no_header, all_letters, allow_duplicates)
-    options = DistOptions(metric, MissingRule(missing), compared, least_compared(min_compared), calls, max_distance, kernel, resources)
+    least = least_compared(min_compared)
+    options = DistOptions(metric, MissingRule(missing), compared, least, calls, max_distance, add is not None, kernel, resources)
     task = options.task()  # what contradicts itself is refused before anything is read
     engine = pick_distance_engine(resources, messages, kernel)
     with OutputFiles(messages.note) as files:

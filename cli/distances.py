@@ -32,13 +32,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DistanceSpec:
-    """path None is standard output. most: only pairs at this distance or less, as a list. container: of typed columns, as pyarrow writes
+    """path None is standard output. most: only pairs at this distance or less, as a list. added: a list of what `Samples.added` wants,
+    near pairs or all. container: of typed columns, as pyarrow writes
     them."""
 
     format: str
     path: Path | None
     most: float | None
     compared: bool
+    added: bool = False
     container: str | None = None
 
     @property
@@ -48,13 +50,15 @@ class DistanceSpec:
     @property
     def of_pairs(self) -> bool:
         """Whether pairs are written as they come, each once, and no matrix is held."""
-        return self.most is not None or self.layout in (Layout.COLUMNS, Layout.SPARSE)
+        return self.most is not None or self.added or self.layout in (Layout.COLUMNS, Layout.SPARSE)
 
     @property
     def without_matrix(self) -> str | None:
         """Why no matrix is held, for people; None where one is."""
         if self.most is not None:
             return "--max-distance, which writes only near ones"
+        if self.added:
+            return "--add, which writes a list of pairs"
         return f"{self.format}, for which no matrix is held" if self.of_pairs else None
 
     @property
@@ -67,8 +71,8 @@ class DistanceSpec:
         return self.path.with_name(f"{self.path.name[: len(self.path.name) - len(suffixes)]}.compared{suffixes}")
 
 
-def distance_spec(output: str, format: str | None, most: float | None, compared: bool, one_set: bool) -> DistanceSpec:
-    """Check what the user asked for. Raises `InputError` for contradictions and unknown suffixes."""
+def distance_spec(output: str, format: str | None, most: float | None, compared: bool, one_set: bool, added: bool = False) -> DistanceSpec:
+    """Check what the user asked for. added: as for `DistanceSpec`. Raises `InputError` for contradictions and unknown suffixes."""
     format, path = pick_format(output, format, Results.DISTANCES)
     if most is not None:
         if not FORMATS[format].keeps_any_pairs:
@@ -76,9 +80,14 @@ def distance_spec(output: str, format: str | None, most: float | None, compared:
             raise InputError(f"--max-distance writes a list of pairs, as {lists}; {format} holds every pair")
         if most < 0:
             raise InputError(f"--max-distance: distances are 0 or more; found {most:g}")
+    if added and most is None and FORMATS[format].layouts[Results.DISTANCES] in (Layout.MATRIX, Layout.ARRAY):
+        raise InputError(
+            f"--add makes a list of pairs; {format} is a matrix, of one file or of two; give --max-distance, or write molten, parquet, "
+            "arrow or csr"
+        )
     if not one_set and FORMATS[format].square:
         raise InputError(f"{FORMATS[format].square} is of one set; for two inputs write tsv, csv, molten, npy or npz")
-    spec = DistanceSpec(format, path, most, compared, container_of(format, path))
+    spec = DistanceSpec(format, path, most, compared, added, container_of(format, path))
     if compared and spec.layout is Layout.SPARSE:
         raise InputError(f"--compared: {format} holds one number a pair; write parquet, arrow or molten, or a second file")
     if compared and path is None and not spec.of_pairs and format != "molten":

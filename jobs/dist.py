@@ -42,7 +42,7 @@ class DistOptions:
     """What is asked for, as the options of the command.
 
     metric: one of `metrics.METRICS`. compared: the number of compared sites is wanted too. least: as for `DistanceTask`. calls: how they
-    are read. most: as for `DistanceTask`. kernel: "auto", or one of Payne 2010.
+    are read. most, added: as for `DistanceTask`. kernel: "auto", or one of Payne 2010.
     """
 
     metric: str = "hamming"
@@ -51,12 +51,13 @@ class DistOptions:
     least: int | Fraction = 1
     calls: CallOptions = field(default_factory=CallOptions)
     most: float | None = None
+    added: bool = False
     kernel: str = AUTO
     resources: Resources = field(default_factory=Resources)
 
     def task(self) -> DistanceTask:
         """What is to be computed. Raises `InputError` for contradictions."""
-        task = DistanceTask(metric_named(self.metric), self.missing, self.compared, self.least, self.most)
+        task = DistanceTask(metric_named(self.metric), self.missing, self.compared, self.least, self.most, self.added)
         task.metric.check_rule(task.missing)
         if self.kernel != AUTO and replace(task.wanted, near=False) != Wanted(Measure.DIFFERENCES, compared=False):
             raise InputError(

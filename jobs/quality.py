@@ -11,8 +11,7 @@ _MOST_NAMED = 5
 
 def few_calls(prepared: Prepared) -> str | None:
     """Names samples with calls at less than half of the sites, those with the fewest first; None where there are none."""
-    samples, sites, called = prepared.samples, prepared.input_sites, prepared.called
-    ids = samples.queries.ids if samples.one_set else samples.queries.ids + samples.targets.ids
+    ids, sites, called = prepared.samples.ids, prepared.input_sites, prepared.called
     few = np.flatnonzero(2 * called < sites)
     if not len(few):
         return None

@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from command import GPUALIGN, gpualign, shell
+from command import GPUALIGN, gpualign, gpualign_here, shell
 from goldens import CORE, FOLDER, OLD, SNPS
 from processes import interrupt
 from sites import vcf_text, write_fileset
@@ -113,6 +113,14 @@ def test_engines_threads_and_memory_do_not_change_a_byte(tmp_path, rng):
         ([CORE, "--no-header"], "--no-header is for tables"),
         ([CORE, "--transpose"], "--transpose is for tables"),
         ([CORE, SNPS], "two inputs are of one kind"),
+        ([CORE, OLD, "--add", OLD], "--add is for one file"),
+        ([CORE, "--add", OLD], "--add makes a list of pairs; tsv is a matrix"),
+        ([CORE, "--add", OLD, "-o", "x.npy"], "give --max-distance, or write molten, parquet, arrow or csr"),
+        ([CORE, "--add", OLD, "--format", "phylip"], "--add makes a list of pairs; phylip is a matrix"),
+        ([CORE, "--add", OLD, "-o", "x.npy", "--max-distance", "3"], "npy holds every pair"),
+        ([CORE, "--add", OLD, "--format", "molten", "--plot", "x.png"], "it does not go with --add"),
+        ([CORE, "--add", SNPS, "--max-distance", "3"], "two inputs are of one kind"),
+        (["-", "--add", "-", "--max-distance", "3"], "only one of the two inputs can be standard input"),
         ([CORE, "--plot", "x.bmp"], "a picture ends in .png, .svg, .pdf"),
         ([CORE, "--max-distance", "3", "--plot", "x.png"], "it does not go with --max-distance"),
         ([CORE, "--device", "gpu"], "--device gpu: expected"),
@@ -235,6 +243,101 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path, rng):
     assert code == 130, errors
     assert "interrupted" in errors
     assert sorted(p.name for p in tmp_path.iterdir()) == ["x.bed", "x.bim", "x.fam"]
+
+
+# ---- new samples with each other and with old ones
+
+
+def split_sets(rng, tmp_path, new, old):
+    """Files of samples that are near others, some with few calls; the first one's name is in both."""
+    rows = rng.choice(np.array([*b"ACGT"], np.uint8), (3, 200))[rng.integers(0, 3, new + old)]
+    changed = rng.random(rows.shape) < rng.choice([0, 0.01, 0.05], (new + old, 1))
+    rows[changed] = rng.choice(np.array([*b"ACGT"], np.uint8), rows.shape)[changed]
+    rows[rng.random(rows.shape) < rng.choice([0, 0.02, 0.7], (new + old, 1))] = ord("N")
+    for name, first, some in (("new.aln", "n", rows[:new]), ("old.aln", "o", rows[new:])):
+        ids = ["both", *(f"{first},{k}" for k in range(1, len(some)))]
+        (tmp_path / name).write_bytes(b"".join(b">%s\n%s\n" % (i.encode(), row.tobytes()) for i, row in zip(ids, some, strict=True)))
+    return tmp_path / "new.aln", tmp_path / "old.aln"
+
+
+def merged(arguments, new, old):
+    """Lines of two runs, new samples with each other and with old ones, those of each new sample together."""
+    outputs = [gpualign_here("dist", "--device", "cpu", *arguments, *files)[0] for files in ([new], [new, old])]
+    among, across = ([line.split("\t") for line in output.decode().splitlines()] for output in outputs)
+    ids = [line[1:] for line in new.read_text().splitlines()[::2]]
+    if "--max-distance" not in arguments:  # both orders
+        among = [line for line in among if ids.index(line[0]) < ids.index(line[1])]
+    return ["\t".join(line) for name in ids for lines in (among, across) for line in lines if line[0] == name]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--max-distance", "4"],
+        ["--max-distance", "0.03", "--metric", "fraction", "--compared"],
+        ["--max-distance", "0.04", "--metric", "tn93", "--min-compared", "0.5"],
+        ["--max-distance", "60", "--missing", "as-difference"],
+        ["--format", "molten", "--min-compared", "0.5", "--compared"],
+        ["--format", "molten", "--metric", "jc69"],
+    ],
+)
+@pytest.mark.parametrize("new", [1, 30])
+def test_added_samples_are_two_runs_in_one(rng, tmp_path, options, new):
+    files = split_sets(rng, tmp_path, new, 40)
+    expected = merged(options, *files)
+    found, messages = gpualign_here("dist", "--device", "cpu", files[0], "--add", files[1], *options)
+    assert found.decode().splitlines() == expected
+    pairs = new * (new - 1) // 2 + new * 40
+    assert new == 1 or 100 < len(expected) <= pairs
+    assert f"{new + 40} samples, 200 sites, {pairs:,} pairs" in messages
+
+
+def test_added_samples_of_standard_input_and_other_kinds(tmp_path, rng):
+    codes = rng.integers(0, 3, (9, 30))
+    lines = [f"p{k}\t" + "\t".join(map(str, row)) + "\n" for k, row in enumerate(codes)]
+    head = "id\t" + "\t".join(f"rs{k}" for k in range(30)) + "\n"
+    (tmp_path / "old.tsv").write_text(head + "".join(lines[4:]))
+    words = ["--metric", "ibs", "--format", "molten"]
+    rows = dist("-", *words, stdin=(head + "".join(lines)).encode()).stdout.decode().splitlines()
+    expected = [row for row in rows if row.split("\t")[0] < min(row.split("\t")[1], "p4")]
+    tables = dist("-", "--add", tmp_path / "old.tsv", *words, stdin=(head + "".join(lines[:4])).encode())
+    assert tables.stdout.decode().splitlines() == expected
+    write_fileset(tmp_path / "new.bed", codes[:4].astype(np.uint8))
+    write_fileset(tmp_path / "old.bed", codes[4:].astype(np.uint8))
+    filesets = dist(tmp_path / "new", "--add", tmp_path / "old", *words).stdout.decode().splitlines()
+    assert [row.split("\t")[2] for row in filesets] == [row.split("\t")[2] for row in expected]
+
+
+@pytest.mark.parametrize("options", [["--max-distance", "4"], ["--min-compared", "0.5"]])
+def test_formats_of_added_samples_hold_the_same_pairs(rng, tmp_path, options):
+    parquet, sparse = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("scipy.sparse")
+    new, old = split_sets(rng, tmp_path, 20, 30)
+    text = dist(new, "--add", old, "--format", "molten", *options).stdout.decode()
+    rows = [line.split("\t") for line in text.splitlines()]
+    dist(new, "--add", old, "-o", tmp_path / "x.parquet", *options)
+    table = parquet.read_table(tmp_path / "x.parquet").to_pylist()
+    assert [[row["query"], row["target"], "nan" if row["distance"] is None else str(row["distance"])] for row in table] == rows
+    dist(new, "--add", old, "-o", tmp_path / "x.npz", "--format", "csr", *options)
+    matrix = sparse.load_npz(tmp_path / "x.npz")
+    assert matrix.shape == (20, 50)
+    assert sparse.tril(matrix).nnz == 0
+    ids = [line[1:] for file in (new, old) for line in file.read_text().splitlines()[::2]]
+    with np.load(tmp_path / "x.npz") as archive:
+        assert archive["query_ids"].tolist() == ids[:20]
+        assert archive["target_ids"].tolist() == ids
+    pairs = [[ids[i], ids[j], f"{d - 1:.0f}"] for i, j, d in zip(*matrix.tocoo().coords, matrix.tocoo().data, strict=True)]
+    assert pairs == rows
+    if "--max-distance" in options:
+        csv = dist(new, "--add", old, "--format", "csv", *options).stdout.decode()
+        assert csv == "".join(",".join(f'"{cell}"' if "," in cell else cell for cell in row) + "\n" for row in rows)
+
+
+def test_plans_and_notes_of_added_samples(tmp_path):
+    assert b"samples    4 x 6\n" in dist("--dry-run", CORE, "--add", OLD, "--format", "molten").stdout
+    (tmp_path / "poor.aln").write_bytes(b">poor\n" + b"ACGTA" + b"N" * 15 + b"\n")
+    done = dist(CORE, "--add", tmp_path / "poor.aln", "--format", "molten", "--min-compared", 10)
+    assert b"1 sample has calls at less than half of the sites: poor (5 of 20)" in done.stderr
+    assert b"4 of 10 pairs have fewer than 10 compared sites: they have no distance (nan)" in done.stderr
 
 
 # ---- the peers, on real data

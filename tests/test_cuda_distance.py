@@ -60,6 +60,19 @@ def test_bands_and_pieces(rng, engine, monkeypatch):
     same(dense_source(codes), engine, "hamming", memory=1 << 18)
 
 
+@pytest.mark.parametrize("most", [None, 40])
+def test_added_queries(rng, engine, most):
+    """Queries with later ones and with others, in one band and in several, their calls known to suffice or counted."""
+    for missing, memory in ((0.02, 1 << 28), (0.6, 1 << 16)):
+        source = dense_source(related(rng, 90, 200, 2, missing), queries=37)
+        (expected, counted), (found, totals) = (
+            near_pairs(source, e, "hamming", most, memory=memory, least=70, added=True) for e in (CpuDistanceEngine(2), engine)
+        )
+        assert str(found.pairs) == str(expected.pairs)  # nan is not equal to itself
+        assert totals.lacking == counted.lacking
+        assert totals.pairs == 37 * 36 // 2 + 37 * 53
+
+
 def near_same(codes, engine, metric, most, rule="pairwise", memory=1 << 28, queries=None, least=1, kind=Kind.GENOTYPE):
     """How many near pairs there are, and in how many parts they came."""
     found, totals = near_pairs(dense_source(codes, kind, queries), engine, metric, most, rule, memory, least=least)

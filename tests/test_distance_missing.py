@@ -55,21 +55,26 @@ def test_pairs_with_fewer_sites_have_no_distance(samples, sites, queries, least,
 
 
 @given(
-    st.lists(st.integers(0, 20), min_size=1, max_size=6), st.one_of(st.none(), st.lists(st.integers(0, 20), min_size=1)), st.integers(1, 20)
+    st.lists(st.integers(0, 20), min_size=1, max_size=6),
+    st.lists(st.integers(0, 20), min_size=1, max_size=6),
+    st.sampled_from(["one set", "two", "added"]),
+    st.integers(1, 20),
 )
-def test_what_calls_tell_of_pairs(queries, targets, least):
+def test_what_calls_tell_of_pairs(queries, others, inputs, least):
     """By all ways to lay calls over 20 sites: as far apart as they can be, and as close."""
+    upper = inputs != "two"
     a = np.array(queries)
-    b = a if targets is None else np.array(targets)
-    coverage = Coverage(a, b, 20, least)
+    b = np.array({"one set": queries, "two": others, "added": queries + others}[inputs])
+    coverage = Coverage(a, b, upper, 20, least)
     apart = np.maximum(0, a[:, None] + b[None, :] - 20)
     close = np.minimum(a[:, None], b[None, :])
-    if targets is None:
+    if upper:
         np.fill_diagonal(apart, a)
     assert coverage.suffices == bool((apart >= least).all())
     assert coverage.decides == bool(((apart >= least) == (close >= least)).all())
     if coverage.decides:
         np.testing.assert_array_equal(coverage.lacking(slice(0, len(a)), slice(0, len(b))), apart < least)
+        assert coverage.lacking_pairs == np.count_nonzero(np.triu(apart < least, 1) if upper else apart < least)
 
 
 def test_sites_of_a_fraction_are_exact():

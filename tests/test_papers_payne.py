@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from distance_oracle import compute_counts, dense_source, random_codes
+from distance_oracle import compute_counts, dense_source, near_pairs, random_codes
 
 from gpualign.core.errors import InputError
 from gpualign.cpu.distance import CpuDistanceEngine
@@ -37,6 +37,16 @@ def test_two_sets_pieces_and_bands(rng, engine, monkeypatch):
     monkeypatch.setattr(payne, "_PIECE_BYTES", 9 * 4 * 32)
     same(dense_source(random_codes(rng, 9, 100), queries=4), engine)
     same(dense_source(random_codes(rng, 9, 100)), engine, memory=2000)
+
+
+def test_added_queries(rng, engine):
+    """In bands of a few queries, each with the later ones and with the others."""
+    source = dense_source(random_codes(rng, 9, 100, missing=0.02), queries=4)
+    (expected, _), (found, _) = (
+        near_pairs(source, e, "hamming", None, memory=2000, compared=False, added=True) for e in (CpuDistanceEngine(2), engine)
+    )
+    assert found.pairs == expected.pairs
+    assert len(found.pairs) == 4 * 3 // 2 + 4 * 5
 
 
 def test_alphabets_beyond_three(rng, engine):

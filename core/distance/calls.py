@@ -94,29 +94,51 @@ class Names:
 
 @dataclass(frozen=True)
 class Samples:
-    """The samples that are compared; targets is queries: all pairs of one set. Rows of codes are the queries, then other targets."""
+    """The samples that are compared; targets is queries: all pairs of one set. Rows of codes are the queries, then other targets.
+
+    added: the queries are the first of the targets, to which others have been added; of each, all later targets are wanted.
+    """
 
     queries: Names
     targets: Names
+    added: bool = False
 
     @property
     def one_set(self) -> bool:
         return self.targets is self.queries
 
     @property
+    def upper(self) -> bool:
+        """Whether the queries are among the targets, as the first of them: pairs of a query with later targets are wanted."""
+        return self.one_set or self.added
+
+    @property
     def total(self) -> int:
-        return len(self.queries) + (0 if self.one_set else len(self.targets))
+        return len(self.targets) + (0 if self.upper else len(self.queries))
 
     @property
     def first_target(self) -> int:
         """The row of the first target."""
-        return 0 if self.one_set else len(self.queries)
+        return 0 if self.upper else len(self.queries)
+
+    @property
+    def ids(self) -> list[str]:
+        """Of all rows."""
+        return self.targets.ids if self.upper else self.queries.ids + self.targets.ids
 
     @property
     def pairs(self) -> int:
         """Pairs whose distance is wanted."""
-        n = len(self.queries)
-        return n * (n - 1) // 2 if self.one_set else n * len(self.targets)
+        return count_pairs(len(self.queries), len(self.targets), self.upper)
+
+    def with_added(self) -> Samples:
+        """Of two sets: the queries with each other too, as the first of the targets."""
+        return Samples(self.queries, Names(self.ids), added=True)
+
+
+def count_pairs(queries: int, targets: int, upper: bool) -> int:
+    """Pairs of queries and targets; upper: the queries are the first of the targets, each with later ones alone."""
+    return queries * targets - (queries * (queries + 1) // 2 if upper else 0)
 
 
 def make_samples(queries: list[str], targets: list[str] | None = None) -> Samples:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.distance.calls import count_pairs
 from gpualign.core.distance.metrics import Integers
 
 if TYPE_CHECKING:
@@ -25,11 +26,12 @@ def fewest_sites(least: int | Fraction, sites: int) -> int:
 
 @dataclass(frozen=True)
 class Coverage:
-    """queries, targets: sites at which each of them has a call, int64[]; of one set both are the same array. sites: that there are;
-    least: that a pair must have in common."""
+    """queries, targets: sites at which each of them has a call, int64[]. upper: the queries are the first of the targets, each with later
+    ones. sites: that there are; least: that a pair must have in common."""
 
     queries: Integers = field(repr=False)
     targets: Integers = field(repr=False)
+    upper: bool
     sites: int
     least: int
 
@@ -41,8 +43,7 @@ class Coverage:
     @property
     def decides(self) -> bool:
         """Whether `lacking` is exact, so that nothing needs to be counted."""
-        enough = self.queries[self.queries >= self.least]
-        return self._always(enough, enough if self._one_set else self.targets[self.targets >= self.least])
+        return self._always(self.queries[self.queries >= self.least], self.targets[self.targets >= self.least])
 
     def lacking(self, queries: slice, targets: slice) -> npt.NDArray[np.bool_]:
         """bool[queries][targets]: pairs of which a sample alone has fewer than `least` calls."""
@@ -51,22 +52,15 @@ class Coverage:
 
     @property
     def lacking_pairs(self) -> int:
-        """Pairs of which a sample alone has fewer than `least` calls; of one set each pair once, none of a sample with itself."""
-        queries, enough = len(self.queries), int(np.count_nonzero(self.queries >= self.least))
-        if self._one_set:
-            return (queries * (queries - 1) - enough * (enough - 1)) // 2
-        return queries * len(self.targets) - enough * int(np.count_nonzero(self.targets >= self.least))
-
-    @property
-    def _one_set(self) -> bool:
-        return self.targets is self.queries
+        """Pairs of which a sample alone has fewer than `least` calls; none of a sample with itself where that is not wanted."""
+        queries, targets = (int(np.count_nonzero(called >= self.least)) for called in (self.queries, self.targets))
+        return count_pairs(len(self.queries), len(self.targets), self.upper) - count_pairs(queries, targets, self.upper)
 
     def _always(self, queries: Integers, targets: Integers) -> bool:
-        """Whether the two with the fewest calls have enough in common; of one set, a sample has all of its sites with itself."""
+        """Whether the two with the fewest calls have enough in common; a sample has all of its sites with itself."""
         if not len(queries) or not len(targets):
             return True
-        if not self._one_set:
-            low, high = int(queries.min()), int(targets.min())
-        else:
-            low, high = (int(called) for called in np.partition(np.append(queries, self.sites), 1)[:2])
-        return low + high - self.sites >= self.least
+        if self.upper:
+            # No pair has fewer calls than that of the poorest query and the poorest of all others.
+            targets = np.append(np.delete(targets, queries.argmin()), self.sites)
+        return int(queries.min()) + int(targets.min()) - self.sites >= self.least

@@ -40,8 +40,8 @@ class Panel:
 
 @dataclass(frozen=True)
 class Band(Rect):
-    """A rectangle of the rows of panels. upper: of one set, only pairs of a row with a later one, or itself, are wanted; the others may
-    hold anything."""
+    """A rectangle of the rows of panels. upper: only pairs of a row with a later one, or itself, are wanted; the others may hold
+    anything."""
 
     upper: bool
 

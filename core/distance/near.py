@@ -70,7 +70,7 @@ def near_rule(
     least = None
     if not coverage.suffices:
         if coverage.decides:
-            alone = [coverage.queries] if coverage.targets is coverage.queries else [coverage.queries, coverage.targets]
+            alone = [coverage.targets] if coverage.upper else [coverage.queries, coverage.targets]
             far = np.where(np.concatenate(alone) < coverage.least, FAR, 0)
             offsets = far if offsets is None else np.where(far > 0, far, offsets)
         else:

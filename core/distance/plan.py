@@ -11,20 +11,21 @@ from gpualign.core.errors import RunError
 
 @dataclass(frozen=True)
 class DistancePlan:
-    """queries x targets in bands of `rows` queries. one_set: pairs of one set, each with itself and later ones. pair_bytes: of memory."""
+    """queries x targets in bands of `rows` queries. upper: the queries are the first of the targets, each with itself and later ones.
+    pair_bytes: of memory."""
 
     queries: int
     targets: int
-    one_set: bool
+    upper: bool
     rows: int
     pair_bytes: int
 
     def bands(self) -> Iterator[Band]:
         """In order. Targets of a second set come behind the queries in the panels."""
-        first = 0 if self.one_set else self.queries
+        first = 0 if self.upper else self.queries
         for start in range(0, self.queries, self.rows):
             stop = min(self.queries, start + self.rows)
-            yield Band(start, stop, start if self.one_set else first, first + self.targets, self.one_set)
+            yield Band(start, stop, start if self.upper else first, first + self.targets, self.upper)
 
     @property
     def count(self) -> int:
@@ -37,11 +38,11 @@ class DistancePlan:
 
     @property
     def pairs(self) -> int:
-        """Pairs that are computed, those on the diagonal of one set included."""
+        """Pairs that are computed, those of a sample with itself included."""
         return sum(band.pairs for band in self.bands())
 
 
-def plan_bands(queries: int, targets: int, one_set: bool, memory: int, pair_bytes: int) -> DistancePlan:
+def plan_bands(queries: int, targets: int, upper: bool, memory: int, pair_bytes: int) -> DistancePlan:
     """Bands of about equally many rows. Raises `RunError` where not even one row fits."""
     most = memory // max(1, targets * pair_bytes)
     if most < 1:
@@ -50,4 +51,4 @@ def plan_bands(queries: int, targets: int, one_set: bool, memory: int, pair_byte
             "raise --memory"
         )
     bands = -(-queries // min(most, queries))
-    return DistancePlan(queries, targets, one_set, -(-queries // bands), pair_bytes)
+    return DistancePlan(queries, targets, upper, -(-queries // bands), pair_bytes)

@@ -43,13 +43,18 @@ _MOST_SITES = (1 << 31) // 4
 class DistanceTask:
     """What is to be computed. compared: the number of compared sites is written too. least: pairs with fewer compared sites, or with
     less than this fraction of the sites, have no distance. most: only pairs at this distance or nearer are wanted, of one set each
-    once; None: all."""
+    once; None: all. added: of two sets, the queries are compared with each other too."""
 
     metric: Metric
     missing: MissingRule
     compared: bool
     least: int | Fraction = 1
     most: float | None = None
+    added: bool = False
+
+    def samples_of(self, source: Source) -> Samples:
+        """What is compared of a source's samples."""
+        return source.samples.with_added() if self.added else source.samples
 
     @property
     def wanted(self) -> Wanted:
@@ -121,10 +126,10 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
     if source.sites >= _MOST_SITES:
         raise InputError(f"{source.sites:,} sites; up to {_MOST_SITES - 1:,} are counted in one run")
     store, omitted, sites = PanelStore(budget.planes, scratch), Omitted(), 0
-    called, wanted = source.called, task.wanted
+    samples, called, wanted = task.samples_of(source), source.called, task.wanted
     # Compared sites cost planes and a product of them: they are counted only where calls do not tell which pairs have too few. Where calls
     # are known only when all panels are made, these are made for it.
-    if task.missing is MissingRule.PAIRWISE and (called is None or not _coverage(source, task, called, source.sites).decides):
+    if task.missing is MissingRule.PAIRWISE and (called is None or not _coverage(samples, task, called, source.sites).decides):
         wanted = replace(wanted, compared=True)
     counter = engine.prepare(wanted, budget.counts)
     selection = Selection(wanted.need, task.missing is MissingRule.COMPLETE)
@@ -138,27 +143,26 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
     if called is None:
         assert omitted.called is not None  # what a source does not know it tells with its panels
         called = omitted.called
-    coverage, panels = _coverage(source, task, called, counted), store.panels
+    coverage, panels = _coverage(samples, task, called, counted), store.panels
     if coverage.decides and wanted != task.wanted:
         counter = replace(counter, wanted=task.wanted)
         panels = [replace(panel, recipe=keep_counts(panel.recipe, counter.names)) for panel in panels]
     dtype = task.metric.dtype if coverage.suffices else np.dtype(np.float64)
-    bands = _plan(source.samples, counter, dtype)
-    return Prepared(task, source.samples, panels, store.nbytes, counter, bands, counted, source.sites, omitted, called, coverage, dtype)
+    bands = _plan(samples, counter, dtype)
+    return Prepared(task, samples, panels, store.nbytes, counter, bands, counted, source.sites, omitted, called, coverage, dtype)
 
 
-def _coverage(source: Source, task: DistanceTask, called: Integers, sites: int) -> Coverage:
+def _coverage(samples: Samples, task: DistanceTask, called: Integers, sites: int) -> Coverage:
     """sites: that are compared; under a rule other than pairwise, in every pair."""
-    samples = source.samples
     of_pairs = called if task.missing is MissingRule.PAIRWISE else np.full(samples.total, sites, dtype=np.int64)
-    queries = of_pairs[: len(samples.queries)]
-    return Coverage(queries, queries if samples.one_set else of_pairs[samples.first_target :], sites, fewest_sites(task.least, sites))
+    queries, targets = of_pairs[: len(samples.queries)], of_pairs[samples.first_target :]
+    return Coverage(queries, targets, samples.upper, sites, fewest_sites(task.least, sites))
 
 
 def _plan(samples: Samples, counter: Counter, dtype: Numbers) -> DistancePlan:
     # Beside its counts a band has its distances, and what they are computed from, unless these are of few pairs.
     pair_bytes = 4 * len(counter.names) + (0 if counter.wanted.near else 3 * dtype.itemsize)
-    return plan_bands(len(samples.queries), len(samples.targets), samples.one_set, counter.band_bytes, pair_bytes)
+    return plan_bands(len(samples.queries), len(samples.targets), samples.upper, counter.band_bytes, pair_bytes)
 
 
 def measure(prepared: Prepared, sink: AnySink, progress: Progress) -> DistanceTotals:

@@ -12,6 +12,7 @@ from gpualign.core.distance.calls import MISSING, Kind, alleles_of, make_samples
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.runner import DistanceTask, measure, prepare
 from gpualign.core.distance.sinks.matrix import MatrixSink
+from gpualign.core.distance.sinks.pairs import PairsSink
 from gpualign.core.distance.sources.base import DenseSource
 from gpualign.core.sinks.memory import Discard, MemoryArray
 from gpualign.cpu.distance import CpuDistanceEngine
@@ -136,28 +137,38 @@ def compute(source, engine, metric, missing="pairwise", memory=1 << 28, compared
         return sink.values.values, sink.compared.values if sink.compared else None
 
 
-class CollectNear:
-    """Near pairs as (query, target, distance, compared sites or None)."""
+class CollectPairs(PairsSink):
+    """Pairs as (query, target, distance, compared sites or None)."""
 
     def begin(self, samples):
+        super().begin(samples)
         self.pairs, self.parts = [], 0
 
-    def write(self, near):
-        compared = [None] * len(near.values) if near.compared is None else near.compared.tolist()
-        self.pairs += zip(near.queries.tolist(), near.targets.tolist(), near.values.tolist(), compared, strict=True)
+    def write_pairs(self, pairs):
+        compared = [None] * len(pairs.values) if pairs.compared is None else pairs.compared.tolist()
+        self.pairs += zip(pairs.queries.tolist(), pairs.targets.tolist(), pairs.values.tolist(), compared, strict=True)
         self.parts += 1
 
-    def finish(self):
-        pass
 
-
-def near_pairs(source, engine, metric, most, missing="pairwise", memory=1 << 28, compared=True, least=1):
-    """(`CollectNear` with the pairs at `most` or less, totals) through the whole road."""
-    task = DistanceTask(METRICS[metric], MissingRule(missing), compared, least, most)
+def near_pairs(source, engine, metric, most, missing="pairwise", memory=1 << 28, compared=True, least=1, added=False):
+    """(`CollectPairs` with the pairs at `most` or less, None: all of them; totals) through the whole road. added: the queries also with
+    each other."""
+    task = DistanceTask(METRICS[metric], MissingRule(missing), compared, least, most, added)
     with ExitStack() as files:
         prepared = prepare(source, task, engine, DistanceBudget.of(memory), lambda: files.enter_context(tempfile.TemporaryFile()))
-        sink = CollectNear()
-        return sink, measure(prepared, sink, Discard())
+        sink, told = CollectPairs(), CountAdvance()
+        totals = measure(prepared, sink, told)
+        assert told.work == prepared.plan.pairs * prepared.panel_sites
+        return sink, totals
+
+
+class CountAdvance:
+    """A progress that adds up what it is told."""
+
+    work = 0
+
+    def advance(self, work):
+        self.work += work
 
 
 def dense_source(codes, kind=Kind.GENOTYPE, queries=None):

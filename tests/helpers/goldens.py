@@ -119,6 +119,8 @@ _DISTANCES = [
         ("near_rectangle.csv", "--max-distance", 1, "--format", "csv", "--compared", CORE, OLD),
         ("near_fraction.tsv", "--max-distance", 0.1, "--metric", "fraction", "--compared", CORE),
         ("compared.molten", "--format", "molten", "--compared", CORE, OLD),
+        ("added.csv", "--max-distance", 1, "--format", "csv", "--add", OLD, CORE),
+        ("added.molten", "--format", "molten", "--compared", "--min-compared", 19, "--add", OLD, CORE),
         ("snps_ibs.tsv", "--metric", "ibs", SNPS),
         ("snps_allele.tsv", "--metric", "allele", SNPS),
         ("failed.tsv", FAILED),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from gpualign.core.distance.calls import Names, Samples, make_samples
 from gpualign.core.errors import InputError
@@ -23,7 +24,7 @@ def written_samples(format: str, samples: Samples) -> tuple[Samples, list[tuple[
     if samples.one_set:
         return (make_samples(queries) if changed or format == "csv" else samples), changed
     targets, also = _written(format, samples.targets)
-    return make_samples(queries, targets), changed + also
+    return replace(samples, queries=Names(queries), targets=Names(targets)), changed + also
 
 
 def _written(format: str, names: Names) -> tuple[list[str], list[tuple[str, str]]]:

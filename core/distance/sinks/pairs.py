@@ -56,7 +56,7 @@ def write_molten(stream: ByteWriter, samples: Samples, values: Values, compared:
 
 class PairsSink:
     """Base of the sinks that write pairs in input order, near ones or all of them, also those without a distance; of one set each pair
-    once. No matrix is ever held."""
+    once, of a set to which others were added each with later ones. No matrix is ever held."""
 
     def begin(self, samples: Samples) -> None:
         self.samples = samples
@@ -74,7 +74,7 @@ class PairsSink:
         for start, stop in _steps(*found.values.shape):
             values = found.values[start:stop]
             keep = np.ones(values.shape, dtype=bool)
-            if self.samples.one_set:
+            if self.samples.upper:
                 keep = np.arange(first, first + values.shape[1])[None, :] > np.arange(band.start + start, band.start + stop)[:, None]
             queries, targets = np.nonzero(keep)
             compared = found.compared[start:stop][keep] if found.compared is not None else None
