@@ -118,9 +118,9 @@ def main() -> None:
         bench.compare(f"{arguments.some} of them, 97 % alike with CIGAR", [*alike, str(some)], peer, False)
         made = write(Path(folder, "genes.fa"), genes(arguments.genes, 1, arguments.fasta))
         bench.compare(f"{arguments.genes:,} made-up genes, 45 edits at most", ["--edit", "--max-distance", "45", made], {}, False)
-        short = write(Path(folder, "reads.fa"), reads(20_000, 100, 1))
+        short = write(Path(folder, "reads.fa"), reads(3_000, 100, 1))
         fuzz = {"rapidfuzz": [sys.executable, "-c", RAPIDFUZZ, short, "5", "OUT"]} if find_spec("rapidfuzz") else {}
-        bench.compare("20,000 reads of 100 letters, 5 edits", ["--edit", "--max-distance", "5", "--alphabet", "dna", short], fuzz, True)
+        bench.compare("3,000 reads of 100 letters, 5 edits", ["--edit", "--max-distance", "5", "--alphabet", "dna", short], fuzz, True)
         strings = write(Path(folder, "strings.fa"), cdr3(arguments.strings, 1))
         for most in ("1", "2"):
             peer = {"symscan": [sys.executable, "-c", SYMSCAN, strings, most, "OUT"]} if find_spec("symscan") else {}
