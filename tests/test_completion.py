@@ -62,7 +62,7 @@ def test_paths_are_left_to_the_shell(words):
         (["bench", "all", "--device", "cuda", ":", "a"], ["all"]),
         (["nw", "--device", "=", "a"], ["auto"]),
         (["nw", "--device", "=", "cuda", ":", "a"], ["all"]),
-        (["nw", "--format", "p"], ["paf", "phylip"]),
+        (["nw", "--format", "p"], ["parquet", "paf", "phylip"]),
         (["dist", "--metric", "="], ["hamming", "fraction", "ibs", "allele", "jc69", "tn93"]),
         (["nw", "--fields", "ci"], ["cigar", "cigar_m"]),
         (["nw", "--fields", "query,target,ta"], ["query,target,taln"]),
