@@ -15,7 +15,7 @@ from gpualign.core.record import digest_of, plan_of, record_plan
 
 @pytest.fixture
 def task(rng):
-    sequences = sequence_set([rng.integers(0, 4, n) for n in rng.integers(1, 90, 50)])
+    sequences = sequence_set([rng.integers(0, 4, n) for n in rng.integers(2, 90, 50)])
     return Task(sequences, sequences, two_valued(4, 5, -4, 10, 1))
 
 
