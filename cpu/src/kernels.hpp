@@ -105,6 +105,30 @@ static inline WavefrontPass wavefront_pass(int64_t rows_left, int lanes, int mos
   return pass;
 }
 
+constexpr int kBandShift = 2;  // bits of a target's letter beside which a query's letter stands, where both have four at most
+
+// One pair within a band of diagonals, by the difference recurrence in bytes (banded.hpp).
+struct BandArgs {
+  const uint8_t* query;    // [rows] codes in reverse order, moved up by kBandShift where `pairs`; lanes + kPlaneMargin bytes of the padding
+                           // code, moved likewise, on either side
+  int64_t rows;            // m >= 1
+  const uint8_t* target;   // [columns] codes, with as many bytes of the padding code
+  int64_t columns;         // n >= 1
+  int64_t lowest;          // the first diagonal j - i: at most min(0, n - m), of the parity of n - m
+  int64_t vectors;         // of lanes: diagonals lowest .. lowest + 2 * lanes - 2 are whole; they hold 0 and n - m
+  bool pairs;              // both sequences use the codes 0 .. 3 alone: scores are looked up by `table`
+  const uint8_t* table;    // [16] shifted scores by query << kBandShift | target
+  const uint8_t* letters;  // [letter_count] the query's codes
+  int letter_count;
+  int padding;                    // the padding code; below 16 where every code is
+  const uint8_t* rows_of_scores;  // [kLetters][kLetters] shifted scores; 2 * open_extra for the padding code
+  uint32_t open_extra;
+  bool tight;
+  void* scratch;        // 4 * vectors vectors, aligned
+  uint8_t* directions;  // out [rows + columns - 1][lanes], from antidiagonal 2 on (grid.hpp)
+  const Cancel* cancel;
+};
+
 constexpr int kGridRows = 128;  // of a tile
 
 // The best score along a lane's last column, while rows pass. Starts as the score of row 0.
@@ -185,6 +209,8 @@ struct Kernels {
   void (*grid_tile32)(const GridArgs&, int64_t row, int64_t column, int64_t count, void* directions);
   void (*wavefront_grid)(const WavefrontArgs&, const WavefrontGrid&);
   int wavefront_depth;  // rows a lane at most
+  // The sum of u and v along the diagonal n - m (banded.hpp), or -1 if cancelled.
+  int64_t (*banded)(const BandArgs&);
   // Elements of 1, 2, 4 and 8 bytes: scores, and where they are reached.
   void (*local[4])(const LocalArgs&);
   void (*find_local[4])(const LocalArgs&);

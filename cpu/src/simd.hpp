@@ -151,6 +151,46 @@ static inline Bytes look_up_32(const uint8_t* table, Bytes codes) {
   return (look_up_16(table, within) & ~upper) | (look_up_16(table + 16, within) & upper);
 }
 
+// ---- shifts by a lane: [before's last, a[0], ...] and [a[1], ..., after's first]
+#if defined(GPUALIGN_AVX512)
+static inline Bytes shift_up(Bytes a, Bytes before) {
+  const __m512i carried = _mm512_alignr_epi64((__m512i)a, (__m512i)before, 6);
+  return (Bytes)_mm512_alignr_epi8((__m512i)a, carried, 15);
+}
+static inline Bytes shift_down(Bytes a, Bytes after) {
+  const __m512i carried = _mm512_alignr_epi64((__m512i)after, (__m512i)a, 2);
+  return (Bytes)_mm512_alignr_epi8(carried, (__m512i)a, 1);
+}
+#elif defined(GPUALIGN_AVX2)
+static inline Bytes shift_up(Bytes a, Bytes before) {
+  const __m256i carried = _mm256_permute2x128_si256((__m256i)before, (__m256i)a, 0x21);
+  return (Bytes)_mm256_alignr_epi8((__m256i)a, carried, 15);
+}
+static inline Bytes shift_down(Bytes a, Bytes after) {
+  const __m256i carried = _mm256_permute2x128_si256((__m256i)a, (__m256i)after, 0x21);
+  return (Bytes)_mm256_alignr_epi8(carried, (__m256i)a, 1);
+}
+#elif defined(GPUALIGN_SSE41)
+static inline Bytes shift_up(Bytes a, Bytes before) { return (Bytes)_mm_alignr_epi8((__m128i)a, (__m128i)before, 15); }
+static inline Bytes shift_down(Bytes a, Bytes after) { return (Bytes)_mm_alignr_epi8((__m128i)after, (__m128i)a, 1); }
+#elif defined(GPUALIGN_NEON)
+static inline Bytes shift_up(Bytes a, Bytes before) { return (Bytes)vextq_u8((uint8x16_t)before, (uint8x16_t)a, 15); }
+static inline Bytes shift_down(Bytes a, Bytes after) { return (Bytes)vextq_u8((uint8x16_t)a, (uint8x16_t)after, 1); }
+#else
+static inline Bytes shift_up(Bytes a, Bytes before) {
+  Bytes out;
+  out[0] = before[kVectorBytes - 1];
+  for (int k = 1; k < kVectorBytes; k++) out[k] = a[k - 1];
+  return out;
+}
+static inline Bytes shift_down(Bytes a, Bytes after) {
+  Bytes out;
+  for (int k = 1; k < kVectorBytes; k++) out[k - 1] = a[k];
+  out[kVectorBytes - 1] = after[0];
+  return out;
+}
+#endif
+
 // ---- three-input logic
 #if defined(GPUALIGN_AVX512)
 #define GPUALIGN_TERNARY(name, imm) \

@@ -1,4 +1,5 @@
 // All kernels for one instruction set. CMakeLists.txt compiles this file once per variant, with GPUALIGN_ISA naming it.
+#include "banded.hpp"
 #include "bitsliced.hpp"
 #include "difference.hpp"
 #include "grid.hpp"
@@ -33,6 +34,7 @@ const Kernels kernels = {
     &grid_tile<uint32_t>,
     &wavefront_grid,
     kWavefrontDepth,
+    &banded,
     {&local<int8_t, false>, &local<int16_t, false>, &local<int32_t, false>, &local<int64_t, false>},
     {&local<int8_t, true>, &local<int16_t, true>, &local<int32_t, true>, &local<int64_t, true>},
 };

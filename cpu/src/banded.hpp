@@ -1,0 +1,151 @@
+// Global alignment of one pair within a band of diagonals, with the directions of every cell.
+//
+// Recurrence, bounds and constants are those of difference.hpp, in bytes. The band holds the diagonals d = j - i from `lowest` on, and
+// the kernel goes along antidiagonals a = i + j, whose cells depend on no other cell of theirs. A cell's diagonal has the parity of a,
+// so lane p holds d = lowest + 2p where a - lowest is even, and d = lowest + 2p + 1 where it is odd. Of its neighbours on the antidiagonal
+// before
+//   a - lowest even:  the left one (d - 1) is in lane p - 1, the upper one (d + 1) in lane p
+//   a - lowest odd:   the left one is in lane p, the upper one in lane p + 1.
+// Shifts by a lane bring zeros into the first or last lane: u = x = 0 from the left, or v = y = 0 from above. They say that the
+// neighbour outside the band is reached by a gap that opens at its own neighbour inside. That is a path, so no score in the band is
+// higher than without one; and one more step of a path is all that u <= S + 2o needs, so the bounds hold.
+//
+// Before its first cell a lane sees padding, with s'' = 2o and the flat state u = v = o, x = y = 0, as in wavefront.hpp; what lanes
+// compute behind the last row or column comes to no cell that is used.
+//
+// The sum of steps: from the first row or column along the diagonal n - m, down one cell and right one cell in turns. The lane of
+// these cells never changes where n - m - lowest is even, which the host sees to.
+#pragma once
+#include "grid.hpp"
+
+namespace gpualign::GPUALIGN_ISA {
+
+template <bool kAffine, bool kTight>
+struct BandKernel {
+  using V = Bytes;
+
+  static int64_t run(const BandArgs& a) { return a.pairs ? run<true>(a) : run<false>(a); }
+
+ private:
+  template <bool kPairs>
+  static int64_t run(const BandArgs& a) {
+    if (a.vectors == 1) return Band<kPairs, 1>(a).run();
+    if (a.vectors == 2) return Band<kPairs, 2>(a).run();
+    return Band<kPairs, 0>(a).run();
+  }
+
+  // kVectors: as many lie in registers; 0: as many as wanted, in memory.
+  template <bool kPairs, int kVectors>
+  class Band {
+   public:
+    explicit Band(const BandArgs& args) : a(args), o(broadcast<uint8_t>(static_cast<uint8_t>(args.open_extra))) {}
+
+    int64_t run() {
+      V registers[4 * (kVectors ? kVectors : 1)];
+      V* u = kVectors ? registers : static_cast<V*>(a.scratch);
+      V *x = u + vectors(), *v = x + vectors(), *y = v + vectors();
+      begin(u, x, v, y);
+      const int64_t corner = a.columns - a.rows, last = a.rows + a.columns;
+      // Lanes have begun once the first one's column and the last one's row are above 0.
+      const int64_t lanes = a.vectors * kVectorBytes;
+      const int64_t begun = 2 + (-a.lowest > 2 * lanes + a.lowest ? -a.lowest : 2 * lanes + a.lowest);
+      lane = (corner - a.lowest) / 2;
+      // From the first row or column on; from (0,0) the step to (0,1) is 0.
+      summed_from = corner == 0 ? 1 : corner < 0 ? -corner : corner;
+      int64_t d = 2;
+      if ((d - a.lowest) & 1) step<true, true>(d++, u, x, v, y);
+      for (; d < last && d <= begun; d += 2) {
+        step<true, false>(d, u, x, v, y);
+        step<true, true>(d + 1, u, x, v, y);
+      }
+      for (; d < last; d += 2) {
+        if ((d & 4094) == 0 && a.cancel->requested) return -1;
+        step<false, false>(d, u, x, v, y);
+        step<false, true>(d + 1, u, x, v, y);
+      }
+      if (d == last) step<true, false>(d, u, x, v, y);
+      return sum;
+    }
+
+   private:
+    int64_t vectors() const { return kVectors ? kVectors : a.vectors; }
+
+    // Antidiagonal 1, whose cells (0,1) and (1,0) step by -o from (0,0).
+    void begin(V* u, V* x, V* v, V* y) const {
+      const int64_t lanes = a.vectors * kVectorBytes, upper = (1 - a.lowest) >> 1, lower = upper - 1;
+      for (int64_t k = 0; k < vectors(); k++) {
+        u[k] = v[k] = o;
+        x[k] = y[k] = V{};
+      }
+      if (upper < lanes) reinterpret_cast<uint8_t*>(v)[upper] = 0;
+      if (lower >= 0 && lower < lanes) reinterpret_cast<uint8_t*>(u)[lower] = 0;
+    }
+
+    // kBegin: some lanes may not have begun.
+    template <bool kBegin, bool kOdd>
+    inline __attribute__((always_inline)) void step(int64_t d, V* us, V* xs, V* vs, V* ys) {
+      const uint8_t* target = a.target + (d + a.lowest + kOdd) / 2 - 1;
+      const uint8_t* query = a.query + a.rows - (d - a.lowest - kOdd) / 2;
+      uint8_t* out = a.directions + (d - 2) * vectors() * kVectorBytes;
+      V before_u{}, before_x{};
+      for (int64_t k = 0; k < vectors(); k++, target += kVectorBytes, query += kVectorBytes, out += kVectorBytes) {
+        const V s = scores<kPairs, kBegin>(a, load(query), load(target));
+        V u = us[k], x{}, v = vs[k], y{};
+        if constexpr (kAffine) x = xs[k], y = ys[k];
+        if constexpr (kOdd) {
+          const bool more = k + 1 < vectors();
+          v = shift_down(v, more ? vs[k + 1] : V{});
+          if constexpr (kAffine) y = shift_down(y, more ? ys[k + 1] : V{});
+        } else {
+          const V next_u = u, next_x = x;
+          u = shift_up(u, before_u);
+          if constexpr (kAffine) x = shift_up(x, before_x);
+          before_u = next_u, before_x = next_x;
+        }
+        const V directions = GridKernel<uint8_t, kAffine, kTight>::cell(s, u, x, v, y, o, 0);
+        us[k] = u, vs[k] = v;
+        if constexpr (kAffine) xs[k] = x, ys[k] = y;
+        memcpy(out, &directions, sizeof directions);
+        memcpy(steps + (kVectors ? k * kVectorBytes : 0), kOdd ? &v : &u, sizeof v);
+        if (!kVectors && lane / kVectorBytes == k && d > summed_from) sum += steps[lane % kVectorBytes];
+      }
+      if (kVectors && d > summed_from) sum += steps[lane];
+    }
+
+    const BandArgs& a;
+    const V o;
+    int64_t lane = 0, summed_from = 0, sum = 0;
+    alignas(64) uint8_t steps[(kVectors ? kVectors : 1) * kVectorBytes];
+  };
+
+  static inline V load(const uint8_t* from) {
+    V out;
+    memcpy(&out, from, sizeof out);
+    return out;
+  }
+
+  // s'' of a query's and a target's letters, the former moved up by kBandShift bits.
+  template <bool kPairs, bool kBegin>
+  static inline V scores(const BandArgs& a, V query, V target) {
+    if constexpr (kPairs && !kBegin) {
+      return look_up_16(a.table, (query | target) & broadcast<uint8_t>(15));
+    } else {
+      const int shift = kPairs ? kBandShift : 0;
+      V out{};
+      for (int l = 0; l < a.letter_count + kBegin; l++) {
+        const int letter = l < a.letter_count ? a.letters[l] : a.padding;
+        const uint8_t* row = a.rows_of_scores + letter * kLetters;
+        const V found = a.padding < 16 ? look_up_16(row, target) : look_up_32(row, target);
+        out |= (V)(query == broadcast<uint8_t>(static_cast<uint8_t>(letter << shift))) & found;
+      }
+      return out;
+    }
+  }
+};
+
+static int64_t banded(const BandArgs& a) {
+  if (a.open_extra == 0) return BandKernel<false, false>::run(a);
+  return a.tight ? BandKernel<true, true>::run(a) : BandKernel<true, false>::run(a);
+}
+
+}  // namespace gpualign::GPUALIGN_ISA
