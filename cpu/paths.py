@@ -27,6 +27,7 @@ class PathRecipe:
     free_query: bool
     free_target: bool
     negate: bool
+    banded: bool
     usable: npt.NDArray[np.bool_] = field(repr=False)
 
 
@@ -43,5 +44,6 @@ def make_path_recipe(scoring: Scoring, letters: int, end_gaps: EndGaps) -> PathR
         end_gaps.free_query,
         end_gaps.free_target,
         scoring.edit,
+        differences.width == 8 and end_gaps is EndGaps.PENALISED,  # a path with free ends may leave any band for nothing
         usable,
     )

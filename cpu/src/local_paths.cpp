@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <tuple>
 #include <utility>
 #include <vector>
 
+#include "band_paths.hpp"
 #include "lane_codes.hpp"
 #include "pair_paths.hpp"
 
@@ -25,6 +27,7 @@ class HitTracer {
       : kernels_(kernels), queries_(queries), targets_(targets), recipe_(recipe), hits_(hits), sink_(sink), cancel_(cancel),
         pairs_(make_pair_paths(kernels, path_recipe, cancel)), order_(static_cast<size_t>(count)) {
     recipe.transpose(transposed_);
+    if (path_recipe.banded) band_.emplace(kernels, path_recipe, cancel);
   }
 
   bool run() {
@@ -114,7 +117,8 @@ class HitTracer {
     const int64_t rows = last.row + 1 - first.row, columns = last.column + 1 - first.column;
     const uint8_t* query = queries_.record(hits_[hit].query).codes + first.row;
     const uint8_t* target = targets_.record(hits_[hit].target).codes + first.column;
-    pairs_->align(query, rows, target, columns, hit, sink_);
+    const double worth = pairs_->cost(rows, columns);
+    if (!band_ || !band_->align(query, rows, target, columns, hit, worth, sink_)) pairs_->align(query, rows, target, columns, hit, sink_);
     if (cancel_.requested) return false;
     if (sink_.scores[static_cast<size_t>(hit)] != hits_[hit].score) throw std::logic_error("the path of a hit has another score");
     PathStatistics& s = sink_.statistics[static_cast<size_t>(hit)];
@@ -156,6 +160,7 @@ class HitTracer {
   PathSink& sink_;
   const Cancel& cancel_;
   const std::unique_ptr<PairPaths> pairs_;
+  std::optional<BandPaths> band_;
   std::vector<int64_t> order_;
   std::vector<std::pair<size_t, size_t>> blocks_;  // of order_
   bool swapped_ = false;

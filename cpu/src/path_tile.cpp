@@ -1,8 +1,10 @@
 #include "path_tile.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
+#include "band_paths.hpp"
 #include "lane_paths.hpp"
 #include "pair_paths.hpp"
 
@@ -18,6 +20,8 @@ bool path_tile(const Kernels& kernels, const Sequences& queries, const Sequences
                PathSink& sink, const Cancel& cancel) {
   LanePaths block(kernels, recipe, cancel);
   const std::unique_ptr<PairPaths> single = make_pair_paths(kernels, recipe, cancel);
+  std::optional<BandPaths> band;
+  if (recipe.banded) band.emplace(kernels, recipe, cancel);
   const int lanes = block.lanes();
   std::vector<Record> records;
   std::vector<int64_t> pairs(static_cast<size_t>(lanes));
@@ -33,14 +37,32 @@ bool path_tile(const Kernels& kernels, const Sequences& queries, const Sequences
     for (int64_t q = 0; q < query_count; q++) {
       const int64_t id = query_ids[q];
       const auto [query, rows] = queries.record(id);
-      double steps = 0;
+      double steps = 0;  // of single pairs
+      int wanted = 0;
       for (int k = 0; k < used; k++) {
-        const bool wanted = is_wanted(pairing, id, target_ids[first + k]);
-        pairs[k] = wanted ? q * target_count + first + k : -1;
-        if (wanted) steps += single->cost(rows, records[k].length);
+        pairs[k] = is_wanted(pairing, id, target_ids[first + k]) ? q * target_count + first + k : -1;
+        if (pairs[k] < 0) continue;
+        steps += single->cost(rows, records[k].length);
+        wanted++;
       }
-      if (steps == 0) continue;
-      if (block.bytes(rows, columns) <= recipe.worker_bytes && steps >= static_cast<double>(rows) * static_cast<double>(columns)) {
+      const bool fits = block.bytes(rows, columns) <= recipe.worker_bytes;
+      const double block_steps = static_cast<double>(rows) * static_cast<double>(columns);
+      if (band) {
+        // Near pairs come in families: bands are tried while at least half of them prove themselves.
+        const double worth = (fits ? std::min(steps, block_steps) : steps) / std::max(wanted, 1);
+        for (int k = 0, tried = 0, proven = 0; k < used && tried <= 2 * proven + 1; k++) {
+          if (pairs[k] < 0) continue;
+          tried++;
+          if (!band->align(query, rows, records[k].codes, records[k].length, pairs[k], worth, sink)) continue;
+          proven++;
+          steps -= single->cost(rows, records[k].length);
+          pairs[k] = -1;
+        }
+        wanted = static_cast<int>(std::count_if(pairs.begin(), pairs.begin() + used, [](int64_t pair) { return pair >= 0; }));
+        if (cancel.requested) return false;
+      }
+      if (wanted == 0) continue;
+      if (fits && steps >= block_steps) {
         if (!begun) block.begin_block(records);
         begun = true;
         block.align(query, rows, pairs.data(), sink);

@@ -1,0 +1,136 @@
+#include "band_paths.hpp"
+
+#include <algorithm>
+
+namespace gpualign {
+namespace {
+
+// Of a vector of cells with directions, and of a step of the walk back, in steps of the block kernel; measured (benchmarks/LOG.md).
+constexpr double kVectorCost = 2.5, kLetterCost = 0.3, kWalkCost = 1.5;
+constexpr int64_t kFirstLanes = 64;  // of a first attempt, at least
+
+}  // namespace
+
+BandPaths::BandPaths(const Kernels& kernels, const PathRecipe& recipe, const Cancel& cancel)
+    : kernels_(kernels), recipe_(recipe), cancel_(cancel), padding_(recipe.differences.letters) {
+  const Recipe& d = recipe.differences;
+  const int64_t shift = 2 * (static_cast<int64_t>(d.open_extra) + recipe.extend);  // s'' - s
+  for (int q = 0; q < kLetters; q++) {
+    best_of_query_[q] = best_of_target_[q] = 0;
+    for (int t = 0; t < kLetters; t++)
+      rows_of_scores_[q * kLetters + t] =
+          static_cast<uint8_t>(q == padding_ || t == padding_ ? 2 * d.open_extra : d.table[q * kLetters + t]);
+  }
+  for (int q = 0; q < padding_; q++)
+    for (int t = 0; t < padding_; t++) {
+      const int64_t score = d.table[q * kLetters + t] - shift;
+      best_of_query_[q] = std::max(best_of_query_[q], score);
+      best_of_target_[t] = std::max(best_of_target_[t], score);
+    }
+  for (int q = 0; q < 4; q++)
+    for (int t = 0; t < 4; t++) table_[q << kBandShift | t] = static_cast<uint8_t>(d.table[q * kLetters + t]);
+}
+
+double BandPaths::cost(int64_t vectors) const {
+  const double letters = args_.pairs ? 0 : args_.letter_count;
+  return static_cast<double>(rows_ + columns_) * (static_cast<double>(vectors) * (kVectorCost + kLetterCost * letters) + kWalkCost);
+}
+
+int64_t BandPaths::least_vectors(int64_t slack) const {
+  const int64_t diagonals = std::abs(columns_ - rows_) + 2 * slack + 4;  // two more for parity, two for the cells outside
+  const int64_t lanes = std::max(kFirstLanes, diagonals / 2 + 1);
+  return (lanes + kernels_.vector_bytes - 1) / kernels_.vector_bytes;
+}
+
+int64_t BandPaths::bytes(int64_t vectors) const {
+  const int64_t lanes = vectors * kernels_.vector_bytes;
+  return (rows_ + columns_) * (lanes + 1) + 8 * lanes + 4 * kPlaneMargin;
+}
+
+BandPaths::Letters BandPaths::count(const uint8_t* codes, int64_t length, const int64_t* best) const {
+  int64_t counts[kLetters] = {};
+  for (int64_t k = 0; k < length; k++) counts[codes[k]]++;
+  Letters out;
+  out.least = INT64_MAX;
+  for (int l = 0; l < kLetters; l++)
+    if (counts[l]) {
+      out.used |= uint32_t(1) << l;
+      out.sum += counts[l] * best[l];
+      out.least = std::min(out.least, best[l]);
+    }
+  return out;
+}
+
+int64_t BandPaths::outside(int64_t slack) const {
+  const int64_t inserted = slack + 1 + std::max<int64_t>(0, columns_ - rows_), deleted = slack + 1 + std::max<int64_t>(0, rows_ - columns_);
+  const int64_t pairs =
+      std::min(query_letters_.sum - deleted * query_letters_.least, target_letters_.sum - inserted * target_letters_.least);
+  return pairs - 2 * static_cast<int64_t>(recipe_.differences.open_extra) - recipe_.extend * (inserted + deleted);
+}
+
+bool BandPaths::proven(int64_t slack, int64_t score) const { return slack >= std::min(rows_, columns_) || outside(slack) < score; }
+
+int64_t BandPaths::forward(int64_t vectors) {
+  const int64_t lanes = vectors * kernels_.vector_bytes, corner = columns_ - rows_, margin = lanes + kPlaneMargin;
+  slack_ = (2 * lanes - 2 - std::abs(corner)) / 2;
+  if ((std::max<int64_t>(0, corner) + slack_) % 2) slack_--;
+  args_.lowest = std::min<int64_t>(0, corner) - slack_;
+  args_.rows = rows_, args_.columns = columns_, args_.vectors = vectors;
+  const int shift = args_.pairs ? kBandShift : 0;
+
+  uint8_t* query = static_cast<uint8_t*>(packed_.reserve(static_cast<size_t>(rows_ + columns_ + 4 * margin)));
+  uint8_t* target = query + rows_ + 2 * margin;
+  std::fill_n(query, rows_ + 2 * margin, static_cast<uint8_t>(padding_ << shift));
+  std::fill_n(target, columns_ + 2 * margin, static_cast<uint8_t>(padding_));
+  for (int64_t i = 0; i < rows_; i++) query[margin + rows_ - 1 - i] = static_cast<uint8_t>(query_[i] << shift);
+  std::copy_n(target_, columns_, target + margin);
+  args_.query = query + margin, args_.target = target + margin;
+
+  args_.padding = padding_;
+  args_.table = table_, args_.rows_of_scores = rows_of_scores_;
+  args_.open_extra = recipe_.differences.open_extra, args_.tight = recipe_.differences.tight;
+  args_.scratch = state_.reserve(static_cast<size_t>(4 * lanes));
+  args_.directions = static_cast<uint8_t*>(directions_.reserve(static_cast<size_t>((rows_ + columns_) * lanes)));
+  args_.cancel = &cancel_;
+  const int64_t steps = 2 * std::min(rows_, columns_) - (corner == 0);
+  return kernels_.banded(args_) - recipe_.differences.open_extra * (steps + 1) - recipe_.extend * (rows_ + columns_);
+}
+
+bool BandPaths::align(const uint8_t* query, int64_t rows, const uint8_t* target, int64_t columns, int64_t pair, double worth,
+                      PathSink& sink) {
+  query_ = query, rows_ = rows, target_ = target, columns_ = columns;
+  int64_t vectors = least_vectors(0);
+  if (bytes(vectors) > recipe_.worker_bytes) return false;
+  query_letters_ = count(query, rows, best_of_query_);
+  target_letters_ = count(target, columns, best_of_target_);
+  args_.pairs = ((query_letters_.used | target_letters_.used) >> 4) == 0;
+  args_.letter_count = 0;
+  for (int l = 0; l < kLetters; l++)
+    if (query_letters_.used >> l & 1) letters_[args_.letter_count++] = static_cast<uint8_t>(l);
+  args_.letters = letters_;
+  double spent = cost(vectors);
+  if (spent > worth) return false;
+  int64_t score = forward(vectors);
+  if (cancel_.requested) return false;
+  if (!proven(slack_, score)) {
+    int64_t slack = slack_;
+    const int64_t step = std::max<int64_t>(1, outside(0) - outside(1));
+    if (outside(slack) >= score) slack += (outside(slack) - score) / step + 1;
+    slack = std::min(slack, std::min(rows, columns));
+    vectors = least_vectors(slack);
+    spent += cost(vectors);
+    if (spent > worth || bytes(vectors) > recipe_.worker_bytes) return false;
+    score = forward(vectors);
+    if (cancel_.requested || !proven(slack_, score)) return false;
+  }
+  runs_.clear();
+  Walk walk(query, target, {score, rows, columns}, sink.want_runs() ? &runs_ : nullptr);
+  const int64_t lanes = args_.vectors * kernels_.vector_bytes, lowest = args_.lowest;
+  const uint8_t* directions = args_.directions;
+  walk.run(recipe_.usable, 0, 0, [=](int64_t i, int64_t j) { return directions[(i + j - 2) * lanes + ((j - i - lowest) >> 1)]; });
+  walk.finish(false, false);
+  sink.put(pair, recipe_.negate ? -score : score, walk.counts, runs_);
+  return true;
+}
+
+}  // namespace gpualign
