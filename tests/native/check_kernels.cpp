@@ -26,8 +26,11 @@ Records random_records(int count, int longest, int letters) {
     for (auto& code : record) code = static_cast<uint8_t>(pick(0, letters - 1));
     if (&record != &out[0] && pick(0, 1)) {  // a mutated copy of the first
       record = out[0];
+      const int rarity = pick(9, 99);
       for (auto& code : record)
-        if (pick(0, 9) == 0) code = static_cast<uint8_t>(pick(0, letters - 1));
+        if (pick(0, rarity) == 0) code = static_cast<uint8_t>(pick(0, letters - 1));
+      const int cut = pick(0, std::min(40, static_cast<int>(record.size()) - 1)), at = pick(0, static_cast<int>(record.size()) - 1 - cut);
+      record.erase(record.begin() + at, record.begin() + at + cut);
     }
   }
   return out;
@@ -132,6 +135,11 @@ int64_t path_score(const PathSink& sink, size_t pair, const std::vector<uint8_t>
   return i == s.query_end && j == s.target_end ? total : total - (int64_t(1) << 40);
 }
 
+std::vector<uint8_t> runs_of(const PathSink& sink, size_t pair) {
+  const auto start = sink.runs.begin() + sink.starts[pair];
+  return {start, start + sink.sizes[pair]};
+}
+
 void check_paths(const Kernels& kernels, const char* what, const Records& records, const Weights& w, int letters, int width,
                  bool free_ends) {
   std::vector<uint8_t> codes;
@@ -152,6 +160,14 @@ void check_paths(const Kernels& kernels, const char* what, const Records& record
   PathSink sink(2 * count, true);
   Cancel cancel;
   path_tile(kernels, set, set, recipe, queries, 2, ids.data(), count, Pairing::kAll, sink, cancel);
+  if (width == 8 && !free_ends) {
+    PathSink again(2 * count, true);
+    recipe.banded = true;
+    path_tile(kernels, set, set, recipe, queries, 2, ids.data(), count, Pairing::kAll, again, cancel);
+    for (size_t pair = 0; pair < sink.scores.size(); pair++)
+      if (sink.scores[pair] != again.scores[pair] || runs_of(sink, pair) != runs_of(again, pair))
+        if (failures++ < 10) std::printf("%s, %s: the path of pair %zu is another in a band\n", kernels.name, what, pair);
+  }
   for (size_t q = 0; q < 2; q++)
     for (size_t t = 0; t < records.size(); t++) {
       const size_t pair = q * records.size() + t;
@@ -219,6 +235,7 @@ void check_local(const Kernels& kernels, const char* what, const Records& record
   paths.differences = difference_recipe(w, letters, w.match + 2 * w.extend + 4 * (w.open - w.extend) < 256 ? 8 : 32);
   paths.extend = static_cast<uint32_t>(w.extend);
   paths.worker_bytes = int64_t(1) << 26;
+  paths.banded = paths.differences.width == 8;
   for (int i = 0; i < kLetters * kLetters; i++) paths.usable[i] = (i % (kLetters + 1) ? w.mismatch : w.match) >= -2 * w.open;
   std::vector<LocalHit> hits;
   for (size_t q = 0; q < 2; q++)
