@@ -1,4 +1,5 @@
-"""Alignments, not only scores, on one core: gpualign beside vsearch, edlib and parasail on all pairs of real genes.
+"""Alignments, not only scores, on one core: gpualign beside vsearch, edlib and parasail on all pairs of real genes; beside edlib and WFA on
+near pairs made from one of them.
 
 python benchmarks/paths_cpu.py 16s.fasta.gz [--records 300] [--runs 3] [--output results/paths_cpu.md]
 """
@@ -11,11 +12,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
 import edlib
+import numpy as np
 import parasail
+import pywfa
 from common import engine_rate, finish, head, load, machine, medians, rate, table
 from nw_cpu import parasail_matrix
 
@@ -23,10 +28,11 @@ from gpualign.core.alphabet import DNA
 from gpualign.core.engine import Detail, Task
 from gpualign.core.plan import Pairing
 from gpualign.core.scoring import ScoringOptions, make_scoring
-from gpualign.core.sequences import SequenceSet
+from gpualign.core.sequences import SequenceSet, encode
 from gpualign.cpu.engine import CpuEngine
 
 FEW, FEWER = 64, 20  # records for the slow peers: 2,016 and 190 pairs
+NEAR = [(1_500, 0.99, 300), (1_500, 0.97, 300), (1_500, 0.90, 300), (30_000, 0.999, 10)]  # letters, share that stays, pairs
 
 
 def ours(sequences: SequenceSet, options: ScoringOptions, detail: Detail) -> float:
@@ -42,6 +48,53 @@ def cells_of(texts: list[str]) -> int:
 def per_pair(texts: list[str], align) -> float:  # noqa: ANN001
     """GCUPS of a peer that takes one pair at a time."""
     return rate(cells_of(texts), lambda: [align(a, b) for a, b in itertools.combinations(texts, 2)])
+
+
+def mutated(rng: np.random.Generator, text: str, changes: int) -> str:
+    """Some letters of a text replaced, or one in ten lost or grown to up to four."""
+    letters = list(text)
+    for at in rng.choice(len(letters), changes, replace=False):
+        count = 1 if rng.random() < 0.9 else int(rng.choice([0, 2, 3, 4]))
+        letters[at] = "".join("ACGT"[code] for code in rng.integers(0, 4, count))
+    return "".join(letters)
+
+
+def near_rows(gene: str, runs: int) -> list[list[str]]:
+    """Microseconds a pair of a text with copies that changed in some places; peers with their multiples."""
+    rng = np.random.default_rng(1)
+    rows = []
+    for length, share, count in NEAR:
+        text = (gene * (length // len(gene) + 1))[:length]
+        copies = [mutated(rng, text, round(length * (1 - share))) for _ in range(count)]
+        query = encode("query", ["q"], [text.encode()], DNA)
+        targets = encode("targets", [f"t{i}" for i in range(count)], [copy.encode() for copy in copies], DNA)
+
+        def of_task(options: ScoringOptions, query: SequenceSet = query, targets: SequenceSet = targets) -> float:
+            task = Task(query, targets, make_scoring(DNA, options, [query, targets]), detail=Detail.PATH)
+            cells = float(query.lengths[0] * targets.lengths.sum())
+            return cells / engine_rate(task, CpuEngine(1), Pairing.ALL) / 1e3 / len(targets)
+
+        def of_each(align, copies: list[str] = copies) -> float:  # noqa: ANN001
+            start = time.perf_counter()
+            for copy in copies:
+                align(copy)
+            return 1e6 * (time.perf_counter() - start) / len(copies)
+
+        # The same scores as 5/-4, gaps of 10 and 1: twice (match - score) for a pair, match for each letter of a gap besides.
+        wfa = pywfa.WavefrontAligner(text, match=0, mismatch=18, gap_opening=18, gap_extension=7, scope="full")
+        times = medians(
+            {
+                "affine": partial(of_task, ScoringOptions()),
+                "wfa": partial(of_each, wfa),
+                "edit": partial(of_task, ScoringOptions(edit=True)),
+                "edlib": partial(of_each, partial(edlib.align, text, task="path")),
+            },
+            runs,
+        )
+        affine, edit = times["affine"], times["edit"]
+        peers = [f"{times[peer]:.0f} ({times[peer] / own:.1f})" for peer, own in (("wfa", affine), ("edlib", edit))]
+        rows.append([f"{length:,} letters, {share:.1%} unchanged", f"{affine:.0f}", peers[0], f"{edit:.0f}", peers[1]])
+    return rows
 
 
 def run_command(command: list[str]) -> None:
@@ -110,7 +163,10 @@ def main() -> None:
         ratio = path / gcups if "edlib" in name else kernels["gpualign, affine, path"] / gcups if "parasail" in name else 0
         rows.append([name, f"{gcups:.2f}", f"{ratio:.1f}" if ratio else ""])
     notes = [f"edlib on the first {FEW} genes, parasail on the first {FEWER}. The multiple is that of gpualign's path with the same gaps."]
-    finish(text + table("Engines", ["what", "GCUPS", "gpualign's multiple"], rows, notes), arguments.output)
+    text += table("Engines", ["what", "GCUPS", "gpualign's multiple"], rows, notes)
+    header = ["pairs", "gpualign, affine", f"WFA (pywfa {version('pywfa')}), affine", "gpualign, edit distance", "edlib"]
+    notes = ["Microseconds a pair, with its path; in brackets how many times as long as gpualign."]
+    finish(text + table("Near pairs", header, near_rows(texts[0], arguments.runs), notes), arguments.output)
 
 
 if __name__ == "__main__":
