@@ -146,7 +146,7 @@ class Task:
     @property
     def dtype(self) -> np.dtype[np.signedinteger]:
         """Of the scores: int32, or int64 where a pair of the longest records could need it."""
-        return self.scoring.dtype(int(self.queries.lengths.max()), int(self.targets.lengths.max()))
+        return self.scoring.dtype(self.queries.longest, self.targets.longest)
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,11 @@ class SequenceSet:
         return np.diff(self.offsets)
 
     @cached_property
+    def longest(self) -> int:
+        """Letters of the longest record."""
+        return int(self.lengths.max(initial=0))
+
+    @cached_property
     def id_column(self) -> TextColumn:
         return TextColumn.of(self.ids)
 

@@ -109,11 +109,11 @@ class CpuEngine:
 
     def recipe(self, task: Task, worker_bytes: int) -> Recipe:
         """The recipe for global scores of a task with so much scratch for each worker."""
-        longest = int(task.targets.lengths.max())
+        longest = task.targets.longest
         return make_recipe(task.scoring, letters_in_use(task), len(task.targets), longest, self.instruction_set.vector_bytes, worker_bytes)
 
     def _prepare_scores(self, task: Task, budget: Budget) -> CpuPrepared:
-        longest, vector_bytes = int(task.targets.lengths.max()), self.instruction_set.vector_bytes
+        longest, vector_bytes = task.targets.longest, self.instruction_set.vector_bytes
 
         def scratch(threads: int) -> int:
             return threads * self.recipe(task, budget.scratch // threads).scratch_bytes(vector_bytes, longest)
@@ -127,7 +127,7 @@ class CpuEngine:
 
     def _prepare_local(self, task: Task, budget: Budget) -> CpuPrepared:
         vector_bytes = self.instruction_set.vector_bytes
-        longest = int(task.queries.lengths.max()), int(task.targets.lengths.max())
+        longest = task.queries.longest, task.targets.longest
         least = lane_bytes(vector_bytes, *longest)
         threads = self._fit_threads(lambda count: count * least, budget.scratch, f"on targets of up to {min(longest):,} letters")
         recipe = make_local_recipe(task.scoring, letters_in_use(task), *longest)
@@ -139,7 +139,7 @@ class CpuEngine:
         return self._prepared(task, limits, recipe.kernel, threads, lambda: LocalScores(task, self.instruction_set.name, native))
 
     def _prepare_paths(self, task: Task, budget: Budget) -> CpuPrepared:
-        queries, targets = int(task.queries.lengths.max()), int(task.targets.lengths.max())
+        queries, targets = task.queries.longest, task.targets.longest
         recipe = make_path_recipe(task.scoring, letters_in_use(task), task.end_gaps)
         whole = native_paths(recipe, budget.scratch // self.threads)
         block, pair = _kernels.path_bytes(self.instruction_set.name, whole, queries, targets)

@@ -32,7 +32,7 @@ class HitTracer:
         if task.mode is not Mode.LOCAL or task.detail is not Detail.SCORE:
             raise ValueError("hits are those of a search by local scores")
         letters = letters_in_use(task)
-        longest = int(task.queries.lengths.max()), int(task.targets.lengths.max())
+        longest = task.queries.longest, task.targets.longest
         self._task = task
         self._name = engine.instruction_set.name
         recipe = make_local_recipe(task.scoring, letters, *longest)

@@ -90,5 +90,5 @@ class CsrSink(PairsSink):
 
 def _stored(dtype: Numbers, task: Task) -> Numbers:
     """The type of values + 1, where those of a task have this type."""
-    longest = int(task.queries.lengths.max()), int(task.targets.lengths.max())
+    longest = task.queries.longest, task.targets.longest
     return np.dtype(np.int64) if dtype == np.int32 and task.scoring.bounds(*longest)[1] >= _LARGEST else dtype

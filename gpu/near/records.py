@@ -31,7 +31,7 @@ def device_bytes(task: Task, recipe: NearRecipe) -> int:
     """What the records of a task take of a device's memory."""
     sets = {id(s): s for s in (task.queries, task.targets)}.values()
     planes = sum(4 * int((-(-s.lengths // 32)).sum()) * recipe.planes for s in sets)
-    pieces = 2 * max(_PIECE_LETTERS, *(int(s.lengths.max()) for s in sets))
+    pieces = 2 * max(_PIECE_LETTERS, *(s.longest for s in sets))
     return planes + sum(len(s) for s in sets) * (recipe.sketch_bytes + 24) + min(pieces, 2 * max(len(s.codes) for s in sets))
 
 

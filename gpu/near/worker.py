@@ -87,7 +87,7 @@ class NearWorker:
         self._flying: deque[_Flight] = deque()
         self._waiting: deque[Rectangle] = deque()
         self._open: dict[int, _OpenTile] = {}
-        self._columns = int(task.targets.lengths.max())
+        self._columns = task.targets.longest
 
     def run(self) -> None:
         """Work until there are no tiles. Raises `RunError` for what the device cannot do."""

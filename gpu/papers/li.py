@@ -114,12 +114,12 @@ class LiEngine(OneDevice):
             raise InputError("the kernels of Li 2014 compute global alignments with linear gaps (--gap or --edit) and no free end gaps")
         if task.dtype != np.int32:
             raise InputError("the kernels of Li 2014 have scores of 32 bits; these can exceed them")
-        longest = int(task.queries.lengths.max())
+        longest = task.queries.longest
         if self._method == "dscan" and longest > self._sizes.longest:
             raise InputError(
                 f"dscan keeps diagonals of up to {self._sizes.longest:,} letters in shared memory, a query has {longest:,}; use tiled-dscan"
             )
-        largest = 4 * (longest + 1) * (int(task.targets.lengths.max()) + 1)
+        largest = 4 * (longest + 1) * (task.targets.longest + 1)
         left = budget.scratch // self._lanes
         if largest > left:
             raise RunError(f"the memory budget is too small: a matrix takes {largest:,} bytes, {left:,} are left; raise --memory")
