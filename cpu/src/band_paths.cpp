@@ -15,20 +15,24 @@ BandPaths::BandPaths(const Kernels& kernels, const PathRecipe& recipe, const Can
     : kernels_(kernels), recipe_(recipe), cancel_(cancel), padding_(recipe.differences.letters) {
   const Recipe& d = recipe.differences;
   const int64_t shift = 2 * (static_cast<int64_t>(d.open_extra) + recipe.extend);  // s'' - s
-  for (int q = 0; q < kLetters; q++) {
-    best_of_query_[q] = best_of_target_[q] = 0;
+  for (int q = 0; q < kLetters; q++)
     for (int t = 0; t < kLetters; t++)
       rows_of_scores_[q * kLetters + t] =
           static_cast<uint8_t>(q == padding_ || t == padding_ ? 2 * d.open_extra : d.table[q * kLetters + t]);
-  }
+  for (int q = 0; q < 4; q++)
+    for (int t = 0; t < 4; t++) table_[q << kBandShift | t] = rows_of_scores_[q * kLetters + t];
   for (int q = 0; q < padding_; q++)
     for (int t = 0; t < padding_; t++) {
       const int64_t score = d.table[q * kLetters + t] - shift;
       best_of_query_[q] = std::max(best_of_query_[q], score);
       best_of_target_[t] = std::max(best_of_target_[t], score);
     }
-  for (int q = 0; q < 4; q++)
-    for (int t = 0; t < 4; t++) table_[q << kBandShift | t] = static_cast<uint8_t>(d.table[q * kLetters + t]);
+  for (int l = 0; l < padding_; l++) {
+    query_order_.push_back(l);
+    target_order_.push_back(l);
+  }
+  std::stable_sort(query_order_.begin(), query_order_.end(), [&](int a, int b) { return best_of_query_[a] < best_of_query_[b]; });
+  std::stable_sort(target_order_.begin(), target_order_.end(), [&](int a, int b) { return best_of_target_[a] < best_of_target_[b]; });
 }
 
 double BandPaths::cost(int64_t vectors) const {
@@ -47,24 +51,34 @@ int64_t BandPaths::bytes(int64_t vectors) const {
   return (rows_ + columns_) * (lanes + 1) + 8 * lanes + 4 * kPlaneMargin;
 }
 
-BandPaths::Letters BandPaths::count(const uint8_t* codes, int64_t length, const int64_t* best) const {
+void BandPaths::Letters::count(const uint8_t* codes, int64_t length, const std::vector<int>& order, const int64_t* best) {
   int64_t counts[kLetters] = {};
   for (int64_t k = 0; k < length; k++) counts[codes[k]]++;
-  Letters out;
-  out.least = INT64_MAX;
-  for (int l = 0; l < kLetters; l++)
+  plain = counts[0] + counts[1] + counts[2] + counts[3];
+  sum = 0;
+  used.clear();
+  amounts.clear();
+  for (const int l : order)
     if (counts[l]) {
-      out.used |= uint32_t(1) << l;
-      out.sum += counts[l] * best[l];
-      out.least = std::min(out.least, best[l]);
+      sum += counts[l] * best[l];
+      used.push_back(l);
+      amounts.emplace_back(best[l], counts[l]);
     }
-  return out;
+}
+
+int64_t BandPaths::Letters::most(int64_t without) const {
+  int64_t left = sum;
+  for (const auto& [best, letters] : amounts) {
+    const int64_t taken = std::min(letters, without);
+    left -= taken * best;
+    without -= taken;
+  }
+  return left;
 }
 
 int64_t BandPaths::outside(int64_t slack) const {
   const int64_t inserted = slack + 1 + std::max<int64_t>(0, columns_ - rows_), deleted = slack + 1 + std::max<int64_t>(0, rows_ - columns_);
-  const int64_t pairs =
-      std::min(query_letters_.sum - deleted * query_letters_.least, target_letters_.sum - inserted * target_letters_.least);
+  const int64_t pairs = std::min(query_letters_.most(deleted), target_letters_.most(inserted));
   return pairs - 2 * static_cast<int64_t>(recipe_.differences.open_extra) - recipe_.extend * (inserted + deleted);
 }
 
@@ -101,22 +115,24 @@ bool BandPaths::align(const uint8_t* query, int64_t rows, const uint8_t* target,
   query_ = query, rows_ = rows, target_ = target, columns_ = columns;
   int64_t vectors = least_vectors(0);
   if (bytes(vectors) > recipe_.worker_bytes) return false;
-  query_letters_ = count(query, rows, best_of_query_);
-  target_letters_ = count(target, columns, best_of_target_);
-  args_.pairs = ((query_letters_.used | target_letters_.used) >> 4) == 0;
+  query_letters_.count(query, rows, query_order_, best_of_query_);
+  target_letters_.count(target, columns, target_order_, best_of_target_);
+  args_.pairs = 2 * (query_letters_.plain + target_letters_.plain) > rows + columns;
   args_.letter_count = 0;
-  for (int l = 0; l < kLetters; l++)
-    if (query_letters_.used >> l & 1) letters_[args_.letter_count++] = static_cast<uint8_t>(l);
+  for (const int l : query_letters_.used) letters_[args_.letter_count++] = static_cast<uint8_t>(l);
+  letters_[args_.letter_count++] = static_cast<uint8_t>(padding_);
   args_.letters = letters_;
   double spent = cost(vectors);
   if (spent > worth) return false;
   int64_t score = forward(vectors);
   if (cancel_.requested) return false;
   if (!proven(slack_, score)) {
-    int64_t slack = slack_;
-    const int64_t step = std::max<int64_t>(1, outside(0) - outside(1));
-    if (outside(slack) >= score) slack += (outside(slack) - score) / step + 1;
-    slack = std::min(slack, std::min(rows, columns));
+    const int64_t enough = std::min(rows, columns);
+    int64_t low = slack_, slack = enough;  // the least slack that will do is above the one and at most the other
+    while (slack - low > 1) {
+      const int64_t middle = low + (slack - low) / 2;
+      (proven(middle, score) ? slack : low) = middle;
+    }
     vectors = least_vectors(slack);
     spent += cost(vectors);
     if (spent > worth || bytes(vectors) > recipe_.worker_bytes) return false;

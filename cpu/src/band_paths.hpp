@@ -7,11 +7,12 @@
 // The bound, with a band that reaches `slack` diagonals beyond 0 and n - m on either side: a path that leaves it has at least
 // I = slack + 1 + max(0, n - m) letters of the target and D = slack + 1 + max(0, m - n) letters of the query against gaps, since I - D
 // is n - m. Its gaps cost at least 2o + e (I + D). A letter's best score with any other, or 0 if that is below 0, bounds what the letter
-// can add; so the pairs of a path add at most the sum of these over the query, less D times the smallest of them, and likewise for
-// the target and I.
+// can add; so the pairs of a path add at most the sum of these over the query, less the D smallest of them, and likewise for the
+// target and I.
 //
 // A band that was too narrow gives a score, which the best path has at least: so it also says which band will do.
 #pragma once
+#include <utility>
 #include <vector>
 
 #include "path.hpp"
@@ -29,13 +30,18 @@ class BandPaths {
   bool align(const uint8_t* query, int64_t rows, const uint8_t* target, int64_t columns, int64_t pair, double worth, PathSink& sink);
 
  private:
+  // A sequence's letters in order of their best scores.
   struct Letters {
-    uint32_t used = 0;  // a bit a code
-    int64_t sum = 0;    // of the letters' best scores
-    int64_t least = 0;  // of them
+    void count(const uint8_t* codes, int64_t length, const std::vector<int>& order, const int64_t* best);
+    // The most that pairs of letters can add where so many letters are in none.
+    int64_t most(int64_t without) const;
+
+    std::vector<int> used;                             // codes
+    std::vector<std::pair<int64_t, int64_t>> amounts;  // (best score, letters)
+    int64_t sum = 0;                                   // of all letters' best scores
+    int64_t plain = 0;                                 // letters with the codes 0 .. 3
   };
 
-  Letters count(const uint8_t* codes, int64_t length, const int64_t* best) const;
   int64_t least_vectors(int64_t slack) const;
   double cost(int64_t vectors) const;
   int64_t bytes(int64_t vectors) const;
@@ -51,13 +57,14 @@ class BandPaths {
   int padding_;
   uint8_t rows_of_scores_[kLetters * kLetters];
   uint8_t table_[16];
-  int64_t best_of_query_[kLetters], best_of_target_[kLetters];
+  int64_t best_of_query_[kLetters] = {}, best_of_target_[kLetters] = {};
+  std::vector<int> query_order_, target_order_;  // codes by best score
   // Of the pair:
   const uint8_t* query_ = nullptr;
   const uint8_t* target_ = nullptr;
   int64_t rows_ = 0, columns_ = 0;
   Letters query_letters_, target_letters_;
-  uint8_t letters_[kLetters];
+  uint8_t letters_[kLetters + 1];
   int64_t slack_ = 0;
   BandArgs args_;
   Scratch packed_, state_, directions_;

@@ -46,24 +46,17 @@ struct BandKernel {
       V *x = u + vectors(), *v = x + vectors(), *y = v + vectors();
       begin(u, x, v, y);
       const int64_t corner = a.columns - a.rows, last = a.rows + a.columns;
-      // Lanes have begun once the first one's column and the last one's row are above 0.
-      const int64_t lanes = a.vectors * kVectorBytes;
-      const int64_t begun = 2 + (-a.lowest > 2 * lanes + a.lowest ? -a.lowest : 2 * lanes + a.lowest);
       lane = (corner - a.lowest) / 2;
       // From the first row or column on; from (0,0) the step to (0,1) is 0.
       summed_from = corner == 0 ? 1 : corner < 0 ? -corner : corner;
       int64_t d = 2;
-      if ((d - a.lowest) & 1) step<true, true>(d++, u, x, v, y);
-      for (; d < last && d <= begun; d += 2) {
-        step<true, false>(d, u, x, v, y);
-        step<true, true>(d + 1, u, x, v, y);
-      }
+      if ((d - a.lowest) & 1) step<true>(d++, u, x, v, y);
       for (; d < last; d += 2) {
         if ((d & 4094) == 0 && a.cancel->requested) return -1;
-        step<false, false>(d, u, x, v, y);
-        step<false, true>(d + 1, u, x, v, y);
+        step<false>(d, u, x, v, y);
+        step<true>(d + 1, u, x, v, y);
       }
-      if (d == last) step<true, false>(d, u, x, v, y);
+      if (d == last) step<false>(d, u, x, v, y);
       return sum;
     }
 
@@ -81,15 +74,14 @@ struct BandKernel {
       if (lower >= 0 && lower < lanes) reinterpret_cast<uint8_t*>(u)[lower] = 0;
     }
 
-    // kBegin: some lanes may not have begun.
-    template <bool kBegin, bool kOdd>
+    template <bool kOdd>
     inline __attribute__((always_inline)) void step(int64_t d, V* us, V* xs, V* vs, V* ys) {
       const uint8_t* target = a.target + (d + a.lowest + kOdd) / 2 - 1;
       const uint8_t* query = a.query + a.rows - (d - a.lowest - kOdd) / 2;
       uint8_t* out = a.directions + (d - 2) * vectors() * kVectorBytes;
       V before_u{}, before_x{};
       for (int64_t k = 0; k < vectors(); k++, target += kVectorBytes, query += kVectorBytes, out += kVectorBytes) {
-        const V s = scores<kPairs, kBegin>(a, load(query), load(target));
+        const V s = scores<kPairs>(a, load(query), load(target));
         V u = us[k], x{}, v = vs[k], y{};
         if constexpr (kAffine) x = xs[k], y = ys[k];
         if constexpr (kOdd) {
@@ -124,22 +116,20 @@ struct BandKernel {
     return out;
   }
 
-  // s'' of a query's and a target's letters, the former moved up by kBandShift bits.
-  template <bool kPairs, bool kBegin>
+  // s'' of a query's and a target's letters.
+  template <bool kPairs>
   static inline V scores(const BandArgs& a, V query, V target) {
-    if constexpr (kPairs && !kBegin) {
-      return look_up_16(a.table, (query | target) & broadcast<uint8_t>(15));
-    } else {
-      const int shift = kPairs ? kBandShift : 0;
-      V out{};
-      for (int l = 0; l < a.letter_count + kBegin; l++) {
-        const int letter = l < a.letter_count ? a.letters[l] : a.padding;
-        const uint8_t* row = a.rows_of_scores + letter * kLetters;
-        const V found = a.padding < 16 ? look_up_16(row, target) : look_up_32(row, target);
-        out |= (V)(query == broadcast<uint8_t>(static_cast<uint8_t>(letter << shift))) & found;
-      }
-      return out;
+    if constexpr (kPairs) {
+      const V others = (query & broadcast<uint8_t>(0xf0)) | (target & broadcast<uint8_t>(0xfc));
+      if (all_zero(others)) return look_up_16(a.table, query | target);
     }
+    V out{};
+    for (int l = 0; l < a.letter_count; l++) {
+      const uint8_t* row = a.rows_of_scores + a.letters[l] * kLetters;
+      const V found = a.padding < 16 ? look_up_16(row, target) : look_up_32(row, target);
+      out |= (V)(query == broadcast<uint8_t>(static_cast<uint8_t>(a.letters[l] << (kPairs ? kBandShift : 0)))) & found;
+    }
+    return out;
   }
 };
 

@@ -105,7 +105,7 @@ static inline WavefrontPass wavefront_pass(int64_t rows_left, int lanes, int mos
   return pass;
 }
 
-constexpr int kBandShift = 2;  // bits of a target's letter beside which a query's letter stands, where both have four at most
+constexpr int kBandShift = 2;  // bits of a target's letter beside which a query's letter stands, where nearly all are 0 .. 3
 
 // One pair within a band of diagonals, by the difference recurrence in bytes (banded.hpp).
 struct BandArgs {
@@ -116,9 +116,9 @@ struct BandArgs {
   int64_t columns;         // n >= 1
   int64_t lowest;          // the first diagonal j - i: at most min(0, n - m), of the parity of n - m
   int64_t vectors;         // of lanes: diagonals lowest .. lowest + 2 * lanes - 2 are whole; they hold 0 and n - m
-  bool pairs;              // both sequences use the codes 0 .. 3 alone: scores are looked up by `table`
+  bool pairs;              // scores are looked up by `table` where no letter of a vector is above 3
   const uint8_t* table;    // [16] shifted scores by query << kBandShift | target
-  const uint8_t* letters;  // [letter_count] the query's codes
+  const uint8_t* letters;  // [letter_count] the query's codes, and the padding code
   int letter_count;
   int padding;                    // the padding code; below 16 where every code is
   const uint8_t* rows_of_scores;  // [kLetters][kLetters] shifted scores; 2 * open_extra for the padding code

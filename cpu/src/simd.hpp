@@ -151,6 +151,19 @@ static inline Bytes look_up_32(const uint8_t* table, Bytes codes) {
   return (look_up_16(table, within) & ~upper) | (look_up_16(table + 16, within) & upper);
 }
 
+#if defined(GPUALIGN_AVX512)
+static inline bool all_zero(Bytes a) { return _mm512_test_epi64_mask((__m512i)a, (__m512i)a) == 0; }
+#elif defined(GPUALIGN_AVX2)
+static inline bool all_zero(Bytes a) { return _mm256_testz_si256((__m256i)a, (__m256i)a); }
+#elif defined(GPUALIGN_SSE41)
+static inline bool all_zero(Bytes a) { return _mm_testz_si128((__m128i)a, (__m128i)a); }
+#else
+static inline bool all_zero(Bytes a) {
+  const Words words = (Words)a;
+  return (words[0] | words[1]) == 0;
+}
+#endif
+
 // ---- shifts by a lane: [before's last, a[0], ...] and [a[1], ..., after's first]
 #if defined(GPUALIGN_AVX512)
 static inline Bytes shift_up(Bytes a, Bytes before) {
