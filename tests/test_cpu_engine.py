@@ -88,7 +88,7 @@ def test_an_error_in_the_sink_ends_the_threads(big_task):
         def write(self, band):
             raise OSError("disk full")
 
-    prepared = CpuEngine(2).prepare(big_task, PLENTY)
+    prepared = CpuEngine(2).prepare(big_task, Budget(1 << 20, 1 << 28))  # bands of few queries
     with pytest.raises(OSError, match="disk full"):
         run_plan(plan_task(prepared, Pairing.ALL), prepared, Full(), Discard())
     assert not workers()

@@ -65,8 +65,8 @@ def test_ties(queries, targets, match, mismatch, gap_open, gap_extend):
 
 @pytest.mark.slow
 def test_long_sequences_and_several_threads(rng):
-    gene = rng.integers(0, 4, 700)
-    targets = [np.concatenate((rng.integers(0, 4, 200), np.delete(gene, slice(300, 340)), rng.integers(0, 4, 100))) for _ in range(3)]
+    gene = rng.integers(0, 4, 300)
+    targets = [np.concatenate((rng.integers(0, 4, 90), np.delete(gene, slice(130, 170)), rng.integers(0, 4, 50))) for _ in range(3)]
     check(sequence_set([gene, gene[::-1].copy()]), sequence_set(targets), two_valued(4, 5, -4, 16, 6), threads=3)
 
 

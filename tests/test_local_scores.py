@@ -64,10 +64,11 @@ def test_any_weights(queries, targets, match, mismatch, one, other):
     check(sequence_set(queries), sequence_set(targets), two_valued(4, match, mismatch, max(one, other), min(one, other)))
 
 
-@pytest.mark.slow
 def test_scores_at_the_ends_of_the_ranges():
     """Exactly 254, 255, 256 and 65,534 .. 65,536: what an element can hold, cannot tell from more, and cannot hold."""
-    for match, lengths in ((1, (253, 254, 255, 256)), (127, (1, 2, 3)), (2, (32766, 32767, 32768, 32769))):
+    wide = ((62, (1056, 1057, 1058)), (85, (770, 771, 772)), (64, (1023, 1024, 1025)))
+    assert [match * lengths[1] for match, lengths in wide] == [65_534, 65_535, 65_536]
+    for match, lengths in ((1, (253, 254, 255, 256)), (127, (1, 2, 3)), *wide):
         sequences = sequence_set([np.zeros(n, dtype=np.uint8) for n in lengths])
         scores = local(sequences, sequences, two_valued(2, match, -1, 5, 1))
         assert scores.tolist() == [[match * min(a, b) for b in lengths] for a in lengths]
