@@ -3,25 +3,35 @@
 import numpy as np
 
 
-def global_score(query, target, table, gap_open, gap_extend):
-    """Global alignment score of two code arrays by Gotoh's recurrence, a row at a time in int64.
+def global_scores(query, targets, table, gap_open, gap_extend):
+    """Global alignment scores of a code array with others by Gotoh's recurrence, a row of all matrices at a time in int64.
 
     Within a row, a gap in the query ends at column j and began behind some k < j, so its best score is a running maximum of
-    the row without such gaps, with the extension rebased: E(j) = max over k < j of h(k) + e k - open + e - e j.
+    the row without such gaps, with the extension rebased: E(j) = max over k < j of h(k) + e k - open + e - e j. What stands right of
+    a target's last column comes to no score.
     """
     table = np.asarray(table, dtype=np.int64)
-    columns = np.arange(len(target) + 1, dtype=np.int64)
-    row = np.where(columns > 0, -(gap_open + (columns - 1) * gap_extend), 0)
-    vertical = np.full(len(target) + 1, -(2**60), dtype=np.int64)
+    lengths = np.array([len(target) for target in targets], dtype=np.int64)
+    codes = np.zeros((len(targets), lengths.max(initial=0)), dtype=np.int64)
+    for k, target in enumerate(targets):
+        codes[k, : len(target)] = target
+    columns = np.arange(codes.shape[1] + 1, dtype=np.int64)
+    row = np.tile(np.where(columns > 0, -(gap_open + (columns - 1) * gap_extend), 0), (len(targets), 1))
+    vertical = np.full(row.shape, -(2**60), dtype=np.int64)
     for i, letter in enumerate(query, 1):
         vertical = np.maximum(vertical - gap_extend, row - gap_open)
         best = vertical.copy()
-        best[0] = -(gap_open + (i - 1) * gap_extend)
-        best[1:] = np.maximum(best[1:], row[:-1] + table[letter, target])
-        running = np.maximum.accumulate(best + gap_extend * columns)
-        best[1:] = np.maximum(best[1:], running[:-1] - gap_open + gap_extend - gap_extend * columns[1:])
+        best[:, 0] = -(gap_open + (i - 1) * gap_extend)
+        best[:, 1:] = np.maximum(best[:, 1:], row[:, :-1] + table[letter][codes])
+        running = np.maximum.accumulate(best + gap_extend * columns, axis=1)
+        best[:, 1:] = np.maximum(best[:, 1:], running[:, :-1] - gap_open + gap_extend - gap_extend * columns[1:])
         row = best
-    return int(row[-1])
+    return row[np.arange(len(targets)), lengths]
+
+
+def global_score(query, target, table, gap_open, gap_extend):
+    """The same of one pair."""
+    return int(global_scores(query, [target], table, gap_open, gap_extend)[0])
 
 
 def edit_distance(query, target):
@@ -30,10 +40,8 @@ def edit_distance(query, target):
 
 
 def score_matrix(queries, targets, scoring):
-    scores = np.array(
-        [[global_score(q, t, scoring.substitution, scoring.gap_open, scoring.gap_extend) for t in targets] for q in queries],
-        dtype=np.int64,
-    ).reshape(len(queries), len(targets))
+    each = [global_scores(query, targets, scoring.substitution, scoring.gap_open, scoring.gap_extend) for query in queries]
+    scores = np.array(each, dtype=np.int64).reshape(len(queries), len(targets))
     return -scores if scoring.edit else scores
 
 
