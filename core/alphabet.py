@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -69,27 +69,66 @@ _PLAIN = b"ACGTUNacgtun"
 _NUCLEOTIDES = np.flatnonzero(DNA.encoding != INVALID)
 _PROTEIN_ONLY = np.setdiff1d(np.flatnonzero(PROTEIN.encoding != INVALID), _NUCLEOTIDES)
 _NOT_PROTEIN_ONLY = bytes(np.setdiff1d(np.arange(256), _PROTEIN_ONLY).astype(np.uint8))
+_IS_PLAIN = np.isin(np.arange(256), list(_PLAIN))
+_IS_PROTEIN_ONLY = np.isin(np.arange(256), _PROTEIN_ONLY)
 _CLEAR_LENGTH = 50
 
 
-@dataclass(frozen=True)
-class Guess:
-    """What one record looks like: `protein_letter` holds a letter that no nucleotide code has, `clearly_dna` a long record
-    that is nearly all A, C, G, T, U and N."""
-
-    protein_letter: bool
-    clearly_dna: bool
-    plain_fraction: float
-    length: int
+_COUNTED_TOGETHER = 1 << 22  # letters
 
 
-def inspect(letters: bytes) -> Guess:
-    """Look at one record's letters (any case)."""
-    total = len(letters)
-    # bytes.translate() counts by leaving out, ten times as fast as arrays on records of usual lengths.
-    plain = total - len(letters.translate(None, _PLAIN))
-    has_protein = bool(letters.translate(None, _NOT_PROTEIN_ONLY))
-    return Guess(has_protein, not has_protein and total >= _CLEAR_LENGTH and plain >= 0.9 * total, plain / max(total, 1), total)
+def _sums(flags: npt.NDArray[np.bool_], starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """How many are true of each record's letters, which lie back to back."""
+    if not len(flags):
+        return np.zeros(len(starts), dtype=np.int64)
+    sums: npt.NDArray[np.int64] = np.add.reduceat(flags, np.minimum(starts, len(flags) - 1), dtype=np.int64)
+    sums[lengths == 0] = 0  # of which the sum is the next letter
+    return sums
+
+
+class Census:
+    """What the letters of a set of records look like; records are taken in parts, and names those that decide."""
+
+    def __init__(self) -> None:
+        self._plain = self._letters = 0
+        self._protein: str | None = None
+        self._dna: str | None = None
+
+    def take(self, names: Sequence[str], records: Sequence[bytes], called: Callable[[str], str]) -> None:
+        """Count some records. called: how messages call a record, by its name."""
+        lengths = np.fromiter(map(len, records), dtype=np.int64, count=len(records))
+        ends = np.cumsum(lengths)
+        start = 0
+        while start < len(records):
+            before = ends[start] - lengths[start]
+            stop = max(start + 1, int(np.searchsorted(ends, before + _COUNTED_TOGETHER, side="right")))
+            self._count(names[start:stop], records[start:stop], lengths[start:stop], called)
+            start = stop
+
+    def _count(self, names: Sequence[str], records: Sequence[bytes], lengths: npt.NDArray[np.int64], called: Callable[[str], str]) -> None:
+        if len(records) == 1:
+            # bytes.translate() counts by leaving out, and takes no memory for a genome's every letter.
+            plain = np.array([len(records[0]) - len(records[0].translate(None, _PLAIN))])
+            others = np.array([len(records[0].translate(None, _NOT_PROTEIN_ONLY))])
+        else:
+            text, starts = np.frombuffer(b"".join(records), dtype=np.uint8), np.cumsum(lengths) - lengths
+            plain, others = (_sums(kind[text], starts, lengths) for kind in (_IS_PLAIN, _IS_PROTEIN_ONLY))
+        self._plain += int(plain.sum())
+        self._letters += int(lengths.sum())
+        clear = (others == 0) & (lengths >= _CLEAR_LENGTH) & (plain >= 0.9 * lengths)
+        if self._protein is None and others.any():
+            self._protein = called(names[int(np.argmax(others > 0))])
+        if self._dna is None and clear.any():
+            self._dna = called(names[int(np.argmax(clear))])
+
+    def alphabet(self) -> Alphabet:
+        """As for `detect`."""
+        if self._protein is not None and self._dna is not None:
+            raise InputError(
+                f"mixed alphabets: {self._dna} looks like DNA, {self._protein} like protein; "
+                "separate them, or say which they are with --alphabet dna or --alphabet protein"
+            )
+        return PROTEIN if self._protein is not None or self._plain < 0.8 * self._letters else DNA
 
 
 def detect(records: Iterable[tuple[str, bytes]]) -> Alphabet:
@@ -99,21 +138,16 @@ def detect(records: Iterable[tuple[str, bytes]]) -> Alphabet:
     Raises `InputError` where a record with letters that only proteins have stands beside a record of 50 or more letters of
     which 90 % are A, C, G, T, U or N.
     """
-    protein_name = dna_name = None
-    plain = total = 0.0
+    census = Census()
+    names: list[str] = []
+    batch: list[bytes] = []
+    held = 0
     for name, letters in records:
-        guess = inspect(letters)
-        plain += guess.plain_fraction * guess.length
-        total += guess.length
-        if guess.protein_letter and protein_name is None:
-            protein_name = name
-        if guess.clearly_dna and dna_name is None:
-            dna_name = name
-    if protein_name is not None and dna_name is not None:
-        raise InputError(
-            f"mixed alphabets: {dna_name} looks like DNA, {protein_name} like protein; "
-            "separate them, or say which they are with --alphabet dna or --alphabet protein"
-        )
-    if protein_name is not None or plain < 0.8 * total:
-        return PROTEIN
-    return DNA
+        names.append(name)
+        batch.append(letters)
+        held += len(letters)
+        if held > _COUNTED_TOGETHER:
+            census.take(names, batch, str)
+            names, batch, held = [], [], 0
+    census.take(names, batch, str)
+    return census.alphabet()

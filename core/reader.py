@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import BinaryIO
 
-from gpualign.core.alphabet import ALPHABETS, Alphabet, detect
+from gpualign.core.alphabet import ALPHABETS, Alphabet, Census
 from gpualign.core.errors import InputError
 from gpualign.core.ids import number_repeated
 from gpualign.core.sequences import SequenceSet, encode
@@ -126,14 +127,13 @@ def read_raw(stream: BinaryIO, source: str, allow_duplicates: bool = False, allo
 
 
 def encode_all(inputs: list[RawRecords], alphabet: str) -> tuple[Alphabet, list[SequenceSet]]:
-    """Encode the inputs of one run in one alphabet: "dna", "protein" or "auto" (`alphabet.detect` over all of them)."""
+    """Encode the inputs of one run in one alphabet: "dna", "protein" or "auto" (as `alphabet.detect` finds it from all of them)."""
     if alphabet == "auto":
-        several = len(inputs) > 1
-        chosen = detect(
-            (f"{raw.source}: record {name!r}" if several else f"record {name!r}", letters)
-            for raw in inputs
-            for name, letters in zip(raw.ids, raw.letters, strict=True)
-        )
+        census = Census()
+        for raw in inputs:
+            file = f"{raw.source}: " if len(inputs) > 1 else ""
+            census.take(raw.ids, raw.letters, partial("{}record {!r}".format, file))
+        chosen = census.alphabet()
     else:
         chosen = ALPHABETS[alphabet]
     return chosen, [encode(raw.source, raw.ids, raw.letters, chosen) for raw in inputs]

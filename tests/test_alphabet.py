@@ -1,5 +1,6 @@
 import pytest
 
+from gpualign.core import alphabet as alphabets
 from gpualign.core.alphabet import DNA, INVALID, PROTEIN, detect
 from gpualign.core.errors import InputError
 
@@ -33,3 +34,14 @@ def test_detection(sequences, expected):
 def test_mixed_alphabets_are_refused_by_name():
     with pytest.raises(InputError, match=r"mixed alphabets: record 'gene' looks like DNA, record 'prot' like protein"):
         detect([("record 'gene'", b"ACGT" * 20), ("record 'prot'", b"MEEPQSDPSV")])
+
+
+@pytest.mark.parametrize("together", [1, 60, 10**6])
+def test_where_records_are_counted_changes_nothing(monkeypatch, together):
+    monkeypatch.setattr(alphabets, "_COUNTED_TOGETHER", together)
+    records = [b"", b"ACGT", b"", b"ACGT" * 20, b"ACGR" * 20, b"AC", b""]
+    named = [(f"r{k}", letters) for k, letters in enumerate(records)]
+    assert detect(named) is DNA
+    with pytest.raises(InputError, match="r3 looks like DNA, r7 like protein"):
+        detect([*named, ("r7", b"MEEPQ"), ("r8", b"MEEPQ"), ("r9", b"")])
+    assert detect([("a", b"RYKM" * 5), ("b", b"ACGT"), ("c", b"")]) is PROTEIN
