@@ -1,10 +1,12 @@
 """Equal records once: near pairs of groups become those of all records, as brute force has them."""
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from work import sequence_set
 
+from gpualign.core.near import groups
 from gpualign.core.near.groups import Expansion, group_equal
 from gpualign.core.near.pairs import NearPairs, join_pairs
 from gpualign.core.plan import Pairing
@@ -17,9 +19,9 @@ def distance(one, other):
     return 0 if one == other else 1 + (sum(one) + sum(other) + 3 * abs(len(one) - len(other))) % 4
 
 
-def near_groups(queries, targets, groups, shared, most):
+def near_groups(queries, targets, both, shared, most):
     """Near pairs of the first records of groups; where sets are shared, of later ones only."""
-    rows, columns = (one.firsts.tolist() for one in groups)
+    rows, columns = (one.firsts.tolist() for one in both)
     found = [
         (u, v, distance(queries[a], targets[b]))
         for u, a in enumerate(rows)
@@ -47,6 +49,24 @@ def expand(queries, targets, pairing, most, cuts):
     assert expansion.held_bytes == 0
     whole = join_pairs(parts)
     return list(zip(whole.queries.tolist(), whole.targets.tolist(), whole.distances.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("longest", [1, 7, 8, 9, 64, 65])
+@pytest.mark.parametrize("hashes", ["own", "all the same"])
+def test_groups(rng, monkeypatch, longest, hashes):
+    """Records with the same beginning, with equal ones, and with hashes that tell nothing."""
+    if hashes != "own":
+        monkeypatch.setattr(groups, "_hashes_of_short", lambda sequences: np.zeros(len(sequences), dtype=np.uint64))
+    monkeypatch.setattr(groups, "_HASHED_TOGETHER", 7)
+    word = rng.integers(0, 2, longest)
+    records = [word[: rng.integers(1, longest + 1)].copy() for _ in range(40)]
+    for record in records[::3]:
+        record[-1] ^= 1
+    records.append(word)
+    found = group_equal(sequence_set(records))
+    texts = [tuple(record) for record in records]
+    assert found.firsts.tolist() == [k for k, text in enumerate(texts) if text not in texts[:k]]
+    assert [texts[found.firsts[group]] for group in found.of] == texts
 
 
 @settings(max_examples=200, deadline=None)

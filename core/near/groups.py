@@ -19,6 +19,9 @@ Integers = npt.NDArray[np.int64]
 _SHORT = 64
 """Letters."""
 
+_HASHED_TOGETHER = 1 << 17
+_MIX = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB], dtype=np.uint64)
+
 
 @dataclass(frozen=True)
 class Groups:
@@ -58,6 +61,10 @@ class Groups:
 
 def group_equal(sequences: SequenceSet) -> Groups:
     """Groups of records with the same codes."""
+    if sequences.longest <= _SHORT:
+        groups = _group_hashes(sequences, _hashes_of_short(sequences))
+        if groups is not None:
+            return groups
     view = sequences.codes.data
     known: dict[bytes | str, int] = {}
     records = (view[start:stop] for start, stop in pairwise(sequences.offsets.tolist()))
@@ -65,6 +72,39 @@ def group_equal(sequences: SequenceSet) -> Groups:
     keys = (bytes(record) if len(record) <= _SHORT else blake2b(record, digest_size=32).hexdigest() for record in records)
     of = np.fromiter((known.setdefault(key, len(known)) for key in keys), dtype=np.int64, count=len(sequences))
     return Groups(of, np.unique(of, return_index=True)[1].astype(np.int64))
+
+
+def _hashes_of_short(sequences: SequenceSet) -> npt.NDArray[np.uint64]:
+    """uint64[records], equal where records are, and hardly ever elsewhere: words of eight letters, mixed as by SplitMix64 (Steele, Lea and
+    Flood 2014)."""
+    width = -(-sequences.longest // 8) * 8
+    out = np.zeros(len(sequences), dtype=np.uint64)
+    for start in range(0, len(sequences), _HASHED_TOGETHER):
+        part = slice(start, start + _HASHED_TOGETHER)
+        lengths, offsets = sequences.lengths[part], sequences.offsets[start : start + _HASHED_TOGETHER + 1]
+        padded = np.full((len(lengths), width), 0xFF, dtype=np.uint8)  # no code
+        padded[np.arange(width) < lengths[:, None]] = sequences.codes[offsets[0] : offsets[-1]]
+        for word in padded.view(np.uint64).T:
+            mixed = out[part] * _MIX[0] + word
+            for shift, factor in zip((30, 27), _MIX[1:], strict=True):
+                mixed = (mixed ^ (mixed >> np.uint64(shift))) * factor
+            out[part] = mixed ^ (mixed >> np.uint64(31))
+    return out
+
+
+def _group_hashes(sequences: SequenceSet, hashes: npt.NDArray[np.uint64]) -> Groups | None:
+    """The groups, if no two different records share a hash."""
+    _, firsts, of = np.unique(hashes, return_index=True, return_inverse=True)
+    order = np.argsort(firsts)
+    firsts, number = firsts[order].astype(np.int64), np.empty(len(order), dtype=np.int64)
+    number[order] = np.arange(len(order))
+    of = number[of]
+    again = np.flatnonzero(firsts[of] != np.arange(len(of)))
+    before = firsts[of[again]]
+    if (sequences.lengths[again] != sequences.lengths[before]).any():
+        return None
+    same = sequences.gather(again).text == sequences.gather(before).text
+    return Groups(of, firsts) if same.all() else None
 
 
 class Expansion:
@@ -85,6 +125,9 @@ class Expansion:
         self._offset = 0 if with_self else 1
         self._at_once = at_once
         self._held = join_pairs([])
+        self._alone = len(queries) == queries.records and len(targets) == targets.records
+        if self._alone:
+            return
         # Members of all groups in one ascending row: group, then record.
         members, _ = targets.members
         self._keys = targets.of[members] * (targets.records + 1) + members
@@ -97,6 +140,9 @@ class Expansion:
         """The pairs of records start .. stop-1 as queries, in order: in parts of bounded size, all pairs of a query in one. found: pairs of
         the groups that begin in these records; where sets are shared, each of them with later groups only. Bands come in the order of
         their records, without gaps, each of them to its end."""
+        if self._alone:
+            yield from self._of_single(start, stop, found)
+            return
         known = self._known(start, stop, found)
         known = known.part(np.argsort(known.queries, kind="stable"))
         groups = self._queries.of[start:stop]
@@ -110,6 +156,19 @@ class Expansion:
             yield self._expand(start + row, first[row:end], last[row:end], known)
             row = end
         self._keep(stop, known)
+
+    def _of_single(self, start: int, stop: int, found: NearPairs) -> Iterator[NearPairs]:
+        """A band where every group is one record."""
+        if self._shared and self._offset == 0:
+            own = np.arange(start, stop, dtype=np.int64)
+            found = join_pairs([found, NearPairs(own, own, np.zeros(len(own), dtype=np.int64))])
+        found = found.in_order()
+        first = 0
+        while first < len(found):
+            end = min(first + self._at_once, len(found))
+            last = int(np.searchsorted(found.queries, found.queries[end - 1], side="right"))
+            yield found.part(slice(first, last))
+            first = last
 
     def _expand(self, start: int, first: Integers, last: Integers, known: NearPairs) -> NearPairs:
         """The pairs of the records from `start` on, in order: those of a record's group are known[first : last]."""

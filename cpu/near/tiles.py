@@ -115,4 +115,4 @@ class JoinedTiles:
 
 def _firsts(tile: Tile) -> Integers:
     """int64[queries]: of each query of a tile the first target that is wanted, as all later ones are."""
-    return np.array([tile.pairing.first_target(query) for query in range(tile.query_start, tile.query_stop)], dtype=np.int64)
+    return tile.pairing.first_targets(tile.query_start, tile.query_stop)
