@@ -36,6 +36,9 @@ class NearPairs:
 
     def in_order(self) -> NearPairs:
         """By query, then by target."""
+        same, later = self.queries[1:] == self.queries[:-1], self.queries[1:] > self.queries[:-1]
+        if (later | (same & (self.targets[1:] >= self.targets[:-1]))).all():
+            return self
         return self.part(np.lexsort((self.targets, self.queries)))
 
 
