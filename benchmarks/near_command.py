@@ -1,9 +1,9 @@
 """`gpualign nw` with thresholds, as whole commands beside whole runs of peers on the same files.
 
-python benchmarks/near_command.py 16s.fasta.gz [--genes 20000] [--strings 100000] [--output results/near_command.md]
+python benchmarks/near_command.py 16s.fasta.gz [--genes 20000] [--strings 100000 1000000] [--output results/near_command.md]
 
-Peers: `gpualign nw` of every pair, vsearch (an executable), symscan and rapidfuzz (from PyPI) in a Python of their own. Numbers of pairs
-are compared where they are the same thing: edit distances. What a machine lacks is left out and said.
+Peers: `gpualign nw` of every pair, vsearch and sumatra (executables), symscan and rapidfuzz (from PyPI) in a Python of their own.
+Numbers of pairs are compared where they are the same thing: edit distances. What a machine lacks is left out and said.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import gzip
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -65,6 +66,12 @@ def write(path: Path, records: list[str]) -> str:
     return str(path)
 
 
+def sumatra(path: str, *options: str) -> dict[str, list[str]]:
+    """The peer, where it is installed. It prints its pairs; ambiguous letters would leave a sequence out, so they become A."""
+    command = ["sumatra", "-g", "-p", str(os.cpu_count()), *options]
+    return {"sumatra": ["sh", "-c", f'{shlex.join(command)} "$0" > "$1"', path, "OUT"]} if shutil.which("sumatra") else {}
+
+
 class Bench:
     def __init__(self, folder: str, runs: int) -> None:
         self.folder = Path(folder)
@@ -94,7 +101,7 @@ def main() -> None:
     parser.add_argument("fasta", help="real genes")
     parser.add_argument("--genes", type=int, default=20_000, help="made-up genes")
     parser.add_argument("--some", type=int, default=200, help="real genes of which vsearch aligns all pairs")
-    parser.add_argument("--strings", type=int, default=100_000, help="made-up receptors")
+    parser.add_argument("--strings", type=int, nargs="+", default=[100_000, 1_000_000], help="made-up receptors")
     parser.add_argument("--every-pair", action="store_true", help="also time every pair of the real genes, which takes minutes")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--output")
@@ -115,22 +122,28 @@ def main() -> None:
         vsearch = ["vsearch", "--allpairs_global", str(some), "--id", "0.97", "--iddef", "1", "--threads", threads, "--qmask", "none"]
         vsearch += ["--userout", "OUT", "--userfields", "query+target+id1+caln"]
         peer = {"vsearch": vsearch} if shutil.which("vsearch") else {}
+        peer |= sumatra(str(some), "-t", "0.97")
         bench.compare(f"{arguments.some} of them, 97 % alike with CIGAR", [*alike, str(some)], peer, False)
         made = write(Path(folder, "genes.fa"), genes(arguments.genes, 1, arguments.fasta))
         bench.compare(f"{arguments.genes:,} made-up genes, 45 edits at most", ["--edit", "--max-distance", "45", made], {}, False)
         short = write(Path(folder, "reads.fa"), reads(3_000, 100, 1))
         fuzz = {"rapidfuzz": [sys.executable, "-c", RAPIDFUZZ, short, "5", "OUT"]} if find_spec("rapidfuzz") else {}
-        bench.compare("3,000 reads of 100 letters, 5 edits", ["--edit", "--max-distance", "5", "--alphabet", "dna", short], fuzz, True)
-        strings = write(Path(folder, "strings.fa"), cdr3(arguments.strings, 1))
-        for most in ("1", "2"):
-            peer = {"symscan": [sys.executable, "-c", SYMSCAN, strings, most, "OUT"]} if find_spec("symscan") else {}
-            ours = ["--edit", "--max-distance", most, "--alphabet", "protein", strings]
-            bench.compare(f"{arguments.strings:,} receptors, {most} edits", ours, peer, True)
-        missing = [name for name in ("symscan", "rapidfuzz") if not find_spec(name)] + ["vsearch"] * (shutil.which("vsearch") is None)
+        of_reads = ["--edit", "--max-distance", "5", "--alphabet", "dna", short]
+        bench.compare("3,000 reads of 100 letters, 5 edits", of_reads, fuzz, True)
+        bench.compare("the same", of_reads, sumatra(short, "-r", "-d", "-t", "5"), False)
+        for count in arguments.strings:
+            strings = write(Path(folder, "strings.fa"), cdr3(count, 1))
+            for most in ("1", "2"):
+                peer = {"symscan": [sys.executable, "-c", SYMSCAN, strings, most, "OUT"]} if find_spec("symscan") else {}
+                ours = ["--edit", "--max-distance", most, "--alphabet", "protein", strings]
+                bench.compare(f"{count:,} receptors, {most} {'edit' if most == '1' else 'edits'}", ours, peer, True)
+        missing = [name for name in ("symscan", "rapidfuzz") if not find_spec(name)]
+        missing += [name for name in ("vsearch", "sumatra") if not shutil.which(name)]
         notes = [
             f"Seconds of whole processes, from the file to the list, medians of {arguments.runs} alternating runs; in brackets, how many"
         ]
-        notes[0] += " times as long as gpualign. vsearch scores otherwise, so that its pairs are others; the others write the same pairs."
+        notes[0] += " times as long as gpualign. vsearch and sumatra (by a longest common subsequence) score otherwise, so that some of "
+        notes[0] += "their pairs are others; rapidfuzz and symscan write the same pairs."
         notes += [f"Not on this machine: {', '.join(missing)}."] * bool(missing)
         text = f"# Near pairs\n\n{machine()}. Real genes: {Path(arguments.fasta).name}.\n\n"
         header = ["work", "pairs", "`gpualign nw`", "peers (times as long)"]
