@@ -104,3 +104,15 @@ def test_groups_are_numbered_by_their_first_records():
     assert groups.firsts.tolist() == [0, 1, 3]
     assert groups.lasts.tolist() == [5, 4, 3]
     assert groups.repeated == 3
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(0, 40), st.sampled_from([1, 5, 2**20, 2**40]))
+def test_pairs_in_order(seed, count, most):
+    """Small numbers are packed in one, larger ones are not; lists that are in order stay as they are."""
+    rng = np.random.default_rng(seed)
+    pairs = NearPairs(*(rng.integers(0, most, count) for _ in range(3)))
+    ordered = pairs.in_order()
+    expected = sorted(zip(pairs.queries.tolist(), pairs.targets.tolist(), pairs.distances.tolist(), strict=True))
+    assert list(zip(ordered.queries.tolist(), ordered.targets.tolist(), ordered.distances.tolist(), strict=True)) == expected
+    assert len(set(zip(ordered.queries.tolist(), ordered.targets.tolist(), strict=True))) < count or ordered.in_order() is ordered

@@ -35,11 +35,20 @@ class NearPairs:
         return NearPairs(self.targets, self.queries, self.distances)
 
     def in_order(self) -> NearPairs:
-        """By query, then by target."""
+        """By query, then by target, then by distance."""
         same, later = self.queries[1:] == self.queries[:-1], self.queries[1:] > self.queries[:-1]
-        if (later | (same & (self.targets[1:] >= self.targets[:-1]))).all():
+        if (later | (same & (self.targets[1:] > self.targets[:-1]))).all():
             return self
-        return self.part(np.lexsort((self.targets, self.queries)))
+        first = self.queries.min()
+        columns = (self.queries - first, self.targets, self.distances)
+        bits = [int(column.max()).bit_length() for column in columns]
+        if sum(bits) > 63:
+            return self.part(np.lexsort((self.distances, self.targets, self.queries)))
+        # A number a pair: sorting numbers is several times as fast as finding the order of columns.
+        packed = ((columns[0] << bits[1] | columns[1]) << bits[2]) | columns[2]
+        packed.sort()
+        targets = packed >> bits[2] & ((1 << bits[1]) - 1)
+        return NearPairs((packed >> (bits[1] + bits[2])) + first, targets, packed & ((1 << bits[2]) - 1))
 
 
 def join_pairs(parts: Sequence[NearPairs]) -> NearPairs:
