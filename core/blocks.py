@@ -291,10 +291,10 @@ class ListBlock(Block):
         return self.listed[1]
 
     def query_text(self, texts: TextColumn) -> Column:
-        return _text(texts.select(self.listed[0]))
+        return Column.listed_text(texts.text, texts.offsets, self.listed[0])
 
     def target_text(self, texts: TextColumn) -> Column:
-        return _text(texts.select(self.listed[1]))
+        return Column.listed_text(texts.text, texts.offsets, self.listed[1])
 
     def query_numbers(self, values: Integers) -> Column:
         return Column.target_numbers(values[self.listed[0]])

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from work import relatives, run_paths, two_valued
 
+from gpualign.core._rows import Column, format_block
 from gpualign.core.alphabet import DNA
 from gpualign.core.bands import BandResults
 from gpualign.core.blocks import HitBlock, PairBlock
@@ -25,6 +26,7 @@ from gpualign.core.search.significance import SearchSpace, published
 from gpualign.core.search.strands import Stranded, make_strands
 from gpualign.core.sinks.blocks import BlocksSink
 from gpualign.core.sinks.table import TableSink
+from gpualign.core.text import TextColumn
 
 OF_PAIRS = [field for field in FIELDS.values() if not field.of_hits]
 OF_HITS = [field for field in FIELDS.values() if field.of_hits]
@@ -208,3 +210,12 @@ def test_pairs_have_no_columns_of_hits(aligned, field):
     with pytest.raises(TypeError, match="only hits have"):
         field.column(block)
     assert block.significance((0, 0)) is None
+
+
+def test_text_of_listed_records():
+    texts = TextColumn.of(["a", "", "long one"])
+    column = Column.listed_text(texts.text, texts.offsets, np.array([2, 0, 0, 1, 2]))
+    assert format_block([column], 0, 1, 5, [0], None) == b"long one\na\na\n\nlong one\n"
+    for record in (-1, 3):
+        with pytest.raises(ValueError, match="not one of the strings"):
+            Column.listed_text(texts.text, texts.offsets, np.array([0, record]))

@@ -37,6 +37,11 @@ enum class Axis { kQuery, kTarget, kPair, kConstant };
 struct Strings {
   Text text;
   Numbers offsets;
+  std::optional<Numbers> listed = {};  // record i is string listed[i]; without: string i
+
+  size_t records() const { return listed ? listed->shape(0) : offsets.shape(0) - 1; }
+  size_t string(size_t i) const { return listed ? static_cast<size_t>((*listed)(i)) : i; }
+  size_t length(size_t i) const { return static_cast<size_t>(offsets(string(i) + 1) - offsets(string(i))); }
 };
 struct Ratio {  // num / den * 10^decimals, rounded, with a point before the last `decimals` digits; 0 where den is 0
   Array<int64_t, 2> num, den;
@@ -66,14 +71,14 @@ constexpr size_t kNumberWidth = 20;
 
 // Records of a column along its own axis, and the longest cell of records first .. last.
 size_t records(const Column& c) {
-  if (const auto* s = std::get_if<Strings>(&c.content)) return s->offsets.shape(0) - 1;
+  if (const auto* s = std::get_if<Strings>(&c.content)) return s->records();
   return std::get<Numbers>(c.content).shape(0);
 }
 size_t widest(const Column& c, size_t first, size_t last) {
   const auto* s = std::get_if<Strings>(&c.content);
   if (!s) return kNumberWidth;
   size_t width = 0;
-  for (size_t i = first; i < last; i++) width = std::max(width, static_cast<size_t>(s->offsets(i + 1) - s->offsets(i)));
+  for (size_t i = first; i < last; i++) width = std::max(width, s->length(i));
   return width;
 }
 bool fits(const Column& c, size_t rows, size_t targets) {
@@ -95,7 +100,7 @@ char* put_string(char* out, const void* text, size_t length) {
 char* put_record(char* out, const Column& c, size_t i) {
   if (const auto* n = std::get_if<Numbers>(&c.content)) return put_number(out, (*n)(i));
   const Strings& s = std::get<Strings>(c.content);
-  return put_string(out, s.text.data() + s.offsets(i), static_cast<size_t>(s.offsets(i + 1) - s.offsets(i)));
+  return put_string(out, s.text.data() + s.offsets(s.string(i)), s.length(i));
 }
 
 int64_t power_of_ten(int decimals) {
@@ -216,6 +221,13 @@ nb::bytes format_matrix_rows(Text names, Numbers offsets, Array<T, 2> values, ch
   return nb::bytes(out.data(), out.size());
 }
 
+Column listed_column(Text text, Numbers offsets, Numbers records) {
+  const int64_t strings = static_cast<int64_t>(offsets.shape(0)) - 1;
+  for (size_t i = 0; i < records.shape(0); i++)
+    if (records(i) < 0 || records(i) >= strings) throw nb::value_error("a listed record is not one of the strings");
+  return Column{Axis::kTarget, Strings{text, offsets, records}, {}};
+}
+
 Column path_column(std::shared_ptr<Alignments> alignments, const std::string& kind) {
   const PairText* text = pair_text(kind);
   if (!text) throw nb::value_error(("there is no text of this kind: " + kind).c_str());
@@ -249,6 +261,8 @@ NB_MODULE(_rows, m) {
       .def_static("constant", [](const std::string& text) { return Column{Axis::kConstant, text, {}}; })
       .def_static("query_text", [](Text text, Numbers offsets) { return Column{Axis::kQuery, Strings{text, offsets}, {}}; })
       .def_static("target_text", [](Text text, Numbers offsets) { return Column{Axis::kTarget, Strings{text, offsets}, {}}; })
+      .def_static("listed_text", &listed_column, nb::arg("text"), nb::arg("offsets"), nb::arg("records"),
+                  "Along the targets: of target i the string records[i].")
       .def_static("query_numbers", [](Numbers values) { return Column{Axis::kQuery, values, {}}; })
       .def_static("target_numbers", [](Numbers values) { return Column{Axis::kTarget, values, {}}; })
       .def_static("pair_numbers", [](Array<int32_t, 2> values) { return Column{Axis::kPair, values, {}}; })
