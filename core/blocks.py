@@ -257,7 +257,9 @@ class PairBlock(Block):
     @cached_property
     def _firsts(self) -> list[int]:
         """Of each query, the first of the targets that is wanted."""
-        return [max(self.pairing.first_target(query) - self._targets.start, 0) for query in range(self._queries.start, self._queries.stop)]
+        wanted = self.pairing.first_targets(np.arange(self._queries.start, self._queries.stop, dtype=np.int64))
+        firsts: list[int] = np.maximum(wanted - self._targets.start, 0).tolist()
+        return firsts
 
 
 @dataclass(frozen=True)

@@ -51,11 +51,9 @@ class Pairing(Enum):
         """The first target wanted for a query; all later ones are wanted too."""
         return {Pairing.ALL: 0, Pairing.ABOVE: query + 1, Pairing.ABOVE_OR_EQUAL: query}[self]
 
-    def first_targets(self, start: int, stop: int) -> npt.NDArray[np.int64]:
-        """The same of the queries start .. stop-1."""
-        if self is Pairing.ALL:
-            return np.zeros(stop - start, dtype=np.int64)
-        return np.arange(start, stop, dtype=np.int64) + self.first_target(0)
+    def first_targets(self, queries: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The same of many."""
+        return np.zeros_like(queries) if self is Pairing.ALL else queries + self.first_target(0)
 
     def count(self, queries: int, targets: int) -> int:
         """Pairs that are wanted of so many records."""
@@ -148,7 +146,7 @@ class Plan:
 
     def _firsts(self, start: int, stop: int) -> Lengths | None:
         """The first wanted target of each of these queries; None where all targets are wanted."""
-        return None if self.pairing is Pairing.ALL else self.pairing.first_targets(start, stop)
+        return None if self.pairing is Pairing.ALL else self.pairing.first_targets(np.arange(start, stop, dtype=np.int64))
 
     @property
     def result_bytes(self) -> int:

@@ -87,7 +87,7 @@ def shared_arrays(batch: Batch, recipe: Recipe, task: Task, resident: bool) -> A
         "queries": batch.queries.astype(np.int32),
         "rows": np.argsort(np.argsort(batch.rows)).astype(np.int32),
         "targets": targets.astype(np.int32),
-        "first_targets": np.array([tile.pairing.first_target(int(query)) for query in batch.queries], dtype=np.int32),
+        "first_targets": tile.pairing.first_targets(batch.queries).astype(np.int32),
         "target_lengths": task.targets.lengths[targets].astype(np.int32),
         "target_numbers": targets.astype(np.int32),
     }

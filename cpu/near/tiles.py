@@ -32,7 +32,7 @@ class ChosenScores:
             return None
         assert isinstance(found, TileScores)
         queries, targets = np.arange(tile.query_start, tile.query_stop, dtype=np.int64), tile.targets
-        wanted = targets[None, :] >= _firsts(tile)[:, None]
+        wanted = targets[None, :] >= tile.pairing.first_targets(queries)[:, None]
         most = self._bound.most(self._task.queries.lengths[queries][:, None], self._task.targets.lengths[targets][None, :])
         rows, columns = np.nonzero(wanted & (found.scores <= most))
         pairs = NearPairs(queries[rows], targets[columns], found.scores[rows, columns].astype(np.int64))
@@ -54,7 +54,7 @@ class NearTiles:
 
     def __call__(self, tile: Tile, cancel: Cancel) -> TilePairs | None:
         queries = np.arange(tile.query_start, tile.query_stop, dtype=np.int64)
-        found = self._find(queries, _firsts(tile), tile.targets, cancel)
+        found = self._find(queries, tile.pairing.first_targets(queries), tile.targets, cancel)
         if found is None:
             return None
         pairs, steps = found
@@ -96,8 +96,7 @@ class JoinedTiles:
 
     def __call__(self, tile: Tile, cancel: Cancel) -> TilePairs | None:
         queries = np.arange(tile.query_start, tile.query_stop, dtype=np.int64)
-        firsts = _firsts(tile)
-        pairs = self._find(queries, firsts, cancel)
+        pairs = self._find(queries, tile.pairing.first_targets(queries), cancel)
         return None if pairs is None else TilePairs(tile, pairs, {"pairs": tile.cells, "edit distance": len(pairs)})
 
     def _find(self, queries: Integers, firsts: Integers, cancel: Cancel) -> NearPairs | None:
@@ -111,8 +110,3 @@ class JoinedTiles:
         parts = [self._find(queries[part], firsts[part], cancel) for part in (slice(half), slice(half, None))]
         whole = [part for part in parts if part is not None]
         return join_pairs(whole) if len(whole) == 2 else None
-
-
-def _firsts(tile: Tile) -> Integers:
-    """int64[queries]: of each query of a tile the first target that is wanted, as all later ones are."""
-    return tile.pairing.first_targets(tile.query_start, tile.query_stop)

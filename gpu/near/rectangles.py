@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gpualign.core.engine import Task
 from gpualign.core.near.bounds import EditBound, Integers
-from gpualign.core.plan import Pairing, Tile
+from gpualign.core.plan import Tile
 from gpualign.gpu.arguments import NEAR_ROW
 
 _MOST_SLACK = 1 << 20
@@ -73,9 +73,7 @@ def make_rows(rectangle: Rectangle, task: Task, bound: EditBound, q: int) -> Row
     most[stop <= first] = 0
     rows = np.zeros(len(ours), dtype=NEAR_ROW)
     rows["first"], rows["stop"] = first[back], stop[back]
-    pairing = rectangle.tile.pairing
-    if pairing is not Pairing.ALL:
-        rows["wanted"] = rectangle.queries + pairing.first_target(0)
+    rows["wanted"] = rectangle.tile.pairing.first_targets(rectangle.queries)
     # So is what a coverage leaves the query, or the target.
     covered = np.maximum.reduce([bound.grams_by_coverage(q, *pair) for end in ends for pair in ((distinct, end), (end, distinct))])
     rows["slack"] = np.clip(np.minimum(most * q, covered), 0, _MOST_SLACK)[back]
