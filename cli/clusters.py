@@ -144,12 +144,10 @@ def opened_outputs(spec: ClusterSpec, files: OutputFiles) -> Iterator[Callable[[
 def _write(format: str, stream: BinaryIO, found: Clustered, container: str | None) -> None:
     if format == "tsv":
         write_table(stream, found.ids, found.clustering, found.whole)
-    elif container is not None and format not in ("uc", "fasta"):
-        write_typed(stream, container, found.ids, found.clustering, found.whole)
     elif format == "fasta":
         assert found.sequences is not None  # cluster_spec() asks for them
         write_representatives(stream, found.sequences.queries, found.sequences.alphabet, found.clustering)
-    else:
+    elif format == "uc":
         lengths = None if found.sequences is None else found.sequences.queries.lengths
         identities, cigars = None, None
         if found.members is not None:
@@ -157,3 +155,6 @@ def _write(format: str, stream: BinaryIO, found: Clustered, container: str | Non
         elif found.of_identities:
             identities = 1 - found.clustering.distances
         write_uc(stream, found.ids, found.clustering, lengths, identities, cigars)
+    else:
+        assert container is not None  # pick_format() knows no other formats of clusters
+        write_typed(stream, container, found.ids, found.clustering, found.whole)
