@@ -33,6 +33,11 @@ BandPaths::BandPaths(const Kernels& kernels, const PathRecipe& recipe, const Can
   }
   std::stable_sort(query_order_.begin(), query_order_.end(), [&](int a, int b) { return best_of_query_[a] < best_of_query_[b]; });
   std::stable_sort(target_order_.begin(), target_order_.end(), [&](int a, int b) { return best_of_target_[a] < best_of_target_[b]; });
+  args_.letters = letters_;
+  args_.padding = padding_;
+  args_.table = table_, args_.rows_of_scores = rows_of_scores_;
+  args_.open_extra = d.open_extra, args_.tight = d.tight;
+  args_.cancel = &cancel;
 }
 
 double BandPaths::cost(int64_t vectors) const {
@@ -56,21 +61,19 @@ void BandPaths::Letters::count(const uint8_t* codes, int64_t length, const std::
   for (int64_t k = 0; k < length; k++) counts[codes[k]]++;
   plain = counts[0] + counts[1] + counts[2] + counts[3];
   sum = 0;
-  used.clear();
   amounts.clear();
   for (const int l : order)
     if (counts[l]) {
       sum += counts[l] * best[l];
-      used.push_back(l);
-      amounts.emplace_back(best[l], counts[l]);
+      amounts.push_back({l, best[l], counts[l]});
     }
 }
 
 int64_t BandPaths::Letters::most(int64_t without) const {
   int64_t left = sum;
-  for (const auto& [best, letters] : amounts) {
-    const int64_t taken = std::min(letters, without);
-    left -= taken * best;
+  for (const Amount& amount : amounts) {
+    const int64_t taken = std::min(amount.letters, without);
+    left -= taken * amount.best;
     without -= taken;
   }
   return left;
@@ -100,12 +103,8 @@ int64_t BandPaths::forward(int64_t vectors) {
   std::copy_n(target_, columns_, target + margin);
   args_.query = query + margin, args_.target = target + margin;
 
-  args_.padding = padding_;
-  args_.table = table_, args_.rows_of_scores = rows_of_scores_;
-  args_.open_extra = recipe_.differences.open_extra, args_.tight = recipe_.differences.tight;
   args_.scratch = state_.reserve(static_cast<size_t>(4 * lanes));
   args_.directions = static_cast<uint8_t*>(directions_.reserve(static_cast<size_t>((rows_ + columns_) * lanes)));
-  args_.cancel = &cancel_;
   const int64_t steps = 2 * std::min(rows_, columns_) - (corner == 0);
   return kernels_.banded(args_) - recipe_.differences.open_extra * (steps + 1) - recipe_.extend * (rows_ + columns_);
 }
@@ -119,9 +118,8 @@ bool BandPaths::align(const uint8_t* query, int64_t rows, const uint8_t* target,
   target_letters_.count(target, columns, target_order_, best_of_target_);
   args_.pairs = 2 * (query_letters_.plain + target_letters_.plain) > rows + columns;
   args_.letter_count = 0;
-  for (const int l : query_letters_.used) letters_[args_.letter_count++] = static_cast<uint8_t>(l);
+  for (const auto& amount : query_letters_.amounts) letters_[args_.letter_count++] = static_cast<uint8_t>(amount.code);
   letters_[args_.letter_count++] = static_cast<uint8_t>(padding_);
-  args_.letters = letters_;
   double spent = cost(vectors);
   if (spent > worth) return false;
   int64_t score = forward(vectors);

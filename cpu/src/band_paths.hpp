@@ -12,7 +12,6 @@
 //
 // A band that was too narrow gives a score, which the best path has at least: so it also says which band will do.
 #pragma once
-#include <utility>
 #include <vector>
 
 #include "path.hpp"
@@ -36,10 +35,13 @@ class BandPaths {
     // The most that pairs of letters can add where so many letters are in none.
     int64_t most(int64_t without) const;
 
-    std::vector<int> used;                             // codes
-    std::vector<std::pair<int64_t, int64_t>> amounts;  // (best score, letters)
-    int64_t sum = 0;                                   // of all letters' best scores
-    int64_t plain = 0;                                 // letters with the codes 0 .. 3
+    struct Amount {
+      int code;
+      int64_t best, letters;
+    };
+    std::vector<Amount> amounts;  // of the codes that occur
+    int64_t sum = 0;              // of all letters' best scores
+    int64_t plain = 0;            // letters with the codes 0 .. 3
   };
 
   int64_t least_vectors(int64_t slack) const;
@@ -66,7 +68,7 @@ class BandPaths {
   Letters query_letters_, target_letters_;
   uint8_t letters_[kLetters + 1];
   int64_t slack_ = 0;
-  BandArgs args_;
+  BandArgs args_{};
   Scratch packed_, state_, directions_;
   std::vector<uint8_t> runs_;
 };

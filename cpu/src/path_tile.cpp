@@ -57,8 +57,8 @@ bool path_tile(const Kernels& kernels, const Sequences& queries, const Sequences
           proven++;
           steps -= single->cost(rows, records[k].length);
           pairs[k] = -1;
+          wanted--;
         }
-        wanted = static_cast<int>(std::count_if(pairs.begin(), pairs.begin() + used, [](int64_t pair) { return pair >= 0; }));
         if (cancel.requested) return false;
       }
       if (wanted == 0) continue;
