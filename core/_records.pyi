@@ -1,0 +1,49 @@
+"""Records of FASTA and FASTQ files, and their letters."""
+
+from typing import Annotated
+
+import numpy
+from numpy.typing import NDArray
+
+
+class RecordScanner:
+    """
+    Takes records from text: ids and letters, those in ASCII and of ordinary form.
+    """
+
+    def __init__(self, fastq: bool) -> None: ...
+
+    def feed(self, data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], last: bool) -> tuple[int, int]:
+        """
+        Text that begins with a record; last: and ends with the file. (a, b): data[:a] is taken, data[a:b] wants another reader,
+        and with FASTQ all that follows as well.
+        """
+
+    def append(self, id: bytes, letters: bytes) -> None:
+        """A record that another reader read."""
+
+    @property
+    def records(self) -> int:
+        """Records that are held."""
+
+    @property
+    def letters(self) -> int:
+        """Letters that are held."""
+
+    def take(self) -> tuple[tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,))], NDArray[numpy.int64]], tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,))], NDArray[numpy.int64]]]:
+        """
+        Ids and letters, each as (uint8[bytes], int64[records + 1] offsets); nothing is held afterwards.
+        """
+
+def weigh(letters: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.uint64]:
+    """uint64[records]: the sum of weights[letter] over each record."""
+
+def encode(letters: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], invalid: int, out: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> int:
+    """
+    out = table[letters]; the first place where it is `invalid`, behind which nothing is written, or -1.
+    """
+
+def repeated(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.int64]:
+    """
+    int64[strings][2]: each string that equals an earlier one, and the first that it equals.
+    """

@@ -1,0 +1,107 @@
+// gpualign.core._records: records of text files, and their letters.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+
+#include "letters.hpp"
+#include "owned_array.hpp"
+#include "record_scanner.hpp"
+
+namespace nb = nanobind;
+using namespace gpualign;
+
+namespace {
+
+template <class T>
+using Input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Column = std::pair<nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>, nb::ndarray<nb::numpy, int64_t>>;
+
+void check_offsets(const Input<uint8_t>& text, const Input<int64_t>& offsets) {
+  if (!offsets.size() || offsets(0) < 0 || offsets(offsets.size() - 1) > static_cast<int64_t>(text.size()))
+    throw nb::value_error("the offsets do not fit the text");
+  for (size_t i = 1; i < offsets.size(); i++)
+    if (offsets(i) < offsets(i - 1)) throw nb::value_error("the offsets descend");
+}
+
+Column taken(StringColumn& column) {
+  const size_t size = column.text.size();
+  uint8_t* const text = column.text.take();
+  nb::capsule owner(text, [](void* p) noexcept { std::free(p); });
+  std::vector<int64_t> ends = std::exchange(column.ends, {0});
+  const size_t count = ends.size();
+  return {nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>(text, {size}, owner), owned_array(std::move(ends), {count})};
+}
+
+std::string_view view(const nb::bytes& text) { return {text.c_str(), text.size()}; }
+
+}  // namespace
+
+NB_MODULE(_records, m) {
+  m.doc() = "Records of FASTA and FASTQ files, and their letters.";
+
+  nb::class_<RecordScanner>(m, "RecordScanner", "Takes records from text: ids and letters, those in ASCII and of ordinary form.")
+      .def(
+          "__init__",
+          [](RecordScanner* self, bool fastq) {
+            new (self) RecordScanner(fastq ? RecordScanner::Kind::kFastq : RecordScanner::Kind::kFasta);
+          },
+          nb::arg("fastq"))
+      .def(
+          "feed",
+          [](RecordScanner& self, Input<uint8_t> data, bool last) {
+            nb::gil_scoped_release unlocked;
+            const RecordScanner::Fed fed = self.feed(reinterpret_cast<const char*>(data.data()), data.size(), last);
+            return std::make_pair(fed.taken, fed.strange);
+          },
+          nb::arg("data"), nb::arg("last"),
+          "Text that begins with a record; last: and ends with the file. (a, b): data[:a] is taken, data[a:b] wants another reader,\n"
+          "and with FASTQ all that follows as well.")
+      .def(
+          "append", [](RecordScanner& self, const nb::bytes& id, const nb::bytes& letters) { self.append(view(id), view(letters)); },
+          nb::arg("id"), nb::arg("letters"), "A record that another reader read.")
+      .def_prop_ro("records", &RecordScanner::records, "Records that are held.")
+      .def_prop_ro(
+          "letters", [](RecordScanner& self) { return self.letters().text.size(); }, "Letters that are held.")
+      .def(
+          "take", [](RecordScanner& self) { return std::make_pair(taken(self.ids()), taken(self.letters())); },
+          "Ids and letters, each as (uint8[bytes], int64[records + 1] offsets); nothing is held afterwards.");
+
+  m.def(
+      "weigh",
+      [](Input<uint8_t> letters, Input<int64_t> offsets, Input<uint64_t> weights) {
+        check_offsets(letters, offsets);
+        if (weights.size() != 256) throw nb::value_error("256 weights are wanted");
+        const size_t records = offsets.size() - 1;
+        std::vector<uint64_t> sums(records);
+        {
+          nb::gil_scoped_release unlocked;
+          weigh(letters.data(), offsets.data(), records, weights.data(), sums.data());
+        }
+        return owned_array(std::move(sums), {records});
+      },
+      nb::arg("letters"), nb::arg("offsets"), nb::arg("weights"), "uint64[records]: the sum of weights[letter] over each record.");
+  m.def(
+      "encode",
+      [](Input<uint8_t> letters, Input<uint8_t> table, uint8_t invalid,
+         nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> out) {
+        if (table.size() != 256 || out.size() != letters.size()) throw nb::value_error("the shapes do not fit");
+        nb::gil_scoped_release unlocked;
+        return encode(letters.data(), static_cast<int64_t>(letters.size()), table.data(), invalid, out.data());
+      },
+      nb::arg("letters"), nb::arg("table"), nb::arg("invalid"), nb::arg("out"),
+      "out = table[letters]; the first place where it is `invalid`, behind which nothing is written, or -1.");
+  m.def(
+      "repeated",
+      [](Input<uint8_t> text, Input<int64_t> offsets) {
+        check_offsets(text, offsets);
+        std::vector<int64_t> flat;
+        {
+          nb::gil_scoped_release unlocked;
+          for (const auto& [string, first] : repeated(reinterpret_cast<const char*>(text.data()), offsets.data(), offsets.size() - 1))
+            flat.insert(flat.end(), {string, first});
+        }
+        const size_t count = flat.size() / 2;
+        return owned_array(std::move(flat), {count, 2});
+      },
+      nb::arg("text"), nb::arg("offsets"), "int64[strings][2]: each string that equals an earlier one, and the first that it equals.");
+}
