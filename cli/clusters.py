@@ -97,7 +97,7 @@ def _why_not_one_set(stored: StoredMatrix) -> str:
 
 def in_order_of(given: Given, sequences: Inputs | None) -> Inputs | None:
     """The sequences in the order of the records."""
-    if sequences is None or sequences.queries.ids == list(given.ids):
+    if sequences is None or list(sequences.queries.ids) == list(given.ids):
         return sequences
     place = {name: k for k, name in enumerate(sequences.queries.ids)}
     ordered = sequences.queries.select(np.array([place[name] for name in given.ids], dtype=np.int64))

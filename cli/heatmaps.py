@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -109,14 +110,14 @@ def of_alignments(values: npt.NDArray[Any], task: Task, value: Value) -> HeatMap
     return of_lists(values, task.queries.ids, task.targets.ids, task.targets is task.queries, kind, label)
 
 
-def of_lists(values: npt.NDArray[Any], rows: list[str], columns: list[str], one_set: bool, kind: str, label: str) -> HeatMap:
+def of_lists(values: npt.NDArray[Any], rows: Sequence[str], columns: Sequence[str], one_set: bool, kind: str, label: str) -> HeatMap:
     """Of a matrix with its ids. Values that are no finite numbers become nan; a condensed matrix is unfolded."""
     numbers = values.astype(np.float64)
     numbers[~np.isfinite(numbers)] = np.nan
     if numbers.ndim == 1:
         numbers = _unfold(numbers, len(rows), {"distance": 0.0, "identity": 1.0}.get(kind, np.nan))
     known = numbers[~np.isnan(numbers)]
-    return HeatMap(numbers, rows, columns, one_set, kind, label, bool((known == np.rint(known)).all()) and kind != "identity")
+    return HeatMap(numbers, list(rows), list(columns), one_set, kind, label, bool((known == np.rint(known)).all()) and kind != "identity")
 
 
 def _unfold(pairs: Floats, count: int, diagonal: float) -> Floats:

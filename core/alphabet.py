@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core._records import weigh
 from gpualign.core.errors import InputError
+from gpualign.core.text import TextColumn
 
 _COMPLEMENTS = str.maketrans("ACGTRYKMSWBDHVN", "TGCAYRMKSWVHDBN")
 
@@ -68,22 +70,10 @@ def checked_name(name: str) -> str:
 _PLAIN = b"ACGTUNacgtun"
 _NUCLEOTIDES = np.flatnonzero(DNA.encoding != INVALID)
 _PROTEIN_ONLY = np.setdiff1d(np.flatnonzero(PROTEIN.encoding != INVALID), _NUCLEOTIDES)
-_NOT_PROTEIN_ONLY = bytes(np.setdiff1d(np.arange(256), _PROTEIN_ONLY).astype(np.uint8))
-_IS_PLAIN = np.isin(np.arange(256), list(_PLAIN))
-_IS_PROTEIN_ONLY = np.isin(np.arange(256), _PROTEIN_ONLY)
+_OTHERS = 32
+"""Bits of a count of plain letters, above which letters that only proteins have are counted."""
+_KINDS = np.isin(np.arange(256), list(_PLAIN)) + (np.isin(np.arange(256), _PROTEIN_ONLY).astype(np.uint64) << np.uint64(_OTHERS))
 _CLEAR_LENGTH = 50
-
-
-_COUNTED_TOGETHER = 1 << 22  # letters
-
-
-def _sums(flags: npt.NDArray[np.bool_], starts: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """How many are true of each record's letters, which lie back to back."""
-    if not len(flags):
-        return np.zeros(len(starts), dtype=np.int64)
-    sums: npt.NDArray[np.int64] = np.add.reduceat(flags, np.minimum(starts, len(flags) - 1), dtype=np.int64)
-    sums[lengths == 0] = 0  # of which the sum is the next letter
-    return sums
 
 
 class Census:
@@ -94,28 +84,13 @@ class Census:
         self._protein: str | None = None
         self._dna: str | None = None
 
-    def take(self, names: Sequence[str], records: Sequence[bytes], called: Callable[[str], str]) -> None:
-        """Count some records. called: how messages call a record, by its name."""
-        lengths = np.fromiter(map(len, records), dtype=np.int64, count=len(records))
-        ends = np.cumsum(lengths)
-        start = 0
-        while start < len(records):
-            before = ends[start] - lengths[start]
-            stop = max(start + 1, int(np.searchsorted(ends, before + _COUNTED_TOGETHER, side="right")))
-            self._count(names[start:stop], records[start:stop], lengths[start:stop], called)
-            start = stop
-
-    def _count(self, names: Sequence[str], records: Sequence[bytes], lengths: npt.NDArray[np.int64], called: Callable[[str], str]) -> None:
-        if len(records) == 1:
-            # bytes.translate() counts by leaving out, and takes no memory for a genome's every letter.
-            plain = np.array([len(records[0]) - len(records[0].translate(None, _PLAIN))])
-            others = np.array([len(records[0].translate(None, _NOT_PROTEIN_ONLY))])
-        else:
-            text, starts = np.frombuffer(b"".join(records), dtype=np.uint8), np.cumsum(lengths) - lengths
-            plain, others = (_sums(kind[text], starts, lengths) for kind in (_IS_PLAIN, _IS_PROTEIN_ONLY))
+    def take(self, names: Sequence[str], records: TextColumn, called: Callable[[str], str]) -> None:
+        """Count some records, of less than 2^32 letters each. called: how messages call a record, by its name."""
+        counts = weigh(records.text, records.offsets, _KINDS)
+        plain, others = counts & np.uint64((1 << _OTHERS) - 1), counts >> np.uint64(_OTHERS)
         self._plain += int(plain.sum())
-        self._letters += int(lengths.sum())
-        clear = (others == 0) & (lengths >= _CLEAR_LENGTH) & (plain >= 0.9 * lengths)
+        self._letters += int(records.lengths.sum())
+        clear = (others == 0) & (records.lengths >= _CLEAR_LENGTH) & (plain >= 0.9 * records.lengths)
         if self._protein is None and others.any():
             self._protein = called(names[int(np.argmax(others > 0))])
         if self._dna is None and clear.any():
@@ -131,23 +106,13 @@ class Census:
         return PROTEIN if self._protein is not None or self._plain < 0.8 * self._letters else DNA
 
 
-def detect(records: Iterable[tuple[str, bytes]]) -> Alphabet:
-    """The alphabet of a set of (name, letters).
+def detect(names: Sequence[str], records: TextColumn) -> Alphabet:
+    """The alphabet of a set of records, by their letters.
 
     DNA if no letter is outside the IUPAC nucleotide letters and at least 80 % are A, C, G, T, U or N; protein otherwise.
     Raises `InputError` where a record with letters that only proteins have stands beside a record of 50 or more letters of
     which 90 % are A, C, G, T, U or N.
     """
     census = Census()
-    names: list[str] = []
-    batch: list[bytes] = []
-    held = 0
-    for name, letters in records:
-        names.append(name)
-        batch.append(letters)
-        held += len(letters)
-        if held > _COUNTED_TOGETHER:
-            census.take(names, batch, str)
-            names, batch, held = [], [], 0
-    census.take(names, batch, str)
+    census.take(names, records, str)
     return census.alphabet()

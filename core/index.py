@@ -21,17 +21,16 @@ from array import array
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.alphabet import ALPHABETS, DNA, Alphabet, detect
+from gpualign.core.alphabet import ALPHABETS, DNA, Alphabet, Census
 from gpualign.core.errors import InputError
-from gpualign.core.ids import number_repeated
-from gpualign.core.reader import Gaps, clean_record, read_records
+from gpualign.core.reader import Gaps, clean, unique
+from gpualign.core.records import Records, read_records
 from gpualign.core.sequences import SequenceSet, encode_letters
 from gpualign.core.text import TextColumn
 
@@ -176,14 +175,13 @@ def _checked_places(places: npt.NDArray[np.int64], layout: _Layout) -> npt.NDArr
     return np.asarray(places).astype(np.int64)
 
 
-def _checked_ids(text: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], layout: _Layout) -> list[str]:
+def _checked_ids(text: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], layout: _Layout) -> TextColumn:
     """Ids, which have a letter at least and no white space."""
     if ends[0] < 1 or (ends[1:] <= ends[:-1]).any() or ends[-1] != layout.id_bytes:
         raise _Contradiction("the ends of its ids are not ascending, or not those of all ids")
-    raw, stops = text.tobytes(), ends.tolist()
-    if text.min() <= ord(" ") and raw.split(None, 1) != [raw]:
+    if text.min() <= ord(" ") and (raw := text.tobytes()).split(None, 1) != [raw]:
         raise _Contradiction("an id holds white space")
-    return [raw[a:b].decode("utf-8", "surrogateescape") for a, b in zip([0, *stops[:-1]], stops, strict=True)]
+    return TextColumn(np.asarray(text), np.append(0, ends))
 
 
 def _chunks(layout: _Layout) -> Iterator[tuple[int, int]]:
@@ -241,7 +239,7 @@ class IndexBuilder:
         self._gaps = Gaps()
         self._letters = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115  closed by __exit__
         self._ids = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115
-        self._ends, self._id_ends, self._digests = array("q"), array("q"), array("Q")
+        self._ends, self._id_ends, self._numbers = array("q"), array("q"), array("q")
         self._empty: list[str] = []
         self._alphabet = DNA
 
@@ -254,13 +252,15 @@ class IndexBuilder:
 
     def read(self, stream: BinaryIO, alphabet: str) -> Alphabet:
         """Take all records of a FASTA or FASTQ file; alphabet: "dna", "protein" or "auto". Raises `InputError`."""
-        records = self._take(stream)
-        if alphabet == "auto":
-            self._alphabet = detect(records)
-        else:
-            self._alphabet = ALPHABETS[alphabet]
-            for _ in records:
-                pass
+        census = Census()
+        number = 0
+        for some in read_records(stream, self._source, _BATCH_LETTERS):
+            records, numbers = clean(some, number, self._source, self._empty, self._gaps if self._degap else None)
+            number += len(some)
+            census.take(records.ids, records.letters, "record {!r}".format)
+            self._store(records)
+            self._numbers.frombytes(numbers.tobytes())
+        self._alphabet = census.alphabet() if alphabet == "auto" else ALPHABETS[alphabet]
         if not self._ends:
             raise InputError(f"{self._source}: no records" + (" with letters" if self._empty else ""))
         self._letters.flush()
@@ -268,24 +268,10 @@ class IndexBuilder:
         self._check_letters()
         return self._alphabet
 
-    def _take(self, stream: BinaryIO) -> Iterator[tuple[str, bytes]]:
-        """Stores records as they pass."""
-        end = id_end = 0
-        for number, (title, text) in enumerate(read_records(stream, self._source), 1):
-            name, letters = clean_record(title, text, number, self._source)
-            if self._degap:
-                letters = self._gaps.remove(letters)
-            if not letters:
-                self._empty.append(name)
-                continue
-            id_text = name.encode("utf-8", "surrogateescape")
-            self._letters.write(letters)
-            self._ids.write(id_text)
-            end, id_end = end + len(letters), id_end + len(id_text)
-            self._ends.append(end)
-            self._id_ends.append(id_end)
-            self._digests.append(int.from_bytes(blake2b(id_text, digest_size=8).digest(), "little"))
-            yield f"record {name!r}", letters
+    def _store(self, records: Records) -> None:
+        for file, ends, column in ((self._letters, self._ends, records.letters), (self._ids, self._id_ends, records.ids)):
+            file.write(column.text.data)
+            ends.frombytes((column.offsets[1:] + (ends[-1] if ends else 0)).tobytes())
 
     def _stored(self, file: BinaryIO, ends: array[int]) -> TextColumn:
         return TextColumn(np.memmap(file, dtype=np.uint8, mode="r", shape=(ends[-1],)), np.append(0, np.frombuffer(ends, dtype=np.int64)))
@@ -298,34 +284,15 @@ class IndexBuilder:
             offsets = letters.offsets[part.start : part.stop + 1] - first
 
             def name(record: int, start: int = part.start) -> str:
-                return _text(ids, start + record)
+                return ids[start + record]
 
             codes = encode_letters(self._source, TextColumn(letters.text[first:last], offsets), self._alphabet, name)
             self._counts += np.bincount(codes, minlength=len(self._alphabet))
 
     def _unique_ids(self) -> TextColumn:
         """Ids in file order, repeated ones numbered or refused."""
-        ids = self._stored(self._ids, self._id_ends)
-        digests = np.frombuffer(self._digests, dtype=np.uint64)
-        order = np.argsort(digests, kind="stable")
-        same = np.flatnonzero(digests[order][1:] == digests[order][:-1])
-        if not len(same):
-            return ids
-        suspects = sorted({int(order[i]) for i in same} | {int(order[i + 1]) for i in same})
-        seen: dict[str, int] = {}
-        repeated = []
-        for record in suspects:
-            first = seen.setdefault(_text(ids, record), record)
-            if first != record and not self._allow_duplicates:
-                raise InputError(
-                    f"{self._source}: records {first + 1} and {record + 1} (of those with letters) have the same id "
-                    f"{_text(ids, record)!r}; make ids unique, or number repeated ones with --allow-duplicates"
-                )
-            if first != record:
-                repeated.append(record)
-        names = [_text(ids, record) for record in range(len(self._ends))]
-        number_repeated(names, repeated)
-        return TextColumn.of(names)
+        numbers = np.frombuffer(self._numbers, dtype=np.int64)
+        return unique(self._stored(self._ids, self._id_ends), numbers, self._source, self._allow_duplicates)
 
     def write(self, file: BinaryIO) -> Built:
         """Write the index to an open binary file, writable and readable."""
@@ -362,10 +329,6 @@ class IndexBuilder:
         ).encode()
         start = MAGIC + VERSION.to_bytes(4, "little") + len(description).to_bytes(4, "little") + description
         return (start + zlib.crc32(start).to_bytes(4, "little")).ljust(_PAGE, b"\0")
-
-
-def _text(column: TextColumn, i: int) -> str:
-    return column.text[column.offsets[i] : column.offsets[i + 1]].tobytes().decode("utf-8", "surrogateescape")
 
 
 def _batches(lengths: npt.NDArray[np.int64]) -> Iterator[slice]:

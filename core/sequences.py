@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core._records import encode as encode_into
 from gpualign.core.alphabet import INVALID, Alphabet
 from gpualign.core.errors import InputError
-from gpualign.core.text import TextColumn
+from gpualign.core.text import TextColumn, join_columns
 
 _COUNTED = 4 << 20
 
@@ -26,7 +27,7 @@ class SequenceSet:
     """
 
     source: str
-    ids: list[str]
+    ids: Sequence[str]
     codes: npt.NDArray[np.uint8] = field(repr=False)
     offsets: npt.NDArray[np.int64] = field(repr=False)
     places: npt.NDArray[np.int64] | None = field(default=None, repr=False)
@@ -81,7 +82,7 @@ class SequenceSet:
     def select(self, records: npt.NDArray[np.int64]) -> SequenceSet:
         """A set of some records, in this order."""
         part = self.gather(records)
-        return SequenceSet(self.source, [self.ids[i] for i in records.tolist()], part.text, part.offsets)
+        return SequenceSet(self.source, self.id_column.select(records), part.text, part.offsets)
 
     def first(self, count: int) -> SequenceSet:
         """The first records, without a copy."""
@@ -96,23 +97,19 @@ class SequenceSet:
 def join_sets(one: SequenceSet, other: SequenceSet) -> SequenceSet:
     """The records of both, in the order of their files."""
     codes, offsets = np.concatenate((one.codes, other.codes)), np.concatenate((one.offsets, other.offsets[1:] + one.offsets[-1]))
-    return SequenceSet(f"{one.source} and {other.source}", one.ids + other.ids, codes, offsets)
+    return SequenceSet(f"{one.source} and {other.source}", join_columns((one.id_column, other.id_column)), codes, offsets)
 
 
-def encode(source: str, ids: list[str], letters: list[bytes], alphabet: Alphabet) -> SequenceSet:
+def encode(source: str, ids: Sequence[str], letters: TextColumn, alphabet: Alphabet) -> SequenceSet:
     """Encode records; raises `InputError` naming the record, position and letter that is not of the alphabet."""
-    offsets = np.zeros(len(ids) + 1, dtype=np.int64)
-    np.cumsum([len(s) for s in letters], out=offsets[1:])
-    raw = np.frombuffer(b"".join(letters), dtype=np.uint8)
-    return SequenceSet(source, ids, encode_letters(source, TextColumn(raw, offsets), alphabet, ids.__getitem__), offsets)
+    return SequenceSet(source, ids, encode_letters(source, letters, alphabet, ids.__getitem__), letters.offsets)
 
 
 def encode_letters(source: str, letters: TextColumn, alphabet: Alphabet, name: Callable[[int], str]) -> npt.NDArray[np.uint8]:
     """Codes of the letters of records; name(i) is the id of record i. Raises `InputError` as `encode` does."""
-    codes = alphabet.encoding[letters.text]
-    bad = np.flatnonzero(codes == INVALID)
-    if bad.size:
-        at = int(bad[0])
+    codes = np.empty(len(letters.text), dtype=np.uint8)
+    at = encode_into(letters.text, alphabet.encoding, INVALID, codes)
+    if at >= 0:
         record = int(np.searchsorted(letters.offsets, at, side="right")) - 1
         letter = chr(int(letters.text[at]))
         if letter in "-.":

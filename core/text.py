@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import overload
 
 import numpy as np
 import numpy.typing as npt
@@ -12,19 +15,61 @@ _LONG = 64
 """Bytes of a string that is copied in one piece."""
 
 
-@dataclass(frozen=True)
-class TextColumn:
-    """Strings back to back: string i is text[offsets[i]:offsets[i+1]] (uint8[total], int64[count + 1])."""
+@dataclass(frozen=True, eq=False)
+class TextColumn(Sequence[str]):
+    """Strings back to back: string i is text[offsets[i]:offsets[i+1]] (uint8[bytes], int64[count + 1]), in UTF-8.
+
+    As a sequence it decodes each string when it is asked for; bytes that are not UTF-8 become surrogates, as in names of files.
+    """
 
     text: npt.NDArray[np.uint8]
     offsets: npt.NDArray[np.int64]
 
     @classmethod
     def of(cls, strings: Sequence[str]) -> TextColumn:
-        encoded = [s.encode("utf-8", "surrogateescape") for s in strings]
-        offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
-        np.cumsum([len(e) for e in encoded], out=offsets[1:])
-        return cls(np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets)
+        if isinstance(strings, TextColumn):
+            return strings
+        return cls.joined([s.encode("utf-8", "surrogateescape") for s in strings])
+
+    @classmethod
+    def joined(cls, strings: Sequence[bytes]) -> TextColumn:
+        """Of strings that are encoded already."""
+        offsets = np.zeros(len(strings) + 1, dtype=np.int64)
+        np.cumsum([len(s) for s in strings], out=offsets[1:])
+        return cls(np.frombuffer(b"".join(strings), dtype=np.uint8), offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @overload
+    def __getitem__(self, item: int) -> str: ...
+
+    @overload
+    def __getitem__(self, item: slice) -> TextColumn: ...
+
+    def __getitem__(self, item: int | slice) -> str | TextColumn:
+        if isinstance(item, slice):
+            start, stop, step = item.indices(len(self))
+            if step == 1:
+                return TextColumn(self.text, self.offsets[start : max(start, stop) + 1])
+            return self.select(np.arange(start, stop, step, dtype=np.int64))
+        number = range(len(self))[item]
+        return self.text[self.offsets[number] : self.offsets[number + 1]].tobytes().decode("utf-8", "surrogateescape")
+
+    def __iter__(self) -> Iterator[str]:
+        first = int(self.offsets[0])
+        raw = self.text[first : self.offsets[-1]].tobytes()
+        ends = (self.offsets - first).tolist()
+        pieces = pairwise(ends)
+        if raw.isascii():
+            text = raw.decode("ascii")
+            return (text[a:b] for a, b in pieces)
+        return (raw[a:b].decode("utf-8", "surrogateescape") for a, b in pieces)
+
+    @cached_property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Bytes of each string: int64[count]."""
+        return np.diff(self.offsets)
 
     def select(self, records: npt.NDArray[np.int64]) -> TextColumn:
         """Some of the strings, in this order; one may occur several times."""
@@ -36,3 +81,16 @@ class TextColumn:
             return TextColumn(np.concatenate([self.text[a:b] for a, b in ends]), starts)
         places = np.arange(starts[-1]) + np.repeat(self.offsets[records] - starts[:-1], lengths)
         return TextColumn(self.text[places], starts)
+
+
+def join_columns(columns: Iterable[TextColumn]) -> TextColumn:
+    """The strings of all, one column behind the other."""
+    given = list(columns)
+    if len(given) == 1:
+        return given[0]
+    pieces, offsets, held = [np.empty(0, np.uint8)], [np.zeros(1, np.int64)], 0
+    for one in given:
+        pieces.append(one.text[one.offsets[0] : one.offsets[-1]])
+        offsets.append(one.offsets[1:] - one.offsets[0] + held)
+        held += len(pieces[-1])
+    return TextColumn(np.concatenate(pieces), np.concatenate(offsets))

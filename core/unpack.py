@@ -17,7 +17,7 @@ _UTF16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 _COMPRESSIONS = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
 
 
-class _Pushback(io.RawIOBase):
+class Prefixed(io.RawIOBase):
     """A stream with bytes put back in front, for streams that cannot seek."""
 
     def __init__(self, first: bytes, rest: BinaryIO) -> None:
@@ -34,6 +34,8 @@ class _Pushback(io.RawIOBase):
             view[:count] = self._first[:count]
             self._first = self._first[count:]
             return count
+        if isinstance(self._rest, io.BufferedIOBase):
+            return self._rest.readinto(view)
         data = self._rest.read(len(view))
         view[: len(data)] = data
         return len(data)
@@ -46,7 +48,7 @@ def _peek(stream: BinaryIO) -> tuple[bytes, BinaryIO]:
         if not more:
             break
         first += more
-    return first, cast(BinaryIO, io.BufferedReader(_Pushback(first, stream), 1 << 20))
+    return first, cast(BinaryIO, io.BufferedReader(Prefixed(first, stream), 1 << 20))
 
 
 @contextmanager

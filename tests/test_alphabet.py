@@ -1,8 +1,8 @@
 import pytest
 
-from gpualign.core import alphabet as alphabets
-from gpualign.core.alphabet import DNA, INVALID, PROTEIN, detect
+from gpualign.core.alphabet import DNA, INVALID, PROTEIN, Census, detect
 from gpualign.core.errors import InputError
+from gpualign.core.text import TextColumn
 
 
 def test_every_letter_has_its_index_as_code_in_any_case():
@@ -28,20 +28,25 @@ def test_every_letter_has_its_index_as_code_in_any_case():
     ],
 )
 def test_detection(sequences, expected):
-    assert detect((f"r{i}", s) for i, s in enumerate(sequences)) is expected
+    assert detect([f"r{i}" for i in range(len(sequences))], TextColumn.joined(sequences)) is expected
 
 
 def test_mixed_alphabets_are_refused_by_name():
     with pytest.raises(InputError, match=r"mixed alphabets: record 'gene' looks like DNA, record 'prot' like protein"):
-        detect([("record 'gene'", b"ACGT" * 20), ("record 'prot'", b"MEEPQSDPSV")])
+        detect(["record 'gene'", "record 'prot'"], TextColumn.joined([b"ACGT" * 20, b"MEEPQSDPSV"]))
 
 
-@pytest.mark.parametrize("together", [1, 60, 10**6])
-def test_where_records_are_counted_changes_nothing(monkeypatch, together):
-    monkeypatch.setattr(alphabets, "_COUNTED_TOGETHER", together)
+@pytest.mark.parametrize("together", [1, 2, 10])
+def test_records_may_be_counted_in_parts(together):
+    def found(records):
+        census = Census()
+        for start in range(0, len(records), together):
+            part = records[start : start + together]
+            census.take([f"r{start + k}" for k in range(len(part))], TextColumn.joined(part), str)
+        return census.alphabet()
+
     records = [b"", b"ACGT", b"", b"ACGT" * 20, b"ACGR" * 20, b"AC", b""]
-    named = [(f"r{k}", letters) for k, letters in enumerate(records)]
-    assert detect(named) is DNA
+    assert found(records) is DNA
     with pytest.raises(InputError, match="r3 looks like DNA, r7 like protein"):
-        detect([*named, ("r7", b"MEEPQ"), ("r8", b"MEEPQ"), ("r9", b"")])
-    assert detect([("a", b"RYKM" * 5), ("b", b"ACGT"), ("c", b"")]) is PROTEIN
+        found([*records, b"MEEPQ", b"MEEPQ", b""])
+    assert found([b"RYKM" * 5, b"ACGT", b""]) is PROTEIN

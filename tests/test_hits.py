@@ -9,6 +9,7 @@ from gpualign.core.alphabet import DNA, PROTEIN
 from gpualign.core.search.hits import best_targets, order_best
 from gpualign.core.search.strands import make_strands
 from gpualign.core.sequences import encode
+from gpualign.core.text import TextColumn
 
 
 @given(st.data(), st.integers(1, 4), st.integers(1, 30), st.integers(1, 35), st.sampled_from([3, 2**31 - 1, 2**40]))
@@ -29,7 +30,7 @@ def test_targets_are_records_and_their_places_break_ties():
 
 
 def test_strands():
-    sequences = encode("test", ["a", "b"], [b"AACGTRYN", b"gattaca"], DNA)
+    sequences = encode("test", ["a", "b"], TextColumn.joined([b"AACGTRYN", b"gattaca"]), DNA)
     both = make_strands(sequences, DNA, "both")
     letters = np.frombuffer(DNA.letters.encode(), dtype=np.uint8)
     texts = [
@@ -37,14 +38,14 @@ def test_strands():
         for a, b in zip(both.queries.offsets[:-1], both.queries.offsets[1:], strict=True)
     ]
     assert texts == ["AACGTRYN", "NRYACGTT", "GATTACA", "TGTAATC"]
-    assert both.queries.ids == ["a", "a", "b", "b"]
+    assert list(both.queries.ids) == ["a", "a", "b", "b"]
     rows = np.arange(4)
     assert both.records(rows).tolist() == [0, 0, 1, 1]
     assert both.is_minus(rows).tolist() == [False, True, False, True]
     minus = make_strands(sequences, DNA, "minus")
     assert minus.queries.codes.tolist() == [*both.queries.codes[8:16], *both.queries.codes[23:]]
     assert minus.is_minus(np.arange(2)).all()
-    proteins = encode("test", ["p"], [b"MKV"], PROTEIN)
+    proteins = encode("test", ["p"], TextColumn.joined([b"MKV"]), PROTEIN)
     assert make_strands(proteins, PROTEIN, "plus").queries is proteins
 
 

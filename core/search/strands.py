@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -37,13 +38,13 @@ def make_strands(sequences: SequenceSet, alphabet: Alphabet, strand: str) -> Str
     # Reversing the whole array reverses every record, and their order.
     complements = alphabet.complement()[sequences.codes][::-1]
     total = sequences.offsets[-1]
-    pieces, ids = [], []
-    for i, (start, stop) in enumerate(zip(sequences.offsets[:-1], sequences.offsets[1:], strict=True)):
+    pieces = []
+    for start, stop in pairwise(sequences.offsets.tolist()):
         if strand == BOTH:
             pieces.append(sequences.codes[start:stop])
-            ids.append(sequences.ids[i])
         pieces.append(complements[total - stop : total - start])
-        ids.append(sequences.ids[i])
     offsets = np.zeros(len(pieces) + 1, dtype=np.int64)
     np.cumsum([len(piece) for piece in pieces], out=offsets[1:])
-    return Stranded(SequenceSet(sequences.source, ids, np.concatenate(pieces), offsets), 2 if strand == BOTH else 1, strand == MINUS)
+    per_record = 2 if strand == BOTH else 1
+    ids = sequences.id_column.select(np.repeat(np.arange(len(sequences)), per_record))
+    return Stranded(SequenceSet(sequences.source, ids, np.concatenate(pieces), offsets), per_record, strand == MINUS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias
 
 import numpy as np
@@ -45,7 +46,7 @@ class Named(Protocol):
     """Records with ids: what a row or a column of a matrix stands for."""
 
     @property
-    def ids(self) -> list[str]: ...
+    def ids(self) -> Sequence[str]: ...
 
     @property
     def id_column(self) -> TextColumn: ...
@@ -171,7 +172,7 @@ def write_member(archive: zipfile.ZipFile, name: str, values: npt.NDArray[Any]) 
 def write_id_members(archive: zipfile.ZipFile, queries: Named, targets: Named) -> None:
     """The ids under the names of `id_lists`."""
     for name, records in id_lists(queries, targets).items():
-        write_member(archive, name, np.array(records.ids, dtype=np.str_))
+        write_member(archive, name, np.array(list(records.ids), dtype=np.str_))
 
 
 def write_npz(stream: BinaryIO, arrays: dict[str, BinaryIO], queries: Named, targets: Named) -> None:

@@ -137,7 +137,7 @@ def align(
         raise InputError("end_gaps is about global alignments; a local one ends where its score is best")
     letters = [one.encode("utf-8", "surrogateescape") if isinstance(one, str) else one for one in (query, target)]
     if checked_name(alphabet) == "auto":
-        alphabet = detect((("the query", letters[0]), ("the target", letters[1]))).name
+        alphabet = detect(("the query", "the target"), TextColumn.joined(letters)).name
     chosen = ALPHABETS[alphabet]
     codes = [_encode(text, name, chosen) for text, name in zip(letters, ("query", "target"), strict=True)]
     aligner, costs, covered = _aligner(alphabet, checked_scoring(scoring), _MODES[mode], _END_GAPS[end_gaps])

@@ -14,6 +14,7 @@ from gpualign.core.errors import InputError
 from gpualign.core.opening import open_file
 from gpualign.core.reader import RawRecords, encode_all, read_raw
 from gpualign.core.sequences import SequenceSet
+from gpualign.core.text import TextColumn
 from gpualign.jobs.inputs import Inputs
 
 Path: TypeAlias = "str | PathLike[str]"
@@ -140,7 +141,7 @@ def raw_records(records: Iterable[Record], ids: Iterable[str] | None = None) -> 
         if name in seen:
             raise InputError(f"two sequences have the same id {name!r}; make ids unique")
         seen.add(name)
-    return RawRecords("sequences", names, letters, [])
+    return RawRecords("sequences", TextColumn.of(names), TextColumn.joined(letters), [])
 
 
 def inputs_of(queries: Source, targets: Source | None) -> Inputs:

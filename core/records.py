@@ -1,0 +1,138 @@
+"""Records of FASTA and FASTQ text as columns of ids and letters. A compiled scanner takes the ordinary ones; what else a file may hold
+goes through Biopython, record by record, and is read as it reads it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core._records import RecordScanner
+from gpualign.core.errors import InputError
+from gpualign.core.text import TextColumn
+from gpualign.core.unpack import Prefixed, decompressing, unpack
+
+_CHUNK = 4 << 20
+"""Bytes of text in hand; more where one record is longer."""
+_TAKEN_OVER = 1 << 12
+"""Records that Biopython reads before those who wait for them are asked."""
+
+
+@dataclass(frozen=True)
+class Records:
+    """Records as they were read, in file order. ids: the first words of titles, empty where there is none. letters: in the case of the
+    file, without white space."""
+
+    ids: TextColumn
+    letters: TextColumn
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+def read_records(stream: BinaryIO, source: str, letters: int | None = None) -> Iterator[Records]:
+    """The records of a file, in parts of this many letters or somewhat more; None: all at once.
+
+    Raises `InputError` for anything that is not a whole FASTA or FASTQ file.
+    """
+    first, stream = unpack(stream, source)
+    if b"\0" in first:
+        raise InputError(f"{source}: a binary file; expected FASTA or FASTQ text")
+    body = first.lstrip()
+    if not body:
+        raise InputError(f"{source}: empty file; expected FASTA or FASTQ records")
+    if body[:1] not in (b">", b"@"):
+        start = body.splitlines()[0][:40].decode("utf-8", "backslashreplace")
+        raise InputError(f"{source}: neither FASTA (a line starting with '>') nor FASTQ ('@'); the file starts with {start!r}")
+    blank = first[: len(first) - len(body)]
+    if blank and blank[-1:] not in (b"\n", b"\r"):
+        raise InputError(f"{source}: white space before the first {body[:1].decode()!r}, with which its line has to start")
+    stream.read(len(blank))
+    fastq = body.startswith(b"@")
+    scanner = RecordScanner(fastq)
+    with decompressing(source):
+        for _ in _scan_fastq(stream, scanner, source) if fastq else _scan_fasta(stream, scanner):
+            if letters is not None and scanner.letters >= letters:
+                yield _taken(scanner)
+        yield _taken(scanner)
+
+
+def _taken(scanner: RecordScanner) -> Records:
+    ids, letters = scanner.take()
+    return Records(TextColumn(*ids), TextColumn(*letters))
+
+
+def _chunks(stream: BinaryIO) -> Iterator[tuple[npt.NDArray[np.uint8], bool, list[int]]]:
+    """(text, whether the file ends with it, a list that takes how much of it was used); what was not used comes again, with more."""
+    buffer, held, last = np.empty(_CHUNK, dtype=np.uint8), 0, False
+    while not last:
+        if held == len(buffer):
+            buffer = np.concatenate((buffer, np.empty_like(buffer)))
+        count = cast(io.BufferedReader, stream).readinto(buffer[held:].data)
+        held, last = held + count, not count
+        used: list[int] = []
+        yield buffer[:held], last, used
+        held -= used[0]
+        buffer[:held] = buffer[used[0] : used[0] + held].copy()
+
+
+def _scan_fasta(stream: BinaryIO, scanner: RecordScanner) -> Iterator[None]:
+    for text, last, used in _chunks(stream):
+        at = 0
+        while True:
+            taken, strange = scanner.feed(text[at:], last)
+            if taken == strange:
+                break
+            for title, letters in _fasta(io.BytesIO(text[at + taken : at + strange].tobytes())):
+                _append(scanner, title, letters)
+            at += strange
+        used.append(at + taken)
+        yield
+
+
+def _scan_fastq(stream: BinaryIO, scanner: RecordScanner, source: str) -> Iterator[None]:
+    for text, last, used in _chunks(stream):
+        taken, strange = scanner.feed(text, last)
+        if taken != strange:
+            rest = Prefixed(text[taken:].tobytes(), stream)
+            for number, (title, letters) in enumerate(_fastq(rest, source)):
+                _append(scanner, title, letters)
+                if number % _TAKEN_OVER == 0:
+                    yield
+            return
+        used.append(taken)
+        yield
+
+
+def _text(stream: io.RawIOBase | io.BytesIO) -> io.TextIOWrapper:
+    buffered = io.BufferedReader(cast(io.RawIOBase, stream), 1 << 20)
+    return io.TextIOWrapper(buffered, encoding="utf-8", errors="surrogateescape")
+
+
+def _fasta(stream: io.BytesIO) -> Iterator[tuple[str, str]]:
+    # Imported where it is needed, as Biopython takes longer to import than a small job takes.
+    from Bio.SeqIO.FastaIO import SimpleFastaParser
+
+    yield from SimpleFastaParser(_text(stream))  # type: ignore[no-untyped-call,unused-ignore]
+
+
+def _fastq(stream: io.RawIOBase, source: str) -> Iterator[tuple[str, str]]:
+    from Bio.SeqIO.QualityIO import FastqGeneralIterator
+
+    try:
+        for title, letters, _ in FastqGeneralIterator(_text(stream)):
+            yield title, letters
+    except InputError:
+        raise
+    except ValueError as error:
+        raise InputError(f"{source}: bad FASTQ: {error}") from None
+
+
+def _append(scanner: RecordScanner, title: str, letters: str) -> None:
+    name = (title.split(None, 1) or [""])[0]
+    body = letters.encode("utf-8", "surrogateescape").translate(None, b" \t\r\n\x0b\x0c")
+    scanner.append(name.encode("utf-8", "surrogateescape"), body)

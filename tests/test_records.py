@@ -1,0 +1,137 @@
+"""The scanner of FASTA and FASTQ beside Biopython's parsers, which say what a file holds."""
+
+import io
+import re
+
+import numpy as np
+import pytest
+from Bio.SeqIO.FastaIO import SimpleFastaParser
+from Bio.SeqIO.QualityIO import FastqGeneralIterator
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from gpualign.core import _records, records
+from gpualign.core.errors import InputError
+from gpualign.core.records import read_records
+from gpualign.core.text import TextColumn, join_columns
+
+CHUNKS = [1, 2, 3, 7, 16, 61, 4 << 20]
+
+# What separates lines and words, here and elsewhere, and what is no UTF-8.
+PIECES = [
+    b">",
+    b"@",
+    b"+",
+    b"\n",
+    b"\n>",
+    b"\n@",
+    b"\n+\n",
+    b"\r\n",
+    b"\r",
+    b" ",
+    b"\t",
+    b"\x0b",
+    b"\x0c",
+    b"\x1c",
+    b"\x1f",
+    b"\x7f",
+    b"\0",
+]
+PIECES += ["é".encode(), "\x85".encode(), "\xa0".encode(), "\u2003".encode(), "\u2028".encode(), b"\xff", b"\xe2", b"\x80"]
+PIECES += [b"A", b"ACGT", b"acgtn", b"a", b"name", b"-", b"*", b"A" * 17, b"CG" * 40, b"I" * 4]
+texts = st.lists(st.sampled_from(PIECES), max_size=30).map(b"".join)
+
+
+def by_biopython(data, parse):
+    """(id, letters) of each record, as text of Python's has them."""
+    text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", errors="surrogateescape")
+    found = []
+    for title, letters, *_ in parse(text):
+        letters = letters.encode("utf-8", "surrogateescape").translate(None, b" \t\r\n\x0b\x0c")
+        found.append(((title.split(None, 1) or [""])[0], letters.decode("utf-8", "surrogateescape")))
+    return found
+
+
+def scanned(data, chunk, letters=None):
+    before, records._CHUNK = records._CHUNK, chunk
+    try:
+        parts = list(read_records(io.BytesIO(data), "x", letters))
+    finally:
+        records._CHUNK = before
+    ids, bodies = (join_columns([getattr(part, name) for part in parts]) for name in ("ids", "letters"))
+    return list(zip(ids, bodies, strict=True))
+
+
+@given(texts, st.sampled_from(CHUNKS), st.sampled_from([None, 1, 20]))
+@example(b"a\r>b\nAC\n>c\nA", 4 << 20, None)
+@example(b"a\nAC\r>b\rG\n>c\nA", 3, None)
+@example(b"a \x1fb\nAC \n>\x85\n", 3, None)
+@example(b"a\n" + b"A" * 15 + b"\x1f\n" + b"A" * 16 + b" \n", 3, None)
+def test_fasta(rest, chunk, letters):
+    data = b">" + rest
+    if b"\0" not in data:
+        assert scanned(data, chunk, letters) == by_biopython(data, SimpleFastaParser)
+
+
+fastq_records = st.tuples(
+    st.sampled_from([b"a", b"b x", b"c\tx", b"", "é".encode()]), st.integers(0, 40), st.booleans(), st.sampled_from(b"@+>I")
+).map(lambda r: b"@" + r[0] + b"\n" + (b"ACGT" * 10)[: r[1]] + b"\n+" + (r[0] if r[2] else b"") + b"\n" + bytes([r[3]]) * r[1] + b"\n")
+
+
+@given(st.lists(fastq_records, min_size=1, max_size=5).map(b"".join), texts, st.sampled_from(CHUNKS), st.booleans())
+@example(b"@a\nAC\nGT\n+\nII\nII\n@b\nA\n+\nI\n", b"", 3, False)
+@example(b"@a\nAC\n+\n@I\n@b\nA\n+\nI", b"", 3, False)
+def test_fastq(ordinary, rest, chunk, windows):
+    """Whole records first; then anything, which is refused by both or read alike."""
+    data = (ordinary + rest).replace(b"\n", b"\r\n" if windows else b"\n")
+    if b"\0" in data:
+        return
+    try:
+        expected, refusal = by_biopython(data, FastqGeneralIterator), None
+    except ValueError as error:
+        expected, refusal = None, str(error)
+    if refusal is None:
+        assert scanned(data, chunk, 10) == expected
+    else:
+        with pytest.raises(InputError, match="x: bad FASTQ: " + re.escape(refusal)):
+            scanned(data, chunk)
+
+
+@pytest.mark.parametrize("data", [b"  >a\nAC\n>b\nA\n", b"\n\t>a\nAC\n", b" @a\nA\n+\nI\n"])
+def test_a_record_that_does_not_begin_its_line_is_not_passed_over(data):
+    with pytest.raises(InputError, match=r"x: white space before the first '[>@]'"):
+        scanned(data, 16)
+
+
+def test_ordinary_records_need_no_other_reader(monkeypatch):
+    """Titles may hold what they like behind their first words."""
+    monkeypatch.setattr(records, "_fasta", None)
+    monkeypatch.setattr(records, "_fastq", None)
+    data = ">a ééé\nAC GT\nacgt\n>b|1.2\t\x1f\r\nAC*-\r\n\r\n".encode()
+    assert scanned(data, 5) == [("a", "ACGTacgt"), ("b|1.2", "AC*-")]
+    assert scanned("@a é\nAC\n+a é\n@I\n@b\nA\n+\n!".encode(), 5) == [("a", "AC"), ("b", "A")]
+
+
+@given(st.lists(st.binary(max_size=5), min_size=1, max_size=40))
+def test_repeated_strings(strings):
+    column = TextColumn.joined(strings)
+    expected = [[k, strings.index(one)] for k, one in enumerate(strings) if strings.index(one) < k]
+    assert _records.repeated(column.text, column.offsets).tolist() == expected
+
+
+def test_offsets_that_do_not_fit_are_refused():
+    text = np.zeros(4, dtype=np.uint8)
+    for offsets in ([0, 5], [0, 3, 2], [-1, 2], []):
+        with pytest.raises(ValueError, match="offsets"):
+            _records.repeated(text, np.array(offsets, dtype=np.int64))
+
+
+@given(st.lists(st.text(max_size=4), max_size=12), st.integers(-14, 14), st.integers(-14, 14), st.sampled_from([1, 2, -1, -3]))
+def test_a_column_is_a_sequence_of_its_strings(strings, start, stop, step):
+    column = TextColumn.of(strings)
+    assert list(column) == strings
+    assert [column[k] for k in range(-len(strings), len(strings))] == strings * 2
+    part = column[start:stop:step]
+    assert list(part) == strings[start:stop:step]
+    assert list(part.select(np.arange(len(part))[::-1])) == strings[start:stop:step][::-1]
+    assert list(join_columns([part, column, part])) == [*strings[start:stop:step], *strings, *strings[start:stop:step]]
