@@ -69,7 +69,7 @@ def dist(
     """SNP and genotype distances of all pairs of samples, exact.
 
     SAMPLES is an alignment (FASTA, rows of one length), a table of genotypes (tab- or comma-separated; a header of SNP ids, then a row a
-    sample: its id and 0, 1, 2 or letters), VCF or BCF, or a PLINK .bed with its .bim and .fam; text may be gzip, - is standard input.
+    sample: its id and 0, 1, 2 or letters), VCF or BCF, or a PLINK .bed with its .bim and .fam; text may be compressed, - is standard input.
     With OTHERS, of the same sites, every sample of SAMPLES is compared with every one of OTHERS; with --add OLD in one list with each
     other and with all of OLD.
 

@@ -14,7 +14,7 @@ from gpualign.cli.files import open_input
 from gpualign.core.cluster.edges import unique_edges
 from gpualign.core.cluster.given import ListedPairs
 from gpualign.core.errors import InputError
-from gpualign.core.unpack import decompressing, unpack
+from gpualign.core.unpack import unpack
 
 _ENDS = ("query", "target")
 _LARGEST = 1e100
@@ -48,9 +48,8 @@ def read_edges(path: str, edit: bool, by_identity: bool, ids: Sequence[str] | No
     edit: the scores are edit distances; other scores are no distances. by_identity: identities are wanted. ids: of all records; None: the
     records are those in the list, in the order in which they come. Raises `InputError` naming the line.
     """
-    with open_input(path) as (stream, source), decompressing(source):
-        _, unpacked = unpack(stream, source)
-        text = io.TextIOWrapper(unpacked, encoding="utf-8-sig", errors="surrogateescape")
+    with open_input(path) as (stream, source):
+        text = io.TextIOWrapper(unpack(stream, source).stream, encoding="utf-8-sig", errors="surrogateescape")
         first = text.readline()
         if not first.strip():
             raise InputError(f"{source}: {'line 1 is empty' if first else 'empty file'}; a list of pairs is wanted")

@@ -21,8 +21,8 @@ from gpualign.cli.options import input_options
 def index(db: str, output: str, alphabet: str, allow_duplicates: bool, degap: bool, quiet: bool) -> None:
     """Index a database of sequences for `gpualign sw`, which takes the index in place of DB.
 
-    FASTA or FASTQ, plain or gzip; - is standard input. Searches of an index need not read and sort the database again. Memory does not grow
-    with the letters of the database; room for twice of them is needed beside FILE.
+    FASTA or FASTQ, plain or compressed; - is standard input. Searches of an index need not read and sort the database again.
+    Memory does not grow with the letters of the database; room for twice of them is needed beside FILE.
 
     \b
     Example:

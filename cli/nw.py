@@ -75,7 +75,7 @@ def nw(
     """Global alignment (Needleman-Wunsch) of every pair: scores, identities, alignments.
 
     One file: all pairs i < j of it. Two files: every query of SEQS against every target of SEQS2. FASTA or FASTQ, plain or
-    gzip; - is standard input. A gap of n letters costs open + (n-1) * extend. Scores are exact.
+    compressed; - is standard input. A gap of n letters costs open + (n-1) * extend. Scores are exact.
 
     \b
     Examples:

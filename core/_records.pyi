@@ -11,7 +11,8 @@ class RecordScanner:
     Takes records from text: ids and letters, those in ASCII and of ordinary form.
     """
 
-    def __init__(self, fastq: bool) -> None: ...
+    def __init__(self, fastq: bool, letters: int) -> None:
+        """letters: how many there may be, 0 if that is not known."""
 
     def feed(self, data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], last: bool) -> tuple[int, int]:
         """
@@ -35,12 +36,15 @@ class RecordScanner:
         Ids and letters, each as (uint8[bytes], int64[records + 1] offsets); nothing is held afterwards.
         """
 
-def weigh(letters: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.uint64]:
-    """uint64[records]: the sum of weights[letter] over each record."""
+def count_kinds(letters: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], plain: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], other: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], clear_length: int, clear_part: float) -> tuple[int, int, int]:
+    """
+    plain, other: bool[128], sets of letters. (letters in plain, the first record with one in other, the first of at least
+    clear_length letters with none in other and clear_part of them in plain); -1 where no record is like that.
+    """
 
 def encode(letters: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], invalid: int, out: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> int:
     """
-    out = table[letters]; the first place where it is `invalid`, behind which nothing is written, or -1.
+    out = table[letters]; -1, or the first place where it is `invalid`, where it ends. out may be letters.
     """
 
 def repeated(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.int64]:

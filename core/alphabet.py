@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core._records import weigh
+from gpualign.core._records import count_kinds
 from gpualign.core.errors import InputError
 from gpualign.core.text import TextColumn
 
@@ -70,10 +70,8 @@ def checked_name(name: str) -> str:
 _PLAIN = b"ACGTUNacgtun"
 _NUCLEOTIDES = np.flatnonzero(DNA.encoding != INVALID)
 _PROTEIN_ONLY = np.setdiff1d(np.flatnonzero(PROTEIN.encoding != INVALID), _NUCLEOTIDES)
-_OTHERS = 32
-"""Bits of a count of plain letters, above which letters that only proteins have are counted."""
-_KINDS = np.isin(np.arange(256), list(_PLAIN)) + (np.isin(np.arange(256), _PROTEIN_ONLY).astype(np.uint64) << np.uint64(_OTHERS))
-_CLEAR_LENGTH = 50
+_IS_PLAIN, _IS_PROTEIN_ONLY = (np.isin(np.arange(128), kind) for kind in (list(_PLAIN), _PROTEIN_ONLY))
+_CLEAR_LENGTH, _CLEAR_PART = 50, 0.9
 
 
 class Census:
@@ -85,16 +83,14 @@ class Census:
         self._dna: str | None = None
 
     def take(self, names: Sequence[str], records: TextColumn, called: Callable[[str], str]) -> None:
-        """Count some records, of less than 2^32 letters each. called: how messages call a record, by its name."""
-        counts = weigh(records.text, records.offsets, _KINDS)
-        plain, others = counts & np.uint64((1 << _OTHERS) - 1), counts >> np.uint64(_OTHERS)
-        self._plain += int(plain.sum())
-        self._letters += int(records.lengths.sum())
-        clear = (others == 0) & (records.lengths >= _CLEAR_LENGTH) & (plain >= 0.9 * records.lengths)
-        if self._protein is None and others.any():
-            self._protein = called(names[int(np.argmax(others > 0))])
-        if self._dna is None and clear.any():
-            self._dna = called(names[int(np.argmax(clear))])
+        """Count some records. called: how messages call a record, by its name."""
+        plain, other, clear = count_kinds(records.text, records.offsets, _IS_PLAIN, _IS_PROTEIN_ONLY, _CLEAR_LENGTH, _CLEAR_PART)
+        self._plain += plain
+        self._letters += int(records.offsets[-1] - records.offsets[0])
+        if self._protein is None and other >= 0:
+            self._protein = called(names[other])
+        if self._dna is None and clear >= 0:
+            self._dna = called(names[clear])
 
     def alphabet(self) -> Alphabet:
         """As for `detect`."""

@@ -101,7 +101,10 @@ def read_raw(stream: BinaryIO, source: str, allow_duplicates: bool = False, allo
 
 
 def encode_all(inputs: Sequence[RawRecords], alphabet: str) -> tuple[Alphabet, list[SequenceSet]]:
-    """Encode the inputs of one run in one alphabet: "dna", "protein" or "auto" (as `alphabet.detect` finds it from all of them)."""
+    """Encode the inputs of one run in one alphabet: "dna", "protein" or "auto" (as `alphabet.detect` finds it from all of them).
+
+    Their letters are lost: codes take the same memory.
+    """
     if alphabet == "auto":
         census = Census()
         for raw in inputs:

@@ -101,13 +101,16 @@ def join_sets(one: SequenceSet, other: SequenceSet) -> SequenceSet:
 
 
 def encode(source: str, ids: Sequence[str], letters: TextColumn, alphabet: Alphabet) -> SequenceSet:
-    """Encode records; raises `InputError` naming the record, position and letter that is not of the alphabet."""
+    """Encode records: their codes take the place of the letters where that memory can be written to.
+
+    Raises `InputError` naming the record, position and letter that is not of the alphabet.
+    """
     return SequenceSet(source, ids, encode_letters(source, letters, alphabet, ids.__getitem__), letters.offsets)
 
 
 def encode_letters(source: str, letters: TextColumn, alphabet: Alphabet, name: Callable[[int], str]) -> npt.NDArray[np.uint8]:
-    """Codes of the letters of records; name(i) is the id of record i. Raises `InputError` as `encode` does."""
-    codes = np.empty(len(letters.text), dtype=np.uint8)
+    """Codes of the letters of records, in their place as `encode` says; name(i) is the id of record i. Raises `InputError` as it does."""
+    codes = letters.text if letters.text.flags.writeable else np.empty(len(letters.text), dtype=np.uint8)
     at = encode_into(letters.text, alphabet.encoding, INVALID, codes)
     if at >= 0:
         record = int(np.searchsorted(letters.offsets, at, side="right")) - 1

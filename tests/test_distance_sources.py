@@ -139,8 +139,7 @@ def test_bad_alignments(scratch, text, message):
     from gpualign.core.unpack import unpack
 
     def read():
-        _, unpacked = unpack(stream(text), "0.fa")
-        read_alignments([(unpacked, "0.fa")], False, False, 1 << 20, scratch)
+        read_alignments([(unpack(stream(text), "0.fa").stream, "0.fa")], False, False, 1 << 20, scratch)
 
     with pytest.raises(InputError, match=message):
         read()

@@ -2,6 +2,8 @@ import bz2
 import codecs
 import gzip
 import io
+import lzma
+import sys
 from itertools import pairwise
 
 import pytest
@@ -13,13 +15,18 @@ from gpualign.core.reader import encode_all, read_raw
 from gpualign.core.text import TextColumn
 from gpualign.core.unpack import unpack
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
 FASTA = b">a first\nACGT\nAC\n>b\nGG\n"
 MANY = b"".join(b">r%d\nACGT\n" % i for i in range(5000))
 
 
 def test_a_byte_order_mark_is_no_text():
     for data in (FASTA, b"", b"x"):
-        first, stream = unpack(io.BytesIO(codecs.BOM_UTF8 + data), "x")
+        first, stream, _ = unpack(io.BytesIO(codecs.BOM_UTF8 + data), "x")
         assert first == stream.read() == data
 
 
@@ -68,6 +75,24 @@ class OneByteAtATime(io.RawIOBase):
         return out
 
 
+COMPRESSED = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": zstd.compress}
+
+
+@pytest.mark.parametrize("pack", COMPRESSED.values(), ids=COMPRESSED)
+def test_compressed_files_are_known_by_their_content(pack):
+    for data in (pack(MANY), pack(MANY[:999]) + pack(MANY[999:])):
+        raw = read(data)
+        assert (len(raw.ids), raw.ids[4999], len(raw.letters.text)) == (5000, "r4999", 20000)
+
+
+def test_gzip_without_its_faster_library(monkeypatch):
+    monkeypatch.setitem(sys.modules, "isal.igzip", None)
+    assert list(read(gzip.compress(FASTA)).ids) == ["a", "b"]
+    for data, message in ((gzip.compress(MANY)[:-9], "truncated gzip"), (gzip.compress(MANY)[:-8] + b"\xff" * 8, "damaged gzip")):
+        with pytest.raises(InputError, match=message):
+            read(data)
+
+
 @pytest.mark.parametrize("data", [FASTA, gzip.compress(FASTA)], ids=["plain", "gzip"])
 def test_slow_pipe(data):
     assert letters_of(read_raw(OneByteAtATime(data), "pipe")) == [b"ACGTAC", b"GG"]
@@ -92,7 +117,10 @@ def test_slow_pipe(data):
         (gzip.compress(MANY)[: len(gzip.compress(MANY)) // 2], "truncated gzip"),
         (gzip.compress(FASTA)[:15], "truncated gzip"),
         (gzip.compress(FASTA)[:-8] + b"\xff" * 8, "damaged gzip"),
-        (bz2.compress(FASTA), "compressed with bzip2"),
+        (bz2.compress(MANY)[:-9], "truncated bzip2 file"),
+        (lzma.compress(MANY)[:100] + b"????" + lzma.compress(MANY)[104:], "damaged xz file"),
+        (zstd.compress(MANY)[:8] + b"\xff" * 8 + zstd.compress(MANY)[16:], "damaged zstd file"),
+        (b"PK\x03\x04", "a zip archive; unpack it first"),
         (b"@a\nACGT\n+\nIII\n", "bad FASTQ"),
         (b"@a\nACGT\n", "bad FASTQ"),
     ],

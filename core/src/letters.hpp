@@ -1,67 +1,153 @@
-// Letters of many records, back to back: counted, encoded; and which of many strings occurred before.
+// Letters of many records, back to back: their kinds counted, and their codes.
 #pragma once
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <string_view>
-#include <utility>
-#include <vector>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
 
 namespace gpualign {
 
-// The sum of weights[letter] over each record.
-inline void weigh(const uint8_t* letters, const int64_t* offsets, size_t records, const uint64_t* weights, uint64_t* sums) {
-  for (size_t i = 0; i < records; i++) {
-    uint64_t some = 0, others = 0;  // two sums, as one would wait for itself
-    int64_t k = offsets[i];
-    for (; k + 1 < offsets[i + 1]; k += 2) {
-      some += weights[letters[k]];
-      others += weights[letters[k + 1]];
+// A set of bytes below 128. rows[l] has bit h where the byte 16 h + l belongs to it, so that sixteen bytes are looked up at once.
+class ByteSet {
+ public:
+  explicit ByteSet(const bool* members) {
+    for (int byte = 0; byte < 128; byte++) {
+      members_[byte] = members[byte];
+      if (members[byte]) rows_[byte & 15] = static_cast<uint8_t>(rows_[byte & 15] | 1 << (byte >> 4));
     }
-    if (k < offsets[i + 1]) some += weights[letters[k]];
-    sums[i] = some + others;
   }
-}
 
-// Codes of letters by a table; the place of the first letter whose code is `invalid`, or -1.
-inline int64_t encode(const uint8_t* letters, int64_t count, const uint8_t* table, uint8_t invalid, uint8_t* __restrict codes) {
-  constexpr int64_t kTogether = 4096;  // looked at while they are in the cache
-  for (int64_t start = 0; start < count; start += kTogether) {
-    const int64_t stop = std::min(count, start + kTogether);
-    for (int64_t k = start; k < stop; k++) codes[k] = table[letters[k]];
-    uint8_t found = 0;
-    for (int64_t k = start; k < stop; k++) found = static_cast<uint8_t>(found | (codes[k] == invalid));
-    if (found)
-      for (int64_t k = start; k < stop; k++)
-        if (codes[k] == invalid) return k;
+  bool has(uint8_t byte) const { return byte < 128 && members_[byte]; }
+
+  int64_t count(const uint8_t* bytes, int64_t size) const {
+    int64_t k = 0, found = 0;
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("ssse3")) found = count_ssse3(bytes, size, k);
+#endif
+    for (; k < size; k++) found += has(bytes[k]);
+    return found;
   }
-  return -1;
-}
 
-// (string, the first that equals it) for each string that equals an earlier one, ascending.
-inline std::vector<std::pair<int64_t, int64_t>> repeated(const char* text, const int64_t* offsets, size_t count) {
-  const auto at = [&](size_t i) { return std::string_view(text + offsets[i], static_cast<size_t>(offsets[i + 1] - offsets[i])); };
-  size_t slots = 16;
-  while (slots < 2 * count) slots *= 2;
-  struct Slot {
-    uint64_t hash;
-    int64_t string;  // -1: free
-  };
-  std::vector<Slot> table(slots, Slot{0, -1});
-  std::vector<std::pair<int64_t, int64_t>> out;
-  for (size_t i = 0; i < count; i++) {
-    const std::string_view string = at(i);
-    const uint64_t hash = std::hash<std::string_view>{}(string);
-    size_t slot = hash & (slots - 1);
-    while (table[slot].string >= 0 && (table[slot].hash != hash || at(static_cast<size_t>(table[slot].string)) != string))
-      slot = (slot + 1) & (slots - 1);
-    if (table[slot].string < 0)
-      table[slot] = {hash, static_cast<int64_t>(i)};
-    else
-      out.emplace_back(static_cast<int64_t>(i), table[slot].string);
+ private:
+#if defined(__x86_64__)
+  __attribute__((target("ssse3"))) int64_t count_ssse3(const uint8_t* bytes, int64_t size, int64_t& k) const {
+    const __m128i rows = _mm_loadu_si128(reinterpret_cast<const __m128i*>(rows_)), low = _mm_set1_epi8(15);
+    const __m128i bits = _mm_setr_epi8(1, 2, 4, 8, 16, 32, 64, -128, 0, 0, 0, 0, 0, 0, 0, 0), zero = _mm_setzero_si128();
+    __m128i others = zero;  // of each half, in 64 bits
+    for (; k + 16 <= size; k += 16) {
+      const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes + k));
+      const __m128i row = _mm_shuffle_epi8(rows, _mm_and_si128(some, low));
+      const __m128i bit = _mm_shuffle_epi8(bits, _mm_and_si128(_mm_srli_epi16(some, 4), low));
+      const __m128i outside = _mm_cmpeq_epi8(_mm_and_si128(row, bit), zero);
+      others = _mm_add_epi64(others, _mm_sad_epu8(_mm_sub_epi8(zero, outside), zero));
+    }
+    int64_t halves[2];
+    std::memcpy(halves, &others, sizeof halves);
+    return k - halves[0] - halves[1];
+  }
+#endif
+
+  bool members_[128] = {};
+  uint8_t rows_[16] = {};
+};
+
+struct Kinds {
+  int64_t plain = 0;         // letters of the first kind
+  int64_t first_other = -1;  // the first record with a letter of the second kind
+  int64_t first_clear = -1;  // the first record of at least `clear_length` letters, none of the second kind and `clear_part` of the first
+};
+
+inline Kinds count_kinds(const uint8_t* letters, const int64_t* offsets, int64_t records, const ByteSet& plain, const ByteSet& other,
+                         int64_t clear_length, double clear_part) {
+  Kinds out;
+  constexpr int64_t kTogether = 1 << 14;  // letters that are still at hand for a second look
+  const int64_t end = offsets[records];
+  int64_t other_at = -1;
+  for (int64_t start = offsets[0]; start < end; start += kTogether) {
+    const int64_t size = start + kTogether < end ? kTogether : end - start, found = plain.count(letters + start, size);
+    out.plain += found;
+    if (other_at < 0 && found < size && other.count(letters + start, size))
+      for (other_at = start; !other.has(letters[other_at]);) other_at++;
+  }
+  for (int64_t i = 0; i < records && (out.first_clear < 0 || (other_at >= 0 && out.first_other < 0)); i++) {
+    const int64_t start = offsets[i], size = offsets[i + 1] - start;
+    if (out.first_other < 0 && other_at >= start && other_at < offsets[i + 1]) out.first_other = i;
+    if (out.first_clear < 0 && size >= clear_length && static_cast<double>(plain.count(letters + start, size)) >= clear_part * size &&
+        !other.count(letters + start, size))
+      out.first_clear = i;
   }
   return out;
 }
+
+// Codes of letters by a table.
+class Encoding {
+ public:
+  Encoding(const uint8_t* table, uint8_t invalid) : invalid_(invalid) {
+    std::memcpy(table_, table, sizeof table_);
+    // Both cases of a letter share their last five bits; where their codes differ, sixteen together count as invalid, and are looked up
+    // one by one.
+    for (int k = 0; k < 32; k++) folded_[k] = table[64 + k] == table[96 + k] ? table[64 + k] : invalid;
+  }
+
+  // The place of the first letter whose code is `invalid`, or -1. `codes` may be `letters`; that letter and those behind it are left then.
+  int64_t encode(const uint8_t* letters, int64_t count, uint8_t* codes) const {
+    int64_t k = 0;
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("ssse3")) return encode_ssse3(letters, count, codes);
+#elif defined(__aarch64__)
+    const uint8x16x2_t folded = vld1q_u8_x2(folded_);
+    for (; k + 16 <= count; k += 16) {
+      const uint8x16_t some = vld1q_u8(letters + k), code = vqtbl2q_u8(folded, vandq_u8(some, vdupq_n_u8(31)));
+      const uint8x16_t letter = vceqq_u8(vandq_u8(some, vdupq_n_u8(0xC0)), vdupq_n_u8(0x40));
+      if (vminvq_u8(vbicq_u8(letter, vceqq_u8(code, vdupq_n_u8(invalid_)))) == 255)
+        vst1q_u8(codes + k, code);
+      else if (const int64_t at = encode_each(letters, k, k + 16, codes); at >= 0)
+        return at;
+    }
+#endif
+    return encode_each(letters, k, count, codes);
+  }
+
+ private:
+  int64_t encode_each(const uint8_t* letters, int64_t k, int64_t stop, uint8_t* codes) const {
+    for (; k < stop; k++) {
+      const uint8_t code = table_[letters[k]];
+      if (code == invalid_) return k;
+      codes[k] = code;
+    }
+    return -1;
+  }
+
+#if defined(__x86_64__)
+  __attribute__((target("ssse3"))) int64_t encode_ssse3(const uint8_t* letters, int64_t count, uint8_t* codes) const {
+    const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(folded_));
+    const __m128i second = _mm_loadu_si128(reinterpret_cast<const __m128i*>(folded_ + 16));
+    const __m128i low = _mm_set1_epi8(15), sixteen = _mm_set1_epi8(16), invalid = _mm_set1_epi8(static_cast<char>(invalid_));
+    const __m128i range = _mm_set1_epi8(static_cast<char>(0xC0)), letter = _mm_set1_epi8(0x40);
+    int64_t k = 0;
+    for (; k + 16 <= count; k += 16) {
+      const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(letters + k)), at = _mm_and_si128(some, low);
+      const __m128i upper = _mm_cmpeq_epi8(_mm_and_si128(some, sixteen), sixteen);
+      const __m128i code =
+          _mm_or_si128(_mm_and_si128(upper, _mm_shuffle_epi8(second, at)), _mm_andnot_si128(upper, _mm_shuffle_epi8(first, at)));
+      const __m128i good = _mm_andnot_si128(_mm_cmpeq_epi8(code, invalid), _mm_cmpeq_epi8(_mm_and_si128(some, range), letter));
+      if (_mm_movemask_epi8(good) == 0xFFFF)
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(codes + k), code);
+      else if (const int64_t bad = encode_each(letters, k, k + 16, codes); bad >= 0)
+        return bad;
+    }
+    return encode_each(letters, k, count, codes);
+  }
+#endif
+
+  uint8_t table_[256];
+  uint8_t folded_[32];
+  uint8_t invalid_;
+};
 
 }  // namespace gpualign

@@ -1,49 +1,40 @@
 #include "record_scanner.hpp"
 
-#include <algorithm>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
 
 namespace gpualign {
 
 namespace {
 
-bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f'; }
 bool is_plain(char c) { return c > ' '; }  // printable ASCII but the blank, or DEL: bytes beyond ASCII are negative
 
-// Sixteen bytes at a time, in every compiler's vectors.
-typedef int8_t Bytes __attribute__((vector_size(16)));
-constexpr size_t kLanes = 16;
-
-Bytes load(const char* from) {
-  Bytes out;
-  std::memcpy(&out, from, sizeof out);
-  return out;
-}
-
-bool any(Bytes flags) {
-  uint64_t halves[2];
-  std::memcpy(halves, &flags, sizeof flags);
-  return halves[0] | halves[1];
-}
-
-// Copies a line; whether all of it is plain.
-bool copy_plain(const char* from, size_t size, uint8_t* to) {
-  if (size < kLanes) {
-    bool plain = true;
-    for (size_t k = 0; k < size; k++) {
-      to[k] = static_cast<uint8_t>(from[k]);
-      plain &= is_plain(from[k]);
-    }
-    return plain;
+// Copies the plain bytes that `from` begins with, at most up to `end`; how many they are. `to` has room for sixteen more.
+size_t copy_plain(const char* from, const char* end, uint8_t* to) {
+  const char* at = from;
+#if defined(__SSE2__)
+  for (const __m128i blank = _mm_set1_epi8(' '); end - at >= 16; at += 16) {
+    const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + (at - from)), some);
+    const int plain = _mm_movemask_epi8(_mm_cmpgt_epi8(some, blank));
+    if (plain != 0xFFFF) return static_cast<size_t>(at - from + __builtin_ctz(static_cast<unsigned>(~plain)));
   }
-  Bytes unusual{};
-  const auto step = [&](size_t k) {
-    const Bytes some = load(from + k);
-    unusual |= (Bytes)(some <= ' ');
-    std::memcpy(to + k, &some, sizeof some);
-  };
-  for (size_t k = 0; k + kLanes <= size; k += kLanes) step(k);
-  step(size - kLanes);  // the last ones, some of them again
-  return !any(unusual);
+#elif defined(__aarch64__)
+  for (; end - at >= 16; at += 16) {
+    const int8x16_t some = vld1q_s8(reinterpret_cast<const int8_t*>(at));
+    vst1q_s8(reinterpret_cast<int8_t*>(to + (at - from)), some);
+    const uint8x16_t other = vcleq_s8(some, vdupq_n_s8(' '));
+    // Four bits a byte, as NEON gathers no single ones.
+    const uint64_t others = vget_lane_u64(vreinterpret_u64_u8(vshrn_n_u16(vreinterpretq_u16_u8(other), 4)), 0);
+    if (others) return static_cast<size_t>(at - from + __builtin_ctzll(others) / 4);
+  }
+#endif
+  for (; at < end && is_plain(*at); at++) to[at - from] = static_cast<uint8_t>(*at);
+  return static_cast<size_t>(at - from);
 }
 
 // The line at `data`, without its end, and where the next one begins; null if it does not end here.
@@ -75,6 +66,7 @@ const char* end_of_fasta(const char* data, const char* end, bool last) {
 RecordScanner::Fed RecordScanner::feed(const char* data, size_t size, bool last) {
   const char* const begin = data;
   const char* const end = data + size;
+  for (StringColumn* column : {&ids_, &letters_}) column->text.room(size + kSlack);
   while (data < end) {
     const size_t before = letters_.text.size(), ids_before = ids_.text.size();
     const char* next = nullptr;
@@ -104,47 +96,37 @@ void RecordScanner::append(std::string_view id, std::string_view letters) {
   letters_.close();
 }
 
-// The first word of a title, without its '>' or '@'; false for one that ends or is written in another way than in ASCII.
-bool RecordScanner::take_id(std::string_view title) {
-  if (std::memchr(title.data(), '\r', title.size())) return false;
-  const char* const end = title.data() + title.size();
-  const char* const word = std::find_if_not(title.data(), end, is_space);
-  const char* const stop = std::find_if_not(word, end, is_plain);
-  if (stop < end && !is_space(*stop)) return false;
-  ids_.text.append({word, static_cast<size_t>(stop - word)});
-  return true;
-}
-
-// Letters of a line without white space; false for other bytes.
-bool RecordScanner::take_letters(const char* data, size_t size) {
-  uint8_t* out = letters_.text.room(size);
-  if (copy_plain(data, size, out)) {
-    letters_.text.advance(size);
-    return true;
-  }
-  size_t kept = 0;
-  for (size_t k = 0; k < size; k++) {
-    if (is_plain(data[k]))
-      out[kept++] = static_cast<uint8_t>(data[k]);
-    else if (data[k] == '\r' || !is_space(data[k]))
-      return false;
-  }
-  letters_.text.advance(kept);
-  return true;
+// The first word of a title, which begins behind its '>' or '@'. Where that line ends is looked for once, as most titles have no more
+// than the word.
+RecordScanner::Record RecordScanner::take_title(const char* at, const char* end, bool last, const char** next) {
+  while (at < end && is_blank(*at)) at++;
+  const size_t word = copy_plain(at, end, ids_.text.tail());
+  ids_.text.advance(word);
+  at += word;
+  const Line rest = line_at(at, end, last);
+  if (!rest.next) return Record::kPartial;
+  *next = rest.next;
+  const bool strange = !rest.text.empty() && (!is_blank(rest.text[0]) || std::memchr(rest.text.data(), '\r', rest.text.size()));
+  return strange ? Record::kStrange : Record::kTaken;
 }
 
 RecordScanner::Record RecordScanner::take_fasta(const char* data, const char* end, bool last, const char** next) {
-  const Line title = line_at(data + 1, end, last);
-  if (!title.next) return Record::kPartial;
-  if (!take_id(title.text)) return Record::kStrange;
-  const char* at = title.next;
-  while (at < end && *at != '>') {
-    const Line line = line_at(at, end, last);
-    if (!line.next) return Record::kPartial;
-    if (!take_letters(line.text.data(), line.text.size())) return Record::kStrange;
-    at = line.next;
+  const char* at;
+  if (const Record title = take_title(data + 1, end, last, &at); title != Record::kTaken) return title;
+  bool line_starts = true;
+  while (at < end && !(line_starts && *at == '>')) {
+    const size_t plain = copy_plain(at, end, letters_.text.tail());
+    letters_.text.advance(plain);
+    at += plain;
+    if (at == end) break;
+    if (*at == '\r') {
+      if (at + 1 == end && !last) break;
+      if (at + 1 < end && *++at != '\n') return Record::kStrange;
+    }
+    if (!is_blank(*at) && *at != '\n' && *at != '\r') return Record::kStrange;
+    line_starts = *at++ == '\n';
   }
-  if (at == end && !last) return Record::kPartial;  // more lines of letters may follow
+  if (at == end && !last) return Record::kPartial;  // more letters may follow
   *next = at;
   return Record::kTaken;
 }
@@ -166,9 +148,10 @@ RecordScanner::Record RecordScanner::take_fastq(const char* data, const char* en
   if (again.text.size() > 1 && again.text.substr(1) != title.text) return Record::kStrange;
   if (quality.next < end && *quality.next != '@') return Record::kStrange;
   if (quality.next == end && !last) return Record::kPartial;
-  if (!take_id(title.text)) return Record::kStrange;
-  uint8_t* const out = letters_.text.room(count);
-  if (!copy_plain(quality.text.data(), count, out) || !copy_plain(letters.text.data(), count, out)) return Record::kStrange;
+  const char* behind;
+  if (take_title(data + 1, end, last, &behind) != Record::kTaken) return Record::kStrange;
+  uint8_t* const out = letters_.text.tail();
+  if (copy_plain(quality.text.data(), end, out) != count || copy_plain(letters.text.data(), end, out) != count) return Record::kStrange;
   letters_.text.advance(count);
   *next = quality.next;
   return Record::kTaken;

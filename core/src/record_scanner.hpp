@@ -12,6 +12,10 @@
 #include <string_view>
 #include <vector>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 namespace gpualign {
 
 // Bytes that grow in place where the system can; memory of malloc, for whoever takes them.
@@ -24,21 +28,37 @@ class GrowingBytes {
 
   size_t size() const { return size_; }
 
-  // A place for `more` bytes behind those that are there; `advance` keeps what was written of them.
-  uint8_t* room(size_t more) {
+  // Makes room for `more` bytes at the tail, behind those that are there; `advance` keeps what was written of them.
+  void room(size_t more) {
     if (size_ + more > capacity_) grow(size_ + more);
-    return data_ + size_;
   }
+  uint8_t* tail() { return data_ + size_; }
   void advance(size_t bytes) { size_ += bytes; }
   void cut(size_t size) { size_ = size; }
   void append(std::string_view bytes) {
-    if (!bytes.empty()) std::memcpy(room(bytes.size()), bytes.data(), bytes.size());
+    room(bytes.size());
+    if (!bytes.empty()) std::memcpy(tail(), bytes.data(), bytes.size());
     advance(bytes.size());
   }
 
-  // The bytes, no longer than needed, to be given to free(); nothing is left here.
+  // Room for this many bytes at once, while there are none. In large pages where the system has them: to make many small ones takes
+  // longer than to fill them. Pages that are not written to take no memory.
+  void reserve(size_t bytes) {
+    constexpr size_t kPage = size_t{2} << 20;
+    if (data_ || bytes < kPage) return;
+    const size_t wanted = (bytes + kPage - 1) / kPage * kPage;
+    data_ = static_cast<uint8_t*>(std::aligned_alloc(kPage, wanted));
+    if (!data_) throw std::bad_alloc();
+    capacity_ = wanted;
+#if defined(__linux__)
+    madvise(data_, wanted, MADV_HUGEPAGE);  // advice only
+#endif
+  }
+
+  // The bytes, to be given to free(); nothing is left here.
   uint8_t* take() {
-    uint8_t* const kept = static_cast<uint8_t*>(std::realloc(data_, size_ ? size_ : 1));
+    uint8_t* kept = data_;
+    if (!kept || size_ < capacity_ / 2) kept = static_cast<uint8_t*>(std::realloc(data_, size_ ? size_ : 1));
     if (!kept) throw std::bad_alloc();
     data_ = nullptr;
     size_ = capacity_ = 0;
@@ -68,8 +88,10 @@ struct StringColumn {
 
 class RecordScanner {
  public:
+  static constexpr size_t kSlack = 16;  // bytes that may be written behind the last
   enum class Kind { kFasta, kFastq };
-  explicit RecordScanner(Kind kind) : kind_(kind) {}
+  // letters: about how many there will be, if that is known.
+  RecordScanner(Kind kind, size_t letters) : kind_(kind) { letters_.text.reserve(letters + kSlack); }
 
   // Of the bytes that were fed: those before `taken` are in the columns. Those from there to `strange` are of a record for another
   // reader; it may be more than one record by its rules, and with FASTQ it is all that follows, in bytes that were not fed as well.
@@ -91,8 +113,7 @@ class RecordScanner {
 
   Record take_fasta(const char* data, const char* end, bool last, const char** next);
   Record take_fastq(const char* data, const char* end, bool last, const char** next);
-  bool take_letters(const char* data, size_t size);
-  bool take_id(std::string_view title);
+  Record take_title(const char* at, const char* end, bool last, const char** next);
 
   Kind kind_;
   StringColumn ids_, letters_;

@@ -2,10 +2,12 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
 
 #include "letters.hpp"
 #include "owned_array.hpp"
 #include "record_scanner.hpp"
+#include "repeated.hpp"
 
 namespace nb = nanobind;
 using namespace gpualign;
@@ -42,10 +44,10 @@ NB_MODULE(_records, m) {
   nb::class_<RecordScanner>(m, "RecordScanner", "Takes records from text: ids and letters, those in ASCII and of ordinary form.")
       .def(
           "__init__",
-          [](RecordScanner* self, bool fastq) {
-            new (self) RecordScanner(fastq ? RecordScanner::Kind::kFastq : RecordScanner::Kind::kFasta);
+          [](RecordScanner* self, bool fastq, size_t letters) {
+            new (self) RecordScanner(fastq ? RecordScanner::Kind::kFastq : RecordScanner::Kind::kFasta, letters);
           },
-          nb::arg("fastq"))
+          nb::arg("fastq"), nb::arg("letters"), "letters: how many there may be, 0 if that is not known.")
       .def(
           "feed",
           [](RecordScanner& self, Input<uint8_t> data, bool last) {
@@ -67,29 +69,29 @@ NB_MODULE(_records, m) {
           "Ids and letters, each as (uint8[bytes], int64[records + 1] offsets); nothing is held afterwards.");
 
   m.def(
-      "weigh",
-      [](Input<uint8_t> letters, Input<int64_t> offsets, Input<uint64_t> weights) {
+      "count_kinds",
+      [](Input<uint8_t> letters, Input<int64_t> offsets, Input<bool> plain, Input<bool> other, int64_t clear_length, double clear_part) {
         check_offsets(letters, offsets);
-        if (weights.size() != 256) throw nb::value_error("256 weights are wanted");
-        const size_t records = offsets.size() - 1;
-        std::vector<uint64_t> sums(records);
-        {
-          nb::gil_scoped_release unlocked;
-          weigh(letters.data(), offsets.data(), records, weights.data(), sums.data());
-        }
-        return owned_array(std::move(sums), {records});
+        if (plain.size() != 128 || other.size() != 128) throw nb::value_error("a set of bytes is bool[128]");
+        nb::gil_scoped_release unlocked;
+        const int64_t records = static_cast<int64_t>(offsets.size()) - 1;
+        const Kinds found =
+            count_kinds(letters.data(), offsets.data(), records, ByteSet(plain.data()), ByteSet(other.data()), clear_length, clear_part);
+        return std::make_tuple(found.plain, found.first_other, found.first_clear);
       },
-      nb::arg("letters"), nb::arg("offsets"), nb::arg("weights"), "uint64[records]: the sum of weights[letter] over each record.");
+      nb::arg("letters"), nb::arg("offsets"), nb::arg("plain"), nb::arg("other"), nb::arg("clear_length"), nb::arg("clear_part"),
+      "plain, other: bool[128], sets of letters. (letters in plain, the first record with one in other, the first of at least\n"
+      "clear_length letters with none in other and clear_part of them in plain); -1 where no record is like that.");
   m.def(
       "encode",
       [](Input<uint8_t> letters, Input<uint8_t> table, uint8_t invalid,
          nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> out) {
         if (table.size() != 256 || out.size() != letters.size()) throw nb::value_error("the shapes do not fit");
         nb::gil_scoped_release unlocked;
-        return encode(letters.data(), static_cast<int64_t>(letters.size()), table.data(), invalid, out.data());
+        return Encoding(table.data(), invalid).encode(letters.data(), static_cast<int64_t>(letters.size()), out.data());
       },
       nb::arg("letters"), nb::arg("table"), nb::arg("invalid"), nb::arg("out"),
-      "out = table[letters]; the first place where it is `invalid`, behind which nothing is written, or -1.");
+      "out = table[letters]; -1, or the first place where it is `invalid`, where it ends. out may be letters.");
   m.def(
       "repeated",
       [](Input<uint8_t> text, Input<int64_t> offsets) {
@@ -97,7 +99,8 @@ NB_MODULE(_records, m) {
         std::vector<int64_t> flat;
         {
           nb::gil_scoped_release unlocked;
-          for (const auto& [string, first] : repeated(reinterpret_cast<const char*>(text.data()), offsets.data(), offsets.size() - 1))
+          for (const auto& [string, first] :
+               repeated(reinterpret_cast<const char*>(text.data()), offsets.data(), static_cast<int64_t>(offsets.size()) - 1))
             flat.insert(flat.end(), {string, first});
         }
         const size_t count = flat.size() / 2;

@@ -44,7 +44,7 @@ class Index:
 
     @classmethod
     def build(cls, fasta: Path, out: Path, *, alphabet: str = "auto", degap: bool = False, allow_duplicates: bool = False) -> Index:
-        """Index a FASTA or FASTQ file, plain or gzip, as the file `out`, and open it. Records without letters are left out.
+        """Index a FASTA or FASTQ file, plain or compressed, as the file `out`, and open it. Records without letters are left out.
 
         Raises `InputError` naming file, record and reason, `RunError` where `out` cannot be written.
         """

@@ -99,7 +99,7 @@ Source: TypeAlias = "Sequences | Path | BinaryIO | Iterable[Record]"
 
 
 def read(source: Path | BinaryIO, alphabet: str = "auto", degap: bool = False, allow_duplicates: bool = False) -> Sequences:
-    """Read a FASTA or FASTQ file, plain or gzip, by path or open in binary mode.
+    """Read a FASTA or FASTQ file, plain or compressed, by path or open in binary mode.
 
     degap: remove gaps (- and .); allow_duplicates: number repeated ids. Raises `InputError` naming file, record and reason.
     """

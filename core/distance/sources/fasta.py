@@ -21,7 +21,6 @@ from gpualign.core.distance.sources.base import Omitted, Selection
 from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import InputError
 from gpualign.core.ids import unique_ids
-from gpualign.core.unpack import decompressing
 
 _CHUNK = 4 << 20
 _AMINO_ACIDS = b"EFILPQefilpq"
@@ -82,9 +81,8 @@ def read_alignments(
     before = 0
     for stream, source in inputs:
         try:
-            with decompressing(source):
-                while data := stream.read(_CHUNK):
-                    scanner.feed(data)
+            while data := stream.read(_CHUNK):
+                scanner.feed(data)
             scanner.finish()
         except InputError:
             raise

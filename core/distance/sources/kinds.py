@@ -89,7 +89,7 @@ def fileset_files(path: str) -> list[str]:
 
 
 def _look(file: CallFile) -> _Known:
-    first, unpacked = unpack(file.stream, file.source)
+    first, unpacked, _ = unpack(file.stream, file.source)
     kind = _kind(first, file.source)
     if kind is FileKind.FILESET:
         if file.path is None:

@@ -16,7 +16,6 @@ from gpualign.core.distance.scratch import Scratch
 from gpualign.core.distance.sources.base import Block, DenseSource, RowStore
 from gpualign.core.errors import InputError
 from gpualign.core.ids import unique_ids
-from gpualign.core.unpack import decompressing
 
 _MISSING_WORDS = "empty, ., -, ?, N, NA, -1 or -9"
 
@@ -163,13 +162,12 @@ def _cells(line: bytes, separator: str) -> list[str]:
     return [_text(cell) for cell in line.rstrip(b"\r\n").split(separator.encode())]
 
 
-def _lines(stream: BinaryIO, source: str) -> Iterator[bytes]:
-    with decompressing(source):
-        for number, line in enumerate(stream):
-            if number == 0:
-                line = line.removeprefix(b"\xef\xbb\xbf")  # spreadsheets mark UTF-8 so
-            if number or line.strip():
-                yield line
+def _lines(stream: BinaryIO) -> Iterator[bytes]:
+    for number, line in enumerate(stream):
+        if number == 0:
+            line = line.removeprefix(b"\xef\xbb\xbf")  # spreadsheets mark UTF-8 so
+        if number or line.strip():
+            yield line
 
 
 def read_tables(
@@ -187,7 +185,7 @@ def read_tables(
     where the header should be.
     """
     tables = [
-        _TableReader(source, transpose, every_letter, header).read(_lines(stream, source), memory // len(inputs), scratch)
+        _TableReader(source, transpose, every_letter, header).read(_lines(stream), memory // len(inputs), scratch)
         for stream, source in inputs
     ]
     sites = [t.row_ids if transpose else t.column_ids for t in tables]
