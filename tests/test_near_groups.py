@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from work import sequence_set
 
-from gpualign.core.near import groups
 from gpualign.core.near.groups import Expansion, group_equal
 from gpualign.core.near.pairs import NearPairs, join_pairs
 from gpualign.core.plan import Pairing
@@ -52,12 +51,8 @@ def expand(queries, targets, pairing, most, cuts):
 
 
 @pytest.mark.parametrize("longest", [1, 7, 8, 9, 64, 65])
-@pytest.mark.parametrize("hashes", ["own", "all the same"])
-def test_groups(rng, monkeypatch, longest, hashes):
-    """Records with the same beginning, with equal ones, and with hashes that tell nothing."""
-    if hashes != "own":
-        monkeypatch.setattr(groups, "_hashes_of_short", lambda sequences: np.zeros(len(sequences), dtype=np.uint64))
-    monkeypatch.setattr(groups, "_HASHED_TOGETHER", 7)
+def test_groups(rng, longest):
+    """Records with the same beginning, and equal ones."""
     word = rng.integers(0, 2, longest)
     records = [word[: rng.integers(1, longest + 1)].copy() for _ in range(40)]
     for record in records[::3]:

@@ -119,6 +119,15 @@ def test_repeated_strings(strings):
     assert _records.repeated(column.text, column.offsets).tolist() == expected
 
 
+def test_repeated_strings_of_many(rng):
+    """In many parts of their hashes."""
+    numbers = rng.integers(0, 30_000, 40_000)
+    column = TextColumn.of([str(number) for number in numbers])
+    _, firsts, of = np.unique(numbers, return_index=True, return_inverse=True)
+    again = np.flatnonzero(firsts[of] != np.arange(len(numbers)))
+    assert (_records.repeated(column.text, column.offsets) == np.stack((again, firsts[of[again]]), axis=1)).all()
+
+
 def test_offsets_that_do_not_fit_are_refused():
     text = np.zeros(4, dtype=np.uint8)
     for offsets in ([0, 5], [0, 3, 2], [-1, 2], []):

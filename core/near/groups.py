@@ -5,22 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
-from hashlib import blake2b
-from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core._records import repeated
 from gpualign.core.near.pairs import NearPairs, join_pairs
 from gpualign.core.sequences import SequenceSet
 
 Integers = npt.NDArray[np.int64]
-
-_SHORT = 64
-"""Letters."""
-
-_HASHED_TOGETHER = 1 << 17
-_MIX = np.array([0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB], dtype=np.uint64)
 
 
 @dataclass(frozen=True)
@@ -61,50 +54,12 @@ class Groups:
 
 def group_equal(sequences: SequenceSet) -> Groups:
     """Groups of records with the same codes."""
-    if sequences.longest <= _SHORT:
-        groups = _group_hashes(sequences, _hashes_of_short(sequences))
-        if groups is not None:
-            return groups
-    view = sequences.codes.data
-    known: dict[bytes | str, int] = {}
-    records = (view[start:stop] for start, stop in pairwise(sequences.offsets.tolist()))
-    # Long records by their digests, so that no second copy of them is held.
-    keys = (bytes(record) if len(record) <= _SHORT else blake2b(record, digest_size=32).hexdigest() for record in records)
-    of = np.fromiter((known.setdefault(key, len(known)) for key in keys), dtype=np.int64, count=len(sequences))
-    return Groups(of, np.unique(of, return_index=True)[1].astype(np.int64))
-
-
-def _hashes_of_short(sequences: SequenceSet) -> npt.NDArray[np.uint64]:
-    """uint64[records], equal where records are, and hardly ever elsewhere: words of eight letters, mixed as by SplitMix64 (Steele, Lea and
-    Flood 2014)."""
-    width = -(-sequences.longest // 8) * 8
-    out = np.zeros(len(sequences), dtype=np.uint64)
-    for start in range(0, len(sequences), _HASHED_TOGETHER):
-        part = slice(start, start + _HASHED_TOGETHER)
-        lengths, offsets = sequences.lengths[part], sequences.offsets[start : start + _HASHED_TOGETHER + 1]
-        padded = np.full((len(lengths), width), 0xFF, dtype=np.uint8)  # no code
-        padded[np.arange(width) < lengths[:, None]] = sequences.codes[offsets[0] : offsets[-1]]
-        for word in padded.view(np.uint64).T:
-            mixed = out[part] * _MIX[0] + word
-            for shift, factor in zip((30, 27), _MIX[1:], strict=True):
-                mixed = (mixed ^ (mixed >> np.uint64(shift))) * factor
-            out[part] = mixed ^ (mixed >> np.uint64(31))
-    return out
-
-
-def _group_hashes(sequences: SequenceSet, hashes: npt.NDArray[np.uint64]) -> Groups | None:
-    """The groups, if no two different records share a hash."""
-    _, firsts, of = np.unique(hashes, return_index=True, return_inverse=True)
-    order = np.argsort(firsts)
-    firsts, number = firsts[order].astype(np.int64), np.empty(len(order), dtype=np.int64)
-    number[order] = np.arange(len(order))
-    of = number[of]
-    again = np.flatnonzero(firsts[of] != np.arange(len(of)))
-    before = firsts[of[again]]
-    if (sequences.lengths[again] != sequences.lengths[before]).any():
-        return None
-    same = sequences.gather(again).text == sequences.gather(before).text
-    return Groups(of, firsts) if same.all() else None
+    again = repeated(sequences.codes, sequences.offsets)
+    first = np.ones(len(sequences), dtype=np.bool_)
+    first[again[:, 0]] = False
+    of = np.cumsum(first) - 1
+    of[again[:, 0]] = of[again[:, 1]]
+    return Groups(of, np.flatnonzero(first))
 
 
 class Expansion:
