@@ -66,23 +66,14 @@ class MatrixType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
     name = "matrix"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-        names = _plain(matrix_names(), incomplete)
+        from gpualign.core import collection
+
+        names = _plain(collection.names(), incomplete)
         if not names:
             return PathType().shell_complete(ctx, param, incomplete)
         # Beside names, shells complete no files of their own.
         files = sorted(path.name for path in Path().iterdir() if path.is_file() and not path.name.startswith("."))
         return names + _plain(files, incomplete)
-
-
-def matrix_names() -> list[str]:
-    """Names of Biopython's matrices, found without loading Biopython."""
-    from importlib.util import find_spec
-
-    package = find_spec("Bio")
-    names: list[str] = []
-    for folder in (package and package.submodule_search_locations) or ():
-        names += (path.name for path in Path(folder, "Align", "substitution_matrices", "data").iterdir() if path.name.isupper())
-    return sorted(names)
 
 
 class Bash(BashComplete):

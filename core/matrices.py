@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core import collection
 from gpualign.core.alphabet import Alphabet
 from gpualign.core.errors import InputError
 
 # Letters that matrices leave out, and the letter whose scores stand in: selenocysteine is scored as cysteine (as BLAST
 # does), pyrrolysine and the I/L ambiguity as unknown.
 _STAND_INS = {"U": "C", "O": "X", "J": "X"}
+
+_EXACT = 2**53
+"""Whole numbers up to this one are exact as text is read."""
 
 
 @dataclass(frozen=True)
@@ -41,45 +46,56 @@ class SubstitutionMatrix:
         return table.astype(np.int64), covered
 
 
-def _from_biopython(name: str, array: object) -> SubstitutionMatrix:
-    letters = "".join(str(letter) for letter in array.alphabet).upper()  # type: ignore[attr-defined]
-    values = np.asarray(array, dtype=np.float64)
-    if values.ndim != 2 or len(set(letters)) != len(letters) or any(len(str(x)) != 1 for x in array.alphabet):  # type: ignore[attr-defined]
-        raise InputError(f"matrix {name}: not a square matrix with one row and column a letter")
-    whole = np.rint(values)
-    if not np.isfinite(values).all() or (np.abs(values - whole) > 1e-9).any():
-        raise InputError(f"matrix {name}: not all scores are whole numbers, so scores would not be exact")
-    return SubstitutionMatrix(name, letters, whole.astype(np.int64))
+def _parsed(lines: Iterable[str], source: str) -> SubstitutionMatrix:
+    """A matrix in NCBI's format. Raises `InputError`."""
+    rows = [(number, line.split()) for number, line in enumerate(lines, 1) if line.strip() and not line.startswith("#")]
+    if len(rows) < 2:
+        raise InputError(f"{source}: not a substitution matrix in NCBI's format, which is a line of letters and a line of scores for each")
+    (first, words), *rows = rows
+    letters = [word.upper() for word in words]
+    if len(set(letters)) != len(letters) or any(len(letter) != 1 for letter in letters):
+        raise InputError(f"{source}, line {first}: different letters are wanted, one for each column; found {_start(words)}")
+    if len(rows) != len(letters):
+        raise InputError(f"{source}: there are {len(letters)} columns and {len(rows)} rows; a row for each column is wanted")
+    values = []
+    for letter, (number, (named, *scores)) in zip(letters, rows, strict=True):
+        if named.upper() != letter or len(scores) != len(letters):
+            wanted = f"the letter {letter}, as in the columns' order, and {len(letters)} scores"
+            raise InputError(f"{source}, line {number}: {wanted} are wanted; found {_start([named, *scores])}")
+        values.append([_whole(score, f"{source}, line {number}") for score in scores])
+    return SubstitutionMatrix(source, "".join(letters), np.array(values, dtype=np.int64))
 
 
-def names() -> list[str]:
-    """Names of the matrices that `by_name` knows."""
-    from Bio.Align import substitution_matrices
+def _whole(text: str, place: str) -> int:
+    """A score, which may be written as 1.0 or 1e2. Raises `InputError`."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise InputError(f"{place}: a score is wanted; found {text!r}") from None
+    if not abs(value) <= _EXACT or abs(value - round(value)) > 1e-9:
+        raise InputError(f"{place}: {text} is no whole number, or beyond 2^53, so scores would not be exact")
+    return round(value)
 
-    return sorted(substitution_matrices.load())  # type: ignore[no-untyped-call,unused-ignore]
+
+def _start(words: list[str]) -> str:
+    found = " ".join(words)
+    return repr(found if len(found) <= 40 else f"{found[:40]}...")
 
 
 def by_name(name: str) -> SubstitutionMatrix:
     """A matrix of Biopython's collection, in any case; EDNAFULL is known as NUC.4.4. Raises `InputError`."""
-    from Bio.Align import substitution_matrices
-
-    wanted = "NUC.4.4" if name.upper() in ("EDNAFULL", "DNAFULL") else name
-    known = {known.upper(): known for known in names()}
-    if wanted.upper() not in known:
-        close = ", ".join(n for n in names() if n.upper()[:3] == wanted.upper()[:3]) or "BLOSUM62, PAM250, NUC.4.4"
+    wanted = "NUC.4.4" if name.upper() in ("EDNAFULL", "DNAFULL") else name.upper()
+    known = collection.names()
+    if wanted not in known:
+        close = ", ".join(n for n in known if n[:3] == wanted[:3]) or "BLOSUM62, PAM250, NUC.4.4"
         raise InputError(f"no matrix file or matrix is called {name!r}; there is for instance {close}")
-    return _from_biopython(known[wanted.upper()], substitution_matrices.load(known[wanted.upper()]))  # type: ignore[no-untyped-call,unused-ignore]
+    found = _parsed(collection.text(wanted).splitlines(), f"matrix {wanted}")
+    return replace(found, name=wanted)
 
 
 def from_file(stream: TextIO, source: str) -> SubstitutionMatrix:
     """A matrix in NCBI's format: '#' comments, a line of letters, a line of scores a letter. Raises `InputError`."""
-    from Bio.Align import substitution_matrices
-
-    try:
-        array = substitution_matrices.read(stream)  # type: ignore[no-untyped-call,unused-ignore]
-    except Exception as error:  # Biopython's parser fails in many ways on text that is no matrix
-        raise InputError(f"{source}: not a substitution matrix in NCBI's format ({type(error).__name__}: {error})") from None
-    return _from_biopython(source, array)
+    return _parsed(stream, source)
 
 
 def load(name: str) -> SubstitutionMatrix:

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 from command import GPUALIGN, gpualign
 
-from gpualign.cli.completion import matrix_names
-from gpualign.core import matrices
+from gpualign.core import collection
 from gpualign.core.fields import FIELDS
 
 
@@ -91,11 +90,11 @@ def test_files_beside_names_of_matrices(tmp_path):
     assert [value for _, value in answer("nw", "--matrix", "PAM", cwd=tmp_path)] == ["PAM250", "PAM30", "PAM70", "PAM7.mat"]
 
 
-def test_every_column_and_matrix_is_offered():
+def test_every_column_and_matrix_is_offered(tmp_path):
     offered = {name: [value for _, value in answer(name, "--fields", "")] for name in ("nw", "sw")}
     assert sorted(offered["sw"]) == sorted(FIELDS)
     assert sorted(offered["nw"]) == sorted(name for name, field in FIELDS.items() if not field.of_hits)
-    assert matrix_names() == matrices.names()
+    assert [value for _, value in answer("nw", "--matrix", "", cwd=tmp_path)] == collection.names()
 
 
 @pytest.mark.parametrize("words", ["nw a", "sw --matrix P", "nw --fields q", "dist --device c"])

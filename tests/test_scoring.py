@@ -1,4 +1,5 @@
 import io
+import re
 
 import numpy as np
 import pytest
@@ -6,7 +7,7 @@ from Bio.Align import substitution_matrices
 from oracle import global_score
 from work import sequence_set
 
-from gpualign.core import matrices
+from gpualign.core import collection, matrices
 from gpualign.core.alphabet import DNA, PROTEIN
 from gpualign.core.errors import InputError
 from gpualign.core.scoring import ScoringOptions, make_scoring
@@ -103,20 +104,45 @@ def test_matrix_without_a_letter_of_the_data_names_the_record():
         make_scoring(DNA, ScoringOptions(matrix=matrix), [sequence_set([[0], [1, 14]])])
 
 
-@pytest.mark.parametrize("text", ["", "hello\n", "   A  C\nA  1\nC  2  3\n", "   A  C\nA  1.5  0\nC  0  1\n"])
-def test_bad_matrix_files(text):
-    with pytest.raises(InputError, match=r"m\.txt"):
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "m.txt: not a substitution matrix in NCBI's format"),
+        ("hello\n", "m.txt: not a substitution matrix in NCBI's format"),
+        ("hello\nworld\n", "m.txt, line 1: different letters are wanted, one for each column; found 'hello'"),
+        ("# made up\n A a\nA 1 2\na 3 4\n", "m.txt, line 2: different letters are wanted, one for each column; found 'A a'"),
+        ("   A  C\nA  1  2\n", "m.txt: there are 2 columns and 1 rows"),
+        ("   A  C\nA  1\nC  2  3\n", "m.txt, line 2: the letter A, as in the columns' order, and 2 scores are wanted; found 'A 1'"),
+        ("   A  C\nC  1  2\nA  2  3\n", "m.txt, line 2: the letter A, as in the columns' order, and 2 scores are wanted; found 'C 1 2'"),
+        ("   A  C\nA  1  x\nC  2  3\n", "m.txt, line 2: a score is wanted; found 'x'"),
+        ("   A  C\nA  1.5  0\nC  0  1\n", "m.txt, line 2: 1.5 is no whole number"),
+        ("   A  C\n\nA  1  0\nC  0  inf\n", "m.txt, line 4: inf is no whole number"),
+        ("   A  C\nA  1  0\nC  0  nan\n", "m.txt, line 3: nan is no whole number"),
+        ("   A  C\nA  1  0\nC  0  1e300\n", "m.txt, line 3: 1e300 is no whole number, or beyond 2^53"),
+    ],
+)
+def test_bad_matrix_files(text, message):
+    with pytest.raises(InputError, match=re.escape(message)):
         matrices.from_file(io.StringIO(text), "m.txt")
 
 
-def test_every_named_matrix_loads_or_is_refused_clearly():
-    refused = []
-    for name in matrices.names():
-        try:
-            matrix = matrices.by_name(name)
-            assert matrix.values.shape == (len(matrix.letters),) * 2
-        except InputError:
-            refused.append(name)
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_named_matrices_are_biopythons(monkeypatch, elsewhere):
+    """All of them, whether their files are found or Biopython has to be asked; those of fractions and of codons are refused."""
+    if elsewhere:
+        monkeypatch.setattr(collection, "_folder", lambda: None)
+    assert collection.names() == substitution_matrices.load()
+    refused = set()
+    for name in substitution_matrices.load():
+        expected = substitution_matrices.load(name)
+        if any(len(letter) > 1 for letter in expected.alphabet) or (np.array(expected) % 1).any():
+            refused.add(name)
+            with pytest.raises(InputError, match=f"matrix {name}, line [0-9]+: "):
+                matrices.by_name(name)
+        else:
+            matrix = matrices.by_name(name.lower())
+            assert (matrix.name, matrix.letters) == (name, "".join(expected.alphabet).upper())
+            np.testing.assert_array_equal(matrix.values, np.array(expected))
     assert "SCHNEIDER" in refused  # codons
     assert {"BLOSUM62", "PAM250", "NUC.4.4", "HOXD70"}.isdisjoint(refused)
 
