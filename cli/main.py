@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
+from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import suppress
+from importlib import import_module
+from typing import cast
 
 import click
 
 from gpualign import __version__
 from gpualign.cli import signals
-from gpualign.cli.bench import bench
-from gpualign.cli.cluster import cluster
-from gpualign.cli.dist import dist
-from gpualign.cli.files import ClosedPipe
-from gpualign.cli.index import index
-from gpualign.cli.info import info
-from gpualign.cli.nw import nw
-from gpualign.cli.plot import plot
-from gpualign.cli.sw import sw
 from gpualign.core.errors import GpualignError
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
+COMMANDS = ("bench", "cluster", "dist", "index", "info", "nw", "plot", "sw")
+"""Each is a function of its name, in a module of its name."""
 
-@click.group(context_settings=CONTEXT)
+
+class _Commands(Mapping[str, click.Command]):
+    """Loads a command when it is asked for, so that none waits for the options of the others."""
+
+    def __getitem__(self, name: str) -> click.Command:
+        if name not in COMMANDS:
+            raise KeyError(name)
+        command: click.Command = getattr(import_module(f"gpualign.cli.{name}"), name)
+        return command
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+
+# Click puts nothing into it unless asked to.
+@click.group(commands=cast(MutableMapping[str, click.Command], _Commands()), context_settings=CONTEXT)
 @click.version_option(__version__, prog_name="gpualign")
 def cli() -> None:
     """Exact all-vs-all sequence alignment and SNP distance: every pair, no filter, bounded memory.
@@ -46,16 +59,6 @@ def cli() -> None:
     """
 
 
-cli.add_command(nw)
-cli.add_command(sw)
-cli.add_command(dist)
-cli.add_command(cluster)
-cli.add_command(plot)
-cli.add_command(bench)
-cli.add_command(index)
-cli.add_command(info)
-
-
 def _fail(message: str, code: int) -> int:
     with suppress(OSError):  # a terminal that has gone away
         click.echo(f"gpualign: error: {message}", err=True)
@@ -65,6 +68,8 @@ def _fail(message: str, code: int) -> int:
 def run() -> int:
     """One command of the command line; the exit code. Errors become messages."""
     try:
+        if "_GPUALIGN_COMPLETE" in os.environ:  # a shell asks what could be typed
+            import gpualign.cli.completion  # noqa: F401  which tells Click how bash cuts words
         result = cli.main(prog_name="gpualign", standalone_mode=False)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
@@ -81,6 +86,8 @@ def _explain(error: BaseException) -> int:
     if isinstance(error, click.ClickException):
         error.show()
         return error.exit_code
+    from gpualign.cli.files import ClosedPipe
+
     if isinstance(error, (ClosedPipe, BrokenPipeError)):
         # The reader has what it wanted (`| head`). Python would flush stdout once more at exit, so give it a place to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -94,6 +101,7 @@ def _explain(error: BaseException) -> int:
         return _fail("out of memory; lower --memory or --threads", 1)
     if isinstance(error, (click.Abort, KeyboardInterrupt)):
         return _fail("interrupted", 130)
+    import shlex
     import traceback
 
     traceback.print_exception(error)
