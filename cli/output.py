@@ -21,11 +21,11 @@ from gpualign.core.formats.registry import FORMATS, Labels, Layout, Results, for
 from gpualign.core.plan import Plan
 from gpualign.core.road import Sink, Totals
 from gpualign.core.sinks.matrix import Value
-from gpualign.jobs.near import NearJob, NearTotals
 from gpualign.jobs.pairs import PairsJob
 
 if TYPE_CHECKING:
     from gpualign.cli.plots import Picture
+    from gpualign.jobs.near import NearJob
 
 Run = Callable[[Sink[Plan, Any]], Totals]
 """Carries out a job with a sink."""
@@ -165,17 +165,20 @@ def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, 
             from gpualign.cli.plots import write_plot
 
             write_plot(spec.picture, of_alignments(values, job.task, spec.value), files, messages)
-    if isinstance(totals, NearTotals):
-        messages.near_summary(sequences, totals, job.hardware)
-    else:
+    if isinstance(job, PairsJob):
         messages.summary(sequences, totals, job.hardware)
+    else:
+        from gpualign.jobs.near import NearTotals
+
+        assert isinstance(totals, NearTotals)
+        messages.near_summary(sequences, totals, job.hardware)
 
 
 def _write(spec: OutputSpec, job: PairsJob | NearJob, files: OutputFiles, messages: Messages) -> tuple[Totals, npt.NDArray[Any] | None]:
     """(totals, the matrix or condensed matrix that was written; None for rows). `files` makes all of the output appear, or nothing."""
 
     def run(sink: Sink[Plan, Any]) -> Totals:
-        unit = ("pairs", "G pairs/s") if isinstance(job, NearJob) else ("cells", "GCUPS")
+        unit = ("cells", "GCUPS") if isinstance(job, PairsJob) else ("pairs", "G pairs/s")
         with messages.progress(job.work, spec.path, *unit) as progress:
             return job.run(sink, progress)
 

@@ -68,9 +68,9 @@ def checked_name(name: str) -> str:
 
 
 _PLAIN = b"ACGTUNacgtun"
-_NUCLEOTIDES = np.flatnonzero(DNA.encoding != INVALID)
-_PROTEIN_ONLY = np.setdiff1d(np.flatnonzero(PROTEIN.encoding != INVALID), _NUCLEOTIDES)
-_IS_PLAIN, _IS_PROTEIN_ONLY = (np.isin(np.arange(128), kind) for kind in (list(_PLAIN), _PROTEIN_ONLY))
+_IS_PLAIN = np.zeros(128, dtype=bool)
+_IS_PLAIN[list(_PLAIN)] = True
+_IS_PROTEIN_ONLY = ((PROTEIN.encoding != INVALID) & (DNA.encoding == INVALID))[:128]
 _CLEAR_LENGTH, _CLEAR_PART = 50, 0.9
 
 

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +15,15 @@ from gpualign.core._rows import Alignments, Column, format_block
 from gpualign.core.bands import BandResults, Scores
 from gpualign.core.engine import Runs, Statistics, Task
 from gpualign.core.identity import Integers, fraction, identity
-from gpualign.core.near.align import Aligned
-from gpualign.core.near.pairs import NearPairs
 from gpualign.core.plan import Pairing
-from gpualign.core.search.hits import Hits
-from gpualign.core.search.significance import Reals, SearchSpace
-from gpualign.core.search.strands import Stranded
 from gpualign.core.text import TextColumn
+
+if TYPE_CHECKING:
+    from gpualign.core.near.align import Aligned
+    from gpualign.core.near.pairs import NearPairs
+    from gpualign.core.search.hits import Hits
+    from gpualign.core.search.significance import Reals, SearchSpace
+    from gpualign.core.search.strands import Stranded
 
 Booleans: TypeAlias = npt.NDArray[np.bool_]
 

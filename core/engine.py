@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +18,13 @@ import numpy.typing as npt
 from gpualign.core.alphabet import DNA, Alphabet
 from gpualign.core.budget import Budget
 from gpualign.core.cost import ONE_A_PAIR, WHOLE_MATRIX, Cost
-from gpualign.core.near.bounds import EditBound
-from gpualign.core.near.pairs import NearPairs
 from gpualign.core.plan import Limits, Tile
 from gpualign.core.scoring import Scoring
 from gpualign.core.sequences import SequenceSet
+
+if TYPE_CHECKING:
+    from gpualign.core.near.bounds import EditBound
+    from gpualign.core.near.pairs import NearPairs
 
 
 class Mode(Enum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,8 +14,10 @@ from gpualign.core.blocks import Block, Booleans, HitBlock
 from gpualign.core.engine import Detail, Task
 from gpualign.core.errors import InputError
 from gpualign.core.identity import columns, fraction
-from gpualign.core.search.significance import Reals
 from gpualign.core.text import TextColumn
+
+if TYPE_CHECKING:
+    from gpualign.core.search.significance import Reals
 
 
 def query_ids(block: Block) -> Column:

@@ -12,10 +12,8 @@ from gpualign.core.errors import RunError
 from gpualign.core.plan import Limits, Tile
 from gpualign.core.pool import Counter, run_workers
 from gpualign.cpu import _kernels
-from gpualign.cpu.local import lane_bytes, make_local_recipe
 from gpualign.cpu.machine import describe_cpu, pick_instruction_set, usable_cpus
 from gpualign.cpu.native import native_local, native_paths, native_recipes
-from gpualign.cpu.paths import make_path_recipe
 from gpualign.cpu.recipe import Recipe, make_recipe
 from gpualign.cpu.tiles import Compute, GlobalPaths, GlobalScores, LocalScores
 
@@ -126,6 +124,8 @@ class CpuEngine:
         return self._prepared(task, limits, recipe.kernel, threads, lambda: GlobalScores(task, self.instruction_set.name, native))
 
     def _prepare_local(self, task: Task, budget: Budget) -> CpuPrepared:
+        from gpualign.cpu.local import lane_bytes, make_local_recipe
+
         vector_bytes = self.instruction_set.vector_bytes
         longest = task.queries.longest, task.targets.longest
         least = lane_bytes(vector_bytes, *longest)
@@ -139,6 +139,8 @@ class CpuEngine:
         return self._prepared(task, limits, recipe.kernel, threads, lambda: LocalScores(task, self.instruction_set.name, native))
 
     def _prepare_paths(self, task: Task, budget: Budget) -> CpuPrepared:
+        from gpualign.cpu.paths import make_path_recipe
+
         queries, targets = task.queries.longest, task.targets.longest
         recipe = make_path_recipe(task.scoring, letters_in_use(task), task.end_gaps)
         whole = native_paths(recipe, budget.scratch // self.threads)

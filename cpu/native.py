@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from gpualign.cpu import _kernels
-from gpualign.cpu.local import LocalRecipe
-from gpualign.cpu.paths import PathRecipe
-from gpualign.cpu.recipe import Recipe
+
+if TYPE_CHECKING:
+    from gpualign.cpu.local import LocalRecipe
+    from gpualign.cpu.paths import PathRecipe
+    from gpualign.cpu.recipe import Recipe
 
 
 def _native(recipe: Recipe) -> _kernels.Recipe:

@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from gpualign.core.engine import STATISTICS, Detail, Runs, Task, TileAlignments, TileHits, TileResult, TileScores
 from gpualign.core.plan import Tile
-from gpualign.core.search.hits import best_targets
 from gpualign.cpu import _kernels
 
 Codes: TypeAlias = npt.NDArray[np.uint8]
@@ -61,6 +60,8 @@ class LocalScores:
             return None
         if task.top is None:
             return TileScores(tile, scores)
+        from gpualign.core.search.hits import best_targets
+
         return TileHits(tile, *best_targets(scores, tile.targets, task.targets.ranks, task.top))
 
 

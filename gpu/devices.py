@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpualign.core.errors import InputError, RunError
-from gpualign.gpu.cubins import cache_folder, find_nvcc
 
 if TYPE_CHECKING:
     from gpualign.gpu.distance import CudaDistanceEngine
@@ -58,6 +57,8 @@ def take_inventory() -> Inventory:
         devices = [DeviceFacts(d.name(), d.total_memory(), tuple(d.compute_capability())) for d in found]
     except Exception as error:  # pycuda raises its own classes for every driver failure
         return Inventory([], None, f"the CUDA driver cannot be used: {error}")
+    from gpualign.gpu.cubins import cache_folder, find_nvcc
+
     supports = f"{version // 1000}.{version % 1000 // 10}"
     if not devices:
         return Inventory([], supports, "the CUDA driver reports no device")

@@ -8,7 +8,6 @@ from typing import BinaryIO, TypeAlias
 
 from gpualign.core.alphabet import Alphabet
 from gpualign.core.errors import InputError
-from gpualign.core.index import open_index
 from gpualign.core.reader import Gaps, RawRecords, encode_all, read_raw
 from gpualign.core.sequences import SequenceSet, join_sets
 from gpualign.jobs.notes import UNHEARD, Notes
@@ -70,6 +69,8 @@ def add_targets(inputs: Inputs) -> Inputs:
 
 def read_with_index(query: Opened, index: str, options: ReadOptions, notes: Notes = UNHEARD) -> Inputs:
     """Read queries for an indexed database, the file `index`. Raises `InputError`."""
+    from gpualign.core.index import open_index
+
     targets, alphabet = open_index(index)
     if options.alphabet not in ("auto", alphabet.name):
         raise InputError(f"--alphabet {options.alphabet}: {index} is an index of {alphabet.name}")

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from gpualign.core.engine import Detail, EndGaps, Engine, Task
 from gpualign.core.filter import Filter
 from gpualign.core.identity import DEFAULT
-from gpualign.core.near.thresholds import edit_bound, what_would_bound
 from gpualign.core.plan import Pairing
 from gpualign.core.scoring import Scoring, ScoringOptions, make_scoring
 from gpualign.jobs.engines import AUTO, Resources, pick_global_engine, pick_near_engine, pick_pair_engine
 from gpualign.jobs.inputs import Inputs
-from gpualign.jobs.near import Engines, NearJob, is_worth_it, prepare_near
 from gpualign.jobs.notes import UNHEARD, Notes
 from gpualign.jobs.pairs import PairsJob, prepare_pairs
+
+if TYPE_CHECKING:
+    from gpualign.jobs.near import NearJob
 
 _MANY = 100_000
 """Pairs of which one would want most left out."""
@@ -58,6 +60,9 @@ def prepare_wanted(
     """The pairs that may pass thresholds: those only, where the thresholds bound the edit distance, else every pair. Raises likewise."""
     task, pairing, chosen = begun = _begin(inputs, options, notes, engine)
     if wanted.filter != Filter() and options.kernel == AUTO:
+        from gpualign.core.near.thresholds import edit_bound, what_would_bound
+        from gpualign.jobs.near import Engines, is_worth_it, prepare_near
+
         bound = edit_bound(wanted.filter, task, wanted.identity_definition)
         if bound is not None and is_worth_it(task, bound):
             engines = Engines(chosen, pick_near_engine(options.resources, chosen), pick_pair_engine(options.resources, chosen))

@@ -3,7 +3,7 @@
 import pytest
 
 from gpualign.core.errors import InputError, RunError
-from gpualign.gpu import devices
+from gpualign.gpu import cubins
 from gpualign.gpu.devices import DeviceFacts, Inventory, check_selection, make_engine, take_inventory
 
 OLD = DeviceFacts("old", 1 << 30, (6, 1))
@@ -83,14 +83,14 @@ def fake_pycuda(monkeypatch, found):
 
 def test_the_inventory_says_what_is_missing(monkeypatch, tmp_path):
     monkeypatch.setenv("GPUALIGN_CACHE", str(tmp_path))
-    monkeypatch.setattr(devices, "find_nvcc", lambda: "/usr/bin/nvcc")
+    monkeypatch.setattr(cubins, "find_nvcc", lambda: "/usr/bin/nvcc")
     fake_pycuda(monkeypatch, [])
     assert take_inventory().reason == "the CUDA driver reports no device"
     fake_pycuda(monkeypatch, [OLD])
     assert "7.0 or newer" in take_inventory().reason
     fake_pycuda(monkeypatch, [NEW])
     assert take_inventory() == Inventory([NEW], "13.1", None)
-    monkeypatch.setattr(devices, "find_nvcc", lambda: None)
+    monkeypatch.setattr(cubins, "find_nvcc", lambda: None)
     assert "nvcc was not found" in take_inventory().reason
     (tmp_path / "threads-sm_80-0.cubin").write_bytes(b"")
     assert take_inventory().reason is None

@@ -22,7 +22,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib import resources
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -34,7 +34,7 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 Reals: TypeAlias = npt.NDArray[np.float64]
 Side: TypeAlias = tuple[Reals, Reals]
 
-_TABLE = "karlin_altschul.tsv"
+_TABLE = Path(__file__).with_name("karlin_altschul.tsv")
 
 
 @dataclass(frozen=True)
@@ -148,7 +148,7 @@ _Row = tuple[float, ...]
 def _published() -> dict[tuple[str, str, str], _Row]:
     """(lambda, K, H, alpha, beta, variance and covariance where they are known) by scoring, existence and extension."""
     found = {}
-    for line in resources.files("gpualign.core.search").joinpath(_TABLE).read_text().splitlines():
+    for line in _TABLE.read_text(encoding="utf-8").splitlines():
         if not line.startswith(("#", "scoring")):
             name, existence, extension, *numbers = line.split("\t")
             found[name, existence, extension] = tuple(float(x) for x in numbers if x != "-")

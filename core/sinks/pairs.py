@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,9 +12,11 @@ from gpualign.core.blocks import Block, Booleans, NearBlock, PairBlock
 from gpualign.core.engine import Task
 from gpualign.core.filter import Filter
 from gpualign.core.identity import DEFAULT
-from gpualign.core.near.results import NearResults
 from gpualign.core.plan import Pairing, Plan
 from gpualign.core.sinks.writer import ByteWriter
+
+if TYPE_CHECKING:
+    from gpualign.core.near.results import NearResults
 
 _BLOCK_PAIRS = 200_000
 """Pairs formatted at a time: some ten megabytes of text."""
@@ -40,12 +43,12 @@ def _cut(results: BandResults) -> list[tuple[int, int]]:
 
 def blocks_of(task: Task, identity_definition: int, results: BandResults | NearResults, pairing: Pairing) -> Iterator[Block]:
     """A band in blocks of bounded size, in input order."""
-    if isinstance(results, NearResults):
+    if isinstance(results, BandResults):
+        for start, stop in _cut(results):
+            yield PairBlock(task, identity_definition, results.rows(start, stop), results.band.start + start, pairing)
+    else:
         for part in results.parts(_BLOCK_PAIRS, _BLOCK_RUNS):
             yield NearBlock(task, identity_definition, part.pairs, part.aligned)
-        return
-    for start, stop in _cut(results):
-        yield PairBlock(task, identity_definition, results.rows(start, stop), results.band.start + start, pairing)
 
 
 class PairsSink:
