@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import errno
-import gzip
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -142,10 +140,14 @@ class OutputFiles:
 
     def scratch(self, beside: Path | None = None) -> BinaryIO:
         """An unnamed file for intermediate results, beside an output or in the system's folder for such files."""
+        import tempfile
+
         return cast(BinaryIO, self._stack.enter_context(tempfile.TemporaryFile(dir=beside.parent if beside else None)))
 
     def named_scratch(self, suffix: str) -> tuple[BinaryIO, str]:
         """The same with a name, for libraries that open files themselves: (file, path)."""
+        import tempfile
+
         file = self._stack.enter_context(tempfile.NamedTemporaryFile(suffix=suffix))  # noqa: SIM115  closed with the stack
         return cast(BinaryIO, file), file.name
 
@@ -153,6 +155,8 @@ class OutputFiles:
     def text(self, path: Path | None) -> Iterator[BinaryIO]:
         """A writer of bytes to a file, gzip by its suffix, or to standard output (None)."""
         if path is not None and path.suffix == ".gz":
+            import gzip
+
             # No name and no time in the header: the same results are the same bytes.
             with gzip.GzipFile("", "wb", compresslevel=6, fileobj=self.open(path), mtime=0) as packed:
                 yield cast(BinaryIO, packed)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import fcntl
 import glob
 import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -19,16 +18,16 @@ from gpualign.core.units import format_bytes
 def create_part(path: Path) -> tuple[BinaryIO, Path]:
     """(a new file beside `path`, locked, with the permissions of any new file; its name)."""
     while True:
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+        part = path.parent / f".{path.name}.{os.urandom(4).hex()}.part"
+        try:
+            descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        except FileExistsError:
+            continue
         _lock(descriptor)
         # A run that looks for leftovers may have taken it for one before it was locked.
-        if _same_file(descriptor, name):
-            break
+        if _same_file(descriptor, part):
+            return cast(BinaryIO, os.fdopen(descriptor, "w+b")), part
         os.close(descriptor)
-    umask = os.umask(0)
-    os.umask(umask)
-    os.chmod(name, 0o666 & ~umask)
-    return cast(BinaryIO, os.fdopen(descriptor, "w+b")), Path(name)
 
 
 def remove_leftovers(path: Path, note: Callable[[str], None]) -> None:
@@ -57,7 +56,7 @@ def _lock(descriptor: int) -> bool:
     return True
 
 
-def _same_file(descriptor: int, name: str) -> bool:
+def _same_file(descriptor: int, name: Path) -> bool:
     try:
         return os.path.samestat(os.fstat(descriptor), os.stat(name))
     except FileNotFoundError:

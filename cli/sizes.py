@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import shutil
 import sys
 from pathlib import Path
 
@@ -75,5 +74,7 @@ class FiniteType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # ge
 def terminal_width(path: Path | None) -> int:
     """Characters of a line for people: the terminal's if standard output (None) is one, or else 80."""
     if path is None and sys.stdout.isatty():
+        import shutil
+
         return shutil.get_terminal_size().columns
     return 80
