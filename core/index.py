@@ -13,13 +13,10 @@ the CRC-32 of all that (uint32). A reader refuses versions that it does not know
 
 from __future__ import annotations
 
-import json
 import os
-import tempfile
 import zlib
 from array import array
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -121,6 +118,8 @@ class _Contradiction(Exception):
 
 
 def _description(path: str, header: bytes) -> object:
+    import json
+
     if len(header) < _PAGE:
         raise InputError(f"{path}: the index is truncated: its header has {len(header):,} bytes of {_PAGE:,}; build it again")
     version, length = (int.from_bytes(header[at : at + 4], "little") for at in (8, 12))
@@ -192,6 +191,8 @@ def _chunks(layout: _Layout) -> Iterator[tuple[int, int]]:
 
 def _scan(file: BinaryIO, layout: _Layout) -> list[tuple[int, int]]:
     """CRC-32 and highest code, 0 without codes, of each chunk, so that all is read once."""
+    from concurrent.futures import ThreadPoolExecutor
+
     first, letters, _ = layout.sections()["codes"]
 
     def look(chunk: tuple[int, int]) -> tuple[int, int]:
@@ -233,6 +234,8 @@ class IndexBuilder:
     """
 
     def __init__(self, source: str, scratch: Path, allow_duplicates: bool = False, degap: bool = False) -> None:
+        import tempfile
+
         self._source = source
         self._allow_duplicates = allow_duplicates
         self._degap = degap
@@ -318,6 +321,8 @@ class IndexBuilder:
         return Built(layout.records, layout.letters, self._empty, self._gaps)
 
     def _header(self, layout: _Layout) -> bytes:
+        import json
+
         description = json.dumps(
             {
                 "alphabet": self._alphabet.name,
