@@ -76,15 +76,12 @@ def sw(
     from gpualign.cli.files import check_outputs, check_stdin, open_input, open_inputs
     from gpualign.cli.formats import output_paths
     from gpualign.cli.messages import Messages
-    from gpualign.cli.output import write_every_pair
     from gpualign.cli.scores import scores_spec
     from gpualign.cli.search import HitOptions, hit_spec, write_hits
     from gpualign.core import matrices
     from gpualign.core.errors import InputError
     from gpualign.core.index import is_index
-    from gpualign.core.plan import Pairing
     from gpualign.core.scoring import ScoringOptions
-    from gpualign.jobs import scores as every_score
     from gpualign.jobs import sw as search
     from gpualign.jobs.engines import checked_resources
     from gpualign.jobs.inputs import ReadOptions, read_inputs, read_with_index
@@ -110,6 +107,10 @@ def sw(
     else:
         inputs = read_inputs(open_inputs(query, db), reading, messages, local=True)
     if of_scores is not None:
+        from gpualign.cli.output import write_every_pair
+        from gpualign.core.plan import Pairing
+        from gpualign.jobs import scores as every_score
+
         pairing = Pairing.ABOVE_OR_EQUAL if with_self or of_scores.is_matrix else Pairing.ABOVE
         job = every_score.prepare(inputs, every_score.ScoresOptions(scoring, strand, mask, pairing, resources, kernel), messages)
         write_every_pair(of_scores, job, job.sequences, dry_run, messages)

@@ -11,7 +11,6 @@ from gpualign.core.errors import InputError
 from gpualign.core.filter import Filter
 from gpualign.core.road import Totals
 from gpualign.core.scoring import Scoring, ScoringOptions, make_scoring
-from gpualign.core.search.estimate import letter_frequencies, simulate_parameters
 from gpualign.core.search.masking import NONE, check_method, method_for
 from gpualign.core.search.runner import GrowingProgress, SearchPlan, find_hits, plan_search, run_search
 from gpualign.core.search.significance import Parameters, SearchSpace, published
@@ -20,7 +19,6 @@ from gpualign.core.sinks.hits import NOTABLE, HitFilter, HitsWriter, Unwritten
 from gpualign.core.sinks.pairs import PairsSink
 from gpualign.cpu.engine import CpuEngine
 from gpualign.cpu.hit_paths import HitTracer
-from gpualign.cpu.simulate import CpuSimulator
 from gpualign.jobs.budget import memory_left
 from gpualign.jobs.engines import AUTO, Resources, pick_local_engine
 from gpualign.jobs.inputs import Inputs
@@ -151,6 +149,9 @@ class SearchJob:
         if o.evalue == "table" and parameters is None:
             raise InputError(f"--evalue table: BLAST's tables do not have {task.scoring.name}; --evalue estimate simulates")
         if parameters is None:
+            from gpualign.core.search.estimate import letter_frequencies, simulate_parameters
+            from gpualign.cpu.simulate import CpuSimulator
+
             frequencies = letter_frequencies(task.targets, task.alphabet.unambiguous)
             parameters = simulate_parameters(task.scoring, frequencies, CpuSimulator(task.scoring, task.alphabet, self._cpu()))
         if parameters is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpualign.core.arrays import distinct
 from gpualign.core.engine import EndGaps, Task
 from gpualign.core.filter import Filter
 from gpualign.core.near.bounds import EditBound, columns_bound, covered_bound, distance_bound, matches_bound, score_bound
@@ -19,7 +20,7 @@ def edit_bound(filter: Filter, task: Task, definition: int) -> EditBound | None:
     if filter.most_score is not None and task.scoring.edit and not free_ends:
         bounds.append(distance_bound(filter.most_score))
     if filter.least_score is not None:
-        letters = np.union1d(task.queries.used_codes, task.targets.used_codes)
+        letters = distinct(np.concatenate((task.queries.used_codes, task.targets.used_codes)))
         bounds.append(score_bound(filter.least_score, task.scoring, letters, free_ends))
     if (identity := filter.identity) is not None:
         if definition == 0:

@@ -29,6 +29,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from gpualign.core.arrays import distinct
 from gpualign.core.search.significance import Integers, Reals, SearchSpace
 
 _ROUNDING = 1e-9
@@ -51,7 +52,7 @@ class EvalueFloors:
         self._space = space
         self._bound = most * (1 + _ROUNDING) + sys.float_info.min  # E-values that small are no exact numbers
         self._best = max(0, best)
-        lengths = np.unique(target_lengths)
+        lengths = distinct(target_lengths)
         # By the length adjustment a target's own length does not matter, but that of the longest bounds the score.
         self._lengths = lengths if space.parameters.finite_size is not None else lengths[-1:]
         self._at = lru_cache(maxsize=_KEPT)(self._evalues_at)

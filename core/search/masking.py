@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.alphabet import Alphabet
+from gpualign.core.arrays import distinct
 from gpualign.core.errors import InputError
 from gpualign.core.scoring import Scoring
 from gpualign.core.sequences import SequenceSet
@@ -72,7 +73,7 @@ def mask(sequences: SequenceSet, alphabet: Alphabet) -> Masked:
     changed = int(np.count_nonzero(codes != sequences.codes))
     if not changed:
         return Masked(sequences, 0, np.zeros(0, dtype=np.int64))
-    touched = np.unique(np.searchsorted(sequences.offsets, intervals[:, 0], side="right") - 1)
+    touched = distinct(np.searchsorted(sequences.offsets, intervals[:, 0], side="right") - 1)
     whole = [i for i in touched.tolist() if (codes[sequences.offsets[i] : sequences.offsets[i + 1]] == unknown).all()]
     return Masked(replace(sequences, codes=codes, counts=None), changed, np.array(whole, dtype=np.int64))
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.arrays import distinct
 from gpualign.core.blocks import HitBlock
 from gpualign.core.engine import Runs, Statistics, Task
 from gpualign.core.filter import Filter
@@ -128,7 +129,7 @@ class HitsWriter:
         chosen = beyond == 0 if limit is None else beyond >= 0
         evalues = None if self._space is None else self._evalues(self._space, hits.part(chosen))
         if evalues is not None and limit is not None:
-            self.unwritten.queries += len(np.unique(records[chosen][evalues <= limit]))
+            self.unwritten.queries += len(distinct(records[chosen][evalues <= limit]))
             return
         self.unwritten.queries += int(chosen.sum())
         if evalues is not None:

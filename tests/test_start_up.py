@@ -1,0 +1,129 @@
+"""What a run loads, and that it loads nothing that it has no use for: imports are most of a short run."""
+
+import functools
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command import LIMIT, gpualign
+
+from gpualign.core.arrays import distinct
+
+DATA = Path(__file__).resolve().parent.parent / "data"
+SEQUENCES, PROTEINS, DATABASE, CALLS = (
+    DATA / name for name in ("16s_small.fasta", "proteins_query.fasta", "proteins_db.fasta", "snps.tsv")
+)
+
+# Each takes as long as some modules of ours together; most come unseen, with others: numpy.ma with np.unique(), np.isin() and
+# np.setdiff1d(), all of the web with Biopython's readers.
+LARGE = {
+    *("Bio", "cyvcf2", "matplotlib", "mpl_toolkits", "pandas", "pyarrow", "scipy", "tqdm"),
+    *("numpy.ctypeslib", "numpy.f2py", "numpy.fft", "numpy.ma", "numpy.polynomial", "numpy.random", "numpy.testing"),
+    *("asyncio", "email", "http", "multiprocessing", "socket", "sqlite3", "ssl", "unittest", "urllib.request", "xml"),
+}
+# Smaller ones, and of ours, that every pair of `nw` by scores has no use for.
+SMALL = {
+    *("concurrent.futures", "hashlib", "importlib.resources", "json", "logging", "random", "subprocess", "tempfile"),
+    *("gpualign.core.cluster", "gpualign.core.distance", "gpualign.core.index", "gpualign.core.search.hits", "gpualign.jobs.near"),
+    *("gpualign.core.near.bounds", "gpualign.core.search.significance", "gpualign.cpu.local", "gpualign.cpu.paths", "gpualign.gpu.cubins"),
+}
+
+# Stands in for Biopython's parsers, which load all its readers, and those all of the above.
+PARSERS = """
+import sys, types
+def records(stream):
+    for record in stream.read().split(">")[1:]:
+        title, _, letters = record.partition("\\n")
+        yield title, letters.replace("\\n", "")
+for name, parser in (("FastaIO", "SimpleFastaParser"), ("QualityIO", "FastqGeneralIterator")):
+    sys.modules[f"Bio.SeqIO.{name}"] = types.SimpleNamespace(**{parser: records})
+"""
+RUN = """
+import atexit, os, sys
+names = set(sys.modules)
+atexit.register(lambda: print("loaded", *sorted(set(sys.modules) - names), file=sys.stderr))
+sys.argv = ["gpualign", *sys.argv[1:]]
+from gpualign.cli.start import main
+main()
+"""
+
+
+def run(code, *arguments):
+    done = subprocess.run([sys.executable, "-c", code, *map(str, arguments)], capture_output=True, text=True, timeout=LIMIT)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def loaded_by(*arguments):
+    """Modules that a command has loaded when it ends."""
+    return set(run(PARSERS + RUN, *arguments).stderr.splitlines()[-1].split())
+
+
+@functools.cache
+def loaded_anyway():
+    """By the libraries that every run needs; it depends on their releases."""
+    return set(run("import click, numpy, sys; print(*sys.modules)").stdout.split())
+
+
+def among(loaded, unwanted):
+    """Those of the modules that are loaded, themselves or one within, beyond what is loaded anyway."""
+    names = loaded - loaded_anyway()
+    return sorted(module for module in unwanted if any(name == module or name.startswith(f"{module}.") for name in names))
+
+
+@pytest.mark.parametrize("output", ["-", "x.tsv", "x.npy"])
+def test_nw_loads_what_it_needs(tmp_path, output):
+    loaded = loaded_by("nw", SEQUENCES, "--device", "cpu", "-o", output if output == "-" else tmp_path / output)
+    assert "gpualign.cpu._kernels" in loaded
+    assert among(loaded, LARGE | SMALL) == []
+
+
+@pytest.mark.parametrize(
+    ("needed", "arguments"),
+    [
+        ("gpualign.core.near.bounds", ["nw", SEQUENCES, "--max-distance", "0.03"]),
+        ("gpualign.core.search.hits", ["sw", PROTEINS, DATABASE]),
+        ("gpualign.core.search.hits", ["sw", SEQUENCES, SEQUENCES, "--matrix", "NUC.4.4", "--evalue", "none"]),
+        ("gpualign.core.distance", ["dist", CALLS]),
+        ("gpualign.core.index", ["index", DATABASE]),
+    ],
+    ids=lambda value: " ".join(Path(part).name for part in value) if isinstance(value, list) else "",
+)
+def test_commands_load_no_large_library(tmp_path, needed, arguments):
+    loaded = loaded_by(*arguments, "-o", tmp_path / ("x.gpa" if arguments[0] == "index" else "x.tsv"))
+    assert among(loaded, {needed}) == [needed]
+    assert among(loaded, LARGE) == []
+
+
+def test_a_command_does_not_load_the_others():
+    commands = {f"gpualign.cli.{name}" for name in ("bench", "cluster", "dist", "index", "info", "nw", "plot", "sw")}
+    assert set(among(loaded_by("nw", "--help"), commands)) == {"gpualign.cli.nw"}
+    assert set(among(loaded_by("--help"), commands)) == commands
+
+
+def test_a_command_that_there_is_none_of_suggests_one():
+    done = gpualign("clustre", check=False)
+    assert done.returncode == 2
+    assert b"Did you mean 'cluster'?" in done.stderr
+
+
+def test_distinct_values(rng):
+    for size in (0, 1, 2, 1000):
+        values = rng.integers(-50, 50, size)
+        np.testing.assert_array_equal(distinct(values), np.unique(values))
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no list of a process's threads")
+@pytest.mark.parametrize(("given", "threads"), [(None, 1), ("2", min(2, os.cpu_count()))])
+def test_blas_starts_no_threads_unless_asked_to(given, threads):
+    set_variable = "os.environ.pop('OPENBLAS_NUM_THREADS', None)" if given is None else f"os.environ['OPENBLAS_NUM_THREADS'] = '{given}'"
+    count = "atexit.register(lambda: print(len(os.listdir('/proc/self/task')), file=sys.stderr))"
+    code = f"import atexit, os\n{set_variable}\n{PARSERS}{RUN.replace('sys.argv = ', f'{count}; sys.argv = ')}"
+    libraries = run("import numpy; print(numpy.show_config(mode='dicts')['Build Dependencies']['blas']['name'])").stdout
+    if "openblas" not in libraries:
+        pytest.skip("NumPy was built with another BLAS")
+    done = run(code, "nw", SEQUENCES, "-q", "--threads", "1", "-o", os.devnull, "--format", "tsv")
+    assert int(done.stderr.splitlines()[0]) == threads
