@@ -11,7 +11,9 @@ Lengths = npt.NDArray[np.int64]
 
 
 class Cost(Protocol):
-    """Of one kind of task."""
+    """Of one kind of task. by_number: whether only numbers of records count, and no lengths."""
+
+    by_number: bool
 
     def by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.float64]:
         """Cells of all the queries with each target: float64[targets]. About: it decides where tiles are cut."""
@@ -22,6 +24,8 @@ class Cost(Protocol):
 
 class WholeMatrix:
     """Every cell of the matrix of each pair: query length x target length."""
+
+    by_number = False
 
     def by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.float64]:
         return float(query_lengths.sum()) * target_lengths.astype(np.float64)
@@ -39,6 +43,8 @@ WHOLE_MATRIX = WholeMatrix()
 
 class OneAPair:
     """1 for each pair: the work is to look at pairs, most of which are given up at once."""
+
+    by_number = True
 
     def by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.float64]:
         return np.full(len(target_lengths), float(len(query_lengths)))

@@ -7,10 +7,10 @@ only a few bands are held. Within a band the targets that any of its queries nee
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import count
 
 import numpy as np
@@ -92,23 +92,36 @@ class Band(Rect):
 
 @dataclass(frozen=True)
 class Tile:
-    """Queries [query_start, query_stop) against `targets`, record numbers in order of length (int64[count]).
+    """Queries [query_start, query_stop) against some targets.
 
-    number: its place among the tiles of the plan, by which whoever makes the same plan knows it. cells: what the wanted pairs cost, DP
-    cells for most tasks. Pairs that `pairing` does not want may be left out.
+    number: its place among the tiles of the plan, by which whoever makes the same plan knows it. target_count, make_targets: of the
+    targets. cells: what the wanted pairs cost, DP cells for most tasks. Pairs that `pairing` does not want may be left out.
     """
 
     number: int
     band: Band
     query_start: int
     query_stop: int
-    targets: npt.NDArray[np.int64] = field(repr=False)
+    target_count: int
+    make_targets: Callable[[], npt.NDArray[np.int64]] = field(repr=False, compare=False)
     pairing: Pairing
     cells: int
 
+    @classmethod
+    def against(
+        cls, targets: npt.NDArray[np.int64], number: int, band: Band, queries: tuple[int, int], pairing: Pairing, cells: int
+    ) -> Tile:
+        """A tile of targets that are made already."""
+        return cls(number, band, *queries, len(targets), lambda: targets, pairing, cells)
+
+    @cached_property
+    def targets(self) -> npt.NDArray[np.int64]:
+        """Record numbers in order of length: int64[target_count]. Made when they are asked for: some work needs none of them."""
+        return self.make_targets()
+
     @property
     def shape(self) -> tuple[int, int]:
-        return self.query_stop - self.query_start, len(self.targets)
+        return self.query_stop - self.query_start, self.target_count
 
 
 @dataclass(frozen=True)
@@ -191,18 +204,36 @@ class Plan:
         cells = self.cost.cells(queries, self.target_lengths[beside], np.searchsorted(beside, firsts))
         return cells + self.cost.cells(queries, self.target_lengths[targets[behind]])
 
+    def _cells_between(self, query_start: int, query_stop: int, first: int, stop: int) -> int:
+        """Of the wanted pairs with targets [first, stop), where lengths do not count."""
+        firsts = self._firsts(query_start, query_stop)
+        places = None if firsts is None else np.clip(firsts - first, 0, stop - first)
+        return self.cost.cells(self.query_lengths[query_start:query_stop], self.target_lengths[first:stop], places)
+
     def tiles(self) -> Iterator[Tile]:
         """Every tile that holds a wanted pair, band by band."""
         by_length = np.argsort(self.target_lengths, kind="stable").astype(np.int64)
         numbers = count()
         for index, (start, stop, first, target_stop) in enumerate(self._bands()):
-            whole = first == 0 and target_stop == self.targets
-            targets = by_length if whole else by_length[(by_length >= first) & (by_length < target_stop)]
+            if self.cost.by_number and (stop - start) * (target_stop - first) <= self.limits.tile_cells:
+                # One tile, without a look at its targets, of which there may be millions for each of hundreds of bands.
+                if cells := self._cells_between(start, stop, first, target_stop):
+                    band = Band(start, stop, first, target_stop, index, 1)
+                    targets_of = partial(_between, by_length, first, target_stop)
+                    yield Tile(next(numbers), band, start, stop, target_stop - first, targets_of, self.pairing, cells)
+                continue
+            targets = _between(by_length, first, target_stop)
             cuts = [(a, b, targets[at:to]) for a, b, at, to in self._cuts(start, stop, targets)]
             wanted = [(a, b, part, cells) for a, b, part in cuts if (cells := self._wanted_cells(a, b, part))]
             band = Band(start, stop, first, target_stop, index, len(wanted))
             for query_start, query_stop, part, cells in wanted:
-                yield Tile(next(numbers), band, query_start, query_stop, part, self.pairing, cells)
+                yield Tile.against(part, next(numbers), band, (query_start, query_stop), self.pairing, cells)
+
+
+def _between(by_length: npt.NDArray[np.int64], first: int, stop: int) -> npt.NDArray[np.int64]:
+    """The records [first, stop) in their order of length."""
+    whole = first == 0 and stop == len(by_length)
+    return by_length if whole else by_length[(by_length >= first) & (by_length < stop)]
 
 
 def _row_bytes(limits: Limits, query_lengths: Lengths, target_lengths: Lengths, targets: int) -> int:

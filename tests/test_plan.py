@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core.cost import WHOLE_MATRIX
+from gpualign.core.cost import ONE_A_PAIR, WHOLE_MATRIX
 from gpualign.core.errors import RunError
 from gpualign.core.plan import BANDS_IN_FLIGHT, DIAGONAL_BANDS, MAX_BAND_ROWS, MIN_PANEL, Limits, Pairing, make_plan
 
@@ -128,6 +128,8 @@ def test_the_cost_of_whole_matrices(queries, targets, data):
 class _Diagonal:
     """A cost that is not a product: only the diagonal of each matrix is computed."""
 
+    by_number = False
+
     def by_target(self, query_lengths, target_lengths):
         return np.minimum.outer(query_lengths, target_lengths).sum(axis=0).astype(float)
 
@@ -145,6 +147,25 @@ def test_tiles_follow_the_cost_of_the_task(lengths, pairing, cells):
     whole = [tile for tile in tiles if tile.shape == (tile.query_stop - tile.query_start, len(tile.targets)) and min(tile.shape) > 1]
     for tile in whole:
         assert _Diagonal().cells(lengths[tile.query_start : tile.query_stop], lengths[tile.targets]) <= 2 * max(cells, 1) + 5000
+
+
+@given(LENGTHS, st.sampled_from(Pairing), st.integers(1, 400), st.integers(1, 10**5))
+def test_tiles_where_only_numbers_count(lengths, pairing, cells, memory):
+    """Each wanted pair in one tile, targets in order of length; tiles of whole bands as well as parts of some."""
+    lengths = np.array(lengths)
+    try:
+        plan = make_plan(lengths, lengths, pairing, Limits(memory, 0, 4, 1, cells, band_rows=3), ONE_A_PAIR)
+    except RunError:
+        return
+    seen = np.zeros((len(lengths), len(lengths)), dtype=int)
+    for tile in plan.tiles():
+        wanted = np.add.outer(-pairing.first_targets(np.arange(tile.query_start, tile.query_stop)), tile.targets) >= 0
+        assert tile.shape == wanted.shape
+        assert tile.cells == wanted.sum() > 0
+        assert (np.diff(lengths[tile.targets]) >= 0).all()
+        seen[tile.query_start : tile.query_stop, tile.targets] += wanted
+    firsts = pairing.first_targets(np.arange(len(lengths)))
+    assert (seen == (np.arange(len(lengths)) >= firsts[:, None])).all()
 
 
 @given(LENGTHS, st.integers(2, 4), st.integers(1, 4000))
