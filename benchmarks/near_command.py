@@ -78,10 +78,10 @@ class Bench:
         self.runs = runs
         self.rows: list[list[str]] = []
 
-    def compare(self, what: str, ours: list[str], peers: dict[str, list[str]], equal: bool) -> None:
-        """Alternating runs. Peers are words with OUT for the output; equal: they write the same number of pairs."""
+    def compare(self, what: str, ours: list[str], peers: dict[str, list[str]], equal: bool, command: str = "nw") -> None:
+        """Alternating runs. Peers are words with OUT for the output; equal: they write the same number of pairs, or of clusters."""
         out = str(self.folder / "ours.tsv")
-        words = {"gpualign": [GPUALIGN, "nw", "-q", *ours, "-o", out]}
+        words = {"gpualign": [GPUALIGN, command, "-q", *ours, "-o", out]}
         words |= {
             name: [str(self.folder / f"{k}.tsv") if word == "OUT" else word for word in peer]
             for k, (name, peer) in enumerate(peers.items())
@@ -90,7 +90,7 @@ class Bench:
         count = lines(out)
         for k, name in enumerate(peers):
             if equal and lines(str(self.folder / f"{k}.tsv")) != count:
-                raise SystemExit(f"{what}: {name} writes another number of pairs")
+                raise SystemExit(f"{what}: {name} writes another number of lines")
         beside = ", ".join(f"{name} {found[name]:.2f} ({found[name] / found['gpualign']:.1f})" for name in peers)
         self.rows.append([what, f"{count:,}", f"{found['gpualign']:.2f}", beside or "-"])
         print(self.rows[-1], file=sys.stderr)
@@ -131,6 +131,11 @@ def main() -> None:
         of_reads = ["--edit", "--max-distance", "5", "--alphabet", "dna", short]
         bench.compare("3,000 reads of 100 letters, 5 edits", of_reads, fuzz, True)
         bench.compare("the same", of_reads, sumatra(short, "-r", "-d", "-t", "5"), False)
+        distinct = write(Path(folder, "distinct.fa"), sorted(set(reads(100_000, 100, 1))))
+        swarm = ["swarm", "-d", "1", "-n", "-a", "1", "-t", threads, "-o", "OUT", distinct]
+        # A line a cluster, of the representative's id, as swarm writes one.
+        ours = ["--edit", "--max-distance", "1", "--alphabet", "dna", "--format", "fasta", distinct]
+        bench.compare("single linkage of their kind, 1 edit", ours, {"swarm": swarm} if shutil.which("swarm") else {}, False, "cluster")
         for count in arguments.strings:
             strings = write(Path(folder, "strings.fa"), cdr3(count, 1))
             for most in ("1", "2"):

@@ -88,6 +88,15 @@ def test_near_strings(rng, letters, count, k):
     assert found(index, ids, firsts) == expected(strings, strings, ids, firsts, k)
 
 
+@pytest.mark.parametrize(("longest", "k"), [(700, 1), (120, 2)])
+def test_long_strings(rng, longest, k):
+    strings = near_strings(rng, 60, 4, longest)
+    ids = list(range(len(strings)))
+    pairs = found(Neighbourhoods(*packed(strings), k, 2), ids, [i + 1 for i in ids])
+    assert pairs == expected(strings, strings, ids, [i + 1 for i in ids], k)
+    assert len(pairs) > 20
+
+
 def test_edits_at_any_places(rng):
     """Pairs of exactly k edits of one string are found, wherever the edits lie, also beside one another."""
     string = bytes(rng.integers(0, 3, 9).tolist())

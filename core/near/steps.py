@@ -26,7 +26,7 @@ import numpy.typing as npt
 from gpualign.core.near.bounds import EditBound, Integers
 
 MOST_NEIGHBOUR_EDITS = 3
-_SHORT = 64
+_SHORT = 4096
 """Longest records, in letters, whose neighbours are worth listing."""
 
 
