@@ -28,6 +28,13 @@ class Resources:
     memory: int | None = None
     keep: bool = False
 
+    @property
+    def host_threads(self) -> int:
+        """Threads of the CPU, as a number."""
+        from gpualign.cpu.machine import usable_cpus
+
+        return self.threads or usable_cpus()
+
 
 def checked_resources(device: str, threads: int | None, memory: int | None, notes: Notes = UNHEARD, keep: bool = False) -> Resources:
     """No more threads than this machine has processors, which is noted. Raises `InputError` for what is no device's name."""
@@ -79,16 +86,15 @@ def pick_engine(resources: Resources, notes: Notes, host_traceback: bool = False
 def pick_distance_engine(resources: Resources, notes: Notes, kernel: str = AUTO) -> DistanceEngine:
     """The engine of `dist`; kernel: "auto", or one of Payne 2010. Raises likewise."""
     from gpualign.cpu.distance import CpuDistanceEngine
-    from gpualign.cpu.machine import usable_cpus
 
     if kernel != AUTO:
         from gpualign.gpu.papers.payne import PayneEngine
 
-        return PayneEngine(paper_device(resources.device, f"--kernel {kernel}"), kernel, resources.threads or usable_cpus())
+        return PayneEngine(paper_device(resources.device, f"--kernel {kernel}"), kernel, resources.host_threads)
     if inventory := _gpus(resources.device, notes):
         from gpualign.gpu.devices import make_distance_engine
 
-        return make_distance_engine(_named(resources.device), inventory, resources.threads or usable_cpus(), resources.keep)
+        return make_distance_engine(_named(resources.device), inventory, resources.host_threads, resources.keep)
     return CpuDistanceEngine(resources.threads)
 
 

@@ -16,22 +16,16 @@ from gpualign.core.distance.workers import Workers
 _PLANES_AT_ONCE = 8
 
 
-def _bounds(samples: int, parts: int) -> list[int]:
-    return [samples * k // parts for k in range(parts + 1)]
-
-
 def used_codes(codes: Codes, workers: Workers) -> frozenset[int]:
     """The codes that occur in a panel."""
-    bounds = _bounds(len(codes), workers.parts)
-    seen = workers.map(lambda k: _sites.seen_codes(codes[bounds[k] : bounds[k + 1]]), range(workers.parts))
+    seen = workers.map(lambda share: _sites.seen_codes(codes[share[0] : sum(share)]), workers.shares(len(codes)))
     return frozenset(np.flatnonzero(np.any(seen, axis=0)).tolist())
 
 
 def count_calls(codes: Codes, workers: Workers) -> npt.NDArray[np.int64]:
     """Sites at which each sample has a call: int64[samples]."""
-    bounds = _bounds(len(codes), workers.parts)
     called = np.empty(len(codes), dtype=np.int64)
-    workers.map(lambda k: _sites.count_calls(codes, bounds[k], bounds[k + 1] - bounds[k], called), range(workers.parts))
+    workers.map(lambda share: _sites.count_calls(codes, *share, called), workers.shares(len(codes)))
     return called
 
 
@@ -51,7 +45,6 @@ def pack_panels(codes: Codes, counter: Counter, workers: Workers) -> Iterator[Pa
 def pack_panel(codes: Codes, used: frozenset[int], counter: Counter, workers: Workers) -> Panel:
     """Bit planes of codes, uint8[samples][sites], of which `used` occur, as a counter wants them."""
     samples, sites = codes.shape
-    bounds = _bounds(samples, workers.parts)
     recipe = make_recipe(counter.wanted, used, counter.products_only)
     bits: Bits = empty_planes(len(recipe.planes), samples, counter.words(sites))
     for first in range(0, len(recipe.planes), _PLANES_AT_ONCE):
@@ -61,8 +54,8 @@ def pack_panel(codes: Codes, used: frozenset[int], counter: Counter, workers: Wo
             table[list(plane)] |= 1 << number
         out = bits[first : first + len(some)]
 
-        def pack(k: int, table: Codes = table, out: Bits = out) -> None:
-            _sites.pack(codes, table, bounds[k], bounds[k + 1] - bounds[k], out)
+        def pack(share: tuple[int, int], table: Codes = table, out: Bits = out) -> None:
+            _sites.pack(codes, table, *share, out)
 
-        workers.map(pack, range(workers.parts))
+        workers.map(pack, workers.shares(samples))
     return Panel(bits, sites, recipe)

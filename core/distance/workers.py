@@ -1,9 +1,10 @@
-"""Threads that make bit planes: the work is in compiled code, which lets others run."""
+"""Threads that read and make bit planes: the work is in compiled code, which lets others run."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from types import TracebackType
 from typing import TypeVar
 
@@ -21,6 +22,24 @@ class Workers:
     def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
         """Results in the order of the items."""
         return list(map(function, items) if self._pool is None else self._pool.map(function, items))
+
+    def repeat(self, step: Callable[[int], bool]) -> None:
+        """In each thread `step` of its number again and again, until that is False. After an error or an interrupt none begins another."""
+        running = True
+
+        def work(number: int) -> None:
+            while running and step(number):
+                pass
+
+        try:
+            self.map(work, range(self.parts))
+        finally:
+            running = False
+
+    def shares(self, rows: int) -> list[tuple[int, int]]:
+        """(first, count) of the rows of each thread."""
+        bounds = [rows * k // self.parts for k in range(self.parts + 1)]
+        return [(first, stop - first) for first, stop in pairwise(bounds)]
 
     def __enter__(self) -> Workers:
         return self
