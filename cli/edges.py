@@ -49,7 +49,7 @@ def read_edges(path: str, edit: bool, by_identity: bool, ids: Sequence[str] | No
     records are those in the list, in the order in which they come. Raises `InputError` naming the line.
     """
     with open_input(path) as (stream, source):
-        text = io.TextIOWrapper(unpack(stream, source).stream, encoding="utf-8-sig", errors="surrogateescape")
+        text = io.TextIOWrapper(unpack(stream, source)[1], encoding="utf-8-sig", errors="surrogateescape")
         first = text.readline()
         if not first.strip():
             raise InputError(f"{source}: {'line 1 is empty' if first else 'empty file'}; a list of pairs is wanted")

@@ -135,7 +135,7 @@ def _of_npz(arrays: dict[str, Matrix], source: str) -> _Found:
 
 def _text(raw: bytes, source: str) -> _Found:
     """A header of ids behind an empty or any cell, then a row a record; or PHYLIP's square form, which begins with the count."""
-    text = io.TextIOWrapper(unpack(io.BytesIO(raw), source).stream, encoding="utf-8-sig", errors="surrogateescape").read()
+    text = io.TextIOWrapper(unpack(io.BytesIO(raw), source)[1], encoding="utf-8-sig", errors="surrogateescape").read()
     if "\0" in text:
         raise InputError(f"{source}: a binary file that is neither .npy nor .npz; a matrix that gpualign wrote is wanted")
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]

@@ -30,6 +30,17 @@ class AlignmentScanner:
     def finish(self) -> None:
         """The file ends here; another one may follow. Raises ValueError."""
 
+    def begin(self, file: int, start: int, stop: int, chunk: int, threads: int) -> int:
+        """
+        Instead of feed: bytes start .. stop of a regular file by its descriptor, in chunks of so many bytes. How many of the threads
+        may call read_some, each with a number of its own, before finish is called. Raises OSError.
+        """
+
+    def read_some(self, reader: int, chunks: int) -> bool:
+        """
+        Reads up to so many chunks; False when none is left. What is no alignment, finish tells. Raises OSError.
+        """
+
     @property
     def ids(self) -> list[str]:
         """Of the records so far."""
@@ -57,10 +68,14 @@ class AlignmentScanner:
     def reference(self, sites: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> list[int]:
         """How often each code is the first call of these sites."""
 
-    def fill(self, sites: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], calls_only: bool, out: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')]) -> None:
-        """
-        Codes of ascending sites into uint8[rows][sites]; calls_only: 0 for every call.
-        """
+class AlignedSites:
+    """Calls of all rows of a scanner at some sites."""
+
+    def __init__(self, scanner: AlignmentScanner, sites: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], calls_only: bool) -> None:
+        """sites: ascending. calls_only: 0 for every call."""
+
+    def fill(self, first_row: int, rows: int, out: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+        """Codes of some rows, into their places of uint8[all rows][sites]."""
 
 def parse_row(line: bytes, start: int, separator: str, table: Annotated[NDArray[numpy.uint8], dict(shape=(256), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> tuple[int, int]:
     """

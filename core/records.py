@@ -14,7 +14,7 @@ import numpy.typing as npt
 from gpualign.core._records import RecordScanner
 from gpualign.core.errors import InputError
 from gpualign.core.text import TextColumn
-from gpualign.core.unpack import Prefixed, unpack
+from gpualign.core.unpack import Prefixed, plain_text, unpack
 
 _CHUNK = 4 << 20
 """Bytes of text in hand; more where one record is longer."""
@@ -39,7 +39,8 @@ def read_records(stream: BinaryIO, source: str, letters: int | None = None) -> I
 
     Raises `InputError` for anything that is not a whole FASTA or FASTQ file.
     """
-    first, stream, size = unpack(stream, source)
+    plain = plain_text(stream)
+    first, stream = unpack(stream, source)
     if b"\0" in first:
         raise InputError(f"{source}: a binary file; expected FASTA or FASTQ text")
     body = first.lstrip()
@@ -53,7 +54,7 @@ def read_records(stream: BinaryIO, source: str, letters: int | None = None) -> I
         raise InputError(f"{source}: white space before the first {body[:1].decode()!r}, with which its line has to start")
     stream.read(len(blank))
     fastq = body.startswith(b"@")
-    scanner = RecordScanner(fastq, size if letters is None else 0)
+    scanner = RecordScanner(fastq, plain.stop - plain.start if plain and letters is None else 0)
     for _ in _scan_fastq(stream, scanner, source) if fastq else _scan_fasta(stream, scanner):
         if letters is not None and scanner.letters >= letters:
             yield _taken(scanner)

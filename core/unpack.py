@@ -8,8 +8,9 @@ import os
 import stat
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from importlib import import_module
-from typing import BinaryIO, NamedTuple, cast
+from typing import BinaryIO, cast
 
 from gpualign.core.errors import InputError
 
@@ -52,14 +53,8 @@ _COMPRESSIONS: dict[bytes, tuple[str, Callable[[BinaryIO], BinaryIO]]] = {
     b"\x28\xb5\x2f\xfd": ("zstd", _zstd),
 }
 """By the bytes that files begin with. Opened where they are met: each library takes time to import."""
-
-
-class Unpacked(NamedTuple):
-    """The first bytes of a file, and a stream of all of it. size: its bytes, where they are known; 0 elsewhere."""
-
-    first: bytes
-    stream: BinaryIO
-    size: int
+_MAGIC = 6
+"""Bytes that tell a compression."""
 
 
 class Prefixed(io.RawIOBase):
@@ -117,25 +112,43 @@ def _peek(stream: BinaryIO) -> tuple[bytes, BinaryIO]:
     return first, cast(BinaryIO, io.BufferedReader(Prefixed(first, stream), 1 << 20))
 
 
-def _size(stream: BinaryIO) -> int:
-    """Bytes of a regular file."""
-    try:
-        found = os.fstat(stream.fileno())
-    except (OSError, AttributeError):  # a stream of memory, or of somebody's own
-        return 0
-    return found.st_size if stat.S_ISREG(found.st_mode) else 0
+@dataclass(frozen=True)
+class PlainText:
+    """Of a regular file that is not compressed: bytes start .. stop of a descriptor, without the byte order mark of UTF-8."""
+
+    descriptor: int
+    start: int
+    stop: int
 
 
-def unpack(stream: BinaryIO, source: str) -> Unpacked:
-    """The content of a file, unpacked if it is compressed with gzip, bzip2, xz or zstd, without the byte order mark of UTF-8.
+def plain_text(stream: BinaryIO) -> PlainText | None:
+    """What a stream has left of a regular file, which any number of threads may read; None where it is something else. Reads nothing
+    from the stream, which must stay open as long as the descriptor is used."""
+    # Other classes have descriptors too, of files whose bytes are not those of the stream.
+    if type(stream) is not io.BufferedReader or type(stream.raw) is not io.FileIO:
+        return None
+    descriptor = stream.fileno()
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        return None
+    start = stream.tell()
+    if status.st_size <= start:  # files of /proc have no size
+        return None
+    first = os.pread(descriptor, _MAGIC, start)
+    if first.startswith(tuple(_COMPRESSIONS)):
+        return None
+    return PlainText(descriptor, start + (len(codecs.BOM_UTF8) if first.startswith(codecs.BOM_UTF8) else 0), status.st_size)
+
+
+def unpack(stream: BinaryIO, source: str) -> tuple[bytes, BinaryIO]:
+    """The first bytes of a file, unpacked if it is compressed with gzip, bzip2, xz or zstd, and a stream of all of it, both without the
+    byte order mark of UTF-8.
 
     Raises `InputError` for zip archives and UTF-16; so does the stream where a compressed file is damaged.
     """
-    size = _size(stream)
     first, stream = _peek(stream)
     for magic, (kind, opened) in _COMPRESSIONS.items():
         if first.startswith(magic):
-            size = 0
             try:
                 first, stream = _peek(cast(BinaryIO, _Decompressed(opened(stream), kind, source)))
             except ImportError:
@@ -148,4 +161,4 @@ def unpack(stream: BinaryIO, source: str) -> Unpacked:
     if first.startswith(codecs.BOM_UTF8):
         stream.read(len(codecs.BOM_UTF8))
         first = first.removeprefix(codecs.BOM_UTF8)
-    return Unpacked(first, stream, size)
+    return first, stream

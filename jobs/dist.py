@@ -130,7 +130,7 @@ class DistJob:
 
 def read(inputs: Iterable[CallFile], options: DistOptions, files: ScratchFiles) -> Source:
     """The calls of one input, or of two with the same sites. Raises `InputError` naming file, record and reason."""
-    return read_calls(inputs, options.calls, options.budget().reading, files)
+    return read_calls(inputs, options.calls, options.budget().reading, files, options.resources.host_threads)
 
 
 def prepare(options: DistOptions, source: Source, engine: DistanceEngine, scratch: Scratch, notes: Notes) -> DistJob:

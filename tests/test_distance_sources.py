@@ -16,7 +16,7 @@ from gpualign.core.distance.calls import MISSING, Kind, alleles_of, letter_table
 from gpualign.core.distance.recipe import Need
 from gpualign.core.distance.sources.base import RowStore
 from gpualign.core.distance.sources.bed import read_filesets
-from gpualign.core.distance.sources.fasta import read_alignments
+from gpualign.core.distance.sources.fasta import AlignmentText, read_alignments
 from gpualign.core.distance.sources.table import read_tables
 from gpualign.core.distance.sources.vcf import read_variants
 from gpualign.core.errors import InputError
@@ -26,7 +26,7 @@ M = MISSING
 
 
 def alignment(texts, scratch, every_letter=False, allow=False, memory=1 << 20):
-    return read_alignments([(stream(t), f"{k}.fa") for k, t in enumerate(texts)], every_letter, allow, memory, scratch)
+    return read_alignments([AlignmentText(stream(t), f"{k}.fa") for k, t in enumerate(texts)], every_letter, allow, memory, scratch)
 
 
 def table(texts, scratch, transpose=False, every_letter=False, allow=False, memory=1 << 20, header=True):
@@ -84,7 +84,7 @@ def test_alignments_of_any_likeness(rows, sites, differing, missing, line, piece
             return text[self.at - piece : self.at]
 
     with tempfile.TemporaryFile() as file:
-        source = read_alignments([(Slow(), "x")], False, False, 0 if spill else 1 << 20, lambda: file)
+        source = read_alignments([AlignmentText(Slow(), "x")], False, False, 0 if spill else 1 << 20, lambda: file)
         everything, omitted = panels_of(source, panel_bytes=1)
         agree = np.array([len(set(codes[:, k])) == 1 and codes[0, k] != MISSING for k in range(sites)])
         np.testing.assert_array_equal(everything, codes[:, ~agree])
@@ -139,7 +139,8 @@ def test_bad_alignments(scratch, text, message):
     from gpualign.core.unpack import unpack
 
     def read():
-        read_alignments([(unpack(stream(text), "0.fa").stream, "0.fa")], False, False, 1 << 20, scratch)
+        _, unpacked = unpack(stream(text), "0.fa")
+        read_alignments([AlignmentText(unpacked, "0.fa")], False, False, 1 << 20, scratch)
 
     with pytest.raises(InputError, match=message):
         read()

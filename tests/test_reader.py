@@ -26,7 +26,7 @@ MANY = b"".join(b">r%d\nACGT\n" % i for i in range(5000))
 
 def test_a_byte_order_mark_is_no_text():
     for data in (FASTA, b"", b"x"):
-        first, stream, _ = unpack(io.BytesIO(codecs.BOM_UTF8 + data), "x")
+        first, stream = unpack(io.BytesIO(codecs.BOM_UTF8 + data), "x")
         assert first == stream.read() == data
 
 

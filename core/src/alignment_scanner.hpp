@@ -1,39 +1,30 @@
-// A multiple alignment as it is read: equal rows of letters, kept as what distinguishes them.
+// A multiple alignment as it is read: equal rows of letters, kept as what distinguishes them. So thousands of bacterial genomes fit in
+// memory, and sites at which all rows agree are known without a second pass.
 //
-// The first call seen at a site is its reference. A row is either sparse (the sites at which it differs from the reference, and its runs
-// of missing calls) or, where that would take more memory, dense: a byte a site, in memory or in a scratch file. So thousands
-// of bacterial genomes fit in memory, and sites at which all rows agree are known without a second pass.
+// A regular file is read by several threads, each with a reader (alignment_reader.hpp), which take chunks of it in turn: a record belongs
+// to the chunk in which it begins. What comes out does not depend on which reader has read what:
+//   - ids, calls and their number are put in the order of chunks, which is that of the file.
+//   - A row is kept by how it differs from the reference of its own reader, and made from that again: so its calls are those of the file
+//     whatever that reference is. Only the memory that rows take depends on it.
+//   - A site varies where two rows have different calls. Two rows of one reader: it has flagged the site, since one of the two differs from
+//     its reference. Of different readers: their references are calls of some of their rows; where these differ the site varies, and is
+//     flagged when readers are joined; where they are the same, one of the two rows differs from it and has been flagged by its reader.
+//     Nothing else is flagged. Whether calls are missing at a site is the union over readers.
+//   - The reference as a whole is asked only for sites at which all calls are the same, where it is that call.
+//   - Chunks are taken in the order of the file. When one is refused no other is taken, those before it are read to their end, and the
+//     first one in the file's order that was refused is reported, its number counted from the records of all chunks before it.
+// The first record is read before others begin: all rows are as long as that.
 #pragma once
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "alignment_reader.hpp"
+
 namespace gpualign {
-
-constexpr uint8_t kMissing = 255;  // no call
-constexpr uint8_t kUnknown = 254;  // in the reference: no row has had a call here yet
-constexpr uint8_t kSkip = 254;     // in the table of letters: white space
-constexpr uint8_t kBad = 253;      // in the table of letters: not allowed
-
-// Bytes that are not set to zero before they are written.
-template <class T>
-struct Unset : std::allocator<T> {
-  template <class U>
-  struct rebind {
-    using other = Unset<U>;
-  };
-  template <class U>
-  void construct(U* place) {
-    ::new (static_cast<void*>(place)) U;
-  }
-  template <class U, class... Arguments>
-  void construct(U* place, Arguments&&... arguments) {
-    ::new (static_cast<void*>(place)) U(std::forward<Arguments>(arguments)...);
-  }
-};
-using CodeBuffer = std::vector<uint8_t, Unset<uint8_t>>;
 
 class AlignmentScanner {
  public:
@@ -45,48 +36,66 @@ class AlignmentScanner {
   void feed(const char* data, size_t size);
   void finish();
 
-  const std::vector<std::string>& ids() const { return ids_; }
-  const std::vector<int64_t>& called() const { return called_; }  // sites with a call, of each row
-  int64_t length() const { return length_; }
-  int64_t nbytes() const;  // memory that is held
-  int64_t letters(uint8_t byte) const { return histogram_[byte]; }
-  const std::vector<uint8_t>& reference() const { return reference_; }
-  bool varies(int64_t site) const;
-  bool has_missing(int64_t site) const;
+  // Instead of `feed`: bytes start .. stop of a regular file, in chunks of so many bytes. How many threads may call `read_some`, up to
+  // `threads`, each with a number of its own; `finish` when all of them have ended. Throws std::system_error as `read_some` does.
+  int begin(int file, int64_t start, int64_t stop, int64_t chunk, int threads);
+  // Reads up to so many chunks; false when none is left.
+  bool read_some(int reader, int chunks);
 
-  // Codes of all rows at `count` ascending sites into out[rows][count]. calls_only: 0 for every call, whatever it is.
-  void fill(const uint32_t* sites, int64_t count, bool calls_only, uint8_t* out) const;
+  // All of these are of files that were finished.
+  const std::vector<std::string>& ids() const { return records_.ids; }
+  const std::vector<int64_t>& called() const { return records_.called; }  // sites with a call, of each row
+  const std::vector<Row>& rows() const { return records_.rows; }
+  int64_t length() const { return readers_[0]->length(); }
+  int64_t nbytes() const;  // memory that is held
+  int64_t letters(uint8_t byte) const;
+  const std::vector<uint8_t>& reference() const { return readers_[0]->reference(); }
+  bool varies(int64_t site) const { return readers_[0]->flags(site) & kVaries; }
+  bool has_missing(int64_t site) const { return readers_[0]->flags(site) & kHasMissing; }
 
  private:
-  struct Row {
-    std::vector<uint32_t> sites;  // that differ from the reference
-    std::vector<uint8_t> codes;
-    std::vector<uint32_t> starts, stops;  // runs of missing calls
-    CodeBuffer dense;
-    int64_t offset = -1;  // of a dense row in the scratch file
-    bool is_dense = false;
-  };
-  enum class State { kStart, kHeader, kLetters };
+  friend class AlignedSites;
 
-  void take_letters(const char* data, size_t size);
-  void end_record();
-  void keep_sparse(Row& row);
-  void keep_dense(Row& row);
-  std::string record() const;
+  // A file that is being read in chunks.
+  struct File {
+    int file;
+    int64_t start, stop, chunk;
+    std::vector<Records> chunks;
+    std::atomic<int64_t> next{0};
+    std::mutex refusing;
+    int64_t refused = -1;  // the chunk
+    Refusal refusal{};
+    int readers = 1;
+  };
+
+  void read_chunk(int reader, int64_t chunk);
+  void join();
 
   uint8_t table_[256];
-  int scratch_;
-  int64_t dense_left_, written_ = 0, sparse_bytes_ = 0, dense_bytes_ = 0;
-  State state_ = State::kStart;
-  bool line_start_ = true;
-  std::string header_;
-  CodeBuffer current_;
-  std::vector<std::string> ids_;
-  std::vector<int64_t> called_;
-  std::vector<Row> rows_;
-  std::vector<uint8_t> reference_, flags_;
-  int64_t length_ = -1;
-  int64_t histogram_[256] = {};
+  DenseRows dense_;
+  std::vector<std::unique_ptr<AlignmentReader>> readers_;  // the first one knows what all have learnt
+  Records records_;
+  std::unique_ptr<File> file_;
+};
+
+// Codes of all rows at some ascending sites. calls_only: 0 for every call, whatever it is.
+class AlignedSites {
+ public:
+  AlignedSites(const AlignmentScanner& scanner, const uint32_t* sites, int64_t count, bool calls_only);
+  size_t rows() const { return scanner_.rows().size(); }
+  size_t count() const { return sites_.size(); }
+  // Rows first .. first + rows, into out[rows][count].
+  void fill(size_t first, size_t rows, uint8_t* out) const;
+
+ private:
+  void fill_dense(const Row& row, uint8_t* out) const;
+  void fill_sparse(const Row& row, uint8_t* out) const;
+
+  const AlignmentScanner& scanner_;
+  std::vector<uint32_t> sites_;
+  bool calls_only_;
+  std::vector<uint32_t> rank_;                    // how many of the sites lie before site sites_[0] + k
+  std::vector<std::vector<uint8_t>> references_;  // of each reader, at these sites
 };
 
 }  // namespace gpualign

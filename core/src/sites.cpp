@@ -6,7 +6,9 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <tuple>
 
 #include "alignment_scanner.hpp"
@@ -135,6 +137,21 @@ void count_calls(Input<uint8_t, 2> codes, size_t first, size_t count, Output<int
   }
 }
 
+// Runs what reads files with Python's lock released; what the system reports becomes an OSError.
+template <class Action>
+auto reading(Action action) {
+  int code;
+  try {
+    nb::gil_scoped_release unlocked;
+    return action();
+  } catch (const std::system_error& error) {
+    code = error.code().value();
+  }
+  errno = code;
+  PyErr_SetFromErrno(PyExc_OSError);
+  throw nb::python_error();
+}
+
 std::vector<bool> seen_in(const uint8_t* codes, size_t size) {
   uint8_t seen[256] = {};
   for (size_t k = 0; k < size; k++) seen[codes[k]] = 1;
@@ -171,6 +188,19 @@ NB_MODULE(_sites, m) {
             self.finish();
           },
           "The file ends here; another one may follow. Raises ValueError.")
+      .def(
+          "begin",
+          [](AlignmentScanner& self, int file, int64_t start, int64_t stop, int64_t chunk, int threads) {
+            return reading([&] { return self.begin(file, start, stop, chunk, threads); });
+          },
+          nb::arg("file"), nb::arg("start"), nb::arg("stop"), nb::arg("chunk"), nb::arg("threads"),
+          "Instead of feed: bytes start .. stop of a regular file by its descriptor, in chunks of so many bytes. How many of the threads\n"
+          "may call read_some, each with a number of its own, before finish is called. Raises OSError.")
+      .def(
+          "read_some",
+          [](AlignmentScanner& self, int reader, int chunks) { return reading([&] { return self.read_some(reader, chunks); }); },
+          nb::arg("reader"), nb::arg("chunks"),
+          "Reads up to so many chunks; False when none is left. What is no alignment, finish tells. Raises OSError.")
       .def_prop_ro(
           "ids",
           [](const AlignmentScanner& self) {
@@ -205,16 +235,25 @@ NB_MODULE(_sites, m) {
             for (size_t k = 0; k < sites.shape(0); k++) counts[self.reference()[sites(k)]]++;
             return std::vector<int64_t>(counts, counts + 256);
           },
-          nb::arg("sites"), "How often each code is the first call of these sites.")
+          nb::arg("sites"), "How often each code is the first call of these sites.");
+
+  nb::class_<AlignedSites>(m, "AlignedSites", "Calls of all rows of a scanner at some sites.")
+      .def(
+          "__init__",
+          [](AlignedSites* self, const AlignmentScanner& scanner, Input<uint32_t, 1> sites, bool calls_only) {
+            new (self) AlignedSites(scanner, sites.data(), static_cast<int64_t>(sites.shape(0)), calls_only);
+          },
+          nb::arg("scanner"), nb::arg("sites"), nb::arg("calls_only"), nb::keep_alive<1, 2>(),
+          "sites: ascending. calls_only: 0 for every call.")
       .def(
           "fill",
-          [](const AlignmentScanner& self, Input<uint32_t, 1> sites, bool calls_only, Output<uint8_t, 2> out) {
-            if (out.shape(0) != self.ids().size() || out.shape(1) != sites.shape(0)) throw nb::value_error("the shapes do not fit");
+          [](const AlignedSites& self, size_t first, size_t rows, Output<uint8_t, 2> out) {
+            if (out.shape(0) != self.rows() || first + rows > out.shape(0) || out.shape(1) != self.count())
+              throw nb::value_error("the shapes do not fit");
             nb::gil_scoped_release unlocked;
-            self.fill(sites.data(), static_cast<int64_t>(sites.shape(0)), calls_only, out.data());
+            self.fill(first, rows, out.data() + first * self.count());
           },
-          nb::arg("sites"), nb::arg("calls_only"), nb::arg("out"),
-          "Codes of ascending sites into uint8[rows][sites]; calls_only: 0 for every call.");
+          nb::arg("first_row"), nb::arg("rows"), nb::arg("out"), "Codes of some rows, into their places of uint8[all rows][sites].");
 
   m.def("parse_row", &parse_row, nb::arg("line"), nb::arg("start"), nb::arg("separator"), nb::arg("table"), nb::arg("out"),
         "Codes of a line's cells from byte `start` on; (cells, the first bad cell or -1).");

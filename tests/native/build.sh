@@ -6,7 +6,7 @@ set -euo pipefail
 what=$1
 output=$2
 compiler=${3:-g++}
-flags=(-std=c++17 -O1 -g1 -Wall -Wextra -Wno-psabi -Wno-maybe-uninitialized "${@:4}")
+flags=(-std=c++17 -O1 -g1 -Wall -Wextra -Wno-psabi -Wno-maybe-uninitialized -pthread "${@:4}")
 here=$(cd "$(dirname "$0")" && pwd)
 source=$here/../../cpu/src
 core=$here/../../core/src
@@ -17,7 +17,7 @@ case $what in
     ;;
   distance)
     variants=distance_variant.cpp
-    files=("$core"/alignment_scanner.cpp)
+    files=("$core"/alignment_{scanner,reader}.cpp)
     ;;
   near)
     variants=near_variant.cpp

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "alignment_scanner.hpp"
@@ -106,7 +107,7 @@ void check_scanner() {
   table[static_cast<int>('A')] = 0, table[static_cast<int>('C')] = 1, table[static_cast<int>('G')] = 2, table[static_cast<int>('T')] = 3;
   table[static_cast<int>('\n')] = table[static_cast<int>(' ')] = kSkip;
   for (int round = 0; round < 30; round++) {
-    const int64_t rows = pick(1, 6), sites = pick(1, 5000);
+    const int64_t rows = pick(1, 20), sites = pick(1, 5000);
     std::FILE* scratch = std::tmpfile();
     AlignmentScanner scanner(table, fileno(scratch), pick(0, 1) ? 1 << 20 : pick(0, 9000));
     std::string letters(static_cast<size_t>(sites), 'A'), text;
@@ -122,10 +123,25 @@ void check_scanner() {
       for (int64_t k = 0; k < sites; k += 61) text += row.substr(static_cast<size_t>(k), 61) + "\n";
       all.push_back(row);
     }
-    for (size_t k = 0; k < text.size();) {
-      const size_t piece = std::min<size_t>(static_cast<size_t>(pick(1, 3000)), text.size() - k);
-      scanner.feed(text.data() + k, piece);
-      k += piece;
+    if (pick(0, 1)) {
+      for (size_t k = 0; k < text.size();) {
+        const size_t piece = std::min<size_t>(static_cast<size_t>(pick(1, 3000)), text.size() - k);
+        scanner.feed(text.data() + k, piece);
+        k += piece;
+      }
+    } else {
+      std::FILE* file = std::tmpfile();
+      std::fwrite(text.data(), 1, text.size(), file);
+      std::fflush(file);
+      const int readers = scanner.begin(fileno(file), 0, static_cast<int64_t>(text.size()), pick(1, 9000), 3);
+      std::vector<std::thread> threads;
+      for (int reader = 0; reader < readers; reader++)
+        threads.emplace_back([&scanner, reader] {
+          while (scanner.read_some(reader, 2)) {
+          }
+        });
+      for (auto& thread : threads) thread.join();
+      std::fclose(file);
     }
     scanner.finish();
     std::vector<uint32_t> some;
@@ -133,7 +149,10 @@ void check_scanner() {
       if (pick(0, 2)) some.push_back(k);
     std::vector<uint8_t> out(static_cast<size_t>(rows) * some.size());
     for (const bool calls_only : {false, true}) {
-      scanner.fill(some.data(), static_cast<int64_t>(some.size()), calls_only, out.data());
+      const AlignedSites at(scanner, some.data(), static_cast<int64_t>(some.size()), calls_only);
+      const size_t upper = static_cast<size_t>(pick(0, rows));
+      at.fill(0, upper, out.data());
+      at.fill(upper, static_cast<size_t>(rows) - upper, out.data() + upper * some.size());
       for (size_t r = 0; r < all.size(); r++)
         for (size_t k = 0; k < some.size(); k++) {
           const uint8_t code = table[static_cast<uint8_t>(all[r][some[k]])];

@@ -1,12 +1,13 @@
 """Aligned FASTA: rows of one length, such as core-genome alignments.
 
-The file is read once. Rows are kept as their differences from the first calls of each site, so that memory grows with what
-distinguishes the samples and sites at which all agree cost nothing.
+The file is read once, a regular one by several threads. Rows are kept as their differences from the first calls of each site, so that
+memory grows with what distinguishes the samples and sites at which all agree cost nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import BinaryIO
 
 import numpy as np
@@ -21,8 +22,17 @@ from gpualign.core.distance.sources.base import Omitted, Selection
 from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import InputError
 from gpualign.core.ids import unique_ids
+from gpualign.core.unpack import PlainText
 
-_CHUNK = 4 << 20
+_PIECE = 4 << 20
+"""Of a stream."""
+
+_CHUNK = 1 << 20
+"""Of a file: what a thread takes at a time."""
+
+_CHUNKS_AT_ONCE = 16
+"""Read between two looks at whether the run was stopped: some hundredths of a second from memory."""
+
 _AMINO_ACIDS = b"EFILPQefilpq"
 """Letters that no nucleotide code has; about a third of a protein's."""
 
@@ -56,33 +66,52 @@ class AlignmentSource:
         if everything and incomplete:
             differing = np.setdiff1d(differing, equal, assume_unique=True)
         omitted.sites_by_code = {code: count for code, count in enumerate(scanner.reference(equal)) if count}
-        yield from self._fill(differing, False, panel_bytes)
+        yield from self._fill(differing, False, panel_bytes, workers)
         if selection.need is Need.COMPARED and incomplete:
-            yield from self._fill(scanner.sites(varying=False, constant=True, missing=True, complete=False), True, panel_bytes)
+            yield from self._fill(scanner.sites(varying=False, constant=True, missing=True, complete=False), True, panel_bytes, workers)
 
-    def _fill(self, sites: npt.NDArray[np.uint32], calls_only: bool, panel_bytes: int) -> Iterator[Codes]:
+    def _fill(self, sites: npt.NDArray[np.uint32], calls_only: bool, panel_bytes: int, workers: Workers) -> Iterator[Codes]:
         step = max(512, panel_bytes // self.samples.total)
         for start in range(0, len(sites), step):
             some = sites[start : start + step]
             codes: Codes = np.empty((self.samples.total, len(some)), dtype=np.uint8)
-            self._scanner.fill(some, calls_only, codes)
+            rows = _sites.AlignedSites(self._scanner, some, calls_only)
+
+            def fill(share: tuple[int, int], rows: _sites.AlignedSites = rows, codes: Codes = codes) -> None:
+                rows.fill(*share, codes)
+
+            workers.map(fill, workers.shares(self.samples.total))
             yield codes
 
 
+@dataclass(frozen=True)
+class AlignmentText:
+    """An input that is open. stream: of its text; source: its name for messages; plain: where the text lies in a file, if it does."""
+
+    stream: BinaryIO
+    source: str
+    plain: PlainText | None = None
+
+
 def read_alignments(
-    inputs: Sequence[tuple[BinaryIO, str]], every_letter: bool, allow_duplicates: bool, memory: int, scratch: Scratch
+    inputs: Sequence[AlignmentText], every_letter: bool, allow_duplicates: bool, memory: int, scratch: Scratch, threads: int = 1
 ) -> AlignmentSource:
-    """Read one aligned FASTA file, or two with the same sites. every_letter: as for `calls.letter_table`.
+    """Read one aligned FASTA file, or two with the same sites. every_letter: as for `calls.letter_table`. threads: as many read what
+    lies in a file; what comes out does not depend on them.
 
     Raises `InputError` naming file and record for rows of unequal length, repeated ids, letters that no alignment has.
     """
     scanner = _sites.AlignmentScanner(letter_table(every_letter), scratch().fileno(), memory)
     lists: list[list[str]] = []
     before = 0
-    for stream, source in inputs:
+    for text in inputs:
+        source = text.source
         try:
-            while data := stream.read(_CHUNK):
-                scanner.feed(data)
+            if text.plain is not None:
+                _read_file(scanner, text.plain, threads)
+            else:
+                while data := text.stream.read(_PIECE):
+                    scanner.feed(data)
             scanner.finish()
         except InputError:
             raise
@@ -96,6 +125,12 @@ def read_alignments(
     if not every_letter:
         sampled = sum(scanner.letters(byte) for byte in range(256) if chr(byte).isalpha())
         if sum(scanner.letters(byte) for byte in _AMINO_ACIDS) > sampled / 10:
-            raise InputError(f"{inputs[0][1]}: these look like proteins, not nucleotides; --all-letters compares every letter")
+            raise InputError(f"{inputs[0].source}: these look like proteins, not nucleotides; --all-letters compares every letter")
     kind = Kind.LETTER if every_letter else Kind.NUCLEOTIDE
     return AlignmentSource(scanner, make_samples(*lists), kind)
+
+
+def _read_file(scanner: _sites.AlignmentScanner, text: PlainText, threads: int) -> None:
+    readers = scanner.begin(text.descriptor, text.start, text.stop, _CHUNK, threads)
+    with Workers(readers) as workers:
+        workers.repeat(lambda reader: scanner.read_some(reader, _CHUNKS_AT_ONCE))

@@ -12,10 +12,10 @@ from typing import BinaryIO
 from gpualign.core.distance.scratch import ScratchFiles
 from gpualign.core.distance.sources.base import Source
 from gpualign.core.distance.sources.bed import MAGIC, read_filesets
-from gpualign.core.distance.sources.fasta import read_alignments
+from gpualign.core.distance.sources.fasta import AlignmentText, read_alignments
 from gpualign.core.distance.sources.table import read_tables
 from gpualign.core.errors import InputError
-from gpualign.core.unpack import unpack
+from gpualign.core.unpack import PlainText, plain_text, unpack
 
 
 @dataclass(frozen=True)
@@ -49,12 +49,13 @@ class FileKind(Enum):
 
 @dataclass(frozen=True)
 class _Known:
-    """stream: unpacked."""
+    """stream: unpacked; plain: where the same bytes lie in a file, if they do."""
 
     path: str | None
     source: str
     kind: FileKind
     stream: BinaryIO
+    plain: PlainText | None
 
 
 def _kind(first: bytes, source: str) -> FileKind:
@@ -89,7 +90,8 @@ def fileset_files(path: str) -> list[str]:
 
 
 def _look(file: CallFile) -> _Known:
-    first, unpacked, _ = unpack(file.stream, file.source)
+    plain = plain_text(file.stream)
+    first, unpacked = unpack(file.stream, file.source)
     kind = _kind(first, file.source)
     if kind is FileKind.FILESET:
         if file.path is None:
@@ -97,11 +99,11 @@ def _look(file: CallFile) -> _Known:
         with open(file.path, "rb") as raw:
             if raw.read(len(MAGIC)) != MAGIC:
                 raise InputError(f"{file.source}: a compressed .bed; unpack it first, it is mapped into memory")
-    return _Known(file.path, file.source, kind, unpacked)
+    return _Known(file.path, file.source, kind, unpacked, plain)
 
 
-def read_calls(inputs: Iterable[CallFile], options: CallOptions, memory: int, files: ScratchFiles) -> Source:
-    """Read one input, or two with the same sites, holding about `memory` bytes at most.
+def read_calls(inputs: Iterable[CallFile], options: CallOptions, memory: int, files: ScratchFiles, threads: int = 1) -> Source:
+    """Read one input, or two with the same sites, holding about `memory` bytes at most. threads: as many read what several can.
 
     Inputs are taken one after the other, and are not needed when this returns. Raises `InputError` naming file, record and reason.
     """
@@ -117,9 +119,10 @@ def read_calls(inputs: Iterable[CallFile], options: CallOptions, memory: int, fi
         from gpualign.core.distance.sources.vcf import read_variants
 
         return read_variants([(_named(k, files), k.source) for k in known], options.allow_duplicates, memory, files.scratch)
-    streams = [(k.stream, k.source) for k in known]
     if first.kind is FileKind.ALIGNMENT:
-        return read_alignments(streams, options.every_letter, options.allow_duplicates, memory, files.scratch)
+        texts = [AlignmentText(k.stream, k.source, k.plain) for k in known]
+        return read_alignments(texts, options.every_letter, options.allow_duplicates, memory, files.scratch, threads)
+    streams = [(k.stream, k.source) for k in known]
     header = not options.no_header
     return read_tables(streams, options.transpose, options.every_letter, options.allow_duplicates, memory, files.scratch, header)
 
