@@ -6,8 +6,10 @@ import datetime
 import itertools
 import platform
 import statistics
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -136,8 +138,11 @@ def write_fileset(path: Path, dosage: np.ndarray) -> None:
     path.with_suffix(".bim").write_text("".join(f"1 rs{k} 0 {k + 1} A C\n" for k in range(sites)))
 
 
-def write_outbreak(path: Path, count: int, sites: int) -> None:
-    """Genomes of a tree: each is one of the 500 before it with some changes, 4 on average; every tenth lacks 2 % of its calls."""
+def write_outbreak(path: Path, count: int, sites: int, line: int = 0) -> None:
+    """Genomes of a tree: each is one of the 500 before it with some changes, 4 on average; every tenth lacks 2 % of its calls.
+
+    line: letters of a line of FASTA; 0: a record has one line.
+    """
     rng = np.random.default_rng(4)
     acgt = np.frombuffer(b"ACGT", np.uint8)
     rows = np.empty((count, sites), np.uint8)
@@ -149,4 +154,29 @@ def write_outbreak(path: Path, count: int, sites: int) -> None:
     for row in rows[::10]:
         start = rng.integers(0, sites)
         row[start : start + sites // 50] = ord("N")
-    path.write_bytes(b"".join(b">s%d\n%s\n" % (k, row.tobytes()) for k, row in enumerate(rows)))
+    with path.open("wb") as file:
+        for k, row in enumerate(rows):
+            body = row.tobytes()
+            if line:
+                body = b"\n".join(body[start : start + line] for start in range(0, sites, line))
+            file.write(b">s%d\n%s\n" % (k, body))
+
+
+# A process of its own: the peak of a child counts what its parent held when it was made.
+MEASURE = """
+import os, subprocess, sys, time
+start = time.perf_counter()
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+_, status, usage = os.wait4(process.pid, 0)
+print(status, time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 / 1e6)
+"""
+
+
+def usage(command: Sequence[object], folder: Path) -> tuple[float, float, float]:
+    """(seconds, seconds of processors, 10^6 bytes) of a run."""
+    words = [sys.executable, "-c", MEASURE, *map(str, command)]
+    status, *found = subprocess.run(words, cwd=folder, check=True, capture_output=True, text=True).stdout.split()
+    if status != "0":
+        raise SystemExit(f"{command} failed")
+    took, worked, memory = map(float, found)
+    return took, worked, memory

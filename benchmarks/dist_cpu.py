@@ -23,7 +23,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-from common import finish, machine, table, write_fileset, write_outbreak
+from common import finish, machine, table, usage, write_fileset, write_outbreak
 
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.engine import Band, Panel, empty_planes
@@ -144,26 +144,6 @@ def whole_commands(folder: Path, runs: int) -> list[list[str]]:
                 rows.append([name, str(threads), f"{found[name]:.3f}", label, f"{found[peer]:.3f}", f"{found[peer] / found[name]:.2f}"])
                 print(rows[-1], flush=True)
     return rows
-
-
-# A process of its own: the peak of a child counts what its parent held when it was made.
-MEASURE = """
-import os, subprocess, sys, time
-start = time.perf_counter()
-process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-_, status, usage = os.wait4(process.pid, 0)
-print(status, time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024 / 1e6)
-"""
-
-
-def usage(command: Sequence[object], folder: Path) -> tuple[float, float, float]:
-    """(seconds, seconds of processors, 10^6 bytes) of a run."""
-    words = [sys.executable, "-c", MEASURE, *map(str, command)]
-    status, *found = subprocess.run(words, cwd=folder, check=True, capture_output=True, text=True).stdout.split()
-    if status != "0":
-        raise SystemExit(f"{command} failed")
-    took, worked, memory = map(float, found)
-    return took, worked, memory
 
 
 def near_pairs(folder: Path, runs: int) -> list[list[str]]:
