@@ -32,13 +32,13 @@ class AlignmentScanner:
 
     def begin(self, file: int, start: int, stop: int, chunk: int, threads: int) -> int:
         """
-        Instead of feed: bytes start .. stop of a regular file by its descriptor, in chunks of so many bytes. How many of the threads
-        may call read_some, each with a number of its own, before finish is called. Raises OSError.
+        Instead of feed: bytes start .. stop of a regular file by its descriptor, in chunks of about so many bytes. How many of the
+        threads may call read_some, each with a number of its own, before finish is called. Raises OSError.
         """
 
-    def read_some(self, reader: int, chunks: int) -> bool:
+    def read_some(self, reader: int) -> bool:
         """
-        Reads up to so many chunks; False when none is left. What is no alignment, finish tells. Raises OSError.
+        Reads a chunk; False when none is left. What is no alignment, finish tells. Raises OSError.
         """
 
     @property

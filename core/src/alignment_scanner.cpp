@@ -7,6 +7,12 @@
 
 namespace gpualign {
 
+namespace {
+
+constexpr int64_t kRecordsOfChunk = 8, kChunksOfThread = 8;
+
+}  // namespace
+
 AlignmentScanner::AlignmentScanner(const uint8_t* table, int scratch, int64_t dense_bytes) : dense_(scratch, dense_bytes) {
   std::memcpy(table_, table, sizeof table_);
   readers_.push_back(std::make_unique<AlignmentReader>(table_, 0, dense_));
@@ -36,13 +42,24 @@ void AlignmentScanner::finish() {
 int AlignmentScanner::begin(int file, int64_t start, int64_t stop, int64_t chunk, int threads) {
   file_ = std::make_unique<File>();
   file_->file = file;
-  file_->start = start;
+  int64_t at = start;
+  const auto add = [&](int64_t size) {
+    file_->bounds.push_back(at);
+    file_->chunks.emplace_back();
+    at = std::min(stop, at + size);
+  };
   file_->stop = stop;
-  file_->chunk = chunk;
-  file_->chunks.resize(static_cast<size_t>((stop - start + chunk - 1) / chunk));
-  const auto chunks = static_cast<int64_t>(file_->chunks.size());
-  while (length() < 0 && file_->next < chunks) read_chunk(0, file_->next++);
-  const int64_t left = chunks - file_->next;
+  while (length() < 0 && at < stop && file_->refused < 0) {
+    add(chunk);
+    file_->bounds.push_back(at);
+    read_chunk(0, file_->next++);
+    file_->bounds.pop_back();
+  }
+  // What of a chunk comes before its first record is read in vain: it has several records, if threads have several chunks then.
+  const int64_t size = std::max(chunk, std::min(kRecordsOfChunk * length(), (stop - at) / (kChunksOfThread * threads)));
+  while (at < stop && file_->refused < 0) add(size);
+  file_->bounds.push_back(at);
+  const int64_t left = static_cast<int64_t>(file_->chunks.size()) - file_->next;
   // What a reader knows of a site takes three bytes: not more of them than a quarter of the memory for rows has room for.
   const int64_t most = std::min(left, dense_.left() / (12 * std::max<int64_t>(1, length())));
   file_->readers = static_cast<int>(std::max<int64_t>(1, std::min<int64_t>(threads, most)));
@@ -53,19 +70,16 @@ int AlignmentScanner::begin(int file, int64_t start, int64_t stop, int64_t chunk
   return file_->readers;
 }
 
-bool AlignmentScanner::read_some(int reader, int chunks) {
-  const auto all = static_cast<int64_t>(file_->chunks.size());
-  for (int k = 0; k < chunks; k++) {
-    const int64_t chunk = file_->next++;
-    if (chunk >= all) return false;
-    read_chunk(reader, chunk);
-  }
+bool AlignmentScanner::read_some(int reader) {
+  const int64_t chunk = file_->next++;
+  if (chunk >= static_cast<int64_t>(file_->chunks.size())) return false;
+  read_chunk(reader, chunk);
   return true;
 }
 
 void AlignmentScanner::read_chunk(int reader, int64_t chunk) {
   AlignmentReader& own = *readers_[static_cast<size_t>(reader)];
-  const int64_t begin = file_->start + chunk * file_->chunk, end = std::min(begin + file_->chunk, file_->stop);
+  const int64_t begin = file_->bounds[static_cast<size_t>(chunk)], end = file_->bounds[static_cast<size_t>(chunk) + 1];
   try {
     own.read(file_->file, begin, end, file_->stop, chunk == 0);
   } catch (const Refusal& refusal) {

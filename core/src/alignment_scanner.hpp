@@ -36,11 +36,12 @@ class AlignmentScanner {
   void feed(const char* data, size_t size);
   void finish();
 
-  // Instead of `feed`: bytes start .. stop of a regular file, in chunks of so many bytes. How many threads may call `read_some`, up to
-  // `threads`, each with a number of its own; `finish` when all of them have ended. Throws std::system_error as `read_some` does.
+  // Instead of `feed`: bytes start .. stop of a regular file, in chunks of so many bytes, or larger ones for long rows. How many threads
+  // may call `read_some`, up to `threads`, each with a number of its own; `finish` when all of them have ended. Throws std::system_error as
+  // `read_some` does.
   int begin(int file, int64_t start, int64_t stop, int64_t chunk, int threads);
-  // Reads up to so many chunks; false when none is left.
-  bool read_some(int reader, int chunks);
+  // Reads a chunk; false when none is left.
+  bool read_some(int reader);
 
   // All of these are of files that were finished.
   const std::vector<std::string>& ids() const { return records_.ids; }
@@ -59,7 +60,8 @@ class AlignmentScanner {
   // A file that is being read in chunks.
   struct File {
     int file;
-    int64_t start, stop, chunk;
+    int64_t stop;
+    std::vector<int64_t> bounds;  // of the chunks: where each begins, and where the last one ends
     std::vector<Records> chunks;
     std::atomic<int64_t> next{0};
     std::mutex refusing;

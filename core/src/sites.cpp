@@ -194,13 +194,11 @@ NB_MODULE(_sites, m) {
             return reading([&] { return self.begin(file, start, stop, chunk, threads); });
           },
           nb::arg("file"), nb::arg("start"), nb::arg("stop"), nb::arg("chunk"), nb::arg("threads"),
-          "Instead of feed: bytes start .. stop of a regular file by its descriptor, in chunks of so many bytes. How many of the threads\n"
-          "may call read_some, each with a number of its own, before finish is called. Raises OSError.")
+          "Instead of feed: bytes start .. stop of a regular file by its descriptor, in chunks of about so many bytes. How many of the\n"
+          "threads may call read_some, each with a number of its own, before finish is called. Raises OSError.")
       .def(
-          "read_some",
-          [](AlignmentScanner& self, int reader, int chunks) { return reading([&] { return self.read_some(reader, chunks); }); },
-          nb::arg("reader"), nb::arg("chunks"),
-          "Reads up to so many chunks; False when none is left. What is no alignment, finish tells. Raises OSError.")
+          "read_some", [](AlignmentScanner& self, int reader) { return reading([&] { return self.read_some(reader); }); },
+          nb::arg("reader"), "Reads a chunk; False when none is left. What is no alignment, finish tells. Raises OSError.")
       .def_prop_ro(
           "ids",
           [](const AlignmentScanner& self) {

@@ -137,7 +137,7 @@ void check_scanner() {
       std::vector<std::thread> threads;
       for (int reader = 0; reader < readers; reader++)
         threads.emplace_back([&scanner, reader] {
-          while (scanner.read_some(reader, 2)) {
+          while (scanner.read_some(reader)) {
           }
         });
       for (auto& thread : threads) thread.join();

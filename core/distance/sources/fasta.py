@@ -30,9 +30,6 @@ _PIECE = 4 << 20
 _CHUNK = 1 << 20
 """Of a file: what a thread takes at a time."""
 
-_CHUNKS_AT_ONCE = 16
-"""Read between two looks at whether the run was stopped: some hundredths of a second from memory."""
-
 _AMINO_ACIDS = b"EFILPQefilpq"
 """Letters that no nucleotide code has; about a third of a protein's."""
 
@@ -133,4 +130,4 @@ def read_alignments(
 def _read_file(scanner: _sites.AlignmentScanner, text: PlainText, threads: int) -> None:
     readers = scanner.begin(text.descriptor, text.start, text.stop, _CHUNK, threads)
     with Workers(readers) as workers:
-        workers.repeat(lambda reader: scanner.read_some(reader, _CHUNKS_AT_ONCE))
+        workers.repeat(scanner.read_some)
