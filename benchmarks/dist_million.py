@@ -3,9 +3,10 @@
 python benchmarks/dist_million.py 5000 --device cpu
 python benchmarks/dist_million.py 1000000 --device cuda:0 [--sites 30000] [--max-distance 12] [--output results/dist_million.md]
 
-Samples evolve: those of a generation descend from random ones of the generation before, with 4 changes at random sites on average, and
-each has a run of missing calls, 0.5 % of the sites. All sites are looked at; the summary says how many vary. They are made a panel of
-sites at a time, the same ones for every device: a run's checksum, of the near pairs and their distances, is that of every device.
+Samples evolve: those of a generation descend from random ones of the generation before, with 4 changes at random sites on average (the
+first one from a common root, with 40), and each has a run of missing calls, 0.5 % of the sites. All sites are looked at; the summary says
+how many vary. They are made a panel of sites at a time, the same ones for every device: so the checksum, of the near pairs and their
+distances, is the same on every device.
 
 Memory of the host: of the bit planes, sites / 8 bytes a plane and sample, 5 planes for a GPU and 3 for a CPU, and of a panel, 3 KiB a
 sample, while they are made; 100 bytes a near pair at a time. A million samples of 30,000 sites take 19 GB (GPU) or 13 GB (CPU) and 3 GB.
@@ -33,6 +34,7 @@ from gpualign.core.distance.workers import Workers
 from gpualign.jobs.engines import checked_resources, pick_distance_engine
 
 PANEL_SITES = 3072  # whole chunks of the GPU's kernels
+_FOUNDERS = 10  # times as many changes in the first generation, whose samples would all be near each other
 
 
 class Evolved:
@@ -76,7 +78,8 @@ class Evolved:
         for (start, stop), parents in zip(self._generations, self._parents, strict=True):
             rows = codes[start:stop]
             np.take(ancestors, parents, axis=0, out=rows, mode="clip")  # which needs no copy
-            changes = rng.poisson(self._changes * width / self.sites * len(rows))
+            often = self._changes * (_FOUNDERS if start == 0 else 1)
+            changes = rng.poisson(often * width / self.sites * len(rows))
             places, every = rng.integers(0, rows.size, changes), rows.reshape(-1)
             every[places] = rng.integers(0, 4, changes, dtype=np.uint8)
             varies[places[every[places] != root[places % width]] % width] = True

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sites import panels_of
 
+from gpualign.core import _sites
 from gpualign.core.distance.calls import MISSING, letter_table
 from gpualign.core.distance.recipe import Need
 from gpualign.core.distance.sources import fasta
@@ -126,14 +127,25 @@ def test_chunks_of_a_file_give_the_calls_of_a_plain_reading(scratch, rows, sites
         np.testing.assert_array_equal(panels_of(source, Need.COMPARED)[0], compared)
 
 
-def test_readers_that_see_different_calls_first(monkeypatch, scratch):
-    """A site of which the first record knows nothing, and at which each chunk has one call of its own."""
-    monkeypatch.setattr(fasta, "_CHUNK", 200)
-    rows = [b"N" * 50, *[b"C" * 50] * 40, *[b"G" * 50] * 40]
+def test_readers_that_see_different_calls_first(scratch):
+    """Sites of which the first record knows nothing: one reader sees other calls there than the other one, or missing ones alone."""
+    rows = [b"NNNA", b"CCGA", b"CCGA", b"GCNN", b"GCNN"]
     text = b"".join(b">r%d\n%s\n" % (k, row) for k, row in enumerate(rows))
-    for _ in range(20):  # which thread takes which chunk is chance
-        codes, _ = panels_of(read_file(text, scratch, 4), Need.DIFFERENCES)
-        np.testing.assert_array_equal(codes, read_plainly(text)[1])
+    with tempfile.TemporaryFile() as file:
+        file.write(text)
+        file.flush()
+        scanner = _sites.AlignmentScanner(letter_table(False), scratch().fileno(), 1 << 20)
+        record = len(text) // len(rows)
+        assert scanner.begin(file.fileno(), 0, len(text), record, 2) == 2  # which reads the first record
+        assert [scanner.read_some(reader) for reader in (0, 0, 1, 1, 0, 1)] == [True] * 4 + [False] * 2
+        scanner.finish()
+    codes = read_plainly(text)[1]
+    assert scanner.sites(varying=True, constant=False, missing=True, complete=True).tolist() == [0]
+    assert scanner.sites(varying=True, constant=True, missing=True, complete=False).tolist() == [0, 1, 2, 3]
+    assert scanner.reference(np.array([1, 2, 3], np.uint32))[:4] == [1, 1, 1, 0]
+    found = np.empty_like(codes)
+    _sites.AlignedSites(scanner, np.arange(4, dtype=np.uint32), False).fill(0, len(rows), found)
+    np.testing.assert_array_equal(found, codes)
 
 
 @given(
