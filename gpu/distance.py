@@ -5,6 +5,7 @@ Where near pairs are wanted, counts stay on the device, which chooses.
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -17,33 +18,33 @@ import numpy.typing as npt
 from gpualign.core.distance.choice import ChosenPairs, Rule, record_bytes
 from gpualign.core.distance.engine import Band, ChosenParts, CountedBands, Counter, CountMatrix, Panel
 from gpualign.core.distance.recipe import Wanted
+from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import RunError
 from gpualign.gpu.arguments import DISTANCE, arguments
 from gpualign.gpu.device import Device, Event, Memory, OutOfMemory, Stream, wait_for
 from gpualign.gpu.distance_choice import MOST_RECORDS, DeviceChooser, needed_counts
 from gpualign.gpu.distance_kernels import (
     CHUNK_WORDS,
+    PIECE_BYTES,
+    PIECE_COMPARISONS,
     DistanceKernel,
     Piece,
     cut_panels,
     in_launches,
     padded_words,
     plan_launch,
+    plane_bytes,
     split_band,
     usable_kernels,
 )
 
-_SLOTS = 2
+_SLOTS = 2  # of planes on the device, and of page-locked memory
 _BALLAST = 512 << 20  # bytes to clear: some tenths of a millisecond
 
 
-@dataclass
-class _Slot:
-    """A stream with room for a piece on both sides. busy: when the piece in it has been multiplied."""
+class _Busy:
+    """Something that a stream uses, until an event."""
 
-    stream: Stream
-    staging: npt.NDArray[np.uint8]
-    memory: Memory | None
     busy: Event | None = None
 
     def wait(self) -> None:
@@ -52,23 +53,46 @@ class _Slot:
         self.busy = None
 
 
+@dataclass
+class _Slot(_Busy):
+    """A stream, with room for a piece where planes do not stay. busy: until the piece in it has been multiplied."""
+
+    stream: Stream
+    memory: Memory | None
+
+
+@dataclass
+class _Staging(_Busy):
+    """Page-locked memory. busy: until what is in it has been copied."""
+
+    memory: npt.NDArray[np.uint8]
+
+
 class _Worker:
     """One device, its counts and its planes. `stopped` is asked between pieces."""
 
     def __init__(
-        self, device: Device, kernel: DistanceKernel, stopped: Callable[[], bool], log: Callable[[float, int], None] | None
+        self,
+        device: Device,
+        kernel: DistanceKernel,
+        threads: int,
+        stopped: Callable[[], bool],
+        log: Callable[[float, int], None] | None,
     ) -> None:
         self._device = device
         self._kernel = kernel
+        self._copiers = Workers(threads)
         self._stopped = stopped
         self._log = log
         self._memories: list[Memory] = []
 
-    def open(self, pieces: Sequence[Piece], count_bytes: int, near: _Near | None) -> None:
-        """Make room. Planes stay on the device where all of them fit beside the counts. near: counts stay too; None: they come back."""
+    def open(self, panels: Sequence[Panel], pairs: int, counts: int, near: _Near | None) -> None:
+        """Make room for so many counts of so many pairs. Planes stay on the device where all of them fit beside the counts. near: counts
+        stay too; None: they come back."""
         device = self._device
         device.open()
         self._function = device.function(self._kernel.kernel)
+        count_bytes = 4 * counts * pairs
         self._counts = self._allocate(count_bytes)
         self._ballast = self._allocate(_BALLAST).address if self._log else 0
         stream = device.stream()
@@ -78,12 +102,16 @@ class _Worker:
             self._staging_counts = device.pinned(count_bytes)
         else:
             self._chooser = DeviceChooser(device, stream, self._allocate, near.names, near.held, near.rule, near.capacity)
-        largest = max((piece.nbytes for piece in pieces), default=0)
-        total = sum(piece.nbytes for piece in pieces)
-        self._resident: dict[int, Memory] | None = {} if total <= device.free_memory() * 3 // 4 else None
+        self._resident: dict[int, Memory] | None = {} if plane_bytes(panels) <= device.free_memory() * 3 // 4 else None
+        sites = 0 if self._resident is None else PIECE_COMPARISONS // pairs
+        self._pieces = list(cut_panels(panels, PIECE_BYTES, sites))
+        largest = max((piece.nbytes for piece in self._pieces), default=0)
         rooms = [None if self._resident is not None or not largest else self._allocate(largest) for _ in range(_SLOTS)]
         streams = [stream, *(device.stream() for _ in rooms[1:])]
-        self._slots = [_Slot(stream, device.pinned(max(largest, 1)), room) for stream, room in zip(streams, rooms, strict=True)]
+        self._slots = [_Slot(stream, room) for stream, room in zip(streams, rooms, strict=True)]
+        a_row = max((8 * piece.words for piece in self._pieces), default=1)
+        staged = max(a_row, min(largest, PIECE_BYTES))
+        self._stagings = itertools.cycle([_Staging(device.pinned(staged)) for _ in range(_SLOTS)])
 
     def _allocate(self, nbytes: int) -> Memory:
         memory = self._device.allocate(max(nbytes, 1))
@@ -95,14 +123,17 @@ class _Worker:
             memory.free()
         self._memories.clear()
         self._resident = None
+        self._pieces = []
         self._slots = []
+        self._stagings = itertools.cycle([])
         self._chooser = None
         self._staging_counts = np.empty(0, dtype=np.uint8)
+        self._copiers.close()
         self._device.close()
 
-    def count(self, pieces: Sequence[Piece], band: Band, names: tuple[str, ...], advance: Callable[[int], None]) -> dict[str, CountMatrix]:
+    def count(self, band: Band, names: tuple[str, ...], advance: Callable[[int], None]) -> dict[str, CountMatrix]:
         """The counts of a band, on the host; none where the run was stopped, as nobody takes them."""
-        self.multiply(pieces, band, names, advance)
+        self.multiply(band, names, advance)
         if self._stopped():
             return {}
         rows, columns = band.shape
@@ -119,7 +150,7 @@ class _Worker:
         assert self._chooser is not None
         return self._chooser.choose(self._counts.address, band, start, stop)
 
-    def multiply(self, pieces: Sequence[Piece], band: Band, names: tuple[str, ...], advance: Callable[[int], None]) -> None:
+    def multiply(self, band: Band, names: tuple[str, ...], advance: Callable[[int], None]) -> None:
         """Make the counts of a band on the device: sums over the pieces, of some where the run is stopped."""
         rows, columns = band.shape
         nbytes = 4 * rows * columns
@@ -128,12 +159,14 @@ class _Worker:
         first.busy = first.stream.record()
         first.wait()
         places = {name: self._counts.address + k * nbytes for k, name in enumerate(names)}
-        for number, piece in enumerate(pieces):
+        for number, piece in enumerate(self._pieces):
             if self._stopped():
                 break
             slot = self._slots[number % _SLOTS]
             slot.wait()
             planes = self._upload(slot, number, piece)
+            if self._stopped():
+                break
             launches = list(self._launches(piece, planes, band, places))
             if self._log:  # the device is kept busy while the host launches, so that short kernels do not count the host's time
                 slot.stream.fill(self._ballast, 0, _BALLAST)
@@ -153,22 +186,34 @@ class _Worker:
         """The address of a piece's planes."""
         if self._resident is not None and number in self._resident:
             return self._resident[number].address
-        bits = piece.panel.bits[:, :, piece.start : piece.stop]
-        staging = slot.staging[: piece.nbytes]
-        np.copyto(staging.view(np.uint64).reshape(bits.shape), bits)
         if self._resident is not None:
             memory = self._resident[number] = self._allocate(piece.nbytes)
         else:
             assert slot.memory is not None
             memory = slot.memory
-        slot.stream.upload(memory.address, staging)
+        a_row = 8 * piece.words
+        for start in range(0, piece.rows, step := max(1, PIECE_BYTES // a_row)):
+            if self._stopped():
+                break
+            stop = min(piece.rows, start + step)
+            staging = next(self._stagings)
+            staging.wait()
+            room = staging.memory[: (stop - start) * a_row]
+            rows = room.view(np.uint64).reshape(stop - start, piece.words)
+
+            def copy(share: tuple[int, int], start: int = start, rows: npt.NDArray[np.uint64] = rows) -> None:
+                first, count = share
+                piece.copy(start + first, rows[first : first + count])
+
+            self._copiers.map(copy, self._copiers.shares(stop - start))
+            slot.stream.upload(memory.address + start * a_row, room)
+            staging.busy = slot.stream.record()
         return memory.address
 
     def _launches(self, piece: Piece, planes: int, band: Band, places: dict[str, int]) -> Iterator[tuple[np.void, int]]:
         rows, columns = band.shape
         sample_bytes = piece.words * 8
-        samples = piece.panel.bits.shape[1]
-        for term in piece.panel.recipe.terms:
+        for term in piece.recipe.terms:
             for left, right in in_launches(term.left, term.right):
                 chunks = len(left) * piece.words // CHUNK_WORDS
                 launch = plan_launch(self._kernel, band, chunks, self._device.hardware.multiprocessors)
@@ -176,7 +221,7 @@ class _Worker:
                     DISTANCE,
                     planes=planes,
                     out=places[term.count],
-                    plane_bytes=samples * sample_bytes,
+                    plane_bytes=piece.samples * sample_bytes,
                     sample_bytes=sample_bytes,
                     out_stride=columns,
                     left=left,
@@ -243,19 +288,21 @@ class CudaDistanceEngine:
 
     @contextmanager
     def _opened(
-        self, pieces: Sequence[Piece], bands: Sequence[Band], counts: int, near: _Near | None
+        self, panels: Sequence[Panel], bands: Sequence[Band], counts: int, near: _Near | None
     ) -> Iterator[list[tuple[_Worker, ThreadPoolExecutor]]]:
         """Each device with the thread that works on it, for the whole run: contexts belong to threads. They have room for so many
         matrices of counts of a band."""
         largest = max(part.shape[0] * part.shape[1] for band in bands for part in split_band(band, len(self._devices)))
         stop = threading.Event()
-        workers = [_Worker(device, kernel, stop.is_set, self._log) for device, kernel in zip(self._devices, self._kernels, strict=True)]
+        threads = max(1, self._threads // len(self._devices))
+        used = zip(self._devices, self._kernels, strict=True)
+        workers = [_Worker(device, kernel, threads, stop.is_set, self._log) for device, kernel in used]
         pools = [ThreadPoolExecutor(1, thread_name_prefix="gpualign-cuda") for _ in workers]
         opened: list[tuple[_Worker, ThreadPoolExecutor]] = []
         try:
             for worker, pool in zip(workers, pools, strict=True):
                 opened.append((worker, pool))
-                pool.submit(worker.open, pieces, 4 * counts * largest, near).result()
+                pool.submit(worker.open, panels, largest, counts, near).result()
             yield opened
         except OutOfMemory as error:
             raise RunError(f"the CUDA device has too little memory ({error}); lower --memory, which makes bands smaller") from None
@@ -269,13 +316,11 @@ class CudaDistanceEngine:
     def _count(
         self, panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], advance: Callable[[int], None]
     ) -> CountedBands:
-        pieces, every = list(cut_panels(panels)), list(bands)
-        with self._opened(pieces, every, len(names), None) as workers:
+        every = list(bands)
+        with self._opened(panels, every, len(names), None) as workers:
             for band in every:
                 parts = split_band(band, len(workers))
-                work = [
-                    pool.submit(worker.count, pieces, part, names, advance) for (worker, pool), part in zip(workers, parts, strict=False)
-                ]
+                work = [pool.submit(worker.count, part, names, advance) for (worker, pool), part in zip(workers, parts, strict=False)]
                 yield band, _joined(band, parts, [done.result() for done in work], names)
 
     def _pick(
@@ -288,14 +333,14 @@ class CudaDistanceEngine:
         advance: Callable[[int], None],
     ) -> ChosenParts:
         """most: pairs at a time, unless a row has more."""
-        pieces, every = list(cut_panels(panels)), list(bands)
+        every = list(bands)
         held = needed_counts(names, {term.count for panel in panels for term in panel.recipe.terms}, rule)
         capacity = max(min(most, MOST_RECORDS), max(band.shape[1] for band in every))
-        with self._opened(pieces, every, len(held), _Near(names, held, rule, capacity)) as workers:
+        with self._opened(panels, every, len(held), _Near(names, held, rule, capacity)) as workers:
             for band in every:
                 parts = split_band(band, len(workers))
                 used = list(zip(workers, parts, strict=False))
-                work = [pool.submit(worker.multiply, pieces, part, held, advance) for (worker, pool), part in used]
+                work = [pool.submit(worker.multiply, part, held, advance) for (worker, pool), part in used]
                 for ((worker, pool), part), done in zip(used, work, strict=True):
                     done.result()
                     yield from _near_rows(worker, pool, part, part.start, part.stop)

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+import numpy.typing as npt
 
 from gpualign.core.distance.engine import WORD_BITS, Band, Panel
+from gpualign.core.distance.recipe import PanelRecipe
 from gpualign.gpu.arguments import MOST_PLANES
 from gpualign.gpu.kernels import Kernel
 
 CHUNK_WORDS = 16
 """Of 64 bits: a kernel takes so much of a sample at a time (kChunk)."""
 
-_PIECE_BYTES = 64 << 20
+PIECE_BYTES = 64 << 20
 """Planes that are copied to a device at a time, about."""
+
+PIECE_COMPARISONS = 10**14
+"""Of a piece of planes that stay on a device, where they are more than such bytes: a tenth of a second with tensor cores. Each piece reads
+and writes all counts, so that many small ones would take longer than the products."""
 
 _WAVES = 4  # of blocks that fill a device; with fewer, the last one leaves much of it idle
 _LEAST_CHUNKS = 32  # of a block's part of a sum; with fewer, its beginning and end take longer than the sum
@@ -63,7 +72,7 @@ def plan_launch(kernel: DistanceKernel, band: Band, chunks: int, multiprocessors
 
 
 @dataclass(frozen=True)
-class Piece:
+class Part:
     """Words start .. stop of a panel's planes."""
 
     panel: Panel
@@ -75,25 +84,74 @@ class Piece:
         return self.stop - self.start
 
     @property
-    def nbytes(self) -> int:
-        planes, samples, _ = self.panel.bits.shape
-        return int(planes * samples * self.words * 8)
-
-    @property
     def sites(self) -> int:
         """That lie in these words."""
         return max(0, min(self.panel.sites, self.stop * WORD_BITS) - self.start * WORD_BITS)
 
 
-def cut_panels(panels: Sequence[Panel], piece_bytes: int = _PIECE_BYTES) -> Iterator[Piece]:
-    """Panels in pieces of about so many bytes; those without terms are left out."""
-    for panel in panels:
-        planes, samples, words = panel.bits.shape
-        if not panel.recipe.terms:
-            continue
-        step = max(1, piece_bytes // (planes * samples * 8 * CHUNK_WORDS)) * CHUNK_WORDS
-        for start in range(0, words, step):
-            yield Piece(panel, start, min(words, start + step))
+@dataclass(frozen=True)
+class Piece:
+    """Words of consecutive panels of one recipe, as planes of their own: uint64[planes][samples][words]."""
+
+    parts: tuple[Part, ...]
+
+    @property
+    def recipe(self) -> PanelRecipe:
+        return self.parts[0].panel.recipe
+
+    @property
+    def samples(self) -> int:
+        return int(self.parts[0].panel.bits.shape[1])
+
+    @property
+    def rows(self) -> int:
+        """Planes times samples."""
+        return int(self.parts[0].panel.bits.shape[0]) * self.samples
+
+    @property
+    def words(self) -> int:
+        return sum(part.words for part in self.parts)
+
+    @property
+    def nbytes(self) -> int:
+        return self.rows * self.words * 8
+
+    @property
+    def sites(self) -> int:
+        return sum(part.sites for part in self.parts)
+
+    def copy(self, start: int, out: npt.NDArray[np.uint64]) -> None:
+        """Rows from `start` on, a plane's samples behind those of the plane before: into uint64[rows][words]."""
+        at = 0
+        for part in self.parts:
+            bits = part.panel.bits
+            rows = bits.reshape(-1, bits.shape[2])
+            out[:, at : at + part.words] = rows[start : start + len(out), part.start : part.stop]
+            at += part.words
+
+
+def plane_bytes(panels: Sequence[Panel]) -> int:
+    """Of all planes that are multiplied."""
+    return sum(panel.bits.nbytes for panel in panels if panel.recipe.terms)
+
+
+def cut_panels(panels: Sequence[Panel], piece_bytes: int, piece_sites: int = 0) -> Iterator[Piece]:
+    """Panels in pieces of about so many bytes, or so many sites where these are more; those without terms are left out."""
+    for recipe, alike in groupby((panel for panel in panels if panel.recipe.terms), lambda panel: panel.recipe):
+        held: list[Part] = []
+        for panel in alike:
+            samples = panel.bits.shape[1]
+            fitting = max(piece_bytes // (len(recipe.planes) * samples * 8), piece_sites // WORD_BITS)
+            step, start = max(1, fitting // CHUNK_WORDS) * CHUNK_WORDS, 0
+            while start < panel.bits.shape[2]:
+                part = Part(panel, start, min(panel.bits.shape[2], start + step - sum(one.words for one in held)))
+                held.append(part)
+                start = part.stop
+                if sum(one.words for one in held) >= step:
+                    yield Piece(tuple(held))
+                    held = []
+        if held:
+            yield Piece(tuple(held))
 
 
 def padded_words(sites: int) -> int:

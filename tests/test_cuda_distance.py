@@ -1,6 +1,7 @@
 """CUDA kernels of distances against the CPU engine: popc on the host everywhere, all of them on a device where there is one."""
 
 import io
+import itertools
 import threading
 
 import numpy as np
@@ -8,16 +9,29 @@ import pytest
 from command import LIMIT
 from distance_oracle import compute, dense_source, near_pairs, random_codes, related
 from host_device import HostDevice, HostStream, compiler
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gpualign.core.distance.budget import DistanceBudget
 from gpualign.core.distance.calls import Kind
-from gpualign.core.distance.engine import Band
+from gpualign.core.distance.engine import Band, Panel
 from gpualign.core.distance.metrics import METRICS, MissingRule
+from gpualign.core.distance.recipe import Operation, PanelRecipe, Term
 from gpualign.core.distance.runner import DistanceTask, prepare
 from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.gpu import distance as cuda_distance
 from gpualign.gpu.distance import CudaDistanceEngine
-from gpualign.gpu.distance_kernels import MMA, POPC, WGMMA, cut_panels, plan_launch, split_band, usable_kernels
+from gpualign.gpu.distance_kernels import (
+    CHUNK_WORDS,
+    MMA,
+    POPC,
+    WGMMA,
+    cut_panels,
+    plan_launch,
+    plane_bytes,
+    split_band,
+    usable_kernels,
+)
 
 
 @pytest.fixture(params=[POPC, MMA, WGMMA], ids=lambda k: k.kernel.function)
@@ -53,11 +67,62 @@ def test_two_sets(rng, engine, queries):
     same(dense_source(random_codes(rng, 9, 200, 2), queries=queries), engine, "fraction")
 
 
+def small_pieces(monkeypatch, sites=0):
+    monkeypatch.setattr(cuda_distance, "PIECE_BYTES", 1 << 16)
+    monkeypatch.setattr(cuda_distance, "PIECE_COMPARISONS", sites)
+
+
 def test_bands_and_pieces(rng, engine, monkeypatch):
     """Memory for a few rows, planes that do not stay on the device."""
     codes = random_codes(rng, 130, 5000, 2)
-    monkeypatch.setattr(cuda_distance, "cut_panels", lambda panels: cut_panels(panels, 1 << 16))
+    small_pieces(monkeypatch)
     same(dense_source(codes), engine, "hamming", memory=1 << 18)
+
+
+@pytest.mark.parametrize("comparisons", [0, 10**7, 10**14])
+@pytest.mark.parametrize("missing", [0, 0.1])
+def test_planes_that_stay(rng, engine, monkeypatch, comparisons, missing):
+    """Of several panels, alike or not, multiplied together as far as the comparisons allow; copied in parts of some rows."""
+    small_pieces(monkeypatch, comparisons)
+    codes = random_codes(rng, 60, 9000, 2, missing)
+    codes[:, 4000:6000][codes[:, 4000:6000] == 1] = 0  # fewer planes
+    same(dense_source(codes), engine, "hamming", memory=1 << 18)
+    near_same(codes, engine, "hamming", 4000, memory=1 << 18)
+
+
+@given(st.lists(st.tuples(st.integers(1, 5), st.integers(0, 2)), max_size=7), st.integers(0, 1 << 18), st.integers(0, 9000))
+def test_pieces_of_panels(kinds, most, sites):
+    """Every word of panels with terms once and in order, whole chunks at a time, panels of one recipe together."""
+    recipes = [recipe_of(planes) for planes in range(3)]
+    panels, samples = [], 3
+    for number, (chunks, planes) in enumerate(kinds):
+        shape = planes, samples, chunks * CHUNK_WORDS
+        bits = np.arange(np.prod(shape), dtype=np.uint64).reshape(shape) + 10**6 * number
+        panels.append(Panel(bits, 64 * (bits.shape[2] - 1) + 1, recipes[planes]))
+    pieces = list(cut_panels(panels, most, sites))
+    multiplied = [panel for panel in panels if panel.recipe.terms]
+    assert sum(piece.nbytes for piece in pieces) == plane_bytes(panels)
+    assert sum(piece.sites for piece in pieces) == sum(panel.sites for panel in multiplied)
+    assert all(piece.words % CHUNK_WORDS == 0 for piece in pieces)
+    assert all(piece.words <= max(CHUNK_WORDS, most / 8 / piece.rows, sites / 64) for piece in pieces)
+    found = [[np.empty((piece.rows, piece.words), np.uint64), piece] for piece in pieces]
+    for rows, piece in found:
+        piece.copy(0, rows[:1])
+        piece.copy(1, rows[1:])
+    for recipe, alike in itertools.groupby(multiplied, lambda panel: panel.recipe):
+        whole = np.concatenate([panel.bits.reshape(len(recipe.planes) * samples, -1) for panel in alike], axis=1)
+        while whole.shape[1]:
+            rows, piece = found.pop(0)
+            assert piece.recipe == recipe
+            assert (rows == whole[:, : piece.words]).all()
+            whole = whole[:, piece.words :]
+    assert not found
+
+
+def recipe_of(planes):
+    """A recipe of so many planes; without planes there are no terms."""
+    terms = tuple(Term("matches", Operation.AND, (plane,), (plane,)) for plane in range(planes))
+    return PanelRecipe(tuple(frozenset({plane}) for plane in range(planes)), terms)
 
 
 @pytest.mark.parametrize("most", [None, 40])
@@ -129,7 +194,7 @@ def test_edges_of_tiles_on_a_device(rng, engine, samples, sites):
 
 @pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
 def test_planes_that_do_not_fit_pass_through_two_slots(rng, monkeypatch):
-    monkeypatch.setattr(cuda_distance, "cut_panels", lambda panels: cut_panels(panels, 1 << 16))
+    small_pieces(monkeypatch)
     device = HostDevice(reported=1 << 20)
     same(dense_source(random_codes(rng, 40, 60_000, 2)), CudaDistanceEngine([device], 1), "hamming")
     assert device.peak < 1 << 19
@@ -147,7 +212,7 @@ def test_several_devices(rng):
 @pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
 def test_an_interrupt_stops_every_device_at_its_next_piece(rng, monkeypatch):
     """The second device is within its first piece when the run is interrupted, and until the first one is closed."""
-    monkeypatch.setattr(cuda_distance, "cut_panels", lambda panels: cut_panels(panels, 1 << 16))
+    small_pieces(monkeypatch)
     busy, closed, pieces = threading.Event(), threading.Event(), []
 
     class First(HostDevice):
