@@ -105,7 +105,8 @@ def encode(source: str, ids: Sequence[str], letters: TextColumn, alphabet: Alpha
 
     Raises `InputError` naming the record, position and letter that is not of the alphabet.
     """
-    return SequenceSet(source, ids, encode_letters(source, letters, alphabet, ids.__getitem__), letters.offsets)
+    whole = letters.tight()
+    return SequenceSet(source, ids, encode_letters(source, whole, alphabet, ids.__getitem__), whole.offsets)
 
 
 def encode_letters(source: str, letters: TextColumn, alphabet: Alphabet, name: Callable[[int], str]) -> npt.NDArray[np.uint8]:

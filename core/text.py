@@ -66,6 +66,11 @@ class TextColumn(Sequence[str]):
             return (text[a:b] for a, b in pieces)
         return (raw[a:b].decode("utf-8", "surrogateescape") for a, b in pieces)
 
+    def tight(self) -> TextColumn:
+        """The same, without bytes before the first and behind the last string."""
+        first, last = int(self.offsets[0]), int(self.offsets[-1])
+        return self if first == 0 and last == len(self.text) else TextColumn(self.text[first:last].copy(), self.offsets - first)
+
     @cached_property
     def lengths(self) -> npt.NDArray[np.int64]:
         """Bytes of each string: int64[count]."""

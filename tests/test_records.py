@@ -64,6 +64,7 @@ def scanned(data, chunk, letters=None):
 
 @given(texts, st.sampled_from(CHUNKS), st.sampled_from([None, 1, 20]))
 @example(b"a\r>b\nAC\n>c\nA", 4 << 20, None)
+@example(b"a\r\nAC\r\nG\r", 7, None)
 @example(b"a\nAC\r>b\rG\n>c\nA", 3, None)
 @example(b"a \x1fb\nAC \n>\x85\n", 3, None)
 @example(b"a\n" + b"A" * 15 + b"\x1f\n" + b"A" * 16 + b" \n", 3, None)
@@ -101,6 +102,15 @@ def test_fastq(ordinary, rest, chunk, windows):
 def test_a_record_that_does_not_begin_its_line_is_not_passed_over(data):
     with pytest.raises(InputError, match=r"x: white space before the first '[>@]'"):
         scanned(data, 16)
+
+
+@pytest.mark.parametrize("chunk", range(1, 40))
+def test_line_ends_of_windows_at_the_edges_of_what_is_read(chunk):
+    data = b">a x\r\nACGT\r\nAC\r\n\r\n>b\r\nG\r"
+    for end in (b"", b"\n", b"\n\r\n"):
+        assert scanned(data + end, chunk) == [("a", "ACGTAC"), ("b", "G")]
+        fastq = b"@a x\r\nACGT\r\n+\r\nIIII\r\n@b\r\nG\r\n+b\r\n@\r" + end
+        assert scanned(fastq, chunk) == [("a", "ACGT"), ("b", "G")]
 
 
 def test_ordinary_records_need_no_other_reader(monkeypatch):
@@ -142,5 +152,7 @@ def test_a_column_is_a_sequence_of_its_strings(strings, start, stop, step):
     assert [column[k] for k in range(-len(strings), len(strings))] == strings * 2
     part = column[start:stop:step]
     assert list(part) == strings[start:stop:step]
+    assert list(part.tight()) == list(part)
+    assert len(part.tight().text) == part.offsets[-1] - part.offsets[0]
     assert list(part.select(np.arange(len(part))[::-1])) == strings[start:stop:step][::-1]
     assert list(join_columns([part, column, part])) == [*strings[start:stop:step], *strings, *strings[start:stop:step]]

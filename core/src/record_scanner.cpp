@@ -120,7 +120,7 @@ RecordScanner::Record RecordScanner::take_fasta(const char* data, const char* en
     at += plain;
     if (at == end) break;
     if (*at == '\r') {
-      if (at + 1 == end && !last) break;
+      if (at + 1 == end && !last) return Record::kPartial;
       if (at + 1 < end && *++at != '\n') return Record::kStrange;
     }
     if (!is_blank(*at) && *at != '\n' && *at != '\r') return Record::kStrange;
