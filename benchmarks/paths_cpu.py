@@ -29,6 +29,7 @@ from gpualign.core.engine import Detail, Task
 from gpualign.core.plan import Pairing
 from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences import SequenceSet, encode
+from gpualign.core.text import TextColumn
 from gpualign.cpu.engine import CpuEngine
 
 FEW, FEWER = 64, 20  # records for the slow peers: 2,016 and 190 pairs
@@ -66,8 +67,8 @@ def near_rows(gene: str, runs: int) -> list[list[str]]:
     for length, share, count in NEAR:
         text = (gene * (length // len(gene) + 1))[:length]
         copies = [mutated(rng, text, round(length * (1 - share))) for _ in range(count)]
-        query = encode("query", ["q"], [text.encode()], DNA)
-        targets = encode("targets", [f"t{i}" for i in range(count)], [copy.encode() for copy in copies], DNA)
+        query = encode("query", ["q"], TextColumn.of([text]), DNA)
+        targets = encode("targets", [f"t{i}" for i in range(count)], TextColumn.of(copies), DNA)
 
         def of_task(options: ScoringOptions, query: SequenceSet = query, targets: SequenceSet = targets) -> float:
             task = Task(query, targets, make_scoring(DNA, options, [query, targets]), detail=Detail.PATH)

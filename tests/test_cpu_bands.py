@@ -11,7 +11,7 @@ from path_cases import SCHEMES
 from work import records, run_paths, sequence_set, two_valued
 
 from gpualign.core.engine import EndGaps
-from gpualign.cpu import _kernels, engine
+from gpualign.cpu import _kernels, paths
 from gpualign.cpu.engine import CpuEngine, instruction_sets
 from gpualign.cpu.native import native_paths
 from gpualign.cpu.paths import make_path_recipe
@@ -21,8 +21,8 @@ BYTES = [name for name, scheme in SCHEMES.items() if make_path_recipe(scheme, 15
 
 
 def without_bands(monkeypatch):
-    make = engine.make_path_recipe
-    monkeypatch.setattr(engine, "make_path_recipe", lambda *a: replace(make(*a), banded=False))
+    make = paths.make_path_recipe
+    monkeypatch.setattr(paths, "make_path_recipe", lambda *a: replace(make(*a), banded=False))
 
 
 def relative(rng, ancestor, edits, letters, longest_gap):

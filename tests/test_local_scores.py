@@ -10,8 +10,10 @@ from work import records, run_scores, scoring, sequence_set, two_valued
 
 from gpualign.core.alphabet import DNA, PROTEIN
 from gpualign.core.engine import Mode
-from gpualign.core.reader import encode_all, read_raw
+from gpualign.core.reader import RawRecords, encode_all, read_raw
 from gpualign.core.scoring import ScoringOptions, make_scoring
+from gpualign.core.sequences import encode
+from gpualign.core.text import TextColumn
 from gpualign.cpu.engine import CpuEngine, instruction_sets
 from gpualign.cpu.local import make_local_recipe
 
@@ -96,8 +98,8 @@ def real_proteins(folder, count):
         raw = read_raw(stream, path.name)
     chosen = np.linspace(0, len(raw.ids) - 1, count).astype(int).tolist()
     letters = [raw.letters[i].upper() for i in chosen]
-    _, (sequences,) = encode_all([type(raw)("real", [raw.ids[i] for i in chosen], letters, [])], "protein")
-    return sequences, [text.decode() for text in letters]
+    _, (sequences,) = encode_all([RawRecords("real", TextColumn.of([raw.ids[i] for i in chosen]), TextColumn.of(letters), [])], "protein")
+    return sequences, letters
 
 
 @pytest.mark.parametrize(("gap_open", "gap_extend"), [(11, 1), (12, 1), (6, 6)])
@@ -117,8 +119,7 @@ def test_parasail_on_real_proteins(real_data, gap_open, gap_extend):
 def test_biopython_on_random_proteins(rng):
     letters = "ARNDCQEGHILKMFPSTWYVBZX"
     texts = ["".join(rng.choice(list(letters), rng.integers(1, 120))) for _ in range(25)]
-    raw = type("Raw", (), {"source": "random", "ids": [f"s{i}" for i in range(25)], "letters": [t.encode() for t in texts]})()
-    _, (sequences,) = encode_all([raw], "protein")
+    sequences = encode("random", [f"s{i}" for i in range(25)], TextColumn.of(texts), PROTEIN)
     aligner = PairwiseAligner(mode="local", open_gap_score=-11, extend_gap_score=-1)
     aligner.substitution_matrix = substitution_matrices.load("BLOSUM62")
     scores = local(sequences, sequences, make_scoring(PROTEIN, ScoringOptions(), [sequences]))
@@ -128,8 +129,8 @@ def test_biopython_on_random_proteins(rng):
 def test_biopython_on_real_genes(small_16s):
     with small_16s.open("rb") as stream:
         raw = read_raw(stream, "16s")
-    texts = [text.decode().upper().replace("U", "T") for text in raw.letters[:8]]
-    _, (sequences,) = encode_all([type(raw)("16s", raw.ids[:8], raw.letters[:8], [])], "dna")
+    texts = [text.upper().replace("U", "T") for text in raw.letters[:8]]
+    _, (sequences,) = encode_all([RawRecords("16s", raw.ids[:8], raw.letters[:8], [])], "dna")
     aligner = PairwiseAligner(mode="local", open_gap_score=-16, extend_gap_score=-6)
     aligner.substitution_matrix = substitution_matrices.load("NUC.4.4")
     scores = local(sequences, sequences, make_scoring(DNA, ScoringOptions(), [sequences], local=True))

@@ -16,13 +16,14 @@ from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.core.search import masking
 from gpualign.core.search.masking import check_method, find_intervals, mask, mask_scoring
 from gpualign.core.sequences import encode
+from gpualign.core.text import TextColumn
 
 METHODS = {"seg": PROTEIN, "dust": DNA}
 ORACLES = {"seg": masking_oracle.seg, "dust": masking_oracle.dust}
 
 
 def encoded(texts, method):
-    return encode("test", [f"r{i}" for i in range(len(texts))], [text.encode() for text in texts], METHODS[method])
+    return encode("test", [f"r{i}" for i in range(len(texts))], TextColumn.of(texts), METHODS[method])
 
 
 def intervals(texts, method):
