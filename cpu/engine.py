@@ -24,6 +24,9 @@ _TILE_CELLS_BITSLICED = 60_000_000_000
 _TILE_CELLS_PATHS = 4_000_000_000
 _TILE_CELLS_LOCAL = 4_000_000_000
 
+_TILES_A_THREAD = 8
+_LEAST_TILE_CELLS = 30_000_000  # a millisecond: to pack targets and to hand over a tile takes some tens of microseconds
+
 
 @dataclass(frozen=True)
 class InstructionSet:
@@ -118,7 +121,7 @@ class CpuEngine:
 
         threads = self._fit_threads(scratch, budget.scratch, f"on targets of up to {longest:,} letters")
         recipe = self.recipe(task, budget.scratch // threads)
-        cells = _TILE_CELLS_BITSLICED if recipe.bitsliced else _TILE_CELLS_DIFFERENCE
+        cells = _tile_cells(task, threads, _TILE_CELLS_BITSLICED if recipe.bitsliced else _TILE_CELLS_DIFFERENCE)
         limits = Limits(budget.results, scratch(threads), task.item_bytes, recipe.lanes(vector_bytes), cells)
         native = native_recipes(recipe, vector_bytes)
         return self._prepared(task, limits, recipe.kernel, threads, lambda: GlobalScores(task, self.instruction_set.name, native))
@@ -131,7 +134,7 @@ class CpuEngine:
         least = lane_bytes(vector_bytes, *longest)
         threads = self._fit_threads(lambda count: count * least, budget.scratch, f"on targets of up to {min(longest):,} letters")
         recipe = make_local_recipe(task.scoring, letters_in_use(task), *longest)
-        lanes, cells = recipe.lanes(vector_bytes), _TILE_CELLS_LOCAL
+        lanes, cells = recipe.lanes(vector_bytes), _tile_cells(task, threads, _TILE_CELLS_LOCAL)
         if len(task.targets) < lanes:  # then queries lie in the lanes, and shall fill them
             cells = max(cells, lanes * int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))
         limits = Limits(budget.results, threads * least, task.item_bytes, lanes, cells, query_bytes=task.query_bytes)
@@ -149,8 +152,8 @@ class CpuEngine:
         what = f"tracing pairs of up to {queries:,} and {targets:,} letters"
         threads = self._fit_threads(lambda count: count * least, budget.scratch, what)
         lanes = self.instruction_set.vector_bytes * 8 // recipe.differences.width
-        scratch = min(budget.scratch, threads * block)
-        limits = Limits(budget.results, scratch, task.item_bytes, lanes, _TILE_CELLS_PATHS, letter_bytes=task.letter_bytes)
+        scratch, cells = min(budget.scratch, threads * block), _tile_cells(task, threads, _TILE_CELLS_PATHS)
+        limits = Limits(budget.results, scratch, task.item_bytes, lanes, cells, letter_bytes=task.letter_bytes)
         native = native_paths(recipe, budget.scratch // threads)
         return self._prepared(task, limits, recipe.kernel, threads, lambda: GlobalPaths(task, self.instruction_set.name, native))
 
@@ -175,6 +178,12 @@ class CpuEngine:
         return self._prepared(
             task, limits, recipe.kernel, self.threads, lambda: NearTiles(task, letters, name, recipe, self.threads, results)
         )
+
+
+def _tile_cells(task: Task, threads: int, usual: int) -> int:
+    """Of a tile: fewer than usual where there is so little to do that threads would wait for one another."""
+    cells = int(task.queries.offsets[-1]) * int(task.targets.offsets[-1])
+    return min(usual, max(_LEAST_TILE_CELLS, cells // (_TILES_A_THREAD * threads)))
 
 
 def letters_in_use(task: Task) -> int:
