@@ -146,6 +146,16 @@ class Task:
         return 1 if self.detail is Detail.PATH else 0
 
     @property
+    def pairs_about(self) -> float:
+        """Pairs of a query and a target, of one set each once."""
+        return len(self.queries) * len(self.targets) / (2 if self.targets is self.queries else 1)
+
+    @property
+    def cells_about(self) -> float:
+        """Of the whole matrices of these pairs."""
+        return float(self.queries.offsets[-1]) * float(self.targets.offsets[-1]) / (2 if self.targets is self.queries else 1)
+
+    @property
     def dtype(self) -> np.dtype[np.signedinteger]:
         """Of the scores: int32, or int64 where a pair of the longest records could need it."""
         return self.scoring.dtype(self.queries.longest, self.targets.longest)

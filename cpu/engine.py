@@ -24,6 +24,9 @@ _TILE_CELLS_BITSLICED = 60_000_000_000
 _TILE_CELLS_PATHS = 4_000_000_000
 _TILE_CELLS_LOCAL = 4_000_000_000
 
+# Cells a second of a core with AVX2, of the slower scorings and machines.
+_RATE_DIFFERENCE, _RATE_BITSLICED, _RATE_PATHS, _RATE_LOCAL = 15e9, 30e9, 6e9, 10e9
+
 _TILES_A_THREAD = 8
 _LEAST_TILE_CELLS = 30_000_000  # a millisecond: to pack targets and to hand over a tile takes some tens of microseconds
 
@@ -45,13 +48,15 @@ def instruction_sets() -> list[InstructionSet]:
 
 @dataclass(frozen=True)
 class CpuPrepared:
-    """Implements `gpualign.core.engine.Prepared`. begin: what computes the tiles of one run."""
+    """Implements `gpualign.core.engine.Prepared`. begin: what computes the tiles of one run. seconds: that it takes, about and rather more
+    than less."""
 
     task: Task
     limits: Limits
     kernel: str
     hardware: str
     threads: int
+    seconds: float
     begin: Callable[[], Compute] = field(repr=False)
 
     def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
@@ -92,8 +97,11 @@ class CpuEngine:
             return self._prepare_local(task, budget)
         return self._prepare_paths(task, budget) if task.needs_paths else self._prepare_scores(task, budget)
 
-    def _prepared(self, task: Task, limits: Limits, kernel: str, threads: int, begin: Callable[[], Compute]) -> CpuPrepared:
-        return CpuPrepared(task, limits, kernel, describe_cpu(self.instruction_set.name, threads), threads, begin)
+    def _prepared(self, task: Task, limits: Limits, kernel: str, threads: int, rate: float, begin: Callable[[], Compute]) -> CpuPrepared:
+        """rate: cells a second of a core with AVX2, or pairs where these are what costs."""
+        work = task.cells_about if task.within is None else task.pairs_about
+        seconds = work / (threads * rate * self.instruction_set.vector_bytes / 32)
+        return CpuPrepared(task, limits, kernel, describe_cpu(self.instruction_set.name, threads), threads, seconds, begin)
 
     def _fit_threads(self, needed: Callable[[int], int], memory: int, what: str) -> int:
         """As many threads as `needed` says that there is memory for; all, where their number was asked for. Raises `RunError` if not even
@@ -124,7 +132,8 @@ class CpuEngine:
         cells = _tile_cells(task, threads, _TILE_CELLS_BITSLICED if recipe.bitsliced else _TILE_CELLS_DIFFERENCE)
         limits = Limits(budget.results, scratch(threads), task.item_bytes, recipe.lanes(vector_bytes), cells)
         native = native_recipes(recipe, vector_bytes)
-        return self._prepared(task, limits, recipe.kernel, threads, lambda: GlobalScores(task, self.instruction_set.name, native))
+        rate = _RATE_BITSLICED if recipe.bitsliced else _RATE_DIFFERENCE
+        return self._prepared(task, limits, recipe.kernel, threads, rate, lambda: GlobalScores(task, self.instruction_set.name, native))
 
     def _prepare_local(self, task: Task, budget: Budget) -> CpuPrepared:
         from gpualign.cpu.local import lane_bytes, make_local_recipe
@@ -139,7 +148,9 @@ class CpuEngine:
             cells = max(cells, lanes * int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))
         limits = Limits(budget.results, threads * least, task.item_bytes, lanes, cells, query_bytes=task.query_bytes)
         native = native_local(recipe.within(vector_bytes, budget.scratch // threads))
-        return self._prepared(task, limits, recipe.kernel, threads, lambda: LocalScores(task, self.instruction_set.name, native))
+        return self._prepared(
+            task, limits, recipe.kernel, threads, _RATE_LOCAL, lambda: LocalScores(task, self.instruction_set.name, native)
+        )
 
     def _prepare_paths(self, task: Task, budget: Budget) -> CpuPrepared:
         from gpualign.cpu.paths import make_path_recipe
@@ -155,7 +166,9 @@ class CpuEngine:
         scratch, cells = min(budget.scratch, threads * block), _tile_cells(task, threads, _TILE_CELLS_PATHS)
         limits = Limits(budget.results, scratch, task.item_bytes, lanes, cells, letter_bytes=task.letter_bytes)
         native = native_paths(recipe, budget.scratch // threads)
-        return self._prepared(task, limits, recipe.kernel, threads, lambda: GlobalPaths(task, self.instruction_set.name, native))
+        return self._prepared(
+            task, limits, recipe.kernel, threads, _RATE_PATHS, lambda: GlobalPaths(task, self.instruction_set.name, native)
+        )
 
     def _prepare_near(self, task: Task, budget: Budget) -> CpuPrepared:
         # Kernels that few runs need.
@@ -171,13 +184,15 @@ class CpuEngine:
         if recipe.steps.whole and (all_pairs := whole):
             limits = replace(limits, scratch_bytes=all_pairs.limits.scratch_bytes, lanes=all_pairs.limits.lanes)
             kernel = f"{recipe.kernel} ({all_pairs.kernel})"
-            return self._prepared(task, limits, kernel, all_pairs.threads, lambda: ChosenScores(task, all_pairs.begin()))
+            return replace(all_pairs, task=task, limits=limits, kernel=kernel, begin=lambda: ChosenScores(task, all_pairs.begin()))
         results = budget.results // self.threads
-        if deletions := recipe.steps.neighbours:
-            return self._prepared(task, limits, recipe.kernel, self.threads, lambda: JoinedTiles(task, deletions, self.threads, results))
-        return self._prepared(
-            task, limits, recipe.kernel, self.threads, lambda: NearTiles(task, letters, name, recipe, self.threads, results)
-        )
+
+        def begin() -> Compute:
+            if deletions := recipe.steps.neighbours:
+                return JoinedTiles(task, deletions, self.threads, results)
+            return NearTiles(task, letters, name, recipe, self.threads, results)
+
+        return self._prepared(task, limits, recipe.kernel, self.threads, 1e9 / recipe.nanoseconds, begin)
 
 
 def _tile_cells(task: Task, threads: int, usual: int) -> int:

@@ -28,7 +28,7 @@ from gpualign.core.road import Progress
 from gpualign.core.sinks.matrix_files import Numbers
 from gpualign.core.units import format_bytes
 from gpualign.jobs.budget import default_memory
-from gpualign.jobs.engines import AUTO, Resources
+from gpualign.jobs.engines import AUTO, Resources, pick_distance_engine
 from gpualign.jobs.notes import Notes
 from gpualign.jobs.pairs import Rows
 from gpualign.jobs.quality import few_calls, lacking_pairs
@@ -133,11 +133,14 @@ def read(inputs: Iterable[CallFile], options: DistOptions, files: ScratchFiles) 
     return read_calls(inputs, options.calls, options.budget().reading, files, options.resources.host_threads)
 
 
-def prepare(options: DistOptions, source: Source, engine: DistanceEngine, scratch: Scratch, notes: Notes) -> DistJob:
-    """Make bit planes of the calls and plan the work; the source is not needed any more when this returns.
+def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None, scratch: Scratch, notes: Notes) -> DistJob:
+    """Make bit planes of the calls and plan the work; the source is not needed any more when this returns. engine: None where the
+    options leave it to what is read.
 
     Raises `InputError` for options and calls that do not go together, `RunError` where the memory is too small.
     """
+    if engine is None:
+        engine = pick_distance_engine(options.resources, notes, comparisons=float(source.samples.pairs) * source.sites)
     prepared = runner.prepare(source, options.task(), engine, options.budget(source.nbytes), scratch)
     plan = prepared.plan
     notes.detail(f"{prepared.counter.kernel}; {len(prepared.panels)} panels of sites, {plan.count} bands of up to {plan.rows} samples")

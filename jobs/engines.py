@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from gpualign.core.errors import InputError, RunError
@@ -74,23 +75,40 @@ def _named(device: str) -> str:
 
 def pick_engine(resources: Resources, notes: Notes, host_traceback: bool = False) -> Engine:
     """The engine for checked resources; host_traceback is for CUDA alone. Raises `RunError` where CUDA is asked for and cannot be had."""
-    if inventory := _gpus(resources.device, notes):
-        from gpualign.gpu.devices import make_engine
 
-        return make_engine(_named(resources.device), inventory, host_traceback, resources.keep)
+    def cuda() -> Engine | None:
+        if inventory := _gpus(resources.device, notes):
+            from gpualign.gpu.devices import make_engine
+
+            return make_engine(_named(resources.device), inventory, host_traceback, resources.keep)
+        return None
+
+    if resources.device == AUTO and find_spec("pycuda") is not None and not host_traceback:
+        from gpualign.jobs.sooner import SoonerEngine
+
+        return SoonerEngine(resources.threads, cuda, notes)
+    if found := cuda():
+        return found
     from gpualign.cpu.engine import CpuEngine
 
     return CpuEngine(resources.threads)
 
 
-def pick_distance_engine(resources: Resources, notes: Notes, kernel: str = AUTO) -> DistanceEngine:
-    """The engine of `dist`; kernel: "auto", or one of Payne 2010. Raises likewise."""
+def pick_distance_engine(resources: Resources, notes: Notes, kernel: str = AUTO, comparisons: float | None = None) -> DistanceEngine:
+    """The engine of `dist`; kernel: "auto", or one of Payne 2010; comparisons: to be made, by which the device "auto" decides. Raises
+    likewise."""
     from gpualign.cpu.distance import CpuDistanceEngine
 
     if kernel != AUTO:
         from gpualign.gpu.papers.payne import PayneEngine
 
         return PayneEngine(paper_device(resources.device, f"--kernel {kernel}"), kernel, resources.host_threads)
+    if resources.device == AUTO and comparisons is not None and find_spec("pycuda") is not None:
+        from gpualign.jobs.sooner import cuda_is_sooner
+
+        if not cuda_is_sooner(comparisons, resources.host_threads):
+            notes.detail("on the CPU, which takes less time than CUDA to start")
+            return CpuDistanceEngine(resources.threads)
     if inventory := _gpus(resources.device, notes):
         from gpualign.gpu.devices import make_distance_engine
 

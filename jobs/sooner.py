@@ -1,0 +1,69 @@
+"""What --device auto does where there may be a GPU: the CPU or CUDA, whichever ends first by estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+from gpualign.core.budget import Budget
+from gpualign.core.engine import Capabilities, Engine, Prepared, Task
+from gpualign.core.errors import RunError
+from gpualign.cpu.engine import CpuEngine
+from gpualign.jobs.notes import Notes
+
+CUDA_START = 0.6
+"""Seconds: the driver, a context, kernels from the cache (an H200's machine: 0.5 to 0.8)."""
+
+_CUDA_CELLS = 2e12
+"""Cells a second, of most tasks on a data centre's GPU. Of jobs so large that this matters a CPU is far behind anyway."""
+_CUDA_SCREENED = 3e10
+"""Pairs a second of which the near ones are looked for."""
+
+
+# Comparisons of two calls a second: of a core with AVX2, and of a GPU with copies and the rest.
+_CPU_COMPARED, _CUDA_COMPARED = 1.5e11, 2e14
+
+
+def cuda_is_sooner(comparisons: float, threads: int) -> bool:
+    """For distances."""
+    return comparisons / (threads * _CPU_COMPARED) > CUDA_START + comparisons / _CUDA_COMPARED
+
+
+def cuda_seconds(task: Task) -> float:
+    """About how long CUDA takes for a task, its start included."""
+    if task.within is not None:
+        return CUDA_START + task.pairs_about / _CUDA_SCREENED
+    return CUDA_START + task.cells_about / _CUDA_CELLS
+
+
+class SoonerEngine:
+    """Implements `gpualign.core.engine.Engine`: prepares each task for the one or the other.
+
+    threads: of the CPU. gpu: makes the CUDA engine, or None where there is no GPU; asked only when the CPU takes longer than CUDA to start.
+    """
+
+    capabilities: Capabilities = CpuEngine.capabilities
+
+    def __init__(self, threads: int | None, gpu: Callable[[], Engine | None], notes: Notes) -> None:
+        self._cpu = CpuEngine(threads)
+        self._make_gpu = gpu
+        self._notes = notes
+
+    @cached_property
+    def _cuda(self) -> Engine | None:
+        return self._make_gpu()
+
+    def prepare(self, task: Task, budget: Budget) -> Prepared:
+        """Raises `RunError` where neither has the memory."""
+        try:
+            prepared = self._cpu.prepare(task, budget)
+        except RunError:
+            gpu = self._cuda
+            if gpu is None or gpu.capabilities.refusal(task):
+                raise
+            return gpu.prepare(task, budget)
+        if prepared.seconds <= (needed := cuda_seconds(task)):
+            self._notes.detail(f"on the CPU, which takes about {prepared.seconds:.1g} s; CUDA would take {needed:.1g}, most of it to start")
+            return prepared
+        gpu = self._cuda
+        return prepared if gpu is None or gpu.capabilities.refusal(task) else gpu.prepare(task, budget)

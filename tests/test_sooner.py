@@ -1,0 +1,110 @@
+"""Where --device auto works."""
+
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from work import sequence_set
+
+from gpualign.core.alphabet import DNA
+from gpualign.core.budget import Budget
+from gpualign.core.engine import Detail, Task
+from gpualign.core.errors import RunError
+from gpualign.core.near.bounds import distance_bound
+from gpualign.core.scoring import ScoringOptions, make_scoring
+from gpualign.cpu.distance import CpuDistanceEngine
+from gpualign.cpu.engine import CpuEngine
+from gpualign.jobs import engines
+from gpualign.jobs.engines import Resources, pick_distance_engine, pick_engine
+from gpualign.jobs.notes import UNHEARD
+from gpualign.jobs.sooner import CUDA_START, SoonerEngine, cuda_is_sooner, cuda_seconds
+
+BUDGET = Budget(1 << 28, 1 << 28)
+
+
+class Cuda:
+    """Stands in for the CUDA engine: prepares nothing but its name."""
+
+    def __init__(self, refusal=None):
+        self.capabilities = SimpleNamespace(refusal=lambda task: refusal)
+
+    def prepare(self, task, budget):
+        return "cuda"
+
+
+@pytest.fixture
+def small(rng):
+    sequences = sequence_set(list(rng.integers(0, 4, (20, 100), dtype=np.uint8)))
+    return Task(sequences, sequences, make_scoring(DNA, ScoringOptions(), [sequences]), alphabet=DNA)
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """A CPU that takes long for anything."""
+    for name in ("_RATE_DIFFERENCE", "_RATE_BITSLICED", "_RATE_PATHS"):
+        monkeypatch.setattr(f"gpualign.cpu.engine.{name}", 1.0)
+
+
+def test_little_work_asks_for_no_gpu(small):
+    def never():
+        raise AssertionError("CUDA was looked for")
+
+    prepared = SoonerEngine(2, never, UNHEARD).prepare(small, BUDGET)
+    assert prepared.hardware.startswith("cpu")
+    assert 0 < prepared.seconds < CUDA_START
+
+
+@pytest.mark.parametrize("detail", [Detail.SCORE, Detail.PATH])
+def test_much_work_is_cudas(small, slow, detail):
+    asked = []
+    engine = SoonerEngine(2, lambda: asked.append(1) or Cuda(), UNHEARD)
+    task = Task(small.queries, small.targets, small.scoring, detail=detail, alphabet=DNA)
+    assert [engine.prepare(task, BUDGET) for _ in range(2)] == ["cuda", "cuda"]
+    assert asked == [1]
+
+
+@pytest.mark.parametrize("gpu", [None, Cuda("it cannot")])
+def test_without_a_gpu_that_can_the_cpu_does_it(small, slow, gpu):
+    assert SoonerEngine(2, lambda: gpu, UNHEARD).prepare(small, BUDGET).hardware.startswith("cpu")
+
+
+def test_what_the_cpu_has_no_memory_for(small):
+    tiny = Budget(1000, 1000)
+    assert SoonerEngine(2, Cuda, UNHEARD).prepare(small, tiny) == "cuda"
+    with pytest.raises(RunError, match="memory budget is too small"):
+        SoonerEngine(2, lambda: None, UNHEARD).prepare(small, tiny)
+
+
+def test_near_pairs_cost_by_pairs(rng):
+    """A join of many short records is the CPU's, however many pairs there are."""
+    records = sequence_set(list(rng.integers(0, 4, (3000, 14), dtype=np.uint8)))
+    edit = make_scoring(DNA, ScoringOptions(edit=True))
+    near = Task(records, records, edit, alphabet=DNA, within=distance_bound(1))
+    prepared = CpuEngine(1).prepare(near, BUDGET)
+    assert prepared.kernel.startswith("joined")
+    assert prepared.seconds < CUDA_START < cuda_seconds(near)
+    every = Task(records, records, edit, alphabet=DNA)
+    assert near.pairs_about == every.pairs_about == 3000 * 3000 / 2
+    assert every.cells_about == 14 * 14 * every.pairs_about
+
+
+def test_distances():
+    assert not cuda_is_sooner(1e9, 1)
+    assert cuda_is_sooner(1e15, 64)
+    assert not cuda_is_sooner(5e11, 16)
+
+
+@pytest.mark.parametrize("device", ["auto", "cpu"])
+def test_distances_of_few_calls_start_no_cuda(monkeypatch, device):
+    monkeypatch.setattr(engines, "find_spec", lambda name: object())
+    monkeypatch.setitem(sys.modules, "pycuda.driver", None)
+    assert isinstance(pick_distance_engine(Resources(device, 2), UNHEARD, comparisons=1e6), CpuDistanceEngine)
+
+
+def test_auto_is_the_cpu_where_there_is_no_pycuda(monkeypatch):
+    monkeypatch.setattr(engines, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "pycuda", None)
+    assert isinstance(pick_engine(Resources("auto", 1), UNHEARD), CpuEngine)
+    monkeypatch.setattr(engines, "find_spec", lambda name: object())
+    assert isinstance(pick_engine(Resources("auto", 1), UNHEARD), SoonerEngine)
