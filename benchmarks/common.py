@@ -32,8 +32,9 @@ def load(path: str) -> tuple[SequenceSet, list[str]]:
     """Encoded DNA records and the same as upper-case text."""
     with open(path, "rb") as stream:
         raw = read_raw(stream, path, allow_duplicates=True)
+    texts = [letters.upper() for letters in raw.letters]
     _, (sequences,) = encode_all([raw], "dna")
-    return sequences, [letters.decode().upper() for letters in raw.letters]
+    return sequences, texts
 
 
 def head(sequences: SequenceSet, count: int) -> SequenceSet:

@@ -1,0 +1,82 @@
+"""`--device auto` beside cpu and cuda, whole commands over a grid of sizes of jobs, on a machine with a GPU.
+
+python benchmarks/device_choice.py [--runs 3] [--output results/device_choice.md]
+
+Sequences are made up: genes of 1.5 kb and reads of 100 letters (as in near_cuda.py), alignments of 30,000 sites (as in dist_command.py).
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from common import finish, machine, medians, table, write_outbreak
+from near_cuda import genes, reads
+
+from gpualign.core.sequences import SequenceSet
+
+DEVICES = "cpu", "cuda", "auto"
+
+
+def write(path: Path, sequences: SequenceSet) -> str:
+    text = np.frombuffer(b"ACGT", dtype=np.uint8)[sequences.codes].tobytes().decode()
+    offsets = sequences.offsets.tolist()
+    path.write_text("".join(f">s{k}\n{text[offsets[k] : offsets[k + 1]]}\n" for k in range(len(sequences))))
+    return str(path)
+
+
+def jobs(folder: Path) -> Iterator[tuple[str, list[str]]]:
+    """Names and words of the commands."""
+    rng = np.random.default_rng(1)
+    for count in (60, 300, 1000, 3000):
+        path = write(folder / f"genes{count}.fa", genes(rng, count))
+        yield f"nw, {count:,} genes, affine", ["nw", path]
+        if count <= 1000:
+            yield f"nw, {count:,} genes, identity and CIGAR", ["nw", path, "--fields", "query,target,identity,cigar"]
+        yield f"nw --edit, {count:,} genes", ["nw", "--edit", path]
+    for count in (5_000, 60_000, 300_000):
+        path = write(folder / f"reads{count}.fa", reads(rng, count))
+        yield f"nw --edit --max-distance 5, {count:,} reads", ["nw", "--edit", "--max-distance", "5", path]
+    query = write(folder / "query.fa", genes(rng, 1))
+    for count in (300, 3000):
+        yield f"sw, a gene, {count:,} genes", ["sw", query, str(folder / f"genes{count}.fa")]
+    for count in (1_000, 5_000, 20_000):
+        genomes = folder / f"outbreak{count}.fa"
+        write_outbreak(genomes, count, 30_000, 80)
+        yield f"dist --max-distance 12, {count:,} genomes", ["dist", "--max-distance", "12", str(genomes)]
+
+
+def seconds(words: list[str], device: str, out: str) -> float:
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-m", "gpualign", *words, "-q", "--device", device, "-o", out], check=True)
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--output")
+    options = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        out = str(Path(folder, "out.tsv"))
+        for name, words in jobs(Path(folder)):
+            seconds(words, "cuda", out)  # compiles
+            found = medians({device: partial(seconds, words, device, out) for device in DEVICES}, options.runs)
+            best = min(found["cpu"], found["cuda"])
+            rows.append([name, *(f"{found[device]:.2f}" for device in DEVICES), f"{found['auto'] / best:.2f}"])
+            print(rows[-1], file=sys.stderr, flush=True)
+    notes = [f"Seconds of whole processes, medians of {options.runs} alternating runs; kernels are in the cache. Last: auto by the better."]
+    text = f"# --device auto\n\n{machine()}.\n\n"
+    finish(text + table("Whole commands", ["job", *DEVICES, "auto / better"], rows, notes), options.output)
+
+
+if __name__ == "__main__":
+    main()
