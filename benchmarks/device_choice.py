@@ -47,6 +47,8 @@ def jobs(folder: Path) -> Iterator[tuple[str, list[str]]]:
     query = write(folder / "query.fa", genes(rng, 1))
     for count in (300, 3000):
         yield f"sw, a gene, {count:,} genes", ["sw", query, str(folder / f"genes{count}.fa")]
+    queries = write(folder / "queries.fa", genes(rng, 20))
+    yield "sw, 20 genes, 3,000 genes", ["sw", queries, str(folder / "genes3000.fa")]
     for count in (1_000, 5_000, 20_000):
         genomes = folder / f"outbreak{count}.fa"
         write_outbreak(genomes, count, 30_000, 80)
