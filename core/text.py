@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import overload
 
 import numpy as np
@@ -34,8 +34,7 @@ class TextColumn(Sequence[str]):
     @classmethod
     def joined(cls, strings: Sequence[bytes]) -> TextColumn:
         """Of strings that are encoded already."""
-        offsets = np.zeros(len(strings) + 1, dtype=np.int64)
-        np.cumsum([len(s) for s in strings], out=offsets[1:])
+        offsets = np.fromiter(accumulate(map(len, strings), initial=0), dtype=np.int64, count=len(strings) + 1)
         return cls(np.frombuffer(b"".join(strings), dtype=np.uint8), offsets)
 
     def __len__(self) -> int:
