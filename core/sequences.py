@@ -96,8 +96,9 @@ class SequenceSet:
 
 def join_sets(one: SequenceSet, other: SequenceSet) -> SequenceSet:
     """The records of both, in the order of their files."""
-    codes, offsets = np.concatenate((one.codes, other.codes)), np.concatenate((one.offsets, other.offsets[1:] + one.offsets[-1]))
-    return SequenceSet(f"{one.source} and {other.source}", join_columns((one.id_column, other.id_column)), codes, offsets)
+    codes = join_columns(TextColumn(part.codes, part.offsets) for part in (one, other))
+    ids = join_columns(part.id_column for part in (one, other))
+    return SequenceSet(f"{one.source} and {other.source}", ids, codes.text, codes.offsets)
 
 
 def encode(source: str, ids: Sequence[str], letters: TextColumn, alphabet: Alphabet) -> SequenceSet:
