@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import BinaryIO, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from gpualign.core._records import RecordScanner
 from gpualign.core.errors import InputError
@@ -55,7 +54,7 @@ def read_records(stream: BinaryIO, source: str, letters: int | None = None) -> I
     stream.read(len(blank))
     fastq = body.startswith(b"@")
     scanner = RecordScanner(fastq, plain.stop - plain.start if plain and letters is None else 0)
-    for _ in _scan_fastq(stream, scanner, source) if fastq else _scan_fasta(stream, scanner):
+    for _ in _scan(stream, scanner, source, fastq):
         if letters is not None and scanner.letters >= letters:
             yield _taken(scanner)
     yield _taken(scanner)
@@ -66,45 +65,28 @@ def _taken(scanner: RecordScanner) -> Records:
     return Records(TextColumn(*ids), TextColumn(*letters))
 
 
-def _chunks(stream: BinaryIO) -> Iterator[tuple[npt.NDArray[np.uint8], bool, list[int]]]:
-    """(text, whether the file ends with it, a list that takes how much of it was used); what was not used comes again, with more."""
+def _scan(stream: BinaryIO, scanner: RecordScanner, source: str, fastq: bool) -> Iterator[None]:
+    """Gives all of a stream to a scanner, or to Biopython what it does not take; yields now and then."""
     buffer, held, last = np.empty(_CHUNK, dtype=np.uint8), 0, False
     while not last:
         if held == len(buffer):
             buffer = np.concatenate((buffer, np.empty_like(buffer)))
         count = cast(io.BufferedReader, stream).readinto(buffer[held:].data)
         held, last = held + count, not count
-        used: list[int] = []
-        yield buffer[:held], last, used
-        held -= used[0]
-        buffer[:held] = buffer[used[0] : used[0] + held].copy()
-
-
-def _scan_fasta(stream: BinaryIO, scanner: RecordScanner) -> Iterator[None]:
-    for text, last, used in _chunks(stream):
-        at = 0
-        while True:
-            taken, strange = scanner.feed(text[at:], last)
-            if taken == strange:
-                break
-            for title, letters in _fasta(io.BytesIO(text[at + taken : at + strange].tobytes())):
-                _append(scanner, title, letters)
-            at += strange
-        used.append(at + taken)
-        yield
-
-
-def _scan_fastq(stream: BinaryIO, scanner: RecordScanner, source: str) -> Iterator[None]:
-    for text, last, used in _chunks(stream):
+        text = buffer[:held]
         taken, strange = scanner.feed(text, last)
-        if taken != strange:
-            rest = Prefixed(text[taken:].tobytes(), stream)
-            for number, (title, letters) in enumerate(_fastq(rest, source)):
+        if fastq and taken != strange:  # and all that follows
+            for number, (title, letters) in enumerate(_fastq(Prefixed(text[taken:].tobytes(), stream), source)):
                 _append(scanner, title, letters)
                 if number % _TAKEN_OVER == 0:
                     yield
             return
-        used.append(taken)
+        while taken != strange:
+            for title, letters in _fasta(io.BytesIO(text[taken:strange].tobytes())):
+                _append(scanner, title, letters)
+            taken, strange = (strange + more for more in scanner.feed(text[strange:], last))
+        held -= taken
+        buffer[:held] = buffer[taken : taken + held].copy()  # comes again, with more behind it
         yield
 
 
