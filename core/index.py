@@ -255,12 +255,12 @@ class IndexBuilder:
 
     def read(self, stream: BinaryIO, alphabet: str) -> Alphabet:
         """Take all records of a FASTA or FASTQ file; alphabet: "dna", "protein" or "auto". Raises `InputError`."""
-        census = Census()
-        number = 0
+        census, number = Census(), 0
         for some in read_records(stream, self._source, _BATCH_LETTERS):
             records, numbers = clean(some, number, self._source, self._empty, self._gaps if self._degap else None)
             number += len(some)
-            census.take(records.ids, records.letters, "record {!r}".format)
+            if alphabet == "auto":
+                census.take(records.ids, records.letters, "record {!r}".format)
             self._store(records)
             self._numbers.frombytes(numbers.tobytes())
         self._alphabet = census.alphabet() if alphabet == "auto" else ALPHABETS[alphabet]
