@@ -24,10 +24,6 @@ class RecordScanner:
         """A record that another reader read."""
 
     @property
-    def records(self) -> int:
-        """Records that are held."""
-
-    @property
     def letters(self) -> int:
         """Letters that are held."""
 

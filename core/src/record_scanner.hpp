@@ -39,7 +39,6 @@ class RecordScanner {
   Fed feed(const char* data, size_t size, bool last);
   void append(std::string_view id, std::string_view letters);
 
-  size_t records() const { return ids_.ends.size() - 1; }
   StringColumn& ids() { return ids_; }
   StringColumn& letters() { return letters_; }
 

@@ -61,7 +61,6 @@ NB_MODULE(_records, m) {
       .def(
           "append", [](RecordScanner& self, const nb::bytes& id, const nb::bytes& letters) { self.append(view(id), view(letters)); },
           nb::arg("id"), nb::arg("letters"), "A record that another reader read.")
-      .def_prop_ro("records", &RecordScanner::records, "Records that are held.")
       .def_prop_ro(
           "letters", [](RecordScanner& self) { return self.letters().text.size(); }, "Letters that are held.")
       .def(
