@@ -137,19 +137,18 @@ def plane_bytes(panels: Sequence[Panel]) -> int:
 
 def cut_panels(panels: Sequence[Panel], piece_bytes: int, piece_sites: int = 0) -> Iterator[Piece]:
     """Panels in pieces of about so many bytes, or so many sites where these are more; those without terms are left out."""
-    for recipe, alike in groupby((panel for panel in panels if panel.recipe.terms), lambda panel: panel.recipe):
-        held: list[Part] = []
+    for _, alike in groupby((panel for panel in panels if panel.recipe.terms), lambda panel: panel.recipe):
+        held, words = list[Part](), 0
         for panel in alike:
-            samples = panel.bits.shape[1]
-            fitting = max(piece_bytes // (len(recipe.planes) * samples * 8), piece_sites // WORD_BITS)
+            planes, samples, stop = panel.bits.shape
+            fitting = max(piece_bytes // (planes * samples * 8), piece_sites // WORD_BITS)
             step, start = max(1, fitting // CHUNK_WORDS) * CHUNK_WORDS, 0
-            while start < panel.bits.shape[2]:
-                part = Part(panel, start, min(panel.bits.shape[2], start + step - sum(one.words for one in held)))
-                held.append(part)
-                start = part.stop
-                if sum(one.words for one in held) >= step:
+            while start < stop:
+                held.append(part := Part(panel, start, min(stop, start + step - words)))
+                start, words = part.stop, words + part.words
+                if words == step:
                     yield Piece(tuple(held))
-                    held = []
+                    held, words = [], 0
         if held:
             yield Piece(tuple(held))
 
