@@ -97,8 +97,8 @@ def dist(
     from gpualign.core.distance.sinks.base import AnySink
     from gpualign.core.distance.sources.kinds import CallOptions
     from gpualign.core.errors import InputError
-    from gpualign.jobs.dist import DistOptions, prepare, read
-    from gpualign.jobs.engines import AUTO, checked_resources, pick_distance_engine
+    from gpualign.jobs.dist import DistOptions, named_engine, prepare, read
+    from gpualign.jobs.engines import checked_resources
 
     messages = Messages.of("dist", quiet, verbose)
     if add is not None:
@@ -115,8 +115,7 @@ def dist(
     least = least_compared(min_compared)
     options = DistOptions(metric, MissingRule(missing), compared, least, calls, max_distance, add is not None, kernel, resources)
     task = options.task()  # what contradicts itself is refused before anything is read
-    # Before anything is read, where it does not depend on that.
-    engine = None if resources.device == AUTO and kernel == AUTO else pick_distance_engine(resources, messages, kernel)
+    engine = named_engine(options, messages)
     with OutputFiles(messages.note) as files:
         with ExitStack() as inputs:
             source = read(open_calls([samples] if others is None else [samples, others], inputs), options, files)

@@ -133,9 +133,16 @@ def read(inputs: Iterable[CallFile], options: DistOptions, files: ScratchFiles) 
     return read_calls(inputs, options.calls, options.budget().reading, files, options.resources.host_threads)
 
 
+def named_engine(options: DistOptions, notes: Notes) -> DistanceEngine | None:
+    """The engine, where it does not depend on what is read: what it lacks is told before that. Raises as `pick_distance_engine` does."""
+    if options.resources.device == AUTO and options.kernel == AUTO:
+        return None
+    return pick_distance_engine(options.resources, notes, options.kernel)
+
+
 def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None, scratch: Scratch, notes: Notes) -> DistJob:
-    """Make bit planes of the calls and plan the work; the source is not needed any more when this returns. engine: None where the
-    options leave it to what is read.
+    """Make bit planes of the calls and plan the work; the source is not needed any more when this returns. engine: see
+    `named_engine`.
 
     Raises `InputError` for options and calls that do not go together, `RunError` where the memory is too small.
     """

@@ -73,6 +73,11 @@ def _named(device: str) -> str:
     return "cuda" if device == AUTO else device
 
 
+def _may_choose(resources: Resources) -> bool:
+    """Whether the work is to decide about the device, and there may be a GPU."""
+    return resources.device == AUTO and find_spec("pycuda") is not None
+
+
 def pick_engine(resources: Resources, notes: Notes, host_traceback: bool = False) -> Engine:
     """The engine for checked resources; host_traceback is for CUDA alone. Raises `RunError` where CUDA is asked for and cannot be had."""
 
@@ -83,7 +88,7 @@ def pick_engine(resources: Resources, notes: Notes, host_traceback: bool = False
             return make_engine(_named(resources.device), inventory, host_traceback, resources.keep)
         return None
 
-    if resources.device == AUTO and find_spec("pycuda") is not None and not host_traceback:
+    if _may_choose(resources) and not host_traceback:
         from gpualign.jobs.sooner import SoonerEngine
 
         return SoonerEngine(resources.threads, cuda, notes)
@@ -103,7 +108,7 @@ def pick_distance_engine(resources: Resources, notes: Notes, kernel: str = AUTO,
         from gpualign.gpu.papers.payne import PayneEngine
 
         return PayneEngine(paper_device(resources.device, f"--kernel {kernel}"), kernel, resources.host_threads)
-    if resources.device == AUTO and comparisons is not None and find_spec("pycuda") is not None:
+    if comparisons is not None and _may_choose(resources):
         from gpualign.jobs.sooner import cuda_is_sooner
 
         if not cuda_is_sooner(comparisons, resources.host_threads):

@@ -24,9 +24,8 @@ from gpualign.core.distance.sources.kinds import CallFile, CallOptions, fileset_
 from gpualign.core.errors import InputError
 from gpualign.core.opening import open_file
 from gpualign.core.sinks.matrix_files import ArrayMaker, FilledArray
-from gpualign.jobs.dist import DistOptions, prepare
+from gpualign.jobs.dist import DistOptions, named_engine, prepare
 from gpualign.jobs.dist import read as read_calls
-from gpualign.jobs.engines import AUTO, pick_distance_engine
 
 Calls: TypeAlias = "Path | BinaryIO | npt.NDArray[Any]"
 """A file that `gpualign dist` reads, such a file that is open in binary mode, or an array [samples][sites]."""
@@ -72,8 +71,7 @@ def dist(
     given = [(samples, ids)] if others is None else [(samples, ids), (others, other_ids)]
     with TemporaryFiles() as files:
         source = _source(given, options, files)
-        engine = None if options.resources.device == AUTO else pick_distance_engine(options.resources, LOG)
-        job = prepare(options, source, engine, files.scratch, LOG)
+        job = prepare(options, source, named_engine(options, LOG), files.scratch, LOG)
         del source
         reporter = Reporter(progress)
         reporter.expect(job.work)
