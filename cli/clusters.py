@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,6 +16,7 @@ from gpualign.cli.heatmaps import guess_kind
 from gpualign.cli.matrices import StoredMatrix, read_matrix
 from gpualign.core.cluster.clustering import Clustering
 from gpualign.core.cluster.given import MatrixOfPairs
+from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 from gpualign.core.formats.clusters import write_representatives, write_table, write_typed, write_uc
 from gpualign.core.formats.registry import Results

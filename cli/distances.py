@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
@@ -14,6 +13,7 @@ import numpy as np
 
 from gpualign.cli.files import OutputFiles, naming_output
 from gpualign.cli.formats import container_of, open_id_lists, pick_format
+from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.metrics import Metric, Values
 from gpualign.core.distance.runner import DistanceTotals

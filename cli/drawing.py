@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.cli.heatmaps import HeatMap, Order, Scale, block_means, branches, cell_texts, shown_names
+from gpualign.core.dataclass import dataclass
 
 MOST_NUMBERS = 30
 """Records of which every cell shows its value."""

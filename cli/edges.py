@@ -6,13 +6,13 @@ import csv
 import io
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from gpualign.cli.files import open_input
 from gpualign.core.cluster.edges import unique_edges
 from gpualign.core.cluster.given import ListedPairs
+from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 from gpualign.core.unpack import unpack
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 
 if TYPE_CHECKING:

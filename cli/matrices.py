@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy.typing as npt
 
 from gpualign.cli.arrays import NPY_MAGIC, NPZ_MAGIC, parse_npy, parse_npz
 from gpualign.cli.files import STDIO, open_input
+from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 from gpualign.core.unpack import unpack
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -13,6 +12,7 @@ import numpy.typing as npt
 from gpualign.cli.files import OutputFiles, naming_output
 from gpualign.cli.formats import Rows, check_fields, open_id_lists, opened_rows, pick_format, rows_of
 from gpualign.cli.messages import Messages, print_plan
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail, Task
 from gpualign.core.errors import InputError
 from gpualign.core.fields import DEFAULT_FIELDS, parse_fields

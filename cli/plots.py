@@ -9,7 +9,6 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -19,6 +18,7 @@ import numpy as np
 from gpualign.cli.drawing import Style, draw
 from gpualign.cli.files import OutputFiles, naming_output
 from gpualign.cli.heatmaps import HeatMap, order_of, scale_of
+from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError, RunError
 
 if TYPE_CHECKING:

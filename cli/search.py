@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from gpualign.cli.files import OutputFiles, naming_output
 from gpualign.cli.formats import Rows, check_fields, opened_rows, pick_format, rows_of
 from gpualign.cli.messages import Messages, print_plan
 from gpualign.cli.output import check_fraction
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail
 from gpualign.core.errors import InputError
 from gpualign.core.fields import HIT_FIELDS, UNTRACED_HIT_FIELDS, parse_fields

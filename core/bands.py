@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Protocol, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import STATISTICS, Detail, Runs, Statistics, Task, TileAlignments, TileResult, TileScores
 from gpualign.core.plan import Band, Plan
 from gpualign.core.road import Closable, Progress

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -13,6 +12,7 @@ import numpy.typing as npt
 
 from gpualign.core._rows import Alignments, Column, format_block
 from gpualign.core.bands import BandResults, Scores
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Runs, Statistics, Task
 from gpualign.core.identity import Integers, fraction, identity
 from gpualign.core.plan import Pairing

@@ -6,12 +6,12 @@ by the scoring alone (Suzuki & Kasahara 2018). The largest step decides the widt
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import gcd
 
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.scoring import Scoring
 
 

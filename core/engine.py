@@ -8,7 +8,7 @@ be.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from gpualign.core.alphabet import DNA, Alphabet
 from gpualign.core.budget import Budget
 from gpualign.core.cost import ONE_A_PAIR, WHOLE_MATRIX, Cost
+from gpualign.core.dataclass import dataclass
 from gpualign.core.plan import Limits, Tile
 from gpualign.core.scoring import Scoring
 from gpualign.core.sequences import SequenceSet

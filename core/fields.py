@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy.typing as npt
 
 from gpualign.core._rows import Column
 from gpualign.core.blocks import Block, Booleans, HitBlock
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail, Task
 from gpualign.core.errors import InputError
 from gpualign.core.identity import columns, fraction

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.blocks import Block, Booleans
+from gpualign.core.dataclass import dataclass
 from gpualign.core.identity import fraction
 
 

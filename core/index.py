@@ -17,7 +17,6 @@ import os
 import zlib
 from array import array
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -25,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.alphabet import ALPHABETS, DNA, Alphabet, Census
+from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 from gpualign.core.reader import Gaps, clean, unique
 from gpualign.core.records import Records, read_records

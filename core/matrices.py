@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from gpualign.core import collection
 from gpualign.core.alphabet import Alphabet
+from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 
 # Letters that matrices leave out, and the letter whose scores stand in: selenocysteine is scored as cysteine (as BLAST

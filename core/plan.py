@@ -8,7 +8,7 @@ only a few bands are held. Within a band the targets that any of its queries nee
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import cached_property, partial
 from itertools import count
@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.cost import WHOLE_MATRIX, Cost
+from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import RunError
 from gpualign.core.rect import Rect
 

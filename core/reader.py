@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import BinaryIO
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from gpualign.core._records import repeated
 from gpualign.core.alphabet import ALPHABETS, Alphabet, Census
+from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 from gpualign.core.ids import number_repeated
 from gpualign.core.records import Records, read_records

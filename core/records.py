@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import BinaryIO, cast
 
 import numpy as np
 
 from gpualign.core._records import RecordScanner
+from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 from gpualign.core.text import TextColumn
 from gpualign.core.unpack import Prefixed, plain_text, unpack

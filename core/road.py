@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar, cast
+
+from gpualign.core.dataclass import dataclass
 
 Plan = TypeVar("Plan", contravariant=True)
 Band = TypeVar("Band", contravariant=True)

@@ -10,13 +10,14 @@ A gap of n letters costs gap_open + (n - 1) * gap_extend: with 10 and 1, a gap o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core import matrices
 from gpualign.core.alphabet import Alphabet
+from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 from gpualign.core.matrices import SubstitutionMatrix
 from gpualign.core.sequences import SequenceSet

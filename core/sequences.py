@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gpualign.core._records import encode as encode_into
 from gpualign.core.alphabet import INVALID, Alphabet
+from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 from gpualign.core.text import TextColumn, join_columns
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import overload
 
 import numpy as np
 import numpy.typing as npt
+
+from gpualign.core.dataclass import dataclass
 
 _LONG = 64
 """Bytes of a string that is copied in one piece."""

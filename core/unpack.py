@@ -8,10 +8,10 @@ import os
 import stat
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from typing import BinaryIO, cast
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 
 _PEEK = 4096

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.choice import COMPARED, ChosenPairs, Rule
 from gpualign.core.distance.engine import Band, CountMatrix, Panel
 from gpualign.core.distance.recipe import Operation, Term

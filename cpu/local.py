@@ -6,11 +6,12 @@ need. A scoring whose own weights leave a range begins wider.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.scoring import LIMIT, Scoring
 from gpualign.cpu.recipe import TABLE_SIZE
 

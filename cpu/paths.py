@@ -6,12 +6,13 @@ so that bit-slicing the cells would gain little.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.bounds import difference_form, usable_pairs
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import EndGaps
 from gpualign.core.scoring import Scoring
 from gpualign.cpu.recipe import TABLE_SIZE, Recipe, difference_recipe

@@ -12,12 +12,13 @@ Myers' words for edit distance, a wavefront of byte differences else (cpu/src/pa
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.bounds import DifferenceForm, difference_form, unary_form
+from gpualign.core.dataclass import dataclass
 from gpualign.core.scoring import Scoring
 
 TABLE_SIZE = 32

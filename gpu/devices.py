@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError, RunError
 
 if TYPE_CHECKING:

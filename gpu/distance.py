@@ -10,11 +10,11 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.choice import ChosenPairs, Rule, record_bytes
 from gpualign.core.distance.engine import Band, ChosenParts, CountedBands, Counter, CountMatrix, Panel
 from gpualign.core.distance.recipe import Wanted

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.engine import WORD_BITS, Band, Panel
 from gpualign.core.distance.recipe import PanelRecipe
 from gpualign.gpu.arguments import MOST_PLANES

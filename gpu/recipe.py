@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.bounds import RebasedForm, UnaryForm, rebased_form, unary_form, usable_pairs
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail, Mode, Task
 from gpualign.core.scoring import Scoring
 

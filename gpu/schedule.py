@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from gpualign.core.dataclass import dataclass
 
 Integers = npt.NDArray[np.int64]
 

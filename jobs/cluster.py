@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from importlib.util import find_spec
 from typing import Protocol
 
@@ -14,6 +14,7 @@ from gpualign.core.cluster.edges import Edges, Floats, Integers
 from gpualign.core.cluster.given import ListedPairs, MatrixOfPairs, Threshold
 from gpualign.core.cluster.greedy import greedy, ranked
 from gpualign.core.cluster.linkage import average, complete, largest_linked, linkage_bytes, single
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.filter import Filter

@@ -8,9 +8,10 @@ job.run(sink, progress)
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.distance import runner
 from gpualign.core.distance.budget import DistanceBudget
 from gpualign.core.distance.calls import Samples

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError, RunError
 from gpualign.jobs.notes import UNHEARD, Notes
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import BinaryIO, TypeAlias
 
 from gpualign.core.alphabet import Alphabet
+from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 from gpualign.core.reader import Gaps, RawRecords, encode_all, read_raw
 from gpualign.core.sequences import SequenceSet, join_sets

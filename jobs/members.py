@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from gpualign.core.blocks import PairBlock
 from gpualign.core.cluster.clustering import Clustering
 from gpualign.core.cluster.edges import Floats
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail, EndGaps, Mode, Task
 from gpualign.cpu.pair import PairAligner
 from gpualign.jobs.budget import default_memory

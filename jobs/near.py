@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -14,6 +13,7 @@ import numpy as np
 from gpualign.core.bands import bands_in_order
 from gpualign.core.blocks import Block
 from gpualign.core.budget import Budget
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail, EndGaps, Engine, Mode, Prepared, Task
 from gpualign.core.near.align import Aligned, align_pairs
 from gpualign.core.near.bounds import EditBound

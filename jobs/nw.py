@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail, EndGaps, Engine, Task
 from gpualign.core.filter import Filter
 from gpualign.core.identity import DEFAULT

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from typing import cast
 
 from gpualign.core.bands import BandResults
 from gpualign.core.blocks import Block
 from gpualign.core.budget import Budget
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Engine, Prepared, Task
 from gpualign.core.plan import Pairing, Plan
 from gpualign.core.road import Closable, Progress, Sink, Totals

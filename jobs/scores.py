@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Engine
 from gpualign.core.plan import Pairing
 from gpualign.core.scoring import Scoring, ScoringOptions

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Engine, Mode, Task
 from gpualign.core.errors import InputError
 from gpualign.core.filter import Filter

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from gpualign.core.cluster.edges import Edges, Floats, Integers
+from gpualign.core.dataclass import dataclass
 
 
 @dataclass(frozen=True)

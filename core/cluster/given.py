@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.cluster.edges import Edges, Floats, Integers
+from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 
 

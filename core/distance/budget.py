@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import RunError
 
 

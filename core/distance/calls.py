@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 
@@ -10,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core import _sites
+from gpualign.core.dataclass import dataclass
 from gpualign.core.text import TextColumn
 
 Codes = npt.NDArray[np.uint8]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+
+from gpualign.core.dataclass import dataclass
 
 if TYPE_CHECKING:
     from gpualign.core.distance.engine import Band, CountedBands, CountMatrix

@@ -6,12 +6,13 @@ Of n sites, samples with calls at p and at q of them have p + q - n in common at
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.calls import count_pairs
 from gpualign.core.distance.metrics import Integers
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.choice import ChosenPairs, Rule, choose_of_bands
 from gpualign.core.distance.recipe import PanelRecipe, Wanted, count_names
 from gpualign.core.rect import Rect

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.engine import Band
 from gpualign.core.errors import RunError
 

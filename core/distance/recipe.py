@@ -12,9 +12,9 @@ DIFFER is the shorter way where a processor has logic to spare; binary tensor co
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.calls import MISSING, NUCLEOTIDES, alleles_of
 
 Plane = frozenset[int]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.budget import DistanceBudget
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.choice import ChosenPairs, Rule

@@ -6,9 +6,10 @@ Nothing is loaded before it is used: commands read the names for their help.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any
+
+from gpualign.core.dataclass import dataclass
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core._rows import Column
 from gpualign.core.blocks import Block
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail, Task
 from gpualign.core.fields import Field, detail_of
 

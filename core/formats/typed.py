@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail
 from gpualign.core.fields import Field, detail_of
 

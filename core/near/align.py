@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import count
 from typing import cast
 
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import STATISTICS, Detail, Prepared, Runs, Statistics, TileAlignments, TileScores
 from gpualign.core.near.pairs import Integers, NearPairs
 from gpualign.core.plan import Band, Pairing, Tile

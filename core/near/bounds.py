@@ -13,11 +13,10 @@ one sequence into the other with X + G edits, ed <= X + G = S - 2 M - X, whateve
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.scoring import Scoring
 
 Integers = npt.NDArray[np.int64]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import TilePairs, TileResult
 from gpualign.core.near.pairs import NearPairs, join_pairs
 from gpualign.core.plan import Band

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core._records import repeated
+from gpualign.core.dataclass import dataclass
 from gpualign.core.near.pairs import NearPairs, join_pairs
 from gpualign.core.sequences import SequenceSet
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.near.align import Aligned
 from gpualign.core.near.pairs import NearPairs
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Task, TileHits, TileResult
 from gpualign.core.plan import Band
 from gpualign.core.search.hits import NO_HITS, BestTargets, Hits, Integers, join_hits

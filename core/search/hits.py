@@ -6,10 +6,12 @@ The order of hits: a larger score first; of equal ones, the target that stands f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import numpy.typing as npt
+
+from gpualign.core.dataclass import dataclass
 
 Integers = npt.NDArray[np.int64]
 

@@ -5,13 +5,14 @@ The definitions and their sources are in core/src/seg.hpp and core/src/dust.hpp;
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.alphabet import Alphabet
 from gpualign.core.arrays import distinct
+from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 from gpualign.core.scoring import Scoring
 from gpualign.core.sequences import SequenceSet

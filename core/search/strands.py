@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.alphabet import Alphabet
+from gpualign.core.dataclass import dataclass
 from gpualign.core.sequences import SequenceSet
 
 PLUS, MINUS, BOTH = "plus", "minus", "both"

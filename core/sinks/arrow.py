@@ -7,13 +7,13 @@ bytes, with the same release of pyarrow.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.blocks import Block, Booleans
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Task
 from gpualign.core.errors import InputError
 from gpualign.core.fields import Field

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.arrays import distinct
 from gpualign.core.blocks import HitBlock
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Runs, Statistics, Task
 from gpualign.core.filter import Filter
 from gpualign.core.identity import DEFAULT

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy.typing as npt
 
 from gpualign.core.bands import BandResults
 from gpualign.core.blocks import Block, PairBlock
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail, Task
 from gpualign.core.identity import DEFAULT
 from gpualign.core.plan import Pairing, Plan

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from gpualign.core.budget import Budget
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Task
 from gpualign.core.errors import RunError
 from gpualign.core.near.steps import Costs, Left, Steps, candidates, choose, usual_letters, worth_joining

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gpualign.core.dataclass import dataclass
 from gpualign.gpu.kernels import Kernel
 from gpualign.gpu.recipe import Recipe
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gpualign.core.dataclass import dataclass
 from gpualign.gpu.distance_kernels import MMA, POPC, WGMMA, DistanceKernel, usable_kernels
 from gpualign.gpu.kernels import Kernel
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 
 import numpy as np
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.near.pairs import NearPairs
 from gpualign.core.near.steps import words
 from gpualign.gpu.arguments import (

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from gpualign.core.budget import Budget
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Task, TileResult
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Limits, Tile

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Task
 from gpualign.core.near.bounds import EditBound
 from gpualign.core.near.steps import Costs, Left, Steps, candidates, choose, usual_letters

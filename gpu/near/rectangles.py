@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Task
 from gpualign.core.near.bounds import EditBound, Integers
 from gpualign.core.plan import Tile

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Task, TilePairs, TileResult
 from gpualign.core.errors import RunError
 from gpualign.core.near.pairs import NearPairs, join_pairs

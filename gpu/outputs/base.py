@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import TileResult
 from gpualign.gpu.batches import Batch
 from gpualign.gpu.device import Event

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Task, TileHits
 from gpualign.core.plan import Tile
 from gpualign.core.search.hits import BestTargets

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import STATISTICS, Detail, Runs, Statistics, Task, TileAlignments, TileScores
 from gpualign.core.plan import Tile
 from gpualign.core.runs import RunsBuilder

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Task, TileScores
 from gpualign.core.plan import Tile
 from gpualign.gpu.batches import Batch

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Task, TileResult
 from gpualign.core.plan import Limits, Tile
 from gpualign.gpu.device import Device

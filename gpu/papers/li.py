@@ -7,7 +7,7 @@ memory that there is; with `Transfer.DOUBLE` in two halves, of which one is comp
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import partial
 from typing import Any, cast
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from gpualign.core._walks import walk_scores
 from gpualign.core.bounds import usable_pairs
 from gpualign.core.budget import Budget
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import STATISTICS, Capabilities, Detail, EndGaps, Mode, Runs, Task, TileAlignments, TileResult, TileScores
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.plan import Limits, Pairing, Tile

@@ -6,13 +6,13 @@ What each kernel does, and the section of the paper that it is from, is in cuda_
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.budget import Budget
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Capabilities, Mode, Task, TileHits, TileResult, TileScores
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.plan import Limits, Tile

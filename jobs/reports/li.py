@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from gpualign.core.alphabet import DNA
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail, Task
 from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.cpu.engine import CpuEngine

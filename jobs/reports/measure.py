@@ -5,7 +5,8 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from gpualign.core.dataclass import dataclass
 
 _LONG_ENOUGH = 20.0
 """Seconds after which work is not repeated again."""

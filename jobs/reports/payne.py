@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.calls import Codes
 from gpualign.core.distance.engine import Band, Counter, DistanceEngine, Panel
 from gpualign.core.distance.pack import pack_panel, used_codes

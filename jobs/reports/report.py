@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any, BinaryIO
 
+from gpualign.core.dataclass import dataclass
 from gpualign.jobs.reports.measure import Timing
 
 

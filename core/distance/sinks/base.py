@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.engine import Band
 from gpualign.core.distance.metrics import Integers, Values

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from gpualign.core._rows import Column, format_block
+from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.metrics import Integers, Values
 from gpualign.core.distance.sinks.base import BandDistances, NearDistances

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core import _sites
+from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.calls import MISSING, Codes, Kind, cell_table, make_samples, number_table
 from gpualign.core.distance.sources.base import Block, DenseSource
 from gpualign.core.errors import InputError

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import BinaryIO, Protocol, TypeAlias
 
 import numpy as np
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.calls import MISSING, Codes, Kind, Samples
 from gpualign.core.distance.metrics import Integers
 from gpualign.core.distance.pack import count_calls

@@ -7,13 +7,13 @@ memory grows with what distinguishes the samples and sites at which all agree co
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core import _sites
+from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.calls import Codes, Kind, Samples, letter_table, make_samples
 from gpualign.core.distance.metrics import Integers
 from gpualign.core.distance.recipe import Need

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import BinaryIO
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.scratch import ScratchFiles
 from gpualign.core.distance.sources.base import Source
 from gpualign.core.distance.sources.bed import MAGIC, read_filesets

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import BinaryIO
 
 import numpy as np
 
 from gpualign.core import _sites
+from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.calls import Codes, Kind, cell_table, make_samples, number_table
 from gpualign.core.distance.scratch import Scratch
 from gpualign.core.distance.sources.base import Block, DenseSource, RowStore

@@ -1,0 +1,89 @@
+"""`dataclass` as the standard library has it, but made at once where it is frozen.
+
+The library writes the methods of each class as source and compiles that, 0.5 to 1 ms for a frozen class; a run loads some 70 of them,
+which was a fifth of the time of a small job. Here all frozen classes share methods that look the fields up. Type checkers see the
+library's decorator, and its `fields`, `replace` and `asdict` work as ever. Not taken: keyword-only fields and `InitVar`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from dataclasses import dataclass as dataclass
+else:
+
+    def dataclass(cls: type | None = None, /, *, frozen: bool = False, eq: bool = True) -> type | Callable[[type], type]:
+        """`dataclasses.dataclass`."""
+        if not frozen:
+            return dataclasses.dataclass(cls, eq=eq)
+        return lambda cls: _share_methods(dataclasses.dataclass(init=False, repr=False, eq=False)(cls), eq)
+
+
+def _share_methods(cls: type, eq: bool) -> type:
+    shared: dict[str, Any] = {"__init__": _init, "__repr__": _repr, "__setattr__": _refuse_to_set, "__delattr__": _refuse_to_delete}
+    if eq:
+        shared |= {"__eq__": _eq, "__hash__": _hash}
+    for name, method in shared.items():
+        if cls.__dict__.get(name) is None:  # Python sets __hash__ to None where a class has its own __eq__
+            setattr(cls, name, method)
+    return cls
+
+
+def _init(self: Any, /, *args: Any, **kwargs: Any) -> None:
+    names, held = self.__match_args__, self.__dict__  # names of the arguments, in their order
+    held.update(zip(names, args, strict=False))
+    held.update(kwargs)
+    if not len(args) + len(kwargs) == len(held) == len(names) or not all(map(held.__contains__, names)):
+        _complete(self, args, kwargs)
+    if hasattr(self, "__post_init__"):
+        self.__post_init__()
+
+
+def _complete(self: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Take the defaults of what is not given. Raises `TypeError`."""
+    names, called = self.__match_args__, f"{type(self).__qualname__}.__init__()"
+    if len(args) > len(names):
+        raise TypeError(f"{called} takes {len(names)} arguments but {len(args)} were given")
+    for name in kwargs:
+        if name not in names:
+            raise TypeError(f"{called} got an unexpected keyword argument {name!r}")
+        if name in names[: len(args)]:
+            raise TypeError(f"{called} got multiple values for argument {name!r}")
+    for name in names[len(args) :]:
+        field = self.__dataclass_fields__[name]
+        if name in kwargs:
+            continue
+        if field.default is not dataclasses.MISSING:
+            self.__dict__[name] = field.default
+        elif field.default_factory is not dataclasses.MISSING:
+            self.__dict__[name] = field.default_factory()
+        else:
+            raise TypeError(f"{called} missing required argument: {name!r}")
+
+
+def _repr(self: Any) -> str:
+    shown = (f"{field.name}={getattr(self, field.name)!r}" for field in dataclasses.fields(self) if field.repr)
+    return f"{type(self).__qualname__}({', '.join(shown)})"
+
+
+def _compared(self: Any) -> tuple[Any, ...]:
+    return tuple(getattr(self, field.name) for field in dataclasses.fields(self) if field.compare)
+
+
+def _eq(self: Any, other: object) -> bool:
+    return _compared(self) == _compared(other) if type(other) is type(self) else NotImplemented
+
+
+def _hash(self: Any) -> int:
+    return hash(_compared(self))
+
+
+def _refuse_to_set(self: object, name: str, value: object) -> NoReturn:
+    raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
+
+
+def _refuse_to_delete(self: object, name: str) -> NoReturn:
+    raise dataclasses.FrozenInstanceError(f"cannot delete field {name!r}")
