@@ -11,9 +11,9 @@ from gpualign.core.budget import Budget
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Task
 from gpualign.core.errors import RunError
+from gpualign.core.near.sample import sample
 from gpualign.core.near.steps import Costs, Left, Steps, candidates, choose, usual_letters, worth_joining
 from gpualign.core.plan import BANDS_IN_FLIGHT, MAX_BAND_ROWS, Limits
-from gpualign.core.sequences import SequenceSet
 from gpualign.cpu import _near, _neighbours
 from gpualign.cpu._kernels import Cancel
 from gpualign.cpu.machine import pick_instruction_set
@@ -27,7 +27,6 @@ _COVERED_COSTS = replace(_COSTS, aligned=0.3)
 
 _TILE_NANOSECONDS = 2e8
 _TILE_PAIRS = 1 << 15, 1 << 24  # at least, at most
-_SAMPLE_RECORDS, _SAMPLE_LETTERS = 160, 400_000
 _WORTH_A_SAMPLE = 50_000
 """Pairs; a sample looks at more than that."""
 
@@ -74,9 +73,7 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
     """
     assert task.within is not None
     bound = task.within
-    rng = np.random.default_rng(0)  # the same sample each time, so that a run can be repeated
-    queries = _sample(task.queries, rng)
-    targets = queries if task.targets is task.queries else _sample(task.targets, rng)
+    queries, targets = sample(task.queries, task.targets)
     lengths = queries.lengths.mean(keepdims=True).astype(np.int64), targets.lengths.mean(keepdims=True).astype(np.int64)
     most = max(0, int(bound.most(*lengths)[0]))
     usual = float(lengths[0][0]), float(lengths[1][0])
@@ -113,21 +110,25 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
 
     if (needed := near_bytes(task, letters, Steps())) > memory:
         raise RunError(f"the memory budget is too small: records as bits need {needed:,} bytes, {memory:,} are left; raise --memory")
-    steps, nanoseconds = choose(fitting(), measure, usual, most, _COVERED_COSTS if bound.coverage else _COSTS)
+    costs, joined = _COVERED_COSTS if bound.coverage else _COSTS, _joined(task, memory)
+    if joined and joined.nanoseconds <= costs.pair:  # no steps look at a pair for less
+        measure(Steps())
+        return replace(joined, near=near)
+    steps, nanoseconds = choose(fitting(), measure, usual, most, costs)
     every = NearRecipe(steps, nanoseconds, near)
-    return _joined(task, memory, every) or every
+    return replace(joined, near=near) if joined and joined.nanoseconds <= nanoseconds else every
 
 
-def _joined(task: Task, memory: int, every: NearRecipe) -> NearRecipe | None:
-    """A join, where it takes less time than looking at every pair, and fits the memory."""
+def _joined(task: Task, memory: int) -> NearRecipe | None:
+    """A join, where there can be one and it fits the memory."""
     assert task.within is not None
     sets = [task.queries.lengths] if task.targets is task.queries else [task.queries.lengths, task.targets.lengths]
     if not (most := worth_joining(np.concatenate(sets), task.within)):
         return None
     entries, pairs = join_entries(task, most), len(task.queries) * len(task.targets)
-    if entries * _ENTRY_BYTES > memory or entries * _ENTRY_NANOSECONDS > pairs * every.nanoseconds:
+    if entries * _ENTRY_BYTES > memory:
         return None
-    return NearRecipe(Steps(neighbours=most), entries * _ENTRY_NANOSECONDS / pairs, every.near)
+    return NearRecipe(Steps(neighbours=most), entries * _ENTRY_NANOSECONDS / pairs)
 
 
 def join_entries(task: Task, most: int) -> int:
@@ -156,9 +157,3 @@ def near_limits(task: Task, recipe: NearRecipe, budget: Budget, letters: int, th
     pairs = max(_TILE_PAIRS[0], min(pairs, fitting))
     kept = near_bytes(task, letters, recipe.steps)
     return Limits(budget.results, kept, task.item_bytes, 64, pairs, band_rows=min(rows, MAX_BAND_ROWS))
-
-
-def _sample(sequences: SequenceSet, rng: np.random.Generator) -> SequenceSet:
-    """Some records, at random."""
-    count = min(len(sequences), _SAMPLE_RECORDS, max(16, int(_SAMPLE_LETTERS / sequences.lengths.mean())))
-    return sequences.select(np.sort(rng.choice(len(sequences), count, replace=False)))

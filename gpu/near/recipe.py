@@ -11,6 +11,7 @@ import numpy.typing as npt
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Task
 from gpualign.core.near.bounds import EditBound
+from gpualign.core.near.sample import sample
 from gpualign.core.near.steps import Costs, Left, Steps, candidates, choose, usual_letters
 from gpualign.core.sequences import SequenceSet
 from gpualign.gpu.distance_kernels import CHUNK_WORDS
@@ -26,7 +27,6 @@ _POPC_COSTS = Costs(pair=4e-4, counts=0.0, word=8e-4, column=6e-3, cell=0.0)
 _ALIGNED = 0.02
 """Of some CPU cores beside it, where there is a coverage: the whole distance may then be so large that it leaves nothing out."""
 
-_SAMPLE_RECORDS, _SAMPLE_LETTERS = 160, 400_000
 _WORTH_A_SAMPLE = 200_000
 """Pairs."""
 
@@ -60,11 +60,9 @@ def make_near_recipe(task: Task, tensor_cores: bool) -> NearRecipe:
     used = np.union1d(task.queries.used_codes, task.targets.used_codes)
     ranks = np.zeros(256, dtype=np.uint8)
     ranks[used] = np.arange(len(used))
-    queries, targets, one_set = task.queries, task.targets, task.targets is task.queries
+    queries, targets = task.queries, task.targets
     if worth := len(queries) * len(targets) >= _WORTH_A_SAMPLE:
-        rng = np.random.default_rng(0)
-        queries = _sample(queries, rng)
-        targets = queries if one_set else _sample(targets, rng)
+        queries, targets = sample(queries, targets)
     lengths = queries.lengths.mean(keepdims=True).astype(np.int64), targets.lengths.mean(keepdims=True).astype(np.int64)
     usual = float(lengths[0][0]), float(lengths[1][0])
     most = max(0, int(bound.most(*lengths)[0]))
@@ -104,9 +102,3 @@ def _left(steps: Steps, queries: SequenceSet, targets: SequenceSet, bound: EditB
         passing &= ours.sum(axis=1)[:, None] - common <= bound.grams(steps.q, m, n)
         passing &= theirs.sum(axis=1)[None, :] - common <= bound.grams(steps.q, n, m)
     return Left(pairs, by_length, by_length, int(passing.sum()))
-
-
-def _sample(sequences: SequenceSet, rng: np.random.Generator) -> SequenceSet:
-    """Some records, at random."""
-    count = min(len(sequences), _SAMPLE_RECORDS, max(16, int(_SAMPLE_LETTERS / sequences.lengths.mean())))
-    return sequences.select(np.sort(rng.choice(len(sequences), count, replace=False)))
