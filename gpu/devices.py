@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError, RunError
+from gpualign.gpu.start import start_cuda
 
 if TYPE_CHECKING:
     from gpualign.gpu.distance import CudaDistanceEngine
@@ -84,40 +85,50 @@ def check_selection(text: str) -> None:
         raise InputError(f"--device {text}: expected auto, cpu, cuda, cuda:all, or numbers as in cuda:0,1")
 
 
-def _selected(text: str, inventory: Inventory, keep: bool = False) -> list[CudaDevice]:
-    """Devices of a checked selection. Raises `RunError` for a missing or too old one."""
+def _numbers(text: str) -> list[int]:
+    """Of "cuda:0,2"."""
+    return [int(part) for part in text.partition(":")[2].split(",")]
+
+
+def start_early(text: str) -> None:
+    """Let CUDA start beside what comes before a checked selection, or "auto", is looked at: "cuda" is the first device, in all likelihood;
+    for "auto", which may not come to need one, the driver alone."""
+    if _has_nvidia_device():
+        start_cuda([0] if text == "cuda" else _numbers(text) if text not in ("auto", "cuda:all") else [])
+
+
+def _selected(text: str, inventory: Inventory) -> list[CudaDevice]:
+    """Devices of a checked selection, whose contexts start meanwhile. Raises `RunError` for a missing or too old one."""
     from gpualign.gpu.driver import CudaDevice
 
     usable = inventory.usable
-    if text in ("cuda", "cuda:all"):
-        numbers = usable if text == "cuda:all" else usable[:1]
-    else:
-        numbers = [int(part) for part in text.partition(":")[2].split(",")]
+    numbers = usable if text == "cuda:all" else usable[:1] if text == "cuda" else _numbers(text)
     for number in numbers:
         if number >= len(inventory.devices):
             raise RunError(f"there is no CUDA device {number}; this machine has {len(inventory.devices)}, numbered from 0")
         if number not in usable:
             major, minor = inventory.devices[number].compute_capability
             raise RunError(f"CUDA device {number} has compute capability {major}.{minor}; 7.0 or newer is needed")
-    return [CudaDevice(number, keep) for number in numbers]
+    start_cuda(numbers)
+    return [CudaDevice(number) for number in numbers]
 
 
-def make_engine(text: str, inventory: Inventory, host_traceback: bool = False, keep: bool = False) -> CudaEngine:
-    """The engine for a checked selection; host_traceback as in `CudaEngine`, keep as in `CudaDevice`.
+def make_engine(text: str, inventory: Inventory, host_traceback: bool = False) -> CudaEngine:
+    """The engine for a checked selection; host_traceback as in `CudaEngine`.
 
     Raises `RunError` for a missing or too old device.
     """
 
     from gpualign.gpu.engine import CudaEngine
 
-    return CudaEngine(_selected(text, inventory, keep), host_traceback=host_traceback)
+    return CudaEngine(_selected(text, inventory), host_traceback=host_traceback)
 
 
-def make_distance_engine(text: str, inventory: Inventory, threads: int, keep: bool = False) -> CudaDistanceEngine:
-    """The engine of distances for a checked selection; threads: of the host, keep as in `CudaDevice`. Raises `RunError` likewise."""
+def make_distance_engine(text: str, inventory: Inventory, threads: int) -> CudaDistanceEngine:
+    """The engine of distances for a checked selection; threads: of the host. Raises `RunError` likewise."""
     from gpualign.gpu.distance import CudaDistanceEngine
 
-    return CudaDistanceEngine(_selected(text, inventory, keep), threads)
+    return CudaDistanceEngine(_selected(text, inventory), threads)
 
 
 def the_device(text: str, inventory: Inventory) -> CudaDevice:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -115,25 +114,11 @@ class CudaStream:
         return CudaEvent(self._stream)
 
 
-_kept: dict[int, Any] = {}
-"""Contexts that stay until the process ends."""
-
-
-@atexit.register
-def _release_kept() -> None:
-    while _kept:
-        _kept.popitem()[1].detach()
-
-
 class CudaDevice:
-    """Device `ordinal` of this machine, through its primary context, so that other users of CUDA in the process share it.
+    """Device `ordinal` of this machine, through its primary context, so that other users of CUDA in the process share it."""
 
-    keep: the context stays until the process ends, once it has been made, which takes some tenths of a second.
-    """
-
-    def __init__(self, ordinal: int, keep: bool = False) -> None:
+    def __init__(self, ordinal: int) -> None:
         cuda.init()
-        self._keep = keep
         self.ordinal = ordinal
         self._device = cuda.Device(ordinal)
         self.name = self._device.name()
@@ -151,8 +136,6 @@ class CudaDevice:
             raise RunError(f"CUDA device {self.ordinal}: another run uses this object; make one for each engine")
         try:
             context = self._device.retain_primary_context()
-            if self._keep and self.ordinal not in _kept:
-                _kept[self.ordinal] = self._device.retain_primary_context()
             context.push()
         except cuda.Error as error:
             raise RunError(f"CUDA device {self.ordinal} cannot be used: {error}") from error

@@ -22,12 +22,11 @@ AUTO = "auto"
 @dataclass(frozen=True)
 class Resources:
     """What a job may use. device: auto, cpu, cuda, cuda:all, cuda:0,1; threads: of the CPU, None: as many as this process may use;
-    memory: bytes, None: `gpualign.jobs.budget.default_memory`; keep: what is dear to start stays for the next job of this process."""
+    memory: bytes, None: `gpualign.jobs.budget.default_memory`."""
 
     device: str = AUTO
     threads: int | None = None
     memory: int | None = None
-    keep: bool = False
 
     @property
     def host_threads(self) -> int:
@@ -37,7 +36,18 @@ class Resources:
         return self.threads or usable_cpus()
 
 
-def checked_resources(device: str, threads: int | None, memory: int | None, notes: Notes = UNHEARD, keep: bool = False) -> Resources:
+def start_early(device: str) -> None:
+    """Let CUDA start beside a command's imports and reading, where it may be needed. Raises `InputError` for what is no device's name."""
+    if device == "cpu" or find_spec("pycuda") is None:
+        return
+    from gpualign.gpu.devices import check_selection, start_early
+
+    if device != AUTO:
+        check_selection(device)
+    start_early(device)
+
+
+def checked_resources(device: str, threads: int | None, memory: int | None, notes: Notes = UNHEARD) -> Resources:
     """No more threads than this machine has processors, which is noted. Raises `InputError` for what is no device's name."""
     if device not in (AUTO, "cpu"):
         from gpualign.gpu.devices import check_selection
@@ -47,7 +57,7 @@ def checked_resources(device: str, threads: int | None, memory: int | None, note
     if threads is not None and threads > most:
         notes.note(f"--threads {threads}: this machine has {most} processors, so {most} are used")
         threads = most
-    return Resources(device, threads, memory, keep)
+    return Resources(device, threads, memory)
 
 
 def _gpus(device: str, notes: Notes, note: str = "using the CPU") -> Inventory | None:
@@ -85,7 +95,7 @@ def pick_engine(resources: Resources, notes: Notes, host_traceback: bool = False
         if inventory := _gpus(resources.device, notes):
             from gpualign.gpu.devices import make_engine
 
-            return make_engine(_named(resources.device), inventory, host_traceback, resources.keep)
+            return make_engine(_named(resources.device), inventory, host_traceback)
         return None
 
     if _may_choose(resources) and not host_traceback:
@@ -117,7 +127,7 @@ def pick_distance_engine(resources: Resources, notes: Notes, kernel: str = AUTO,
     if inventory := _gpus(resources.device, notes):
         from gpualign.gpu.devices import make_distance_engine
 
-        return make_distance_engine(_named(resources.device), inventory, resources.host_threads, resources.keep)
+        return make_distance_engine(_named(resources.device), inventory, resources.host_threads)
     return CpuDistanceEngine(resources.threads)
 
 

@@ -11,7 +11,7 @@ NEW = DeviceFacts("new", 1 << 30, (8, 0))
 
 
 class FakeDevice:
-    def __init__(self, ordinal, keep=False):
+    def __init__(self, ordinal):
         self.ordinal = ordinal
         self.name = f"device {ordinal}"
 

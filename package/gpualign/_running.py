@@ -45,4 +45,4 @@ class Reporter:
 
 def resources(device: str, threads: int | None, memory: int | None) -> Resources:
     """Checked. Raises `InputError` for what is no device."""
-    return checked_resources(device, threads, memory, LOG, keep=True)
+    return checked_resources(device, threads, memory, LOG)

@@ -1,0 +1,39 @@
+"""Starts CUDA beside other work: the driver takes about 0.1 s, the context of a device as long again, and a job has files to read.
+
+Contexts stay until the process ends: a command ends with its job, and the next call from Python need not wait again.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Iterable
+
+_started: set[int] = set()
+_lock = threading.Lock()
+
+
+def start_cuda(devices: Iterable[int]) -> threading.Thread:
+    """Start the driver and the primary contexts of these devices in a thread, each once; the driver makes who comes later wait for them.
+    What fails is silent: whoever uses the device is told."""
+    thread = threading.Thread(target=_start, args=(list(devices),), name="gpualign-cuda-start")
+    thread.start()
+    return thread
+
+
+def _start(devices: list[int]) -> None:
+    # ctypes, because other threads of Python run while it calls, and a context that has no object needs none to be destroyed in order.
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return
+    if driver.cuInit(0):
+        return
+    for ordinal in devices:
+        with _lock:
+            if ordinal in _started:
+                continue
+            _started.add(ordinal)
+        device, context = ctypes.c_int(), ctypes.c_void_p()
+        if not driver.cuDeviceGet(ctypes.byref(device), ordinal):
+            driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)

@@ -1,0 +1,88 @@
+"""CUDA that starts beside other work, with a made-up driver."""
+
+import ctypes
+
+import pytest
+
+from gpualign.core.errors import InputError
+from gpualign.gpu import devices, start
+from gpualign.jobs.engines import start_early
+
+
+class FakeDriver:
+    """Writes down what is asked of it; devices: how many it has."""
+
+    def __init__(self, count=3, broken=False):
+        self.calls = []
+        self.count = count
+        self.broken = broken
+
+    def cuInit(self, flags):
+        self.calls.append("init")
+        return 100 if self.broken else 0
+
+    def cuDeviceGet(self, device, ordinal):
+        if ordinal >= self.count:
+            return 101
+        device._obj.value = 10 + ordinal
+        return 0
+
+    def cuDevicePrimaryCtxRetain(self, context, device):
+        self.calls.append(device.value)
+        return 2  # out of memory: for whoever uses the device to tell
+
+
+@pytest.fixture
+def driver(monkeypatch):
+    fake = FakeDriver()
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: fake)
+    monkeypatch.setattr(start, "_started", set())
+    return fake
+
+
+def test_contexts_start_once(driver):
+    start.start_cuda([0, 2]).join()
+    start.start_cuda([2, 1]).join()
+    assert driver.calls == ["init", 10, 12, "init", 11]
+
+
+def test_what_is_missing_is_silent(driver, monkeypatch):
+    start.start_cuda([5]).join()
+    assert driver.calls == ["init"]
+    driver.broken = True
+    start.start_cuda([0]).join()
+    assert driver.calls == ["init", "init"]
+
+    def missing(name):
+        raise OSError(name)
+
+    monkeypatch.setattr(ctypes, "CDLL", missing)
+    start.start_cuda([0]).join()
+
+
+@pytest.mark.parametrize(
+    ("device", "contexts"), [("auto", []), ("cuda", [0]), ("cuda:all", []), ("cuda:1", [1]), ("cuda:2,0", [2, 0]), ("cpu", None)]
+)
+def test_a_command_starts_what_its_device_may_need(monkeypatch, device, contexts):
+    started = []
+    monkeypatch.setattr(devices, "start_cuda", started.append)
+    monkeypatch.setattr("gpualign.jobs.engines.find_spec", lambda name: name)
+    monkeypatch.setattr(devices, "_has_nvidia_device", lambda: True)
+    start_early(device)
+    assert started == ([] if contexts is None else [contexts])
+    monkeypatch.setattr(devices, "_has_nvidia_device", lambda: False)
+    start_early(device)
+    assert len(started) == (contexts is not None)
+
+
+def test_a_device_that_is_none_is_refused(monkeypatch):
+    monkeypatch.setattr("gpualign.jobs.engines.find_spec", lambda name: name)
+    with pytest.raises(InputError, match="expected auto, cpu, cuda"):
+        start_early("gpu:0")
+
+
+def test_nothing_starts_without_pycuda(monkeypatch):
+    monkeypatch.setattr("gpualign.jobs.engines.find_spec", lambda name: None)
+    monkeypatch.setattr(devices, "start_cuda", lambda numbers: pytest.fail("started"))
+    monkeypatch.setattr(devices, "_has_nvidia_device", lambda: True)
+    start_early("cuda")
