@@ -11,6 +11,10 @@
 #include <system_error>
 #include <tuple>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include "alignment_scanner.hpp"
 
 namespace nb = nanobind;
@@ -93,28 +97,51 @@ void decode_bed(Input<uint8_t, 2> packed, size_t first_byte, Output<uint8_t, 2> 
 }
 
 // ---- bit planes
+// Which of 64 codes are `code`, the first in the lowest bit.
+uint64_t equal_codes(const uint8_t* codes, uint8_t code) {
+  uint64_t found = 0;
+#if defined(__SSE2__)
+  const __m128i wanted = _mm_set1_epi8(static_cast<char>(code));
+  for (int k = 0; k < 64; k += 16) {
+    const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(codes + k));
+    found |= static_cast<uint64_t>(static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(some, wanted)))) << k;
+  }
+#else
+  for (int k = 0; k < 64; k += 8) {
+    uint64_t eight = 0;
+    for (int j = 0; j < 8; j++) eight |= static_cast<uint64_t>(codes[k + j] == code) << 8 * j;
+    // The product gathers the lowest bits of eight bytes in its top byte, the first byte's lowest.
+    found |= (eight * 0x0102040810204080u >> 56) << k;
+  }
+#endif
+  return found;
+}
+
 // Bit p of table[code] is the bit of plane p, for up to 8 planes; planes[p][sample][word] gets bit k of word w from site 64 w + k.
 void pack(Input<uint8_t, 2> codes, Table table, size_t first_sample, size_t samples, Output<uint64_t, 3> planes) {
   const size_t sites = codes.shape(1), words = planes.shape(2), count = planes.shape(0);
   if (planes.shape(1) != codes.shape(0) || words * 64 < sites || count > 8 || first_sample + samples > codes.shape(0))
     throw nb::value_error("the shapes do not fit");
   nb::gil_scoped_release unlocked;
+  // Few codes are in any plane: looking for each is sooner done than looking up every site.
+  uint8_t wanted[256];
+  size_t kinds = 0;
+  for (int code = 0; code < 256; code++)
+    if (table.data()[code]) wanted[kinds++] = static_cast<uint8_t>(code);
   for (size_t s = first_sample; s < first_sample + samples; s++) {
     const uint8_t* row = codes.data() + s * sites;
     for (size_t w = 0; w < words; w++) {
-      uint8_t mapped[64] = {};
+      uint64_t bits[8] = {};
       const size_t here = 64 * w < sites ? std::min<size_t>(64, sites - 64 * w) : 0;
-      for (size_t k = 0; k < here; k++) mapped[k] = table.data()[row[64 * w + k]];
-      for (size_t p = 0; p < count; p++) {
-        uint64_t word = 0;
-        for (size_t b = 0; b < 8; b++) {
-          uint64_t eight;
-          std::memcpy(&eight, mapped + 8 * b, 8);
-          // The product gathers the lowest bits of eight bytes in its top byte, the first byte's lowest.
-          word |= ((eight >> p & 0x0101010101010101u) * 0x0102040810204080u >> 56) << 8 * b;
-        }
-        planes.data()[(p * planes.shape(1) + s) * words + w] = word;
+      const uint8_t* some = row + 64 * w;
+      uint8_t last[64];
+      if (here && here < 64) some = static_cast<const uint8_t*>(std::memcpy(last, some, here));
+      const uint64_t valid = here ? ~uint64_t{0} >> (64 - here) : 0;
+      for (size_t k = 0; valid && k < kinds; k++) {
+        const uint64_t found = equal_codes(some, wanted[k]) & valid;
+        for (size_t p = 0; p < count; p++) bits[p] |= table.data()[wanted[k]] >> p & 1 ? found : 0;
       }
+      for (size_t p = 0; p < count; p++) planes.data()[(p * planes.shape(1) + s) * words + w] = bits[p];
     }
   }
 }
@@ -153,9 +180,20 @@ auto reading(Action action) {
 }
 
 std::vector<bool> seen_in(const uint8_t* codes, size_t size) {
-  uint8_t seen[256] = {};
-  for (size_t k = 0; k < size; k++) seen[codes[k]] = 1;
-  return std::vector<bool>(seen, seen + 256);
+  std::vector<bool> seen(256);
+  std::vector<uint8_t> kinds;  // they are few: most stretches hold none but these
+  size_t k = 0;
+  for (; k + 64 <= size; k += 64) {
+    uint64_t known = 0;
+    for (const uint8_t code : kinds) known |= equal_codes(codes + k, code);
+    for (uint64_t other = ~known; other; other &= other - 1) {
+      const uint8_t code = codes[k + static_cast<size_t>(__builtin_ctzll(other))];
+      if (!seen[code]) kinds.push_back(code);
+      seen[code] = true;
+    }
+  }
+  for (; k < size; k++) seen[codes[k]] = true;
+  return seen;
 }
 
 }  // namespace
