@@ -13,7 +13,7 @@ def panels_of(source, need=Need.CALLS, complete=False, panel_bytes=1 << 20):
     """(codes of all panels side by side, what was omitted)"""
     omitted = Omitted()
     with Workers(2) as workers:
-        parts = list(source.panels(Selection(need, complete), panel_bytes, omitted, workers))
+        parts = [codes.copy() for codes in source.panels(Selection(need, complete), panel_bytes, omitted, workers)]
     return np.concatenate(parts, axis=1) if parts else np.empty((source.samples.total, 0), np.uint8), omitted
 
 

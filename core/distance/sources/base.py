@@ -59,7 +59,7 @@ class Source(Protocol):
         """Sites at which each sample has a call, int64[samples]; None where only `panels` finds out, and tells `omitted`."""
 
     def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: Workers) -> Iterator[Codes]:
-        """uint8[samples][sites] of about so many bytes; tells `omitted` what is left out."""
+        """uint8[samples][sites] of about so many bytes, good until the next is asked for; tells `omitted` what is left out."""
 
 
 class RowStore:

@@ -68,10 +68,11 @@ class AlignmentSource:
             yield from self._fill(scanner.sites(varying=False, constant=True, missing=True, complete=False), True, panel_bytes, workers)
 
     def _fill(self, sites: npt.NDArray[np.uint32], calls_only: bool, panel_bytes: int, workers: Workers) -> Iterator[Codes]:
-        step = max(512, panel_bytes // self.samples.total)
+        step = max(1, min(len(sites), max(512, panel_bytes // self.samples.total)))
+        room = np.empty(step * self.samples.total, dtype=np.uint8)  # the system clears fresh memory, which takes as long as filling it
         for start in range(0, len(sites), step):
             some = sites[start : start + step]
-            codes: Codes = np.empty((self.samples.total, len(some)), dtype=np.uint8)
+            codes: Codes = room[: self.samples.total * len(some)].reshape(self.samples.total, len(some))
             rows = _sites.AlignedSites(self._scanner, some, calls_only)
 
             def fill(share: tuple[int, int], rows: _sites.AlignedSites = rows, codes: Codes = codes) -> None:
