@@ -39,6 +39,8 @@ from gpualign.gpu.distance_kernels import (
 )
 
 _SLOTS = 2  # of planes on the device, and of page-locked memory
+_FEWEST_STAGED, _USES = 4 << 20, 8
+"""Bytes of page-locked memory, and how often each is used at least: to make them takes ten times as long as a copy."""
 _BALLAST = 512 << 20  # bytes to clear: some tenths of a millisecond
 
 
@@ -110,8 +112,11 @@ class _Worker:
         streams = [stream, *(device.stream() for _ in rooms[1:])]
         self._slots = [_Slot(stream, room) for stream, room in zip(streams, rooms, strict=True)]
         a_row = max((8 * piece.words for piece in self._pieces), default=1)
-        staged = max(a_row, min(largest, PIECE_BYTES))
-        self._stagings = itertools.cycle([_Staging(device.pinned(staged)) for _ in range(_SLOTS)])
+        staged = min(largest, PIECE_BYTES)
+        if self._resident is not None:  # each byte passes once
+            staged = min(staged, max(_FEWEST_STAGED, plane_bytes(panels) // (_USES * _SLOTS)))
+        self._staged = max(a_row, staged)
+        self._stagings = itertools.cycle([_Staging(device.pinned(self._staged)) for _ in range(_SLOTS)])
 
     def _allocate(self, nbytes: int) -> Memory:
         memory = self._device.allocate(max(nbytes, 1))
@@ -192,7 +197,7 @@ class _Worker:
             assert slot.memory is not None
             memory = slot.memory
         a_row = 8 * piece.words
-        for start in range(0, piece.rows, step := max(1, PIECE_BYTES // a_row)):
+        for start in range(0, piece.rows, step := max(1, self._staged // a_row)):
             if self._stopped():
                 break
             stop = min(piece.rows, start + step)

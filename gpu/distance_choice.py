@@ -17,6 +17,9 @@ CHOOSE_PAIRS = Kernel("distance_choose.cu", "choose_pairs")
 MOST_RECORDS = 1 << 22
 """That leave a device at a time: what is page-locked for them is tens of megabytes."""
 
+_FEWEST_STAGED = 1 << 20
+"""Bytes of page-locked memory that records come back through: it is dear to make, so it grows by doubling."""
+
 _THREADS = 256
 _PAIRS = 8  # of a thread at a time (kPairs)
 _BLOCKS = 8  # of a multiprocessor
@@ -51,7 +54,8 @@ class DeviceChooser:
         self._numbers = 2 + len(held)  # of a record
         self._records = allocate(4 * self._numbers * capacity)
         self._totals = allocate(16)
-        self._staging = device.pinned(4 * self._numbers * capacity)
+        self._device = device
+        self._staging = device.pinned(_FEWEST_STAGED)
         self._staged_totals = device.pinned(16)
         self._offsets = 0
         if rule.offsets is not None:
@@ -93,7 +97,10 @@ class DeviceChooser:
         found, lacking = self._staged_totals.view(np.int64).tolist()
         if found > self._capacity:
             return None
-        staging = self._staging[: 4 * self._numbers * found]
+        needed = 4 * self._numbers * found
+        if needed > len(self._staging):
+            self._staging = self._device.pinned(max(needed, 2 * len(self._staging)))
+        staging = self._staging[:needed]
         if found:
             stream.download(staging, self._records.address)
             self._wait()
