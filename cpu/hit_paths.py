@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any, cast
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from gpualign.core.engine import STATISTICS, Detail, EndGaps, Mode, Runs, Statistics, Task
 from gpualign.core.errors import RunError
 from gpualign.core.runs import RunsBuilder
-from gpualign.core.search.hits import Hits
+from gpualign.core.search.hits import Hits, Integers
 from gpualign.cpu import _kernels
 from gpualign.cpu.engine import CpuEngine, letters_in_use
 from gpualign.cpu.local import lane_bytes, make_local_recipe
@@ -18,7 +19,30 @@ from gpualign.cpu.native import native_local, native_paths
 from gpualign.cpu.paths import make_path_recipe
 
 _MOST_HITS, _FEWEST_HITS = 256, 8  # of one call: few enough to stop soon, many enough to share the passes of their query
-_CALLS_A_THREAD = 4  # at least, where there are hits enough, so that threads end together
+_CALLS_A_THREAD = 4  # at least, where there are queries enough, so that threads end together
+
+
+def cut_hits(queries: Integers, threads: int) -> list[Integers]:
+    """The hits of each call, by their queries int64[hits]. A pass over a query takes as long for one of its hits as for as many as a vector
+    has lanes: so a query is cut only where there are fewer of them than threads, or it has more hits than a call."""
+    if not len(queries):
+        return []
+    order = np.argsort(queries, kind="stable")
+    bounds = [0, *(np.flatnonzero(np.diff(queries[order])) + 1).tolist(), len(order)]
+    parts = max(1, threads // (len(bounds) - 1))  # of a query
+    together = max(_FEWEST_HITS, min(_MOST_HITS, len(order) // (_CALLS_A_THREAD * threads)))
+    cuts = [0]
+    for start, stop in pairwise(bounds):
+        hits = stop - start
+        size = -(-hits // max(min(parts, hits // _FEWEST_HITS), -(-hits // _MOST_HITS)))
+        if stop - cuts[-1] > _MOST_HITS and start > cuts[-1]:
+            cuts.append(start)
+        cuts += range(start + size, stop, size)
+        if stop - cuts[-1] >= together:
+            cuts.append(stop)
+    if cuts[-1] < len(order):
+        cuts.append(len(order))
+    return [order[start:stop] for start, stop in pairwise(cuts)]
 
 
 class HitTracer:
@@ -60,17 +84,15 @@ class HitTracer:
     def trace(self, hits: Hits) -> tuple[Statistics, Runs]:
         """STATISTICS[hits] and their runs, with starts and sizes [hits]. Raises `RunError` where a pair needs more memory."""
         statistics, runs = np.zeros(len(hits), dtype=STATISTICS), RunsBuilder((len(hits),))
-        start = 0
-        for counts, found in self._pool.map(self._trace, self._cut(hits)):
-            place = slice(start, start + len(counts))
+        places = sorted(cut_hits(hits.queries, self._threads), key=lambda some: -self._longest_pass(hits.part(some)))
+        for place, (counts, found) in zip(places, self._pool.map(self._trace, map(hits.part, places)), strict=True):
             statistics[place] = counts
             runs.add(place, found)
-            start = place.stop
         return statistics, runs.build()
 
-    def _cut(self, hits: Hits) -> list[Hits]:
-        step = max(_FEWEST_HITS, min(_MOST_HITS, len(hits) // (_CALLS_A_THREAD * self._threads)))
-        return [hits.part(slice(start, start + step)) for start in range(0, len(hits), step)]
+    def _longest_pass(self, hits: Hits) -> int:
+        """What a call takes goes by it: the longest are begun first, so that threads end together."""
+        return int((self._task.queries.lengths[hits.queries] * self._task.targets.lengths[hits.targets]).max())
 
     def _trace(self, hits: Hits) -> tuple[Statistics, Runs]:
         queries, targets = self._task.queries, self._task.targets

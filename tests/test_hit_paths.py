@@ -11,7 +11,7 @@ from gpualign.core.engine import Mode, Task
 from gpualign.core.errors import RunError
 from gpualign.core.search.hits import Hits
 from gpualign.cpu.engine import CpuEngine, instruction_sets
-from gpualign.cpu.hit_paths import HitTracer
+from gpualign.cpu.hit_paths import HitTracer, cut_hits
 
 SETS = [s.name for s in instruction_sets() if s.supported]
 
@@ -117,3 +117,20 @@ def test_no_hits(rng):
     with HitTracer(Task(gene, gene, two_valued(4, 5, -4, 16, 6), Mode.LOCAL), CpuEngine(1), 1 << 20) as tracer:
         statistics, runs = tracer.trace(Hits(none, none, none))
     assert len(statistics) == len(runs.data) == 0
+
+
+@given(st.lists(st.integers(0, 6), max_size=600), st.integers(1, 40))
+def test_calls_hold_each_hit_once_and_whole_queries(numbers, threads):
+    queries = np.array(numbers, dtype=np.int64)
+    calls = cut_hits(queries, threads)
+    assert sorted(np.concatenate([np.zeros(0, np.int64), *calls]).tolist()) == list(range(len(queries)))
+    assert all(0 < len(call) <= 256 for call in calls)
+    if threads <= len(set(numbers)):
+        for number in set(numbers):
+            hits = numbers.count(number)
+            assert sum(number in queries[call] for call in calls) <= 1 + hits // 256
+
+
+def test_few_queries_are_shared_by_the_threads():
+    assert [len(call) for call in cut_hits(np.zeros(25, dtype=np.int64), 16)] == [9, 9, 7]
+    assert [len(call) for call in cut_hits(np.repeat(np.arange(3), 600), 2)] == [200] * 9
