@@ -34,6 +34,10 @@ class Slot:
         """Blocks of so many threads that the device runs at a time."""
         return self._device.function(kernel).resident_blocks(threads) * self.multiprocessors
 
+    def load(self, kernel: Kernel) -> None:
+        """Get a kernel ready: the driver loads none while another runs."""
+        self._device.function(kernel)
+
     def address(self, name: str, nbytes: int) -> int:
         """The place of a buffer on the device, of so many bytes at least."""
         memory, size = self._memory.get(name, (None, 0))

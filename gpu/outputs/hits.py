@@ -59,6 +59,7 @@ class BatchHits(BatchOutput):
         return aligned(self.host_bytes) + aligned(self._score_bytes)
 
     def reserve(self, slot: Slot) -> int:
+        slot.load(SELECT)
         slot.host("results", self.host_bytes)
         slot.address("results", self.host_bytes)
         return slot.address("scores", self._score_bytes)
