@@ -55,16 +55,17 @@ def make_schedule(strips: Integers, columns: Integers, lanes: int) -> Schedule:
     count = len(strips)
     lanes = max(1, min(lanes, count))
     lane, start, place = _assign(strips * columns, lanes)
-    item = np.repeat(np.arange(count), strips)
-    strip = np.arange(len(item)) - np.repeat(np.cumsum(strips) - strips, strips)
-    time = np.repeat(start, strips) + strip * np.repeat(columns, strips)
-    last = int(time.max(initial=0))
-    levels = time if last <= _LEVELS else time * _LEVELS // last
+    item = np.repeat(np.arange(count, dtype=np.int32), strips)
+    strip = np.arange(len(item), dtype=np.int32) - np.repeat((np.cumsum(strips) - strips).astype(np.int32), strips)
+    # Rounded, but no strip of an item before the one above it.
+    scale = min(1.0, _LEVELS / max(1, int((start + (strips - 1) * columns).max(initial=0))))
+    begin, pace = (start * scale).astype(np.float32), (columns * scale).astype(np.float32)
+    levels = np.minimum(np.repeat(begin, strips) + strip * np.repeat(pace, strips), np.float32(_LEVELS))
     order = np.argsort(levels.astype(np.uint16), kind="stable")
     slots = 2 * lane + place % 2
     before = np.full(count, -1, dtype=np.int32)
     for_slot = np.argsort(slots, kind="stable")  # the items of a slot, one after the other
     same = slots[for_slot][1:] == slots[for_slot][:-1]
     before[for_slot[1:][same]] = for_slot[:-1][same]
-    units = np.stack([item[order], strip[order]], axis=1).astype(np.int32)
+    units = np.stack([item[order], strip[order]], axis=1)
     return Schedule(units, slots.astype(np.int32), before, 2 * lanes)
