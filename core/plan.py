@@ -36,6 +36,12 @@ BANDS_IN_FLIGHT = 3
 """Bands whose results are held at once: one being written, one being filled, one that faster workers have begun."""
 
 
+TILES_AHEAD = 4
+"""Tiles that a worker has taken at most: in flight, and laid out for when one of those ends."""
+
+_LEAST_TILE = 16
+"""Near the end of shared work tiles shrink to one part in so many, below which kernels would be slow."""
+
 MIN_PANEL = 16
 """Targets of a band at least; fewer would be slower than one should have to wait."""
 
@@ -70,7 +76,8 @@ class Limits:
 
     result_bytes: memory for bands of results; scratch_bytes: memory that the engine itself takes; item_bytes: of one pair's
     result, letter_bytes: more for each of its letters, query_bytes: more for each query; lanes: targets that share one pass of
-    the engine; tile_cells: DP cells of a tile, about; band_rows: queries of a band at most.
+    the engine; tile_cells: DP cells of a tile, about; band_rows: queries of a band at most; sharing: workers for whose sake tiles shrink
+    near the end, so that none waits long for another.
     """
 
     result_bytes: int
@@ -81,6 +88,13 @@ class Limits:
     band_rows: int = MAX_BAND_ROWS
     letter_bytes: int = 0
     query_bytes: int = 0
+    sharing: int = 1
+
+    def cells_of_tile(self, left: int) -> int:
+        """DP cells of a tile where so many are left: of what is left no worker takes more than its share ahead of the others."""
+        if self.sharing == 1:
+            return self.tile_cells
+        return max(1, self.tile_cells // _LEAST_TILE, min(self.tile_cells, left // (TILES_AHEAD * self.sharing)))
 
 
 @dataclass(frozen=True)
@@ -178,19 +192,20 @@ class Plan:
             for first in range(self.pairing.first_target(start), self.targets, self.panel):
                 yield start, min(self.queries, start + self.band_rows), first, min(self.targets, first + self.panel)
 
-    def _cuts(self, start: int, stop: int, targets: npt.NDArray[np.int64]) -> Iterator[tuple[int, int, int, int]]:
-        """Rectangles (query start, query stop, from, to in `targets`) of about `tile_cells` cells."""
+    def _cuts(self, start: int, stop: int, targets: npt.NDArray[np.int64], left: int) -> Iterator[tuple[int, int, int, int]]:
+        """Rectangles (query start, query stop, from, to in `targets`) of about as many cells as a tile has where so many are left."""
         cost = self.cost.by_target(self.query_lengths[start:stop], self.target_lengths[targets])
         before = np.concatenate(([0.0], np.cumsum(cost)))
         at = 0
         while at < len(targets):
+            tile_cells = self.limits.cells_of_tile(left - int(before[at]))
             # As many whole passes of the lanes as the whole band may have against them, at least one; or all that are left.
-            reach = int(np.searchsorted(before, before[at] + self.limits.tile_cells, side="right")) - 1
+            reach = int(np.searchsorted(before, before[at] + tile_cells, side="right")) - 1
             to = min(len(targets), at + max(1, (reach - at) // self.limits.lanes) * self.limits.lanes)
             if reach >= len(targets):
                 to = len(targets)
             cells_a_row = float(before[to] - before[at]) / (stop - start)
-            rows = min(stop - start, max(1, int(self.limits.tile_cells / cells_a_row)))
+            rows = min(stop - start, max(1, int(tile_cells / cells_a_row)))
             for query in range(start, stop, rows):
                 yield query, min(stop, query + rows), at, to
             at = to
@@ -214,21 +229,23 @@ class Plan:
     def tiles(self) -> Iterator[Tile]:
         """Every tile that holds a wanted pair, band by band."""
         by_length = np.argsort(self.target_lengths, kind="stable").astype(np.int64)
-        numbers = count()
+        numbers, left = count(), self.cells if self.limits.sharing > 1 else 0
         for index, (start, stop, first, target_stop) in enumerate(self._bands()):
-            if self.cost.by_number and (stop - start) * (target_stop - first) <= self.limits.tile_cells:
+            if self.cost.by_number and (stop - start) * (target_stop - first) <= self.limits.cells_of_tile(left):
                 # One tile, without a look at its targets, of which there may be millions for each of hundreds of bands.
                 if cells := self._cells_between(start, stop, first, target_stop):
                     band = Band(start, stop, first, target_stop, index, 1)
                     targets_of = partial(_between, by_length, first, target_stop)
                     yield Tile(next(numbers), band, start, stop, target_stop - first, targets_of, self.pairing, cells)
+                left -= cells
                 continue
             targets = _between(by_length, first, target_stop)
-            cuts = [(a, b, targets[at:to]) for a, b, at, to in self._cuts(start, stop, targets)]
+            cuts = [(a, b, targets[at:to]) for a, b, at, to in self._cuts(start, stop, targets, left)]
             wanted = [(a, b, part, cells) for a, b, part in cuts if (cells := self._wanted_cells(a, b, part))]
             band = Band(start, stop, first, target_stop, index, len(wanted))
             for query_start, query_stop, part, cells in wanted:
                 yield Tile.against(part, next(numbers), band, (query_start, query_stop), self.pairing, cells)
+                left -= cells
 
 
 def _between(by_length: npt.NDArray[np.int64], first: int, stop: int) -> npt.NDArray[np.int64]:

@@ -99,7 +99,8 @@ class CudaEngine:
             # Hits are traced and written a band at a time, while later bands are computed.
             mean = max(1, int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))
             rows = max(1, min(_BAND_ROWS, -(-_SEARCH_TILES * cells // mean)))
-        limits = Limits(budget.results, budget.scratch, task.item_bytes, _LANES, cells, rows, task.letter_bytes, task.query_bytes)
+        kept, devices = (budget.results, budget.scratch), len(self._devices)
+        limits = Limits(*kept, task.item_bytes, _LANES, cells, rows, task.letter_bytes, task.query_bytes, sharing=devices)
         return CudaPrepared(task, limits, variant.title, described, recipe, self._devices, self._pool, self._log, self._process)
 
 

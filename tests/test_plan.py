@@ -5,13 +5,13 @@ from hypothesis import strategies as st
 
 from gpualign.core.cost import ONE_A_PAIR, WHOLE_MATRIX
 from gpualign.core.errors import RunError
-from gpualign.core.plan import BANDS_IN_FLIGHT, DIAGONAL_BANDS, MAX_BAND_ROWS, MIN_PANEL, Limits, Pairing, make_plan
+from gpualign.core.plan import BANDS_IN_FLIGHT, DIAGONAL_BANDS, MAX_BAND_ROWS, MIN_PANEL, TILES_AHEAD, Limits, Pairing, make_plan
 
 LENGTHS = st.lists(st.integers(1, 5000), min_size=1, max_size=60)
 
 
-def plan_of(queries, targets, pairing, memory=1 << 20, lanes=16, cells=1 << 22):
-    return make_plan(np.array(queries), np.array(targets), pairing, Limits(memory, 0, 4, lanes, cells))
+def plan_of(queries, targets, pairing, memory=1 << 20, lanes=16, cells=1 << 22, sharing=1):
+    return make_plan(np.array(queries), np.array(targets), pairing, Limits(memory, 0, 4, lanes, cells, sharing=sharing))
 
 
 @given(
@@ -21,11 +21,12 @@ def plan_of(queries, targets, pairing, memory=1 << 20, lanes=16, cells=1 << 22):
     st.integers(1, 40),
     st.integers(1, 10**9),
     st.integers(BANDS_IN_FLIGHT * 4 * MIN_PANEL, 10**5),
+    st.integers(1, 5),
 )
-def test_every_wanted_pair_is_in_exactly_one_tile(queries, targets, pairing, lanes, cells, memory):
+def test_every_wanted_pair_is_in_exactly_one_tile(queries, targets, pairing, lanes, cells, memory, sharing):
     if pairing is not Pairing.ALL:
         targets = queries
-    plan = plan_of(queries, targets, pairing, memory, lanes, cells)
+    plan = plan_of(queries, targets, pairing, memory, lanes, cells, sharing)
     count = np.zeros((len(queries), len(targets)), dtype=int)
     total = 0
     tiles_of_band = {}
@@ -50,6 +51,30 @@ def test_every_wanted_pair_is_in_exactly_one_tile(queries, targets, pairing, lan
         assert band.index == index
         assert band.tiles == len(tiles)
     assert plan.result_bytes <= memory
+
+
+def waited(tiles, workers):
+    """The share of the time that the first worker waits for the last, where each takes `TILES_AHEAD` tiles before it has done any."""
+    queue = [tile.cells for tile in tiles]
+    ends, taken = np.zeros(workers), [[] for _ in range(workers)]
+    while queue:
+        worker = int(np.argmin([ends[k] + (len(taken[k]) >= TILES_AHEAD) * (taken[k][:1] or [0])[0] for k in range(workers)]))
+        if len(taken[worker]) >= TILES_AHEAD:
+            ends[worker] += taken[worker].pop(0)
+        taken[worker].append(queue.pop(0))
+    ends += [sum(rest) for rest in taken]
+    return (ends.max() - ends.min()) / ends.max()
+
+
+@pytest.mark.parametrize("workers", [2, 3, 8])
+@pytest.mark.parametrize("pairing", Pairing)
+def test_workers_that_share_end_together(pairing, workers):
+    lengths = np.random.default_rng(2).integers(900, 1500, 6000)
+    shared, alone = (list(plan_of(lengths, lengths, pairing, 1 << 30, 1024, 1 << 41, sharing).tiles()) for sharing in (workers, 1))
+    assert waited(shared, workers) < 0.08
+    assert waited(alone, 8) > 0.3
+    assert max(tile.cells for tile in shared) <= max(tile.cells for tile in alone)
+    assert len(shared) < 20 * workers + len(alone)
 
 
 @given(LENGTHS, st.integers(1, 10**7))

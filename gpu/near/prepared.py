@@ -73,7 +73,7 @@ def prepare_near(
     sketches, instead of the fastest."""
     recipe = make_near_recipe(task, has_tensor_cores(devices[0].arch))
     pairs = int(np.clip(_TILE_NANOSECONDS / recipe.nanoseconds, *_TILE_PAIRS))
-    limits = Limits(budget.results, budget.scratch, task.item_bytes, _LANES, pairs, _BAND_ROWS)
+    limits = Limits(budget.results, budget.scratch, task.item_bytes, _LANES, pairs, _BAND_ROWS, sharing=len(devices))
     chosen = [(screen or screens(device.arch)[0]) if recipe.steps.q else LENGTHS for device in devices]
     kernel = recipe.steps.describe() + (f" ({chosen[0].title})" if recipe.steps.q else "")
     found = int(np.clip(budget.results // (4 * len(devices) * _PAIR_BYTES), 1, _MOST_FOUND))
