@@ -190,15 +190,14 @@ class Worker:
                 self._collect()
                 if self._stopped():
                     return
-            slot = self._idle.pop()
+            slot = self._idle[-1]  # whatever fails, its buffers are known, and freed in the end
             try:
                 job.submit(slot, room)
             except OutOfMemory as error:
-                self._idle.append(slot)
                 self._shrink(part, job.least_bytes, error)
                 waiting.appendleft(part)
             else:
-                self._flying.append((slot, job))
+                self._flying.append((self._idle.pop(), job))
 
     def _shrink(self, batch: Batch, needed: int, error: OutOfMemory) -> None:
         """Make room after the device had less memory than it said: free every buffer, and plan with half as much."""
