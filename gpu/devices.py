@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -113,15 +114,15 @@ def _selected(text: str, inventory: Inventory) -> list[CudaDevice]:
     return [CudaDevice(number) for number in numbers]
 
 
-def make_engine(text: str, inventory: Inventory, host_traceback: bool = False) -> CudaEngine:
-    """The engine for a checked selection; host_traceback as in `CudaEngine`.
+def make_engine(text: str, inventory: Inventory, host_traceback: bool = False, note: Callable[[str], None] | None = None) -> CudaEngine:
+    """The engine for a checked selection; host_traceback and note as in `CudaEngine`.
 
     Raises `RunError` for a missing or too old device.
     """
 
     from gpualign.gpu.engine import CudaEngine
 
-    return CudaEngine(_selected(text, inventory), host_traceback=host_traceback)
+    return CudaEngine(_selected(text, inventory), host_traceback=host_traceback, note=note)
 
 
 def make_distance_engine(text: str, inventory: Inventory, threads: int) -> CudaDistanceEngine:

@@ -145,8 +145,9 @@ class CudaDevice:
         self._functions.clear()
         if self._context is not None:
             context, self._context = self._context, None
-            cuda.Context.pop()
-            context.detach()
+            with _reported():
+                cuda.Context.pop()
+                context.detach()
 
     def free_memory(self) -> int:
         with _reported():

@@ -16,6 +16,7 @@ from gpualign.core.plan import Limits, Tile
 from gpualign.core.pool import Counter, run_workers
 from gpualign.gpu.choice import choose
 from gpualign.gpu.device import Device
+from gpualign.gpu.losses import Lost, telling_of
 from gpualign.gpu.near.prepared import CudaNearPrepared, prepare_near
 from gpualign.gpu.recipe import Recipe, make_recipe
 from gpualign.gpu.results import ResultPool
@@ -44,6 +45,7 @@ class CudaPrepared:
     devices: Sequence[Device] = field(repr=False)
     pool: ResultPool = field(repr=False)
     log: Callable[[Finished], None] | None = field(repr=False)
+    lost: Lost = field(repr=False)
     process: int
 
     def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
@@ -58,25 +60,33 @@ class CudaPrepared:
 
         # Hits are small: many tiles of them may wait to be traced.
         waiting = 2 if self.task.top is None else _WAITING_HITS
-        return run_workers(tiles, [worker(device) for device in self.devices], waiting * len(self.devices), "gpualign-cuda")
+        workers = [worker(device) for device in self.devices]
+        return run_workers(tiles, workers, waiting * len(workers), "gpualign-cuda", lost=self.lost)
 
 
 class CudaEngine:
     """Implements `gpualign.core.engine.Engine` on one or more devices, which are opened for each run.
 
     log: told of every finished batch, for benchmarks. host_traceback: matrices of directions are copied back, and traced on the host
-    while the next batch computes, as Li 2014 did.
+    while the next batch computes, as Li 2014 did. note: told of a device that fails while others take over its work.
     """
 
     capabilities = Capabilities(frozenset({Mode.GLOBAL, Mode.LOCAL}), paths=True, near=True)
 
-    def __init__(self, devices: Sequence[Device], log: Callable[[Finished], None] | None = None, host_traceback: bool = False) -> None:
+    def __init__(
+        self,
+        devices: Sequence[Device],
+        log: Callable[[Finished], None] | None = None,
+        host_traceback: bool = False,
+        note: Callable[[str], None] | None = None,
+    ) -> None:
         if not devices:
             raise ValueError("an engine needs a device")
         self._devices = list(devices)
         self._pool = ResultPool()
         self._log = log
         self._host_traceback = host_traceback
+        self._lost = telling_of(self._devices, note)
         self._process = os.getpid()
 
     def prepare(self, task: Task, budget: Budget) -> CudaPrepared | CudaNearPrepared:
@@ -86,7 +96,7 @@ class CudaEngine:
         count = f"{len(self._devices)} x " if len(self._devices) > 1 else ""
         described = f"cuda ({count}{self._devices[0].name})"
         if task.within is not None:
-            return prepare_near(task, budget, self._devices, described, self._process)
+            return prepare_near(task, budget, self._devices, described, self._process, lost=self._lost)
         hardware, recipe = self._devices[0].hardware, make_recipe(task, self._host_traceback)
         # What a first band of queries against all targets would run.
         queries, targets = _sample(task.queries.lengths[:_BAND_ROWS]), np.sort(_sample(task.targets.lengths))
@@ -101,7 +111,7 @@ class CudaEngine:
             rows = max(1, min(_BAND_ROWS, -(-_SEARCH_TILES * cells // mean)))
         kept, devices = (budget.results, budget.scratch), len(self._devices)
         limits = Limits(*kept, task.item_bytes, _LANES, cells, rows, task.letter_bytes, task.query_bytes, sharing=devices)
-        return CudaPrepared(task, limits, variant.title, described, recipe, self._devices, self._pool, self._log, self._process)
+        return CudaPrepared(task, limits, variant.title, described, recipe, self._devices, self._pool, self._log, self._lost, self._process)
 
 
 def _sample(lengths: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:

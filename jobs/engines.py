@@ -95,7 +95,7 @@ def pick_engine(resources: Resources, notes: Notes, host_traceback: bool = False
         if inventory := _gpus(resources.device, notes):
             from gpualign.gpu.devices import make_engine
 
-            return make_engine(_named(resources.device), inventory, host_traceback)
+            return make_engine(_named(resources.device), inventory, host_traceback, notes.note)
         return None
 
     if _may_choose(resources) and not host_traceback:

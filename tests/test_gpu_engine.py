@@ -103,6 +103,42 @@ def test_devices_share_the_tiles(sequences):
         assert_clean(device)
 
 
+@pytest.mark.parametrize("launches", [0, 1, 5])
+def test_a_device_that_fails_is_left_out(sequences, launches):
+    both = threading.Barrier(2)
+
+    class Punctual(HostDevice):
+        begun = False
+
+        def open(self):
+            if not self.begun:  # it may be opened again, for the tiles of the other
+                both.wait(LIMIT)
+            self.begun = True
+            super().open()
+
+    class Failing(Punctual):
+        name = "broken"
+        left = launches
+
+        def stream(self):
+            device = self
+
+            class Stream(HostStream):
+                def launch(self, *arguments, **more):
+                    device.left -= 1
+                    if device.left < 0:
+                        raise RunError("the CUDA device failed: unspecified launch failure")
+                    super().launch(*arguments, **more)
+
+            return Stream(self)
+
+    notes, devices = [], [Failing(), Punctual()]
+    check(sequences, CudaEngine(devices, note=notes.append), tile_cells=100_000)
+    assert notes == ["GPU 1 of 2 (broken) is left out, the others do its work: the CUDA device failed: unspecified launch failure"]
+    for device in devices:
+        assert_clean(device)
+
+
 def test_two_engines_side_by_side(sequences):
     def work():
         check(sequences, CudaEngine([HostDevice()]), tile_cells=1_000_000)

@@ -15,6 +15,7 @@ from gpualign.core.errors import RunError
 from gpualign.core.plan import Limits, Tile
 from gpualign.core.pool import Counter, run_workers
 from gpualign.gpu.device import Device
+from gpualign.gpu.losses import Lost
 from gpualign.gpu.near.kernels import LENGTHS, Screen, has_tensor_cores, screens
 from gpualign.gpu.near.recipe import NearRecipe, make_near_recipe
 from gpualign.gpu.near.worker import Finished, NearWorker
@@ -43,6 +44,7 @@ class CudaNearPrepared:
     screens: Sequence[Screen] = field(repr=False)
     found: int
     log: Callable[[Finished], None] | None = field(repr=False)
+    lost: Lost | None = field(repr=False)
     process: int
 
     def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
@@ -57,7 +59,7 @@ class CudaNearPrepared:
             return work
 
         workers = [worker(device, screen) for device, screen in zip(self.devices, self.screens, strict=True)]
-        return run_workers(tiles, workers, 2 * len(workers), "gpualign-cuda")
+        return run_workers(tiles, workers, 2 * len(workers), "gpualign-cuda", lost=self.lost)
 
 
 def prepare_near(
@@ -68,13 +70,14 @@ def prepare_near(
     process: int,
     log: Callable[[Finished], None] | None = None,
     screen: Screen | None = None,
+    lost: Lost | None = None,
 ) -> CudaNearPrepared:
     """A task with `Task.within`. hardware: the devices, for people; process: that has them. log: told of every rectangle; screen: of
-    sketches, instead of the fastest."""
+    sketches, instead of the fastest. lost: told of a device that fails while others go on; None: none does."""
     recipe = make_near_recipe(task, has_tensor_cores(devices[0].arch))
     pairs = int(np.clip(_TILE_NANOSECONDS / recipe.nanoseconds, *_TILE_PAIRS))
     limits = Limits(budget.results, budget.scratch, task.item_bytes, _LANES, pairs, _BAND_ROWS, sharing=len(devices))
     chosen = [(screen or screens(device.arch)[0]) if recipe.steps.q else LENGTHS for device in devices]
     kernel = recipe.steps.describe() + (f" ({chosen[0].title})" if recipe.steps.q else "")
     found = int(np.clip(budget.results // (4 * len(devices) * _PAIR_BYTES), 1, _MOST_FOUND))
-    return CudaNearPrepared(task, limits, kernel, hardware, recipe, devices, chosen, found, log, process)
+    return CudaNearPrepared(task, limits, kernel, hardware, recipe, devices, chosen, found, log, lost, process)
