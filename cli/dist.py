@@ -134,7 +134,7 @@ def dist(
             with messages.progress(job.work, spec.path, "comparisons", "G/s") as progress:
                 return written.run(sink, progress)
 
-        totals, values = DistanceWriter(spec, task.metric, job.dtype, files).write(written.samples, run)
+        totals, values = DistanceWriter(spec, task.metric, job.dtype, files, resources.host_threads).write(written.samples, run)
         if picture is not None and values is not None:
             write_plot(picture, of_distances(values, job.samples, metric), files, messages)
     if lacking := job.lacking(totals):

@@ -122,14 +122,15 @@ def no_distance(spec: DistanceSpec, job: DistJob) -> str:
 class DistanceWriter:
     """Output of one run: `run` is called with a sink, then what it filled is written; `files` makes all of it appear, or nothing.
 
-    dtype: of the distances, float64 where some of them may not be defined.
+    dtype: of the distances, float64 where some of them may not be defined. threads: that write a matrix.
     """
 
-    def __init__(self, spec: DistanceSpec, metric: Metric, dtype: Numbers, files: OutputFiles) -> None:
+    def __init__(self, spec: DistanceSpec, metric: Metric, dtype: Numbers, files: OutputFiles, threads: int) -> None:
         self._spec = spec
         self._metric = metric
         self._dtype = dtype
         self._files = files
+        self._threads = threads
         self._pairs = PairText(FORMATS[spec.format].lists or "\t", 0 if metric.counts else DECIMALS)
 
     def write(self, samples: Samples, run: Callable[[AnySink], DistanceTotals]) -> tuple[DistanceTotals, Values | None]:
@@ -147,6 +148,13 @@ class DistanceWriter:
 
     def _scratch(self) -> BinaryIO:
         return self._files.scratch(self._spec.path)
+
+    def _matrix(self, *files: BinaryIO) -> MatrixSink | CondensedSink:
+        """A sink that fills files of the matrices that are wanted."""
+        makes = [partial(NpyArray, file) for file in files]
+        if self._spec.format == "condensed":
+            return CondensedSink(self._dtype, *makes)
+        return MatrixSink(self._dtype, *makes, threads=self._threads)
 
     def _of_pairs(self, run: Callable[[AnySink], DistanceTotals]) -> DistanceTotals:
         spec = self._spec
@@ -168,7 +176,7 @@ class DistanceWriter:
         with ExitStack() as stack:
             stream = stack.enter_context(self._files.text(spec.path))
             beside = stack.enter_context(self._files.text(spec.beside)) if spec.beside else None
-            sink = MatrixSink(self._dtype, *(partial(NpyArray, self._scratch()) for _ in self._names))
+            sink = self._matrix(*(self._scratch() for _ in self._names))
             totals = run(sink)
             values, compared = sink.values.values, sink.compared.values if sink.compared else None
             if spec.format == "molten":
@@ -185,19 +193,18 @@ class DistanceWriter:
 
     def _arrays(self, samples: Samples, run: Callable[[AnySink], DistanceTotals]) -> tuple[DistanceTotals, Values]:
         spec = self._spec
-        make_sink = CondensedSink if spec.format == "condensed" else MatrixSink
         assert spec.path is not None  # distance_spec() refuses arrays on standard output
         if spec.format == "npz":
             npz = self._files.open(spec.path)
             scratch = {name: self._scratch() for name in self._names}
-            packed = make_sink(self._dtype, *(partial(NpyArray, file) for file in scratch.values()))
+            packed = self._matrix(*scratch.values())
             totals = run(packed)
             write_npz(npz, scratch, samples.queries, samples.targets)
             return totals, packed.values.values
         npy = self._files.open(spec.path)
         beside = self._files.open(spec.beside) if spec.beside else None
         lists = open_id_lists(self._files, spec.path, samples.queries, samples.targets)
-        sink = make_sink(self._dtype, partial(NpyArray, npy), partial(NpyArray, beside) if beside else None)
+        sink = self._matrix(npy, *([beside] if beside else []))
         totals = run(sink)
         for file, records in lists:
             write_ids(file, records)

@@ -132,4 +132,4 @@ def nw(
     job = prepare_wanted(inputs, options, Wanted(spec.filter, identity_def), messages)
     if job.pairs == 0 and not dry_run:
         messages.note("one sequence makes no pairs (--self aligns it with itself)")
-    write_every_pair(spec, job, inputs.count, dry_run, messages)
+    write_every_pair(spec, job, inputs.count, dry_run, messages, resources.host_threads)

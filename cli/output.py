@@ -152,14 +152,15 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, ad
     return OutputSpec(format, path, rows, filter, Value(value, o.identity_definition), o.condensed, picture)
 
 
-def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, dry_run: bool, messages: Messages) -> None:
-    """Carry out a job, which is of so many records, and write all that it computes; a dry run prints the plan instead."""
+def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, dry_run: bool, messages: Messages, threads: int) -> None:
+    """Carry out a job, which is of so many records, and write all that it computes; a dry run prints the plan instead. threads: that write
+    a matrix."""
     if dry_run:
         print_plan(job.describe())
         return
     with OutputFiles(messages.note) as files:
         with naming_output(spec.path):
-            totals, values = _write(spec, job, files, messages)
+            totals, values = _write(spec, job, files, messages, threads)
         if spec.picture is not None and values is not None:
             from gpualign.cli.heatmaps import of_alignments
             from gpualign.cli.plots import write_plot
@@ -174,7 +175,9 @@ def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, 
         messages.near_summary(sequences, totals, job.hardware)
 
 
-def _write(spec: OutputSpec, job: PairsJob | NearJob, files: OutputFiles, messages: Messages) -> tuple[Totals, npt.NDArray[Any] | None]:
+def _write(
+    spec: OutputSpec, job: PairsJob | NearJob, files: OutputFiles, messages: Messages, threads: int
+) -> tuple[Totals, npt.NDArray[Any] | None]:
     """(totals, the matrix or condensed matrix that was written; None for rows). `files` makes all of the output appear, or nothing."""
 
     def run(sink: Sink[Plan, Any]) -> Totals:
@@ -183,7 +186,7 @@ def _write(spec: OutputSpec, job: PairsJob | NearJob, files: OutputFiles, messag
             return job.run(sink, progress)
 
     if spec.is_matrix:
-        return _write_matrix(spec, job.task, files, run)
+        return _write_matrix(spec, job.task, files, run, threads)
     if spec.is_sparse:
         return _write_sparse(spec, job.task, files, run), None
     with opened_rows(files, spec.path, job.task, spec.rows, spec.filter, spec.value.identity_definition) as sink:
@@ -198,15 +201,14 @@ def _write_sparse(spec: OutputSpec, task: Task, files: OutputFiles, run: Run) ->
     return run(CsrSink(files.open(spec.path), spools, task, spec.value, spec.filter))
 
 
-def _write_matrix(spec: OutputSpec, task: Task, files: OutputFiles, run: Run) -> tuple[Totals, npt.NDArray[Any]]:
+def _write_matrix(spec: OutputSpec, task: Task, files: OutputFiles, run: Run, threads: int) -> tuple[Totals, npt.NDArray[Any]]:
     """(totals, the matrix or condensed matrix that was written)."""
     from gpualign.core.sinks.matrix import CondensedSink, MatrixSink
     from gpualign.core.sinks.matrix_files import DECIMALS, NpyArray, write_ids, write_npz
 
-    make_sink = CondensedSink if spec.condensed else MatrixSink
-
     def fill(file: BinaryIO) -> tuple[Totals, npt.NDArray[Any]]:
-        sink = make_sink(partial(NpyArray, file), task, spec.value)
+        make = partial(NpyArray, file)
+        sink = CondensedSink(make, task, spec.value) if spec.condensed else MatrixSink(make, task, spec.value, threads)
         totals = run(sink)
         return totals, sink.matrix.values
 

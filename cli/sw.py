@@ -115,7 +115,7 @@ def sw(
 
         pairing = Pairing.ABOVE_OR_EQUAL if with_self or of_scores.is_matrix else Pairing.ABOVE
         job = every_score.prepare(inputs, every_score.ScoresOptions(scoring, strand, mask, pairing, resources, kernel), messages)
-        write_every_pair(of_scores, job, job.sequences, dry_run, messages)
+        write_every_pair(of_scores, job, job.sequences, dry_run, messages, resources.host_threads)
     elif of_hits is not None:
         thresholds = max_hits, min_score, max_evalue, min_identity
         options = search.SwOptions(scoring, strand, with_self, mask, evalue, *thresholds, identity_def, of_hits.traced, resources, kernel)

@@ -13,7 +13,8 @@ from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail, Task
 from gpualign.core.identity import DEFAULT
 from gpualign.core.plan import Pairing, Plan
-from gpualign.core.sinks.matrix_files import ArrayMaker, Numbers, condensed_start, place_band
+from gpualign.core.sinks.matrix_files import ArrayMaker, Numbers, condensed_start
+from gpualign.core.sinks.placing import Placement
 
 
 @dataclass(frozen=True)
@@ -67,19 +68,27 @@ class _ArraySink:
 class MatrixSink(_ArraySink):
     """Fills a matrix, element [i][j] = query i, target j; for one set mirrored, the diagonal included.
 
-    The plan's pairing must be ALL or ABOVE_OR_EQUAL, so that every element is computed or mirrored.
+    The plan's pairing must be ALL or ABOVE_OR_EQUAL, so that every element is computed or mirrored. threads: that write.
     """
+
+    def __init__(self, make: ArrayMaker, task: Task, value: Value = SCORES, threads: int = 1) -> None:
+        super().__init__(make, task, value)
+        self._threads = threads
 
     def begin(self, plan: Plan) -> None:
         if plan.pairing is Pairing.ABOVE:
             raise ValueError("a matrix needs the diagonal")
-        self._mirror = plan.pairing is Pairing.ABOVE_OR_EQUAL
         self._open((plan.queries, plan.targets))
+        self._placement = Placement(self.matrix.values, plan.pairing is Pairing.ABOVE_OR_EQUAL, self._threads)
 
     def write(self, results: BandResults) -> None:
         band = results.band
         values = self._value.of_band(self._task, results)
-        place_band(self.matrix.values, values, (band.start, band.stop), (band.first_target, band.target_stop), self._mirror)
+        self._placement.place(values, (band.start, band.stop), (band.first_target, band.target_stop))
+
+    def finish(self) -> None:
+        self._placement.finish()
+        super().finish()
 
 
 class CondensedSink(_ArraySink):

@@ -1,4 +1,4 @@
-"""Files of matrices: .npy through a memory map, .npz, and text; and where the values of a band belong in them."""
+"""Files of matrices: .npy through a memory map, .npz, and text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ Numbers: TypeAlias = "np.dtype[np.signedinteger] | np.dtype[np.float64]"
 
 _ROW_BYTES = 8 << 20
 _IN_MEMORY = 32 << 20
-_SQUARE = 64  # rows that are mirrored at a time, so that what is read in columns stays in the cache
 DECIMALS = 6
 """Of identities and the like."""
 
@@ -69,10 +68,8 @@ class NpyArray:
             self.values = np.memmap(file, dtype=dtype, mode="r+", offset=self._offset, shape=shape)
 
     def flush(self) -> None:
-        """All values are there."""
-        if isinstance(self.values, np.memmap):
-            self.values.flush()
-        else:
+        """All values are there. What is mapped is the file to every reader already; the disk gets it in the system's own time."""
+        if not isinstance(self.values, np.memmap):
             self._file.seek(self._offset)
             self._file.write(self.values.data)
             self._file.flush()
@@ -91,26 +88,6 @@ class FilledArray(Protocol):
 
     def flush(self) -> None:
         """All values are there."""
-
-
-def place_band(out: npt.NDArray[Any], values: npt.NDArray[Any], rows: tuple[int, int], columns: tuple[int, int], mirror: bool) -> None:
-    """Put values of a band, rows x columns (each first, stop), in the whole matrix.
-
-    mirror: it is symmetric, and values below the diagonal may be anything. A part that begins on the diagonal holds the whole square there.
-    """
-    queries, targets = slice(*rows), slice(*columns)
-    if not mirror:
-        out[queries, targets] = values
-        return
-    for start in range(rows[0], rows[1], _SQUARE):
-        stop = min(rows[1], start + _SQUARE)
-        part = values[start - rows[0] : stop - rows[0]]
-        if columns[0] == rows[0]:
-            square = np.triu(part[:, start - rows[0] : stop - rows[0]])
-            out[start:stop, start:stop] = square + np.triu(square, 1).T
-            part, targets = part[:, stop - rows[0] :], slice(stop, columns[1])
-        out[start:stop, targets] = part
-        out[targets, start:stop] = part.T
 
 
 def condensed_start(row: int, count: int) -> int:

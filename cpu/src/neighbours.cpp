@@ -5,10 +5,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include "../../core/src/threads.hpp"
 #include "bounded_edits.hpp"
 #include "neighbour_hashes.hpp"
 #include "neighbour_search.hpp"
-#include "threads.hpp"
 
 namespace gpualign {
 

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <utility>
 
+#include "../../core/src/threads.hpp"
 #include "neighbour_hashes.hpp"
-#include "threads.hpp"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>

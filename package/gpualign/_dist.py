@@ -77,7 +77,7 @@ def dist(
         reporter.expect(job.work)
 
         def fill(make: ArrayMaker) -> FilledArray:
-            sink = MatrixSink(job.dtype, make)
+            sink = MatrixSink(job.dtype, make, threads=options.resources.host_threads)
             job.run(sink, reporter)
             return sink.values
 

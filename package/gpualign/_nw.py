@@ -58,7 +58,7 @@ def nw(
     job = prepare(inputs_of(seqs, targets), options, LOG)
 
     def fill(make: ArrayMaker) -> FilledArray:
-        sink = MatrixSink(make, job.task, kept)
+        sink = MatrixSink(make, job.task, kept, options.resources.host_threads)
         job.run(sink, _reporter(job, progress))
         return sink.matrix
 

@@ -10,7 +10,8 @@ import numpy.typing as npt
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.engine import Band
 from gpualign.core.distance.sinks.base import BandDistances
-from gpualign.core.sinks.matrix_files import ArrayMaker, FilledArray, Numbers, condensed_start, place_band
+from gpualign.core.sinks.matrix_files import ArrayMaker, FilledArray, Numbers, condensed_start
+from gpualign.core.sinks.placing import Placement
 
 
 class _ArraySink:
@@ -25,13 +26,13 @@ class _ArraySink:
         self.values = self._make(shape, self._dtype)
         self.compared: FilledArray | None = self._make_compared(shape, np.dtype(np.int32)) if self._make_compared else None
 
-    def _place(self, out: npt.NDArray[Any], values: npt.NDArray[Any], band: Band) -> None:
+    def _place(self, array: FilledArray, values: npt.NDArray[Any], band: Band) -> None:
         raise NotImplementedError
 
     def write(self, distances: BandDistances) -> None:
-        self._place(self.values.values, distances.values, distances.band)
+        self._place(self.values, distances.values, distances.band)
         if self.compared and distances.compared is not None:
-            self._place(self.compared.values, distances.compared, distances.band)
+            self._place(self.compared, distances.compared, distances.band)
 
     def finish(self) -> None:
         for array in (self.values, self.compared):
@@ -40,16 +41,26 @@ class _ArraySink:
 
 
 class MatrixSink(_ArraySink):
-    """Element [i][j]: query i, target j; of one set mirrored."""
+    """Element [i][j]: query i, target j; of one set mirrored. threads: that write."""
+
+    def __init__(self, dtype: Numbers, make: ArrayMaker, make_compared: ArrayMaker | None = None, *, threads: int = 1) -> None:
+        super().__init__(dtype, make, make_compared)
+        self._threads = threads
 
     def begin(self, samples: Samples) -> None:
-        self._samples = samples
+        self._first_target = samples.first_target
         self._open((len(samples.queries), len(samples.targets)))
+        arrays = [array for array in (self.values, self.compared) if array]
+        self._placements = {array: Placement(array.values, samples.one_set, self._threads) for array in arrays}
 
-    def _place(self, out: npt.NDArray[Any], values: npt.NDArray[Any], band: Band) -> None:
-        samples = self._samples
-        columns = band.first_target - samples.first_target, band.target_stop - samples.first_target
-        place_band(out, values, (band.start, band.stop), columns, samples.one_set)
+    def _place(self, array: FilledArray, values: npt.NDArray[Any], band: Band) -> None:
+        columns = band.first_target - self._first_target, band.target_stop - self._first_target
+        self._placements[array].place(values, (band.start, band.stop), columns)
+
+    def finish(self) -> None:
+        for placement in self._placements.values():
+            placement.finish()
+        super().finish()
 
 
 class CondensedSink(_ArraySink):
@@ -59,7 +70,7 @@ class CondensedSink(_ArraySink):
         self._count = len(samples.queries)
         self._open((samples.pairs,))
 
-    def _place(self, out: npt.NDArray[Any], values: npt.NDArray[Any], band: Band) -> None:
+    def _place(self, array: FilledArray, values: npt.NDArray[Any], band: Band) -> None:
         for row in range(band.start, band.stop):
             start = condensed_start(row, self._count)
-            out[start : start + self._count - row - 1] = values[row - band.start, row + 1 - band.first_target :]
+            array.values[start : start + self._count - row - 1] = values[row - band.start, row + 1 - band.first_target :]

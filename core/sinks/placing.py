@@ -1,0 +1,46 @@
+"""Where the values of bands belong in a whole matrix."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core._placing import copy_rows, mirror_rows
+
+_TOGETHER = 4096
+"""Rows that are mirrored together. What they mirror is read from all rows above: runs of 16 KB and more where these are not in memory."""
+
+_AT_ONCE = 256
+"""Rows of a call of the compiled function, so that an interrupt waits for a moment alone."""
+
+
+class Placement:
+    """Puts the values of bands, which come in the order of their rows, in a whole matrix `out`, in so many threads.
+
+    mirror: it is symmetric, and values below the diagonal may be anything. Bands are then written as they come, and what is left of the
+    diagonal follows by whole rows, up to `finish`: values go to a file once, in runs, and not a few at a time to each later row.
+    """
+
+    def __init__(self, out: npt.NDArray[Any], mirror: bool, threads: int = 1) -> None:
+        self._out = out
+        self._mirror = mirror
+        self._threads = threads
+        self._there = 0  # rows, right of the diagonal
+        self._mirrored = 0  # rows, left of it
+
+    def place(self, values: npt.NDArray[Any], rows: tuple[int, int], columns: tuple[int, int]) -> None:
+        """values: of rows x columns, each first, stop. Several parts of the same rows come from left to right."""
+        if values.size:
+            copy_rows(self._out, np.ascontiguousarray(values, self._out.dtype), rows[0], columns[0], self._threads)
+        if columns[1] == self._out.shape[1]:
+            self._there = rows[1]
+        if self._there - self._mirrored >= _TOGETHER:
+            self.finish()
+
+    def finish(self) -> None:
+        """Every band is there, or every one so far."""
+        while self._mirror and self._mirrored < self._there:
+            first, self._mirrored = self._mirrored, min(self._there, self._mirrored + _AT_ONCE)
+            mirror_rows(self._out, first, self._mirrored, self._threads)

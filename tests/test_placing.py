@@ -1,0 +1,107 @@
+"""Whole matrices are put together from bands, by any number of threads."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpualign.core._placing import copy_rows, mirror_rows
+from gpualign.core.sinks import placing
+from gpualign.core.sinks.placing import Placement
+
+TYPES = [np.int8, np.int16, np.int32, np.int64, np.float32, np.float64]
+SIZES = st.one_of(st.sampled_from([0, 1]), st.integers(2, 20), st.integers(63, 130))
+
+
+def numbers(rng, shape, dtype):
+    return rng.integers(-100, 100, shape).astype(dtype)
+
+
+def mirrored(matrix):
+    """Element by element."""
+    found = matrix.copy()
+    for i in range(len(matrix)):
+        for j in range(i):
+            found[i, j] = matrix[j, i]
+    return found
+
+
+def bands(rng, rows, columns, upper, panel):
+    """(rows, columns) of rectangles as plans make them: some rows and all that they are compared with, or, with `panel`, parts of a row."""
+    start, step = 0, panel or max(1, columns)
+    while start < rows:
+        stop = start + 1 if panel else min(rows, start + int(rng.integers(1, 80)))
+        first = start if upper else 0
+        for part in range(first, columns, step):
+            yield (start, stop), (part, min(columns, part + step))
+        start = stop
+
+
+@given(
+    SIZES, SIZES, st.booleans(), st.sampled_from(TYPES), st.integers(0, 40), st.integers(1, 90), st.integers(1, 3), st.integers(0, 2**32)
+)
+def test_bands_make_the_matrix(rows, columns, mirror, dtype, panel, together, threads, seed):
+    rng = np.random.default_rng(seed)
+    values = numbers(rng, (rows, rows if mirror else columns), dtype)
+    out = np.full_like(values, 111)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(placing, "_TOGETHER", together)
+        patch.setattr(placing, "_AT_ONCE", 1 + together // 2)
+        placement = Placement(out, mirror, threads)
+        for (start, stop), (first, last) in bands(rng, *values.shape, mirror, panel):
+            part = values[start:stop, first:last]
+            if rng.integers(2):
+                part = np.asfortranarray(part)
+            placement.place(part, (start, stop), (first, last))
+        placement.finish()
+    np.testing.assert_array_equal(out, mirrored(values) if mirror else values)
+
+
+def test_rows_that_are_there_are_mirrored_before_the_end(rng, monkeypatch):
+    monkeypatch.setattr(placing, "_TOGETHER", 10)
+    values, out = numbers(rng, (30, 30), np.int32), np.zeros((30, 30), np.int32)
+    placement = Placement(out, True)
+    for start in range(0, 24, 4):
+        placement.place(values[start : start + 4, start:], (start, start + 4), (start, 30))
+    np.testing.assert_array_equal(out[:24], mirrored(values)[:24])
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("size", [255, 256, 257, 261, 770, 1601])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_all_squares_are_mirrored(rng, dtype, size, threads):
+    """1,601 rows are enough for several threads, whatever the type."""
+    out = numbers(rng, (size, size), dtype)
+    first, stop = sorted(rng.integers(0, size + 1, 2).tolist())
+    expected = out.copy()
+    below = np.tril(np.ones_like(out, dtype=bool), -1)
+    below[:first] = below[stop:] = False
+    expected[below] = out.T[below]
+    mirror_rows(out, first, stop, threads)
+    np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 16])
+def test_rows_are_copied_to_their_place(rng, threads):
+    values = numbers(rng, (1500, 700), np.int32)
+    out = np.zeros((1600, 901), np.int32)
+    copy_rows(out, values, 33, 200, threads)
+    expected = np.zeros_like(out)
+    expected[33:1533, 200:900] = values
+    np.testing.assert_array_equal(out, expected)
+
+
+def test_what_does_not_fit_is_refused():
+    out = np.zeros((4, 4), np.int32)
+    for row, column in ((3, 0), (0, 2), (9, 0), (0, 9)):
+        with pytest.raises(ValueError, match="do not fit"):
+            copy_rows(out, np.zeros((2, 3), np.int32), row, column, 1)
+    with pytest.raises(ValueError, match="one type"):
+        copy_rows(out, np.zeros((2, 3), np.float32), 0, 0, 1)
+    with pytest.raises(ValueError, match="not square"):
+        mirror_rows(np.zeros((4, 5), np.int32), 0, 4, 1)
+    for first, stop in ((0, 5), (3, 2)):
+        with pytest.raises(ValueError, match="no such rows"):
+            mirror_rows(out, first, stop, 1)
+    with pytest.raises(ValueError, match="1, 2, 4 or 8 bytes"):
+        mirror_rows(np.zeros((4, 4), np.complex128), 0, 4, 1)
