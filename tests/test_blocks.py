@@ -204,6 +204,23 @@ def test_significance(aligned):
     assert {line.split("\t", 10)[10] for line in text(unknown, M8().columns(unknown, unknown.wanted(None))).splitlines()} == {"-1\t0"}
 
 
+def test_cigars_of_any_runs(rng):
+    """Runs of every length of a byte and of several bytes, also such as could be fewer, and no runs at all."""
+    sequences = relatives(rng, 1, 9, 4)
+    paths = ["", *(op * length for op in "=XID" for length in range(1, 200)), *("".join(rng.choice(list("=XID"), 50)) for _ in range(20))]
+    paths += ["".join(op * int(length) for op, length in zip(rng.choice(list("=XID"), 9), rng.integers(1, 150, 9), strict=True))]
+    encoded = [encode(path) for path in paths] + [b"".join(encode(op) for op in path) for path in paths]
+    data, offsets = np.frombuffer(b"".join(encoded), dtype=np.uint8), np.cumsum([0, *map(len, encoded)])
+    runs = Runs(data, offsets[None, :-1], np.diff(offsets).astype(np.int32)[None])
+    band = Band(0, 1, 0, len(encoded), 0, 1)
+    results = BandResults(band, np.zeros(band.shape, np.int32), np.zeros(band.shape, STATISTICS), runs)
+    block = PairBlock(Task(sequences, sequences, SCHEME, detail=Detail.PATH), 2, results, 0)
+    for kind, of_pairs in (("cigar", "=X"), ("cigar_m", "MM")):
+        told = [path.replace("=", of_pairs[0]).replace("X", of_pairs[1]) for path in paths + paths]
+        expected = ["".join(f"{len(list(group))}{op}" for op, group in groupby(path)) or "*" for path in told]
+        assert text(block, [block.path(kind)]).splitlines() == expected
+
+
 @pytest.mark.parametrize("field", OF_HITS, ids=lambda field: field.name)
 def test_pairs_have_no_columns_of_hits(aligned, field):
     block = aligned.rectangle(range(2), range(2))

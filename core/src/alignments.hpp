@@ -108,10 +108,50 @@ inline char* put_run(char* out, int64_t length, char op) {
   return out;
 }
 
-template <bool kMerge>
-char* cigar(char* out, const Alignments& a, size_t r, size_t t) {
+// The text of every byte of runs, `width` letters of it.
+struct RunText {
+  char letters[3];
+  uint8_t width;
+};
+inline const std::array<RunText, 256>& run_texts() {
+  static const std::array<RunText, 256> texts = [] {
+    std::array<RunText, 256> all{};
+    for (int byte = 0; byte < 256; byte++) {
+      char text[24];
+      const size_t width = static_cast<size_t>(put_run(text, (byte >> 2) + 1, "=XID"[byte & 3]) - text);
+      std::memcpy(all[byte].letters, text, width);
+      all[byte].width = static_cast<uint8_t>(width);
+    }
+    return all;
+  }();
+  return texts;
+}
+
+// Most runs are one byte, whose text is known. Writes up to two letters beyond it, which `cigar_width` has room for.
+inline char* cigar(char* out, const Alignments& a, size_t r, size_t t) {
+  const RunText* const texts = run_texts().data();
+  const uint8_t* run = a.data.data() + a.starts(r, t);
+  const uint8_t* const end = run + a.sizes(r, t);
+  if (run == end) *out++ = '*';
+  while (run < end) {
+    const int op = *run & 3;
+    const RunText& text = texts[*run++];
+    if (run == end || (*run & 3) != op) {
+      std::memcpy(out, &text, sizeof text);
+      out += text.width;
+      continue;
+    }
+    int64_t length = (run[-1] >> 2) + 1;
+    for (; run < end && (*run & 3) == op; run++) length += (*run >> 2) + 1;
+    out = put_run(out, length, "=XID"[op]);
+  }
+  return out;
+}
+
+// With M for pairs of letters, equal or not.
+inline char* cigar_m(char* out, const Alignments& a, size_t r, size_t t) {
   char* const start = out;
-  a.each_run(r, t, kMerge, [&](int op, int64_t length) { out = put_run(out, length, (kMerge ? "MXID" : "=XID")[op]); });
+  a.each_run(r, t, true, [&](int op, int64_t length) { out = put_run(out, length, "MXID"[op]); });
   if (out == start) *out++ = '*';
   return out;
 }
@@ -197,8 +237,8 @@ inline char* markers(char* out, const Alignments& a, size_t r, size_t t) {
 // By the name that Python uses; null if there is none.
 inline const PairText* pair_text(const std::string& name) {
   static const std::array<std::pair<const char*, PairText>, 9> kinds{{
-      {"cigar", {text::cigar_width, text::cigar<false>}},
-      {"cigar_m", {text::cigar_width, text::cigar<true>}},
+      {"cigar", {text::cigar_width, text::cigar}},
+      {"cigar_m", {text::cigar_width, text::cigar_m}},
       {"query", {text::aligned_width, text::aligned<true>}},
       {"target", {text::aligned_width, text::aligned<false>}},
       {"markers", {text::aligned_width, text::markers}},
