@@ -186,7 +186,8 @@ def _write(spec: OutputSpec, job: PairsJob | NearJob, files: OutputFiles, messag
         return _write_matrix(spec, job.task, files, run)
     if spec.is_sparse:
         return _write_sparse(spec, job.task, files, run), None
-    with opened_rows(files, spec.path, job.task, spec.rows, spec.filter, spec.value.identity_definition) as sink:
+    definition = spec.value.identity_definition
+    with opened_rows(files, spec.path, job.task, spec.rows, spec.filter, definition, job.text_threads) as sink:
         return run(sink), None
 
 

@@ -170,8 +170,8 @@ def test_strands(rng):
     pairs = [(i, j) for i in range(24) for j in range(0, 12, 5)]
     block = aligned.hits(pairs)
     columns = [FIELDS[name].column(block) for name in ("query", "strand", "qlen", "qstart", "qend", "tstart", "tend")]
-    m8 = [line.split("\t") for line in text(block, M8().columns(block, block.wanted(None))).splitlines()]
-    sam = [line.split("\t") for line in text(block, Sam().columns(block, block.wanted(None))).splitlines()]
+    m8 = [line.split("\t") for line in text(block, M8().columns(block, None)).splitlines()]
+    sam = [line.split("\t") for line in text(block, Sam().columns(block, None)).splitlines()]
     aligned_strands = aligned.task.queries
     for (i, j), row, blast, read in zip(pairs, text(block, columns).splitlines(), m8, sam, strict=True):
         *_, query_start, query_end, start, end = aligned.found.statistics[i, j]
@@ -192,7 +192,7 @@ def test_significance(aligned):
     known, unknown = aligned.hits(pairs, space=space), aligned.hits(pairs)
     names = "bits", "evalue"
     rows = text(known, [FIELDS[name].column(known) for name in names]).splitlines()
-    m8 = text(known, M8().columns(known, known.wanted(None))).splitlines()
+    m8 = text(known, M8().columns(known, None)).splitlines()
     for k, (i, j) in enumerate(pairs):
         score, letters = aligned.found.scores[[i], [j]], (aligned.queries.lengths[[i]], aligned.targets.lengths[[j]])
         bits, evalue = space.parameters.bits(score)[0], space.evalues(score, *letters)[0]
@@ -201,7 +201,7 @@ def test_significance(aligned):
         assert [float(x) for x in m8[k].split("\t")[10:]] == pytest.approx([evalue, bits], rel=0.1, abs=0.1)
         assert unknown.significance((k,)) is None
     assert set(text(unknown, [FIELDS[name].column(unknown) for name in names]).splitlines()) == {"nan\tnan"}
-    assert {line.split("\t", 10)[10] for line in text(unknown, M8().columns(unknown, unknown.wanted(None))).splitlines()} == {"-1\t0"}
+    assert {line.split("\t", 10)[10] for line in text(unknown, M8().columns(unknown, None)).splitlines()} == {"-1\t0"}
 
 
 def test_cigars_of_any_runs(rng):
