@@ -91,8 +91,9 @@ def opened_rows(
     rows: Rows | None,
     filter: Filter | None = None,
     identity_definition: int = DEFAULT,
+    threads: int = 1,
 ) -> Iterator[PairsSink]:
-    """What writes pairs to an output as these rows, None: in blocks for people."""
+    """What writes pairs to an output as these rows, None: in blocks for people. threads: that make text of rows."""
     from gpualign.core.formats.typed import TypedTable
 
     if isinstance(rows, TypedTable):
@@ -109,7 +110,7 @@ def opened_rows(
         else:
             from gpualign.core.sinks.table import TableSink
 
-            yield TableSink(stream, task, rows, filter, identity_definition)
+            yield TableSink(stream, task, rows, filter, identity_definition, threads)
 
 
 def output_paths(path: Path | None, format: str, one_set: bool) -> list[Path | None]:

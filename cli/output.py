@@ -189,7 +189,8 @@ def _write(
         return _write_matrix(spec, job.task, files, run, threads)
     if spec.is_sparse:
         return _write_sparse(spec, job.task, files, run), None
-    with opened_rows(files, spec.path, job.task, spec.rows, spec.filter, spec.value.identity_definition) as sink:
+    definition = spec.value.identity_definition
+    with opened_rows(files, spec.path, job.task, spec.rows, spec.filter, definition, job.text_threads) as sink:
         return run(sink), None
 
 

@@ -83,12 +83,15 @@ class PairAssembly:
     def add(self, result: TileResult) -> None:
         assert isinstance(result, TileScores | TileAlignments)  # others are gathered elsewhere
         tile = result.tile
-        place = slice(tile.query_start - tile.band.start, tile.query_stop - tile.band.start), _place(tile.targets - tile.band.first_target)
-        self._scores[place] = result.scores
+        start, stop = tile.query_start - tile.band.start, tile.query_stop - tile.band.start
+        columns = tile.targets - tile.band.first_target
+        self._scores[start:stop, _place(columns)] = result.scores
         if isinstance(result, TileAlignments) and self._statistics is not None:
-            self._statistics[place] = result.statistics
+            from gpualign.core.places import put
+
+            put(self._statistics, start, columns, result.statistics)
             if self._runs is not None and result.runs is not None:
-                self._runs.add(place, result.runs)
+                self._runs.add_columns(start, columns, result.runs)
 
     def done(self) -> BandResults:
         return BandResults(self._band, self._scores, self._statistics, None if self._runs is None else self._runs.build())

@@ -1,16 +1,24 @@
-"""Threads that pull tiles, and their results as one stream: what the workers of every engine share."""
+"""Threads that pull tiles, and their results as one stream, for the workers of every engine; and work that threads share in order."""
 
 from __future__ import annotations
 
 import queue
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import TYPE_CHECKING, TypeVar
 
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import TileResult
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Tile
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
 
 _LOOK_SECONDS = 0.05  # how often a worker that waits for room looks whether it shall stop
 
@@ -162,3 +170,33 @@ def run_workers(
             stop()
         for thread in threads:
             thread.join()
+
+
+WAITING = 2
+"""Items of `in_order` on their way for each thread: one that it is at, and one that waits for its turn."""
+
+
+def in_order(make: Callable[[Item], Made], items: Iterable[Item], threads: int) -> Iterator[Made]:
+    """What `make` makes of each item, in the order of the items, which are taken in the caller's thread.
+
+    Up to `threads` threads are at it, with `WAITING` items each, which bounds memory; for one thread or one item no other thread is
+    started. When the iterator is closed, finished or fails, no item is begun any more, and those at work are waited for.
+    """
+    source = iter(items)
+    first = list(islice(source, 2))
+    if threads == 1 or len(first) < 2:
+        yield from map(make, chain(first, source))
+        return
+    from concurrent.futures import ThreadPoolExecutor
+
+    pool = ThreadPoolExecutor(threads, thread_name_prefix="gpualign-rows")
+    try:
+        waiting: deque[Future[Made]] = deque()
+        for item in chain(first, source):
+            if len(waiting) == WAITING * threads:
+                yield waiting.popleft().result()
+            waiting.append(pool.submit(make, item))
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        pool.shutdown(cancel_futures=True)

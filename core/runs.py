@@ -23,8 +23,19 @@ class RunsBuilder:
         """Those of the pairs at `place`, an index of the array."""
         self._starts[place] = runs.starts + self._held
         self._sizes[place] = runs.sizes
-        self._data.append(runs.data)
-        self._held += len(runs.data)
+        self._take(runs.data)
+
+    def add_columns(self, first_row: int, columns: npt.NDArray[np.int64], runs: Runs) -> None:
+        """Those of a tile: of [first_row + r][columns[c]] for all r and c, where the array is [rows][columns]."""
+        from gpualign.core.places import put
+
+        put(self._starts, first_row, columns, runs.starts + self._held if self._held else runs.starts)
+        put(self._sizes, first_row, columns, runs.sizes)
+        self._take(runs.data)
+
+    def _take(self, data: npt.NDArray[np.uint8]) -> None:
+        self._data.append(data)
+        self._held += len(data)
 
     def build(self) -> Runs:
         """All of them."""

@@ -21,7 +21,10 @@ class ResultPool:
 
     def take(self, shape: tuple[int, int], dtype: np.dtype[np.signedinteger]) -> Scores:
         """An array of this shape, its contents undefined."""
-        nbytes = shape[0] * shape[1] * dtype.itemsize
+        return self.take_bytes(shape[0] * shape[1] * dtype.itemsize).view(dtype).reshape(shape)
+
+    def take_bytes(self, nbytes: int) -> npt.NDArray[np.uint8]:
+        """So many bytes likewise."""
         with self._lock:
             fitting = [b for b in self._free if b.nbytes >= nbytes]
             buffer = min(fitting, key=lambda b: b.nbytes) if fitting else None
@@ -32,9 +35,9 @@ class ResultPool:
         if buffer is None:
             buffer = np.empty(nbytes, dtype=np.uint8)
         # The base of this array is no array, so that every view of it keeps it, and not the buffer, alive.
-        scores = np.frombuffer(buffer.data[:nbytes], dtype=dtype)
-        weakref.finalize(scores, self._give_back, buffer)
-        return scores.reshape(shape)
+        taken = np.frombuffer(buffer.data[:nbytes], dtype=np.uint8)
+        weakref.finalize(taken, self._give_back, buffer)
+        return taken
 
     def _give_back(self, buffer: npt.NDArray[np.uint8]) -> None:
         with self._lock:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 
+from gpualign.core.budget import Budget
 from gpualign.core.engine import Task
 from gpualign.core.errors import RunError
 
 _DEFAULT = 2 << 30
+
+_TEXT_BYTES = 8 << 20
+"""That a thread which makes text of results takes: for two blocks with CIGARs, one of them in the making."""
 
 
 def physical_memory() -> int | None:
@@ -38,3 +42,8 @@ def memory_left(task: Task, memory: int | None) -> int:
             f"the memory budget is too small: the sequences alone take {sequence_bytes(task):,} bytes of {total:,}; raise --memory"
         )
     return left
+
+
+def text_threads(budget: Budget, threads: int) -> int:
+    """How many of so many threads may make text of results at a time: one, which takes what it needs, or as many as the budget holds."""
+    return max(1, min(threads, budget.text // _TEXT_BYTES))

@@ -27,7 +27,8 @@ from gpualign.core.runner import plan_task
 from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.core.sinks.pairs import blocks_of
 from gpualign.core.units import format_bytes
-from gpualign.jobs.budget import memory_left, sequence_bytes
+from gpualign.jobs.budget import memory_left, sequence_bytes, text_threads
+from gpualign.jobs.engines import Resources
 from gpualign.jobs.notes import Notes
 from gpualign.jobs.pairs import Rows
 
@@ -64,7 +65,7 @@ class NearJob:
 
     task: what the user asked for; groups: equal records of its queries and of its targets; pairing: which pairs of records are wanted.
     prepared, plan: for one record of each group. aligner: aligns pairs of the task; None where the edit distance is all that is wanted.
-    engine: what would compute every pair.
+    engine: what would compute every pair. text_threads: for sinks that make text.
     """
 
     task: Task
@@ -74,6 +75,7 @@ class NearJob:
     plan: Plan
     aligner: Prepared | None
     engine: Engine
+    text_threads: int
 
     @property
     def work(self) -> int:
@@ -188,13 +190,13 @@ def is_worth_it(task: Task, bound: EditBound) -> bool:
 
 
 def prepare_near(
-    task: Task, bound: EditBound, pairing: Pairing, engines: Engines, memory: int | None, notes: Notes, about: str = ""
+    task: Task, bound: EditBound, pairing: Pairing, engines: Engines, resources: Resources, notes: Notes, about: str = ""
 ) -> NearJob:
     """Plan the near pairs of a task. about: begins what is told of the plan.
 
-    Raises `RunError` where memory (None: the default) is too small.
+    Raises `RunError` where memory is too small.
     """
-    left = memory_left(task, memory)
+    left = memory_left(task, resources.memory)
     distances_do = task.scoring.edit and task.detail is Detail.SCORE and task.end_gaps is EndGaps.PENALISED
     one_set = task.targets is task.queries
     targets = group_equal(task.targets)
@@ -208,10 +210,11 @@ def prepare_near(
     distinct = others if one_set else task.queries if not queries.repeated else task.queries.select(queries.firsts)
     edit = make_scoring(task.alphabet, ScoringOptions(edit=True))
     near = Task(distinct, others, edit, Mode.GLOBAL, Detail.SCORE, EndGaps.PENALISED, task.alphabet, within=bound)
-    prepared = engines.finder.prepare(near, Budget.of(left if distances_do else left // 2))
+    budget = Budget.of(left if distances_do else left // 2)
+    prepared = engines.finder.prepare(near, budget)
     plan = plan_task(prepared, Pairing.ALL if pairing is Pairing.ALL else Pairing.ABOVE)
     aligner = None if distances_do else engines.aligner.prepare(task, Budget.of(left // 2))
     repeated = targets.repeated + (queries.repeated if pairing is Pairing.ALL and not one_set else 0)
     equal = f"{repeated:,} records equal to earlier ones; " if repeated else ""
     notes.detail(f"{about}{equal}edits {describe_bound(near)}; {prepared.kernel}")
-    return NearJob(task, pairing, (queries, targets), prepared, plan, aligner, engines.chosen)
+    return NearJob(task, pairing, (queries, targets), prepared, plan, aligner, engines.chosen, text_threads(budget, resources.host_threads))

@@ -67,7 +67,7 @@ def prepare_wanted(
         bound = edit_bound(wanted.filter, task, wanted.identity_definition)
         if bound is not None and is_worth_it(task, bound):
             engines = Engines(chosen, pick_near_engine(options.resources, chosen), pick_pair_engine(options.resources, chosen))
-            return prepare_near(task, bound, pairing, engines, options.resources.memory, notes, _about(task))
+            return prepare_near(task, bound, pairing, engines, options.resources, notes, _about(task))
         advice = what_would_bound(wanted.filter, task, wanted.identity_definition)
         if advice and pairing.count(len(task.queries), len(task.targets)) >= _MANY:
             notes.note(f"every pair is aligned: {advice}")
@@ -88,7 +88,7 @@ def _begin(inputs: Inputs, options: NwOptions, notes: Notes, engine: Engine | No
 
 
 def _every_pair(task: Task, pairing: Pairing, engine: Engine, options: NwOptions, notes: Notes) -> PairsJob:
-    return prepare_pairs(task, pairing, engine, options.resources.memory, notes, _about(task))
+    return prepare_pairs(task, pairing, engine, options.resources, notes, _about(task))
 
 
 def _about(task: Task) -> str:

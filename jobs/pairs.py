@@ -16,7 +16,8 @@ from gpualign.core.road import Closable, Progress, Sink, Totals
 from gpualign.core.runner import estimate_rate, pair_bands, plan_task, run_plan
 from gpualign.core.sinks.pairs import blocks_of
 from gpualign.core.units import format_bytes
-from gpualign.jobs.budget import memory_left, sequence_bytes
+from gpualign.jobs.budget import memory_left, sequence_bytes, text_threads
+from gpualign.jobs.engines import Resources
 from gpualign.jobs.notes import Notes
 
 Rows = list[tuple[str, str]]
@@ -25,12 +26,13 @@ Rows = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class PairsJob:
-    """A plan, and all that carrying it out takes. It may run any number of times."""
+    """A plan, and all that carrying it out takes. It may run any number of times. text_threads: for sinks that make text."""
 
     prepared: Prepared
     plan: Plan
     engine: Engine
     budget: Budget
+    text_threads: int
 
     @property
     def task(self) -> Task:
@@ -70,13 +72,13 @@ class PairsJob:
                 yield from blocks_of(self.task, identity_definition, band, self.plan.pairing)
 
 
-def prepare_pairs(task: Task, pairing: Pairing, engine: Engine, memory: int | None, notes: Notes, about: str = "") -> PairsJob:
-    """Plan the pairs of a task. about: begins what is told of the plan. Raises `RunError` where memory (None: the default) is too small."""
-    budget = Budget.of(memory_left(task, memory))
+def prepare_pairs(task: Task, pairing: Pairing, engine: Engine, resources: Resources, notes: Notes, about: str = "") -> PairsJob:
+    """Plan the pairs of a task. about: begins what is told of the plan. Raises `RunError` where memory is too small."""
+    budget = Budget.of(memory_left(task, resources.memory))
     prepared = engine.prepare(task, budget)
     plan = plan_task(prepared, pairing)
     notes.detail(about + describe_work(prepared, plan))
-    return PairsJob(prepared, plan, engine, budget)
+    return PairsJob(prepared, plan, engine, budget, text_threads(budget, resources.host_threads))
 
 
 def count_sequences(task: Task) -> int:

@@ -50,4 +50,4 @@ def prepare(inputs: Inputs, options: ScoresOptions, notes: Notes = UNHEARD, engi
             pairing = o.pairing
     else:  # the score of i's reverse complement with j is that of j's with i only for most matrices
         task = replace(task, queries=make_strands(task.queries, task.alphabet, o.strand or PLUS).queries, targets=targets)
-    return prepare_pairs(task, pairing, engine, o.resources.memory, notes)
+    return prepare_pairs(task, pairing, engine, o.resources, notes)

@@ -170,8 +170,8 @@ def test_strands(rng):
     pairs = [(i, j) for i in range(24) for j in range(0, 12, 5)]
     block = aligned.hits(pairs)
     columns = [FIELDS[name].column(block) for name in ("query", "strand", "qlen", "qstart", "qend", "tstart", "tend")]
-    m8 = [line.split("\t") for line in text(block, M8().columns(block, block.wanted(None))).splitlines()]
-    sam = [line.split("\t") for line in text(block, Sam().columns(block, block.wanted(None))).splitlines()]
+    m8 = [line.split("\t") for line in text(block, M8().columns(block, None)).splitlines()]
+    sam = [line.split("\t") for line in text(block, Sam().columns(block, None)).splitlines()]
     aligned_strands = aligned.task.queries
     for (i, j), row, blast, read in zip(pairs, text(block, columns).splitlines(), m8, sam, strict=True):
         *_, query_start, query_end, start, end = aligned.found.statistics[i, j]
@@ -192,7 +192,7 @@ def test_significance(aligned):
     known, unknown = aligned.hits(pairs, space=space), aligned.hits(pairs)
     names = "bits", "evalue"
     rows = text(known, [FIELDS[name].column(known) for name in names]).splitlines()
-    m8 = text(known, M8().columns(known, known.wanted(None))).splitlines()
+    m8 = text(known, M8().columns(known, None)).splitlines()
     for k, (i, j) in enumerate(pairs):
         score, letters = aligned.found.scores[[i], [j]], (aligned.queries.lengths[[i]], aligned.targets.lengths[[j]])
         bits, evalue = space.parameters.bits(score)[0], space.evalues(score, *letters)[0]
@@ -201,7 +201,24 @@ def test_significance(aligned):
         assert [float(x) for x in m8[k].split("\t")[10:]] == pytest.approx([evalue, bits], rel=0.1, abs=0.1)
         assert unknown.significance((k,)) is None
     assert set(text(unknown, [FIELDS[name].column(unknown) for name in names]).splitlines()) == {"nan\tnan"}
-    assert {line.split("\t", 10)[10] for line in text(unknown, M8().columns(unknown, unknown.wanted(None))).splitlines()} == {"-1\t0"}
+    assert {line.split("\t", 10)[10] for line in text(unknown, M8().columns(unknown, None)).splitlines()} == {"-1\t0"}
+
+
+def test_cigars_of_any_runs(rng):
+    """Runs of every length of a byte and of several bytes, also such as could be fewer, and no runs at all."""
+    sequences = relatives(rng, 1, 9, 4)
+    paths = ["", *(op * length for op in "=XID" for length in range(1, 200)), *("".join(rng.choice(list("=XID"), 50)) for _ in range(20))]
+    paths += ["".join(op * int(length) for op, length in zip(rng.choice(list("=XID"), 9), rng.integers(1, 150, 9), strict=True))]
+    encoded = [encode(path) for path in paths] + [b"".join(encode(op) for op in path) for path in paths]
+    data, offsets = np.frombuffer(b"".join(encoded), dtype=np.uint8), np.cumsum([0, *map(len, encoded)])
+    runs = Runs(data, offsets[None, :-1], np.diff(offsets).astype(np.int32)[None])
+    band = Band(0, 1, 0, len(encoded), 0, 1)
+    results = BandResults(band, np.zeros(band.shape, np.int32), np.zeros(band.shape, STATISTICS), runs)
+    block = PairBlock(Task(sequences, sequences, SCHEME, detail=Detail.PATH), 2, results, 0)
+    for kind, of_pairs in (("cigar", "=X"), ("cigar_m", "MM")):
+        told = [path.replace("=", of_pairs[0]).replace("X", of_pairs[1]) for path in paths + paths]
+        expected = ["".join(f"{len(list(group))}{op}" for op, group in groupby(path)) or "*" for path in told]
+        assert text(block, [block.path(kind)]).splitlines() == expected
 
 
 @pytest.mark.parametrize("field", OF_HITS, ids=lambda field: field.name)

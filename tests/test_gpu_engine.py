@@ -279,3 +279,9 @@ def test_results_are_reused_only_when_nobody_holds_them():
     del part
     third = pool.take((2, 3), np.dtype(np.int64))
     assert third.ctypes.data == address
+    rest = pool.take_bytes(40)[7:9]
+    assert rest.ctypes.data - 7 != address
+    del third
+    assert pool.take_bytes(41).ctypes.data == address
+    assert pool.take_bytes(48).ctypes.data == address
+    assert rest.ctypes.data - 7 != address

@@ -11,10 +11,11 @@ from work import sequence_set, two_valued
 
 from gpualign.core._rows import Column, format_block
 from gpualign.core.bands import PairAssembly, bands_in_order
-from gpualign.core.engine import Task, TileScores
+from gpualign.core.engine import STATISTICS, Task, TileScores
 from gpualign.core.fields import FIELDS, parse_fields
 from gpualign.core.filter import Filter
 from gpualign.core.formats.tsv import Tsv
+from gpualign.core.places import put
 from gpualign.core.plan import MIN_PANEL, Limits, Pairing, make_plan
 from gpualign.core.road import deliver
 from gpualign.core.sinks.matrix import MatrixSink
@@ -55,6 +56,26 @@ def test_any_order(queries, targets, pairing, seed, lanes, cells):
         f"s{i}\ts{j}\t{1000 * i + j}\t{b.lengths[j]}\n" for i in range(queries) for j in range(pairing.first_target(i), targets)
     )
     assert stream.getvalue().decode() == expected
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, STATISTICS, np.int16], ids=str)
+def test_columns_in_any_order(rng, dtype):
+    band = rng.integers(0, 256, (7, 11, np.dtype(dtype).itemsize), dtype=np.uint8).view(dtype)[..., 0]
+    expected = band.copy()
+    for first_row, rows, columns in ((0, 7, 11), (2, 3, 5), (6, 1, 1), (4, 0, 3), (7, 0, 3), (1, 2, 0)):
+        places = rng.permutation(11)[:columns].astype(np.int64)
+        values = rng.integers(0, 256, (rows, columns, np.dtype(dtype).itemsize), dtype=np.uint8).view(dtype)[..., 0]
+        put(band, first_row, places, values)
+        for r in range(rows):
+            for c, place in enumerate(places.tolist()):
+                expected[first_row + r, place] = values[r, c]
+        assert band.tobytes() == expected.tobytes()
+    for first_row, rows, places in ((5, 3, [0]), (8, 0, [0]), (0, 1, [11]), (0, 1, [-1])):
+        with pytest.raises(IndexError, match="no such"):
+            put(band, first_row, np.array(places, dtype=np.int64), np.zeros((rows, 1), dtype=dtype))
+    with pytest.raises(ValueError, match="do not fit"):
+        put(band, 0, np.zeros(2, dtype=np.int64), np.zeros((1, 1), dtype=dtype))
+    assert band.tobytes() == expected.tobytes()
 
 
 @pytest.mark.parametrize("pairing", [Pairing.ALL, Pairing.ABOVE_OR_EQUAL])

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import numpy as np
-import numpy.typing as npt
-
 from gpualign.core._rows import Column
-from gpualign.core.blocks import Block
+from gpualign.core.blocks import Block, Booleans
 from gpualign.core.engine import Detail, Task
 
 
@@ -22,8 +19,8 @@ class RowFormat(Protocol):
     def header(self, task: Task) -> bytes:
         """What stands before the first row."""
 
-    def columns(self, block: Block, wanted: npt.NDArray[np.bool_]) -> list[Column]:
-        """The columns of a block's rows; wanted: of its pairs, those that are written."""
+    def columns(self, block: Block, keep: Booleans | None) -> list[Column]:
+        """The columns of a block's rows, of which those are written that `keep` has (None: all). Asked for in input order."""
 
 
 def alignment_score(block: Block) -> Column:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
 from gpualign.core import fields
 from gpualign.core._rows import Column
-from gpualign.core.blocks import Block
+from gpualign.core.blocks import Block, Booleans
 from gpualign.core.engine import Detail, Task
 
 
@@ -19,7 +16,7 @@ class AlignedFasta:
     def header(self, task: Task) -> bytes:
         return b""
 
-    def columns(self, block: Block, wanted: npt.NDArray[np.bool_]) -> list[Column]:
+    def columns(self, block: Block, keep: Booleans | None) -> list[Column]:
         return [
             fields.query_ids(block).between(">", "\n"),
             block.path("query").between("", "\n"),

@@ -7,11 +7,10 @@ reverse complement of a query, the ends on the target are told the wrong way rou
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from gpualign.core import fields
 from gpualign.core._rows import Column
-from gpualign.core.blocks import Block
+from gpualign.core.blocks import Block, Booleans
 from gpualign.core.engine import Detail, Task
 
 
@@ -23,7 +22,7 @@ class M8:
     def header(self, task: Task) -> bytes:
         return b""
 
-    def columns(self, block: Block, wanted: npt.NDArray[np.bool_]) -> list[Column]:
+    def columns(self, block: Block, keep: Booleans | None) -> list[Column]:
         starts, ends, minus = block.statistics["target_start"] + np.int32(1), block.statistics["target_end"], block.minus
         return [
             fields.query_ids(block),

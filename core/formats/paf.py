@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
 from gpualign.core import fields
 from gpualign.core._rows import Column
-from gpualign.core.blocks import Block
+from gpualign.core.blocks import Block, Booleans
 from gpualign.core.engine import Detail, Task
 from gpualign.core.formats.base import alignment_score
 
@@ -21,7 +18,7 @@ class Paf:
     def header(self, task: Task) -> bytes:
         return b""
 
-    def columns(self, block: Block, wanted: npt.NDArray[np.bool_]) -> list[Column]:
+    def columns(self, block: Block, keep: Booleans | None) -> list[Column]:
         statistics = block.statistics
         return [
             fields.query_ids(block),

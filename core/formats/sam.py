@@ -14,7 +14,7 @@ import numpy.typing as npt
 from gpualign import __version__
 from gpualign.core import fields
 from gpualign.core._rows import Column
-from gpualign.core.blocks import Block
+from gpualign.core.blocks import Block, Booleans
 from gpualign.core.engine import Detail, Task
 from gpualign.core.formats.base import alignment_score
 
@@ -38,7 +38,7 @@ class Sam:
         lines.append(f"@PG\tID:gpualign\tPN:gpualign\tVN:{__version__}")
         return ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape")
 
-    def _flags(self, block: Block, wanted: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
+    def _flags(self, block: Block, wanted: Booleans) -> npt.NDArray[np.int32]:
         unmapped = block.statistics["query_start"] == block.statistics["query_end"]
         flags: npt.NDArray[np.int32] = (_SECONDARY + _UNMAPPED * unmapped + _REVERSE * block.minus).astype(np.int32)
         given = block.given[wanted]
@@ -48,10 +48,10 @@ class Sam:
         self._seen = int(given[-1]) if len(given) else self._seen
         return flags
 
-    def columns(self, block: Block, wanted: npt.NDArray[np.bool_]) -> list[Column]:
+    def columns(self, block: Block, keep: Booleans | None) -> list[Column]:
         return [
             fields.query_ids(block),
-            block.numbers(self._flags(block, wanted)),
+            block.numbers(self._flags(block, block.wanted(keep))),
             fields.target_ids(block),
             block.path("sam_position"),
             Column.constant("255"),

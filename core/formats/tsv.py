@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
 from gpualign.core._rows import Column
-from gpualign.core.blocks import Block
+from gpualign.core.blocks import Block, Booleans
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail, Task
 from gpualign.core.fields import Field, detail_of
@@ -25,5 +22,5 @@ class Tsv:
     def header(self, task: Task) -> bytes:
         return ("\t".join(f.name for f in self.fields) + "\n").encode()
 
-    def columns(self, block: Block, wanted: npt.NDArray[np.bool_]) -> list[Column]:
+    def columns(self, block: Block, keep: Booleans | None) -> list[Column]:
         return [f.column(block) for f in self.fields]

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from gpualign.core.near.results import NearResults
 
 _BLOCK_PAIRS = 200_000
-"""Pairs formatted at a time: some ten megabytes of text."""
+"""Pairs formatted at a time: some megabytes of text, where it has no paths."""
 
-_BLOCK_RUNS = 4 << 20
-"""Bytes of runs formatted at a time, of which text makes several times as many."""
+_BLOCK_RUNS = 1 << 20
+"""Bytes of runs formatted at a time, of which CIGARs make twice as many, and letters ten times. A band has several such blocks, so that
+several threads end it together."""
 
 
 def _cut(results: BandResults) -> list[tuple[int, int]]:
@@ -78,8 +79,13 @@ class PairsSink:
         self.open()
 
     def write(self, results: BandResults | NearResults) -> None:
+        for block, keep in self.filtered(results):
+            self.write_block(block, keep)
+
+    def filtered(self, results: BandResults | NearResults) -> Iterator[tuple[Block, Booleans | None]]:
+        """The blocks of a band, each with the pairs that the filter keeps (None: all of them)."""
         for block in blocks_of(self.task, self._identity_definition, results, self._plan.pairing):
-            self.write_block(block, self._filter.keeps(block))
+            yield block, self._filter.keeps(block)
 
     def finish(self) -> None:
         pass

@@ -2,26 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+from gpualign.core._rows import Column
+from gpualign.core.bands import BandResults
 from gpualign.core.blocks import Block, Booleans
 from gpualign.core.engine import Task
 from gpualign.core.filter import Filter
 from gpualign.core.formats.base import RowFormat
 from gpualign.core.identity import DEFAULT
+from gpualign.core.pool import in_order
+from gpualign.core.road import Closable
 from gpualign.core.sinks.pairs import PairsSink
 from gpualign.core.sinks.writer import ByteWriter
 
+if TYPE_CHECKING:
+    from gpualign.core.near.results import NearResults
+
+_Rows: TypeAlias = tuple[Block, list[Column], Booleans | None]
+"""All that the text of a block's rows is made of."""
+
 
 class TableSink(PairsSink):
-    """Writes a format of rows to a binary stream."""
+    """Writes a format of rows to a binary stream.
+
+    threads: that make text of a band's blocks. What needs Python's lock, filters and columns, is done by the caller's thread, in order:
+    formats may remember what they have seen.
+    """
 
     def __init__(
-        self, stream: ByteWriter, task: Task, format: RowFormat, filter: Filter | None = None, identity_definition: int = DEFAULT
+        self,
+        stream: ByteWriter,
+        task: Task,
+        format: RowFormat,
+        filter: Filter | None = None,
+        identity_definition: int = DEFAULT,
+        threads: int = 1,
     ) -> None:
         super().__init__(stream, task, filter, identity_definition)
         self._format = format
+        self._threads = threads
 
     def header(self) -> bytes:
         return self._format.header(self.task)
 
+    def write(self, results: BandResults | NearResults) -> None:
+        with closing(cast("Closable", texts := in_order(_text, self._rows(results), self._threads))):
+            for text in texts:
+                self.stream.write(text)
+
     def write_block(self, block: Block, keep: Booleans | None) -> None:
-        self.stream.write(block.rows(self._format.columns(block, block.wanted(keep)), keep))
+        self.stream.write(_text((block, self._format.columns(block, keep), keep)))
+
+    def _rows(self, results: BandResults | NearResults) -> Iterator[_Rows]:
+        for block, keep in self.filtered(results):
+            yield block, self._format.columns(block, keep), keep
+
+
+def _text(rows: _Rows) -> bytes:
+    block, columns, keep = rows
+    return block.rows(columns, keep)

@@ -72,23 +72,30 @@ struct Alignments {
   // Columns of the alignment, at most.
   size_t most_columns(size_t r, size_t t) const { return 64 * static_cast<size_t>(sizes(r, t)); }
 
-  // The runs without gaps in the query at the ends, which SAM has no place for: calls use(op, length), returns the letters of
-  // the target that were passed over in front.
+  // Letters of the target in a gap in front, which SAM has no place for; of a path that is nothing else none.
+  int64_t skipped(size_t r, size_t t) const {
+    const uint8_t* run = data.data() + starts(r, t);
+    const uint8_t* const end = run + sizes(r, t);
+    int64_t letters = 0;
+    for (; run < end && (*run & 3) == kDeletion; run++) letters += (*run >> 2) + 1;
+    return run < end ? letters : 0;
+  }
+
+  // The runs without gaps in the query at the ends: calls use(op, length).
   template <class Use>
-  int64_t each_inner_run(size_t r, size_t t, bool merge, Use use) const {
-    int64_t skipped = 0, pending = 0;
+  void each_inner_run(size_t r, size_t t, Use use) const {
+    int64_t pending = 0;
     bool seen = false;
-    each_run(r, t, merge, [&](int op, int64_t length) {
+    each_run(r, t, false, [&](int op, int64_t length) {
       if (op == kDeletion) {
-        (seen ? pending : skipped) += length;
+        pending += length;
         return;
       }
-      if (pending) use(static_cast<int>(kDeletion), pending);
+      if (seen && pending) use(static_cast<int>(kDeletion), pending);
       pending = 0;
       seen = true;
       use(op, length);
     });
-    return seen ? skipped : 0;
   }
 };
 
@@ -108,10 +115,50 @@ inline char* put_run(char* out, int64_t length, char op) {
   return out;
 }
 
-template <bool kMerge>
-char* cigar(char* out, const Alignments& a, size_t r, size_t t) {
+// The text of every byte of runs, `width` letters of it.
+struct RunText {
+  char letters[3];
+  uint8_t width;
+};
+inline const std::array<RunText, 256>& run_texts() {
+  static const std::array<RunText, 256> texts = [] {
+    std::array<RunText, 256> all{};
+    for (int byte = 0; byte < 256; byte++) {
+      char text[24];
+      const size_t width = static_cast<size_t>(put_run(text, (byte >> 2) + 1, "=XID"[byte & 3]) - text);
+      std::memcpy(all[byte].letters, text, width);
+      all[byte].width = static_cast<uint8_t>(width);
+    }
+    return all;
+  }();
+  return texts;
+}
+
+// Most runs are one byte, whose text is known. Writes up to two letters beyond it, which `cigar_width` has room for.
+inline char* cigar(char* out, const Alignments& a, size_t r, size_t t) {
+  const RunText* const texts = run_texts().data();
+  const uint8_t* run = a.data.data() + a.starts(r, t);
+  const uint8_t* const end = run + a.sizes(r, t);
+  if (run == end) *out++ = '*';
+  while (run < end) {
+    const int op = *run & 3;
+    const RunText& text = texts[*run++];
+    if (run == end || (*run & 3) != op) {
+      std::memcpy(out, &text, sizeof text);
+      out += text.width;
+      continue;
+    }
+    int64_t length = (run[-1] >> 2) + 1;
+    for (; run < end && (*run & 3) == op; run++) length += (*run >> 2) + 1;
+    out = put_run(out, length, "=XID"[op]);
+  }
+  return out;
+}
+
+// With M for pairs of letters, equal or not.
+inline char* cigar_m(char* out, const Alignments& a, size_t r, size_t t) {
   char* const start = out;
-  a.each_run(r, t, kMerge, [&](int op, int64_t length) { out = put_run(out, length, (kMerge ? "MXID" : "=XID")[op]); });
+  a.each_run(r, t, true, [&](int op, int64_t length) { out = put_run(out, length, "MXID"[op]); });
   if (out == start) *out++ = '*';
   return out;
 }
@@ -120,7 +167,7 @@ inline char* sam_cigar(char* out, const Alignments& a, size_t r, size_t t) {
   char* const start = out;
   if (a.query_start(r, t)) out = put_run(out, a.query_start(r, t), 'S');
   char* const body = out;
-  a.each_inner_run(r, t, false, [&](int op, int64_t length) { out = put_run(out, length, "=XID"[op]); });
+  a.each_inner_run(r, t, [&](int op, int64_t length) { out = put_run(out, length, "=XID"[op]); });
   if (out == body) {
     *start = '*';
     return start + 1;
@@ -134,13 +181,12 @@ inline size_t number_width(const Alignments&, size_t, size_t) { return 20; }
 // Of an unmapped read 1: behind the target's last letter, where an empty alignment is, SAM has no position.
 inline char* sam_position(char* out, const Alignments& a, size_t r, size_t t) {
   if (a.query_start(r, t) == a.query_end(r, t)) return put_number(out, 1);
-  const int64_t skipped = a.each_inner_run(r, t, true, [](int, int64_t) {});
-  return put_number(out, a.target_start(r, t) + skipped + 1);
+  return put_number(out, a.target_start(r, t) + a.skipped(r, t) + 1);
 }
 
 inline char* sam_distance(char* out, const Alignments& a, size_t r, size_t t) {
   int64_t distance = 0;
-  a.each_inner_run(r, t, false, [&](int op, int64_t length) { distance += op == Alignments::kEqual ? 0 : length; });
+  a.each_inner_run(r, t, [&](int op, int64_t length) { distance += op == Alignments::kEqual ? 0 : length; });
   return put_number(out, distance);
 }
 
@@ -148,10 +194,9 @@ inline size_t md_width(const Alignments& a, size_t r, size_t t) { return 2 * a.m
 
 // SAM's MD: how many letters agree, then the target's letter where they do not, ^ and its letters where the query has a gap.
 inline char* md(char* out, const Alignments& a, size_t r, size_t t) {
-  const uint8_t* target = a.target(t) + a.target_start(r, t);
-  target += a.each_inner_run(r, t, true, [](int, int64_t) {});
+  const uint8_t* target = a.target(t) + a.target_start(r, t) + a.skipped(r, t);
   int64_t agreeing = 0;
-  a.each_inner_run(r, t, false, [&](int op, int64_t length) {
+  a.each_inner_run(r, t, [&](int op, int64_t length) {
     if (op == Alignments::kEqual) {
       agreeing += length;
       target += length;
@@ -197,8 +242,8 @@ inline char* markers(char* out, const Alignments& a, size_t r, size_t t) {
 // By the name that Python uses; null if there is none.
 inline const PairText* pair_text(const std::string& name) {
   static const std::array<std::pair<const char*, PairText>, 9> kinds{{
-      {"cigar", {text::cigar_width, text::cigar<false>}},
-      {"cigar_m", {text::cigar_width, text::cigar<true>}},
+      {"cigar", {text::cigar_width, text::cigar}},
+      {"cigar_m", {text::cigar_width, text::cigar_m}},
       {"query", {text::aligned_width, text::aligned<true>}},
       {"target", {text::aligned_width, text::aligned<false>}},
       {"markers", {text::aligned_width, text::markers}},

@@ -147,6 +147,17 @@ char* put_pair(char* out, const Column& c, size_t r, size_t t) {
   return p.text->put(out, *p.alignments, r, t);
 }
 
+// Some ten megabytes take a while to copy: other threads may go on meanwhile.
+nb::bytes copied(const GrowingBytes& text) {
+  PyObject* const bytes = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(text.size()));
+  if (!bytes) throw nb::python_error();
+  if (text.size()) {
+    nb::gil_scoped_release unlocked;
+    std::memcpy(PyBytes_AS_STRING(bytes), text.begin(), text.size());
+  }
+  return nb::steal<nb::bytes>(bytes);
+}
+
 nb::bytes format_block(const std::vector<Column>& columns, size_t first_query, size_t rows, size_t targets,
                        const std::vector<size_t>& first_target, const std::optional<Array<bool, 2>>& keep) {
   if (columns.empty()) throw nb::value_error("a block needs a column");
@@ -205,7 +216,7 @@ nb::bytes format_block(const std::vector<Column>& columns, size_t first_query, s
       out.advance(static_cast<size_t>(p - start));
     }
   }
-  return nb::bytes(out.size() ? reinterpret_cast<const char*>(out.begin()) : "", out.size());
+  return copied(out);
 }
 
 char* put_value(char* out, int64_t value, int) { return put_number(out, value); }

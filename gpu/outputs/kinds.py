@@ -17,11 +17,11 @@ from gpualign.gpu.results import ResultPool
 
 
 def output_of(task: Task, recipe: Recipe, pool: ResultPool) -> Callable[[Tile], TileOutput]:
-    """Makes the output of each tile. pool: host memory for scores."""
+    """Makes the output of each tile. pool: host memory for scores and paths."""
     if recipe.host_traceback:
-        return partial(PathsOfTile, task, BatchMatrices)
+        return partial(PathsOfTile, task, BatchMatrices, pool)
     if recipe.paths:
-        return partial(PathsOfTile, task, BatchPaths)
+        return partial(PathsOfTile, task, BatchPaths, pool)
     if task.top is not None:
         return partial(HitsOfTile, task, task.top)
     return partial(ScoresOfTile, task, pool)

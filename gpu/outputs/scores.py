@@ -66,17 +66,10 @@ class ScoresOfTile:
         if self._scores is None:
             self._scores = self._pool.take(self._tile.shape, self._dtype)
         if batch.is_whole_tile:
-            _copy(self._scores, scores, host)
+            host.copy(self._scores, scores)
         else:
             self._scores[np.sort(batch.rows), batch.start : batch.stop] = scores
 
     def result(self) -> TileScores:
         assert self._scores is not None
         return TileScores(self._tile, self._scores)
-
-
-def _copy(target: Scores, source: Scores, host: Host) -> None:
-    """With several threads: one alone copies more slowly than short pairs are aligned."""
-    step = -(-len(target) // host.threads)
-    parts = [slice(k, k + step) for k in range(0, len(target), step)]
-    list(host.pool.map(lambda part: np.copyto(target[part], source[part]), parts))

@@ -1,0 +1,249 @@
+"""Several threads make text of the blocks of a band: the same bytes in the same order, and nothing goes on behind an end or an error."""
+
+import io
+import os
+import signal
+import subprocess
+import threading
+from contextlib import closing
+
+import numpy as np
+import pytest
+from command import GPUALIGN, LIMIT, gpualign, shell
+from processes import started
+from test_blocks import OF_PAIRS, Aligned
+
+from gpualign.core.bands import BandResults
+from gpualign.core.budget import Budget
+from gpualign.core.engine import Runs
+from gpualign.core.filter import Filter
+from gpualign.core.formats.fasta import AlignedFasta
+from gpualign.core.formats.m8 import M8
+from gpualign.core.formats.paf import Paf
+from gpualign.core.formats.sam import Sam
+from gpualign.core.formats.tsv import Tsv
+from gpualign.core.plan import Band, Limits, Pairing, make_plan
+from gpualign.core.pool import WAITING, in_order
+from gpualign.core.sinks.table import TableSink
+from gpualign.jobs.budget import text_threads
+
+FORMATS = {"tsv": lambda: Tsv(OF_PAIRS), "m8": M8, "paf": Paf, "sam": Sam, "fasta": AlignedFasta}
+
+
+def threads_of_ours():
+    return [thread for thread in threading.enumerate() if thread.name.startswith("gpualign-rows")]
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left_running():
+    yield
+    assert threads_of_ours() == []
+
+
+def part(block, start, stop):
+    """Columns [start, stop) of the only row of a block, as a band."""
+    results = block.results
+    band = Band(block.first_query, block.first_query + 1, start, stop, 0, 1)
+    runs = Runs(results.runs.data, results.runs.starts[:, start:stop], results.runs.sizes[:, start:stop])
+    runs = Runs(runs.data, np.ascontiguousarray(runs.starts), np.ascontiguousarray(runs.sizes))
+    return BandResults(band, results.scores[:, start:stop], results.statistics[:, start:stop], runs)
+
+
+@pytest.fixture(scope="module")
+def aligned():
+    return Aligned(np.random.default_rng(5))
+
+
+@pytest.fixture
+def bands(aligned):
+    """Every pair, in bands of several queries and in bands of parts of the targets of one."""
+    last = aligned.rectangle(range(11, 12), range(12))
+    whole = [aligned.rectangle(rows, range(12)).results for rows in (range(7), range(7, 11))]
+    return [*whole, part(last, 0, 5), part(last, 5, 12)]
+
+
+def written(aligned, bands, format, threads, filter=None):
+    sink = TableSink(stream := io.BytesIO(), aligned.task, FORMATS[format](), filter, threads=threads)
+    lengths = aligned.queries.lengths, aligned.targets.lengths
+    sink.begin(make_plan(*lengths, Pairing.ALL, Limits(1 << 20, 0, 4, 4, 100)))
+    for band in bands:
+        sink.write(band)
+    sink.finish()
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("least_identity", [None, 0.6])
+def test_any_number_of_threads_and_any_blocks(aligned, bands, monkeypatch, format, least_identity):
+    """In SAM, which row of a query is its primary alignment depends on the rows before."""
+    filter = Filter(least_identity=least_identity)
+    expected = written(aligned, bands, format, 1, filter)
+    assert len(expected.splitlines()) > 50
+    for pairs, run_bytes in ((1, 1 << 20), (30, 1 << 20), (1000, 300), (1000, 1 << 20)):
+        monkeypatch.setattr("gpualign.core.sinks.pairs._BLOCK_PAIRS", pairs)
+        monkeypatch.setattr("gpualign.core.sinks.pairs._BLOCK_RUNS", run_bytes)
+        for threads in (1, 2, 3, 8):
+            assert written(aligned, bands, format, threads, filter) == expected
+
+
+def test_a_band_of_one_block_starts_no_thread(aligned, bands, monkeypatch):
+    def start(thread):
+        raise AssertionError(f"{thread.name} was started")
+
+    monkeypatch.setattr(threading.Thread, "start", start)
+    assert written(aligned, bands, "tsv", 8) == written(aligned, bands, "tsv", 1)
+    monkeypatch.setattr("gpualign.core.sinks.pairs._BLOCK_PAIRS", 1)
+    assert written(aligned, bands, "tsv", 1)
+    with pytest.raises(AssertionError, match="gpualign-rows"):
+        written(aligned, bands, "tsv", 2)
+
+
+@pytest.mark.parametrize("after", [0, 1, 5])
+def test_a_full_disk_ends_all_at_once(aligned, bands, monkeypatch, after):
+    monkeypatch.setattr("gpualign.core.sinks.pairs._BLOCK_PAIRS", 1)
+
+    class Full:
+        left = 1 + after  # the header, which PAF has none of, is written too
+
+        def write(self, data):
+            if not self.left:
+                raise OSError("disk full")
+            self.left -= 1
+
+    sink = TableSink(Full(), aligned.task, Paf(), threads=3)
+    sink.begin(make_plan(aligned.queries.lengths, aligned.targets.lengths, Pairing.ALL, Limits(1 << 20, 0, 4, 4, 100)))
+    with pytest.raises(OSError, match="disk full"):
+        sink.write(bands[0])
+    assert sink.stream.left == 0
+
+
+class Work:
+    """Squares of numbers, with what happened. bad: the number that cannot be squared."""
+
+    def __init__(self, bad=None):
+        self.bad = bad
+        self.taken, self.begun = 0, set()
+        self.gate = threading.Event()
+
+    def items(self, count):
+        for number in range(count):
+            self.taken += 1
+            yield number
+
+    def square(self, number):
+        self.begun.add(number)
+        if number == self.bad:
+            raise ValueError(f"no square of {number}")
+        return number * number
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize("count", [0, 1, 2, 100])
+def test_order(threads, count):
+    assert list(in_order(Work().square, range(count), threads)) == [n * n for n in range(count)]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_memory_is_bounded(threads):
+    """However slow the consumer is, few items are on their way."""
+    work = Work()
+    for number, _ in enumerate(in_order(work.square, work.items(100), threads)):
+        assert work.taken <= number + 1 + WAITING * threads
+    assert work.taken == 100
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_an_error_stands_where_its_result_would(threads):
+    work, found = Work(bad=20), []
+    with pytest.raises(ValueError, match="no square of 20"):
+        found.extend(in_order(work.square, work.items(100), threads))
+    assert found == [] or found == [n * n for n in range(20)]
+    assert max(work.begun) < 21 + WAITING * threads
+    assert threads_of_ours() == []
+
+
+def test_closing_waits_for_what_is_at_work_and_begins_nothing():
+    work = Work()
+    running = threading.Event()
+
+    def slow(number):
+        if number:
+            running.set()
+            work.gate.wait(LIMIT)
+        return work.square(number)
+
+    with closing(in_order(slow, range(100), 2)) as results:
+        assert next(results) == 0
+        assert running.wait(LIMIT)
+        threading.Timer(0.05, work.gate.set).start()
+    assert len(work.begun) <= 1 + 2 * WAITING
+    assert threads_of_ours() == []
+
+
+def test_an_error_of_the_source_ends_the_threads():
+    def source():
+        yield from range(10)
+        raise ValueError("no more")
+
+    with pytest.raises(ValueError, match="no more"):
+        list(in_order(lambda number: number, source(), 3))
+    assert threads_of_ours() == []
+
+
+def test_threads_that_the_budget_holds():
+    """Text has its share, and a small budget leaves one thread, as ever."""
+    for memory in (0, 1, 1000, 10**7, 2 << 30, 10**12):
+        budget = Budget.of(memory)
+        assert budget.results + budget.scratch + budget.text == memory
+        found = [text_threads(budget, threads) for threads in (1, 2, 16, 200)]
+        assert found[0] == 1
+        assert found == sorted(found)
+    assert text_threads(Budget.of(10**8), 16) == 1
+    assert text_threads(Budget.of(2 << 30), 16) == 16
+    assert text_threads(Budget.of(10**12), 200) == 200
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory):
+    """Two files of which a band makes several blocks: 15 million bytes of CIGARs."""
+    folder = tmp_path_factory.mktemp("text")
+    rng = np.random.default_rng(3)
+    letters = np.array(list("ACGT"))
+    for name, count in (("a.fa", 100), ("b.fa", 200)):
+        (folder / name).write_text("".join(f">{name}{i}\n{''.join(letters[rng.integers(0, 4, 400)])}\n" for i in range(count)))
+    return folder
+
+
+COMMAND = ["nw", "-q", "--device", "cpu", "--edit", "--fields", "query,target,identity,cigar"]
+
+
+def test_the_command_writes_the_same(inputs):
+    outputs = {threads: gpualign(*COMMAND, "--threads", threads, "a.fa", "b.fa", cwd=inputs).stdout for threads in (1, 2)}
+    assert len(outputs[1].splitlines()) == 20_001
+    assert outputs[1] == outputs[2]
+
+
+def test_head_ends_the_command_quietly(inputs):
+    done = shell(f"{GPUALIGN} {' '.join(COMMAND)} --threads 2 a.fa b.fa | head -n 3; echo ${{PIPESTATUS[0]}}", cwd=inputs)
+    assert done.stderr == b""
+    assert len(done.stdout.splitlines()) == 4
+    alone = shell(f"{GPUALIGN} {' '.join(COMMAND)} --threads 1 a.fa b.fa | head -n 3; echo ${{PIPESTATUS[0]}}", cwd=inputs)
+    assert done.stdout == alone.stdout
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+def test_a_full_disk_is_told_of(inputs):
+    done = gpualign(*COMMAND, "--threads", "2", "--format", "tsv", "-o", "/dev/full", "a.fa", "b.fa", cwd=inputs, check=False)
+    assert done.returncode == 1
+    assert b"cannot write /dev/full: No space left on device" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+def test_an_interrupt_while_nobody_reads(inputs):
+    """The pipe is full, and text waits for its turn."""
+    with started([GPUALIGN, *COMMAND, "--threads", "2", "a.fa", "b.fa"], cwd=inputs, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as job:
+        assert job.stdout.read(1000)
+        job.send_signal(signal.SIGINT)
+        _, errors = job.communicate(timeout=LIMIT)
+    assert job.returncode == 130
+    assert b"Traceback" not in errors
