@@ -63,10 +63,10 @@ def cluster(
       gpualign dist core.aln --max-distance 12 | gpualign cluster --edges - --max-distance 12
       gpualign cluster --distances snps.npy --max-distance 12 --method average
     """
-    from gpualign.jobs.engines import checked_resources, start_early
+    from gpualign.jobs.early import alignment_seconds, start_early
 
     if edges is None and distances is None:
-        start_early(device)  # beside the imports that follow
+        start_early(device, alignment_seconds(seqs or "", None))  # beside the imports that follow
     from gpualign.cli.clusters import Clustered, cluster_spec, in_order_of, opened_outputs, read_given
     from gpualign.cli.files import OutputFiles, check_outputs, check_stdin, open_inputs
     from gpualign.cli.messages import Messages, print_plan
@@ -74,6 +74,7 @@ def cluster(
     from gpualign.core.errors import InputError
     from gpualign.core.scoring import ScoringOptions
     from gpualign.jobs.cluster import ClusterOptions, prepare, prepare_given
+    from gpualign.jobs.engines import checked_resources
     from gpualign.jobs.inputs import ReadOptions, read_inputs
     from gpualign.jobs.members import align_members
 

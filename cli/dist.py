@@ -83,9 +83,9 @@ def dist(
       gpualign dist new.aln --add old.aln --max-distance 12 > more.tsv     and among each other, in one list
       gpualign dist cohort.bed --plot heat.png > d.tsv      a clustered heat map as well
     """
-    from gpualign.jobs.engines import checked_resources, start_early
+    from gpualign.jobs.early import distance_seconds, start_early
 
-    start_early(device)  # beside the imports that follow
+    start_early(device, distance_seconds([samples, *filter(None, [others, add])]))  # beside the imports that follow
     from contextlib import ExitStack
 
     from gpualign.cli.calls import files_of, open_calls
@@ -101,6 +101,7 @@ def dist(
     from gpualign.core.distance.sources.kinds import CallOptions
     from gpualign.core.errors import InputError
     from gpualign.jobs.dist import DistOptions, named_engine, prepare, read
+    from gpualign.jobs.engines import checked_resources
 
     messages = Messages.of("dist", quiet, verbose)
     if add is not None:

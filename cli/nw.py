@@ -90,9 +90,9 @@ def nw(
       gpualign nw --match 2 --mismatch -1 --gap 1 a.fa b.fa
       zcat reads.fq.gz | gpualign nw --fields query,target,score,qlen,tlen - | sort -k3,3nr | head
     """
-    from gpualign.jobs.engines import checked_resources, start_early
+    from gpualign.jobs.early import alignment_seconds, start_early
 
-    start_early(device)  # beside the imports that follow
+    start_early(device, alignment_seconds(seqs, add or seqs2))  # beside the imports that follow
     from gpualign.cli.files import check_outputs, check_stdin, open_inputs
     from gpualign.cli.formats import output_paths
     from gpualign.cli.messages import Messages
@@ -102,6 +102,7 @@ def nw(
     from gpualign.core.errors import InputError
     from gpualign.core.plan import Pairing
     from gpualign.core.scoring import ScoringOptions
+    from gpualign.jobs.engines import checked_resources
     from gpualign.jobs.inputs import ReadOptions, add_targets, read_inputs
     from gpualign.jobs.nw import NwOptions, Wanted, prepare_wanted
 

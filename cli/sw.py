@@ -73,9 +73,9 @@ def sw(
       gpualign sw genes.fa --max-hits 5                              best relatives of each sequence
       gpualign sw a.fa b.fa --all -o scores.npy                      every score
     """
-    from gpualign.jobs.engines import checked_resources, start_early
+    from gpualign.jobs.early import alignment_seconds, start_early
 
-    start_early(device)  # beside the imports that follow
+    start_early(device, alignment_seconds(query, db))  # beside the imports that follow
     from gpualign.cli.files import check_outputs, check_stdin, open_input, open_inputs
     from gpualign.cli.formats import output_paths
     from gpualign.cli.messages import Messages
@@ -86,6 +86,7 @@ def sw(
     from gpualign.core.index import is_index
     from gpualign.core.scoring import ScoringOptions
     from gpualign.jobs import sw as search
+    from gpualign.jobs.engines import checked_resources
     from gpualign.jobs.inputs import ReadOptions, read_inputs, read_with_index
 
     messages = Messages.of("sw", quiet, verbose)

@@ -36,17 +36,6 @@ class Resources:
         return self.threads or usable_cpus()
 
 
-def start_early(device: str) -> None:
-    """Let CUDA start beside a command's imports and reading, where it may be needed. Raises `InputError` for what is no device's name."""
-    if device == "cpu" or find_spec("pycuda") is None:
-        return
-    from gpualign.gpu.devices import check_selection, start_early
-
-    if device != AUTO:
-        check_selection(device)
-    start_early(device)
-
-
 def checked_resources(device: str, threads: int | None, memory: int | None, notes: Notes = UNHEARD) -> Resources:
     """No more threads than this machine has processors, which is noted. Raises `InputError` for what is no device's name."""
     if device not in (AUTO, "cpu"):

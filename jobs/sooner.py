@@ -9,10 +9,8 @@ from gpualign.core.budget import Budget
 from gpualign.core.engine import Capabilities, Engine, Prepared, Task
 from gpualign.core.errors import RunError
 from gpualign.cpu.engine import CpuEngine
+from gpualign.jobs.early import CUDA_START
 from gpualign.jobs.notes import Notes
-
-CUDA_START = 0.3
-"""Seconds: a context, kernels from the cache, page-locked memory (an H200's machine; the driver starts beside what comes before)."""
 
 _CUDA_CELLS = 2e12
 """Cells a second, of most tasks on a data centre's GPU. Of jobs so large that this matters a CPU is far behind anyway."""

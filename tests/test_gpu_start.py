@@ -6,7 +6,7 @@ import pytest
 
 from gpualign.core.errors import InputError
 from gpualign.gpu import devices, start
-from gpualign.jobs.engines import start_early
+from gpualign.jobs.early import CUDA_START, alignment_seconds, distance_seconds, start_early
 
 
 class FakeDriver:
@@ -66,23 +66,47 @@ def test_what_is_missing_is_silent(driver, monkeypatch):
 def test_a_command_starts_what_its_device_may_need(monkeypatch, device, contexts):
     started = []
     monkeypatch.setattr(devices, "start_cuda", started.append)
-    monkeypatch.setattr("gpualign.jobs.engines.find_spec", lambda name: name)
+    monkeypatch.setattr("gpualign.jobs.early.find_spec", lambda name: name)
     monkeypatch.setattr(devices, "_has_nvidia_device", lambda: True)
-    start_early(device)
+    start_early(device, CUDA_START)
     assert started == ([] if contexts is None else [contexts])
     monkeypatch.setattr(devices, "_has_nvidia_device", lambda: False)
-    start_early(device)
+    start_early(device, CUDA_START)
     assert len(started) == (contexts is not None)
 
 
 def test_a_device_that_is_none_is_refused(monkeypatch):
-    monkeypatch.setattr("gpualign.jobs.engines.find_spec", lambda name: name)
+    monkeypatch.setattr("gpualign.jobs.early.find_spec", lambda name: name)
     with pytest.raises(InputError, match="expected auto, cpu, cuda"):
-        start_early("gpu:0")
+        start_early("gpu:0", 0)
 
 
 def test_nothing_starts_without_pycuda(monkeypatch):
-    monkeypatch.setattr("gpualign.jobs.engines.find_spec", lambda name: None)
+    monkeypatch.setattr("gpualign.jobs.early.find_spec", lambda name: None)
     monkeypatch.setattr(devices, "start_cuda", lambda numbers: pytest.fail("started"))
     monkeypatch.setattr(devices, "_has_nvidia_device", lambda: True)
-    start_early("cuda")
+    start_early("cuda", 9)
+
+
+def test_little_work_starts_nothing_by_itself(monkeypatch):
+    started = []
+    monkeypatch.setattr("gpualign.jobs.early.find_spec", lambda name: name)
+    monkeypatch.setattr(devices, "start_cuda", started.append)
+    monkeypatch.setattr(devices, "_has_nvidia_device", lambda: True)
+    start_early("auto", CUDA_START / 2)
+    assert started == []
+    start_early("cuda", CUDA_START / 2)
+    assert started == [[0]]
+
+
+def test_work_goes_by_the_sizes_of_files(monkeypatch, tmp_path):
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    small, large, packed = (tmp_path / name for name in ("small.fa", "large.fa", "packed.fa.gz"))
+    for path, size in ((small, 3000), (large, 6_000_000), (packed, 1_500_000)):
+        path.write_bytes(b"A" * size)
+    small, large, packed = map(str, (small, large, packed))
+    assert alignment_seconds(large, None) == pytest.approx(6e6**2 / 2 / 6e10)
+    assert alignment_seconds(small, large) == alignment_seconds(large, small) == alignment_seconds(small, packed) == pytest.approx(0.3)
+    assert distance_seconds([small, packed]) == pytest.approx(0.030015)
+    for unknown in ("-", str(tmp_path / "missing.fa")):
+        assert alignment_seconds(unknown, None) == alignment_seconds(large, unknown) == distance_seconds([unknown]) == 0

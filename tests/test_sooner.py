@@ -16,9 +16,10 @@ from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.cpu.engine import CpuEngine
 from gpualign.jobs import engines
+from gpualign.jobs.early import CUDA_START
 from gpualign.jobs.engines import Resources, pick_distance_engine, pick_engine
 from gpualign.jobs.notes import UNHEARD
-from gpualign.jobs.sooner import CUDA_START, SoonerEngine, cuda_is_sooner, cuda_seconds
+from gpualign.jobs.sooner import SoonerEngine, cuda_is_sooner, cuda_seconds
 
 BUDGET = Budget(1 << 28, 1 << 28)
 

@@ -1,0 +1,51 @@
+"""Lets CUDA start beside a command's imports and reading, where it is asked for or the size of the input says that it may be worth it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from importlib.util import find_spec
+
+CUDA_START = 0.3
+"""Seconds: a context, kernels from the cache, page-locked memory (an H200's machine; the driver starts beside what comes before)."""
+
+_CELLS = 3e10
+"""That a core aligns in a second, about."""
+
+_CALL_BYTES = 1e8
+"""Of files of calls that keep a core busy for a second, about."""
+
+_PACKED = {".gz": 4, ".bz2": 4, ".xz": 5, ".zst": 4}
+"""How much longer files become, about."""
+
+
+def alignment_seconds(queries: str, targets: str | None) -> float:
+    """What aligning every pair takes the CPU at most, about, by the sizes of two files, or of one (None); 0 where one tells no size."""
+    letters = _letters(queries)
+    cells = letters * (letters / 2 if targets is None else _letters(targets))
+    return cells / (_CELLS * (os.cpu_count() or 1))
+
+
+def distance_seconds(inputs: Iterable[str]) -> float:
+    """Likewise of distances between the samples of some files."""
+    return sum(map(_letters, inputs)) / (_CALL_BYTES * (os.cpu_count() or 1))
+
+
+def _letters(path: str) -> float:
+    """At most, about; 0 for what is no file."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return 0
+    return found.st_size * _PACKED.get(os.path.splitext(path)[1], 1)
+
+
+def start_early(device: str, cpu_seconds: float) -> None:
+    """cpu_seconds: what the CPU would take for the work, at most. Raises `InputError` for what is no device's name."""
+    if device == "cpu" or (device == "auto" and cpu_seconds < CUDA_START) or find_spec("pycuda") is None:
+        return
+    from gpualign.gpu.devices import check_selection, start_early
+
+    if device != "auto":
+        check_selection(device)
+    start_early(device)
