@@ -46,7 +46,7 @@ class Messages:
 
     def near_summary(self, sequences: int, totals: NearTotals, engine: str) -> None:
         left = ", ".join(f"{step} {count:,}" for step, count in totals.left.items())
-        self.detail(f"{totals.distinct:,} distinct" + (f"; pairs left by each step: {left}" if left else ""))
+        self.note(f"{totals.distinct:,} distinct" + (f"; pairs left by each step: {left}" if left else ""))
         self.note(
             f"{_count(sequences, 'sequence')}, {_count(totals.pairs, 'pair')} in {totals.seconds:.2f} s, "
             f"{totals.pairs / max(totals.seconds, 1e-9) / 1e6:.1f} M pairs/s, {engine}"

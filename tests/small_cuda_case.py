@@ -20,7 +20,7 @@ from gpualign.core.budget import Budget
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.engine import EndGaps, Mode, Task
 from gpualign.core.near.bounds import distance_bound
-from gpualign.core.near.steps import Steps
+from gpualign.core.near.steps import Left, Steps
 from gpualign.core.plan import Pairing
 from gpualign.core.runner import plan_task
 from gpualign.cpu.distance import CpuDistanceEngine
@@ -59,7 +59,7 @@ def near(rng):
     few = sequence_set([*some, base[540:], rng.integers(0, 6, 300)])
     scores = run_scores(few, few, edit(6), engine=CpuEngine(2))
     for most, steps in ((40, Steps(q=5, bits=1024)), (40, Steps()), (100, Steps()), (200, Steps()), (300, Steps()), (560, Steps())):
-        near_recipe.choose = lambda *_, steps=steps: (steps, 1.0)
+        near_recipe.choose = lambda *_, steps=steps: (steps, 1.0, Left(1, 1, 1, 1))
         for screen in screens(CudaDevice(0).arch) if steps.q else [LENGTHS]:
             task = Task(few, few, edit(6), within=distance_bound(most))
             prepared = prepare_near(task, Budget.of(1 << 30), [CudaDevice(0)], "cuda", os.getpid(), screen=screen)

@@ -175,6 +175,9 @@ def test_plans_say_the_steps(rng, tmp_path):
     assert "distinct" in plan
     assert "banded edit distance" in plan
     assert "edits      at most" in plan
+    assert re.search(r"of a sample lengths leave [\d.e+]+ %", plan)
+    done = gpualign("nw", "--identity-def", "1", "--min-identity", "0.97", file, "-o", str(tmp_path / "x.tsv"))
+    assert re.search(r"400 distinct; pairs left by each step: pairs 79,800, .*edit distance \d+", done.stderr.decode())
 
 
 def test_summary_of_equal_records(tmp_path):

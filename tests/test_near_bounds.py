@@ -136,6 +136,13 @@ def test_alignments_to_come_are_worth_larger_sketches():
     assert [chosen(aligned) for aligned in (0.0, 0.05, 1.0)] == [0, 8192, 16384]
 
 
+def test_what_a_sample_leaves_is_told():
+    left = Left(20_000, 10_600, 5000, 129)
+    assert left.describe(Steps()) == "of a sample lengths leave 53 %"
+    assert left.describe(Steps(counts=True)) == "of a sample lengths leave 53 %, letter counts 25 %"
+    assert left.describe(Steps(q=8, bits=4096)) == "of a sample lengths leave 53 %, q-grams 0.65 %"
+
+
 def test_scores_that_bound_nothing(rng):
     """Where unequal letters score like equal ones, a score says nothing about edits."""
     assert score_bound(10, two_valued(15, 3, 3, 2, 1), np.arange(4, dtype=np.uint8), False) is None

@@ -62,6 +62,15 @@ class Left:
     by_counts: int
     by_sketches: int
 
+    def describe(self, steps: Steps) -> str:
+        """For people: the shares of its pairs that these steps leave."""
+        told = [("lengths leave", self.by_length)]
+        if steps.counts:
+            told.append(("letter counts", self.by_counts))
+        if steps.q:
+            told.append(("q-grams", self.by_sketches))
+        return "of a sample " + ", ".join(f"{name} {100 * count / self.pairs:.2g} %" for name, count in told)
+
 
 @dataclass(frozen=True)
 class Costs:
@@ -118,11 +127,12 @@ def cost(steps: Steps, left: Left, lengths: tuple[float, float], most: int, cost
 
 def choose(
     options: Iterator[Steps], measure: Callable[[Steps], Left], lengths: tuple[float, float], most: int, costs: Costs
-) -> tuple[Steps, float]:
-    """The option that costs least, and what it costs; measure: what it leaves of a sample."""
-    priced = [(cost(steps, measure(steps), lengths, most, costs), number, steps) for number, steps in enumerate(options)]
-    best, _, steps = min(priced)
-    return steps, best
+) -> tuple[Steps, float, Left]:
+    """The option that costs least, what it costs, and what it leaves of a sample, as `measure` finds out."""
+    found = [(steps, measure(steps)) for steps in options]
+    priced = [cost(steps, left, lengths, most, costs) for steps, left in found]
+    best = min(range(len(found)), key=priced.__getitem__)
+    return found[best][0], priced[best], found[best][1]
 
 
 def worth_joining(lengths: Integers, bound: EditBound) -> int:

@@ -49,15 +49,16 @@ _WHOLE_BYTES = 64
 @dataclass(frozen=True)
 class NearRecipe:
     """steps, and what they were chosen for. nanoseconds: what a pair takes, about; near: the fraction of pairs that are, about; 1 where
-    that is not known."""
+    that is not known. left: of the sample, where there was one and the steps look at every pair."""
 
     steps: Steps
     nanoseconds: float
     near: float = 1.0
+    left: Left | None = None
 
     @property
     def kernel(self) -> str:
-        return self.steps.describe()
+        return self.steps.describe() + (f"; {self.left.describe(self.steps)}" if self.left else "")
 
 
 def near_instruction_set(wanted: str | None) -> str:
@@ -77,14 +78,14 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
     lengths = queries.lengths.mean(keepdims=True).astype(np.int64), targets.lengths.mean(keepdims=True).astype(np.int64)
     most = max(0, int(bound.most(*lengths)[0]))
     usual = float(lengths[0][0]), float(lengths[1][0])
-    near = 1.0
+    near, worth = 1.0, len(task.queries) * len(task.targets) >= _WORTH_A_SAMPLE
 
     def grams(q: int) -> int:
         return max(int(bound.grams(q, *lengths)[0]), int(bound.grams(q, *lengths[::-1])[0]))
 
     def measure(steps: Steps) -> Left:
         nonlocal near
-        if steps.whole or len(task.queries) * len(task.targets) < _WORTH_A_SAMPLE:
+        if steps.whole or not worth:
             return Left(1, 1, 1, 1)
         one = keep_records(queries, letters, steps)
         other = one if targets is queries else keep_records(targets, letters, steps)
@@ -114,8 +115,8 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
     if joined and joined.nanoseconds <= costs.pair:  # no steps look at a pair for less
         measure(Steps())
         return replace(joined, near=near)
-    steps, nanoseconds = choose(fitting(), measure, usual, most, costs)
-    every = NearRecipe(steps, nanoseconds, near)
+    steps, nanoseconds, left = choose(fitting(), measure, usual, most, costs)
+    every = NearRecipe(steps, nanoseconds, near, left if worth and not steps.whole else None)
     return replace(joined, near=near) if joined and joined.nanoseconds <= nanoseconds else every
 
 

@@ -79,5 +79,6 @@ def prepare_near(
     limits = Limits(budget.results, budget.scratch, task.item_bytes, _LANES, pairs, _BAND_ROWS, sharing=len(devices))
     chosen = [(screen or screens(device.arch)[0]) if recipe.steps.q else LENGTHS for device in devices]
     kernel = recipe.steps.describe() + (f" ({chosen[0].title})" if recipe.steps.q else "")
+    kernel += f"; {recipe.left.describe(recipe.steps)}" if recipe.left else ""
     found = int(np.clip(budget.results // (4 * len(devices) * _PAIR_BYTES), 1, _MOST_FOUND))
     return CudaNearPrepared(task, limits, kernel, hardware, recipe, devices, chosen, found, log, lost, process)

@@ -34,13 +34,14 @@ _WORTH_A_SAMPLE = 200_000
 @dataclass(frozen=True)
 class NearRecipe:
     """steps, and what they were chosen for. nanoseconds: what a pair takes, about. ranks: uint8[256], of codes among the `letters` that are
-    in use."""
+    in use. left: of the sample, where there was one."""
 
     steps: Steps
     nanoseconds: float
     bound: EditBound
     letters: int
     ranks: npt.NDArray[np.uint8] = field(repr=False)
+    left: Left | None = None
 
     @property
     def planes(self) -> int:
@@ -83,8 +84,8 @@ def make_near_recipe(task: Task, tensor_cores: bool) -> NearRecipe:
             for q, bits in dict.fromkeys((q, max(bits, _LEAST_BITS)) for q, bits in tried):
                 yield Steps(q=q, bits=bits)
 
-    steps, nanoseconds = choose(options(), measure, usual, most, costs)
-    return NearRecipe(steps, nanoseconds, bound, len(used), ranks)
+    steps, nanoseconds, left = choose(options(), measure, usual, most, costs)
+    return NearRecipe(steps, nanoseconds, bound, len(used), ranks, left if worth else None)
 
 
 def _left(steps: Steps, queries: SequenceSet, targets: SequenceSet, bound: EditBound, ranks: npt.NDArray[np.uint8], radix: int) -> Left:
