@@ -151,8 +151,9 @@ def unpack(stream: BinaryIO, source: str) -> tuple[bytes, BinaryIO]:
         if first.startswith(magic):
             try:
                 first, stream = _peek(cast(BinaryIO, _Decompressed(opened(stream), kind, source)))
-            except ImportError:
-                raise InputError(f"{source}: compressed with {kind}; pip install backports.zstd to read it") from None
+            except ImportError as error:  # an interpreter that was built without, or a package that is gone
+                lacks = f"this Python cannot read that ({error})"
+                raise InputError(f"{source}: compressed with {kind}; {lacks}; unpack it first, or install what is missing") from None
             break
     if first.startswith(_UTF16):
         raise InputError(f"{source}: text in UTF-16; gpualign reads UTF-8, so save it as that (iconv -f UTF-16 -t UTF-8)")

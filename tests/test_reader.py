@@ -78,6 +78,14 @@ class OneByteAtATime(io.RawIOBase):
 COMPRESSED = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": zstd.compress}
 
 
+@pytest.mark.parametrize(("kind", "module"), [("bzip2", "bz2"), ("xz", "lzma"), ("zstd", zstd.__name__)])
+def test_a_python_that_lacks_a_compression_says_so(monkeypatch, kind, module):
+    packed = COMPRESSED[kind](b">a\nACGT\n")
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(InputError, match=rf"x: compressed with {kind}; this Python cannot read that \(.*{module.split('.')[-1]}.*\)"):
+        unpack(io.BytesIO(packed), "x")
+
+
 @pytest.mark.parametrize("pack", COMPRESSED.values(), ids=COMPRESSED)
 def test_compressed_files_are_known_by_their_content(pack):
     for data in (pack(MANY), pack(MANY[:999]) + pack(MANY[999:])):
