@@ -76,7 +76,8 @@ class PairAssembly:
 
     def __init__(self, task: Task, band: Band) -> None:
         self._band = band
-        self._scores = np.zeros(band.shape, dtype=task.dtype)
+        self._dtype = task.dtype
+        self._scores: Scores | None = None
         self._statistics = None if task.detail is Detail.SCORE else np.zeros(band.shape, dtype=STATISTICS)
         self._runs = RunsBuilder(band.shape) if task.detail is Detail.PATH else None
 
@@ -85,7 +86,13 @@ class PairAssembly:
         tile = result.tile
         start, stop = tile.query_start - tile.band.start, tile.query_stop - tile.band.start
         columns = tile.targets - tile.band.first_target
-        self._scores[start:stop, _place(columns)] = result.scores
+        place = _place(columns)
+        if tile.shape == self._band.shape and isinstance(place, slice) and result.scores.dtype == self._dtype:
+            self._scores = result.scores  # all there is, in order: of short records most bands are one tile
+        else:
+            if self._scores is None:
+                self._scores = np.zeros(self._band.shape, dtype=self._dtype)
+            self._scores[start:stop, place] = result.scores
         if isinstance(result, TileAlignments) and self._statistics is not None:
             from gpualign.core.places import put
 
@@ -94,6 +101,7 @@ class PairAssembly:
                 self._runs.add_columns(start, columns, result.runs)
 
     def done(self) -> BandResults:
+        assert self._scores is not None  # a band has a tile at least
         return BandResults(self._band, self._scores, self._statistics, None if self._runs is None else self._runs.build())
 
 

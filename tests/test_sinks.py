@@ -58,6 +58,24 @@ def test_any_order(queries, targets, pairing, seed, lanes, cells):
     assert stream.getvalue().decode() == expected
 
 
+@pytest.mark.parametrize("pairing", Pairing)
+def test_a_tile_that_is_the_whole_band_is_not_copied(rng, pairing):
+    equal = sequence_set([np.zeros(5, dtype=int) for _ in range(30)])
+    lengths = rng.permutation(np.arange(1, 31))
+    other = sequence_set([np.zeros(n, dtype=int) for n in lengths])
+    for records, in_order in ((equal, True), (other, False)):
+        task = Task(records, records, two_valued(4, 5, -4, 10, 1))
+        plan = make_plan(records.lengths, records.lengths, pairing, Limits(1 << 20, 0, 4, 1, 1 << 30))
+        for result in results(plan, rng):
+            assert result.tile.band.tiles == 1
+            assembly = PairAssembly(task, result.tile.band)
+            assembly.add(result)
+            found = assembly.done().scores
+            assert np.shares_memory(found, result.scores) == in_order
+            first = result.tile.band.first_target
+            np.testing.assert_array_equal(found[:, result.tile.targets - first], result.scores)
+
+
 @pytest.mark.parametrize("dtype", [np.int32, np.int64, STATISTICS, np.int16], ids=str)
 def test_columns_in_any_order(rng, dtype):
     band = rng.integers(0, 256, (7, 11, np.dtype(dtype).itemsize), dtype=np.uint8).view(dtype)[..., 0]
