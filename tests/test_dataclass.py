@@ -3,8 +3,10 @@
 import copy
 import dataclasses
 import pickle
+import re
 from abc import ABC, abstractmethod
 from functools import cached_property
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -161,3 +163,14 @@ def test_says_what_is_wrong(args, kwargs, message):
 
 def test_goes_to_other_processes():
     assert pickle.loads(pickle.dumps(Sent(1))) == Sent(1) == Sent(1, (1,))
+
+
+LIBRARYS = re.compile(r"^from dataclasses import.*\bdataclass\b|@dataclasses\.dataclass", re.MULTILINE)
+
+
+def test_the_program_makes_its_own():
+    """But for the Python face, which commands do not load, and whose classes have signatures for people."""
+    root = Path(__file__).resolve().parent.parent
+    sources = [path for room in ("cli", "jobs", "cpu", "gpu", "core") for path in (root / room).rglob("*.py")]
+    assert len(sources) > 100
+    assert [path.name for path in sources if LIBRARYS.search(path.read_text())] == []
