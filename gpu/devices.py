@@ -91,7 +91,7 @@ def _numbers(text: str) -> list[int]:
     return [int(part) for part in text.partition(":")[2].split(",")]
 
 
-def start_early(text: str) -> None:
+def start_selected(text: str) -> None:
     """Let CUDA start beside what comes before a checked selection, or "auto", is looked at: "cuda" is the first device, in all likelihood;
     for "auto", which may not come to need one, the driver alone."""
     if _has_nvidia_device():

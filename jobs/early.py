@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterable
 from importlib.util import find_spec
 
+from gpualign.cpu.machine import usable_cpus
+
 CUDA_START = 0.3
 """Seconds: a context, kernels from the cache, page-locked memory (an H200's machine; the driver starts beside what comes before)."""
 
@@ -23,12 +25,12 @@ def alignment_seconds(queries: str, targets: str | None) -> float:
     """What aligning every pair takes the CPU at most, about, by the sizes of two files, or of one (None); 0 where one tells no size."""
     letters = _letters(queries)
     cells = letters * (letters / 2 if targets is None else _letters(targets))
-    return cells / (_CELLS * (os.cpu_count() or 1))
+    return cells / (_CELLS * usable_cpus())
 
 
 def distance_seconds(inputs: Iterable[str]) -> float:
     """Likewise of distances between the samples of some files."""
-    return sum(map(_letters, inputs)) / (_CALL_BYTES * (os.cpu_count() or 1))
+    return sum(map(_letters, inputs)) / (_CALL_BYTES * usable_cpus())
 
 
 def _letters(path: str) -> float:
@@ -44,8 +46,8 @@ def start_early(device: str, cpu_seconds: float) -> None:
     """cpu_seconds: what the CPU would take for the work, at most. Raises `InputError` for what is no device's name."""
     if device == "cpu" or (device == "auto" and cpu_seconds < CUDA_START) or find_spec("pycuda") is None:
         return
-    from gpualign.gpu.devices import check_selection, start_early
+    from gpualign.gpu.devices import check_selection, start_selected
 
     if device != "auto":
         check_selection(device)
-    start_early(device)
+    start_selected(device)

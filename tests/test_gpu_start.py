@@ -100,7 +100,7 @@ def test_little_work_starts_nothing_by_itself(monkeypatch):
 
 
 def test_work_goes_by_the_sizes_of_files(monkeypatch, tmp_path):
-    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    monkeypatch.setattr("gpualign.jobs.early.usable_cpus", lambda: 2)
     small, large, packed = (tmp_path / name for name in ("small.fa", "large.fa", "packed.fa.gz"))
     for path, size in ((small, 3000), (large, 6_000_000), (packed, 1_500_000)):
         path.write_bytes(b"A" * size)
