@@ -192,7 +192,7 @@ class Plan:
             for first in range(self.pairing.first_target(start), self.targets, self.panel):
                 yield start, min(self.queries, start + self.band_rows), first, min(self.targets, first + self.panel)
 
-    def _cuts(self, start: int, stop: int, targets: npt.NDArray[np.int64], left: int) -> Iterator[tuple[int, int, int, int]]:
+    def cuts(self, start: int, stop: int, targets: npt.NDArray[np.int64], left: int) -> Iterator[tuple[int, int, int, int]]:
         """Rectangles (query start, query stop, from, to in `targets`) of about as many cells as a tile has where so many are left."""
         cost = self.cost.by_target(self.query_lengths[start:stop], self.target_lengths[targets])
         before = np.concatenate(([0.0], np.cumsum(cost)))
@@ -210,7 +210,8 @@ class Plan:
                 yield query, min(stop, query + rows), at, to
             at = to
 
-    def _wanted_cells(self, query_start: int, query_stop: int, targets: npt.NDArray[np.int64]) -> int:
+    def wanted_cells(self, query_start: int, query_stop: int, targets: npt.NDArray[np.int64]) -> int:
+        """What the wanted pairs of queries [query_start, query_stop) with some targets cost."""
         queries, firsts = self.query_lengths[query_start:query_stop], self._firsts(query_start, query_stop)
         if firsts is None:
             return self.cost.cells(queries, self.target_lengths[targets])
@@ -240,8 +241,8 @@ class Plan:
                 left -= cells
                 continue
             targets = _between(by_length, first, target_stop)
-            cuts = [(a, b, targets[at:to]) for a, b, at, to in self._cuts(start, stop, targets, left)]
-            wanted = [(a, b, part, cells) for a, b, part in cuts if (cells := self._wanted_cells(a, b, part))]
+            cuts = [(a, b, targets[at:to]) for a, b, at, to in self.cuts(start, stop, targets, left)]
+            wanted = [(a, b, part, cells) for a, b, part in cuts if (cells := self.wanted_cells(a, b, part))]
             band = Band(start, stop, first, target_stop, index, len(wanted))
             for query_start, query_stop, part, cells in wanted:
                 yield Tile.against(part, next(numbers), band, (query_start, query_stop), self.pairing, cells)

@@ -1,0 +1,100 @@
+"""Tiles of one plan computed by an engine that cuts them to its own size."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from work import CollectPaths, collect, edit, relatives, two_valued
+
+from gpualign.core.budget import Budget
+from gpualign.core.engine import Detail, Mode, Task
+from gpualign.core.near.bounds import distance_bound
+from gpualign.core.plan import Pairing, make_plan
+from gpualign.core.runner import plan_task
+from gpualign.core.subtiles import run_within
+from gpualign.cpu.engine import CpuEngine
+
+MEMORY = 1 << 28
+LETTERS = 4
+
+
+class Within:
+    """A prepared task whose tiles are cut small; it plans large ones."""
+
+    def __init__(self, task, threads):
+        whole = CpuEngine(threads).prepare(task, Budget.of(MEMORY))
+        self.task, self.limits = task, replace(whole.limits, lanes=7, tile_cells=1 << 40)
+        self._small = replace(whole, limits=replace(whole.limits, lanes=3, tile_cells=5_000))
+
+    def run(self, tiles):
+        return run_within(self._small, tiles)
+
+
+@pytest.fixture
+def sets(rng):
+    return relatives(rng, 23, 60, LETTERS), relatives(rng, 31, 60, LETTERS)
+
+
+@pytest.mark.parametrize("pairing", list(Pairing))
+@pytest.mark.parametrize("detail", list(Detail))
+@pytest.mark.parametrize("threads", [1, 3])
+def test_results_are_those_of_the_whole(sets, pairing, detail, threads):
+    queries, targets = sets if pairing is Pairing.ALL else (sets[0], sets[0])
+    task = Task(queries, targets, two_valued(LETTERS, 5, -4, 10, 1), detail=detail)
+    expected = collect(CpuEngine(1).prepare(task, Budget.of(MEMORY)), pairing, keep=CollectPaths)
+    for tile_cells in (None, 40_000):
+        found = collect(Within(task, threads), pairing, tile_cells, CollectPaths)
+        wanted = np.arange(len(targets))[None, :] >= pairing.first_targets(np.arange(len(queries)))[:, None]
+        assert (found.delivered[wanted] == 1).all()
+        assert (found.scores[wanted] == expected.scores[wanted]).all()
+        assert found.statistics == expected.statistics
+        assert found.paths == expected.paths
+
+
+def test_best_targets_of_a_search_are_those_of_the_whole(sets):
+    task = Task(*sets, two_valued(LETTERS, 5, -4, 10, 1), Mode.LOCAL, top=4)
+    plan = plan_task(CpuEngine(1).prepare(task, Budget.of(MEMORY)), Pairing.ALL)
+    plan = make_plan(sets[0].lengths, sets[1].lengths, Pairing.ALL, replace(plan.limits, lanes=2, tile_cells=20_000))
+    tiles = list(plan.tiles())
+    assert len(tiles) > 3
+    whole = {result.tile.number: result for result in CpuEngine(1).prepare(task, Budget.of(MEMORY)).run(iter(tiles))}
+    found = {result.tile.number: result for result in Within(task, 2).run(iter(tiles))}
+    assert found.keys() == whole.keys()
+    for number, result in whole.items():
+        hits = result.scores > 0  # a place without a hit names any target
+        assert (found[number].scores == result.scores).all()
+        assert (found[number].targets[hits] == result.targets[hits]).all()
+
+
+def test_near_pairs_are_those_of_the_whole(rng):
+    records = relatives(rng, 60, 50, LETTERS)
+    task = Task(records, records, edit(LETTERS), within=distance_bound(12))
+    engine = CpuEngine(1)
+    prepared = engine.prepare(task, Budget.of(MEMORY))
+
+    def found(prepared):
+        tiles = make_plan(records.lengths, records.lengths, Pairing.ABOVE, replace(prepared.limits, lanes=2, tile_cells=300), task.cost)
+        results = list(prepared.run(tiles.tiles()))
+        pairs = sorted(p for r in results for p in zip(r.pairs.queries, r.pairs.targets, r.pairs.distances, strict=True))
+        return pairs, sum(r.left["pairs"] for r in results)
+
+    expected = found(prepared)
+    assert len(expected[0]) > 10
+    assert found(Within(task, 2)) == expected
+
+
+def test_closing_stops_all_work(sets):
+    task = Task(*sets, two_valued(LETTERS, 5, -4, 10, 1))
+    within = Within(task, 2)
+    plan = make_plan(sets[0].lengths, sets[1].lengths, Pairing.ALL, replace(within.limits, lanes=1, tile_cells=1))
+    taken = []
+
+    def tiles():
+        for tile in plan.tiles():
+            taken.append(tile.number)
+            yield tile
+
+    results = within.run(tiles())
+    next(results)
+    results.close()
+    assert len(taken) < sum(1 for _ in plan.tiles())
