@@ -18,6 +18,9 @@ class Cost(Protocol):
     def by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.float64]:
         """Cells of all the queries with each target: float64[targets]. About: it decides where tiles are cut."""
 
+    def by_query(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> npt.NDArray[np.float64]:
+        """Cells of each query with every target, or with targets firsts[q] .. only: float64[queries]. About, as well."""
+
     def cells(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> int:
         """Cells of every query with every target, or of query q with targets firsts[q] .. only (0 <= firsts[q] <= targets)."""
 
@@ -30,12 +33,21 @@ class WholeMatrix:
     def by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.float64]:
         return float(query_lengths.sum()) * target_lengths.astype(np.float64)
 
+    def by_query(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> npt.NDArray[np.float64]:
+        letters = float(target_lengths.sum()) if firsts is None else _letters_from(target_lengths)[firsts].astype(np.float64)
+        return query_lengths * letters
+
     def cells(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> int:
         if firsts is None:
             return int(query_lengths.sum()) * int(target_lengths.sum())
-        letters_from = np.concatenate((np.cumsum(target_lengths[::-1])[::-1], [0]))
+        letters_from = _letters_from(target_lengths)
         # In Python's whole numbers: a sum of products can exceed 64 bits.
         return sum(a * b for a, b in zip(query_lengths.tolist(), letters_from[firsts].tolist(), strict=True))
+
+
+def _letters_from(lengths: Lengths) -> Lengths:
+    """Letters of each record and all later ones, and 0 behind the last."""
+    return np.concatenate((np.cumsum(lengths[::-1])[::-1], [0]))
 
 
 WHOLE_MATRIX = WholeMatrix()
@@ -48,6 +60,10 @@ class OneAPair:
 
     def by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.float64]:
         return np.full(len(target_lengths), float(len(query_lengths)))
+
+    def by_query(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> npt.NDArray[np.float64]:
+        targets = len(target_lengths)
+        return np.full(len(query_lengths), float(targets)) if firsts is None else (targets - firsts).astype(np.float64)
 
     def cells(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> int:
         targets = len(target_lengths)

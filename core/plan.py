@@ -8,7 +8,7 @@ only a few bands are held. Within a band the targets that any of its queries nee
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import field
+from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property, partial
 from itertools import count
@@ -144,7 +144,7 @@ class Plan:
     """Every wanted pair, each in exactly one tile; `tiles()` makes the tiles one by one.
 
     Bands have `band_rows` queries and all their targets, or one query and `panel` targets where all of a query's are too many. cost: of
-    pairs.
+    pairs. start, stop: the queries whose pairs are wanted, if not all of them are (None: up to the last): a part of a job.
     """
 
     query_lengths: Lengths = field(repr=False)
@@ -154,10 +154,22 @@ class Plan:
     band_rows: int
     panel: int
     cost: Cost = field(default=WHOLE_MATRIX, repr=False)
+    start: int = 0
+    stop: int | None = None
+
+    def part(self, start: int, stop: int) -> Plan:
+        """The same for queries [start, stop) alone."""
+        return replace(self, start=start, stop=stop)
 
     @property
     def queries(self) -> int:
+        """Of the whole matrix."""
         return len(self.query_lengths)
+
+    @property
+    def end(self) -> int:
+        """Behind the last query whose pairs are wanted."""
+        return self.queries if self.stop is None else self.stop
 
     @property
     def targets(self) -> int:
@@ -165,12 +177,18 @@ class Plan:
 
     @property
     def pairs(self) -> int:
-        return self.pairing.count(self.queries, self.targets)
+        """That are computed."""
+        return self.pairing.count(self.end, self.targets) - self.pairing.count(self.start, self.targets)
 
     @cached_property
     def cells(self) -> int:
-        """What all wanted pairs cost, DP cells for most tasks."""
-        return self.cost.cells(self.query_lengths, self.target_lengths, self._firsts(0, self.queries))
+        """What all of these cost, DP cells for most tasks."""
+        return self.cost.cells(self.query_lengths[self.start : self.end], self.target_lengths, self._firsts(self.start, self.end))
+
+    @property
+    def row_cells(self) -> npt.NDArray[np.float64]:
+        """What the pairs of each query of the whole matrix cost, about: float64[queries]."""
+        return self.cost.by_query(self.query_lengths, self.target_lengths, self._firsts(0, self.queries))
 
     def _firsts(self, start: int, stop: int) -> Lengths | None:
         """The first wanted target of each of these queries; None where all targets are wanted."""
@@ -188,9 +206,9 @@ class Plan:
 
     def _bands(self) -> Iterator[tuple[int, int, int, int]]:
         """Rectangles (query start, query stop, first target, target stop) in the order of their rows."""
-        for start in range(0, self.queries, self.band_rows):
+        for start in range(self.start, self.end, self.band_rows):
             for first in range(self.pairing.first_target(start), self.targets, self.panel):
-                yield start, min(self.queries, start + self.band_rows), first, min(self.targets, first + self.panel)
+                yield start, min(self.end, start + self.band_rows), first, min(self.targets, first + self.panel)
 
     def cuts(self, start: int, stop: int, targets: npt.NDArray[np.int64], left: int) -> Iterator[tuple[int, int, int, int]]:
         """Rectangles (query start, query stop, from, to in `targets`) of about as many cells as a tile has where so many are left."""

@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -6,6 +8,7 @@ from hypothesis import strategies as st
 from gpualign.core.cost import ONE_A_PAIR, WHOLE_MATRIX
 from gpualign.core.errors import RunError
 from gpualign.core.plan import BANDS_IN_FLIGHT, DIAGONAL_BANDS, MAX_BAND_ROWS, MIN_PANEL, TILES_AHEAD, Limits, Pairing, make_plan
+from gpualign.core.shares import row_bounds
 
 LENGTHS = st.lists(st.integers(1, 5000), min_size=1, max_size=60)
 
@@ -51,6 +54,44 @@ def test_every_wanted_pair_is_in_exactly_one_tile(queries, targets, pairing, lan
         assert band.index == index
         assert band.tiles == len(tiles)
     assert plan.result_bytes <= memory
+
+
+@given(LENGTHS, LENGTHS, st.sampled_from(Pairing), st.sampled_from([WHOLE_MATRIX, ONE_A_PAIR]), st.integers(1, 8))
+def test_parts_have_the_pairs_of_their_rows(queries, targets, pairing, cost, shares):
+    if pairing is not Pairing.ALL:
+        targets = queries
+    whole = make_plan(np.array(queries), np.array(targets), pairing, Limits(1 << 20, 0, 4, 16, 1 << 20), cost)
+    bounds = row_bounds(whole.row_cells, shares)
+    assert len(bounds) == shares + 1
+    count = np.zeros((len(queries), len(targets)), dtype=int)
+    for start, stop in pairwise(bounds):
+        part = whole.part(start, stop)
+        tiles = list(part.tiles())
+        assert [tile.number for tile in tiles] == list(range(len(tiles)))
+        assert part.band_count == len({tile.band.index for tile in tiles})
+        assert part.cells == sum(tile.cells for tile in tiles)
+        assert abs(whole.row_cells[start:stop].sum() - part.cells) <= 1e-6 * part.cells
+        for tile in tiles:
+            assert start <= tile.query_start < tile.query_stop <= stop
+            count[tile.query_start : tile.query_stop, tile.targets] += 1
+    i, j = np.indices(count.shape)
+    wanted = {Pairing.ALL: i >= 0, Pairing.ABOVE: j > i, Pairing.ABOVE_OR_EQUAL: j >= i}[pairing]
+    assert (count[wanted] == 1).all()
+    assert sum(whole.part(*rows).pairs for rows in pairwise(bounds)) == whole.pairs == wanted.sum()
+
+
+@given(st.lists(st.floats(0, 1e9), min_size=0, max_size=40), st.integers(1, 9), st.integers(1, 3))
+def test_shares_are_as_equal_as_rows_allow(work, shares, together):
+    work = np.array(work[: len(work) // together * together])
+    bounds = row_bounds(work, shares, together)
+    assert len(bounds) == shares + 1
+    assert (bounds[0], bounds[-1]) == (0, len(work))
+    assert (np.diff(bounds) >= 0).all()
+    assert all(bound % together == 0 for bound in bounds)
+    groups = work.reshape(-1, together).sum(axis=1)
+    most = groups.max(initial=0)
+    for start, stop in pairwise(bounds):
+        assert abs(work[start:stop].sum() - work.sum() / shares) <= most * (1 + 1e-9) + 1e-3
 
 
 def waited(tiles, workers):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.engine import Band
@@ -12,24 +13,35 @@ from gpualign.core.errors import RunError
 @dataclass(frozen=True)
 class DistancePlan:
     """queries x targets in bands of `rows` queries. upper: the queries are the first of the targets, each with itself and later ones.
-    pair_bytes: of memory."""
+    pair_bytes: of memory. start, stop: the queries whose pairs are wanted, if not all of them are (None: up to the last)."""
 
     queries: int
     targets: int
     upper: bool
     rows: int
     pair_bytes: int
+    start: int = 0
+    stop: int | None = None
+
+    def part(self, start: int, stop: int) -> DistancePlan:
+        """The same for queries [start, stop) alone."""
+        return replace(self, start=start, stop=stop)
+
+    @property
+    def end(self) -> int:
+        """Behind the last query whose pairs are wanted."""
+        return self.queries if self.stop is None else self.stop
 
     def bands(self) -> Iterator[Band]:
         """In order. Targets of a second set come behind the queries in the panels."""
         first = 0 if self.upper else self.queries
-        for start in range(0, self.queries, self.rows):
-            stop = min(self.queries, start + self.rows)
+        for start in range(self.start, self.end, self.rows):
+            stop = min(self.end, start + self.rows)
             yield Band(start, stop, start if self.upper else first, first + self.targets, self.upper)
 
     @property
     def count(self) -> int:
-        return -(-self.queries // self.rows)
+        return -(-(self.end - self.start) // self.rows)
 
     @property
     def bytes(self) -> int:

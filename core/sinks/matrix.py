@@ -101,7 +101,7 @@ class CondensedSink(_ArraySink):
         if plan.pairing is not Pairing.ABOVE:
             raise ValueError("a condensed matrix holds the pairs above the diagonal")
         self._count = plan.queries
-        self._open((plan.pairs,))
+        self._open((plan.pairing.count(plan.queries, plan.targets),))
 
     def write(self, results: BandResults) -> None:
         band = results.band
