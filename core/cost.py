@@ -34,8 +34,8 @@ class WholeMatrix:
         return float(query_lengths.sum()) * target_lengths.astype(np.float64)
 
     def by_query(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> npt.NDArray[np.float64]:
-        letters = float(target_lengths.sum()) if firsts is None else _letters_from(target_lengths)[firsts].astype(np.float64)
-        return query_lengths * letters
+        letters = target_lengths.sum() if firsts is None else _letters_from(target_lengths)[firsts]
+        return query_lengths.astype(np.float64) * letters
 
     def cells(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> int:
         if firsts is None:

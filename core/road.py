@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any, Protocol, TypeVar, cast
 
@@ -22,6 +22,28 @@ class Sink(Protocol[Plan, Band]):
 
     def finish(self) -> None:
         """Called once, when every band has been written."""
+
+
+class Marks(Protocol):
+    """Told how far an output has come, so that another run may go on there."""
+
+    def begun(self) -> None:
+        """What stands before the first band has been written."""
+
+    def mark(self, rows: int) -> None:
+        """All pairs of the queries before this one have been written. It may be told the same again."""
+
+
+class _Unmarked:
+    def begun(self) -> None:
+        pass
+
+    def mark(self, rows: int) -> None:
+        pass
+
+
+UNMARKED: Marks = _Unmarked()
+"""For outputs with which no other run goes on."""
 
 
 class Progress(Protocol):
@@ -54,10 +76,15 @@ P = TypeVar("P")
 B = TypeVar("B")
 
 
-def deliver(plan: P, bands: Iterator[B], sink: Sink[P, B]) -> None:
-    """Hand every band to the sink. Whatever happens, `bands` is closed, so that an error in the sink stops the engine's workers at once."""
+def deliver(plan: P, bands: Iterator[B], sink: Sink[P, B], rows: Callable[[B], int] = lambda band: 0, marks: Marks = UNMARKED) -> None:
+    """Hand every band to the sink. rows: up to which query all pairs are there when a band has been written; told to `marks`.
+
+    Whatever happens, `bands` is closed, so that an error in the sink stops the engine's workers at once.
+    """
     sink.begin(plan)
+    marks.begun()
     with closing(cast("Closable", bands)):
         for band in bands:
             sink.write(band)
+            marks.mark(rows(band))
     sink.finish()

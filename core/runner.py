@@ -13,7 +13,7 @@ from gpualign.core.bands import BandResults, PairAssembly, bands_in_order
 from gpualign.core.budget import Budget
 from gpualign.core.engine import Engine, Prepared, Task
 from gpualign.core.plan import Pairing, Plan, make_plan
-from gpualign.core.road import Progress, Sink, Totals, deliver
+from gpualign.core.road import UNMARKED, Marks, Progress, Sink, Totals, deliver
 from gpualign.core.sequences import SequenceSet
 from gpualign.core.sinks.memory import Discard
 
@@ -29,10 +29,15 @@ def pair_bands(plan: Plan, prepared: Prepared, progress: Progress) -> Iterator[B
     return bands_in_order(plan, prepared.run(plan.tiles()), partial(PairAssembly, prepared.task), progress)
 
 
-def run_plan(plan: Plan, prepared: Prepared, sink: Sink[Plan, BandResults], progress: Progress) -> Totals:
+def run_plan(plan: Plan, prepared: Prepared, sink: Sink[Plan, BandResults], progress: Progress, marks: Marks = UNMARKED) -> Totals:
     """Compute every tile of the plan and hand whole bands to the sink, in order."""
+
+    def rows(results: BandResults) -> int:
+        band = results.band
+        return band.stop if band.target_stop == plan.targets else band.start
+
     start = time.perf_counter()
-    deliver(plan, pair_bands(plan, prepared, progress), sink)
+    deliver(plan, pair_bands(plan, prepared, progress), sink, rows, marks)
     return Totals(plan.pairs, plan.cells, time.perf_counter() - start)
 
 

@@ -114,7 +114,7 @@ def _near_pairs(chooser: TileChooser, band: Band, most: int, workers: ThreadPool
         for left in work:
             left.cancel()
     if found <= most or band.shape[0] == 1:
-        yield ChosenPairs.joined([done.result() for done in work], chooser.names)
+        yield ChosenPairs.joined([done.result() for done in work], chooser.names, band.stop)
         return
     work.clear()
     told.again(done_work)

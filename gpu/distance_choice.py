@@ -108,7 +108,7 @@ class DeviceChooser:
         nothing = np.zeros(found, dtype=np.int32)
         counted = {name: records[2 + self._held.index(name)] if name in self._held else nothing for name in self._names}
         places = records[0].astype(np.int64), records[1].astype(np.int64)
-        return ChosenPairs.joined([ChosenPairs(*places, counted, lacking)], self._names)
+        return ChosenPairs.joined([ChosenPairs(*places, counted, lacking)], self._names, stop)
 
     def _wait(self) -> None:
         wait_for(self._stream.record())

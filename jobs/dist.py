@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from gpualign.core.dataclass import dataclass
 from gpualign.core.distance import runner
 from gpualign.core.distance.budget import DistanceBudget
@@ -25,13 +27,13 @@ from gpualign.core.distance.sinks.names import written_samples
 from gpualign.core.distance.sources.base import Source
 from gpualign.core.distance.sources.kinds import CallFile, CallOptions, read_calls
 from gpualign.core.errors import InputError
-from gpualign.core.road import Progress
+from gpualign.core.road import UNMARKED, Marks, Progress
 from gpualign.core.sinks.matrix_files import Numbers
 from gpualign.core.units import format_bytes
 from gpualign.jobs.budget import default_memory
 from gpualign.jobs.engines import AUTO, Resources, pick_distance_engine
 from gpualign.jobs.notes import Notes
-from gpualign.jobs.pairs import Rows
+from gpualign.jobs.pairs import Rows, Work
 from gpualign.jobs.quality import few_calls, lacking_pairs
 
 if TYPE_CHECKING:
@@ -120,9 +122,20 @@ class DistJob:
             notes.note(f"{format} has no place for some signs: {len(changed):,} ids are changed, such as {name!r} to {other!r}")
         return DistJob(replace(self.prepared, samples=samples))
 
-    def run(self, sink: AnySink, progress: Progress) -> DistanceTotals:
+    @property
+    def row_work(self) -> Work:
+        """What the pairs of each query take, about: float64[queries]."""
+        samples = self.samples
+        targets = len(samples.targets)
+        return targets - np.arange(len(samples.queries), dtype=np.float64) * samples.upper
+
+    def part(self, start: int, stop: int) -> DistJob:
+        """The same for the pairs of queries [start, stop) alone."""
+        return DistJob(self.prepared.part(start, stop))
+
+    def run(self, sink: AnySink, progress: Progress, marks: Marks = UNMARKED) -> DistanceTotals:
         """Compute all distances. Raises `RunError` where the hardware fails."""
-        return runner.measure(self.prepared, sink, progress)
+        return runner.measure(self.prepared, sink, progress, marks)
 
     def lacking(self, totals: DistanceTotals) -> str | None:
         """How many pairs have too few compared sites, for people; None where there are none."""

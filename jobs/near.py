@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import field, replace
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -13,16 +15,17 @@ import numpy as np
 from gpualign.core.bands import bands_in_order
 from gpualign.core.blocks import Block
 from gpualign.core.budget import Budget
+from gpualign.core.cost import ONE_A_PAIR
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail, EndGaps, Engine, Mode, Prepared, Task
 from gpualign.core.near.align import Aligned, align_pairs
 from gpualign.core.near.bounds import EditBound
 from gpualign.core.near.gather import NearAssembly, NearBand
-from gpualign.core.near.groups import Expansion, Groups, group_equal
+from gpualign.core.near.groups import Expansion, Groups, each_alone, group_equal
 from gpualign.core.near.pairs import NearPairs, join_pairs
 from gpualign.core.near.results import NearResults
 from gpualign.core.plan import Pairing, Plan
-from gpualign.core.road import Closable, Progress, Sink, Totals, deliver
+from gpualign.core.road import UNMARKED, Closable, Marks, Progress, Sink, Totals, deliver
 from gpualign.core.runner import plan_task
 from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.core.sinks.pairs import blocks_of
@@ -30,7 +33,7 @@ from gpualign.core.units import format_bytes
 from gpualign.jobs.budget import memory_left, sequence_bytes, text_threads
 from gpualign.jobs.engines import Resources
 from gpualign.jobs.notes import Notes
-from gpualign.jobs.pairs import Rows
+from gpualign.jobs.pairs import Rows, Work
 
 _MOST_EDITS = 0.5
 """Of the letters of a sequence: random DNA differs in about that many, so a wider bound leaves nothing out."""
@@ -65,7 +68,8 @@ class NearJob:
 
     task: what the user asked for; groups: equal records of its queries and of its targets; pairing: which pairs of records are wanted.
     prepared, plan: for one record of each group. aligner: aligns pairs of the task; None where the edit distance is all that is wanted.
-    engine: what would compute every pair. text_threads: for sinks that make text.
+    engine: what would compute every pair. text_threads: for sinks that make text. ungrouped: makes the same job with each record for
+    itself.
     """
 
     task: Task
@@ -76,6 +80,7 @@ class NearJob:
     aligner: Prepared | None
     engine: Engine
     text_threads: int
+    ungrouped: Callable[[], NearJob] = field(repr=False)
 
     @property
     def work(self) -> int:
@@ -89,7 +94,8 @@ class NearJob:
     @property
     def pairs(self) -> int:
         """Pairs of records that are decided about."""
-        return self.pairing.count(len(self.task.queries), len(self.task.targets))
+        targets, (start, stop) = len(self.task.targets), self._rows
+        return self.pairing.count(stop, targets) - self.pairing.count(start, targets)
 
     def describe(self) -> Rows:
         """The plan."""
@@ -110,10 +116,28 @@ class NearJob:
             ("memory", memory),
         ]
 
-    def run(self, sink: Sink[Plan, NearResults], progress: Progress) -> NearTotals:
+    @property
+    def _rows(self) -> tuple[int, int]:
+        """The queries whose pairs are wanted: start, stop. In a part each record is a group, so that the plan has their numbers."""
+        return (self.plan.start, self.plan.end) if self.plan.stop is not None else (0, len(self.task.queries))
+
+    @property
+    def row_work(self) -> Work:
+        """What the pairs of each query take, about: float64[queries]."""
+        task = self.task
+        firsts = None if self.pairing is Pairing.ALL else self.pairing.first_targets(np.arange(len(task.queries)))
+        return ONE_A_PAIR.by_query(task.queries.lengths, task.targets.lengths, firsts)
+
+    def part(self, start: int, stop: int) -> NearJob:
+        """The same for the pairs of queries [start, stop) alone. Equal records count as any others then: pairs of a group may be needed by
+        records of other parts."""
+        job = self.ungrouped() if any(groups.repeated for groups in self.groups) else self
+        return replace(job, plan=job.plan.part(start, stop))
+
+    def run(self, sink: Sink[Plan, NearResults], progress: Progress, marks: Marks = UNMARKED) -> NearTotals:
         """Decide about every pair and hand those that may pass to the sink, in order."""
         start, left = time.perf_counter(), Counter[str]()
-        deliver(self.plan, self._bands(progress, left), sink)
+        deliver(self.plan, self._bands(progress, left), sink, lambda results: results.rows, marks)
         return NearTotals(self.pairs, self.work, time.perf_counter() - start, left, sum({id(g): len(g) for g in self.groups}.values()))
 
     def blocks(self, identity_definition: int, progress: Progress) -> Iterator[Block]:
@@ -136,41 +160,49 @@ class NearJob:
         found = bands_in_order(self.plan, self.prepared.run(self.plan.tiles()), NearAssembly, progress)
         with closing(cast("Closable", records := self._of_records(found, left))):
             held: list[NearPairs] = []
-            for pairs in records:
-                held.append(pairs)
-                if sum(map(len, held)) >= min(_ALIGNED_TOGETHER, self._at_once) or self.aligner is None:
-                    yield self._aligned(join_pairs(held))
+            rows = 0
+            for pairs, rows in records:
+                if len(pairs):
+                    held.append(pairs)
+                if sum(map(len, held)) >= min(_ALIGNED_TOGETHER, self._at_once) or self.aligner is None or not held:
+                    yield self._aligned(join_pairs(held), rows)
                     held = []
             if held:
-                yield self._aligned(join_pairs(held))
+                yield self._aligned(join_pairs(held), rows)
 
-    def _of_records(self, found: Iterator[NearBand], left: Counter[str]) -> Iterator[NearPairs]:
-        """From near pairs of distinct records to those of all records, in order."""
+    def _of_records(self, found: Iterator[NearBand], left: Counter[str]) -> Iterator[tuple[NearPairs, int]]:
+        """From near pairs of distinct records to those of all records, in order; with each up to which query all pairs are there then."""
         queries, targets = self.groups
         shared, with_self = self.pairing is not Pairing.ALL, self.pairing is Pairing.ABOVE_OR_EQUAL
         expansion = Expansion(queries, targets, shared, with_self, self._at_once)
-        start, held = 0, list[NearPairs]()
+        (start, end), held = self._rows, list[NearPairs]()
+
+        def expanded(stop: int) -> Iterator[tuple[NearPairs, int]]:
+            for pairs in expansion.band(start, stop, join_pairs(held)):
+                yield pairs, int(pairs.queries[-1]) + 1 if len(pairs) else start  # all pairs of a query come together
+            yield join_pairs([]), stop
+
         with closing(cast("Closable", found)):
             for band in found:
                 left.update(band.left)
                 held.append(band.pairs)
                 if band.band.target_stop < self.plan.targets:
                     continue  # the queries have more targets, in the bands that follow
-                stop = int(queries.firsts[band.band.stop]) if band.band.stop < len(queries) else queries.records
-                yield from expansion.band(start, stop, join_pairs(held))
+                stop = min(end, int(queries.firsts[band.band.stop]) if band.band.stop < len(queries) else queries.records)
+                yield from expanded(stop)
                 start, held = stop, []
-        if start < queries.records:  # the last record has no later one, but equal ones may follow
-            yield from expansion.band(start, queries.records, join_pairs(held))
+        if start < end:  # the last record has no later one, but equal ones may follow
+            yield from expanded(end)
 
-    def _aligned(self, pairs: NearPairs) -> NearResults:
-        if self.aligner is None:
-            return NearResults(pairs, Aligned(pairs.distances.astype(self.task.dtype), None, None))
+    def _aligned(self, pairs: NearPairs, rows: int) -> NearResults:
+        if self.aligner is None or not len(pairs):
+            return NearResults(pairs, Aligned(pairs.distances.astype(self.task.dtype), None, None), rows)
         # Equal records have equal alignments: each pair of groups once, in either direction.
         queries, targets = self.groups
         first, second = queries.of[pairs.queries], targets.of[pairs.targets]
         _, some, back = np.unique(first * len(targets) + second, return_index=True, return_inverse=True)
         distinct = NearPairs(queries.firsts[first[some]], targets.firsts[second[some]], pairs.distances[some])
-        return NearResults(pairs, align_pairs(self.aligner, distinct).part(back))
+        return NearResults(pairs, align_pairs(self.aligner, distinct).part(back), rows)
 
 
 def describe_bound(task: Task) -> str:
@@ -190,20 +222,28 @@ def is_worth_it(task: Task, bound: EditBound) -> bool:
 
 
 def prepare_near(
-    task: Task, bound: EditBound, pairing: Pairing, engines: Engines, resources: Resources, notes: Notes, about: str = ""
+    task: Task,
+    bound: EditBound,
+    pairing: Pairing,
+    engines: Engines,
+    resources: Resources,
+    notes: Notes,
+    about: str = "",
+    grouped: bool = True,
 ) -> NearJob:
-    """Plan the near pairs of a task. about: begins what is told of the plan.
+    """Plan the near pairs of a task. about: begins what is told of the plan; grouped: equal records are compared once.
 
     Raises `RunError` where memory is too small.
     """
     left = memory_left(task, resources.memory)
     distances_do = task.scoring.edit and task.detail is Detail.SCORE and task.end_gaps is EndGaps.PENALISED
     one_set = task.targets is task.queries
-    targets = group_equal(task.targets)
+    group = group_equal if grouped else each_alone
+    targets = group(task.targets)
     if one_set:
         queries = targets
     elif pairing is Pairing.ALL:
-        queries = group_equal(task.queries)
+        queries = group(task.queries)
     else:
         queries = targets.first(len(task.queries))
     others = task.targets if not targets.repeated else task.targets.select(targets.firsts)
@@ -217,4 +257,6 @@ def prepare_near(
     repeated = targets.repeated + (queries.repeated if pairing is Pairing.ALL and not one_set else 0)
     equal = f"{repeated:,} records equal to earlier ones; " if repeated else ""
     notes.detail(f"{about}{equal}edits {describe_bound(near)}; {prepared.kernel}")
-    return NearJob(task, pairing, (queries, targets), prepared, plan, aligner, engines.chosen, text_threads(budget, resources.host_threads))
+    ungrouped = partial(prepare_near, task, bound, pairing, engines, resources, notes, about, grouped=False)
+    threads = text_threads(budget, resources.host_threads)
+    return NearJob(task, pairing, (queries, targets), prepared, plan, aligner, engines.chosen, threads, ungrouped)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing
-from typing import cast
+from dataclasses import replace
+from typing import TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
 
 from gpualign.core.bands import BandResults
 from gpualign.core.blocks import Block
@@ -12,13 +16,15 @@ from gpualign.core.budget import Budget
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Engine, Prepared, Task
 from gpualign.core.plan import Pairing, Plan
-from gpualign.core.road import Closable, Progress, Sink, Totals
+from gpualign.core.road import UNMARKED, Closable, Marks, Progress, Sink, Totals
 from gpualign.core.runner import estimate_rate, pair_bands, plan_task, run_plan
 from gpualign.core.sinks.pairs import blocks_of
 from gpualign.core.units import format_bytes
 from gpualign.jobs.budget import memory_left, sequence_bytes, text_threads
 from gpualign.jobs.engines import Resources
 from gpualign.jobs.notes import Notes
+
+Work: TypeAlias = npt.NDArray[np.float64]
 
 Rows = list[tuple[str, str]]
 """What something is called, and what it is: for people."""
@@ -61,9 +67,18 @@ class PairsJob:
         """The plan, with a time estimate that takes a moment to measure."""
         return describe_plan(self.plan, self.prepared, self.engine, self.budget)
 
-    def run(self, sink: Sink[Plan, BandResults], progress: Progress) -> Totals:
+    @property
+    def row_work(self) -> Work:
+        """What the pairs of each query take, about: float64[queries]."""
+        return self.plan.row_cells
+
+    def part(self, start: int, stop: int) -> PairsJob:
+        """The same for the pairs of queries [start, stop) alone."""
+        return replace(self, plan=self.plan.part(start, stop))
+
+    def run(self, sink: Sink[Plan, BandResults], progress: Progress, marks: Marks = UNMARKED) -> Totals:
         """Compute every pair and hand whole bands to the sink, in order."""
-        return run_plan(self.plan, self.prepared, sink, progress)
+        return run_plan(self.plan, self.prepared, sink, progress, marks)
 
     def blocks(self, identity_definition: int, progress: Progress) -> Iterator[Block]:
         """The same as a stream of blocks of bounded size, in input order; closing it stops all work."""

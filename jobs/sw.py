@@ -10,7 +10,7 @@ from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Engine, Mode, Task
 from gpualign.core.errors import InputError
 from gpualign.core.filter import Filter
-from gpualign.core.road import Totals
+from gpualign.core.road import UNMARKED, Marks, Totals
 from gpualign.core.scoring import Scoring, ScoringOptions, make_scoring
 from gpualign.core.search.masking import NONE, check_method, method_for
 from gpualign.core.search.runner import GrowingProgress, SearchPlan, find_hits, plan_search, run_search
@@ -25,7 +25,7 @@ from gpualign.jobs.engines import AUTO, Resources, pick_local_engine
 from gpualign.jobs.inputs import Inputs
 from gpualign.jobs.masking import mask_queries
 from gpualign.jobs.notes import UNHEARD, Notes
-from gpualign.jobs.pairs import Rows, count_sequences, describe_plan, describe_work
+from gpualign.jobs.pairs import Rows, Work, count_sequences, describe_plan, describe_work
 
 DEFAULT_HITS = 25
 _TRACE_SHARE = 4  # of the memory beside the sequences, one part in so many traces hits
@@ -110,10 +110,20 @@ class SearchJob:
         """The plan, with a time estimate that takes a moment to measure."""
         return describe_plan(self.search.plan, self.search.prepared, self.engine, self.search.budget)
 
-    def run(self, report: PairsSink, progress: GrowingProgress) -> SearchTotals:
+    @property
+    def row_work(self) -> Work:
+        """What each record takes as a query, about: float64[records]."""
+        cells: Work = self.search.plan.row_cells.reshape(-1, self.search.stranded.per_record).sum(axis=1)
+        return cells
+
+    def part(self, start: int, stop: int) -> SearchJob:
+        """The same for records [start, stop) alone, as queries."""
+        return replace(self, search=self.search.part(start, stop))
+
+    def run(self, report: PairsSink, progress: GrowingProgress, marks: Marks = UNMARKED) -> SearchTotals:
         """Find, trace and report the hits of every query. Raises `InputError` where E-values are asked for that cannot be had."""
         with self._writing(report) as (writer, space):
-            totals = run_search(self.search, space, self.engine, writer, progress)
+            totals = run_search(self.search, space, self.engine, writer, progress, marks)
         if writer.unwritten.queries:
             self.notes.note(_describe_unwritten(writer.unwritten, self.options, len(self.task.queries), space is not None))
         return SearchTotals(totals, writer.written)
@@ -121,8 +131,8 @@ class SearchJob:
     def steps(self, report: PairsSink, progress: GrowingProgress) -> Iterator[None]:
         """The same a few queries at a time: whenever some have been reported. Closing the iterator stops all work."""
         with self._writing(report) as (writer, space):
-            for hits in find_hits(self.search, space, self.engine, progress):
-                writer.write(hits)
+            for answers in find_hits(self.search, space, self.engine, progress):
+                writer.write(answers)
                 yield
 
     @contextmanager

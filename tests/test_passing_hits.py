@@ -213,7 +213,7 @@ def test_hits_leave_in_order_and_as_soon_as_they_can():
     left = [order.first(part) for part in (found([0, 0, 1], 0, 3), found([3, 5], 3, 6, 4), found([6], 6, 9, 7, 8))]
     assert order.missing.tolist() == [4, 7, 8]
     left += [order.again(found([4, 4], 4, 5)), order.again(found([7, 8], 7, 9))]
-    assert [hits.queries.tolist() for hits in left] == [[0, 0, 1], [3], [], [4, 4, 5, 6], [7, 8]]
+    assert [answers.hits.queries.tolist() for answers in left] == [[0, 0, 1], [3], [], [4, 4, 5, 6], [7, 8]]
     with pytest.raises(IndexError):
         order.again(found([4], 4, 5))
 
@@ -222,4 +222,4 @@ def test_the_strands_of_a_record_leave_together():
     order = HitOrder(2)
     left = [order.first(part) for part in (found([0, 1, 2], 0, 3), found([3, 5], 3, 6, 4), found([6], 6, 8, 7))]
     left += [order.again(found([4], 4, 5)), order.again(found([7], 7, 8))]
-    assert [hits.queries.tolist() for hits in left] == [[0, 1], [2, 3], [], [4, 5], [6, 7]]
+    assert [answers.hits.queries.tolist() for answers in left] == [[0, 1], [2, 3], [], [4, 5], [6, 7]]

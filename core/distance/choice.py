@@ -45,24 +45,26 @@ class Rule:
 @dataclass(frozen=True)
 class ChosenPairs:
     """Pairs in the order of (query, target). queries, targets: rows of the panels, int64[pairs]; counts: of each by name, int32[pairs].
-    lacking: wanted pairs of the part of a band that was looked at that have fewer than the rule's least compared sites."""
+    lacking: wanted pairs of the part of a band that was looked at that have fewer than the rule's least compared sites. rows: with these,
+    all pairs of the rows before this one have come; 0: not known."""
 
     queries: npt.NDArray[np.int64] = field(repr=False)
     targets: npt.NDArray[np.int64] = field(repr=False)
     counts: dict[str, npt.NDArray[np.int32]] = field(repr=False)
     lacking: int
+    rows: int = 0
 
     def __len__(self) -> int:
         return len(self.queries)
 
     @classmethod
-    def joined(cls, parts: Sequence[ChosenPairs], names: Sequence[str]) -> ChosenPairs:
+    def joined(cls, parts: Sequence[ChosenPairs], names: Sequence[str], rows: int = 0) -> ChosenPairs:
         """Parts, brought into the order of pairs; that is quick where each part is in order."""
         empty = np.zeros(0, dtype=np.int64)
         queries, targets = (np.concatenate([empty, *arrays]) for arrays in ([p.queries for p in parts], [p.targets for p in parts]))
         order = np.argsort(queries * (targets.max(initial=0) + 1) + targets, kind="stable")
         counts = {name: np.concatenate([empty.astype(np.int32), *(part.counts[name] for part in parts)])[order] for name in names}
-        return cls(queries[order], targets[order], counts, sum(part.lacking for part in parts))
+        return cls(queries[order], targets[order], counts, sum(part.lacking for part in parts), rows)
 
 
 def choose(rule: Rule, band: Band, counts: Mapping[str, CountMatrix]) -> Iterator[ChosenPairs]:
@@ -86,7 +88,7 @@ def choose(rule: Rule, band: Band, counts: Mapping[str, CountMatrix]) -> Iterato
         lacks = wanted & (counts[COMPARED][some] < rule.least) if rule.least is not None else np.zeros(total.shape, dtype=np.bool_)
         i, j = np.nonzero(wanted & ~lacks & (total <= rule.most))
         found = {name: matrix[some][i, j] for name, matrix in counts.items()}
-        yield ChosenPairs(queries[i], targets[j], found, int(np.count_nonzero(lacks)))
+        yield ChosenPairs(queries[i], targets[j], found, int(np.count_nonzero(lacks)), band.start + some.stop)
 
 
 def choose_of_bands(rule: Rule, counted: CountedBands) -> Generator[ChosenPairs, None, None]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.budget import DistanceBudget
-from gpualign.core.distance.calls import Samples
+from gpualign.core.distance.calls import Samples, count_pairs
 from gpualign.core.distance.choice import ChosenPairs, Rule
 from gpualign.core.distance.coverage import Coverage, fewest_sites
 from gpualign.core.distance.engine import Band, Counter, CountMatrix, DistanceEngine, Panel
@@ -28,7 +28,7 @@ from gpualign.core.distance.sources.base import Omitted, Selection, Source
 from gpualign.core.distance.store import PanelStore
 from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import InputError
-from gpualign.core.road import Totals, deliver
+from gpualign.core.road import UNMARKED, Marks, Totals, deliver
 from gpualign.core.sinks.matrix_files import Numbers
 
 if TYPE_CHECKING:
@@ -102,6 +102,10 @@ class Prepared:
                     added[name] += weight * sites
         return added
 
+    def part(self, start: int, stop: int) -> Prepared:
+        """The same for the pairs of queries [start, stop) alone."""
+        return replace(self, plan=self.plan.part(start, stop))
+
     @property
     def rule(self) -> Rule:
         """Chooses the pairs that can be as near as the task wants them."""
@@ -166,7 +170,7 @@ def _plan(samples: Samples, counter: Counter, dtype: Numbers) -> DistancePlan:
     return plan_bands(len(samples.queries), len(samples.targets), samples.upper, counter.band_bytes, pair_bytes)
 
 
-def measure(prepared: Prepared, sink: AnySink, progress: Progress) -> DistanceTotals:
+def measure(prepared: Prepared, sink: AnySink, progress: Progress, marks: Marks = UNMARKED) -> DistanceTotals:
     """Count every band and hand its distances to the sink."""
     start, lacking = time.perf_counter(), 0
 
@@ -190,9 +194,15 @@ def measure(prepared: Prepared, sink: AnySink, progress: Progress) -> DistanceTo
                 yield _near_distances(prepared, chosen)
 
     bands: Iterator[Any] = matrices() if prepared.task.most is None else near()
-    deliver(prepared.samples, bands, sink)
-    pairs, sites = prepared.samples.pairs, prepared.sites
+    deliver(prepared.samples, bands, sink, lambda found: found.rows, marks)
+    samples, plan, sites = prepared.samples, prepared.plan, prepared.sites
+    pairs = _pairs_before(samples, plan.end) - _pairs_before(samples, plan.start)
     return DistanceTotals(pairs, pairs * sites, time.perf_counter() - start, sites, lacking)
+
+
+def _pairs_before(samples: Samples, row: int) -> int:
+    """Pairs of the queries before this one whose distance is wanted."""
+    return count_pairs(row, len(samples.targets), samples.upper)
 
 
 def _counts(prepared: Prepared, raw: dict[str, CountMatrix], queries: Integers, targets: Integers) -> Counts:
@@ -230,7 +240,8 @@ def _near_distances(prepared: Prepared, chosen: ChosenPairs) -> NearDistances:
     values = task.metric.formula(counts).astype(prepared.dtype, copy=False)
     near = values <= task.most  # NaN is not
     compared = counts.compared.astype(np.int32, copy=False)[near] if task.compared else None
-    return NearDistances(chosen.queries[near], chosen.targets[near] - prepared.samples.first_target, values[near], compared)
+    targets = chosen.targets[near] - prepared.samples.first_target
+    return NearDistances(chosen.queries[near], targets, values[near], compared, chosen.rows)
 
 
 def estimate_seconds(prepared: Prepared) -> float:

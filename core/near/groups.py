@@ -63,6 +63,12 @@ def group_equal(sequences: SequenceSet) -> Groups:
     return Groups(of, np.flatnonzero(first))
 
 
+def each_alone(sequences: SequenceSet) -> Groups:
+    """A group for each record, whether it is equal to others or not."""
+    numbers = np.arange(len(sequences), dtype=np.int64)
+    return Groups(numbers, numbers)
+
+
 class Expansion:
     """Turns near pairs of groups into near pairs of records, band by band, each with the targets that are wanted of it.
 

@@ -13,10 +13,12 @@ from gpualign.core.near.pairs import NearPairs
 
 @dataclass(frozen=True)
 class NearResults:
-    """Pairs of some consecutive queries, in order, and their alignments."""
+    """Pairs of some consecutive queries, in order, and their alignments. rows: with them all pairs of the queries before this one are
+    there."""
 
     pairs: NearPairs
     aligned: Aligned
+    rows: int = 0
 
     def parts(self, pairs: int, run_bytes: int) -> Iterator[NearResults]:
         """The same in parts of up to so many pairs and bytes of runs, but at least all pairs of a query."""

@@ -11,17 +11,19 @@ import numpy.typing as npt
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Task, TileHits, TileResult
 from gpualign.core.plan import Band
-from gpualign.core.search.hits import NO_HITS, BestTargets, Hits, Integers, join_hits
+from gpualign.core.search.hits import NO_HITS, Answers, BestTargets, Hits, Integers, join_hits
 
 _CHUNK = 1 << 17
 """Hits that are handed on at a time, about: those of whole queries."""
 
 
 class BestAssembly:
-    """Gathers the best targets of each query of a band, `task.top` of them; in the end, those that score `least_score` or more."""
+    """Gathers the best targets of each query of a band, `task.top` of them; in the end, those that score `least_score` or more. per_record:
+    queries that a record has, its strands, which are all in one band."""
 
-    def __init__(self, task: Task, least_score: int, band: Band) -> None:
+    def __init__(self, task: Task, least_score: int, per_record: int, band: Band) -> None:
         assert task.top is not None
+        self._per_record = per_record
         self._band = band
         self._least_score = max(1, least_score)
         self._best = BestTargets(band.stop - band.start, task.top, task.dtype, task.targets.ranks)
@@ -31,11 +33,12 @@ class BestAssembly:
         start = self._band.start
         self._best.add(slice(result.tile.query_start - start, result.tile.query_stop - start), result.scores, result.targets)
 
-    def done(self) -> Hits:
+    def done(self) -> Answers:
         scores = self._best.scores
         rows, places = np.nonzero(scores >= self._least_score)
         queries = (self._band.start + rows).astype(np.int64)
-        return Hits(queries, self._best.targets[rows, places], scores[rows, places].astype(np.int64))
+        hits = Hits(queries, self._best.targets[rows, places], scores[rows, places].astype(np.int64))
+        return Answers(hits, self._band.stop // self._per_record)
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,14 @@ class Hits:
         return Hits(self.queries[index], self.targets[index], self.scores[index])
 
 
+@dataclass(frozen=True)
+class Answers:
+    """hits: of the next records, of all their strands; records: all before this one have been answered with them."""
+
+    hits: Hits
+    records: int
+
+
 NO_HITS = Hits(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
 
 

@@ -7,7 +7,7 @@ from collections import deque
 import numpy as np
 
 from gpualign.core.search.gather import Found
-from gpualign.core.search.hits import NO_HITS, Hits, Integers, join_hits
+from gpualign.core.search.hits import NO_HITS, Answers, Hits, Integers, join_hits
 
 
 class HitOrder:
@@ -27,7 +27,7 @@ class HitOrder:
         """The queries, in order, whose hits are still to come."""
         return np.array(self._missing, dtype=np.int64)
 
-    def first(self, found: Found) -> Hits:
+    def first(self, found: Found) -> Answers:
         """Take the hits of the next queries that are searched for the first time; cut ones are missing from now on. Returns all hits of the
         next whole records, as far as nothing of them is missing."""
         self._held.append(found.hits)
@@ -35,14 +35,15 @@ class HitOrder:
         self._searched = int(found.queries[-1]) + 1
         return self._release(NO_HITS)
 
-    def again(self, found: Found) -> Hits:
+    def again(self, found: Found) -> Answers:
         """The same for the first missing queries, none of which is cut."""
         if found.cut.any() or any(self._missing.popleft() != query for query in found.queries.tolist()):
             raise RuntimeError("hits are missing of queries that were searched again")
         return self._release(found.hits)
 
-    def _release(self, more: Hits) -> Hits:
-        stop = (self._missing[0] if self._missing else self._searched) // self._per_record * self._per_record
+    def _release(self, more: Hits) -> Answers:
+        records = (self._missing[0] if self._missing else self._searched) // self._per_record
+        stop = records * self._per_record
         ready, waiting = [NO_HITS], []
         for piece in (more, *self._held):
             inside = int(np.searchsorted(piece.queries, stop))
@@ -51,4 +52,4 @@ class HitOrder:
                 waiting.append(piece.part(slice(inside, len(piece))))
         self._held = waiting
         hits = join_hits(ready)
-        return hits.part(np.argsort(hits.queries, kind="stable"))
+        return Answers(hits.part(np.argsort(hits.queries, kind="stable")), records)

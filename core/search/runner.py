@@ -20,11 +20,11 @@ from gpualign.core.budget import Budget
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Engine, Prepared, Task
 from gpualign.core.plan import Pairing, Plan
-from gpualign.core.road import Progress, Sink, Totals, deliver
+from gpualign.core.road import UNMARKED, Marks, Progress, Sink, Totals, deliver
 from gpualign.core.runner import plan_task
 from gpualign.core.search.floors import EvalueFloors, score_floors
 from gpualign.core.search.gather import BestAssembly, Found, PassingAssembly
-from gpualign.core.search.hits import Hits, Integers
+from gpualign.core.search.hits import Answers, Integers
 from gpualign.core.search.order import HitOrder
 from gpualign.core.search.significance import SearchSpace
 from gpualign.core.search.strands import Stranded
@@ -64,6 +64,11 @@ class SearchPlan:
     def task(self) -> Task:
         return self.prepared.task
 
+    def part(self, start: int, stop: int) -> SearchPlan:
+        """The same for records [start, stop) alone, as queries."""
+        per_record = self.stranded.per_record
+        return replace(self, plan=self.plan.part(start * per_record, stop * per_record))
+
 
 def plan_search(task: Task, stranded: Stranded, filter: HitFilter, engine: Engine, memory: int) -> SearchPlan:
     """Plan a search of the stranded queries for an engine with `memory` bytes beyond the sequences."""
@@ -84,21 +89,28 @@ def plan_search(task: Task, stranded: Stranded, filter: HitFilter, engine: Engin
     return SearchPlan(prepared, filter, stranded, plan_task(prepared, Pairing.ALL, stranded.per_record), budget, group)
 
 
-def run_search(search: SearchPlan, space: SearchSpace | None, engine: Engine, sink: Sink[Plan, Hits], progress: GrowingProgress) -> Totals:
+def run_search(
+    search: SearchPlan,
+    space: SearchSpace | None,
+    engine: Engine,
+    sink: Sink[Plan, Answers],
+    progress: GrowingProgress,
+    marks: Marks = UNMARKED,
+) -> Totals:
     """Hand the hits that may pass the filter to the sink. Work is what was computed, a second time included.
 
     space: what E-values are counted in; there is one where the filter has a threshold of them.
     """
     start, counted = time.perf_counter(), _Counted(progress)
-    deliver(search.plan, find_hits(search, space, engine, counted), sink)
+    deliver(search.plan, find_hits(search, space, engine, counted), sink, lambda answers: answers.records, marks)
     return Totals(search.plan.pairs, counted.work, time.perf_counter() - start)
 
 
-def find_hits(search: SearchPlan, space: SearchSpace | None, engine: Engine, progress: GrowingProgress) -> Iterator[Hits]:
+def find_hits(search: SearchPlan, space: SearchSpace | None, engine: Engine, progress: GrowingProgress) -> Iterator[Answers]:
     """Hits of whole records, in their order, that may pass the filter; closing the iterator stops all work."""
     plan, prepared = search.plan, search.prepared
     if search.filter.top is not None:
-        begin = partial(BestAssembly, search.task, search.filter.least_score)
+        begin = partial(BestAssembly, search.task, search.filter.least_score, search.stranded.per_record)
         return bands_in_order(plan, prepared.run(plan.tiles()), begin, progress)
     return _Passing(search, _floors(search, space), engine, progress).hits()
 
@@ -136,14 +148,14 @@ class _Passing:
     engine: Engine
     progress: GrowingProgress
 
-    def hits(self) -> Iterator[Hits]:
-        """Search every query."""
+    def hits(self) -> Iterator[Answers]:
+        """Search every query of the plan."""
         task, order = self.search.task, HitOrder(self.search.stranded.per_record)
-        queries, targets = len(task.queries), len(task.targets)
-        top, start = task.top or 0, 0
-        while start < queries:
-            probe = start == 0 and queries >= 2 * _PROBE and top < targets
-            stop = min(queries, start + (min(_PROBE, self.search.group) if probe else self.search.group))
+        first, end, targets = self.search.plan.start, self.search.plan.end, len(task.targets)
+        top, start = task.top or 0, first
+        while start < end:
+            probe = start == first and end - first >= 2 * _PROBE and top < targets
+            stop = min(end, start + (min(_PROBE, self.search.group) if probe else self.search.group))
             for found in self._pass(np.arange(start, stop), top):
                 yield order.first(found)
             if len(again := order.missing):

@@ -14,7 +14,7 @@ from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Runs, Statistics, Task
 from gpualign.core.filter import Filter
 from gpualign.core.identity import DEFAULT
-from gpualign.core.search.hits import Hits, Integers
+from gpualign.core.search.hits import Answers, Hits, Integers
 from gpualign.core.search.significance import SearchSpace
 from gpualign.core.search.strands import Stranded
 from gpualign.core.sinks.pairs import PairsSink
@@ -89,9 +89,9 @@ class HitsWriter:
         """Write what stands before the first hit."""
         self._report.open()
 
-    def write(self, found: Hits) -> None:
+    def write(self, found: Answers) -> None:
         """Take all hits of the next records, of all their strands, that may be written, in order of the queries."""
-        hits = self._best_of_strands(found)
+        hits = self._best_of_strands(found.hits)
         letters = np.cumsum(self._task.queries.lengths[hits.queries])
         start = 0
         while start < len(hits):

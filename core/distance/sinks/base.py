@@ -25,18 +25,25 @@ class BandDistances:
     compared: Integers | None = field(repr=False)
     lacking: int = 0
 
+    @property
+    def rows(self) -> int:
+        """With these all pairs of the queries before this one are there."""
+        return self.band.stop
+
 
 @dataclass(frozen=True)
 class NearDistances:
     """Of pairs that are near, in the order of (query, target); arrays are [pairs].
 
-    queries, targets: samples of `Samples.queries` and `Samples.targets`, int64. values, compared: as of `BandDistances`.
+    queries, targets: samples of `Samples.queries` and `Samples.targets`, int64. values, compared: as of `BandDistances`. rows: with these
+    all pairs of the queries before this one are there; 0: not known.
     """
 
     queries: Integers = field(repr=False)
     targets: Integers = field(repr=False)
     values: Values = field(repr=False)
     compared: Integers | None = field(repr=False)
+    rows: int = 0
 
     def part(self, which: slice) -> NearDistances:
         """Some of them."""

@@ -10,7 +10,7 @@ from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.sinks.base import NearDistances
 from gpualign.core.distance.sinks.pairs import PairsSink
 from gpualign.core.sinks.arrow import TableWriter, TypedColumn
-from gpualign.core.sinks.csr import CsrFile
+from gpualign.core.sinks.csr import CsrFile, Spools
 from gpualign.core.sinks.matrix_files import Numbers
 from gpualign.core.sinks.writer import ByteWriter
 
@@ -38,7 +38,7 @@ class ArrowPairsSink(PairsSink):
 class CsrPairsSink(PairsSink):
     """Distances + 1. dtype: of distances, NaN where a pair has none."""
 
-    def __init__(self, stream: BinaryIO, spools: tuple[BinaryIO, BinaryIO], dtype: Numbers) -> None:
+    def __init__(self, stream: BinaryIO, spools: Spools, dtype: Numbers) -> None:
         self._output = stream, spools, dtype
 
     def begin(self, samples: Samples) -> None:
