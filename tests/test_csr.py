@@ -160,8 +160,8 @@ def test_wide_indices_where_there_are_many_pairs(monkeypatch, rng, largest, dtyp
     places = np.sort(rng.choice(40 * 30, count, replace=False))
     queries, targets, values = places // 30, places % 30, rng.integers(0, 9, count)
     names = [Names([f"{side}{k}" for k in range(size)]) for side, size in (("q", 40), ("t", 30))]
-    with tempfile.TemporaryFile() as indices, tempfile.TemporaryFile() as data:
-        file = csr.CsrFile(stream := io.BytesIO(), (indices, data), *names, np.dtype(np.int32))
+    with tempfile.TemporaryFile() as counts, tempfile.TemporaryFile() as indices, tempfile.TemporaryFile() as data:
+        file = csr.CsrFile(stream := io.BytesIO(), (counts, indices, data), *names, np.dtype(np.int32))
         cuts = np.sort(rng.integers(0, count + 1, 5)).tolist()
         for start, stop in zip([0, *cuts], [*cuts, count], strict=True):
             file.add(queries[start:stop], targets[start:stop], values[start:stop])

@@ -22,20 +22,25 @@ _LARGEST = np.iinfo(np.int32).max
 """Of what 32-bit indices can count."""
 
 
+SPOOLS = ("counts", "indices", "data")
+"""What grows of a sparse matrix: int64 pairs of a query and how many of its targets follow; their int32 numbers; their values + 1."""
+
+Spools = tuple[BinaryIO, BinaryIO, BinaryIO]
+
+
 class CsrFile:
     """A matrix [queries][targets] in compressed rows, whose pairs are added in input order; beside it the ids, as in any .npz of a matrix.
 
     What is stored is the value of a pair + 1, so that the 0 of two equal sequences is not the 0 of a pair that is not there.
-    spools: two files ("w+b") for indices and data until all of them are known.
+    spools: the files ("w+b") of `SPOOLS`, which grow until all is known.
     """
 
-    def __init__(self, stream: BinaryIO, spools: tuple[BinaryIO, BinaryIO], queries: Named, targets: Named, dtype: Numbers) -> None:
+    def __init__(self, stream: BinaryIO, spools: Spools, queries: Named, targets: Named, dtype: Numbers) -> None:
         """dtype: of value + 1."""
         self._stream = stream
-        self._indices, self._data = spools
+        self._counts, self._indices, self._data = spools
         self._queries, self._targets = queries, targets
         self._dtype = dtype
-        self._counts = np.zeros(len(queries.ids), dtype=np.int64)
 
     def add(self, queries: Integers, targets: Integers, values: npt.NDArray[Any]) -> None:
         """Pairs of records [pairs], those of one query one after the other, its targets in ascending order."""
@@ -43,7 +48,8 @@ class CsrFile:
             return
         first = int(queries[0])
         found = np.bincount(queries - first)
-        self._counts[first : first + len(found)] += found
+        there = np.flatnonzero(found)
+        self._counts.write(np.column_stack((first + there, found[there])).astype(np.int64).data)
         self._indices.write(targets.astype(np.int32).data)  # records in memory are fewer than 2^31
         self._data.write(np.add(values, 1, dtype=self._dtype).data)
 
@@ -51,7 +57,12 @@ class CsrFile:
         """All pairs are there: pack them as scipy.sparse.save_npz does."""
         import zipfile
 
-        starts = np.concatenate(([0], np.cumsum(self._counts)))
+        counts = np.zeros(len(self._queries.ids), dtype=np.int64)
+        self._counts.seek(0)
+        while part := self._counts.read(_CHUNK * 16):
+            rows, found = np.frombuffer(part, dtype=np.int64).reshape(-1, 2).T
+            np.add.at(counts, rows, found)
+        starts = np.concatenate(([0], np.cumsum(counts)))
         count = int(starts[-1])
         index = np.dtype(np.int32 if count <= _LARGEST else np.int64)
         with zipfile.ZipFile(self._stream, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
@@ -76,7 +87,7 @@ def _copy(archive: Any, name: str, spool: BinaryIO, stored: np.dtype[Any], wante
 class CsrSink(PairsSink):
     """Writes a value of each pair."""
 
-    def __init__(self, stream: BinaryIO, spools: tuple[BinaryIO, BinaryIO], task: Task, value: Value, filter: Filter | None = None) -> None:
+    def __init__(self, stream: BinaryIO, spools: Spools, task: Task, value: Value, filter: Filter | None = None) -> None:
         super().__init__(stream, task, filter, value.identity_definition)
         self._value = value
         self._file = CsrFile(stream, spools, task.queries, task.targets, _stored(value.dtype(task), task))

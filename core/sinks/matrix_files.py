@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import os
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core._rows import format_matrix_rows
+from gpualign.core.errors import InputError
 from gpualign.core.sinks.writer import ByteWriter
 from gpualign.core.text import TextColumn
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 Numbers: TypeAlias = "np.dtype[np.signedinteger] | np.dtype[np.float64]"
 
 _ROW_BYTES = 8 << 20
-_IN_MEMORY = 32 << 20
+_IN_MEMORY = 4 << 20
 DECIMALS = 6
 """Of identities and the like."""
 
@@ -52,27 +54,43 @@ class Named(Protocol):
 
 
 class NpyArray:
-    """An .npy array on an open binary file ("w+b"): filled through a memory map, or a small one in memory and written by `flush`."""
+    """An .npy array on an open binary file ("w+b"): filled through a memory map, or a small one in memory and written by `flush`.
+
+    The file is empty, or one that an earlier run has filled in part. Raises `InputError` where it is something else.
+    """
 
     def __init__(self, file: BinaryIO, shape: tuple[int, ...], dtype: Numbers) -> None:
-        header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_1_0(file, header)
-        self._offset = file.tell()
+        head = io.BytesIO()
+        np.lib.format.write_array_header_1_0(head, {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape})
+        header = head.getvalue()
+        self._offset = len(header)
         nbytes = math.prod(shape) * dtype.itemsize
         self._file = file
         self.values: npt.NDArray[Any]
+        filled = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        if filled and (filled != self._offset + nbytes or file.read(self._offset) != header):
+            raise InputError("what is there of the matrix is of another run; start without --resume")
+        if not filled:
+            file.write(header)
         if nbytes <= _IN_MEMORY:  # an empty file could not be mapped anyway
-            self.values = np.zeros(shape, dtype=dtype)
+            self.values = np.zeros(shape, dtype=dtype) if not filled else np.frombuffer(bytearray(file.read()), dtype=dtype).reshape(shape)
         else:
-            _allocate(file, self._offset + nbytes)
+            if not filled:
+                _allocate(file, self._offset + nbytes)
             self.values = np.memmap(file, dtype=dtype, mode="r+", offset=self._offset, shape=shape)
 
     def flush(self) -> None:
-        """All values are there. What is mapped is the file to every reader already; the disk gets it in the system's own time."""
+        """All values so far are in the file. What is mapped is the file to every reader already; the disk gets it in the system's own
+        time."""
         if not isinstance(self.values, np.memmap):
             self._file.seek(self._offset)
             self._file.write(self.values.data)
             self._file.flush()
+
+    def position(self) -> None:
+        """The file has its full size from the beginning (core/journal.py); all values so far are in it."""
+        self.flush()
 
 
 class ArrayMaker(Protocol):

@@ -1,0 +1,150 @@
+"""The journal of an output: what of it is complete, line by line, so that another run can go on. Pure.
+
+A journal is text, a JSON value a line. The first is the `Identity` of the run: who goes on must be about to write the same bytes. Then
+comes a line for each process that worked on it, with the machine's boot, and one for each mark:
+
+    rows      all pairs of the queries before this one are written
+    files     of each file that grows: [bytes, text, at]; what the file holds safely, of how much text that is (not the same where it is
+              packed), and at how much text the rows end. A file that has its full size from the beginning has no entry.
+    synced    whether all of that had reached the disk
+
+What was written before a process was killed is there: the system has it. After a power cut, or a crash of the machine, only what had been
+synced is sure to be: marks that were not are trusted only by the boot of the machine that they were made in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, field
+from typing import Any
+
+from gpualign.core.dataclass import dataclass
+from gpualign.core.errors import InputError
+
+LAYOUT = 1
+"""Of journals, and of the files beside them."""
+
+
+@dataclass(frozen=True)
+class Identity:
+    """version: of gpualign; options: of the command by name, those that the output depends on; input: a digest of what was read; rows:
+    queries of the whole job."""
+
+    version: str
+    command: str
+    options: Mapping[str, Any]
+    input: str
+    rows: int
+
+    def check(self, other: Identity, name: str) -> None:
+        """Raises `InputError` where `other`, of the journal `name`, is of a run that writes something else."""
+        found = None
+        if other.version != self.version:
+            found = f"gpualign {other.version} began it, and this is {self.version}"
+        elif other.command != self.command:
+            found = f"gpualign {other.command} began it"
+        elif other.options != self.options:
+            changed = [key for key in {**other.options, **self.options} if other.options.get(key) != self.options.get(key)]
+            found = "it was begun with " + ", ".join(f"{_spelled(key, other.options.get(key))}" for key in sorted(changed))
+        elif (other.input, other.rows) != (self.input, self.rows):
+            found = "it was begun with other input"
+        if found:
+            raise InputError(f"{name}: {found}; run that again, or without --resume from the beginning")
+
+
+def _spelled(key: str, value: Any) -> str:
+    name = "--" + key.rstrip("_").replace("_", "-")
+    return name if value is True else f"no {name}" if value in (None, False) else f"{name} {value}"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """As the module says."""
+
+    rows: int
+    files: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    synced: bool = False
+
+
+@dataclass(frozen=True)
+class Resumed:
+    """Where a run goes on. rows: queries before this one are complete. files: of each file that grows (bytes to keep of it, text in these,
+    text in these that belongs to rows from `rows` on and will be written again). length: bytes of the journal that hold."""
+
+    rows: int
+    files: Mapping[str, tuple[int, int, int]]
+    length: int
+
+
+def first_line(identity: Identity) -> bytes:
+    """How a journal begins."""
+    return _line({"gpualign journal": LAYOUT, **asdict(identity)})
+
+
+def process_line(boot: str | None) -> bytes:
+    """A process begins to work on the output, in a boot of a machine that has this id, if that is known."""
+    return _line({"boot": boot})
+
+
+def mark_line(mark: Mark) -> bytes:
+    """A mark."""
+    return _line({"rows": mark.rows, "files": {name: list(numbers) for name, numbers in mark.files.items()}, "synced": mark.synced})
+
+
+def _line(value: Mapping[str, Any]) -> bytes:
+    import json  # short runs have no journal
+
+    return json.dumps(value, ensure_ascii=True).encode() + b"\n"
+
+
+def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[Identity, Resumed | None]:
+    """(whose journal it is, where to go on with the output; None: nothing of it is sure to be there).
+
+    boot: of this machine. A last line that is not whole was cut off by what ended the run. Raises `InputError` for what is no journal.
+    """
+    import json
+
+    lines = raw.split(b"\n")[:-1]
+    try:
+        head = json.loads(lines[0])
+        layout = head.pop("gpualign journal")
+        if layout != LAYOUT:
+            raise InputError(f"{name}: a journal of layout {layout}; this gpualign goes on with those of layout {LAYOUT}")
+        identity = Identity(**head)
+        marks, length = _trusted(lines[1:], boot, len(lines[0]) + 1)
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError):
+        raise InputError(f"{name}: no journal, or a damaged one; remove it, and start without --resume") from None
+    if not marks:
+        return identity, None
+    files = marks[-1].files
+    # Of packed files less is safe than was written: rows go on from a mark that all of them hold.
+    chosen = next((mark for mark in reversed(marks) if _held(mark, files)), None)
+    if chosen is None:
+        return identity, None
+    kept = {key: (size, text, text - chosen.files[key][2]) for key, (size, text, _) in files.items()}
+    return identity, Resumed(chosen.rows, kept, length)
+
+
+def _held(mark: Mark, files: Mapping[str, Sequence[int]]) -> bool:
+    return all(mark.files[name][2] <= numbers[1] for name, numbers in files.items())
+
+
+def _trusted(lines: Sequence[bytes], boot: str | None, length: int) -> tuple[list[Mark], int]:
+    """The marks that hold, and the bytes of the journal up to the last of them."""
+    import json
+
+    marks: list[Mark] = []
+    sure, sure_length, there = 0, length, False
+    for line in lines:
+        length += len(line) + 1
+        value = json.loads(line)
+        if "boot" in value:
+            there = boot is not None and value["boot"] == boot
+            continue
+        mark = Mark(value["rows"], {str(k): (int(a), int(b), int(c)) for k, (a, b, c) in value["files"].items()}, value["synced"] is True)
+        if mark.rows < 0 or any(number < 0 for numbers in mark.files.values() for number in numbers):
+            raise ValueError("negative")
+        marks.append(mark)
+        if mark.synced or there:
+            sure, sure_length = len(marks), length
+    return marks[:sure], sure_length

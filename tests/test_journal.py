@@ -1,0 +1,119 @@
+"""Journals: where a run goes on, after whatever ended the one before; and text packed in members."""
+
+import gzip
+import io
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpualign.core.errors import InputError
+from gpualign.core.journal import Identity, Mark, first_line, mark_line, process_line, read_journal
+from gpualign.core.sinks.packed import MEMBER_TEXT, PackedText
+
+ONE = Identity("1.0", "nw", {"match": 5}, "abc", 100)
+
+
+def journal(*lines):
+    return first_line(ONE) + b"".join(lines)
+
+
+def plain(rows, size, synced=False):
+    return mark_line(Mark(rows, {"": (size, size, size)}, synced))
+
+
+def test_a_run_goes_on_behind_the_last_mark():
+    raw = journal(process_line("boot"), plain(0, 7), plain(10, 50), plain(20, 90))
+    identity, found = read_journal(raw, "j", "boot")
+    assert identity == ONE
+    assert (found.rows, dict(found.files), found.length) == (20, {"": (90, 90, 0)}, len(raw))
+
+
+@pytest.mark.parametrize("cut", range(1, 40))
+def test_a_line_that_was_cut_off_does_not_count(cut):
+    whole = journal(process_line("boot"), plain(10, 50))
+    raw = whole + plain(20, 90)[:-cut]
+    found = read_journal(raw, "j", "boot")[1]
+    assert (found.rows, found.length) == (10, len(whole))
+
+
+@pytest.mark.parametrize("boot", ["other", None])
+def test_of_another_boot_only_what_was_synced_is_trusted(boot):
+    sure = journal(process_line("boot"), plain(10, 50), plain(15, 60, synced=True))
+    found = read_journal(sure + plain(20, 90), "j", boot)[1]
+    assert (found.rows, found.length) == (15, len(sure))
+    assert read_journal(journal(process_line("boot"), plain(10, 50)), "j", boot)[1] is None
+    assert read_journal(journal(process_line(None), plain(10, 50)), "j", None)[1] is None
+
+
+def test_marks_after_a_crash_count_by_the_boot_they_were_made_in():
+    raw = journal(process_line("old"), plain(10, 50, synced=True), process_line("new"), plain(20, 90))
+    assert read_journal(raw, "j", "new")[1].rows == 20
+    assert read_journal(raw, "j", "old")[1].rows == 10
+
+
+def test_packed_text_goes_on_from_rows_that_are_safe():
+    """The last mark has 90 of text, 64 of them in whole members: rows go on from the one before, whose text ended at 50."""
+    marks = [Mark(0, {"": (0, 0, 7)}), Mark(10, {"": (20, 32, 50)}), Mark(20, {"": (40, 64, 90)})]
+    raw = journal(process_line("boot"), *map(mark_line, marks))
+    found = read_journal(raw, "j", "boot")[1]
+    assert (found.rows, dict(found.files)) == (10, {"": (40, 64, 14)})
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [b'{"rows": -1, "files": {}, "synced": false}\n', b'{"rows": 1}\n', b"[]\n", b'{"rows": 1, "files": {"": [1]}, "synced": 1}\n'],
+)
+def test_damage_is_refused(damage):
+    with pytest.raises(InputError, match="damaged"):
+        read_journal(journal(process_line("boot")) + damage, "j", "boot")
+
+
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (Identity("2.0", "nw", {"match": 5}, "abc", 100), "gpualign 2.0 began it, and this is 1.0"),
+        (Identity("1.0", "sw", {"match": 5}, "abc", 100), "gpualign sw began it"),
+        (Identity("1.0", "nw", {"match": 4, "edit": True}, "abc", 100), "begun with --edit, --match 4;"),
+        (Identity("1.0", "nw", {}, "abc", 100), "begun with no --match;"),
+        (Identity("1.0", "nw", {"match": 5}, "abd", 100), "begun with other input"),
+        (Identity("1.0", "nw", {"match": 5}, "abc", 99), "begun with other input"),
+    ],
+)
+def test_another_run_is_named(other, said):
+    with pytest.raises(InputError, match="j: .*" + said):
+        ONE.check(other, "j")
+    ONE.check(ONE, "j")
+
+
+TEXTS = st.lists(
+    st.integers(0, 3 * MEMBER_TEXT).flatmap(lambda n: st.builds(lambda a, b: (bytes([a, b, 10]) * n)[:n], *[st.integers(32, 126)] * 2))
+)
+
+
+@given(TEXTS, st.randoms(use_true_random=False))
+def test_packed_text_is_gzip_whatever_is_written_at_a_time(texts, random):
+    text = b"".join(texts)
+    found = []
+    for pieces in (texts, [text]):
+        file = io.BytesIO()
+        packed = PackedText(file)
+        for piece in pieces:
+            packed.write(piece)
+        assert (packed.text, packed.packed_text) == (len(text), len(text) // MEMBER_TEXT * MEMBER_TEXT)
+        assert packed.packed_bytes == len(file.getvalue())
+        packed.finish()
+        found.append(file.getvalue())
+    assert gzip.decompress(found[0]) == text
+    assert found[0] == found[1]
+    # A run that goes on behind the whole members, with text that is written again.
+    file = io.BytesIO()
+    packed = PackedText(file)
+    packed.write(text[: (cut := random.randint(0, len(text)))])
+    again = random.randint(0, packed.packed_text)
+    rest = PackedText(file, (packed.packed_text, packed.packed_bytes), packed.packed_text - again)
+    rest.write(text[again : again + cut // 2])
+    rest.write(text[again + cut // 2 :])
+    rest.finish()
+    assert rest.text == len(text)
+    assert file.getvalue() == found[0]
