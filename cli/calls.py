@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
@@ -12,6 +13,13 @@ from gpualign.core.distance.sources.kinds import CallFile, fileset_files, filese
 def files_of(path: str) -> list[str]:
     """All files that are read for an input of this name."""
     return [path] if path == STDIO else fileset_files(path)
+
+
+def read_again(paths: Sequence[str]) -> list[str] | None:
+    """The files that hold these inputs; None where one is none, and what was read of it cannot be read again."""
+    if any(path == STDIO or not os.path.isfile(fileset_path(path)) for path in paths):
+        return None
+    return sorted({name for path in paths for name in files_of(path) if os.path.isfile(name)})
 
 
 def open_calls(paths: Sequence[str], stack: ExitStack) -> Iterator[CallFile]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from gpualign.core.formats.registry import Results
 from gpualign.jobs.cluster import Given
 from gpualign.jobs.inputs import Inputs
 from gpualign.jobs.members import Members
+
+if TYPE_CHECKING:
+    from gpualign.core.sinks.writer import ByteWriter
 
 
 @dataclass(frozen=True)
@@ -127,7 +130,7 @@ def opened_outputs(spec: ClusterSpec, files: OutputFiles) -> Iterator[Callable[[
     """Open all outputs, before any work is done, for the function that writes them; `files` makes them appear."""
     wanted = [(spec.format, spec.path), ("uc", spec.uc), ("fasta", spec.representatives)]
     with ExitStack() as stack:
-        streams: list[tuple[str, Path | None, BinaryIO]] = []
+        streams: list[tuple[str, Path | None, ByteWriter]] = []
         for format, path in wanted[:1] + [one for one in wanted[1:] if one[1] is not None]:
             stack.enter_context(naming_output(path))
             typed = format == spec.format and spec.container is not None
@@ -141,7 +144,7 @@ def opened_outputs(spec: ClusterSpec, files: OutputFiles) -> Iterator[Callable[[
         yield write
 
 
-def _write(format: str, stream: BinaryIO, found: Clustered, container: str | None) -> None:
+def _write(format: str, stream: ByteWriter, found: Clustered, container: str | None) -> None:
     if format == "tsv":
         write_table(stream, found.ids, found.clustering, found.whole)
     elif format == "fasta":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from gpualign.cli.completion import PathType
-from gpualign.cli.options import distance_kernel_option, distance_output_options, run_options
+from gpualign.cli.options import distance_kernel_option, distance_output_options, resume_option, run_options
 
 
 @click.command()
@@ -41,6 +41,7 @@ from gpualign.cli.options import distance_kernel_option, distance_output_options
 @click.option("--add", type=PathType(), metavar="OLD", help="One file: also each sample against all of this file, which stay unpaired.")
 @distance_output_options
 @distance_kernel_option
+@resume_option
 @run_options
 def dist(
     samples: str,
@@ -59,6 +60,7 @@ def dist(
     compared: bool,
     plot: str | None,
     kernel: str,
+    resume: bool,
     device: str,
     threads: int | None,
     memory: int | None,
@@ -86,13 +88,15 @@ def dist(
     from gpualign.jobs.early import distance_seconds, start_early
 
     start_early(device, distance_seconds([samples, *filter(None, [others, add])]))  # beside the imports that follow
+    import os
     from contextlib import ExitStack
 
-    from gpualign.cli.calls import files_of, open_calls
+    from gpualign.cli.calls import files_of, open_calls, read_again
     from gpualign.cli.distances import DistanceWriter, distance_spec, least_compared, no_distance
-    from gpualign.cli.files import OutputFiles, check_outputs, check_stdin
+    from gpualign.cli.files import OutputFiles, check_outputs, check_stdin, digest_files
     from gpualign.cli.formats import output_paths
     from gpualign.cli.heatmaps import of_distances
+    from gpualign.cli.keeping import can_resume, keeping_of
     from gpualign.cli.messages import Messages, print_plan
     from gpualign.cli.plots import check_plot, write_plot
     from gpualign.core.distance.metrics import MissingRule
@@ -100,6 +104,7 @@ def dist(
     from gpualign.core.distance.sinks.base import AnySink
     from gpualign.core.distance.sources.kinds import CallOptions
     from gpualign.core.errors import InputError
+    from gpualign.core.formats.registry import Results
     from gpualign.jobs.dist import DistOptions, named_engine, prepare, read
     from gpualign.jobs.engines import checked_resources
 
@@ -110,10 +115,14 @@ def dist(
         others = add
     check_stdin(samples, others)
     resources = checked_resources(device, threads, memory, messages)
-    spec = distance_spec(output, format_, max_distance, compared, others is None, add is not None)
+    spec = distance_spec(output, format_, max_distance, compared, others is None, add is not None, resume)
     picture = check_plot(plot, spec.without_matrix) if plot else None
     outputs = [*output_paths(spec.path, spec.format, others is None), *([spec.beside] if spec.beside else [])]
-    check_outputs([*files_of(samples), *(files_of(others) if others else [])], [*outputs, *([picture.path] if picture else [])])
+    paths = [*files_of(samples), *(files_of(others) if others else [])]
+    again = read_again([samples, *([others] if others else [])])
+    if resume and again is None:
+        raise InputError("--resume: what came through a pipe cannot be read again; name files")
+    check_outputs(paths, [*outputs, *([picture.path] if picture else [])])
     calls = CallOptions(transpose, no_header, all_letters, allow_duplicates)
     least = least_compared(min_compared)
     options = DistOptions(metric, MissingRule(missing), compared, least, calls, max_distance, add is not None, kernel, resources)
@@ -131,9 +140,17 @@ def dist(
         if job.samples.pairs == 0:
             messages.note("one sample makes no pairs")
 
+        keeping = None
+        if again is not None and can_resume(spec.format, Results.DISTANCES):
+            nbytes = sum(os.path.getsize(path) for path in again)
+            keeping = keeping_of(resume, len(job.samples.queries), lambda: digest_files(again), nbytes)
+        marks = files.resumable(spec.path, keeping)
+        if done := files.rows_done:
+            job, written = job.part(done, len(job.samples.queries)), written.part(done, len(job.samples.queries))
+
         def run(sink: AnySink) -> DistanceTotals:
             with messages.progress(job.work, spec.path, "comparisons", "G/s") as progress:
-                return written.run(sink, progress)
+                return written.run(sink, progress, marks)
 
         totals, values = DistanceWriter(spec, task.metric, job.dtype, files, resources.host_threads).write(written.samples, run)
         if picture is not None and values is not None:

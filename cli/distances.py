@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -13,6 +12,7 @@ import numpy as np
 
 from gpualign.cli.files import OutputFiles, naming_output
 from gpualign.cli.formats import container_of, open_id_lists, pick_format
+from gpualign.cli.keeping import check_resume
 from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.metrics import Metric, Values
@@ -22,7 +22,7 @@ from gpualign.core.distance.sinks.matrix import CondensedSink, MatrixSink
 from gpualign.core.distance.sinks.pairs import NearPairsSink, PairText, write_molten
 from gpualign.core.errors import InputError
 from gpualign.core.formats.registry import FORMATS, Labels, Layout, Results, formats_of
-from gpualign.core.sinks.matrix_files import NpyArray, Numbers, write_ids, write_npz
+from gpualign.core.sinks.matrix_files import ArrayMaker, Numbers, write_ids, write_npz
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -71,9 +71,12 @@ class DistanceSpec:
         return self.path.with_name(f"{self.path.name[: len(self.path.name) - len(suffixes)]}.compared{suffixes}")
 
 
-def distance_spec(output: str, format: str | None, most: float | None, compared: bool, one_set: bool, added: bool = False) -> DistanceSpec:
+def distance_spec(
+    output: str, format: str | None, most: float | None, compared: bool, one_set: bool, added: bool = False, resume: bool = False
+) -> DistanceSpec:
     """Check what the user asked for. added: as for `DistanceSpec`. Raises `InputError` for contradictions and unknown suffixes."""
     format, path = pick_format(output, format, Results.DISTANCES)
+    check_resume(resume, path, format, Results.DISTANCES)
     if most is not None:
         if not FORMATS[format].keeps_any_pairs:
             lists = ", ".join(name for name in formats_of(Results.DISTANCES) if FORMATS[name].keeps_any_pairs)
@@ -146,12 +149,12 @@ class DistanceWriter:
         """Of the matrices that are wanted."""
         return ("distances", "compared") if self._spec.compared else ("distances",)
 
-    def _scratch(self) -> BinaryIO:
-        return self._files.scratch(self._spec.path)
+    def _array(self, name: str) -> tuple[ArrayMaker, BinaryIO]:
+        """A matrix to make others of, as `OutputFiles.array` has it."""
+        return self._files.array(name, None, self._spec.path)
 
-    def _matrix(self, *files: BinaryIO) -> MatrixSink | CondensedSink:
-        """A sink that fills files of the matrices that are wanted."""
-        makes = [partial(NpyArray, file) for file in files]
+    def _matrix(self, *makes: ArrayMaker) -> MatrixSink | CondensedSink:
+        """A sink that fills the matrices that are wanted."""
         if self._spec.format == "condensed":
             return CondensedSink(self._dtype, *makes)
         return MatrixSink(self._dtype, *makes, threads=self._threads)
@@ -165,10 +168,12 @@ class DistanceWriter:
                 return run(ArrowPairsSink(stream, spec.container, self._metric.dtype, spec.compared))
         if spec.layout is Layout.SPARSE:
             from gpualign.core.distance.sinks.tables import CsrPairsSink
+            from gpualign.core.sinks.csr import SPOOLS
 
             assert spec.path is not None  # as below
-            return run(CsrPairsSink(self._files.open(spec.path), (self._scratch(), self._scratch()), self._dtype))
-        with self._files.text(spec.path) as stream:
+            counts, indices, data = (self._files.spool(name, spec.path) for name in SPOOLS)
+            return run(CsrPairsSink(self._files.open(spec.path), (counts, indices, data), self._dtype))
+        with self._files.rows(spec.path) as stream:
             return run(NearPairsSink(stream, self._pairs))
 
     def _text(self, samples: Samples, run: Callable[[AnySink], DistanceTotals]) -> tuple[DistanceTotals, Values]:
@@ -176,7 +181,7 @@ class DistanceWriter:
         with ExitStack() as stack:
             stream = stack.enter_context(self._files.text(spec.path))
             beside = stack.enter_context(self._files.text(spec.beside)) if spec.beside else None
-            sink = self._matrix(*(self._scratch() for _ in self._names))
+            sink = self._matrix(*(self._array(name)[0] for name in self._names))
             totals = run(sink)
             values, compared = sink.values.values, sink.compared.values if sink.compared else None
             if spec.format == "molten":
@@ -196,15 +201,16 @@ class DistanceWriter:
         assert spec.path is not None  # distance_spec() refuses arrays on standard output
         if spec.format == "npz":
             npz = self._files.open(spec.path)
-            scratch = {name: self._scratch() for name in self._names}
-            packed = self._matrix(*scratch.values())
+            arrays = {name: self._array(name) for name in self._names}
+            packed = self._matrix(*(make for make, _ in arrays.values()))
             totals = run(packed)
-            write_npz(npz, scratch, samples.queries, samples.targets)
+            write_npz(npz, {name: file for name, (_, file) in arrays.items()}, samples.queries, samples.targets)
             return totals, packed.values.values
-        npy = self._files.open(spec.path)
-        beside = self._files.open(spec.beside) if spec.beside else None
+        makes = [self._files.array("", spec.path, None)[0]]
+        if spec.beside:
+            makes.append(self._files.array("compared", spec.beside, None)[0])
         lists = open_id_lists(self._files, spec.path, samples.queries, samples.targets)
-        sink = self._matrix(npy, *([beside] if beside else []))
+        sink = self._matrix(*makes)
         totals = run(sink)
         for file, records in lists:
             write_ids(file, records)

@@ -8,13 +8,21 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 from gpualign.cli.leftovers import create_part, remove_leftovers
 from gpualign.cli.signals import cleaning_up, uninterrupted
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.opening import open_file
+from gpualign.core.road import UNMARKED, Marks
+
+if TYPE_CHECKING:
+    from gpualign.cli.keeping import Keeping
+    from gpualign.cli.resumption import Resumption
+    from gpualign.core.sinks.matrix_files import ArrayMaker, NpyArray, Numbers
+    from gpualign.core.sinks.writer import ByteWriter
 
 STDIO = "-"
 
@@ -45,6 +53,18 @@ def check_stdin(*paths: str | None) -> None:
     """Raises `InputError` where more than one input is standard input."""
     if paths.count(STDIO) > 1:
         raise InputError("only one of the two inputs can be standard input")
+
+
+def digest_files(paths: Iterable[str]) -> str:
+    """SHA-256, in hexadecimal, of what files hold."""
+    import hashlib
+
+    found = hashlib.sha256()
+    for path in paths:
+        with open_file(path) as stream:
+            while part := stream.read(1 << 20):
+                found.update(part)
+    return found.hexdigest()
 
 
 def check_outputs(inputs: Iterable[str | None], outputs: Iterable[Path | None]) -> None:
@@ -79,8 +99,22 @@ def naming_output(path: Path | None) -> Iterator[None]:
         raise RunError(f"cannot write {path or 'standard output'}: {error.strerror or error}") from None
 
 
+def _is_plain(path: Path) -> bool:
+    """Whether an output is a file that can be written, or none yet, and not a device or a pipe. Raises `OSError`."""
+    if not path.exists():
+        return True
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(path.stat().st_mode):
+        return False
+    if not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    return True
+
+
 class OutputFiles:
-    """Files of one run. On leaving without an error all of them take their names; after an error or a signal none is left behind.
+    """Files of one run. On leaving without an error all of them take their names; after an error or a signal none is left behind, but for
+    those with which another run can go on (`resumable`).
 
     note: told of what an earlier run, which was killed, has left beside an output.
     """
@@ -89,6 +123,8 @@ class OutputFiles:
         self._note = note
         self._stack = ExitStack()
         self._pending: list[tuple[BinaryIO, Path, Path]] = []
+        self._resumption: Resumption | None = None
+        self._resumed: Path | None = None
 
     def __enter__(self) -> OutputFiles:
         self._guard = cleaning_up()
@@ -97,17 +133,23 @@ class OutputFiles:
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         try:
-            self._close(kind is None)
+            self._close(kind is None, isinstance(error, InputError))
         finally:
             self._guard.__exit__(None, None, None)
 
-    def _close(self, good: bool) -> None:
+    def _close(self, good: bool, refused: bool) -> None:
         try:
             if good:
                 for file, _, final in self._pending:
                     with naming_output(final):
                         file.flush()
+                with naming_output(self._resumed):
+                    if self._resumption is not None:
+                        self._resumption.flush()
                 with uninterrupted():
+                    if self._resumption is not None:
+                        with naming_output(self._resumed):
+                            self._resumption.finish()
                     for _, part, final in self._pending:
                         with naming_output(final):
                             os.replace(part, final)
@@ -118,25 +160,86 @@ class OutputFiles:
                 except OSError:
                     pass  # a full disk: the part is thrown away anyway
                 part.unlink(missing_ok=True)
+            if self._resumption is not None:
+                self._resumption.close(kept=not good and not refused)
             try:
                 self._stack.close()
             except OSError:
                 if good:
                     raise  # otherwise an error is on its way that says the same
 
+    def resumable(self, path: Path | None, keeping: Keeping | None) -> Marks:
+        """From here on another run can go on with the output `path`, where that is a file and there is `keeping`; what is returned is told
+        how far it is. Raises `InputError` where this run cannot go on with what is there."""
+        with naming_output(path):
+            if path is None or keeping is None or not _is_plain(path):
+                return UNMARKED
+        from gpualign.cli.resumption import Resumption
+
+        self._resumed, self._resumption = path, Resumption(path, keeping, self._note)
+        return self._resumption
+
+    @property
+    def rows_done(self) -> int:
+        """Queries that an earlier run has done, with which this one goes on."""
+        return 0 if self._resumption is None else self._resumption.rows
+
     def open(self, path: Path) -> BinaryIO:
         """A new file, readable and writable, that will be `path`. Devices and pipes are written directly."""
         with naming_output(path):
-            if path.exists() and not stat.S_ISREG(path.stat().st_mode):
-                if path.is_dir():
-                    raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            if not _is_plain(path):
                 return cast(BinaryIO, self._stack.enter_context(open(path, "wb")))
-            if path.exists() and not os.access(path, os.W_OK):
-                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
             remove_leftovers(path, self._note)
             file, part = create_part(path)
         self._pending.append((file, part, path))
         return file
+
+    def array(self, name: str, final: Path | None, beside: Path | None) -> tuple[ArrayMaker, BinaryIO]:
+        """(what makes an array that is filled row by row, the file where it is). name: what it is; final: the file that it is in the end,
+        None: it is something to make others of, beside an output."""
+        from gpualign.core.sinks.matrix_files import NpyArray
+
+        if self._resumption is None:
+            file = self.open(final) if final is not None else self.scratch(beside)
+            return partial(NpyArray, file), file
+        resumption = self._resumption
+        with naming_output(final or beside):
+            file, _ = resumption.store(name, final)
+
+        def make(shape: tuple[int, ...], dtype: Numbers) -> NpyArray:
+            array = NpyArray(file, shape, dtype)
+            resumption.writes(name, array)
+            return array
+
+        return make, file
+
+    def spool(self, name: str, beside: Path | None) -> BinaryIO:
+        """A file that grows row by row, to make an output of; name: what it holds."""
+        if self._resumption is None:
+            return self.scratch(beside)
+        with naming_output(beside):
+            file, _ = self._resumption.store(name)
+        from gpualign.core.sinks.growing import GrowingFile
+
+        self._resumption.writes(name, GrowingFile(file))
+        return file
+
+    @contextmanager
+    def rows(self, path: Path | None) -> Iterator[ByteWriter]:
+        """A writer of text that grows row by row, to a file, gzip by its suffix, or to standard output (None)."""
+        if self._resumption is None or path is None:
+            with self.text(path) as stream:
+                yield stream
+            return
+        with naming_output(path):
+            file, kept = self._resumption.store(final=path)
+        from gpualign.core.sinks.growing import PackedFile, TextFile
+
+        resumption = self._resumption
+        text = (PackedFile if path.suffix == ".gz" else TextFile)(file, kept, lambda: resumption.muted)
+        resumption.writes("", text)
+        yield text
+        text.finish()
 
     def scratch(self, beside: Path | None = None) -> BinaryIO:
         """An unnamed file for intermediate results, beside an output or in the system's folder for such files."""
@@ -152,14 +255,14 @@ class OutputFiles:
         return cast(BinaryIO, file), file.name
 
     @contextmanager
-    def text(self, path: Path | None) -> Iterator[BinaryIO]:
+    def text(self, path: Path | None) -> Iterator[ByteWriter]:
         """A writer of bytes to a file, gzip by its suffix, or to standard output (None)."""
         if path is not None and path.suffix == ".gz":
-            import gzip
+            from gpualign.core.sinks.packed import PackedText
 
-            # No name and no time in the header: the same results are the same bytes.
-            with gzip.GzipFile("", "wb", compresslevel=6, fileobj=self.open(path), mtime=0) as packed:
-                yield cast(BinaryIO, packed)
+            packed = PackedText(self.open(path))
+            yield packed
+            packed.finish()
         else:
             with self.binary(path) as stream:
                 yield stream

@@ -102,7 +102,7 @@ def opened_rows(
         with files.binary(path) as stream:
             yield ArrowSink(stream, task, rows.container, rows.fields, filter, identity_definition)
         return
-    with files.text(path) as stream:
+    with files.rows(path) as stream:
         if rows is None:
             from gpualign.core.sinks.blocks import BlocksSink
 

@@ -23,7 +23,7 @@ def create_part(path: Path) -> tuple[BinaryIO, Path]:
             descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
         except FileExistsError:
             continue
-        _lock(descriptor)
+        lock(descriptor)
         # A run that looks for leftovers may have taken it for one before it was locked.
         if _same_file(descriptor, part):
             return cast(BinaryIO, os.fdopen(descriptor, "w+b")), part
@@ -40,20 +40,25 @@ def remove_leftovers(path: Path, note: Callable[[str], None]) -> None:
             continue  # it has just gone, or is not ours to read
         try:
             found = os.fstat(descriptor)
-            if found.st_uid == os.geteuid() and _lock(descriptor):
+            if is_ours(descriptor) and lock(descriptor):
                 part.unlink(missing_ok=True)
                 note(f"removed {part} ({format_bytes(found.st_size)}), which a run that was killed had left")
         finally:
             os.close(descriptor)
 
 
-def _lock(descriptor: int) -> bool:
-    """False where another run holds the lock, or the file system has none."""
+def lock(descriptor: int) -> bool:
+    """Whether an open file is this run's alone now. False where another run holds the lock, or the file system has none."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         return False
     return True
+
+
+def is_ours(descriptor: int) -> bool:
+    """Whether an open file belongs to the user of this process."""
+    return os.fstat(descriptor).st_uid == os.geteuid()
 
 
 def _same_file(descriptor: int, name: Path) -> bool:

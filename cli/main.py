@@ -93,12 +93,12 @@ def _explain(error: BaseException) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     if isinstance(error, GpualignError):
-        return _fail(str(error), error.exit_code)
+        return _fail(f"{error}{signals.advice()}", error.exit_code)
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
-        return _fail(f"{place}{error.strerror or error}", 1)
+        return _fail(f"{place}{error.strerror or error}{signals.advice()}", 1)
     if isinstance(error, MemoryError):
-        return _fail("out of memory; lower --memory or --threads", 1)
+        return _fail(f"out of memory; lower --memory or --threads{signals.advice()}", 1)
     if isinstance(error, (click.Abort, KeyboardInterrupt)):
         return _fail("interrupted", 130)
     import shlex

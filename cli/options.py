@@ -300,6 +300,13 @@ def distance_kernel_option(function: F) -> F:
     return _kernel_option(["naive", "coalesced", "char", "register", "shared"], "Payne et al. 2010 (hamming)")(function)
 
 
+def resume_option(function: F) -> F:
+    """Going on with an output."""
+    return click.option(
+        "--resume", is_flag=True, help="Go on with the output of the same command that was interrupted; without one, begin."
+    )(function)
+
+
 def run_options(function: F) -> F:
     """How the work is done."""
     return _stack(

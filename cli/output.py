@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
 from gpualign.cli.files import OutputFiles, naming_output
 from gpualign.cli.formats import Rows, check_fields, open_id_lists, opened_rows, pick_format, rows_of
+from gpualign.cli.keeping import Keeping, can_resume, check_resume, keeping_of_task
 from gpualign.cli.messages import Messages, print_plan
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail, Task
@@ -19,7 +19,7 @@ from gpualign.core.fields import DEFAULT_FIELDS, parse_fields
 from gpualign.core.filter import Filter
 from gpualign.core.formats.registry import FORMATS, Labels, Layout, Results, formats_of
 from gpualign.core.plan import Plan
-from gpualign.core.road import Sink, Totals
+from gpualign.core.road import Marks, Sink, Totals
 from gpualign.core.sinks.matrix import Value
 from gpualign.jobs.pairs import PairsJob
 
@@ -47,6 +47,7 @@ class OutputOptions:
     plot: str | None = None
     min_coverage: float | None = None
     nearest: int | None = None
+    resume: bool = False
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,7 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, ad
     """
     format, path = pick_format(o.output, o.format, Results.PAIRS)
     check_fields(o.fields, format)
+    check_resume(o.resume, path, format, Results.PAIRS)
     filter = _filter(o, edit, one_set or added)
     if _is_matrix(format) and filter != Filter():
         thresholds = "--min-score, --min-identity, --min-coverage, --max-distance and --nearest"
@@ -152,15 +154,25 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, ad
     return OutputSpec(format, path, rows, filter, Value(value, o.identity_definition), o.condensed, picture)
 
 
-def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, dry_run: bool, messages: Messages, threads: int) -> None:
+def write_every_pair(
+    spec: OutputSpec,
+    job: PairsJob | NearJob,
+    sequences: int,
+    dry_run: bool,
+    messages: Messages,
+    threads: int,
+    resume: bool = False,
+) -> None:
     """Carry out a job, which is of so many records, and write all that it computes; a dry run prints the plan instead. threads: that write
-    a matrix."""
+    a matrix. resume: go on with what an earlier run has left."""
     if dry_run:
         print_plan(job.describe())
         return
     with OutputFiles(messages.note) as files:
         with naming_output(spec.path):
-            totals, values = _write(spec, job, files, messages, threads)
+            marks = files.resumable(spec.path, _keeping(spec, job, resume))
+            rest = job.part(done, len(job.task.queries)) if (done := files.rows_done) else job
+            totals, values = _write(spec, rest, files, marks, messages, threads)
         if spec.picture is not None and values is not None:
             from gpualign.cli.heatmaps import of_alignments
             from gpualign.cli.plots import write_plot
@@ -175,15 +187,21 @@ def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, 
         messages.near_summary(sequences, totals, job.hardware)
 
 
+def _keeping(spec: OutputSpec, job: PairsJob | NearJob, resume: bool) -> Keeping | None:
+    if not can_resume(spec.format, Results.PAIRS):
+        return None
+    return keeping_of_task(resume, job.task)
+
+
 def _write(
-    spec: OutputSpec, job: PairsJob | NearJob, files: OutputFiles, messages: Messages, threads: int
+    spec: OutputSpec, job: PairsJob | NearJob, files: OutputFiles, marks: Marks, messages: Messages, threads: int
 ) -> tuple[Totals, npt.NDArray[Any] | None]:
     """(totals, the matrix or condensed matrix that was written; None for rows). `files` makes all of the output appear, or nothing."""
 
     def run(sink: Sink[Plan, Any]) -> Totals:
         unit = ("cells", "GCUPS") if isinstance(job, PairsJob) else ("pairs", "G pairs/s")
         with messages.progress(job.work, spec.path, *unit) as progress:
-            return job.run(sink, progress)
+            return job.run(sink, progress, marks)
 
     if spec.is_matrix:
         return _write_matrix(spec, job.task, files, run, threads)
@@ -195,38 +213,39 @@ def _write(
 
 
 def _write_sparse(spec: OutputSpec, task: Task, files: OutputFiles, run: Run) -> Totals:
-    from gpualign.core.sinks.csr import CsrSink
+    from gpualign.core.sinks.csr import SPOOLS, CsrSink
 
     assert spec.path is not None  # output_spec() refuses it on standard output
-    spools = files.scratch(spec.path), files.scratch(spec.path)
-    return run(CsrSink(files.open(spec.path), spools, task, spec.value, spec.filter))
+    counts, indices, data = (files.spool(name, spec.path) for name in SPOOLS)
+    return run(CsrSink(files.open(spec.path), (counts, indices, data), task, spec.value, spec.filter))
 
 
 def _write_matrix(spec: OutputSpec, task: Task, files: OutputFiles, run: Run, threads: int) -> tuple[Totals, npt.NDArray[Any]]:
     """(totals, the matrix or condensed matrix that was written)."""
     from gpualign.core.sinks.matrix import CondensedSink, MatrixSink
-    from gpualign.core.sinks.matrix_files import DECIMALS, NpyArray, write_ids, write_npz
+    from gpualign.core.sinks.matrix_files import DECIMALS, ArrayMaker, write_ids, write_npz
 
-    def fill(file: BinaryIO) -> tuple[Totals, npt.NDArray[Any]]:
-        make = partial(NpyArray, file)
+    name = spec.value.array_name
+
+    def fill(make: ArrayMaker) -> tuple[Totals, npt.NDArray[Any]]:
         sink = CondensedSink(make, task, spec.value) if spec.condensed else MatrixSink(make, task, spec.value, threads)
         totals = run(sink)
         return totals, sink.matrix.values
 
     if write_text := FORMATS[spec.format].matrix:
         with files.text(spec.path) as writer:
-            totals, values = fill(files.scratch(spec.path))
+            totals, values = fill(files.array(name, None, spec.path)[0])
             write_text(writer, values, Labels(task.queries, task.targets, spec.value.name, DECIMALS))
         return totals, values
     assert spec.path is not None  # output_spec() refuses binary formats on standard output
     if spec.format == "npz":
-        npz, npy = files.open(spec.path), files.scratch(spec.path)
-        totals, values = fill(npy)
-        write_npz(npz, {spec.value.array_name: npy}, task.queries, task.targets)
+        npz, (make, npy) = files.open(spec.path), files.array(name, None, spec.path)
+        totals, values = fill(make)
+        write_npz(npz, {name: npy}, task.queries, task.targets)
         return totals, values
-    npy = files.open(spec.path)
+    make, _ = files.array("", spec.path, None)
     lists = open_id_lists(files, spec.path, task.queries, task.targets)
-    totals, values = fill(npy)
+    totals, values = fill(make)
     for file, sequences in lists:
         write_ids(file, sequences)
     return totals, values

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpualign.cli.files import OutputFiles, naming_output
 from gpualign.cli.formats import Rows, check_fields, opened_rows, pick_format, rows_of
+from gpualign.cli.keeping import can_resume, check_resume, keeping_of_task
 from gpualign.cli.messages import Messages, print_plan
 from gpualign.cli.output import check_fraction
 from gpualign.core.dataclass import dataclass
@@ -14,6 +15,7 @@ from gpualign.core.engine import Detail
 from gpualign.core.errors import InputError
 from gpualign.core.fields import HIT_FIELDS, UNTRACED_HIT_FIELDS, parse_fields
 from gpualign.core.formats.registry import FORMATS, Results, formats_of
+from gpualign.core.road import Marks
 from gpualign.jobs.sw import SearchJob, SearchTotals
 
 if TYPE_CHECKING:
@@ -35,15 +37,19 @@ class HitOptions:
     evalue: str | None = None
     no_traceback: bool = False
     mask: str | None = None
+    resume: bool = False
 
 
 @dataclass(frozen=True)
 class HitSpec:
-    """path None is standard output; rows None is the format of blocks for people; traced: whether paths are needed."""
+    """path None is standard output; rows None is the format of blocks for people; traced: whether paths are needed. resume: as the user
+    asked for; resumable: whether another run can go on with it."""
 
     path: Path | None
     rows: Rows | None
     traced: bool
+    resume: bool
+    resumable: bool
 
 
 def hit_spec(o: HitOptions) -> HitSpec:
@@ -52,6 +58,7 @@ def hit_spec(o: HitOptions) -> HitSpec:
         raise InputError(f"--format {o.format} is a matrix of all pairs; it goes with --all")
     format, path = pick_format(o.output, o.format, Results.HITS)
     check_fields(o.fields, format)
+    check_resume(o.resume, path, format, Results.HITS)
     check_fraction("--min-identity", o.min_identity)
     if o.max_evalue is not None and (o.evalue == "none" or not o.max_evalue >= 0):
         raise InputError(
@@ -67,12 +74,12 @@ def hit_spec(o: HitOptions) -> HitSpec:
             what = ", ".join(f.name for f in fields if f.detail is not Detail.SCORE) if FORMATS[format].has_fields else f"format {format}"
             raise InputError(f"--no-traceback leaves out the alignments, which {what} needs")
     traced = rows is None or rows.detail is not Detail.SCORE or o.min_identity is not None
-    return HitSpec(path, rows, traced)
+    return HitSpec(path, rows, traced, o.resume, can_resume(format, Results.HITS))
 
 
-def _run(spec: HitSpec, job: SearchJob, report: PairsSink, messages: Messages) -> SearchTotals:
+def _run(spec: HitSpec, job: SearchJob, report: PairsSink, marks: Marks, messages: Messages) -> SearchTotals:
     with messages.progress(job.search.plan.cells, spec.path) as progress:
-        return job.run(report, progress)
+        return job.run(report, progress, marks)
 
 
 def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: Messages) -> None:
@@ -80,6 +87,11 @@ def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: Messages)
     if dry_run:
         print_plan(job.describe())
         return
-    with OutputFiles(messages.note) as files, naming_output(spec.path), opened_rows(files, spec.path, job.task, spec.rows) as report:
-        found = _run(spec, job, report, messages)
+    queries = len(job.task.queries)
+    keeping = keeping_of_task(spec.resume, job.task) if spec.resumable else None
+    with OutputFiles(messages.note) as files, naming_output(spec.path):
+        marks = files.resumable(spec.path, keeping)
+        rest = job.part(done, queries) if (done := files.rows_done) else job
+        with opened_rows(files, spec.path, job.task, spec.rows) as report:
+            found = _run(spec, rest, report, marks, messages)
     messages.summary(job.sequences, found.totals, job.search.prepared.hardware, found.hits)

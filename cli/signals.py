@@ -29,6 +29,7 @@ class _State:
     cleaners = 0
     name: str | None = None
     since = 0.0
+    advice: str | None = None
     written = False
 
 
@@ -92,4 +93,15 @@ def ending() -> tuple[str, int] | None:
     """(message, exit code) of the signal that came, or None. Whatever exception it has become on its way, this is what ended the run."""
     if _State.name is None:
         return None
-    return f"{_WORDS[_State.name]}; no output file was written. Run the same command to start again.", _CODES[_State.name]
+    advice = _State.advice or "no output file was written. Run the same command to start again"
+    return f"{_WORDS[_State.name]}; {advice}.", _CODES[_State.name]
+
+
+def advise(text: str) -> None:
+    """How to go on with what this run leaves behind, for the message with which it ends."""
+    _State.advice = text
+
+
+def advice() -> str:
+    """That, as the end of another message; nothing where nothing is left."""
+    return f". {_State.advice}" if _State.advice else ""

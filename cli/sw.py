@@ -5,7 +5,15 @@ from __future__ import annotations
 import click
 
 from gpualign.cli.completion import PathType
-from gpualign.cli.options import hit_options, input_options, local_kernel_option, local_scoring_options, mask_option, run_options
+from gpualign.cli.options import (
+    hit_options,
+    input_options,
+    local_kernel_option,
+    local_scoring_options,
+    mask_option,
+    resume_option,
+    run_options,
+)
 
 
 @click.command()
@@ -22,6 +30,7 @@ from gpualign.cli.options import hit_options, input_options, local_kernel_option
     "--all", "everything", is_flag=True, help="Write the score of every pair instead of hits, in input order (a table or a matrix)."
 )
 @local_kernel_option
+@resume_option
 @run_options
 def sw(
     query: str,
@@ -50,6 +59,7 @@ def sw(
     no_traceback: bool,
     everything: bool,
     kernel: str,
+    resume: bool,
     device: str,
     threads: int | None,
     memory: int | None,
@@ -94,7 +104,9 @@ def sw(
     if with_self and db is not None:
         raise InputError("--self is for one file; two files are compared record by record anyway")
     resources = checked_resources(device, threads, memory, messages)
-    wanted = HitOptions(output, format_, fields, identity_def, max_hits, min_score, max_evalue, min_identity, evalue, no_traceback, mask)
+    wanted = HitOptions(
+        output, format_, fields, identity_def, max_hits, min_score, max_evalue, min_identity, evalue, no_traceback, mask, resume
+    )
     of_scores = scores_spec(wanted, strand, db is None, with_self) if everything else None
     of_hits = None if everything else hit_spec(wanted)
     if of_scores is not None:
@@ -116,7 +128,7 @@ def sw(
 
         pairing = Pairing.ABOVE_OR_EQUAL if with_self or of_scores.is_matrix else Pairing.ABOVE
         job = every_score.prepare(inputs, every_score.ScoresOptions(scoring, strand, mask, pairing, resources, kernel), messages)
-        write_every_pair(of_scores, job, job.sequences, dry_run, messages, resources.host_threads)
+        write_every_pair(of_scores, job, job.sequences, dry_run, messages, resources.host_threads, resume)
     elif of_hits is not None:
         thresholds = max_hits, min_score, max_evalue, min_identity
         options = search.SwOptions(scoring, strand, with_self, mask, evalue, *thresholds, identity_def, of_hits.traced, resources, kernel)

@@ -1,0 +1,79 @@
+"""Whether another run can go on with the output of this one, and what it must have in common with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gpualign import __version__
+from gpualign.core.dataclass import dataclass
+from gpualign.core.errors import InputError
+from gpualign.core.formats.registry import FORMATS, Layout, Results
+from gpualign.jobs.budget import sequence_bytes
+
+if TYPE_CHECKING:
+    from gpualign.core.engine import Task
+    from gpualign.core.journal import Identity
+
+_OF_NO_ACCOUNT = {
+    *("device", "threads", "memory", "cluster", "kernel", "transfer", "traceback"),  # how, not what: results are the same
+    *("dry_run", "quiet", "verbose", "resume", "plot"),
+    *("seqs", "seqs2", "query", "db", "samples", "others", "add", "matrix", "output"),  # the digest has what they hold
+}
+"""Parameters of commands on which no byte of the output depends, or only through the input."""
+
+_DIGEST_BYTES = 1e9
+"""Of input that a second digests."""
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """resume: whether to go on with what is there. identity: says what the run is, when it is asked; seconds: that this takes, about."""
+
+    resume: bool
+    identity: Callable[[], Identity]
+    seconds: float
+
+
+def check_resume(resume: bool, path: Path | None, format: str, results: Results) -> None:
+    """Raises `InputError` for --resume with an output with which no run can go on."""
+    if not resume:
+        return
+    if path is None:
+        raise InputError("--resume goes on with a file; name it with -o")
+    if not can_resume(format, results):
+        raise InputError(f"--resume: {format} is written in one piece; a run can go on with text, matrices, npy, npz and csr")
+
+
+def can_resume(format: str, results: Results) -> bool:
+    """Whether a run can go on with an output in this format."""
+    return FORMATS[format].layouts[results] is not Layout.COLUMNS
+
+
+def keeping_of(resume: bool, rows: int, digest: Callable[[], str], nbytes: int) -> Keeping:
+    """For the command that is being carried out. rows: queries; digest: of its input, of so many bytes."""
+    context = click.get_current_context()
+    found = context.params.items()
+    options = {name: value for name, value in sorted(found) if name not in _OF_NO_ACCOUNT and value is not None and value is not False}
+    command = context.command.name or ""
+
+    def identity() -> Identity:
+        from gpualign.core.journal import Identity
+
+        return Identity(__version__, command, options, digest(), rows)
+
+    return Keeping(resume, identity, nbytes / _DIGEST_BYTES)
+
+
+def keeping_of_task(resume: bool, task: Task) -> Keeping:
+    """The same of alignments."""
+
+    def digest() -> str:
+        from gpualign.core.record import digest_of
+
+        return digest_of(task)
+
+    return keeping_of(resume, len(task.queries), digest, sequence_bytes(task))

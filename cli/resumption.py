@@ -1,0 +1,254 @@
+"""Outputs with which another run can go on: their parts, and the journal beside them.
+
+A run that takes longer than a moment gives its parts names that last: `NAME.part` for the output NAME, `NAME.WHAT.part` for what it is made
+of, and `NAME.journal` (core/journal.py). They go when the run is done, and stay when it ends in another way, so that --resume finds them.
+Before that parts are hidden, as those of every output (leftovers.py).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO, Protocol, cast
+
+from gpualign.cli import signals
+from gpualign.cli.keeping import Keeping
+from gpualign.cli.leftovers import create_part, is_ours, lock, remove_leftovers
+from gpualign.core.dataclass import dataclass
+from gpualign.core.errors import InputError, RunError
+from gpualign.core.journal import Identity, Mark, Resumed, first_line, mark_line, process_line, read_journal
+from gpualign.core.sinks.growing import Kept
+
+_WAIT = 2.0
+"""Seconds after which a run is worth a journal."""
+
+_SHARE = 100
+"""The digest of the input, and each wait for the disk, take one part in so many of the time at most."""
+
+_PAUSE, _SYNC_PAUSE = 0.2, 5.0
+"""Seconds between marks, and between waits for the disk, at least."""
+
+_MOST_BYTES = 1 << 30
+"""Of a journal that is read."""
+
+_BOOT = Path("/proc/sys/kernel/random/boot_id")
+
+
+class Growing(Protocol):
+    """What writes a file of a resumable output."""
+
+    def position(self) -> tuple[int, int, int] | None:
+        """(bytes, text, at) as core/journal.py says; None for a file of full size. Everything has then left this process."""
+
+
+@dataclass
+class _Store:
+    """A file on its way. part: its name now; final: the name it will have, None: it is thrown away."""
+
+    file: BinaryIO
+    part: Path
+    final: Path | None
+    writer: Growing | None = None
+
+
+class Resumption:
+    """The files of one output. Implements `gpualign.core.road.Marks`.
+
+    rows: queries that are complete from the beginning on, when it begins. Raises `InputError` where what is there is of another run.
+    """
+
+    def __init__(self, path: Path, keeping: Keeping, note: Callable[[str], None]) -> None:
+        self._path = path
+        self._keeping = keeping
+        self._note = note
+        self._stores: dict[str, _Store] = {}
+        self._journal: BinaryIO | None = None
+        self._identity: Identity | None = None
+        self._resumed: Resumed | None = None
+        self._start = self._marked = self._synced = time.monotonic()
+        self._sync_seconds = 0.0
+        self._begun: Mark | None = None
+        self._rows = 0
+        self.muted = False
+        self.rows = 0
+        self._silent = False  # no journal is kept
+        self._finished = False
+        there = self._journal_path.exists()
+        if keeping.resume and not there:
+            note(f"{path}: there is nothing to go on with; this run starts from the beginning")
+        elif keeping.resume:
+            self._go_on()
+        elif there:
+            self._silent = True
+            note(
+                f"{self._journal_path}, of a run that was interrupted, and what belongs to it are left alone; --resume goes on with them. "
+                "This run starts from the beginning, and keeps no journal"
+            )
+
+    @property
+    def _journal_path(self) -> Path:
+        return self._path.with_name(f"{self._path.name}.journal")
+
+    def _lasting(self, name: str) -> Path:
+        return self._path.with_name(f"{self._path.name}{name and '.' + name}.part")
+
+    def _go_on(self) -> None:
+        journal = _opened(self._journal_path)
+        if not lock(journal.fileno()):
+            raise RunError(f"another run is at work on {self._path}")
+        raw = journal.read(_MOST_BYTES)
+        found, resumed = read_journal(raw, str(self._journal_path), _boot())
+        self._identity = self._keeping.identity()
+        self._identity.check(found, str(self._journal_path))
+        if resumed is None or resumed.rows > found.rows:
+            journal.close()
+            self._journal_path.unlink(missing_ok=True)
+            self._note(f"{self._path}: nothing of it is sure to be there; this run starts from the beginning")
+            return
+        self._journal, self._resumed = journal, resumed
+        self.rows = self._rows = resumed.rows
+        self.muted = True
+        journal.truncate(resumed.length)
+        journal.seek(resumed.length)
+        journal.write(process_line(_boot()))
+        journal.flush()
+        self._note(f"{self._path}: goes on from query {resumed.rows + 1:,} of {found.rows:,}")
+
+    def store(self, name: str = "", final: Path | None = None) -> tuple[BinaryIO, Kept | None]:
+        """(a file, readable and writable; how much of it holds, as `Resumed.files` has it, None: it is new or has its full size).
+
+        name: what it is among the files of the output; final: the name it takes in the end, None: it is thrown away.
+        """
+        if self._resumed is None:
+            hidden = self._path.with_name(f"{self._path.name}{name and '.' + name}")
+            remove_leftovers(hidden, self._note)
+            file, part = create_part(hidden)
+            self._stores[name] = _Store(file, part, final)
+            return file, None
+        part = self._lasting(name)
+        file = _opened(part)
+        if not lock(file.fileno()):
+            raise RunError(f"another run is at work on {self._path}")
+        self._stores[name] = _Store(file, part, final)
+        kept = self._resumed.files.get(name)
+        if kept is not None:
+            if os.fstat(file.fileno()).st_size < kept[0]:
+                raise InputError(f"{part} has less in it than its journal says; remove both, and start without --resume")
+            file.truncate(kept[0])
+            file.seek(kept[0])
+        return file, kept
+
+    def writes(self, name: str, writer: Growing) -> None:
+        """What writes a store."""
+        self._stores[name].writer = writer
+
+    def begun(self) -> None:
+        self._begun = self._take(self.rows)
+        self.muted = False
+
+    def mark(self, rows: int) -> None:
+        now = time.monotonic()
+        if rows <= self._rows or self._silent or now - self._marked < _PAUSE:
+            return
+        if self._journal is None:
+            if now - self._start < _WAIT + _SHARE * self._keeping.seconds:
+                return
+            self._begin_journal()
+        self._rows, self._marked = rows, now
+        found = self._take(rows)
+        if now - self._synced >= max(_SYNC_PAUSE, _SHARE * self._sync_seconds):
+            self._sync(found)
+        else:
+            self._write(mark_line(found))
+
+    def _take(self, rows: int) -> Mark:
+        positions = {name: store.writer.position() for name, store in self._stores.items() if store.writer is not None}
+        return Mark(rows, {name: position for name, position in positions.items() if position is not None})
+
+    def _begin_journal(self) -> None:
+        """Parts take names that last."""
+        self._identity = self._keeping.identity()
+        try:
+            descriptor = os.open(self._journal_path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+        except FileExistsError:
+            self._silent = True  # of another run that came before
+            return
+        self._journal = cast(BinaryIO, os.fdopen(descriptor, "w+b"))
+        lock(descriptor)
+        for name, store in self._stores.items():
+            os.replace(store.part, lasting := self._lasting(name))
+            store.part = lasting
+        assert self._begun is not None
+        self._write(first_line(self._identity) + process_line(_boot()) + mark_line(self._begun))
+
+    def _write(self, line: bytes) -> None:
+        if self._journal is not None:
+            self._journal.write(line)
+            self._journal.flush()
+
+    def _sync(self, mark: Mark) -> None:
+        """A mark that a power cut does not take back."""
+        if self._journal is None:
+            return
+        start = time.monotonic()
+        for store in self._stores.values():
+            os.fsync(store.file.fileno())
+        self._write(mark_line(Mark(mark.rows, mark.files, synced=True)))
+        os.fsync(self._journal.fileno())
+        self._synced = time.monotonic()
+        self._sync_seconds = self._synced - start
+
+    def flush(self) -> None:
+        """All is written: before the files take their names."""
+        for store in self._stores.values():
+            store.file.flush()
+
+    def finish(self) -> None:
+        """The output is complete."""
+        if self._journal is not None:
+            self._journal_path.unlink(missing_ok=True)
+        for store in self._stores.values():
+            if store.final is not None:
+                os.replace(store.part, store.final)
+        self._finished = True
+
+    def close(self, kept: bool) -> None:
+        """The run is at its end. kept: what is there stays, if another one can go on with it; what this one went on with stays anyway."""
+        stays = self._journal is not None and not self._finished and (kept or self._resumed is not None)
+        for store in self._stores.values():
+            try:
+                store.file.close()
+            except OSError:
+                pass  # a full disk: what matters is what marks say is there
+            if not stays:
+                store.part.unlink(missing_ok=True)
+        if self._journal is not None:
+            self._journal.close()
+            if not stays:
+                self._journal_path.unlink(missing_ok=True)
+            elif kept:
+                total = self._identity.rows if self._identity else 0
+                signals.advise(f"{self._rows:,} of {total:,} queries of {self._path} are done; the same command with --resume goes on")
+        self._stores.clear()  # writers know this object
+
+
+def _opened(path: Path) -> BinaryIO:
+    """A file of an earlier run. Raises `InputError` where it is missing, or somebody else's."""
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        raise InputError(f"--resume: {path}: {error.strerror or error}; start without --resume") from None
+    if not is_ours(descriptor):
+        os.close(descriptor)
+        raise InputError(f"--resume: {path} is no file of yours; start without --resume")
+    return cast(BinaryIO, os.fdopen(descriptor, "r+b"))
+
+
+def _boot() -> str | None:
+    """The id of this boot of this machine, where the system tells it."""
+    try:
+        return _BOOT.read_text().strip()
+    except OSError:
+        return None

@@ -1,0 +1,267 @@
+"""Runs that are ended in any way and go on: the same bytes as those of a run that was not."""
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from command import LIMIT
+from processes import started
+
+LETTERS = np.array(list("ACGT"))
+
+EAGER = (
+    "import gpualign.cli.resumption as r; r._WAIT = 0; r._SHARE = 0; r._PAUSE = 0; r._SYNC_PAUSE = 0.02;"
+    "import dataclasses, gpualign.core.runner as c; make = c.make_plan;"
+    "c.make_plan = lambda q, t, p, limits, *more: make(q, t, p, dataclasses.replace(limits, band_rows=8), *more);"
+    "import gpualign.core.distance.runner as d; bands = d.plan_bands;"
+    "d.plan_bands = lambda q, t, upper, memory, size: bands(q, t, upper, min(memory, 16 * t * size), size);"
+    "from gpualign.cli.start import main; main()"
+)
+"""The executable, with a mark after each of many small bands."""
+
+
+def command(*words):
+    return [sys.executable, "-c", EAGER, *map(str, words)]
+
+
+def family(rng, count, length, changed=0.05):
+    ancestor = rng.integers(0, 4, length)
+    for _ in range(count):
+        copy = ancestor.copy()
+        places = rng.random(length) < changed
+        copy[places] = rng.integers(0, 4, int(places.sum()))
+        yield "".join(LETTERS[copy])
+
+
+def write_fasta(path, rows):
+    path.write_text("".join(f">s{i}\n{row}\n" for i, row in enumerate(rows)))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    rng = np.random.default_rng(5)
+    folder = tmp_path_factory.mktemp("resume")
+    rows = list(family(rng, 160, 900))
+    write_fasta(folder / "genes.fa", rows)
+    write_fasta(folder / "repeated.fa", [rows[i // 3] for i in range(160)])
+    write_fasta(folder / "short.fa", [row[:300] for row in rows[:40]])
+    write_fasta(folder / "core.aln", family(rng, 400, 30_000, 0.001))
+    return folder
+
+
+RUNS = {
+    "rows": ["nw", "genes.fa", "--fields", "query,target,score,cigar", "-o", "x.tsv"],
+    "gzip": ["nw", "genes.fa", "--fields", "query,target,score,cigar", "-o", "x.tsv.gz"],
+    "sam": ["nw", "genes.fa", "-o", "x.sam"],
+    "npy": ["nw", "genes.fa", "--value", "identity", "-o", "x.npy"],
+    "npz": ["nw", "genes.fa", "short.fa", "-o", "x.npz"],
+    "matrix": ["nw", "genes.fa", "--format", "matrix", "-o", "x.txt"],
+    "csr": ["nw", "genes.fa", "--format", "csr", "--min-identity", "0.9", "-o", "x.npz"],
+    "near": ["nw", "repeated.fa", "--min-identity", "0.95", "--fields", "query,target,identity", "-o", "x.tsv"],
+    "search": ["sw", "genes.fa", "short.fa", "-o", "x.m8"],
+    "passing": ["sw", "genes.fa", "short.fa", "--max-evalue", "1e-3", "-o", "x.tsv"],
+    "dist": ["dist", "core.aln", "-o", "x.tsv"],
+    "dist npy": ["dist", "core.aln", "--compared", "-o", "x.npy"],
+    "dist near": ["dist", "core.aln", "--max-distance", "55", "-o", "x.tsv"],
+    "dist csr": ["dist", "core.aln", "--max-distance", "55", "--format", "csr", "-o", "x.npz"],
+}
+
+
+def outputs(folder):
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.name.startswith(("x.", ".x"))}
+
+
+def link(folder, tmp_path):
+    for path in folder.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+
+
+def small(words):
+    return [*words, "--memory", "300M", "--threads", "2", "--device", "cpu"]
+
+
+def run(words, cwd):
+    return subprocess.run(command(*words), capture_output=True, text=True, cwd=cwd, timeout=LIMIT)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RUNS)
+def test_killed_at_any_moment_it_ends_with_the_same_bytes(folder, tmp_path, name, rng):
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    for where in (whole, broken):
+        where.mkdir()
+        link(folder, where)
+    words = small(RUNS[name])
+    done = run(words, whole)
+    assert done.returncode == 0, done.stderr
+    journal = broken / f"{words[words.index('-o') + 1]}.journal"
+    rows = kills = 0
+    for attempt in range(40):
+        marks = len(marked(journal)) + int(rng.integers(1, 12)) if attempt < 8 else 1 << 30
+        with started(command(*words, "--resume"), stderr=subprocess.PIPE, cwd=broken) as job:
+            while job.poll() is None and len(marked(journal)) < marks:
+                time.sleep(0.001)
+            time.sleep(float(rng.random()) * 0.02)
+            if job.poll() is None:
+                job.send_signal(signal.SIGKILL if rng.random() < 0.8 else signal.SIGTERM)
+                kills += 1
+            errors = job.communicate(timeout=LIMIT)[1].decode()
+        assert job.returncode in (0, -9, 143), errors
+        if job.returncode == 0:
+            break
+        reached = marked(journal)
+        if len(reached) > 1 and rows:
+            assert "goes on from query" in errors
+            assert name == "gzip" or int(errors.split("goes on from query ")[1].split()[0].replace(",", "")) > rows
+        rows = max(reached, default=0)
+    assert kills
+    assert outputs(broken) == outputs(whole)
+
+
+def marked(journal):
+    """The rows of the marks of a journal."""
+    try:
+        raw = journal.read_bytes()
+    except FileNotFoundError:
+        return []
+    lines = [json.loads(line) for line in raw.split(b"\n")[1:-1]]
+    return [line["rows"] for line in lines if "rows" in line]
+
+
+def interrupt_with_a_mark(words, cwd, signum):
+    """Ends the run as soon as its journal has a mark; what it said."""
+    journal = cwd / f"{words[words.index('-o') + 1]}.journal"
+    with started(command(*words), stderr=subprocess.PIPE, cwd=cwd) as job:
+        while job.poll() is None and not (journal.exists() and journal.read_bytes().count(b"rows") > 3):
+            time.sleep(0.002)
+        job.send_signal(signum)
+        errors = job.communicate(timeout=LIMIT)[1].decode()
+    return job.returncode, errors
+
+
+@pytest.fixture
+def interrupted(folder, tmp_path):
+    link(folder, tmp_path)
+    words = small(RUNS["rows"])
+    code, errors = interrupt_with_a_mark(words, tmp_path, signal.SIGINT)
+    assert code == 130
+    return words, errors
+
+
+def test_ctrl_c_says_how_to_go_on(interrupted, tmp_path):
+    _, errors = interrupted
+    assert "interrupted; " in errors
+    assert "of 160 queries of x.tsv are done; the same command with --resume goes on." in errors
+    assert sorted(path.name for path in tmp_path.iterdir() if "x." in path.name) == ["x.tsv.journal", "x.tsv.part"]
+
+
+def test_without_resume_what_is_left_is_named_and_left_alone(interrupted, tmp_path):
+    words, _ = interrupted
+    before = outputs(tmp_path)
+    done = run(words, tmp_path)
+    assert done.returncode == 0
+    assert "x.tsv.journal, of a run that was interrupted, and what belongs to it are left alone; --resume goes on with them." in done.stderr
+    assert before.items() < outputs(tmp_path).items()
+    assert (tmp_path / "x.tsv").exists()
+
+
+def test_what_is_of_another_run_is_refused(interrupted, folder, tmp_path):
+    words, _ = interrupted
+    before = outputs(tmp_path)
+    journal = tmp_path / "x.tsv.journal"
+
+    def refused(*changed):
+        done = run([*changed, "--resume"], tmp_path)
+        assert done.returncode == 2
+        assert "Traceback" not in done.stderr
+        assert outputs(tmp_path) == before
+        return done.stderr
+
+    assert "x.tsv.journal: it was begun with no --match" in refused(*words, "--match", "3", "--mismatch", "-1")
+    assert "it was begun with --fields query,target,score,cigar;" in refused("nw", "genes.fa", "-o", "x.tsv")
+    (tmp_path / "genes.fa").unlink()
+    (tmp_path / "genes.fa").write_bytes((folder / "genes.fa").read_bytes().replace(b">s9\nA", b">s9\nC").replace(b">s9\nG", b">s9\nT"))
+    if (tmp_path / "genes.fa").read_bytes() == (folder / "genes.fa").read_bytes():
+        (tmp_path / "genes.fa").write_bytes((folder / "genes.fa").read_bytes().replace(b">s9\n", b">t9\n"))
+    assert "begun with other input" in refused(*words)
+    (tmp_path / "genes.fa").unlink()
+    (tmp_path / "genes.fa").symlink_to(folder / "genes.fa")
+    lines = journal.read_bytes().split(b"\n")
+    head = json.loads(lines[0])
+    head["version"] = "0.0.9"
+    before["x.tsv.journal"] = b"\n".join([json.dumps(head).encode(), *lines[1:]])
+    journal.write_bytes(before["x.tsv.journal"])
+    assert "gpualign 0.0.9 began it, and this is" in refused(*words)
+
+
+@pytest.mark.parametrize(
+    "damage", [b"", b"\n", b"[]\n", b"{}\n", b"\x00\xff\n", b'{"gpualign journal": 2}\n', b'{"gpualign journal": 1}\n']
+)
+def test_what_is_no_journal_is_refused(interrupted, tmp_path, damage):
+    words, _ = interrupted
+    (tmp_path / "x.tsv.journal").write_bytes(damage)
+    done = run([*words, "--resume"], tmp_path)
+    assert done.returncode == 2
+    assert "x.tsv.journal: " in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_part_that_lacks_what_its_journal_says_is_refused(interrupted, tmp_path):
+    words, _ = interrupted
+    os.truncate(tmp_path / "x.tsv.part", 10)
+    done = run([*words, "--resume"], tmp_path)
+    assert done.returncode == 2
+    assert "x.tsv.part has less in it than its journal says" in done.stderr
+
+
+def test_with_nothing_to_go_on_with_it_begins(folder, tmp_path):
+    link(folder, tmp_path)
+    done = run(["nw", "short.fa", "-o", "x.tsv", "--resume"], tmp_path)
+    assert done.returncode == 0
+    assert "x.tsv: there is nothing to go on with; this run starts from the beginning" in done.stderr
+    assert list(outputs(tmp_path)) == ["x.tsv"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["nw", "short.fa"], "--resume goes on with a file; name it with -o"),
+        (["nw", "short.fa", "-o", "x.parquet"], "--resume: parquet is written in one piece"),
+        (["sw", "short.fa", "-o", "x.arrow"], "--resume: arrow is written in one piece"),
+        (["dist", "-", "-o", "x.tsv"], "--resume: what came through a pipe cannot be read again; name files"),
+    ],
+)
+def test_what_no_run_can_go_on_with_is_refused(folder, words, said):
+    done = subprocess.run(command(*words, "--resume"), capture_output=True, text=True, cwd=folder, stdin=subprocess.DEVNULL)
+    assert done.returncode == 2
+    assert said in done.stderr
+
+
+def test_a_full_disk_leaves_what_is_done(folder, tmp_path):
+    """A limit on the size of files stands for the disk."""
+    link(folder, tmp_path)
+    words = small(RUNS["rows"])
+    limited = ["bash", "-c", 'ulimit -f 900; trap "" XFSZ; exec "$@"', "bash", *command(*words)]
+    done = subprocess.run(limited, capture_output=True, text=True, cwd=tmp_path, timeout=LIMIT)
+    assert done.returncode == 1
+    assert "cannot write x.tsv: File too large. " in done.stderr
+    assert "with --resume goes on" in done.stderr
+    assert run([*words, "--resume"], tmp_path).returncode == 0
+    assert (tmp_path / "x.tsv").read_bytes() == run(
+        [*words[:-6], *words[-4:], "-o", "/dev/stdout", "--format", "tsv"], tmp_path
+    ).stdout.encode()
+
+
+def test_a_short_run_leaves_nothing(folder, tmp_path):
+    link(folder, tmp_path)
+    done = subprocess.run(["gpualign", *RUNS["gzip"]], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0
+    assert list(outputs(tmp_path)) == ["x.tsv.gz"]
+    text = gzip.decompress((tmp_path / "x.tsv.gz").read_bytes())
+    assert text.count(b"\n") == 1 + 160 * 159 // 2
