@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from gpualign.cli.completion import PathType
-from gpualign.cli.options import distance_kernel_option, distance_output_options, resume_option, run_options
+from gpualign.cli.options import distance_kernel_option, distance_output_options, going_on_options, run_options
+
+if TYPE_CHECKING:
+    from gpualign.cli.shards import Shard
 
 
 @click.command()
@@ -41,7 +46,7 @@ from gpualign.cli.options import distance_kernel_option, distance_output_options
 @click.option("--add", type=PathType(), metavar="OLD", help="One file: also each sample against all of this file, which stay unpaired.")
 @distance_output_options
 @distance_kernel_option
-@resume_option
+@going_on_options
 @run_options
 def dist(
     samples: str,
@@ -61,6 +66,7 @@ def dist(
     plot: str | None,
     kernel: str,
     resume: bool,
+    shard: Shard | None,
     device: str,
     threads: int | None,
     memory: int | None,
@@ -98,6 +104,7 @@ def dist(
     from gpualign.cli.heatmaps import of_distances
     from gpualign.cli.keeping import can_resume, keeping_of
     from gpualign.cli.messages import Messages, print_plan
+    from gpualign.cli.parts import PartFile
     from gpualign.cli.plots import check_plot, write_plot
     from gpualign.core.distance.metrics import MissingRule
     from gpualign.core.distance.runner import DistanceTotals
@@ -105,6 +112,7 @@ def dist(
     from gpualign.core.distance.sources.kinds import CallOptions
     from gpualign.core.errors import InputError
     from gpualign.core.formats.registry import Results
+    from gpualign.core.road import Marks
     from gpualign.jobs.dist import DistOptions, named_engine, prepare, read
     from gpualign.jobs.engines import checked_resources
 
@@ -115,13 +123,13 @@ def dist(
         others = add
     check_stdin(samples, others)
     resources = checked_resources(device, threads, memory, messages)
-    spec = distance_spec(output, format_, max_distance, compared, others is None, add is not None, resume)
+    spec = distance_spec(output, format_, max_distance, compared, others is None, add is not None, resume, shard, plot)
     picture = check_plot(plot, spec.without_matrix) if plot else None
     outputs = [*output_paths(spec.path, spec.format, others is None), *([spec.beside] if spec.beside else [])]
     paths = [*files_of(samples), *(files_of(others) if others else [])]
     again = read_again([samples, *([others] if others else [])])
-    if resume and again is None:
-        raise InputError("--resume: what came through a pipe cannot be read again; name files")
+    if (resume or shard) and again is None:
+        raise InputError(f"--{'resume' if resume else 'shard'}: what came through a pipe cannot be read again; name files")
     check_outputs(paths, [*outputs, *([picture.path] if picture else [])])
     calls = CallOptions(transpose, no_header, all_letters, allow_duplicates)
     least = least_compared(min_compared)
@@ -134,8 +142,10 @@ def dist(
         job = prepare(options, source, engine, files.scratch, messages)
         del source
         written = job.written_as(spec.format, messages)
+        queries = len(job.samples.queries)
+        span = shard.rows(job.row_work) if shard is not None else (0, queries)
         if dry_run:
-            print_plan(job.describe())
+            print_plan(job.part(*span).describe())
             return
         if job.samples.pairs == 0:
             messages.note("one sample makes no pairs")
@@ -143,16 +153,18 @@ def dist(
         keeping = None
         if again is not None and can_resume(spec.format, Results.DISTANCES):
             nbytes = sum(os.path.getsize(path) for path in again)
-            keeping = keeping_of(resume, len(job.samples.queries), lambda: digest_files(again), nbytes)
-        marks = files.resumable(spec.path, keeping)
-        if done := files.rows_done:
-            job, written = job.part(done, len(job.samples.queries)), written.part(done, len(job.samples.queries))
+            keeping = keeping_of(resume, queries, lambda: digest_files(again), nbytes)
+        path = spec.path if shard is None or spec.path is None else shard.path(spec.path)
+        marks = files.resumable(path, keeping)
+        job, written = (one.part(max(span[0], files.rows_done), span[1]) for one in (job, written))
+        part = PartFile.of(files, path, keeping, shard, span, spec.format) if shard is not None else None
 
-        def run(sink: AnySink) -> DistanceTotals:
-            with messages.progress(job.work, spec.path, "comparisons", "G/s") as progress:
+        def run(sink: AnySink, marks: Marks) -> DistanceTotals:
+            with messages.progress(job.work, path, "comparisons", "G/s") as progress:
                 return written.run(sink, progress, marks)
 
-        totals, values = DistanceWriter(spec, task.metric, job.dtype, files, resources.host_threads).write(written.samples, run)
+        writer = DistanceWriter(spec, task.metric, job.dtype, files, resources.host_threads, marks, part)
+        totals, values = writer.write(written.samples, run)
         if picture is not None and values is not None:
             write_plot(picture, of_distances(values, job.samples, metric), files, messages)
     if lacking := job.lacking(totals):

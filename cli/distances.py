@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from gpualign.cli.files import OutputFiles, naming_output
-from gpualign.cli.formats import container_of, open_id_lists, pick_format
+from gpualign.cli.formats import container_of, pick_format
 from gpualign.cli.keeping import check_resume
+from gpualign.cli.matrix_output import MatrixSpec, write_matrices
+from gpualign.cli.shards import Shard, check_shard
 from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.metrics import Metric, Values
 from gpualign.core.distance.runner import DistanceTotals
 from gpualign.core.distance.sinks.base import DECIMALS, AnySink
 from gpualign.core.distance.sinks.matrix import CondensedSink, MatrixSink
-from gpualign.core.distance.sinks.pairs import NearPairsSink, PairText, write_molten
+from gpualign.core.distance.sinks.pairs import NearPairsSink, PairText
 from gpualign.core.errors import InputError
-from gpualign.core.formats.registry import FORMATS, Labels, Layout, Results, formats_of
-from gpualign.core.sinks.matrix_files import ArrayMaker, Numbers, write_ids, write_npz
+from gpualign.core.formats.registry import FORMATS, Layout, Results, formats_of
+from gpualign.core.road import UNMARKED, Marks
+from gpualign.core.sinks.matrix_files import ArrayMaker, Numbers
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    from gpualign.cli.parts import PartFile
     from gpualign.jobs.dist import DistJob
 
 
@@ -67,16 +68,30 @@ class DistanceSpec:
         if not self.compared or self.of_pairs or self.format in ("molten", "npz"):
             return None
         assert self.path is not None
-        suffixes = "".join(self.path.suffixes[-2:] if self.path.suffix == ".gz" else self.path.suffixes[-1:])
-        return self.path.with_name(f"{self.path.name[: len(self.path.name) - len(suffixes)]}.compared{suffixes}")
+        return beside_of(self.path)
+
+
+def beside_of(path: Path) -> Path:
+    """The second matrix, of compared sites, beside the first."""
+    suffixes = "".join(path.suffixes[-2:] if path.suffix == ".gz" else path.suffixes[-1:])
+    return path.with_name(f"{path.name[: len(path.name) - len(suffixes)]}.compared{suffixes}")
 
 
 def distance_spec(
-    output: str, format: str | None, most: float | None, compared: bool, one_set: bool, added: bool = False, resume: bool = False
+    output: str,
+    format: str | None,
+    most: float | None,
+    compared: bool,
+    one_set: bool,
+    added: bool = False,
+    resume: bool = False,
+    shard: Shard | None = None,
+    plot: str | None = None,
 ) -> DistanceSpec:
     """Check what the user asked for. added: as for `DistanceSpec`. Raises `InputError` for contradictions and unknown suffixes."""
     format, path = pick_format(output, format, Results.DISTANCES)
     check_resume(resume, path, format, Results.DISTANCES)
+    check_shard(shard, path, format, Results.DISTANCES, plot)
     if most is not None:
         if not FORMATS[format].keeps_any_pairs:
             lists = ", ".join(name for name in formats_of(Results.DISTANCES) if FORMATS[name].keeps_any_pairs)
@@ -122,107 +137,97 @@ def no_distance(spec: DistanceSpec, job: DistJob) -> str:
     return f"they have no distance ({shown})"
 
 
+Run = Callable[[AnySink, Marks], DistanceTotals]
+"""Carries out a job with a sink, told to marks."""
+
+
 class DistanceWriter:
     """Output of one run: `run` is called with a sink, then what it filled is written; `files` makes all of it appear, or nothing.
 
-    dtype: of the distances, float64 where some of them may not be defined. threads: that write a matrix.
+    dtype: of the distances, float64 where some of them may not be defined. threads: that write a matrix. marks: told how far it is. part:
+    that this run writes instead.
     """
 
-    def __init__(self, spec: DistanceSpec, metric: Metric, dtype: Numbers, files: OutputFiles, threads: int) -> None:
+    def __init__(
+        self,
+        spec: DistanceSpec,
+        metric: Metric,
+        dtype: Numbers,
+        files: OutputFiles,
+        threads: int,
+        marks: Marks = UNMARKED,
+        part: PartFile | None = None,
+    ) -> None:
         self._spec = spec
         self._metric = metric
         self._dtype = dtype
         self._files = files
         self._threads = threads
-        self._pairs = PairText(FORMATS[spec.format].lists or "\t", 0 if metric.counts else DECIMALS)
+        self._marks = marks
+        self._part = part
+        self._decimals = 0 if metric.counts else DECIMALS
 
-    def write(self, samples: Samples, run: Callable[[AnySink], DistanceTotals]) -> tuple[DistanceTotals, Values | None]:
-        """(totals, the square or condensed matrix that was written; None where none is held)."""
-        spec = self._spec
-        with naming_output(spec.path):
+    def write(self, samples: Samples, run: Run) -> tuple[DistanceTotals, Values | None]:
+        """(totals, the square or condensed matrix that was written; None where none is held, or a part)."""
+        spec, part = self._spec, self._part
+        with naming_output(spec.path if part is None else part.path):
             if spec.of_pairs:
-                return self._of_pairs(run), None
-            return self._arrays(samples, run) if FORMATS[spec.format].is_array else self._text(samples, run)
+                return self._of_pairs(samples, run), None
+            totals = []
 
-    @property
-    def _names(self) -> tuple[str, ...]:
-        """Of the matrices that are wanted."""
-        return ("distances", "compared") if self._spec.compared else ("distances",)
+            def fill(makes: Sequence[ArrayMaker]) -> Sequence[Values]:
+                sink = self._matrix(*makes)
+                totals.append(run(sink, self._marks))
+                return [array.values for array in (sink.values, sink.compared) if array is not None]
 
-    def _array(self, name: str) -> tuple[ArrayMaker, BinaryIO]:
-        """A matrix to make others of, as `OutputFiles.array` has it."""
-        return self._files.array(name, None, self._spec.path)
+            count = 1 + spec.compared
+            names, titles = ("distances", "compared")[:count], (self._metric.name, "compared sites")[:count]
+            if part is None:
+                matrices = MatrixSpec(spec.format, spec.path, spec.beside, names, titles, self._decimals)
+                values = write_matrices(matrices, self._files, samples.queries, samples.targets, fill)
+                return totals[0], values
+            fill(part.arrays(names))
+            shape = {"triangle": samples.one_set, "beside": spec.beside is not None}
+            part.finish(samples.queries, samples.targets, content="matrix", names=names, titles=titles, decimals=self._decimals, **shape)
+            return totals[0], None
 
-    def _matrix(self, *makes: ArrayMaker) -> MatrixSink | CondensedSink:
+    def _matrix(self, make: ArrayMaker, make_compared: ArrayMaker | None = None) -> MatrixSink | CondensedSink:
         """A sink that fills the matrices that are wanted."""
+        rows = None if self._part is None else self._part.span
         if self._spec.format == "condensed":
-            return CondensedSink(self._dtype, *makes)
-        return MatrixSink(self._dtype, *makes, threads=self._threads)
+            return CondensedSink(self._dtype, make, make_compared, rows)
+        return MatrixSink(self._dtype, make, make_compared, rows, threads=self._threads)
 
-    def _of_pairs(self, run: Callable[[AnySink], DistanceTotals]) -> DistanceTotals:
-        spec = self._spec
+    def _of_pairs(self, samples: Samples, run: Run) -> DistanceTotals:
+        spec, marks = self._spec, self._marks
         if spec.container is not None:
             from gpualign.core.distance.sinks.tables import ArrowPairsSink
 
             with self._files.binary(spec.path) as stream:
-                return run(ArrowPairsSink(stream, spec.container, self._metric.dtype, spec.compared))
+                return run(ArrowPairsSink(stream, spec.container, self._metric.dtype, spec.compared), marks)
         if spec.layout is Layout.SPARSE:
-            from gpualign.core.distance.sinks.tables import CsrPairsSink
-            from gpualign.core.sinks.csr import SPOOLS
+            return self._sparse(samples, run)
+        text = PairText(FORMATS[spec.format].lists or "\t", self._decimals)
+        if self._part is not None:
+            with self._part.rows(marks) as (rows, headed):
+                return run(NearPairsSink(rows, text), headed)
+        with self._files.rows(spec.path) as lines:
+            return run(NearPairsSink(lines, text), marks)
 
-            assert spec.path is not None  # as below
-            counts, indices, data = (self._files.spool(name, spec.path) for name in SPOOLS)
-            return run(CsrPairsSink(self._files.open(spec.path), (counts, indices, data), self._dtype))
-        with self._files.rows(spec.path) as stream:
-            return run(NearPairsSink(stream, self._pairs))
+    def _sparse(self, samples: Samples, run: Run) -> DistanceTotals:
+        from gpualign.core.distance.sinks.tables import CsrPairsSink
+        from gpualign.core.sinks.csr import SPOOLS, pack_csr
 
-    def _text(self, samples: Samples, run: Callable[[AnySink], DistanceTotals]) -> tuple[DistanceTotals, Values]:
-        spec = self._spec
-        with ExitStack() as stack:
-            stream = stack.enter_context(self._files.text(spec.path))
-            beside = stack.enter_context(self._files.text(spec.beside)) if spec.beside else None
-            sink = self._matrix(*(self._array(name)[0] for name in self._names))
-            totals = run(sink)
-            values, compared = sink.values.values, sink.compared.values if sink.compared else None
-            if spec.format == "molten":
-                write_molten(stream, samples, values, compared, self._pairs)
-                return totals, values
-            if spec.format == "phylip":
-                _check_defined(values, samples)
-            write_text = FORMATS[spec.format].matrix
-            assert write_text is not None  # of every other format that is no array
-            for out, matrix, title in ((stream, values, self._metric.name), (beside, compared, "compared sites")):
-                if out is not None and matrix is not None:
-                    write_text(out, matrix, Labels(samples.queries, samples.targets, title, self._pairs.decimals))
-            return totals, values
-
-    def _arrays(self, samples: Samples, run: Callable[[AnySink], DistanceTotals]) -> tuple[DistanceTotals, Values]:
-        spec = self._spec
-        assert spec.path is not None  # distance_spec() refuses arrays on standard output
-        if spec.format == "npz":
-            npz = self._files.open(spec.path)
-            arrays = {name: self._array(name) for name in self._names}
-            packed = self._matrix(*(make for make, _ in arrays.values()))
-            totals = run(packed)
-            write_npz(npz, {name: file for name, (_, file) in arrays.items()}, samples.queries, samples.targets)
-            return totals, packed.values.values
-        makes = [self._files.array("", spec.path, None)[0]]
-        if spec.beside:
-            makes.append(self._files.array("compared", spec.beside, None)[0])
-        lists = open_id_lists(self._files, spec.path, samples.queries, samples.targets)
-        sink = self._matrix(*makes)
-        totals = run(sink)
-        for file, records in lists:
-            write_ids(file, records)
-        return totals, sink.values.values
-
-
-def _check_defined(values: Values, samples: Samples) -> None:
-    """Raises `InputError`: PHYLIP has no sign for a distance that is not defined, and tree programs make something of any word."""
-    for row in range(len(values)):
-        if len(places := np.flatnonzero(np.isnan(values[row]))):
-            ids = samples.queries.ids
-            raise InputError(
-                f"phylip has no way to say that a distance is not defined, and that of {ids[row]!r} and {ids[places[0]]!r} is not: too few "
-                "compared sites, or saturated; leave out samples with few calls, or write mega (?) or tsv (nan)"
-            )
+        spec, part = self._spec, self._part
+        if part is not None:
+            sparse = CsrPairsSink(part.spools(), self._dtype)
+            totals = run(sparse, self._marks)
+            part.finish(samples.queries, samples.targets, content="sparse", dtype=sparse.dtype.str)
+            return totals
+        assert spec.path is not None  # distance_spec() refuses it on standard output
+        packed = self._files.open(spec.path)
+        counts, indices, data = (self._files.spool(name, spec.path) for name in SPOOLS)
+        sparse = CsrPairsSink((counts, indices, data), self._dtype)
+        totals = run(sparse, self._marks)
+        pack_csr(packed, (counts, indices, data), sparse.dtype, samples.queries, samples.targets)
+        return totals

@@ -21,6 +21,7 @@ from gpualign.core.road import UNMARKED, Marks
 if TYPE_CHECKING:
     from gpualign.cli.keeping import Keeping
     from gpualign.cli.resumption import Resumption
+    from gpualign.core.sinks.growing import TextFile
     from gpualign.core.sinks.matrix_files import ArrayMaker, NpyArray, Numbers
     from gpualign.core.sinks.writer import ByteWriter
 
@@ -223,6 +224,20 @@ class OutputFiles:
 
         self._resumption.writes(name, GrowingFile(file))
         return file
+
+    def growing_text(self, name: str, beside: Path) -> tuple[TextFile, BinaryIO]:
+        """(a writer of text that grows row by row, its file), to make an output of; name: what it holds."""
+        from gpualign.core.sinks.growing import TextFile
+
+        if self._resumption is None:
+            file = self.scratch(beside)
+            return TextFile(file, None, lambda: False), file
+        resumption = self._resumption
+        with naming_output(beside):
+            file, kept = resumption.store(name)
+        text = TextFile(file, kept, lambda: resumption.muted)
+        resumption.writes(name, text)
+        return text, file
 
     @contextmanager
     def rows(self, path: Path | None) -> Iterator[ByteWriter]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gpualign.core.formats.base import RowFormat
     from gpualign.core.formats.typed import TypedTable
     from gpualign.core.sinks.pairs import PairsSink
+    from gpualign.core.sinks.writer import ByteWriter
 
 Rows: TypeAlias = "RowFormat | TypedTable"
 """What makes the rows of a table."""
@@ -103,14 +104,29 @@ def opened_rows(
             yield ArrowSink(stream, task, rows.container, rows.fields, filter, identity_definition)
         return
     with files.rows(path) as stream:
-        if rows is None:
-            from gpualign.core.sinks.blocks import BlocksSink
+        yield rows_sink(stream, path, task, rows, filter, identity_definition, threads)
 
-            yield BlocksSink(stream, task, terminal_width(path), filter, identity_definition)
-        else:
-            from gpualign.core.sinks.table import TableSink
 
-            yield TableSink(stream, task, rows, filter, identity_definition, threads)
+def rows_sink(
+    stream: ByteWriter,
+    path: Path | None,
+    task: Task,
+    rows: Rows | None,
+    filter: Filter | None = None,
+    identity_definition: int = DEFAULT,
+    threads: int = 1,
+) -> PairsSink:
+    """The same for text, on a stream. path: of the output."""
+    from gpualign.core.formats.typed import TypedTable
+
+    assert not isinstance(rows, TypedTable)  # which is no text
+    if rows is None:
+        from gpualign.core.sinks.blocks import BlocksSink
+
+        return BlocksSink(stream, task, terminal_width(path), filter, identity_definition)
+    from gpualign.core.sinks.table import TableSink
+
+    return TableSink(stream, task, rows, filter, identity_definition, threads)
 
 
 def output_paths(path: Path | None, format: str, one_set: bool) -> list[Path | None]:

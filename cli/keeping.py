@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _OF_NO_ACCOUNT = {
     *("device", "threads", "memory", "cluster", "kernel", "transfer", "traceback"),  # how, not what: results are the same
-    *("dry_run", "quiet", "verbose", "resume", "plot"),
+    *("dry_run", "quiet", "verbose", "resume", "shard", "plot"),
     *("seqs", "seqs2", "query", "db", "samples", "others", "add", "matrix", "output"),  # the digest has what they hold
 }
 """Parameters of commands on which no byte of the output depends, or only through the input."""

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from gpualign.cli.completion import PathType
 from gpualign.cli.options import (
     global_kernel_options,
+    going_on_options,
     input_options,
     output_options,
     plot_option,
-    resume_option,
     run_options,
     scoring_options,
 )
+
+if TYPE_CHECKING:
+    from gpualign.cli.shards import Shard
 
 
 @click.command()
@@ -41,7 +46,7 @@ from gpualign.cli.options import (
     help="Where a GPU's paths are traced; host copies whole matrices back, as Li et al. 2014 did. The CPU traces its own.",
 )
 @global_kernel_options
-@resume_option
+@going_on_options
 @run_options
 def nw(
     seqs: str,
@@ -75,6 +80,7 @@ def nw(
     kernel: str,
     transfer: str | None,
     resume: bool,
+    shard: Shard | None,
     device: str,
     threads: int | None,
     memory: int | None,
@@ -127,7 +133,7 @@ def nw(
         raise InputError("--nearest chooses among other records; it does not go with --self")
     resources = checked_resources(device, threads, memory, messages)
     thresholds = min_score, min_identity, max_distance
-    wanted = OutputOptions(output, format_, fields, identity_def, *thresholds, value, condensed, plot, min_coverage, nearest, resume)
+    wanted = OutputOptions(output, format_, fields, identity_def, *thresholds, value, condensed, plot, min_coverage, nearest, resume, shard)
     spec = output_spec(wanted, edit, others is None, with_self, add is not None)
     pictures = [spec.picture.path] if spec.picture else []
     check_outputs([seqs, others, matrix], [*output_paths(spec.path, spec.format, others is None), *pictures])
@@ -143,4 +149,4 @@ def nw(
     job = prepare_wanted(inputs, options, Wanted(spec.filter, identity_def), messages)
     if job.pairs == 0 and not dry_run:
         messages.note("one sequence makes no pairs (--self aligns it with itself)")
-    write_every_pair(spec, job, inputs.count, dry_run, messages, resources.host_threads, resume)
+    write_every_pair(spec, job, inputs.count, dry_run, messages, resources.host_threads)

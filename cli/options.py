@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from gpualign.cli.completion import DeviceType, ListType, MatrixType, PathType
+from gpualign.cli.shards import ShardType
 from gpualign.cli.sizes import WEIGHTS, FiniteType, SizeType, WholeType
 from gpualign.core.formats.registry import Results, formats_of
 
@@ -300,10 +301,18 @@ def distance_kernel_option(function: F) -> F:
     return _kernel_option(["naive", "coalesced", "char", "register", "shared"], "Payne et al. 2010 (hamming)")(function)
 
 
-def resume_option(function: F) -> F:
-    """Going on with an output."""
-    return click.option(
-        "--resume", is_flag=True, help="Go on with the output of the same command that was interrupted; without one, begin."
+def going_on_options(function: F) -> F:
+    """A job in several runs."""
+    return _stack(
+        click.option(
+            "--resume", is_flag=True, help="Go on with the output of the same command that was interrupted; if there is none, begin."
+        ),
+        click.option(
+            "--shard",
+            type=ShardType(),
+            metavar="K/N",
+            help="Do the K-th of N shares of equal work, into FILE.K-of-N.part; `gpualign merge` joins them.",
+        ),
     )(function)
 
 

@@ -2,33 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
 from gpualign.cli.files import OutputFiles, naming_output
-from gpualign.cli.formats import Rows, check_fields, open_id_lists, opened_rows, pick_format, rows_of
-from gpualign.cli.keeping import Keeping, can_resume, check_resume, keeping_of_task
+from gpualign.cli.formats import Rows, check_fields, opened_rows, pick_format, rows_of, rows_sink
+from gpualign.cli.keeping import can_resume, check_resume, keeping_of_task
+from gpualign.cli.matrix_output import MatrixSpec, write_matrices
 from gpualign.cli.messages import Messages, print_plan
+from gpualign.cli.shards import Shard, check_shard
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail, Task
 from gpualign.core.errors import InputError
 from gpualign.core.fields import DEFAULT_FIELDS, parse_fields
 from gpualign.core.filter import Filter
-from gpualign.core.formats.registry import FORMATS, Labels, Layout, Results, formats_of
+from gpualign.core.formats.registry import FORMATS, Layout, Results, formats_of
 from gpualign.core.plan import Plan
 from gpualign.core.road import Marks, Sink, Totals
 from gpualign.core.sinks.matrix import Value
 from gpualign.jobs.pairs import PairsJob
 
 if TYPE_CHECKING:
+    from gpualign.cli.parts import PartFile
     from gpualign.cli.plots import Picture
+    from gpualign.core.sinks.matrix import CondensedSink, MatrixSink
+    from gpualign.core.sinks.matrix_files import ArrayMaker
     from gpualign.jobs.near import NearJob
 
 Run = Callable[[Sink[Plan, Any]], Totals]
 """Carries out a job with a sink."""
+
+PartRun = Callable[[Sink[Plan, Any], Marks], Totals]
+"""The same, told to marks."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +56,13 @@ class OutputOptions:
     min_coverage: float | None = None
     nearest: int | None = None
     resume: bool = False
+    shard: Shard | None = None
 
 
 @dataclass(frozen=True)
 class OutputSpec:
     """path None is standard output; rows and filter are for formats of pairs, value, condensed and picture for matrices; of a sparse one
-    filter and value."""
+    filter and value. resume: go on with what an earlier run has left; shard: the share that this run does, None: all."""
 
     format: str
     path: Path | None
@@ -62,6 +71,15 @@ class OutputSpec:
     value: Value
     condensed: bool
     picture: Picture | None = None
+    resume: bool = False
+    shard: Shard | None = None
+
+    @property
+    def matrices(self) -> MatrixSpec:
+        """How a matrix is written."""
+        from gpualign.core.sinks.matrix_files import DECIMALS
+
+        return MatrixSpec(self.format, self.path, None, (self.value.array_name,), (self.value.name,), DECIMALS)
 
     @property
     def is_matrix(self) -> bool:
@@ -120,6 +138,7 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, ad
     format, path = pick_format(o.output, o.format, Results.PAIRS)
     check_fields(o.fields, format)
     check_resume(o.resume, path, format, Results.PAIRS)
+    check_shard(o.shard, path, format, Results.PAIRS, o.plot)
     filter = _filter(o, edit, one_set or added)
     if _is_matrix(format) and filter != Filter():
         thresholds = "--min-score, --min-identity, --min-coverage, --max-distance and --nearest"
@@ -151,28 +170,37 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, ad
 
         picture = check_plot(o.plot)
     rows = rows_of(format, path, parse_fields(o.fields or DEFAULT_FIELDS))
-    return OutputSpec(format, path, rows, filter, Value(value, o.identity_definition), o.condensed, picture)
+    return OutputSpec(format, path, rows, filter, Value(value, o.identity_definition), o.condensed, picture, o.resume, o.shard)
 
 
-def write_every_pair(
-    spec: OutputSpec,
-    job: PairsJob | NearJob,
-    sequences: int,
-    dry_run: bool,
-    messages: Messages,
-    threads: int,
-    resume: bool = False,
-) -> None:
+def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, dry_run: bool, messages: Messages, threads: int) -> None:
     """Carry out a job, which is of so many records, and write all that it computes; a dry run prints the plan instead. threads: that write
-    a matrix. resume: go on with what an earlier run has left."""
+    a matrix."""
+    rows = len(job.task.queries)
+    span = spec.shard.rows(job.row_work) if spec.shard else (0, rows)
     if dry_run:
-        print_plan(job.describe())
+        print_plan((job if spec.shard is None else job.part(*span)).describe())
         return
+    keeping = keeping_of_task(spec.resume, job.task) if can_resume(spec.format, Results.PAIRS) else None
+    path = spec.path if spec.shard is None or spec.path is None else spec.shard.path(spec.path)
     with OutputFiles(messages.note) as files:
-        with naming_output(spec.path):
-            marks = files.resumable(spec.path, _keeping(spec, job, resume))
-            rest = job.part(done, len(job.task.queries)) if (done := files.rows_done) else job
-            totals, values = _write(spec, rest, files, marks, messages, threads)
+        with naming_output(path):
+            marks = files.resumable(path, keeping)
+            start = max(span[0], files.rows_done)
+            rest = job if (start, span[1]) == (0, rows) else job.part(start, span[1])
+            unit = ("cells", "GCUPS") if isinstance(job, PairsJob) else ("pairs", "G pairs/s")
+
+            def run(sink: Sink[Plan, Any], marks: Marks = marks) -> Totals:
+                with messages.progress(rest.work, path, *unit) as progress:
+                    return rest.run(sink, progress, marks)
+
+            if spec.shard is not None:
+                from gpualign.cli.parts import PartFile
+
+                part = PartFile.of(files, path, keeping, spec.shard, span, spec.format)
+                totals, values = _write_part(spec, job, part, run, marks, threads), None
+            else:
+                totals, values = _write(spec, job, files, run, threads)
         if spec.picture is not None and values is not None:
             from gpualign.cli.heatmaps import of_alignments
             from gpualign.cli.plots import write_plot
@@ -187,65 +215,56 @@ def write_every_pair(
         messages.near_summary(sequences, totals, job.hardware)
 
 
-def _keeping(spec: OutputSpec, job: PairsJob | NearJob, resume: bool) -> Keeping | None:
-    if not can_resume(spec.format, Results.PAIRS):
-        return None
-    return keeping_of_task(resume, job.task)
-
-
-def _write(
-    spec: OutputSpec, job: PairsJob | NearJob, files: OutputFiles, marks: Marks, messages: Messages, threads: int
-) -> tuple[Totals, npt.NDArray[Any] | None]:
+def _write(spec: OutputSpec, job: PairsJob | NearJob, files: OutputFiles, run: Run, threads: int) -> tuple[Totals, npt.NDArray[Any] | None]:
     """(totals, the matrix or condensed matrix that was written; None for rows). `files` makes all of the output appear, or nothing."""
-
-    def run(sink: Sink[Plan, Any]) -> Totals:
-        unit = ("cells", "GCUPS") if isinstance(job, PairsJob) else ("pairs", "G pairs/s")
-        with messages.progress(job.work, spec.path, *unit) as progress:
-            return job.run(sink, progress, marks)
-
+    task = job.task
     if spec.is_matrix:
-        return _write_matrix(spec, job.task, files, run, threads)
+        totals = []
+
+        def fill(makes: Sequence[ArrayMaker]) -> Sequence[npt.NDArray[Any]]:
+            sink = _matrix_sink(spec, makes[0], task, threads, None)
+            totals.append(run(sink))
+            return [sink.matrix.values]
+
+        values = write_matrices(spec.matrices, files, task.queries, task.targets, fill)
+        return totals[0], values
     if spec.is_sparse:
-        return _write_sparse(spec, job.task, files, run), None
+        from gpualign.core.sinks.csr import SPOOLS, CsrSink, pack_csr
+
+        assert spec.path is not None  # output_spec() refuses it on standard output
+        packed = files.open(spec.path)
+        counts, indices, data = (files.spool(name, spec.path) for name in SPOOLS)
+        sparse = CsrSink((counts, indices, data), task, spec.value, spec.filter)
+        found = run(sparse)
+        pack_csr(packed, (counts, indices, data), sparse.dtype, task.queries, task.targets)
+        return found, None
     definition = spec.value.identity_definition
-    with opened_rows(files, spec.path, job.task, spec.rows, spec.filter, definition, job.text_threads) as sink:
+    with opened_rows(files, spec.path, task, spec.rows, spec.filter, definition, job.text_threads) as sink:
         return run(sink), None
 
 
-def _write_sparse(spec: OutputSpec, task: Task, files: OutputFiles, run: Run) -> Totals:
-    from gpualign.core.sinks.csr import SPOOLS, CsrSink
-
-    assert spec.path is not None  # output_spec() refuses it on standard output
-    counts, indices, data = (files.spool(name, spec.path) for name in SPOOLS)
-    return run(CsrSink(files.open(spec.path), (counts, indices, data), task, spec.value, spec.filter))
-
-
-def _write_matrix(spec: OutputSpec, task: Task, files: OutputFiles, run: Run, threads: int) -> tuple[Totals, npt.NDArray[Any]]:
-    """(totals, the matrix or condensed matrix that was written)."""
+def _matrix_sink(spec: OutputSpec, make: ArrayMaker, task: Task, threads: int, rows: tuple[int, int] | None) -> CondensedSink | MatrixSink:
     from gpualign.core.sinks.matrix import CondensedSink, MatrixSink
-    from gpualign.core.sinks.matrix_files import DECIMALS, ArrayMaker, write_ids, write_npz
 
-    name = spec.value.array_name
+    return CondensedSink(make, task, spec.value, rows) if spec.condensed else MatrixSink(make, task, spec.value, threads, rows)
 
-    def fill(make: ArrayMaker) -> tuple[Totals, npt.NDArray[Any]]:
-        sink = CondensedSink(make, task, spec.value) if spec.condensed else MatrixSink(make, task, spec.value, threads)
-        totals = run(sink)
-        return totals, sink.matrix.values
 
-    if write_text := FORMATS[spec.format].matrix:
-        with files.text(spec.path) as writer:
-            totals, values = fill(files.array(name, None, spec.path)[0])
-            write_text(writer, values, Labels(task.queries, task.targets, spec.value.name, DECIMALS))
-        return totals, values
-    assert spec.path is not None  # output_spec() refuses binary formats on standard output
-    if spec.format == "npz":
-        npz, (make, npy) = files.open(spec.path), files.array(name, None, spec.path)
-        totals, values = fill(make)
-        write_npz(npz, {name: npy}, task.queries, task.targets)
-        return totals, values
-    make, _ = files.array("", spec.path, None)
-    lists = open_id_lists(files, spec.path, task.queries, task.targets)
-    totals, values = fill(make)
-    for file, sequences in lists:
-        write_ids(file, sequences)
-    return totals, values
+def _write_part(spec: OutputSpec, job: PairsJob | NearJob, part: PartFile, run: PartRun, marks: Marks, threads: int) -> Totals:
+    """Write what a share of the queries makes."""
+    task = job.task
+    if spec.is_matrix:
+        m = spec.matrices
+        totals = run(_matrix_sink(spec, part.arrays(m.names)[0], task, threads, part.span), marks)
+        triangle = task.targets is task.queries
+        part.finish(task.queries, task.targets, content="matrix", names=m.names, titles=m.titles, decimals=m.decimals, triangle=triangle)
+        return totals
+    if spec.is_sparse:
+        from gpualign.core.sinks.csr import CsrSink
+
+        sparse = CsrSink(part.spools(), task, spec.value, spec.filter)
+        totals = run(sparse, marks)
+        part.finish(task.queries, task.targets, content="sparse", dtype=sparse.dtype.str)
+        return totals
+    with part.rows(marks) as (text, headed):
+        sink = rows_sink(text, spec.path, task, spec.rows, spec.filter, spec.value.identity_definition, job.text_threads)
+        return run(sink, headed)

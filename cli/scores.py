@@ -31,7 +31,9 @@ def scores_spec(o: HitOptions, strand: str | None, one_set: bool, with_self: boo
     format, _ = pick_format(o.output, o.format, Results.SCORES)
     if format not in formats_of(Results.SCORES):
         raise InputError(f"--format {format} holds alignments of hits; --all writes {', '.join(formats_of(Results.SCORES))}")
-    spec = output_spec(OutputOptions(o.output, format, o.fields, min_score=o.min_score, resume=o.resume), False, one_set, with_self)
+    spec = output_spec(
+        OutputOptions(o.output, format, o.fields, min_score=o.min_score, resume=o.resume, shard=o.shard), False, one_set, with_self
+    )
     if spec.detail is not Detail.SCORE:
         raise InputError("--all writes scores alone; --fields can have query, target, score, qlen and tlen")
     return spec

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpualign.cli.files import OutputFiles, naming_output
-from gpualign.cli.formats import Rows, check_fields, opened_rows, pick_format, rows_of
+from gpualign.cli.formats import Rows, check_fields, opened_rows, pick_format, rows_of, rows_sink
 from gpualign.cli.keeping import can_resume, check_resume, keeping_of_task
 from gpualign.cli.messages import Messages, print_plan
 from gpualign.cli.output import check_fraction
+from gpualign.cli.shards import Shard, check_shard
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail
 from gpualign.core.errors import InputError
@@ -38,18 +39,20 @@ class HitOptions:
     no_traceback: bool = False
     mask: str | None = None
     resume: bool = False
+    shard: Shard | None = None
 
 
 @dataclass(frozen=True)
 class HitSpec:
-    """path None is standard output; rows None is the format of blocks for people; traced: whether paths are needed. resume: as the user
-    asked for; resumable: whether another run can go on with it."""
+    """path None is standard output; rows None is the format of blocks for people; traced: whether paths are needed. resume,
+    shard: as of `OutputSpec`."""
 
     path: Path | None
     rows: Rows | None
     traced: bool
+    format: str
     resume: bool
-    resumable: bool
+    shard: Shard | None
 
 
 def hit_spec(o: HitOptions) -> HitSpec:
@@ -59,6 +62,7 @@ def hit_spec(o: HitOptions) -> HitSpec:
     format, path = pick_format(o.output, o.format, Results.HITS)
     check_fields(o.fields, format)
     check_resume(o.resume, path, format, Results.HITS)
+    check_shard(o.shard, path, format, Results.HITS)
     check_fraction("--min-identity", o.min_identity)
     if o.max_evalue is not None and (o.evalue == "none" or not o.max_evalue >= 0):
         raise InputError(
@@ -74,24 +78,34 @@ def hit_spec(o: HitOptions) -> HitSpec:
             what = ", ".join(f.name for f in fields if f.detail is not Detail.SCORE) if FORMATS[format].has_fields else f"format {format}"
             raise InputError(f"--no-traceback leaves out the alignments, which {what} needs")
     traced = rows is None or rows.detail is not Detail.SCORE or o.min_identity is not None
-    return HitSpec(path, rows, traced, o.resume, can_resume(format, Results.HITS))
-
-
-def _run(spec: HitSpec, job: SearchJob, report: PairsSink, marks: Marks, messages: Messages) -> SearchTotals:
-    with messages.progress(job.search.plan.cells, spec.path) as progress:
-        return job.run(report, progress, marks)
+    return HitSpec(path, rows, traced, format, o.resume, o.shard)
 
 
 def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: Messages) -> None:
     """Carry out a search and write its hits; a dry run prints the plan instead."""
-    if dry_run:
-        print_plan(job.describe())
-        return
     queries = len(job.task.queries)
-    keeping = keeping_of_task(spec.resume, job.task) if spec.resumable else None
-    with OutputFiles(messages.note) as files, naming_output(spec.path):
-        marks = files.resumable(spec.path, keeping)
-        rest = job.part(done, queries) if (done := files.rows_done) else job
-        with opened_rows(files, spec.path, job.task, spec.rows) as report:
-            found = _run(spec, rest, report, marks, messages)
+    span = spec.shard.rows(job.row_work) if spec.shard else (0, queries)
+    if dry_run:
+        print_plan((job if spec.shard is None else job.part(*span)).describe())
+        return
+    keeping = keeping_of_task(spec.resume, job.task) if can_resume(spec.format, Results.HITS) else None
+    path = spec.path if spec.shard is None or spec.path is None else spec.shard.path(spec.path)
+    with OutputFiles(messages.note) as files, naming_output(path):
+        marks = files.resumable(path, keeping)
+        start = max(span[0], files.rows_done)
+        rest = job if (start, span[1]) == (0, queries) else job.part(start, span[1])
+
+        def run(report: PairsSink, marks: Marks) -> SearchTotals:
+            with messages.progress(rest.search.plan.cells, path) as progress:
+                return rest.run(report, progress, marks)
+
+        if spec.shard is None:
+            with opened_rows(files, path, job.task, spec.rows) as report:
+                found = run(report, marks)
+        else:
+            from gpualign.cli.parts import PartFile
+
+            part = PartFile.of(files, path, keeping, spec.shard, span, spec.format)
+            with part.rows(marks) as (text, headed):
+                found = run(rows_sink(text, spec.path, job.task, spec.rows), headed)
     messages.summary(job.sequences, found.totals, job.search.prepared.hardware, found.hits)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from gpualign.cli.completion import PathType
 from gpualign.cli.options import (
+    going_on_options,
     hit_options,
     input_options,
     local_kernel_option,
     local_scoring_options,
     mask_option,
-    resume_option,
     run_options,
 )
+
+if TYPE_CHECKING:
+    from gpualign.cli.shards import Shard
 
 
 @click.command()
@@ -30,7 +35,7 @@ from gpualign.cli.options import (
     "--all", "everything", is_flag=True, help="Write the score of every pair instead of hits, in input order (a table or a matrix)."
 )
 @local_kernel_option
-@resume_option
+@going_on_options
 @run_options
 def sw(
     query: str,
@@ -60,6 +65,7 @@ def sw(
     everything: bool,
     kernel: str,
     resume: bool,
+    shard: Shard | None,
     device: str,
     threads: int | None,
     memory: int | None,
@@ -105,7 +111,7 @@ def sw(
         raise InputError("--self is for one file; two files are compared record by record anyway")
     resources = checked_resources(device, threads, memory, messages)
     wanted = HitOptions(
-        output, format_, fields, identity_def, max_hits, min_score, max_evalue, min_identity, evalue, no_traceback, mask, resume
+        output, format_, fields, identity_def, max_hits, min_score, max_evalue, min_identity, evalue, no_traceback, mask, resume, shard
     )
     of_scores = scores_spec(wanted, strand, db is None, with_self) if everything else None
     of_hits = None if everything else hit_spec(wanted)
@@ -128,7 +134,7 @@ def sw(
 
         pairing = Pairing.ABOVE_OR_EQUAL if with_self or of_scores.is_matrix else Pairing.ABOVE
         job = every_score.prepare(inputs, every_score.ScoresOptions(scoring, strand, mask, pairing, resources, kernel), messages)
-        write_every_pair(of_scores, job, job.sequences, dry_run, messages, resources.host_threads, resume)
+        write_every_pair(of_scores, job, job.sequences, dry_run, messages, resources.host_threads)
     elif of_hits is not None:
         thresholds = max_hits, min_score, max_evalue, min_identity
         options = search.SwOptions(scoring, strand, with_self, mask, evalue, *thresholds, identity_def, of_hits.traced, resources, kernel)

@@ -36,8 +36,8 @@ class Identity:
     input: str
     rows: int
 
-    def check(self, other: Identity, name: str) -> None:
-        """Raises `InputError` where `other`, of the journal `name`, is of a run that writes something else."""
+    def check(self, other: Identity, name: str, advice: str = "run that again, or without --resume from the beginning") -> None:
+        """Raises `InputError` where `other`, of the journal or part `name`, is of a run that writes something else."""
         found = None
         if other.version != self.version:
             found = f"gpualign {other.version} began it, and this is {self.version}"
@@ -49,7 +49,7 @@ class Identity:
         elif (other.input, other.rows) != (self.input, self.rows):
             found = "it was begun with other input"
         if found:
-            raise InputError(f"{name}: {found}; run that again, or without --resume from the beginning")
+            raise InputError(f"{name}: {found}; {advice}")
 
 
 def _spelled(key: str, value: Any) -> str:
@@ -112,6 +112,8 @@ def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[Identity, Res
             raise InputError(f"{name}: a journal of layout {layout}; this gpualign goes on with those of layout {LAYOUT}")
         identity = Identity(**head)
         marks, length = _trusted(lines[1:], boot, len(lines[0]) + 1)
+    except InputError:
+        raise
     except (ValueError, TypeError, KeyError, IndexError, AttributeError):
         raise InputError(f"{name}: no journal, or a damaged one; remove it, and start without --resume") from None
     if not marks:

@@ -89,7 +89,7 @@ def test_commands_load_no_large_library(tmp_path, needed, arguments):
 
 
 def test_a_command_does_not_load_the_others():
-    commands = {f"gpualign.cli.{name}" for name in ("bench", "cluster", "dist", "index", "info", "nw", "plot", "sw")}
+    commands = {f"gpualign.cli.{name}" for name in ("bench", "cluster", "dist", "index", "info", "merge", "nw", "plot", "sw")}
     assert set(among(loaded_by("nw", "--help"), commands)) == {"gpualign.cli.nw"}
     assert set(among(loaded_by("--help"), commands)) == commands
 

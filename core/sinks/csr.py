@@ -28,19 +28,16 @@ SPOOLS = ("counts", "indices", "data")
 Spools = tuple[BinaryIO, BinaryIO, BinaryIO]
 
 
-class CsrFile:
-    """A matrix [queries][targets] in compressed rows, whose pairs are added in input order; beside it the ids, as in any .npz of a matrix.
+class CsrRows:
+    """Rows of a sparse matrix, whose pairs are added in input order, in the files ("w+b") of `SPOOLS`, which grow until all is known.
 
     What is stored is the value of a pair + 1, so that the 0 of two equal sequences is not the 0 of a pair that is not there.
-    spools: the files ("w+b") of `SPOOLS`, which grow until all is known.
     """
 
-    def __init__(self, stream: BinaryIO, spools: Spools, queries: Named, targets: Named, dtype: Numbers) -> None:
+    def __init__(self, spools: Spools, dtype: Numbers) -> None:
         """dtype: of value + 1."""
-        self._stream = stream
         self._counts, self._indices, self._data = spools
-        self._queries, self._targets = queries, targets
-        self._dtype = dtype
+        self.dtype = dtype
 
     def add(self, queries: Integers, targets: Integers, values: npt.NDArray[Any]) -> None:
         """Pairs of records [pairs], those of one query one after the other, its targets in ascending order."""
@@ -51,27 +48,30 @@ class CsrFile:
         there = np.flatnonzero(found)
         self._counts.write(np.column_stack((first + there, found[there])).astype(np.int64).data)
         self._indices.write(targets.astype(np.int32).data)  # records in memory are fewer than 2^31
-        self._data.write(np.add(values, 1, dtype=self._dtype).data)
+        self._data.write(np.add(values, 1, dtype=self.dtype).data)
 
-    def finish(self) -> None:
-        """All pairs are there: pack them as scipy.sparse.save_npz does."""
-        import zipfile
 
-        counts = np.zeros(len(self._queries.ids), dtype=np.int64)
-        self._counts.seek(0)
-        while part := self._counts.read(_CHUNK * 16):
-            rows, found = np.frombuffer(part, dtype=np.int64).reshape(-1, 2).T
-            np.add.at(counts, rows, found)
-        starts = np.concatenate(([0], np.cumsum(counts)))
-        count = int(starts[-1])
-        index = np.dtype(np.int32 if count <= _LARGEST else np.int64)
-        with zipfile.ZipFile(self._stream, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
-            _copy(archive, "indices", self._indices, np.dtype(np.int32), index, count)
-            write_member(archive, "indptr", starts.astype(index))
-            write_member(archive, "format", np.array(b"csr"))
-            write_member(archive, "shape", np.array((len(self._queries.ids), len(self._targets.ids)), dtype=np.int64))
-            _copy(archive, "data", self._data, self._dtype, self._dtype, count)
-            write_id_members(archive, self._queries, self._targets)
+def pack_csr(stream: BinaryIO, spools: Spools, dtype: Numbers, queries: Named, targets: Named) -> None:
+    """All pairs [queries][targets] are in the spools, with values + 1 of this type: pack them as scipy.sparse.save_npz does, with the ids,
+    as in any .npz of a matrix."""
+    import zipfile
+
+    rows, indices, data = spools
+    counts = np.zeros(len(queries.ids), dtype=np.int64)
+    rows.seek(0)
+    while part := rows.read(_CHUNK * 16):
+        numbers, found = np.frombuffer(part, dtype=np.int64).reshape(-1, 2).T
+        np.add.at(counts, numbers, found)
+    starts = np.concatenate(([0], np.cumsum(counts)))
+    count = int(starts[-1])
+    index = np.dtype(np.int32 if count <= _LARGEST else np.int64)
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        _copy(archive, "indices", indices, np.dtype(np.int32), index, count)
+        write_member(archive, "indptr", starts.astype(index))
+        write_member(archive, "format", np.array(b"csr"))
+        write_member(archive, "shape", np.array((len(queries.ids), len(targets.ids)), dtype=np.int64))
+        _copy(archive, "data", data, dtype, dtype, count)
+        write_id_members(archive, queries, targets)
 
 
 def _copy(archive: Any, name: str, spool: BinaryIO, stored: np.dtype[Any], wanted: np.dtype[Any], count: int) -> None:
@@ -85,18 +85,21 @@ def _copy(archive: Any, name: str, spool: BinaryIO, stored: np.dtype[Any], wante
 
 
 class CsrSink(PairsSink):
-    """Writes a value of each pair."""
+    """Writes a value of each pair to spools, of which `pack_csr` makes a file. dtype: of values + 1."""
 
-    def __init__(self, stream: BinaryIO, spools: Spools, task: Task, value: Value, filter: Filter | None = None) -> None:
-        super().__init__(stream, task, filter, value.identity_definition)
+    def __init__(self, spools: Spools, task: Task, value: Value, filter: Filter | None = None) -> None:
+        super().__init__(_Nowhere(), task, filter, value.identity_definition)
         self._value = value
-        self._file = CsrFile(stream, spools, task.queries, task.targets, _stored(value.dtype(task), task))
+        self._rows = CsrRows(spools, _stored(value.dtype(task), task))
+        self.dtype = self._rows.dtype
 
     def write_block(self, block: Block, keep: Booleans | None) -> None:
-        self._file.add(*block.written_records(keep), self._value.of(block)[block.wanted(keep)])
+        self._rows.add(*block.written_records(keep), self._value.of(block)[block.wanted(keep)])
 
-    def finish(self) -> None:
-        self._file.finish()
+
+class _Nowhere:
+    def write(self, data: bytes, /) -> None:
+        pass
 
 
 def _stored(dtype: Numbers, task: Task) -> Numbers:

@@ -68,18 +68,22 @@ class _ArraySink:
 class MatrixSink(_ArraySink):
     """Fills a matrix, element [i][j] = query i, target j; for one set mirrored, the diagonal included.
 
-    The plan's pairing must be ALL or ABOVE_OR_EQUAL, so that every element is computed or mirrored. threads: that write.
+    The plan's pairing must be ALL or ABOVE_OR_EQUAL, so that every element is computed or mirrored. threads: that write. rows: start, stop
+    of those that the array has, with the targets that any of them needs, not mirrored; None: all.
     """
 
-    def __init__(self, make: ArrayMaker, task: Task, value: Value = SCORES, threads: int = 1) -> None:
+    def __init__(self, make: ArrayMaker, task: Task, value: Value = SCORES, threads: int = 1, rows: tuple[int, int] | None = None) -> None:
         super().__init__(make, task, value)
         self._threads = threads
+        self._rows = rows
 
     def begin(self, plan: Plan) -> None:
         if plan.pairing is Pairing.ABOVE:
             raise ValueError("a matrix needs the diagonal")
-        self._open((plan.queries, plan.targets))
-        self._placement = Placement(self.matrix.values, plan.pairing is Pairing.ABOVE_OR_EQUAL, self._threads)
+        start, stop = self._rows or (0, plan.queries)
+        origin = start, plan.pairing.first_target(start)
+        self._open((stop - start, plan.targets - origin[1]))
+        self._placement = Placement(self.matrix.values, self._rows is None and plan.pairing is not Pairing.ALL, self._threads, origin)
 
     def write(self, results: BandResults) -> None:
         band = results.band
@@ -94,14 +98,20 @@ class MatrixSink(_ArraySink):
 class CondensedSink(_ArraySink):
     """Fills a vector of the pairs i < j of one set, row by row, as scipy.spatial.distance's condensed form has them.
 
-    The plan's pairing must be ABOVE.
+    The plan's pairing must be ABOVE. rows: start, stop of those that the vector has; None: all.
     """
+
+    def __init__(self, make: ArrayMaker, task: Task, value: Value = SCORES, rows: tuple[int, int] | None = None) -> None:
+        super().__init__(make, task, value)
+        self._rows = rows
 
     def begin(self, plan: Plan) -> None:
         if plan.pairing is not Pairing.ABOVE:
             raise ValueError("a condensed matrix holds the pairs above the diagonal")
         self._count = plan.queries
-        self._open((plan.pairing.count(plan.queries, plan.targets),))
+        start, stop = self._rows or (0, plan.queries)
+        self._first = condensed_start(start, self._count)
+        self._open((condensed_start(stop, self._count) - self._first,))
 
     def write(self, results: BandResults) -> None:
         band = results.band
@@ -109,5 +119,5 @@ class CondensedSink(_ArraySink):
         for query in range(band.start, band.stop):
             first = max(query + 1, band.first_target)
             part = values[query - band.start, first - band.first_target :]
-            start = condensed_start(query, self._count) + first - query - 1
+            start = condensed_start(query, self._count) + first - query - 1 - self._first
             self.matrix.values[start : start + len(part)] = part

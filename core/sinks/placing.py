@@ -21,10 +21,12 @@ class Placement:
 
     mirror: it is symmetric, and values below the diagonal may be anything. Bands are then written as they come, and what is left of the
     diagonal follows by whole rows, up to `finish`: values go to a file once, in runs, and not a few at a time to each later row.
+    origin: the row and column of the matrix with which `out` begins, if it is a part of it, which is not mirrored.
     """
 
-    def __init__(self, out: npt.NDArray[Any], mirror: bool, threads: int = 1) -> None:
+    def __init__(self, out: npt.NDArray[Any], mirror: bool, threads: int = 1, origin: tuple[int, int] = (0, 0)) -> None:
         self._out = out
+        self._origin = origin
         self._mirror = mirror
         self._threads = threads
         self._there = 0  # rows, right of the diagonal
@@ -33,7 +35,8 @@ class Placement:
     def place(self, values: npt.NDArray[Any], rows: tuple[int, int], columns: tuple[int, int]) -> None:
         """values: of rows x columns, each first, stop. Several parts of the same rows come from left to right."""
         if values.size:
-            copy_rows(self._out, np.ascontiguousarray(values, self._out.dtype), rows[0], columns[0], self._threads)
+            row, column = rows[0] - self._origin[0], columns[0] - self._origin[1]
+            copy_rows(self._out, np.ascontiguousarray(values, self._out.dtype), row, column, self._threads)
         if columns[1] == self._out.shape[1]:
             self._there = rows[1]
         if self._there - self._mirrored >= _TOGETHER:

@@ -15,9 +15,13 @@ from gpualign.core.sinks.placing import Placement
 
 
 class _ArraySink:
-    """Fills `values`, of `dtype`, an array that `make` makes. make_compared: makes `compared`, int32, for the compared sites; or None."""
+    """Fills `values`, of `dtype`, an array that `make` makes. make_compared: makes `compared`, int32, for the compared sites; or None.
+    rows: start, stop of those that the arrays have; None: all."""
 
-    def __init__(self, dtype: Numbers, make: ArrayMaker, make_compared: ArrayMaker | None = None) -> None:
+    def __init__(
+        self, dtype: Numbers, make: ArrayMaker, make_compared: ArrayMaker | None = None, rows: tuple[int, int] | None = None
+    ) -> None:
+        self._rows = rows
         self._dtype = dtype
         self._make = make
         self._make_compared = make_compared
@@ -41,17 +45,29 @@ class _ArraySink:
 
 
 class MatrixSink(_ArraySink):
-    """Element [i][j]: query i, target j; of one set mirrored. threads: that write."""
+    """Element [i][j]: query i, target j; of one set mirrored, but not in a part, which has the targets that any of its rows needs.
+    threads: that write."""
 
-    def __init__(self, dtype: Numbers, make: ArrayMaker, make_compared: ArrayMaker | None = None, *, threads: int = 1) -> None:
-        super().__init__(dtype, make, make_compared)
+    def __init__(
+        self,
+        dtype: Numbers,
+        make: ArrayMaker,
+        make_compared: ArrayMaker | None = None,
+        rows: tuple[int, int] | None = None,
+        *,
+        threads: int = 1,
+    ) -> None:
+        super().__init__(dtype, make, make_compared, rows)
         self._threads = threads
 
     def begin(self, samples: Samples) -> None:
         self._first_target = samples.first_target
-        self._open((len(samples.queries), len(samples.targets)))
+        start, stop = self._rows or (0, len(samples.queries))
+        origin = start, start if samples.one_set else 0
+        self._open((stop - start, len(samples.targets) - origin[1]))
         arrays = [array for array in (self.values, self.compared) if array]
-        self._placements = {array: Placement(array.values, samples.one_set, self._threads) for array in arrays}
+        mirror = samples.one_set and self._rows is None
+        self._placements = {array: Placement(array.values, mirror, self._threads, origin) for array in arrays}
 
     def _place(self, array: FilledArray, values: npt.NDArray[Any], band: Band) -> None:
         columns = band.first_target - self._first_target, band.target_stop - self._first_target
@@ -68,9 +84,11 @@ class CondensedSink(_ArraySink):
 
     def begin(self, samples: Samples) -> None:
         self._count = len(samples.queries)
-        self._open((samples.pairs,))
+        start, stop = self._rows or (0, self._count)
+        self._first = condensed_start(start, self._count)
+        self._open((condensed_start(stop, self._count) - self._first,))
 
     def _place(self, array: FilledArray, values: npt.NDArray[Any], band: Band) -> None:
         for row in range(band.start, band.stop):
-            start = condensed_start(row, self._count)
+            start = condensed_start(row, self._count) - self._first
             array.values[start : start + self._count - row - 1] = values[row - band.start, row + 1 - band.first_target :]

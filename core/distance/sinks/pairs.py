@@ -11,6 +11,7 @@ from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.metrics import Integers, Values
 from gpualign.core.distance.sinks.base import BandDistances, NearDistances
+from gpualign.core.sinks.matrix_files import Named
 from gpualign.core.sinks.writer import ByteWriter
 
 _BLOCK_CELLS = 1 << 18
@@ -44,14 +45,14 @@ def _steps(rows: int, columns: int) -> Iterator[tuple[int, int]]:
         yield start, min(rows, start + step)
 
 
-def write_molten(stream: ByteWriter, samples: Samples, values: Values, compared: Integers | None, text: PairText) -> None:
+def write_molten(stream: ByteWriter, queries: Named, targets: Named, values: Values, compared: Integers | None, text: PairText) -> None:
     """A line for each query and each target, itself included, as snp-dists -m has them."""
-    queries, targets = samples.queries.id_column, samples.targets.id_column
-    ids = Column.query_text(queries.text, queries.offsets), Column.target_text(targets.text, targets.offsets)
+    rows, columns = queries.id_column, targets.id_column
+    ids = Column.query_text(rows.text, rows.offsets), Column.target_text(columns.text, columns.offsets)
     for start, stop in _steps(*values.shape):
         some = compared[start:stop] if compared is not None else None
-        columns = _columns(*ids, values[start:stop], some, text)
-        stream.write(format_block(columns, start, stop - start, values.shape[1], [0] * (stop - start), None))
+        cells = _columns(*ids, values[start:stop], some, text)
+        stream.write(format_block(cells, start, stop - start, values.shape[1], [0] * (stop - start), None))
 
 
 class PairsSink:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import BinaryIO
-
 import numpy as np
 
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.sinks.base import NearDistances
 from gpualign.core.distance.sinks.pairs import PairsSink
 from gpualign.core.sinks.arrow import TableWriter, TypedColumn
-from gpualign.core.sinks.csr import CsrFile, Spools
+from gpualign.core.sinks.csr import CsrRows, Spools
 from gpualign.core.sinks.matrix_files import Numbers
 from gpualign.core.sinks.writer import ByteWriter
 
@@ -36,18 +34,11 @@ class ArrowPairsSink(PairsSink):
 
 
 class CsrPairsSink(PairsSink):
-    """Distances + 1. dtype: of distances, NaN where a pair has none."""
+    """Distances + 1, in spools, of which `pack_csr` makes a file. dtype: of distances, NaN where a pair has none."""
 
-    def __init__(self, stream: BinaryIO, spools: Spools, dtype: Numbers) -> None:
-        self._output = stream, spools, dtype
-
-    def begin(self, samples: Samples) -> None:
-        super().begin(samples)
-        stream, spools, dtype = self._output
-        self._file = CsrFile(stream, spools, samples.queries, samples.targets, dtype)
+    def __init__(self, spools: Spools, dtype: Numbers) -> None:
+        self._rows = CsrRows(spools, dtype)
+        self.dtype = dtype
 
     def write_pairs(self, pairs: NearDistances) -> None:
-        self._file.add(pairs.queries, pairs.targets, pairs.values)
-
-    def finish(self) -> None:
-        self._file.finish()
+        self._rows.add(pairs.queries, pairs.targets, pairs.values)

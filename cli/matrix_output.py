@@ -1,0 +1,90 @@
+"""Matrices of all pairs, in any format, from what fills them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.cli.files import OutputFiles
+from gpualign.cli.formats import open_id_lists
+from gpualign.core.dataclass import dataclass
+from gpualign.core.errors import InputError
+from gpualign.core.formats.registry import FORMATS, Labels
+from gpualign.core.sinks.matrix_files import Named, write_ids, write_npz
+
+if TYPE_CHECKING:
+    from gpualign.core.sinks.matrix_files import ArrayMaker
+
+Array = npt.NDArray[Any]
+
+Fill = Callable[[Sequence["ArrayMaker"]], Sequence[Array]]
+"""Fills an array of each maker, which it returns."""
+
+
+@dataclass(frozen=True)
+class MatrixSpec:
+    """path None is standard output; beside: of the second matrix, where it is a file of its own. names, titles: of the one or two matrices;
+    decimals: of values that are no counts."""
+
+    format: str
+    path: Path | None
+    beside: Path | None
+    names: tuple[str, ...]
+    titles: tuple[str, ...]
+    decimals: int
+
+
+def write_matrices(spec: MatrixSpec, files: OutputFiles, queries: Named, targets: Named, fill: Fill) -> Array:
+    """The first matrix, square or condensed, when all are written; `files` makes them appear, or nothing."""
+    if FORMATS[spec.format].is_array:
+        return _write_arrays(spec, files, queries, targets, fill)[0]
+    with ExitStack() as stack:
+        streams = [stack.enter_context(files.text(path)) for path in (spec.path, *([spec.beside] if spec.beside else []))]
+        filled = fill([files.array(name, None, spec.path)[0] for name in spec.names])
+        if spec.format == "molten":
+            from gpualign.core.distance.sinks.pairs import PairText, write_molten
+
+            text = PairText("\t", spec.decimals if filled[0].dtype.kind == "f" else 0)
+            write_molten(streams[0], queries, targets, filled[0], filled[1] if len(filled) > 1 else None, text)
+            return filled[0]
+        if spec.format == "phylip":
+            _check_defined(filled[0], queries)
+        write_text = FORMATS[spec.format].matrix
+        assert write_text is not None  # of every other format that is no array
+        for stream, matrix, title in zip(streams, filled, spec.titles, strict=True):
+            write_text(stream, matrix, Labels(queries, targets, title, spec.decimals))
+    return filled[0]
+
+
+def _write_arrays(spec: MatrixSpec, files: OutputFiles, queries: Named, targets: Named, fill: Fill) -> Sequence[Array]:
+    assert spec.path is not None  # no array goes to standard output
+    if spec.format == "npz":
+        npz = files.open(spec.path)
+        arrays = {name: files.array(name, None, spec.path) for name in spec.names}
+        filled = fill([make for make, _ in arrays.values()])
+        write_npz(npz, {name: file for name, (_, file) in arrays.items()}, queries, targets)
+        return filled
+    makes = [files.array("", spec.path, None)[0]]
+    if spec.beside:
+        makes.append(files.array(spec.names[1], spec.beside, None)[0])
+    lists = open_id_lists(files, spec.path, queries, targets)
+    filled = fill(makes)
+    for file, records in lists:
+        write_ids(file, records)
+    return filled
+
+
+def _check_defined(values: Array, records: Named) -> None:
+    """Raises `InputError`: PHYLIP has no sign for a distance that is not defined, and tree programs make something of any word."""
+    for row in range(len(values)) if values.dtype.kind == "f" else ():
+        if len(places := np.flatnonzero(np.isnan(values[row]))):
+            ids = records.ids
+            raise InputError(
+                f"phylip has no way to say that a distance is not defined, and that of {ids[row]!r} and {ids[places[0]]!r} is not: too few "
+                "compared sites, or saturated; leave out samples with few calls, or write mega (?) or tsv (nan)"
+            )

@@ -1,0 +1,153 @@
+"""`gpualign merge`: the output of a job that was done in shares."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from gpualign.cli.completion import PathType
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from gpualign.cli.files import OutputFiles
+    from gpualign.cli.matrix_output import Array
+    from gpualign.cli.parts import Part
+    from gpualign.core.distance.calls import Names
+    from gpualign.core.sinks.matrix_files import ArrayMaker
+
+_READ_BYTES = 64 << 20
+
+
+@click.command()
+@click.argument("parts", type=PathType(), nargs=-1, required=True)
+@click.option("-o", "--output", type=PathType(), required=True, metavar="FILE", help="The output of the whole job; - is standard output.")
+@click.option("-q", "--quiet", is_flag=True, help="No notes, no summary.")
+def merge(parts: tuple[str, ...], output: str, quiet: bool) -> None:
+    """Join the parts that runs with --shard have written, in any order, to the output of the whole job.
+
+    All parts of one job are needed: the same command, options and input, every share once. The result is the same to the byte as that
+    of one run, except that gzip's may be packed by another release. It is written as it is read, in little memory.
+
+    \b
+    Example:
+      for k in 1 2 3 4; do gpualign nw genes.fa -o scores.tsv --shard $k/4; done
+      gpualign merge scores.tsv.*-of-4.part -o scores.tsv
+    """
+    from contextlib import ExitStack, closing
+
+    from gpualign.cli.files import OutputFiles, check_outputs, naming_output
+    from gpualign.cli.formats import output_paths
+    from gpualign.cli.messages import Messages
+    from gpualign.cli.parts import MATRIX, ROWS, Part, in_order
+
+    messages = Messages.of("merge", quiet)
+    with ExitStack() as stack:
+        ordered = in_order([stack.enter_context(closing(Part(path))) for path in parts])
+        described = ordered[0].described
+        path = _checked_path(output, described.format)
+        one_set = described.content == ROWS or ordered[0].has("ids")
+        check_outputs(parts, output_paths(path, described.format, one_set))
+        with OutputFiles(messages.note) as files, naming_output(path):
+            if described.content == ROWS:
+                with files.text(path) as out:
+                    for part in ordered:
+                        part.copy("rows", out.write, skip=0 if part is ordered[0] else part.described.header)
+            elif described.content == MATRIX:
+                _merge_matrices(ordered, path, files)
+            else:
+                _merge_sparse(ordered, path, files)
+    count = f"{len(ordered):,} parts" if len(ordered) > 1 else "1 part"
+    messages.note(f"{count}, {described.identity.rows:,} queries of gpualign {described.identity.command}, in {output}")
+
+
+def _checked_path(output: str, format: str) -> Path | None:
+    """None for standard output. Raises `InputError` where the name is of another format than the parts."""
+    from pathlib import Path
+
+    from gpualign.cli.files import STDIO
+    from gpualign.core.errors import InputError
+    from gpualign.core.formats.registry import FORMATS
+
+    chosen = FORMATS[format]
+    if output == STDIO:
+        if chosen.needs_file:
+            raise InputError(f"these are parts of {format}, which cannot go to standard output; name a file with -o")
+        return None
+    wanted = [*chosen.suffixes, *(f"{suffix}.gz" for suffix in chosen.suffixes if chosen.is_text)]
+    if wanted and Path(output).suffix and not output.lower().endswith(tuple(wanted)) and not _is_special(output):
+        raise InputError(f"-o {output}: these are parts of {format}; end the name in {' or '.join(wanted)}")
+    return Path(output)
+
+
+def _is_special(output: str) -> bool:
+    from pathlib import Path
+
+    return Path(output).exists() and not Path(output).is_file()
+
+
+def _names(part: Part) -> tuple[Names, Names]:
+    """What queries and targets are called; of one set the same object."""
+    from gpualign.core.distance.calls import Names
+    from gpualign.core.sinks.matrix_files import id_list_names
+
+    lists = [Names(part.lines(name)) for name in id_list_names(part.has("ids"))]
+    return lists[0], lists[-1]
+
+
+def _merge_sparse(parts: Sequence[Part], path: Path | None, files: OutputFiles) -> None:
+    import numpy as np
+
+    from gpualign.core.sinks.csr import SPOOLS, pack_csr
+
+    assert path is not None  # _checked_path()
+    packed = files.open(path)
+    counts, indices, data = (files.scratch(path) for _ in SPOOLS)
+    for name, spool in zip(SPOOLS, (counts, indices, data), strict=True):
+        for part in parts:
+            part.copy(name, spool.write)
+    pack_csr(packed, (counts, indices, data), np.dtype(parts[0].described.dtype), *_names(parts[0]))
+
+
+def _merge_matrices(parts: Sequence[Part], path: Path | None, files: OutputFiles) -> None:
+    from gpualign.cli.distances import beside_of
+    from gpualign.cli.matrix_output import MatrixSpec, write_matrices
+
+    described = parts[0].described
+    beside = beside_of(path) if described.beside and path is not None else None
+    spec = MatrixSpec(described.format, path, beside, described.names, described.titles, described.decimals)
+    queries, targets = _names(parts[0])
+
+    def fill(makes: Sequence[ArrayMaker]) -> list[Array]:
+        return [_joined(parts, name, make, (len(queries), len(targets))) for name, make in zip(described.names, makes, strict=True)]
+
+    write_matrices(spec, files, queries, targets, fill)
+
+
+def _joined(parts: Sequence[Part], name: str, make: ArrayMaker, shape: tuple[int, int]) -> Array:
+    """A matrix of this shape, or the condensed one of as many records, from its parts."""
+    from gpualign.core.sinks.matrix_files import condensed_start
+    from gpualign.core.sinks.placing import Placement
+    from gpualign.jobs.engines import Resources
+
+    arrays = [part.array(f"{name}.npy") for part in parts]
+    condensed = len(arrays[0].shape) == 1
+    whole = make((condensed_start(shape[0], shape[0]),) if condensed else shape, arrays[0].dtype)
+    out = whole.values
+    placement = None if condensed else Placement(out, parts[0].described.triangle, Resources().host_threads)
+    for part, array in zip(parts, arrays, strict=True):
+        start, stop = part.described.span
+        first = condensed_start(start, shape[0]) if condensed else start
+        column = start if part.described.triangle else 0
+        expected = (condensed_start(stop, shape[0]) - first,) if condensed else (stop - start, shape[1] - column)
+        for at, values in array.pieces(expected, _READ_BYTES):
+            if placement is None:
+                out[first + at : first + at + len(values)] = values
+            else:
+                placement.place(values, (first + at, first + at + len(values)), (column, shape[1]))
+    if placement is not None:
+        placement.finish()
+    whole.flush()
+    return out

@@ -1,0 +1,61 @@
+"""--shard K/N: which share of a job a run does, and where it goes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.cli.keeping import can_resume
+from gpualign.core.dataclass import dataclass
+from gpualign.core.errors import InputError
+from gpualign.core.formats.registry import Results
+from gpualign.core.shares import row_bounds
+
+_MOST = 100_000
+
+
+@dataclass(frozen=True)
+class Shard:
+    """The `number`-th, from 1 on, of `count` shares of a job."""
+
+    number: int
+    count: int
+
+    def path(self, output: Path) -> Path:
+        """The part file of what will be `output`."""
+        return output.with_name(f"{output.name}.{self.number}-of-{self.count}.part")
+
+    def rows(self, work: npt.NDArray[np.float64]) -> tuple[int, int]:
+        """Its queries, start and stop, where each of all takes so much work, float64[queries]."""
+        bounds = row_bounds(work, self.count)
+        return bounds[self.number - 1], bounds[self.number]
+
+
+class ShardType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
+    """K/N."""
+
+    name = "shard"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Shard:
+        if isinstance(value, Shard):
+            return value
+        match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", str(value))
+        if match is None or not 1 <= int(match[1]) <= int(match[2]) <= _MOST:
+            self.fail(f"{value!r}: write K/N, the K-th of N shares, K from 1 to N and N up to {_MOST:,}", param, ctx)
+        return Shard(int(match[1]), int(match[2]))
+
+
+def check_shard(shard: Shard | None, path: Path | None, format: str, results: Results, plot: object = None) -> None:
+    """Raises `InputError` for --shard with an output of which there are no parts."""
+    if shard is None:
+        return
+    if path is None:
+        raise InputError("--shard writes a part file beside the output; name that with -o")
+    if not can_resume(format, results):
+        raise InputError(f"--shard: {format} is written in one piece; there are parts of text, matrices, npy, npz and csr")
+    if plot is not None:
+        raise InputError("--plot draws a whole matrix, and --shard makes a part of one; `gpualign plot` draws it when the parts are merged")

@@ -1,0 +1,219 @@
+"""Jobs in shares: merged they are the same bytes as one run."""
+
+import json
+import shutil
+import subprocess
+import zipfile
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from command import GPUALIGN, LIMIT
+
+from gpualign.core.shares import row_bounds
+
+LETTERS = np.array(list("ACGT"))
+
+
+def fasta(path, rows, names="s"):
+    path.write_text("".join(f">{names}{i}\n{''.join(row)}\n" for i, row in enumerate(rows)))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    rng = np.random.default_rng(3)
+    folder = tmp_path_factory.mktemp("shards")
+    ancestor = rng.integers(0, 4, 400)
+    rows = [LETTERS[np.where(rng.random(400) < 0.04, rng.integers(0, 4, 400), ancestor)] for _ in range(40)]
+    rows[7], rows[30], rows[39] = rows[3], rows[3], rows[20]
+    fasta(folder / "genes.fa", [row[: 100 + 7 * k] for k, row in enumerate(rows)])
+    fasta(folder / "core.aln", rows)
+    fasta(folder / "old.aln", rows[::2], "o")
+    fasta(folder / "other.fa", [row[:90] for row in rows[:9]], "t")
+    (folder / "spaced.tsv").write_text("id\tx\ty\n" + "".join(f"a,{k}\t{k % 3}\t{k % 2}\n" for k in range(12)))
+    return folder
+
+
+JOBS = {
+    "rows": ["nw", "genes.fa", "--fields", "query,target,score,identity,cigar", "-o", "x.tsv"],
+    "with itself": ["nw", "genes.fa", "--self", "-o", "x.tsv"],
+    "two files": ["nw", "genes.fa", "other.fa", "-o", "x.tsv"],
+    "gzip": ["nw", "genes.fa", "-o", "x.tsv.gz"],
+    "sam": ["nw", "genes.fa", "-o", "x.sam"],
+    "aln": ["nw", "other.fa", "-o", "x.aln"],
+    "nearest": ["nw", "genes.fa", "--nearest", "2", "-o", "x.tsv"],
+    "added": ["nw", "other.fa", "--add", "genes.fa", "-o", "x.tsv"],
+    "near": ["nw", "core.aln", "--min-identity", "0.93", "--fields", "query,target,identity", "-o", "x.tsv"],
+    "edits": ["nw", "core.aln", "--edit", "--max-distance", "20", "-o", "x.tsv"],
+    "npy": ["nw", "genes.fa", "-o", "x.npy"],
+    "npz": ["nw", "genes.fa", "other.fa", "--value", "identity", "-o", "x.npz"],
+    "condensed": ["nw", "genes.fa", "--condensed", "-o", "x.npy"],
+    "matrix": ["nw", "genes.fa", "--format", "matrix", "-o", "x.txt"],
+    "phylip": ["nw", "genes.fa", "-o", "x.phy"],
+    "csr": ["nw", "genes.fa", "--format", "csr", "--min-identity", "0.5", "-o", "x.npz"],
+    "search": ["sw", "genes.fa", "other.fa", "-o", "x.tsv"],
+    "passing": ["sw", "genes.fa", "--min-score", "400", "-o", "x.m8"],
+    "all scores": ["sw", "genes.fa", "--all", "-o", "x.npy"],
+    "dist": ["dist", "core.aln", "-o", "x.tsv"],
+    "dist two": ["dist", "core.aln", "old.aln", "--compared", "-o", "x.tsv"],
+    "dist molten": ["dist", "core.aln", "--format", "molten", "--compared", "-o", "x.txt"],
+    "dist csv": ["dist", "spaced.tsv", "-o", "x.csv"],
+    "dist npy": ["dist", "core.aln", "--compared", "-o", "x.npy"],
+    "dist npz": ["dist", "core.aln", "--compared", "--metric", "fraction", "-o", "x.npz"],
+    "dist condensed": ["dist", "core.aln", "--format", "condensed", "-o", "x.npy"],
+    "dist mega": ["dist", "core.aln", "-o", "x.meg"],
+    "dist near": ["dist", "core.aln", "--max-distance", "30", "-o", "x.tsv"],
+    "dist csr": ["dist", "core.aln", "--max-distance", "30", "--format", "csr", "-o", "x.npz"],
+    "dist added": ["dist", "core.aln", "--add", "old.aln", "--max-distance", "25", "-o", "x.tsv"],
+}
+
+
+def run(words, cwd, check=True):
+    done = subprocess.run([GPUALIGN, *map(str, words)], capture_output=True, text=True, cwd=cwd, timeout=LIMIT)
+    assert not check or done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def outputs(folder):
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.name.startswith(("x.", ".x"))}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", JOBS)
+def test_merged_parts_are_the_output_of_one_run(folder, tmp_path, name, rng):
+    for path in folder.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    words = [*JOBS[name], "--device", "cpu"]
+    run(words, tmp_path)
+    expected = outputs(tmp_path)
+    for file in expected:
+        (tmp_path / file).unlink()
+    count = int(rng.integers(2, 5))
+    output = words[words.index("-o") + 1]
+    parts = [f"{output}.{number}-of-{count}.part" for number in range(1, count + 1)]
+    for number in rng.permutation(count) + 1:
+        memory = "100M" if number % 2 else "2G"
+        run([*words, "--shard", f"{number}/{count}", "--memory", memory, "--threads", "1"], tmp_path)
+    assert set(outputs(tmp_path)) == set(parts)
+    done = run(["merge", *rng.permutation(parts), "-o", output], tmp_path)
+    assert f"{count} parts, " in done.stderr
+    for part in parts:
+        (tmp_path / part).unlink()
+    assert outputs(tmp_path) == expected
+
+
+@pytest.fixture(scope="module")
+def made(folder, tmp_path_factory):
+    """Parts of two jobs, of three shares each."""
+    made = tmp_path_factory.mktemp("made")
+    for number in (1, 2, 3):
+        run(["nw", folder / "genes.fa", "-o", made / "x.tsv", "--shard", f"{number}/3"], made)
+        run(["nw", folder / "genes.fa", "-o", made / "y.npy", "--shard", f"{number}/3"], made)
+    run(["nw", folder / "genes.fa", "--match", "3", "--mismatch", "-2", "-o", made / "z.tsv", "--shard", "3/3"], made)
+    run(["nw", folder / "core.aln", "-o", made / "w.tsv", "--shard", "3/3"], made)
+    run(["nw", folder / "genes.fa", "-o", made / "x.tsv", "--shard", "2/4"], made)
+    return made
+
+
+PARTS = ["x.tsv.1-of-3.part", "x.tsv.2-of-3.part", "x.tsv.3-of-3.part"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "output", "said"),
+    [
+        (PARTS[:2], "x.tsv", "1 of 3 parts is missing: 3"),
+        (PARTS[2:], "x.tsv", "2 of 3 parts are missing: 1, 2"),
+        ([*PARTS, PARTS[0]], "x.tsv", "x.tsv.1-of-3.part: the same part, 1 of 3, is x.tsv.1-of-3.part"),
+        ([*PARTS[:2], "x.tsv.2-of-4.part"], "x.tsv", "x.tsv.2-of-4.part: a part of 4, as tsv; x.tsv.1-of-3.part is a part of 3, as tsv"),
+        (
+            [*PARTS[:2], "z.tsv.3-of-3.part"],
+            "x.tsv",
+            "z.tsv.3-of-3.part: it was begun with --match 3, --mismatch -2; merge parts of",
+        ),
+        ([*PARTS[:2], "w.tsv.3-of-3.part"], "x.tsv", "w.tsv.3-of-3.part: it was begun with other input"),
+        ([*PARTS[:2], "y.npy.3-of-3.part"], "x.tsv", "y.npy.3-of-3.part: a part of 3, as npy; x.tsv.1-of-3.part is a part of 3, as tsv"),
+        (PARTS, "x.npy", "-o x.npy: these are parts of tsv; end the name in .tsv or .tsv.gz"),
+        ([f"y.npy.{k}-of-3.part" for k in (1, 2, 3)], "-", "these are parts of npy, which cannot go to standard output"),
+        ([*PARTS[:2], "no.part"], "x.tsv", "no.part: No such file or directory"),
+    ],
+)
+def test_parts_that_are_not_all_of_one_job_are_refused(made, parts, output, said):
+    before = {path.name for path in made.iterdir()}
+    done = run(["merge", *parts, "-o", output], made, check=False)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert {path.name for path in made.iterdir()} == before
+
+
+def test_damaged_parts_are_refused(made, tmp_path, rng):
+    for name in ("x.tsv", "y.npy"):
+        parts = [f"{name}.{k}-of-3.part" for k in (1, 2, 3)]
+        for part in parts:
+            shutil.copy(made / part, tmp_path)
+        whole = (tmp_path / parts[1]).read_bytes()
+        damages = [whole[: len(whole) // 2], b"", b"text", whole[:-30], b"PK" + bytes(100)]
+        damages += [whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :] for at in rng.integers(0, len(whole), 25).tolist()]
+        right = run(["merge", *(made / part for part in parts), "-o", f"right.{name}"], tmp_path)
+        assert right.returncode == 0
+        for damage in damages:
+            (tmp_path / parts[1]).write_bytes(damage)
+            done = run(["merge", *parts, "-o", name], tmp_path, check=False)
+            if done.returncode == 0:  # what nobody reads: time stamps and the like
+                assert (tmp_path / name).read_bytes() == (tmp_path / f"right.{name}").read_bytes()
+                (tmp_path / name).unlink()
+            else:
+                assert done.returncode == 2, done.stderr
+                assert not (tmp_path / name).exists()
+
+
+def test_a_part_of_another_layout_is_refused(made, tmp_path):
+    with zipfile.ZipFile(made / PARTS[0]) as archive:
+        described, rows = json.loads(archive.read("part.json")), archive.read("rows")
+    described["gpualign part"] = 2
+    with zipfile.ZipFile(tmp_path / "a.part", "w") as archive:
+        archive.writestr("part.json", json.dumps(described))
+        archive.writestr("rows", rows)
+    done = run(["merge", "a.part", "-o", "x.tsv"], tmp_path, check=False)
+    assert done.returncode == 2
+    assert "a.part: a part of layout 2; this gpualign merges those of layout 1" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--shard", "1/2"], "--shard writes a part file beside the output; name that with -o"),
+        (["--shard", "1/2", "-o", "x.parquet"], "--shard: parquet is written in one piece"),
+        (["--shard", "1/2", "-o", "x.npy", "--plot", "x.png"], "--plot draws a whole matrix, and --shard makes a part of one"),
+        *[(["--shard", text, "-o", "x.tsv"], f"'{text}': write K/N") for text in ("0/2", "3/2", "1", "a/b", "1/0", "-1/2", "1/999999")],
+    ],
+)
+def test_shares_that_cannot_be_are_refused(folder, tmp_path, words, said):
+    done = run(["nw", folder / "genes.fa", *words], tmp_path, check=False)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_more_shares_than_queries(folder, tmp_path):
+    words = ["nw", folder / "other.fa", "-o", "x.tsv"]
+    for number in range(1, 13):
+        run([*words, "--shard", f"{number}/12"], tmp_path)
+    run(["merge", *tmp_path.iterdir(), "-o", "merged.tsv"], tmp_path)
+    run(words, tmp_path)
+    assert (tmp_path / "merged.tsv").read_bytes() == (tmp_path / "x.tsv").read_bytes()
+
+
+def test_the_plan_is_that_of_the_share(folder, tmp_path):
+    words = ["nw", folder / "genes.fa", "--dry-run", "--device", "cpu"]
+
+    def cells(*more):
+        plan = dict(line.split(maxsplit=1) for line in run([*words, *more], tmp_path).stdout.splitlines())
+        return int(plan["cells"].replace(",", ""))
+
+    shares = [cells("-o", "x.tsv", "--shard", f"{number}/3") for number in (1, 2, 3)]
+    assert sum(shares) == cells()
+    lengths = np.array([100 + 7 * k for k in range(40)], dtype=float)
+    work = lengths * (lengths[::-1].cumsum()[::-1] - lengths)
+    bounds = row_bounds(work, 3)
+    assert shares == [int(work[a:b].sum()) for a, b in pairwise(bounds)]
