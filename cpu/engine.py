@@ -63,7 +63,7 @@ class CpuPrepared:
     def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
         compute, cancel = self.begin(), _kernels.Cancel()
 
-        def work(counter: Counter) -> None:
+        def work(counter: Counter[TileResult]) -> None:
             while (tile := counter.next_tile()) is not None:
                 if (result := compute(tile, cancel)) is not None:
                     counter.deliver(result)

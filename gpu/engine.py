@@ -52,8 +52,8 @@ class CudaPrepared:
         if os.getpid() != self.process:
             raise RunError("CUDA cannot be used in a process that was forked after CUDA had started; make the engine in the child")
 
-        def worker(device: Device) -> Callable[[Counter], None]:
-            def work(counter: Counter) -> None:
+        def worker(device: Device) -> Callable[[Counter[TileResult]], None]:
+            def work(counter: Counter[TileResult]) -> None:
                 Worker(device, self.pool, self.task, self.recipe, counter.next_tile, counter.deliver, counter.stopped, self.log).run()
 
             return work

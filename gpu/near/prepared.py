@@ -51,8 +51,8 @@ class CudaNearPrepared:
         if os.getpid() != self.process:
             raise RunError("CUDA cannot be used in a process that was forked after CUDA had started; make the engine in the child")
 
-        def worker(device: Device, screen: Screen) -> Callable[[Counter], None]:
-            def work(counter: Counter) -> None:
+        def worker(device: Device, screen: Screen) -> Callable[[Counter[TileResult]], None]:
+            def work(counter: Counter[TileResult]) -> None:
                 tools = counter.next_tile, counter.deliver, counter.stopped
                 NearWorker(device, self.task, self.recipe, screen, self.found, *tools, self.log).run()
 
