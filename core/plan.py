@@ -182,7 +182,7 @@ class Plan:
     def result_bytes(self) -> int:
         """Memory that the bands in flight take at most."""
         rows = min(BANDS_IN_FLIGHT * self.band_rows, max(self.queries, 1))
-        return rows * _row_bytes(self.limits, self.query_lengths, self.target_lengths, min(self.panel, self.targets))
+        return rows * row_bytes(self.limits, self.query_lengths, self.target_lengths, min(self.panel, self.targets))
 
     @cached_property
     def band_count(self) -> int:
@@ -258,7 +258,7 @@ def _between(by_length: npt.NDArray[np.int64], first: int, stop: int) -> npt.NDA
     return by_length if whole else by_length[(by_length >= first) & (by_length < stop)]
 
 
-def _row_bytes(limits: Limits, query_lengths: Lengths, target_lengths: Lengths, targets: int) -> int:
+def row_bytes(limits: Limits, query_lengths: Lengths, target_lengths: Lengths, targets: int) -> int:
     """Results of one query against `targets` targets, at most."""
     longest = int(query_lengths.max(initial=0)) + int(target_lengths.max(initial=0))
     letters = targets * longest
@@ -278,13 +278,13 @@ def make_plan(
     if pairing is not Pairing.ALL and not np.array_equal(query_lengths, target_lengths[: len(query_lengths)]):
         raise ValueError("only a set with itself has pairs above the diagonal")
     targets = len(target_lengths)
-    row_bytes = max(1, _row_bytes(limits, query_lengths, target_lengths, targets))
-    rows, panel = limits.result_bytes // (BANDS_IN_FLIGHT * row_bytes), max(1, targets)
+    a_row = max(1, row_bytes(limits, query_lengths, target_lengths, targets))
+    rows, panel = limits.result_bytes // (BANDS_IN_FLIGHT * a_row), max(1, targets)
     if rows < together:
-        pair_bytes = _row_bytes(limits, query_lengths, target_lengths, 1)
+        pair_bytes = row_bytes(limits, query_lengths, target_lengths, 1)
         rows, panel = 1, min(targets - 1, limits.result_bytes // (BANDS_IN_FLIGHT * pair_bytes))
         if panel < min(targets, MIN_PANEL) or together > 1:
-            needed = BANDS_IN_FLIGHT * min(MIN_PANEL * pair_bytes, together * row_bytes)
+            needed = BANDS_IN_FLIGHT * min(MIN_PANEL * pair_bytes, together * a_row)
             raise RunError(
                 f"the memory budget is too small: results on their way need {needed:,} bytes of it, {limits.result_bytes:,} are left; "
                 "raise --memory"
