@@ -147,11 +147,12 @@ def make_engine(text: str, inventory: Inventory, host_traceback: bool = False, n
     return CudaEngine(_selected(text, inventory), host_traceback=host_traceback, note=note)
 
 
-def make_distance_engine(text: str, inventory: Inventory, threads: int) -> CudaDistanceEngine:
-    """The engine of distances likewise; threads: of the host. Raises `RunError` likewise."""
+def make_distance_engines(text: str, inventory: Inventory, threads: int) -> list[CudaDistanceEngine]:
+    """Engines of distances likewise, one for each device; threads: of the host, for all of them. Raises `RunError` likewise."""
     from gpualign.gpu.distance import CudaDistanceEngine
 
-    return CudaDistanceEngine(_selected(text, inventory), threads)
+    devices = _selected(text, inventory)
+    return [CudaDistanceEngine(device, max(1, threads // len(devices))) for device in devices]
 
 
 def the_device(text: str, inventory: Inventory) -> CudaDevice:

@@ -135,11 +135,20 @@ def pick_distance_engine(resources: Resources, notes: Notes, kernel: str = AUTO,
         if not cuda_is_sooner(comparisons, resources.host_threads):
             notes.detail("on the CPU, which takes less time than CUDA to start")
             return CpuDistanceEngine(resources.threads)
+    engines: list[DistanceEngine] = []
     if inventory := _gpus(resources.device, notes):
-        from gpualign.gpu.devices import make_distance_engine
+        from gpualign.gpu.devices import make_distance_engines
 
-        return make_distance_engine(_named(resources.device), inventory, resources.host_threads)
-    return CpuDistanceEngine(resources.threads)
+        engines += make_distance_engines(_named(resources.device), inventory, resources.host_threads)
+    if not engines:
+        return CpuDistanceEngine(resources.threads)
+    if _is_mixed(resources.device):
+        engines.append(CpuDistanceEngine(resources.threads, spare=len(engines)))
+    if len(engines) == 1:
+        return engines[0]
+    from gpualign.core.distance.side_by_side import DistancesSideBySide
+
+    return DistancesSideBySide(engines, notes.note)
 
 
 def paper_device(device: str, what: str) -> CudaDevice:
