@@ -136,14 +136,19 @@ def test_a_slow_engine_is_not_waited_for(task, expected, told):
 
 @pytest.mark.parametrize("which", [0, 1])
 def test_an_engine_that_fails_is_left_out(task, expected, told, together, which):
-    begin = together(which)
+    begin, other, failed = together(which), together(1 - which), threading.Event()
 
     def fails(tiles_before):
         begin(tiles_before)
         if tiles_before == 2:
+            failed.set()
             raise RunError("lost")
 
-    engines = [Small(begin=together(k)) for k in range(2)]
+    def goes_on(tiles_before):
+        other(tiles_before)
+        assert tiles_before == 0 or failed.wait(LIMIT)
+
+    engines = [Small(begin=goes_on), Small(begin=goes_on)]
     engines[which] = Small(begin=fails)
     assert (scores(told.engine(*engines).prepare(task, BUDGET)) == expected).all()
     assert told.notes == ["small 0 is left out, the others do its work: lost"]
@@ -270,11 +275,16 @@ def test_a_device_that_fails_leaves_all_to_the_cpu(task, expected, told, monkeyp
         def stream(self):
             class Stream(HostStream):
                 def launch(self, *arguments, **more):
+                    failed.set()
                     raise RunError("the CUDA device failed: made up")
 
             return Stream(self)
 
-    cpu = Small(2, seconds=1.5 * CudaEngine([HostDevice()]).prepare(task, BUDGET).seconds)  # so that the device takes the first tile
+    def begin(_):
+        assert failed.wait(LIMIT)
+
+    failed = threading.Event()
+    cpu = Small(2, seconds=1.5 * CudaEngine([HostDevice()]).prepare(task, BUDGET).seconds, begin=begin)
     engine = told.engine(CudaEngine([Failing()]), cpu)
     assert (scores(engine.prepare(task, BUDGET)) == expected).all()
     assert told.notes == ["cuda (broken) is left out, the others do its work: the CUDA device failed: made up"]
