@@ -13,7 +13,7 @@ from gpualign.core.budget import Budget
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Capabilities, Prepared, Task, TileResult
 from gpualign.core.errors import RunError
-from gpualign.core.plan import Limits, Tile, row_bytes
+from gpualign.core.plan import TILES_AHEAD, Limits, Tile, row_bytes
 from gpualign.core.pool import Counter, Sharing, Worker, run_workers
 from gpualign.core.road import Closable
 from gpualign.core.subtiles import run_within
@@ -82,10 +82,10 @@ class SideBySidePrepared:
             yield from results
 
     def _bands(self, tile: Tile) -> int:
-        """How many bands such as that of a tile may be under way."""
+        """How many bands such as that of a tile may be under way: no fewer than workers hold, of tiles that are whole bands."""
         rows, targets = tile.band.shape
         a_row = row_bytes(self.limits, self.task.queries.lengths, self.task.targets.lengths, targets)
-        return max(2, self.waiting_bytes // max(1, rows * a_row))
+        return max(TILES_AHEAD * self.limits.sharing, self.waiting_bytes // max(1, rows * a_row))
 
 
 def _worker(run: Callable[[Iterator[Tile]], Iterator[TileResult]]) -> Worker[TileResult]:

@@ -167,6 +167,10 @@ def test_a_part_that_was_handed_on_in_part_is_not_handed_on_twice(rng, told):
                         counts = {name: values[of_row] for name, values in item.counts.items()}
                         yield replace(item, queries=item.queries[of_row], targets=item.targets[of_row], counts=counts, lacking=item.lacking)
                         item = replace(item, lacking=0)
+                    if item.lacking:  # of rows without pairs
+                        yield replace(
+                            item, queries=item.queries[:0], targets=item.targets[:0], counts={n: v[:0] for n, v in item.counts.items()}
+                        )
                 gone.set()
                 raise RunError("lost")
 
