@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+DOUBT = 2
+"""A worker that has done nothing yet may take so many times as long as estimated: a processor has other things to do."""
+
 
 class _Worker:
     """What is known of a worker. held: cells that it has taken and not delivered."""
@@ -20,6 +23,11 @@ class _Worker:
         self._since = 0.0  # when it last delivered, or took something while it had nothing
         self.held = 0
         self.lost = False
+
+    @property
+    def doubt(self) -> int:
+        """By what its time for a piece is multiplied, to be sure."""
+        return 1 if self._delivered else DOUBT
 
     def rate(self, now: float) -> float:
         """Cells a second: as estimated until something has been delivered, then as measured. It is no faster than it would be if it
@@ -67,7 +75,7 @@ class Dispatch:
         rate = own.rate(now)
         if all(rate >= other for _, other in others):
             return True
-        return own.busy(now) + cells / rate <= _seconds_of(others, cells, max(cells, left))
+        return own.busy(now) + own.doubt * cells / rate <= _seconds_of(others, cells, max(cells, left))
 
     def take(self, worker: int, cells: int, now: float) -> None:
         """A worker takes a piece."""

@@ -11,6 +11,7 @@ from typing import Protocol, cast
 
 from gpualign.core.budget import Budget
 from gpualign.core.dataclass import dataclass
+from gpualign.core.dispatch import DOUBT
 from gpualign.core.engine import Capabilities, Prepared, Task, TileResult
 from gpualign.core.errors import RunError
 from gpualign.core.plan import TILES_AHEAD, Limits, Tile, row_bytes
@@ -147,10 +148,10 @@ class SideBySide:
         tile = limits.cells_of_tile(int(task.cells_about)) / max(1.0, task.cells_about)
         used: list[Timed] = []
         for _, part in others:
-            if tile * part.seconds <= first.seconds:
+            if DOUBT * tile * part.seconds <= first.seconds:
                 used.append(part)
             else:
-                self._detail(f"{part.hardware} is left out: a tile would take it longer than {first.hardware} takes for all")
+                self._detail(f"{part.hardware} is left out: for a tile it may take longer than {first.hardware} for all")
         if not used:
             return engine.prepare(task, budget)
         parts = [first, *used]

@@ -89,6 +89,14 @@ def test_a_wrong_estimate_costs_one_piece():
     assert seconds == 100
 
 
+@given(st.floats(0.01, 99), PIECES, st.floats(0.5, 1))
+def test_half_the_speed_that_was_estimated_makes_nobody_wait(rate, pieces, share):
+    """Nor does anything above half of it."""
+    seconds, done = simulate([100.0, rate * share], pieces, estimates=[100.0, rate])
+    assert sorted(chain.from_iterable(done)) == sorted(pieces)
+    assert seconds <= sum(pieces) / 100 * (1 + 1e-9)
+
+
 def test_a_worker_that_is_late_is_taken_for_slow():
     """What it holds has taken ten times as long as it should have: it is no faster than that."""
     dispatch = Dispatch([10.0, 9.0])

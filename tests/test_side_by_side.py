@@ -130,7 +130,7 @@ def test_a_slow_engine_is_not_waited_for(task, expected, told):
     prepared = told.engine(quick, slow).prepare(task, BUDGET)
     assert (scores(prepared) == expected).all()
     assert not slow.tiles
-    assert "would take it longer" in told.details[0]
+    assert "is left out: for a tile it may take longer than" in told.details[0]
     assert prepared.limits.sharing == 1
 
 
