@@ -163,30 +163,6 @@ def test_a_worker_that_would_be_waited_for_takes_nothing():
     assert quick == list(range(100))
 
 
-def test_measured_rates_replace_estimates():
-    """Estimated alike, but after its first tile the slow one is seen to be slow."""
-    slow, quick = [], []
-    both = threading.Barrier(2)
-
-    def late(counter):
-        tile = counter.next_tile()
-        both.wait(LIMIT)
-        slow.append(tile.number)
-        time.sleep(0.2)  # of which the other does some hundred tiles
-        counter.deliver(result_of(tile))
-        noted(slow)(counter)
-
-    def early(counter):
-        tile = counter.next_tile()
-        both.wait(LIMIT)
-        counter.deliver(result_of(tile))
-        noted(quick, 0.001)(counter)
-
-    found = run_workers(pieces(250), [late, early], WAITING, "test", sharing=Sharing([1e5, 1e5], 1000))
-    assert numbers(found) == list(range(250))
-    assert quick
-
-
 def test_a_worker_that_has_refused_does_what_another_gives_back():
     slow = []
 
