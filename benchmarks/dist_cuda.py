@@ -58,7 +58,7 @@ def kernel_rate(
     counts: dict[str, np.ndarray] = {}
     for _ in range(repeats):
         times.clear()
-        engine = CudaDistanceEngine([device], 1, kernel, lambda seconds, work: times.append((seconds, work)))
+        engine = CudaDistanceEngine(device, 1, kernel, lambda seconds, work: times.append((seconds, work)))
         counter = engine.prepare(WANTED, 4 * samples**2)
         ((_, counts),) = counter.run([panel], [Band(0, samples, 0, samples, upper)], lambda work: None)
         best = min(best, sum(seconds for seconds, _ in times))
@@ -101,7 +101,7 @@ def main() -> None:
             if kernel not in usable_kernels(device.arch):
                 continue
             samples = options.samples if kernel is not POPC else options.samples // 4
-            engine = CudaDistanceEngine([device], 1, kernel)
+            engine = CudaDistanceEngine(device, 1, kernel)
             panel = made_up_panel(engine, rng, samples, options.sites, missing)
             ordered, counts = kernel_rate(device, kernel, panel, False)
             upper, _ = kernel_rate(device, kernel, panel, True)

@@ -17,7 +17,7 @@ from click.shell_completion import BashComplete, CompletionItem, add_completion_
 Item: TypeAlias = "CompletionItem[str]"  # type: ignore[type-arg,unused-ignore]
 Items: TypeAlias = list[Item]
 
-_DEVICES = ("auto", "cpu", "cuda", "cuda:0", "cuda:all")
+_DEVICES = ("auto", "cpu", "cuda", "cuda:0", "cuda:all", "all")
 
 
 def _plain(values: Sequence[str], incomplete: str) -> Items:
@@ -37,12 +37,16 @@ class PathType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
 
 class DeviceType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
-    """What --device takes. Devices are not counted: asking the driver takes longer than typing a number."""
+    """What --device takes: a name, or a list with commas. Devices are not counted: asking the driver takes longer than typing a number."""
 
     name = "device"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-        return _plain(_DEVICES, incomplete)
+        if "," not in incomplete:
+            return _plain(_DEVICES, incomplete)
+        *before, last = incomplete.split(",")
+        others = ("cuda", "cuda:0", "cuda:all") if before == ["cpu"] else () if "cpu" in before else ("cpu",)
+        return _plain([",".join([*before, name]) for name in others], ",".join([*before, last]))
 
 
 class ListType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -91,8 +95,8 @@ class Bash(BashComplete):
             else:
                 joined.append(word)
         *complete, incomplete = joined[1:]
-        if "cuda:" in incomplete:
-            self._kept = "cuda:"
+        value = incomplete.rpartition("=")[2]
+        self._kept = value[: value.rfind(":") + 1] if "cuda:" in value else ""
         return complete, incomplete
 
     def format_completion(self, item: Item) -> str:

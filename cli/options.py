@@ -325,7 +325,8 @@ def run_options(function: F) -> F:
             default="auto",
             show_default=True,
             metavar="NAME",
-            help="auto (the first GPU, or the CPU where it ends sooner or there is none), cpu, cuda, cuda:0,1 or cuda:all.",
+            help="auto (the first GPU, or the CPU where it ends sooner or there is none), cpu, cuda, cuda:0,1, cuda:all, all (every GPU "
+            "and the CPU), or a list such as cpu,cuda:0.",
         ),
         click.option("--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads.  [the CPUs this process may use]"),
         click.option("--memory", type=SizeType(), metavar="SIZE", help="Memory budget, for instance 500M.  [2G, at most half of RAM]"),

@@ -110,7 +110,8 @@ class Tile:
     """Queries [query_start, query_stop) against some targets.
 
     number: its place among the tiles of the plan, by which whoever makes the same plan knows it. target_count, make_targets: of the
-    targets. cells: what the wanted pairs cost, DP cells for most tasks. Pairs that `pairing` does not want may be left out.
+    targets. cells: what the wanted pairs cost, DP cells for most tasks; left: those of this tile and all that follow, in plans that workers
+    share (`Limits.sharing`), else 0. Pairs that `pairing` does not want may be left out.
     """
 
     number: int
@@ -121,13 +122,14 @@ class Tile:
     make_targets: Callable[[], npt.NDArray[np.int64]] = field(repr=False, compare=False)
     pairing: Pairing
     cells: int
+    left: int = 0
 
     @classmethod
     def against(
-        cls, targets: npt.NDArray[np.int64], number: int, band: Band, queries: tuple[int, int], pairing: Pairing, cells: int
+        cls, targets: npt.NDArray[np.int64], number: int, band: Band, queries: tuple[int, int], pairing: Pairing, cells: int, left: int = 0
     ) -> Tile:
         """A tile of targets that are made already."""
-        return cls(number, band, *queries, len(targets), lambda: targets, pairing, cells)
+        return cls(number, band, *queries, len(targets), lambda: targets, pairing, cells, left)
 
     @cached_property
     def targets(self) -> npt.NDArray[np.int64]:
@@ -198,7 +200,7 @@ class Plan:
     def result_bytes(self) -> int:
         """Memory that the bands in flight take at most."""
         rows = min(BANDS_IN_FLIGHT * self.band_rows, max(self.queries, 1))
-        return rows * _row_bytes(self.limits, self.query_lengths, self.target_lengths, min(self.panel, self.targets))
+        return rows * row_bytes(self.limits, self.query_lengths, self.target_lengths, min(self.panel, self.targets))
 
     @cached_property
     def band_count(self) -> int:
@@ -248,23 +250,24 @@ class Plan:
     def tiles(self) -> Iterator[Tile]:
         """Every tile that holds a wanted pair, band by band."""
         by_length = np.argsort(self.target_lengths, kind="stable").astype(np.int64)
-        numbers, left = count(), self.cells if self.limits.sharing > 1 else 0
+        shared = self.limits.sharing > 1
+        numbers, left = count(), self.cells if shared else 0
         for index, (start, stop, first, target_stop) in enumerate(self._bands()):
             if self.cost.by_number and (stop - start) * (target_stop - first) <= self.limits.cells_of_tile(left):
                 # One tile, without a look at its targets, of which there may be millions for each of hundreds of bands.
                 if cells := self._cells_between(start, stop, first, target_stop):
                     band = Band(start, stop, first, target_stop, index, 1)
                     targets_of = partial(_between, by_length, first, target_stop)
-                    yield Tile(next(numbers), band, start, stop, target_stop - first, targets_of, self.pairing, cells)
-                left -= cells
+                    yield Tile(next(numbers), band, start, stop, target_stop - first, targets_of, self.pairing, cells, left)
+                left -= cells * shared
                 continue
             targets = _between(by_length, first, target_stop)
             cuts = [(a, b, targets[at:to]) for a, b, at, to in self.cuts(start, stop, targets, left)]
             wanted = [(a, b, part, cells) for a, b, part in cuts if (cells := self.wanted_cells(a, b, part))]
             band = Band(start, stop, first, target_stop, index, len(wanted))
             for query_start, query_stop, part, cells in wanted:
-                yield Tile.against(part, next(numbers), band, (query_start, query_stop), self.pairing, cells)
-                left -= cells
+                yield Tile.against(part, next(numbers), band, (query_start, query_stop), self.pairing, cells, left)
+                left -= cells * shared
 
 
 def _between(by_length: npt.NDArray[np.int64], first: int, stop: int) -> npt.NDArray[np.int64]:
@@ -273,7 +276,7 @@ def _between(by_length: npt.NDArray[np.int64], first: int, stop: int) -> npt.NDA
     return by_length if whole else by_length[(by_length >= first) & (by_length < stop)]
 
 
-def _row_bytes(limits: Limits, query_lengths: Lengths, target_lengths: Lengths, targets: int) -> int:
+def row_bytes(limits: Limits, query_lengths: Lengths, target_lengths: Lengths, targets: int) -> int:
     """Results of one query against `targets` targets, at most."""
     longest = int(query_lengths.max(initial=0)) + int(target_lengths.max(initial=0))
     letters = targets * longest
@@ -293,13 +296,13 @@ def make_plan(
     if pairing is not Pairing.ALL and not np.array_equal(query_lengths, target_lengths[: len(query_lengths)]):
         raise ValueError("only a set with itself has pairs above the diagonal")
     targets = len(target_lengths)
-    row_bytes = max(1, _row_bytes(limits, query_lengths, target_lengths, targets))
-    rows, panel = limits.result_bytes // (BANDS_IN_FLIGHT * row_bytes), max(1, targets)
+    a_row = max(1, row_bytes(limits, query_lengths, target_lengths, targets))
+    rows, panel = limits.result_bytes // (BANDS_IN_FLIGHT * a_row), max(1, targets)
     if rows < together:
-        pair_bytes = _row_bytes(limits, query_lengths, target_lengths, 1)
+        pair_bytes = row_bytes(limits, query_lengths, target_lengths, 1)
         rows, panel = 1, min(targets - 1, limits.result_bytes // (BANDS_IN_FLIGHT * pair_bytes))
         if panel < min(targets, MIN_PANEL) or together > 1:
-            needed = BANDS_IN_FLIGHT * min(MIN_PANEL * pair_bytes, together * row_bytes)
+            needed = BANDS_IN_FLIGHT * min(MIN_PANEL * pair_bytes, together * a_row)
             raise RunError(
                 f"the memory budget is too small: results on their way need {needed:,} bytes of it, {limits.result_bytes:,} are left; "
                 "raise --memory"

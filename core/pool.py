@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import TileResult
+from gpualign.core.dispatch import Dispatch, Window
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Tile
 
@@ -23,6 +24,24 @@ Made = TypeVar("Made")
 _LOOK_SECONDS = 0.05  # how often a worker that waits for room looks whether it shall stop
 
 
+class OfTile(Protocol):
+    """A result, of a tile."""
+
+    @property
+    def tile(self) -> Tile: ...
+
+
+Result = TypeVar("Result", bound=OfTile)
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """How workers of unequal speed share tiles. rates: cells a second of each, as estimated; bands: that may be under way at a time."""
+
+    rates: Sequence[float]
+    bands: int
+
+
 @dataclass(frozen=True)
 class _Lost:
     """A worker that failed, while others go on."""
@@ -31,48 +50,100 @@ class _Lost:
     error: RunError
 
 
-class _Work:
+class _Rules:
+    """Which worker may take which tile."""
+
+    def __init__(self, sharing: Sharing) -> None:
+        self._dispatch, self._window = Dispatch(sharing.rates), Window(sharing.bands)
+
+    def allow(self, worker: int, tile: Tile, left: int) -> bool:
+        """left: cells that nobody has taken."""
+        room = self._window.room(tile.band.index)
+        left = min(left, tile.cells * tile.band.tiles * room)  # what the bands hold that others may take meanwhile, about
+        return room > 0 and self._dispatch.may_take(worker, tile.cells, left, time.monotonic())
+
+    def take(self, worker: int, tile: Tile) -> None:
+        self._window.take(tile.band.index, tile.band.tiles)
+        self._dispatch.take(worker, tile.cells, time.monotonic())
+
+    def deliver(self, worker: int, tile: Tile) -> None:
+        self._window.deliver(tile.band.index)
+        self._dispatch.deliver(worker, tile.cells, time.monotonic())
+
+    def lose(self, worker: int) -> None:
+        self._dispatch.lose(worker)
+
+
+class _Work(Generic[Result]):
     """What all workers of a run share: tiles that nobody has taken, and results that nobody has."""
 
-    def __init__(self, tiles: Iterator[Tile], workers: int, waiting: int) -> None:
+    def __init__(self, tiles: Iterator[Tile], workers: int, waiting: int, sharing: Sharing | None) -> None:
         self._tiles = tiles
         self._returned: deque[Tile] = deque()
+        self._next: Tile | None = None  # looked at, where that decides who takes it
+        self._rules = None if sharing is None else _Rules(sharing)
         self._changed = threading.Condition()
         self._open = 0  # tiles that are taken and not delivered
         self._good = workers
         self._stop = threading.Event()
-        self.done: queue.Queue[TileResult | BaseException | _Lost | None] = queue.Queue(maxsize=waiting)
+        self.done: queue.Queue[Result | BaseException | _Lost | None] = queue.Queue(maxsize=waiting)
 
-    def take(self) -> Tile | None:
-        """A tile; None where there is none at the moment, or work is to end."""
+    def take(self, worker: int) -> Tile | None:
+        """A tile; None where there is none for this worker at the moment, or work is to end."""
         if self.stopped():
             return None
         with self._changed:
-            tile = self._returned.popleft() if self._returned else next(self._tiles, None)
-            self._open += tile is not None
+            if self._rules is not None and not self._allowed(self._rules, worker):
+                return None
+            tile = self._returned.popleft() if self._returned else self._pulled()
+            if tile is not None:
+                self._open += 1
+                if self._rules is not None:
+                    self._rules.take(worker, tile)
             return tile
 
-    def close_one(self) -> None:
+    def _pulled(self) -> Tile | None:
+        tile, self._next = self._next, None
+        return next(self._tiles, None) if tile is None else tile
+
+    def _allowed(self, rules: _Rules, worker: int) -> bool:
+        """Whether there is a tile that this worker may take."""
+        following = self._next = self._pulled()
+        tile = self._returned[0] if self._returned else following
+        left = sum(tile.cells for tile in self._returned) + (following.left if following is not None else 0)
+        return tile is not None and rules.allow(worker, tile, left)
+
+    def close_one(self, worker: int, tile: Tile) -> None:
         """A tile that was taken is delivered."""
         with self._changed:
             self._open -= 1
+            if self._rules is not None:
+                self._rules.deliver(worker, tile)
             self._changed.notify_all()
 
-    def lose(self, tiles: Sequence[Tile]) -> bool:
+    def lose(self, worker: int, tiles: Sequence[Tile]) -> bool:
         """A worker has failed, and gives its tiles back; whether there are others."""
         with self._changed:
             self._good -= 1
             self._returned += tiles
             self._open -= len(tiles)
+            if self._rules is not None:
+                self._rules.lose(worker)
             self._changed.notify_all()
             return self._good > 0
 
-    def more(self) -> bool:
-        """Whether there are tiles after all; waits until no worker can give any back."""
+    def more(self, worker: int) -> bool:
+        """Whether there are tiles for this worker after all; waits until no worker can give any back."""
         with self._changed:
-            while self._open and not self._returned and not self.stopped():
+            while not self.stopped():
+                if self._rules is not None and self._allowed(self._rules, worker):
+                    return True
+                if self._rules is None and self._returned:
+                    return True
+                if not (self._open or self._returned or self._next):
+                    return False
                 self._changed.wait(_LOOK_SECONDS)
-            return bool(self._returned) and not self.stopped()
+            return False
 
     def stopped(self) -> bool:
         return self._stop.is_set()
@@ -82,28 +153,28 @@ class _Work:
         self._stop.set()
 
 
-class Counter:
+class Counter(Generic[Result]):
     """Where one worker takes tiles and leaves results. A slow sink slows workers down rather than filling memory."""
 
-    def __init__(self, work: _Work) -> None:
+    def __init__(self, work: _Work[Result], worker: int) -> None:
         self._work = work
+        self._worker = worker
         self.taken: dict[int, Tile] = {}
         """Tiles that are not delivered, by their numbers."""
 
     def next_tile(self) -> Tile | None:
         """The next tile; None where there is none, or work is to end."""
-        if (tile := self._work.take()) is not None:
+        if (tile := self._work.take(self._worker)) is not None:
             self.taken[tile.number] = tile
         return tile
 
-    def deliver(self, result: TileResult) -> None:
+    def deliver(self, result: Result) -> None:
         """Hand on a result. Waits for room, unless work is to end."""
         self.put(result)
-        del self.taken[result.tile.number]
-        self._work.close_one()
+        self._work.close_one(self._worker, self.taken.pop(result.tile.number))
 
-    def put(self, item: TileResult | BaseException | _Lost | None) -> None:
-        """The same of an error, or of the end of this worker (None)."""
+    def put(self, item: Result | BaseException | _Lost | None) -> None:
+        """The same of a part of a result, of an error, or of the end of this worker (None)."""
         while not self.stopped():
             try:
                 self._work.done.put(item, timeout=_LOOK_SECONDS)
@@ -116,33 +187,48 @@ class Counter:
         return self._work.stopped()
 
 
-Worker = Callable[[Counter], None]
+Worker = Callable[[Counter[Result]], None]
+
+
+class _Thread(threading.local):
+    """What a thread is at. counter: where it is a worker's."""
+
+    counter: Counter[OfTile] | None = None
+
+
+_THREAD = _Thread()
 
 
 def run_workers(
     tiles: Iterator[Tile],
-    workers: Sequence[Worker],
+    workers: Sequence[Worker[Result]],
     waiting: int,
     name: str,
     stop: Callable[[], None] | None = None,
     lost: Callable[[int, RunError], None] | None = None,
-) -> Iterator[TileResult]:
+    sharing: Sharing | None = None,
+) -> Iterator[Result]:
     """Results of all tiles in any order, from a thread for each worker. `waiting`: results that may wait for the consumer.
 
     Raises the first error of a worker. lost: told of a worker, by its number, whose hardware fails (`RunError`) while others are left:
     those do its tiles as well, and may be called again for it. stop: called when the iterator is closed, finished or fails, to end what a
-    worker is at; then all threads are waited for.
-    """
-    shared = _Work(tiles, len(workers), waiting)
+    worker is at; then all threads are waited for. sharing: of workers that are not alike; a worker for whom the others would have to wait
+    gets no more tiles (core/dispatch.py), and may be called again for others. None: who asks gets a tile.
 
-    def work(number: int, worker: Worker) -> None:
-        counter = Counter(shared)
+    A worker may itself run others so, whose run ends when this one is closed.
+    """
+    outer = _THREAD.counter
+    shared = _Work[Result](tiles, len(workers), waiting, sharing)
+
+    def work(number: int, worker: Worker[Result]) -> None:
+        counter = Counter(shared, number)
+        _THREAD.counter = counter  # type: ignore[assignment]  # it is only asked whether it has stopped
         try:
             worker(counter)
-            while lost is not None and shared.more():
+            while (lost is not None or sharing is not None) and shared.more(number):
                 worker(counter)
         except RunError as error:
-            goes_on = lost is not None and shared.lose(list(counter.taken.values()))
+            goes_on = lost is not None and shared.lose(number, list(counter.taken.values()))
             counter.put(_Lost(number, error) if goes_on else error)
         except BaseException as error:  # handed to the consumer, which raises it
             counter.put(error)
@@ -154,7 +240,12 @@ def run_workers(
     try:
         running = len(threads)
         while running:
-            item = shared.done.get()
+            try:
+                item = shared.done.get(timeout=None if outer is None else _LOOK_SECONDS)
+            except queue.Empty:
+                if outer is not None and outer.stopped():
+                    return
+                continue
             if item is None:
                 running -= 1
             elif isinstance(item, _Lost):

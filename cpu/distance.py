@@ -5,19 +5,20 @@ Near pairs are chosen tile by tile: a tile's counts stay in a core's cache throu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
 import numpy as np
 
 from gpualign.core.distance.choice import ChosenPairs, Rule, choose_of_bands, record_bytes
-from gpualign.core.distance.engine import WORD_BITS, Band, ChosenParts, CountedBands, Counter, CountMatrix, Panel
+from gpualign.core.distance.engine import WORD_BITS, Band, Bands, ChosenParts, CountedBands, Counter, CountMatrix, Panel
 from gpualign.core.distance.recipe import Wanted
 from gpualign.cpu import _distance
 from gpualign.cpu.distance_tiles import TileChooser, count_term, near_tiles, wide_tiles
 from gpualign.cpu.machine import describe_cpu, pick_instruction_set, usable_cpus
 
 _LINE_WORDS = 8
+_RATE = 1.5e11  # comparisons a second of a core with AVX2
 
 
 def instruction_sets() -> list[tuple[str, bool]]:
@@ -29,23 +30,22 @@ class CpuDistanceEngine:
     """Implements `gpualign.core.distance.engine.DistanceEngine`.
 
     threads, instruction_set: as for `gpualign.cpu.engine.CpuEngine`; the variant `avx512popcnt` is of distances alone.
-    Raises `InputError` for a variant that this build or processor does not have.
+    spare likewise. Raises `InputError` for a variant that this build or processor does not have.
     """
 
-    def __init__(self, threads: int | None = None, instruction_set: str | None = None) -> None:
-        self.threads = threads or usable_cpus()
+    def __init__(self, threads: int | None = None, instruction_set: str | None = None, spare: int = 0) -> None:
+        self.threads = threads or max(1, usable_cpus() - spare)
         self.instruction_set = pick_instruction_set([name for name, supported in instruction_sets() if supported], instruction_set)
 
     def prepare(self, wanted: Wanted, memory: int) -> Counter:
         kernel = "bit planes, vector popcount" if self.instruction_set == "avx512popcnt" else "bit planes, carry-save adders"
         hardware = describe_cpu(self.instruction_set, self.threads)
+        rate = _RATE * self.threads
         if not wanted.near:
-            return Counter(wanted, False, _padded_words, memory, self.threads, kernel, hardware, self._count)
+            return Counter(wanted, False, _padded_words, memory, self.threads, kernel, hardware, self._count, rate=rate)
         room = memory // 2  # for chosen pairs, and as much for matrices of counts where these are made
 
-        def pick(
-            panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], rule: Rule, advance: Callable[[int], None]
-        ) -> ChosenParts:
+        def pick(panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], rule: Rule, advance: Callable[[int], None]) -> ChosenParts:
             if not all(panel.in_memory for panel in panels):  # they are read once a band, not once a tile
                 yield from choose_of_bands(rule, self._count(panels, bands, names, advance))
                 return
@@ -54,11 +54,9 @@ class CpuDistanceEngine:
                 for band in bands:
                     yield from _near_pairs(chooser, band, room // record_bytes(len(names)), workers, _Once(advance))
 
-        return Counter(wanted, False, _padded_words, room, self.threads, kernel, hardware, self._count, pick)
+        return Counter(wanted, False, _padded_words, room, self.threads, kernel, hardware, self._count, pick, rate)
 
-    def _count(
-        self, panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], advance: Callable[[int], None]
-    ) -> CountedBands:
+    def _count(self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], advance: Callable[[int], None]) -> CountedBands:
         with ThreadPoolExecutor(self.threads, thread_name_prefix="gpualign-cpu") as workers:
             for band in bands:
                 counts = {name: np.zeros(band.shape, dtype=np.int32) for name in names}

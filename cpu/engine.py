@@ -63,7 +63,7 @@ class CpuPrepared:
     def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
         compute, cancel = self.begin(), _kernels.Cancel()
 
-        def work(counter: Counter) -> None:
+        def work(counter: Counter[TileResult]) -> None:
             while (tile := counter.next_tile()) is not None:
                 if (result := compute(tile, cancel)) is not None:
                     counter.deliver(result)
@@ -74,16 +74,16 @@ class CpuPrepared:
 class CpuEngine:
     """Implements `gpualign.core.engine.Engine`.
 
-    threads: workers (default: the CPUs this process may use, or as many as there is memory for). instruction_set: name of a
+    threads: workers (default: the CPUs this process may use but `spare`, or as many as there is memory for). instruction_set: name of a
     variant (default: the fastest that this processor runs; the environment variable GPUALIGN_INSTRUCTION_SET overrides it, for
-    tests and bug reports).
+    tests and bug reports). spare: CPUs that are left to threads which feed other engines.
     Raises `InputError` for a variant that this build or processor does not have.
     """
 
     capabilities = Capabilities(frozenset({Mode.GLOBAL, Mode.LOCAL}), paths=True, near=True)
 
-    def __init__(self, threads: int | None = None, instruction_set: str | None = None) -> None:
-        self.threads = threads or usable_cpus()
+    def __init__(self, threads: int | None = None, instruction_set: str | None = None, spare: int = 0) -> None:
+        self.threads = threads or max(1, usable_cpus() - spare)
         self._threads_asked_for = threads is not None
         self._set_asked_for = instruction_set
         usable = {s.name: s for s in instruction_sets() if s.supported}

@@ -76,14 +76,35 @@ def _has_nvidia_device() -> bool:
     return any(Path("/dev", name).exists() for name in ("nvidia0", "nvidiactl", "dxg"))
 
 
+def split_selection(text: str) -> tuple[str | None, bool]:
+    """(what it says of GPUs: "cuda", "cuda:all", numbers as in "cuda:0,2", or None; whether the CPU is among the devices) of a list with
+    commas, in any order, or of "all". Raises `InputError` for other names, and where a device is named twice."""
+    if text == "all":
+        return "cuda:all", True
+    cpus, whole, numbers, counting = 0, list[str](), list[int](), False
+    for part in text.split(","):
+        number = part.removeprefix("cuda:")
+        counting = number.isdecimal() and (counting or number != part)
+        if counting:
+            numbers.append(int(number))
+        elif part in ("cuda", "cuda:all"):
+            whole.append(part)
+        elif part == "cpu":
+            cpus += 1
+        else:
+            raise InputError(
+                f"--device {text}: expected auto, cpu, cuda, cuda:all, numbers as in cuda:0,1, all, or a list such as cpu,cuda:0; "
+                f"{part!r} is none of these"
+            )
+    if cpus > 1 or len(whole) + bool(numbers) > 1 or len(set(numbers)) < len(numbers):
+        raise InputError(f"--device {text}: a device is named twice; name each once")
+    gpus = f"cuda:{','.join(map(str, numbers))}" if numbers else None
+    return whole[0] if whole else gpus, cpus == 1
+
+
 def check_selection(text: str) -> None:
-    """Raises `InputError` for what is neither "cuda", "cuda:all" nor distinct numbers as in "cuda:0,2"."""
-    if text in ("cuda", "cuda:all"):
-        return
-    kind, _, numbers = text.partition(":")
-    parts = numbers.split(",")
-    if kind != "cuda" or not all(p.isdecimal() for p in parts) or len(set(parts)) != len(parts):
-        raise InputError(f"--device {text}: expected auto, cpu, cuda, cuda:all, or numbers as in cuda:0,1")
+    """Raises `InputError` for what is no selection."""
+    split_selection(text)
 
 
 def _numbers(text: str) -> list[int]:
@@ -93,13 +114,14 @@ def _numbers(text: str) -> list[int]:
 
 def start_selected(text: str) -> None:
     """Let CUDA start beside what comes before a checked selection, or "auto", is looked at: "cuda" is the first device, in all likelihood;
-    for "auto", which may not come to need one, the driver alone."""
+    for "auto", which may not come to need one, and where all are meant, the driver alone."""
+    gpus = None if text == "auto" else split_selection(text)[0]
     if _has_nvidia_device():
-        start_cuda([0] if text == "cuda" else _numbers(text) if text not in ("auto", "cuda:all") else [])
+        start_cuda([0] if gpus == "cuda" else [] if gpus in (None, "cuda:all") else _numbers(gpus))
 
 
 def _selected(text: str, inventory: Inventory) -> list[CudaDevice]:
-    """Devices of a checked selection, whose contexts start meanwhile. Raises `RunError` for a missing or too old one."""
+    """The GPUs that `split_selection` has found, whose contexts start meanwhile. Raises `RunError` for a missing or too old one."""
     from gpualign.gpu.driver import CudaDevice
 
     usable = inventory.usable
@@ -115,7 +137,7 @@ def _selected(text: str, inventory: Inventory) -> list[CudaDevice]:
 
 
 def make_engine(text: str, inventory: Inventory, host_traceback: bool = False, note: Callable[[str], None] | None = None) -> CudaEngine:
-    """The engine for a checked selection; host_traceback and note as in `CudaEngine`.
+    """The engine for GPUs as `split_selection` has them; host_traceback and note as in `CudaEngine`.
 
     Raises `RunError` for a missing or too old device.
     """
@@ -125,13 +147,14 @@ def make_engine(text: str, inventory: Inventory, host_traceback: bool = False, n
     return CudaEngine(_selected(text, inventory), host_traceback=host_traceback, note=note)
 
 
-def make_distance_engine(text: str, inventory: Inventory, threads: int) -> CudaDistanceEngine:
-    """The engine of distances for a checked selection; threads: of the host. Raises `RunError` likewise."""
+def make_distance_engines(text: str, inventory: Inventory, threads: int) -> list[CudaDistanceEngine]:
+    """Engines of distances likewise, one for each device; threads: of the host, for all of them. Raises `RunError` likewise."""
     from gpualign.gpu.distance import CudaDistanceEngine
 
-    return CudaDistanceEngine(_selected(text, inventory), threads)
+    devices = _selected(text, inventory)
+    return [CudaDistanceEngine(device, max(1, threads // len(devices))) for device in devices]
 
 
 def the_device(text: str, inventory: Inventory) -> CudaDevice:
-    """The one device of a checked selection. Raises `RunError` likewise."""
+    """The one device of such a selection. Raises `RunError` likewise."""
     return _selected(text, inventory)[0]

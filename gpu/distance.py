@@ -5,18 +5,18 @@ Where near pairs are wanted, counts stay on the device, which chooses.
 
 from __future__ import annotations
 
-import itertools
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import chain, cycle
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.choice import ChosenPairs, Rule, record_bytes
-from gpualign.core.distance.engine import Band, ChosenParts, CountedBands, Counter, CountMatrix, Panel
+from gpualign.core.distance.engine import Band, Bands, ChosenParts, CountedBands, Counter, CountMatrix, Panel
 from gpualign.core.distance.recipe import Wanted
 from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import RunError
@@ -34,7 +34,6 @@ from gpualign.gpu.distance_kernels import (
     padded_words,
     plan_launch,
     plane_bytes,
-    split_band,
     usable_kernels,
 )
 
@@ -116,7 +115,7 @@ class _Worker:
         if self._resident is not None:  # each byte passes once
             staged = min(staged, max(_FEWEST_STAGED, plane_bytes(panels) // (_USES * _SLOTS)))
         self._staged = max(a_row, staged)
-        self._stagings = itertools.cycle([_Staging(device.pinned(self._staged)) for _ in range(_SLOTS)])
+        self._stagings = cycle([_Staging(device.pinned(self._staged)) for _ in range(_SLOTS)])
 
     def _allocate(self, nbytes: int) -> Memory:
         memory = self._device.allocate(max(nbytes, 1))
@@ -130,7 +129,7 @@ class _Worker:
         self._resident = None
         self._pieces = []
         self._slots = []
-        self._stagings = itertools.cycle([])
+        self._stagings = cycle([])
         self._chooser = None
         self._staging_counts = np.empty(0, dtype=np.uint8)
         self._copiers.close()
@@ -254,7 +253,7 @@ class _Near:
 
 
 class CudaDistanceEngine:
-    """Implements `gpualign.core.distance.engine.DistanceEngine`.
+    """Implements `gpualign.core.distance.engine.DistanceEngine` on one device; several are engines side by side.
 
     threads: of the host. kernel: one of gpu/distance_kernels.py instead of the fastest. log: told of the seconds of each piece's kernels
     and of its comparisons; copies and kernels then do not overlap.
@@ -262,93 +261,73 @@ class CudaDistanceEngine:
 
     def __init__(
         self,
-        devices: Sequence[Device],
+        device: Device,
         threads: int,
         kernel: DistanceKernel | None = None,
         log: Callable[[float, int], None] | None = None,
     ) -> None:
+        usable = usable_kernels(device.arch)
+        if kernel is not None and kernel not in usable:
+            raise RunError(f"{device.name} ({device.arch}) does not run the kernel {kernel.title}")
         self._threads = threads
-        self._devices = devices
-        for device in devices:
-            if kernel is not None and kernel not in usable_kernels(device.arch):
-                raise RunError(f"{device.name} ({device.arch}) does not run the kernel {kernel.title}")
-        self._kernels = [kernel or usable_kernels(device.arch)[0] for device in devices]
+        self._device = device
+        self._kernel = kernel or usable[0]
         self._log = log
 
     def prepare(self, wanted: Wanted, memory: int) -> Counter:
-        device_bytes = min(device.total_memory for device in self._devices) // 4
-        names = [device.name for device in self._devices]
-        hardware = f"cuda ({names[0] if len(names) == 1 else f'{len(names)} x {names[0]}'})"
-        kernel = self._kernels[0].title
+        device_bytes = self._device.total_memory // 4
+        hardware, facts = f"cuda ({self._device.name})", self._device.hardware
+        rate = self._kernel.rate * facts.multiprocessors * facts.clock
+        told = self._threads, self._kernel.title, hardware
         if not wanted.near:
-            return Counter(wanted, True, padded_words, min(memory, device_bytes), self._threads, kernel, hardware, self._count)
+            return Counter(wanted, True, padded_words, min(memory, device_bytes), *told, self._count, rate=rate)
 
-        def pick(
-            panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], rule: Rule, advance: Callable[[int], None]
-        ) -> ChosenParts:
+        def pick(panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], rule: Rule, advance: Callable[[int], None]) -> ChosenParts:
             return self._pick(panels, bands, names, rule, memory // record_bytes(len(names)), advance)
 
         # Counts take no memory of the host.
-        return Counter(wanted, True, padded_words, device_bytes, self._threads, kernel, hardware, self._count, pick)
+        return Counter(wanted, True, padded_words, device_bytes, *told, self._count, pick, rate)
 
     @contextmanager
-    def _opened(
-        self, panels: Sequence[Panel], bands: Sequence[Band], counts: int, near: _Near | None
-    ) -> Iterator[list[tuple[_Worker, ThreadPoolExecutor]]]:
-        """Each device with the thread that works on it, for the whole run: contexts belong to threads. They have room for so many
-        matrices of counts of a band."""
-        largest = max(part.shape[0] * part.shape[1] for band in bands for part in split_band(band, len(self._devices)))
+    def _opened(self, panels: Sequence[Panel], pairs: int, counts: int, near: _Near | None) -> Iterator[tuple[_Worker, ThreadPoolExecutor]]:
+        """The device with the thread that works on it, for the whole run: contexts belong to threads. It has room for so many matrices of
+        counts of so many pairs."""
         stop = threading.Event()
-        threads = max(1, self._threads // len(self._devices))
-        used = zip(self._devices, self._kernels, strict=True)
-        workers = [_Worker(device, kernel, threads, stop.is_set, self._log) for device, kernel in used]
-        pools = [ThreadPoolExecutor(1, thread_name_prefix="gpualign-cuda") for _ in workers]
-        opened: list[tuple[_Worker, ThreadPoolExecutor]] = []
+        worker = _Worker(self._device, self._kernel, self._threads, stop.is_set, self._log)
+        pool = ThreadPoolExecutor(1, thread_name_prefix="gpualign-cuda")
         try:
-            for worker, pool in zip(workers, pools, strict=True):
-                opened.append((worker, pool))
-                pool.submit(worker.open, panels, largest, counts, near).result()
-            yield opened
+            pool.submit(worker.open, panels, pairs, counts, near).result()
+            yield worker, pool
         except OutOfMemory as error:
             raise RunError(f"the CUDA device has too little memory ({error}); lower --memory, which makes bands smaller") from None
         finally:
-            stop.set()  # after an error, or an interrupt, devices are still at work
-            for worker, pool in opened:
+            stop.set()  # after an error, or an interrupt, the device is still at work
+            try:
                 pool.submit(worker.close).result()
-            for pool in pools:
+            finally:
                 pool.shutdown()
 
-    def _count(
-        self, panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], advance: Callable[[int], None]
-    ) -> CountedBands:
-        every = list(bands)
-        with self._opened(panels, every, len(names), None) as workers:
-            for band in every:
-                parts = split_band(band, len(workers))
-                work = [pool.submit(worker.count, part, names, advance) for (worker, pool), part in zip(workers, parts, strict=False)]
-                yield band, _joined(band, parts, [done.result() for done in work], names)
+    def _count(self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], advance: Callable[[int], None]) -> CountedBands:
+        following = iter(bands)
+        if (first := next(following, None)) is None:
+            return
+        with self._opened(panels, bands.pairs, len(names), None) as (worker, pool):
+            for band in chain([first], following):
+                yield band, pool.submit(worker.count, band, names, advance).result()
 
     def _pick(
-        self,
-        panels: Sequence[Panel],
-        bands: Iterable[Band],
-        names: tuple[str, ...],
-        rule: Rule,
-        most: int,
-        advance: Callable[[int], None],
+        self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], rule: Rule, most: int, advance: Callable[[int], None]
     ) -> ChosenParts:
         """most: pairs at a time, unless a row has more."""
-        every = list(bands)
+        following = iter(bands)
+        if (first := next(following, None)) is None:
+            return
         held = needed_counts(names, {term.count for panel in panels for term in panel.recipe.terms}, rule)
-        capacity = max(min(most, MOST_RECORDS), max(band.shape[1] for band in every))
-        with self._opened(panels, every, len(held), _Near(names, held, rule, capacity)) as workers:
-            for band in every:
-                parts = split_band(band, len(workers))
-                used = list(zip(workers, parts, strict=False))
-                work = [pool.submit(worker.multiply, part, held, advance) for (worker, pool), part in used]
-                for ((worker, pool), part), done in zip(used, work, strict=True):
-                    done.result()
-                    yield from _near_rows(worker, pool, part, part.start, part.stop)
+        near = _Near(names, held, rule, max(min(most, MOST_RECORDS), bands.columns))
+        with self._opened(panels, bands.pairs, len(held), near) as (worker, pool):
+            for band in chain([first], following):
+                pool.submit(worker.multiply, band, held, advance).result()
+                yield from _near_rows(worker, pool, band, band.start, band.stop)
 
 
 def _near_rows(worker: _Worker, pool: ThreadPoolExecutor, band: Band, start: int, stop: int) -> Iterator[ChosenPairs]:
@@ -360,15 +339,3 @@ def _near_rows(worker: _Worker, pool: ThreadPoolExecutor, band: Band, start: int
     middle = (start + stop) // 2
     yield from _near_rows(worker, pool, band, start, middle)
     yield from _near_rows(worker, pool, band, middle, stop)
-
-
-def _joined(band: Band, parts: list[Band], counts: list[dict[str, CountMatrix]], names: tuple[str, ...]) -> dict[str, CountMatrix]:
-    """Counts of a band from those of its parts; what a part leaves out below the diagonal is 0."""
-    if len(parts) == 1:
-        return counts[0]
-    out = {name: np.zeros(band.shape, dtype=np.int32) for name in names}
-    for part, found in zip(parts, counts, strict=True):
-        rows, columns = slice(part.start - band.start, part.stop - band.start), slice(part.first_target - band.first_target, None)
-        for name in names:
-            out[name][rows, columns] = found[name]
-    return out

@@ -30,20 +30,22 @@ _LEAST_CHUNKS = 32  # of a block's part of a sum; with fewer, its beginning and 
 
 @dataclass(frozen=True)
 class DistanceKernel:
-    """rows, columns: samples of a block's tile; threads: of a block; shared: bytes of its shared memory."""
+    """rows, columns: samples of a block's tile; threads: of a block; rate: comparisons a clock of a multiprocessor, about, copies and
+    the rest included; shared: bytes of its shared memory."""
 
     kernel: Kernel
     title: str
     rows: int
     columns: int
     threads: int
+    rate: float
     shared: int = 0
 
 
 _STAGE = 128  # bytes of a sample
-POPC = DistanceKernel(Kernel("distance_popc.cu", "distance_popc"), "popc", 64, 64, 256)
-MMA = DistanceKernel(Kernel("distance_mma.cu", "distance_mma"), "binary tensor cores (mma)", 128, 128, 256, 3 * 256 * _STAGE)
-WGMMA = DistanceKernel(Kernel("distance_wgmma.cu", "distance_wgmma"), "binary tensor cores (wgmma)", 128, 256, 256, 4 * 384 * _STAGE)
+POPC = DistanceKernel(Kernel("distance_popc.cu", "distance_popc"), "popc", 64, 64, 256, 100)
+MMA = DistanceKernel(Kernel("distance_mma.cu", "distance_mma"), "binary tensor cores (mma)", 128, 128, 256, 400, 3 * 256 * _STAGE)
+WGMMA = DistanceKernel(Kernel("distance_wgmma.cu", "distance_wgmma"), "binary tensor cores (wgmma)", 128, 256, 256, 800, 4 * 384 * _STAGE)
 
 
 def usable_kernels(arch: str) -> tuple[DistanceKernel, ...]:
@@ -162,19 +164,3 @@ def in_launches(left: Sequence[int], right: Sequence[int]) -> Iterator[tuple[Seq
     """The planes of a term, as many at a time as a launch takes."""
     for start in range(0, len(left), MOST_PLANES):
         yield left[start : start + MOST_PLANES], right[start : start + MOST_PLANES]
-
-
-def split_band(band: Band, parts: int) -> list[Band]:
-    """Rows of a band for several devices, about equally many pairs each."""
-    out: list[Band] = []
-    rows, columns = band.shape
-    # Of one set, row r of a band that begins on the diagonal has columns - r pairs.
-    weights = [columns - r if band.upper else columns for r in range(rows)]
-    total, done, start = sum(weights), 0, 0
-    for row, weight in enumerate(weights, 1):
-        done += weight
-        if done * parts >= total * (len(out) + 1) or row == rows:
-            first = band.start + start if band.upper else band.first_target
-            out.append(Band(band.start + start, band.start + row, max(first, band.first_target), band.target_stop, band.upper))
-            start = row
-    return out

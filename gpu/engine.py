@@ -35,12 +35,13 @@ _SAMPLE = 4096  # records that stand for the lengths of a set
 
 @dataclass(frozen=True)
 class CudaPrepared:
-    """Implements `gpualign.core.engine.Prepared`."""
+    """Implements `gpualign.core.engine.Prepared`. seconds: that it takes, about, once CUDA has started."""
 
     task: Task
     limits: Limits
     kernel: str
     hardware: str
+    seconds: float
     recipe: Recipe = field(repr=False)
     devices: Sequence[Device] = field(repr=False)
     pool: ResultPool = field(repr=False)
@@ -52,8 +53,8 @@ class CudaPrepared:
         if os.getpid() != self.process:
             raise RunError("CUDA cannot be used in a process that was forked after CUDA had started; make the engine in the child")
 
-        def worker(device: Device) -> Callable[[Counter], None]:
-            def work(counter: Counter) -> None:
+        def worker(device: Device) -> Callable[[Counter[TileResult]], None]:
+            def work(counter: Counter[TileResult]) -> None:
                 Worker(device, self.pool, self.task, self.recipe, counter.next_tile, counter.deliver, counter.stopped, self.log).run()
 
             return work
@@ -89,6 +90,11 @@ class CudaEngine:
         self._lost = telling_of(self._devices, note)
         self._process = os.getpid()
 
+    @property
+    def device_count(self) -> int:
+        """Devices, each of which a thread of the host feeds."""
+        return len(self._devices)
+
     def prepare(self, task: Task, budget: Budget) -> CudaPrepared | CudaNearPrepared:
         """The budget is of the host's memory; scratch: pinned buffers and results on their way."""
         if refusal := self.capabilities.refusal(task):
@@ -101,9 +107,8 @@ class CudaEngine:
         # What a first band of queries against all targets would run.
         queries, targets = _sample(task.queries.lengths[:_BAND_ROWS]), np.sort(_sample(task.targets.lengths))
         variant = choose(recipe, queries, targets, hardware)
-        cells = int(variant.rate * hardware.multiprocessors * hardware.clock * _TILE_SECONDS)
-        if task.needs_paths:
-            cells //= _PATH_SHARE
+        rate = variant.rate * hardware.multiprocessors * hardware.clock / (_PATH_SHARE if task.needs_paths else 1)
+        cells = int(rate * _TILE_SECONDS)
         rows = _BAND_ROWS
         if task.top is not None:
             # Hits are traced and written a band at a time, while later bands are computed.
@@ -111,7 +116,9 @@ class CudaEngine:
             rows = max(1, min(_BAND_ROWS, -(-_SEARCH_TILES * cells // mean)))
         kept, devices = (budget.results, budget.scratch), len(self._devices)
         limits = Limits(*kept, task.item_bytes, _LANES, cells, rows, task.letter_bytes, task.query_bytes, sharing=devices)
-        return CudaPrepared(task, limits, variant.title, described, recipe, self._devices, self._pool, self._log, self._lost, self._process)
+        seconds = task.cells_about / (rate * devices)
+        tools = self._devices, self._pool, self._log, self._lost, self._process
+        return CudaPrepared(task, limits, variant.title, described, seconds, recipe, *tools)
 
 
 def _sample(lengths: np.ndarray[tuple[int, ...], np.dtype[np.int64]]) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:

@@ -15,14 +15,16 @@ if TYPE_CHECKING:
     from gpualign.core.engine import Engine
     from gpualign.gpu.devices import Inventory
     from gpualign.gpu.driver import CudaDevice
+    from gpualign.gpu.engine import CudaEngine
 
 AUTO = "auto"
+ALL = "all"
 
 
 @dataclass(frozen=True)
 class Resources:
-    """What a job may use. device: auto, cpu, cuda, cuda:all, cuda:0,1; threads: of the CPU, None: as many as this process may use;
-    memory: bytes, None: `gpualign.jobs.budget.default_memory`."""
+    """What a job may use. device: auto, cpu, cuda, cuda:all, cuda:0,1, all, or a list such as cpu,cuda:0; threads: of the CPU, None: as
+    many as this process may use; memory: bytes, None: `gpualign.jobs.budget.default_memory`."""
 
     device: str = AUTO
     threads: int | None = None
@@ -59,7 +61,7 @@ def _gpus(device: str, notes: Notes, note: str = "using the CPU") -> Inventory |
     inventory = take_inventory()
     if inventory.reason is None:
         return inventory
-    if device != AUTO:
+    if device not in (AUTO, ALL):
         raise RunError(f"--device {device}: {inventory.reason}; use --device cpu or auto")
     # Most machines have no GPU, and their users need not be told each time.
     tell = notes.note if inventory.expected else notes.detail
@@ -68,8 +70,19 @@ def _gpus(device: str, notes: Notes, note: str = "using the CPU") -> Inventory |
 
 
 def _named(device: str) -> str:
-    """What --device auto stands for where there are GPUs."""
-    return "cuda" if device == AUTO else device
+    """Which GPUs a checked --device stands for where there are some."""
+    from gpualign.gpu.devices import split_selection
+
+    return "cuda" if device == AUTO else split_selection(device)[0] or "cuda"
+
+
+def _is_mixed(device: str) -> bool:
+    """Whether a checked --device names the CPU beside GPUs."""
+    if device in (AUTO, "cpu"):
+        return False
+    from gpualign.gpu.devices import split_selection
+
+    return split_selection(device)[1]
 
 
 def _may_choose(resources: Resources) -> bool:
@@ -78,9 +91,13 @@ def _may_choose(resources: Resources) -> bool:
 
 
 def pick_engine(resources: Resources, notes: Notes, host_traceback: bool = False) -> Engine:
-    """The engine for checked resources; host_traceback is for CUDA alone. Raises `RunError` where CUDA is asked for and cannot be had."""
+    """The engine for checked resources; host_traceback is for CUDA alone. Raises `RunError` where CUDA is asked for and cannot be had,
+    `InputError` where host_traceback does not go with the devices."""
+    mixed = _is_mixed(resources.device)
+    if mixed and host_traceback:
+        raise InputError(f"--traceback host is for GPUs alone; it does not go with --device {resources.device}")
 
-    def cuda() -> Engine | None:
+    def cuda() -> CudaEngine | None:
         if inventory := _gpus(resources.device, notes):
             from gpualign.gpu.devices import make_engine
 
@@ -91,11 +108,16 @@ def pick_engine(resources: Resources, notes: Notes, host_traceback: bool = False
         from gpualign.jobs.sooner import SoonerEngine
 
         return SoonerEngine(resources.threads, cuda, notes)
-    if found := cuda():
+    found = cuda()
+    if found and not mixed:
         return found
     from gpualign.cpu.engine import CpuEngine
 
-    return CpuEngine(resources.threads)
+    if found is None:
+        return CpuEngine(resources.threads)
+    from gpualign.core.side_by_side import SideBySide
+
+    return SideBySide([found, CpuEngine(resources.threads, spare=found.device_count)], notes.note, notes.detail)
 
 
 def pick_distance_engine(resources: Resources, notes: Notes, kernel: str = AUTO, comparisons: float | None = None) -> DistanceEngine:
@@ -113,11 +135,20 @@ def pick_distance_engine(resources: Resources, notes: Notes, kernel: str = AUTO,
         if not cuda_is_sooner(comparisons, resources.host_threads):
             notes.detail("on the CPU, which takes less time than CUDA to start")
             return CpuDistanceEngine(resources.threads)
+    engines: list[DistanceEngine] = []
     if inventory := _gpus(resources.device, notes):
-        from gpualign.gpu.devices import make_distance_engine
+        from gpualign.gpu.devices import make_distance_engines
 
-        return make_distance_engine(_named(resources.device), inventory, resources.host_threads)
-    return CpuDistanceEngine(resources.threads)
+        engines += make_distance_engines(_named(resources.device), inventory, resources.host_threads)
+    if not engines:
+        return CpuDistanceEngine(resources.threads)
+    if _is_mixed(resources.device):
+        engines.append(CpuDistanceEngine(resources.threads, spare=len(engines)))
+    if len(engines) == 1:
+        return engines[0]
+    from gpualign.core.distance.side_by_side import DistancesSideBySide
+
+    return DistancesSideBySide(engines, notes.note)
 
 
 def paper_device(device: str, what: str) -> CudaDevice:

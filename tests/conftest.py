@@ -106,6 +106,7 @@ def device(request):
         "one_thread",
         "three_threads",
         pytest.param("cuda_on_host", marks=pytest.mark.slow),
+        pytest.param("side_by_side", marks=pytest.mark.slow),
         pytest.param("cuda", marks=pytest.mark.gpu),
     ]
 )
@@ -114,7 +115,7 @@ def engine(request, monkeypatch):
     import engines
     from host_device import compiler
 
-    if request.param == "cuda_on_host" and compiler() is None:
+    if request.param in ("cuda_on_host", "side_by_side") and compiler() is None:
         pytest.skip("no C++ compiler on this machine")
     if request.param == "cuda":
         request.getfixturevalue("real_device")

@@ -45,9 +45,9 @@ def distances(rng):
         device = CudaDevice(0)
         if kernel not in usable_kernels(device.arch):
             continue
-        found = compute(dense_source(codes), CudaDistanceEngine([device], 1, kernel), "fraction")
+        found = compute(dense_source(codes), CudaDistanceEngine(device, 1, kernel), "fraction")
         assert all(np.array_equal(a, b) for a, b in zip(found, compute(dense_source(codes), CpuDistanceEngine(1), "fraction"), strict=True))
-        near, _ = near_pairs(dense_source(codes), CudaDistanceEngine([device], 1, kernel), "fraction", 0.66)
+        near, _ = near_pairs(dense_source(codes), CudaDistanceEngine(device, 1, kernel), "fraction", 0.66)
         assert near.pairs == near_pairs(dense_source(codes), CpuDistanceEngine(1), "fraction", 0.66)[0].pairs
         print(kernel.title)
 

@@ -149,6 +149,17 @@ def test_auto_says_why_it_uses_the_cpu_where_a_gpu_would_be_expected(real_invent
     assert "using the CPU" not in gpualign("nw", "-v", "--device", "cpu", ONE).stderr.decode()
 
 
+def test_all_devices_are_the_cpu_where_there_is_no_gpu(real_inventory):
+    if real_inventory.reason is None:
+        pytest.skip("this machine has a GPU to use")
+    done = gpualign("nw", "-v", "--device", "all", ONE)
+    assert done.stdout == PAIRS
+    assert done.stderr.decode().count("using the CPU:") == 1
+    refused = gpualign("nw", "--device", "cpu,cuda:0", ONE, check=False)
+    assert refused.returncode == 1
+    assert "gpualign: error: --device cpu,cuda:0: " in refused.stderr.decode()
+
+
 @pytest.mark.parametrize(("present", "notes"), [(True, 1), (False, 0)])
 def test_a_missing_pycuda_is_told_where_there_is_an_nvidia_device(monkeypatch, present, notes):
     from gpualign.cpu.engine import CpuEngine

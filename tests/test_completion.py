@@ -55,11 +55,14 @@ def test_paths_are_left_to_the_shell(words):
 @pytest.mark.parametrize(
     ("words", "values"),
     [
-        (["nw", "--device", ""], ["auto", "cpu", "cuda", "cuda:0", "cuda:all"]),
+        (["nw", "--device", ""], ["auto", "cpu", "cuda", "cuda:0", "cuda:all", "all"]),
+        (["nw", "--device", "cpu,"], ["cpu,cuda", "cpu,cuda:0", "cpu,cuda:all"]),
+        (["nw", "--device", "cpu,cuda", ":", "a"], ["all"]),
+        (["nw", "--device", "cuda", ":", "0,"], ["0,cpu"]),
         (["dist", "--device", "c"], ["cpu", "cuda", "cuda:0", "cuda:all"]),
         (["sw", "--device", "cuda", ":"], ["0", "all"]),
         (["bench", "all", "--device", "cuda", ":", "a"], ["all"]),
-        (["nw", "--device", "=", "a"], ["auto"]),
+        (["nw", "--device", "=", "a"], ["auto", "all"]),
         (["nw", "--device", "=", "cuda", ":", "a"], ["all"]),
         (["nw", "--format", "p"], ["parquet", "paf", "phylip"]),
         (["dist", "--metric", "="], ["hamming", "fraction", "ibs", "allele", "jc69", "tn93"]),

@@ -18,6 +18,7 @@ from gpualign.core.distance.engine import Band, Panel
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.recipe import Operation, PanelRecipe, Term
 from gpualign.core.distance.runner import DistanceTask, prepare
+from gpualign.core.distance.side_by_side import DistancesSideBySide
 from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.gpu import distance as cuda_distance
 from gpualign.gpu.distance import CudaDistanceEngine
@@ -29,7 +30,6 @@ from gpualign.gpu.distance_kernels import (
     cut_panels,
     plan_launch,
     plane_bytes,
-    split_band,
     usable_kernels,
 )
 
@@ -38,7 +38,7 @@ from gpualign.gpu.distance_kernels import (
 def engine(request, device):
     if request.param not in usable_kernels(device.arch):
         pytest.skip(f"{device.arch} does not run this kernel")
-    return CudaDistanceEngine([device], 2, request.param)
+    return CudaDistanceEngine(device, 2, request.param)
 
 
 def same(source, engine, metric, rule="pairwise", memory=1 << 28):
@@ -65,6 +65,16 @@ def test_genotypes_of_many_alleles(rng, engine):
 @pytest.mark.parametrize("queries", [1, 5])
 def test_two_sets(rng, engine, queries):
     same(dense_source(random_codes(rng, 9, 200, 2), queries=queries), engine, "fraction")
+
+
+def side_by_side(engines, note=lambda text: None):
+    return DistancesSideBySide(list(engines), note)
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    """So that a few samples are work for several."""
+    monkeypatch.setattr("gpualign.core.distance.side_by_side._LEAST_ROWS", 3)
 
 
 def small_pieces(monkeypatch, sites=0):
@@ -196,21 +206,21 @@ def test_edges_of_tiles_on_a_device(rng, engine, samples, sites):
 def test_planes_that_do_not_fit_pass_through_two_slots(rng, monkeypatch):
     small_pieces(monkeypatch)
     device = HostDevice(reported=1 << 20)
-    same(dense_source(random_codes(rng, 40, 60_000, 2)), CudaDistanceEngine([device], 1), "hamming")
+    same(dense_source(random_codes(rng, 40, 60_000, 2)), CudaDistanceEngine(device, 1), "hamming")
     assert device.peak < 1 << 19
     assert device.used == 0
     assert not device.opened
 
 
 @pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
-def test_several_devices(rng):
+def test_several_devices(rng, small_parts):
     for upper in (None, 20):
         codes = random_codes(rng, 90, 700, 2)
-        same(dense_source(codes, queries=upper), CudaDistanceEngine([HostDevice(), HostDevice(), HostDevice()], 1), "fraction")
+        same(dense_source(codes, queries=upper), side_by_side(CudaDistanceEngine(HostDevice(), 1) for _ in range(3)), "fraction")
 
 
 @pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
-def test_an_interrupt_stops_every_device_at_its_next_piece(rng, monkeypatch):
+def test_an_interrupt_stops_every_device_at_its_next_piece(rng, monkeypatch, small_parts):
     """The second device is within its first piece when the run is interrupted, and until the first one is closed."""
     small_pieces(monkeypatch)
     busy, closed, pieces = threading.Event(), threading.Event(), []
@@ -242,7 +252,7 @@ def test_an_interrupt_stops_every_device_at_its_next_piece(rng, monkeypatch):
     devices = [First(), Second()]
     task = DistanceTask(METRICS["hamming"], MissingRule.PAIRWISE, compared=False)
     source = dense_source(random_codes(rng, 40, 20_000, 2))
-    prepared = prepare(source, task, CudaDistanceEngine(devices, 1), DistanceBudget.of(1 << 28), io.BytesIO)
+    prepared = prepare(source, task, side_by_side(CudaDistanceEngine(d, 1) for d in devices), DistanceBudget.of(1 << 28), io.BytesIO)
     with pytest.raises(KeyboardInterrupt):
         next(prepared.counter.run(prepared.panels, prepared.plan.bands(), interrupt))
     assert len(list(cut_panels(prepared.panels, 1 << 16))) > 1
@@ -253,10 +263,12 @@ def test_an_interrupt_stops_every_device_at_its_next_piece(rng, monkeypatch):
 
 
 @pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
-def test_several_devices_choose(rng):
+def test_several_devices_choose(rng, small_parts):
     devices = [HostDevice(), HostDevice(), HostDevice()]
     for queries in (None, 20):
-        near_same(related(rng, 90, 700, 2, 0.02), CudaDistanceEngine(devices, 1), "fraction", 0.05, queries=queries)
+        near_same(
+            related(rng, 90, 700, 2, 0.02), side_by_side(CudaDistanceEngine(d, 1) for d in devices), "fraction", 0.05, queries=queries
+        )
     assert all(device.used == 0 and not device.opened for device in devices)
 
 
@@ -264,7 +276,7 @@ def test_several_devices_choose(rng):
 def test_counts_that_nothing_fills_take_no_room(rng):
     """Where no call is missing all sites are compared: that is a constant."""
     device = HostDevice()
-    near_same(related(rng, 300, 64, 1, 0), CudaDistanceEngine([device], 1), "hamming", 3, memory=1 << 20)
+    near_same(related(rng, 300, 64, 1, 0), CudaDistanceEngine(device, 1), "hamming", 3, memory=1 << 20)
     assert device.peak < 2 * (4 * 300 * 300)
 
 
@@ -274,7 +286,7 @@ def test_too_little_device_memory_is_an_error_and_frees(rng):
 
     device = HostDevice(reported=1 << 26, limit=1 << 14)
     with pytest.raises(RunError, match="too little memory"):
-        compute(dense_source(random_codes(rng, 90, 7000, 2)), CudaDistanceEngine([device], 1), "hamming")
+        compute(dense_source(random_codes(rng, 90, 7000, 2)), CudaDistanceEngine(device, 1), "hamming")
     assert device.used == 0
     assert not device.opened
 
@@ -290,7 +302,7 @@ def test_kernels_by_architecture():
 @pytest.mark.parametrize("parts", [1, 2, 4])
 def test_bands_are_shared_evenly(samples, upper, parts):
     band = Band(10, 10 + samples, 10 if upper else 5000, 5000 + samples, upper)
-    found = split_band(band, parts)
+    found = band.split(parts)
     assert [part.start for part in found] == [10, *(part.stop for part in found[:-1])]
     assert found[-1].stop == band.stop
     if samples > 100:

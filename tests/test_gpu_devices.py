@@ -4,7 +4,7 @@ import pytest
 
 from gpualign.core.errors import InputError, RunError
 from gpualign.gpu import cubins
-from gpualign.gpu.devices import DeviceFacts, Inventory, check_selection, make_engine, take_inventory
+from gpualign.gpu.devices import DeviceFacts, Inventory, make_engine, split_selection, take_inventory
 
 OLD = DeviceFacts("old", 1 << 30, (6, 1))
 NEW = DeviceFacts("new", 1 << 30, (8, 0))
@@ -27,8 +27,8 @@ def driver(monkeypatch):
 
 
 def chosen(text, *facts):
-    check_selection(text)
-    return [d.ordinal for d in make_engine(text, Inventory(list(facts), "13.0", None))._devices]
+    gpus, _ = split_selection(text)
+    return [d.ordinal for d in make_engine(gpus, Inventory(list(facts), "13.0", None))._devices]
 
 
 def test_devices_are_chosen_by_number_or_all_that_are_new_enough(driver):
@@ -45,10 +45,38 @@ def test_devices_that_cannot_be_had_are_errors(driver):
         chosen("cuda:0", OLD, NEW)
 
 
-@pytest.mark.parametrize("text", ["gpu", "cuda:", "cuda:x", "cuda:0,0", "cuda:-1", "cuda:0,", "tpu:0"])
+@pytest.mark.parametrize(
+    ("text", "gpus", "cpu"),
+    [
+        ("cuda", "cuda", False),
+        ("cuda:all", "cuda:all", False),
+        ("cuda:2,0", "cuda:2,0", False),
+        ("cuda:2,cuda:0", "cuda:2,0", False),
+        ("all", "cuda:all", True),
+        ("cpu", None, True),
+        ("cpu,cuda", "cuda", True),
+        ("cuda:all,cpu", "cuda:all", True),
+        ("cpu,cuda:0,1", "cuda:0,1", True),
+        ("cuda:0,1,cpu", "cuda:0,1", True),
+        ("cuda:0,cpu,cuda:1", "cuda:0,1", True),
+    ],
+)
+def test_lists_have_no_order(text, gpus, cpu):
+    assert split_selection(text) == (gpus, cpu)
+
+
+@pytest.mark.parametrize(
+    "text", ["gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:0,", "tpu:0", "cpu,", "", "auto,cpu", "all,cpu", "cuda:0,cpu,1", "cpu,0", "cuda,1"]
+)
 def test_other_names_are_refused(text):
-    with pytest.raises(InputError, match="expected auto, cpu, cuda, cuda:all"):
-        check_selection(text)
+    with pytest.raises(InputError, match=r"expected auto, cpu, cuda, cuda:all.* is none of these"):
+        split_selection(text)
+
+
+@pytest.mark.parametrize("text", ["cuda:0,0", "cuda:0,00", "cpu,cpu", "cuda,cuda", "cuda,cuda:0", "cuda:all,cuda:1", "cuda:1,cpu,cuda:1"])
+def test_each_device_is_named_once(text):
+    with pytest.raises(InputError, match=f"--device {text}: a device is named twice"):
+        split_selection(text)
 
 
 def fake_pycuda(monkeypatch, found):

@@ -1,13 +1,14 @@
 """Workers that pull tiles: order, errors, and workers that fail."""
 
 import threading
+import time
 from types import SimpleNamespace
 
 import pytest
 from command import LIMIT
 
 from gpualign.core.errors import RunError
-from gpualign.core.pool import run_workers
+from gpualign.core.pool import Sharing, run_workers
 
 WAITING = 3
 
@@ -50,15 +51,22 @@ def test_an_error_of_the_only_worker_ends_the_run(error, tell):
 
 @pytest.mark.parametrize("after", [0, 1, 3])
 def test_tiles_of_a_worker_that_fails_go_to_the_others(after):
+    begun = threading.Event()
+
+    def waits(counter):
+        assert begun.wait(LIMIT)
+        work(counter)
+
     def fails(counter):
         for _ in range(after):
             counter.deliver(result_of(counter.next_tile()))
         for _ in range(3):
             counter.next_tile()
+        begun.set()
         raise RunError("lost")
 
     told = []
-    found = run_workers(tiles_of(40), [work, fails, work], WAITING, "test", lost=lambda number, error: told.append((number, str(error))))
+    found = run_workers(tiles_of(40), [waits, fails, waits], WAITING, "test", lost=lambda number, error: told.append((number, str(error))))
     assert numbers(found) == list(range(40))
     assert told == [(1, "lost")]
 
@@ -126,3 +134,94 @@ def test_closing_ends_all_threads():
     found.close()
     assert ended == [True]
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("closing")]
+
+
+def pieces(count, tiles=1):
+    """Of bands of so many tiles, a cell each."""
+    for k in range(count):
+        yield SimpleNamespace(number=k, cells=1, left=count - k, band=SimpleNamespace(index=k // tiles, tiles=tiles))
+
+
+def noted(into, seconds=0.0):
+    """A worker that notes what it does, and takes so long for each."""
+
+    def work(counter):
+        while (tile := counter.next_tile()) is not None:
+            into.append(tile.number)
+            time.sleep(seconds)
+            counter.deliver(result_of(tile))
+
+    return work
+
+
+def test_a_worker_that_would_be_waited_for_takes_nothing():
+    """By the estimate it takes a thousand times as long as the other for one tile, and there are a hundred."""
+    slow, quick = [], []
+    found = run_workers(pieces(100), [noted(slow), noted(quick, 0.0001)], WAITING, "test", sharing=Sharing([1.0, 1000.0], 100))
+    assert numbers(found) == list(range(100))
+    assert slow == []
+    assert quick == list(range(100))
+
+
+def test_a_worker_that_has_refused_does_what_another_gives_back():
+    slow = []
+
+    def fails(counter):
+        for _ in range(3):
+            counter.next_tile()
+        raise RunError("lost")
+
+    told = []
+    sharing = Sharing([1.0, 1000.0], 10)
+    found = run_workers(pieces(9, 3), [noted(slow), fails], WAITING, "test", lost=lambda *what: told.append(what), sharing=sharing)
+    assert numbers(found) == list(range(9))
+    assert sorted(slow) == list(range(9))
+    assert [number for number, _ in told] == [1]
+
+
+def test_no_band_is_begun_far_ahead_of_one_that_is_not_done():
+    begun, held = [], threading.Event()
+
+    def holds(counter):
+        tile = counter.next_tile()
+        held.set()
+        while not waits.is_set():
+            time.sleep(0.001)
+        counter.deliver(result_of(tile))
+        noted([])(counter)
+
+    def quick(counter):
+        assert held.wait(LIMIT)
+        noted(begun)(counter)
+        waits.set()  # nothing more for it at the moment
+
+    waits = threading.Event()
+    found = run_workers(pieces(60, 2), [holds, quick], 100, "test", sharing=Sharing([1e-3, 1e-3], 4))
+    first = next(found).tile.number
+    assert first > 0
+    assert numbers(found) == [k for k in range(60) if k != first]
+    assert waits.is_set()
+    assert begun[:7] == list(range(1, 8))
+
+
+def test_a_run_within_a_worker_ends_with_its_own():
+    """The inner worker would wait for ever."""
+    begun, inner_stopped = threading.Event(), threading.Event()
+
+    def waits(counter):
+        counter.next_tile()
+        begun.set()
+        while not counter.stopped():
+            time.sleep(0.001)
+
+    def outer(counter):
+        counter.deliver(result_of(counter.next_tile()))
+        for result in run_workers(iter(counter.next_tile, None), [waits], 1, "inner", stop=inner_stopped.set):
+            counter.deliver(result)
+
+    found = run_workers(tiles_of(10), [outer], 1, "outer")
+    next(found)
+    assert begun.wait(LIMIT)
+    found.close()
+    assert inner_stopped.is_set()
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith(("inner", "outer"))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from functools import cached_property
 from typing import Protocol, TypeAlias
@@ -60,6 +60,40 @@ class Band(Rect):
         later = max(middle, self.first_target) if self.upper else self.first_target
         return replace(self, stop=middle), replace(self, start=middle, first_target=later)
 
+    def split(self, parts: int) -> list[Band]:
+        """In at most so many parts of whole rows, about equally many pairs each."""
+        out: list[Band] = []
+        rows, columns = self.shape
+        # Of one set, row r of a band that begins on the diagonal has columns - r pairs.
+        weights = [columns - r if self.upper else columns for r in range(rows)]
+        total, done, start = sum(weights), 0, 0
+        for row, weight in enumerate(weights, 1):
+            done += weight
+            if done * parts >= total * (len(out) + 1) or row == rows:
+                first = self.start + start if self.upper else self.first_target
+                out.append(Band(self.start + start, self.start + row, max(first, self.first_target), self.target_stop, self.upper))
+                start = row
+        return out
+
+
+@dataclass(frozen=True)
+class Bands:
+    """Bands in turn, which may be made as they are asked for. pairs, columns: rows times columns, and columns, of one at most."""
+
+    bands: Iterable[Band]
+    pairs: int
+    columns: int
+
+    @classmethod
+    def of(cls, bands: Iterable[Band]) -> Bands:
+        """Bands that are all known."""
+        every = list(bands)
+        pairs, columns = (max(sizes, default=0) for sizes in ([b.shape[0] * b.shape[1] for b in every], [b.shape[1] for b in every]))
+        return cls(every, pairs, columns)
+
+    def __iter__(self) -> Iterator[Band]:
+        return iter(self.bands)
+
 
 def empty_planes(planes: int, samples: int, words: int) -> Bits:
     """Room for bit planes that begins on a cache line: vectors that straddle two lines halve the speed."""
@@ -73,13 +107,14 @@ CountedBands: TypeAlias = Generator[tuple[Band, dict[str, CountMatrix]], None, N
 """Bands in turn with the counts of their pairs by name: int32[rows][targets]. Closing it stops all work soon and frees everything."""
 
 
-Count: TypeAlias = Callable[[Sequence[Panel], Iterable[Band], tuple[str, ...], Callable[[int], None]], CountedBands]
-"""(panels, bands, names of the count matrices, advance) -> counts of each band, summed over panels; see `Counter.run`."""
+Count: TypeAlias = Callable[[Sequence[Panel], Bands, tuple[str, ...], Callable[[int], None]], CountedBands]
+"""(panels, bands, names of the count matrices, advance) -> counts of each band, summed over panels; see `Counter.run`. A band is asked for
+when all of the one before has been taken; so it is of `Pick`."""
 
 ChosenParts: TypeAlias = Generator[ChosenPairs, None, None]
 """The chosen pairs of bands in turn, of each in one or more parts, in order. Closing it stops all work soon and frees everything."""
 
-Pick: TypeAlias = Callable[[Sequence[Panel], Iterable[Band], tuple[str, ...], Rule, Callable[[int], None]], ChosenParts]
+Pick: TypeAlias = Callable[[Sequence[Panel], Bands, tuple[str, ...], Rule, Callable[[int], None]], ChosenParts]
 """(panels, bands, names of the counts, rule, advance) -> the pairs that it chooses; see `Counter.near`."""
 
 
@@ -89,7 +124,8 @@ class Counter:
 
     products_only: recipes must do with Operation.AND. words: from sites to the words of a sample in a plane, as the kernels want them.
     band_bytes: memory of the host for the counts of a band. threads: of the host, for making bit planes. kernel, hardware: what runs, and
-    on what, for people. pick: for a `wanted` that says so; None: matrices are counted, and the host chooses.
+    on what, for people. pick: for a `wanted` that says so; None: matrices are counted, and the host chooses. rate: comparisons
+    a second, by estimate.
     """
 
     wanted: Wanted
@@ -101,6 +137,7 @@ class Counter:
     hardware: str
     count: Count = field(repr=False)
     pick: Pick | None = field(default=None, repr=False)
+    rate: float = 1.0
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -109,12 +146,12 @@ class Counter:
 
     def run(self, panels: Sequence[Panel], bands: Iterable[Band], advance: Callable[[int], None]) -> CountedBands:
         """Counts of each band. advance is told of comparisons (pairs x sites). Raises `RunError` where the hardware fails."""
-        return self.count(panels, bands, self.names, advance)
+        return self.count(panels, Bands.of(bands), self.names, advance)
 
     def near(self, panels: Sequence[Panel], bands: Iterable[Band], rule: Rule, advance: Callable[[int], None]) -> ChosenParts:
         """The pairs of each band that a rule chooses. Otherwise as `run`."""
         if self.pick is not None:
-            return self.pick(panels, bands, self.names, rule, advance)
+            return self.pick(panels, Bands.of(bands), self.names, rule, advance)
         return choose_of_bands(rule, self.run(panels, bands, advance))
 
 

@@ -33,12 +33,14 @@ _MOST_FOUND = 1 << 22
 
 @dataclass(frozen=True)
 class CudaNearPrepared:
-    """Implements `gpualign.core.engine.Prepared`. screens: one of each device. found: near pairs that come back at a time at most."""
+    """Implements `gpualign.core.engine.Prepared`. seconds: that it takes, about. screens: one of each device. found: near pairs that come
+    back at a time at most."""
 
     task: Task
     limits: Limits
     kernel: str
     hardware: str
+    seconds: float
     recipe: NearRecipe = field(repr=False)
     devices: Sequence[Device] = field(repr=False)
     screens: Sequence[Screen] = field(repr=False)
@@ -51,8 +53,8 @@ class CudaNearPrepared:
         if os.getpid() != self.process:
             raise RunError("CUDA cannot be used in a process that was forked after CUDA had started; make the engine in the child")
 
-        def worker(device: Device, screen: Screen) -> Callable[[Counter], None]:
-            def work(counter: Counter) -> None:
+        def worker(device: Device, screen: Screen) -> Callable[[Counter[TileResult]], None]:
+            def work(counter: Counter[TileResult]) -> None:
                 tools = counter.next_tile, counter.deliver, counter.stopped
                 NearWorker(device, self.task, self.recipe, screen, self.found, *tools, self.log).run()
 
@@ -81,4 +83,5 @@ def prepare_near(
     kernel = recipe.steps.describe() + (f" ({chosen[0].title})" if recipe.steps.q else "")
     kernel += f"; {recipe.left.describe(recipe.steps)}" if recipe.left else ""
     found = int(np.clip(budget.results // (4 * len(devices) * _PAIR_BYTES), 1, _MOST_FOUND))
-    return CudaNearPrepared(task, limits, kernel, hardware, recipe, devices, chosen, found, log, lost, process)
+    seconds = task.pairs_about * recipe.nanoseconds / (1e9 * len(devices))
+    return CudaNearPrepared(task, limits, kernel, hardware, seconds, recipe, devices, chosen, found, log, lost, process)

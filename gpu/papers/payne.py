@@ -5,13 +5,13 @@ What each kernel does, and the section of the paper that it is from, is in cuda_
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.distance.calls import MISSING, Codes
-from gpualign.core.distance.engine import WORD_BITS, Band, CountedBands, Counter, CountMatrix, Panel
+from gpualign.core.distance.engine import WORD_BITS, Band, Bands, CountedBands, Counter, CountMatrix, Panel
 from gpualign.core.distance.recipe import Operation, Wanted
 from gpualign.core.errors import InputError
 from gpualign.gpu.arguments import PAYNE, arguments
@@ -86,9 +86,7 @@ class PayneEngine(OneDevice):
         band_bytes = min(memory, self._device.total_memory // 4)
         return Counter(wanted, False, _padded_words, band_bytes, self._threads, f"Payne 2010, {self._method}", self.describe(), self._count)
 
-    def _count(
-        self, panels: Sequence[Panel], bands: Iterable[Band], names: tuple[str, ...], advance: Callable[[int], None]
-    ) -> CountedBands:
+    def _count(self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], advance: Callable[[int], None]) -> CountedBands:
         if names != ("differences",):
             raise InputError(
                 "the kernels of Payne 2010 count differing calls: --metric hamming, without --compared, and with enough calls of each "

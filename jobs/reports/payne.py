@@ -69,7 +69,7 @@ def run(device: Device | None, size: str) -> Section:
             steps.append(Step(method, "GPU", timing, _PUBLISHED["CPU loop"] / published, text))
     steps.append(Step("today, CPU", "CPU, 1 thread", repeat(shape.sets, lambda k: _of_cpu(data[k]))))
     if device is not None:
-        today = CudaDistanceEngine([device], 1, log=clock)
+        today = CudaDistanceEngine(device, 1, log=clock)
         kernel = today.prepare(_WANTED, 0).kernel
         steps.append(Step(f"today, {kernel}", "GPU", repeat(shape.sets, lambda k: clock.of(lambda: _count(*_prepared(today, data[k]))))))
     task = (

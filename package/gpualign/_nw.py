@@ -43,7 +43,7 @@ def nw(
 
     seqs: one set, compared with itself, or the queries of `targets`. value: "score" (with `gpualign.EDIT` the edit distance), "identity"
     or "distance", which is 1 - identity. end_gaps: "penalised", "free", "query" or "target"; identity_def: vsearch's numbers, 0 to 4. out:
-    the matrix goes to this .npy file and is mapped from it. device: "auto", "cpu", "cuda", "cuda:0", ...; threads: of the CPU; memory:
+    the matrix goes to this .npy file and is mapped from it. device: "auto", "cpu", "cuda", "all", ...; threads: of the CPU; memory:
     bytes for work beside the sequences and the matrix; progress: called with DP cells done and in all.
 
     Raises `InputError` for bad input, `RunError` where a device or memory fails.

@@ -53,5 +53,18 @@ def cuda_on_host(monkeypatch):
     return EngineChoice(("--device", "cuda"), ", cuda (host)")
 
 
+def side_by_side(monkeypatch):
+    """The same beside the CPU: small tiles, that whoever asks first gets."""
+    from gpualign.core.dispatch import Dispatch
+    from gpualign.gpu import engine
+
+    cuda_on_host(monkeypatch)
+    monkeypatch.setattr(engine, "_TILE_SECONDS", 1e-7)
+    monkeypatch.setattr(engine, "_BAND_ROWS", 3)
+    monkeypatch.setattr(engine, "_LANES", 1)
+    monkeypatch.setattr(Dispatch, "may_take", lambda *_: True)
+    return EngineChoice(("--device", "all"), ", cuda (host)")
+
+
 def cuda(monkeypatch):
     return EngineChoice(("--device", "cuda"), ", cuda (")
