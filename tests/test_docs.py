@@ -15,7 +15,7 @@ from gpualign.core.fields import FIELDS
 from gpualign.core.formats.registry import FORMATS, Layout, Results, formats_of
 
 ROOT = Path(__file__).resolve().parent.parent
-COMMANDS = [[], ["nw"], ["sw"], ["dist"], ["cluster"], ["plot"], ["bench"], ["index"], ["info"]]
+COMMANDS = [[], ["nw"], ["sw"], ["dist"], ["cluster"], ["plot"], ["bench"], ["index"], ["merge"], ["info"]]
 
 
 def test_cli_reference(request):
