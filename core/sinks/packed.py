@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import struct
 
-from isal import isal_zlib
-
 from gpualign.core.sinks.writer import ByteWriter
 
 MEMBER_TEXT = 0xFF00
@@ -26,6 +24,8 @@ _END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 
 
 def _member(text: bytes) -> bytes:
+    from isal import isal_zlib  # few runs pack
+
     packer = isal_zlib.compressobj(_LEVEL, isal_zlib.DEFLATED, -15)
     packed = packer.compress(text) + packer.flush()
     size = _HEADER.size + len(packed) + _TRAILER.size
