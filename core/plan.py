@@ -221,7 +221,7 @@ class Plan:
         cells = self.cost.cells(queries, self.target_lengths[beside], np.searchsorted(beside, firsts))
         return cells + self.cost.cells(queries, self.target_lengths[targets[behind]])
 
-    def _cells_between(self, query_start: int, query_stop: int, first: int, stop: int) -> int:
+    def _cellsrecords_between(self, query_start: int, query_stop: int, first: int, stop: int) -> int:
         """Of the wanted pairs with targets [first, stop), where lengths do not count."""
         firsts = self._firsts(query_start, query_stop)
         places = None if firsts is None else np.clip(firsts - first, 0, stop - first)
@@ -229,18 +229,18 @@ class Plan:
 
     def tiles(self) -> Iterator[Tile]:
         """Every tile that holds a wanted pair, band by band."""
-        by_length = np.argsort(self.target_lengths, kind="stable").astype(np.int64)
+        order = by_length(self.target_lengths)
         numbers, left = count(), self.cells if self.limits.sharing > 1 else 0
         for index, (start, stop, first, target_stop) in enumerate(self._bands()):
             if self.cost.by_number and (stop - start) * (target_stop - first) <= self.limits.cells_of_tile(left):
                 # One tile, without a look at its targets, of which there may be millions for each of hundreds of bands.
-                if cells := self._cells_between(start, stop, first, target_stop):
+                if cells := self._cellsrecords_between(start, stop, first, target_stop):
                     band = Band(start, stop, first, target_stop, index, 1)
-                    targets_of = partial(_between, by_length, first, target_stop)
+                    targets_of = partial(records_between, order, first, target_stop)
                     yield Tile(next(numbers), band, start, stop, target_stop - first, targets_of, self.pairing, cells)
                 left -= cells
                 continue
-            targets = _between(by_length, first, target_stop)
+            targets = records_between(order, first, target_stop)
             cuts = [(a, b, targets[at:to]) for a, b, at, to in self.cuts(start, stop, targets, left)]
             wanted = [(a, b, part, cells) for a, b, part in cuts if (cells := self.wanted_cells(a, b, part))]
             band = Band(start, stop, first, target_stop, index, len(wanted))
@@ -249,10 +249,15 @@ class Plan:
                 left -= cells
 
 
-def _between(by_length: npt.NDArray[np.int64], first: int, stop: int) -> npt.NDArray[np.int64]:
-    """The records [first, stop) in their order of length."""
-    whole = first == 0 and stop == len(by_length)
-    return by_length if whole else by_length[(by_length >= first) & (by_length < stop)]
+def by_length(lengths: Lengths) -> npt.NDArray[np.int64]:
+    """Record numbers in order of length, of one length in their own order."""
+    return np.argsort(lengths, kind="stable").astype(np.int64)
+
+
+def records_between(order: npt.NDArray[np.int64], first: int, stop: int) -> npt.NDArray[np.int64]:
+    """The records [first, stop) in the order that `by_length` made."""
+    whole = first == 0 and stop == len(order)
+    return order if whole else order[(order >= first) & (order < stop)]
 
 
 def _row_bytes(limits: Limits, query_lengths: Lengths, target_lengths: Lengths, targets: int) -> int:
