@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from gpualign.cli.completion import PathType
-from gpualign.cli.options import distance_kernel_option, distance_output_options, run_options
+from gpualign.cli.options import distance_kernel_option, distance_output_options, nodes_option, run_options
 
 
 @click.command()
@@ -41,6 +41,7 @@ from gpualign.cli.options import distance_kernel_option, distance_output_options
 @click.option("--add", type=PathType(), metavar="OLD", help="One file: also each sample against all of this file, which stay unpaired.")
 @distance_output_options
 @distance_kernel_option
+@nodes_option
 @run_options
 def dist(
     samples: str,
@@ -59,6 +60,7 @@ def dist(
     compared: bool,
     plot: str | None,
     kernel: str,
+    cluster: str | None,
     device: str,
     threads: int | None,
     memory: int | None,
@@ -85,7 +87,7 @@ def dist(
     """
     from gpualign.jobs.early import distance_seconds, start_early
 
-    start_early(device, distance_seconds([samples, *filter(None, [others, add])]))  # beside the imports that follow
+    start_early("cpu" if cluster else device, distance_seconds([samples, *filter(None, [others, add])]))  # beside the imports that follow
     from contextlib import ExitStack
 
     from gpualign.cli.calls import files_of, open_calls
@@ -94,6 +96,7 @@ def dist(
     from gpualign.cli.formats import output_paths
     from gpualign.cli.heatmaps import of_distances
     from gpualign.cli.messages import Messages, print_plan
+    from gpualign.cli.nodes import join_cluster
     from gpualign.cli.plots import check_plot, write_plot
     from gpualign.core.distance.metrics import MissingRule
     from gpualign.core.distance.runner import DistanceTotals
@@ -109,7 +112,7 @@ def dist(
             raise InputError("--add is for one file, whose samples are compared with each other too; for two files leave it out")
         others = add
     check_stdin(samples, others)
-    resources = checked_resources(device, threads, memory, messages)
+    resources = join_cluster(cluster, checked_resources(device, threads, memory, messages), messages, kernel)
     spec = distance_spec(output, format_, max_distance, compared, others is None, add is not None)
     picture = check_plot(plot, spec.without_matrix) if plot else None
     outputs = [*output_paths(spec.path, spec.format, others is None), *([spec.beside] if spec.beside else [])]

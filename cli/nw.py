@@ -5,7 +5,15 @@ from __future__ import annotations
 import click
 
 from gpualign.cli.completion import PathType
-from gpualign.cli.options import global_kernel_options, input_options, output_options, plot_option, run_options, scoring_options
+from gpualign.cli.options import (
+    global_kernel_options,
+    input_options,
+    nodes_option,
+    output_options,
+    plot_option,
+    run_options,
+    scoring_options,
+)
 
 
 @click.command()
@@ -33,6 +41,7 @@ from gpualign.cli.options import global_kernel_options, input_options, output_op
     help="Where a GPU's paths are traced; host copies whole matrices back, as Li et al. 2014 did. The CPU traces its own.",
 )
 @global_kernel_options
+@nodes_option
 @run_options
 def nw(
     seqs: str,
@@ -65,6 +74,7 @@ def nw(
     traceback: str,
     kernel: str,
     transfer: str | None,
+    cluster: str | None,
     device: str,
     threads: int | None,
     memory: int | None,
@@ -92,10 +102,11 @@ def nw(
     """
     from gpualign.jobs.early import alignment_seconds, start_early
 
-    start_early(device, alignment_seconds(seqs, add or seqs2))  # beside the imports that follow
+    start_early("cpu" if cluster else device, alignment_seconds(seqs, add or seqs2))  # beside the imports that follow
     from gpualign.cli.files import check_outputs, check_stdin, open_inputs
     from gpualign.cli.formats import output_paths
     from gpualign.cli.messages import Messages
+    from gpualign.cli.nodes import join_cluster
     from gpualign.cli.output import OutputOptions, output_spec, write_every_pair
     from gpualign.core import matrices
     from gpualign.core.engine import EndGaps
@@ -115,7 +126,7 @@ def nw(
         raise InputError("--self is for one file; two files are compared record by record anyway")
     if with_self and nearest is not None:
         raise InputError("--nearest chooses among other records; it does not go with --self")
-    resources = checked_resources(device, threads, memory, messages)
+    resources = join_cluster(cluster, checked_resources(device, threads, memory, messages), messages, kernel, traceback)
     thresholds = min_score, min_identity, max_distance
     wanted = OutputOptions(output, format_, fields, identity_def, *thresholds, value, condensed, plot, min_coverage, nearest)
     spec = output_spec(wanted, edit, others is None, with_self, add is not None)

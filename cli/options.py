@@ -300,6 +300,16 @@ def distance_kernel_option(function: F) -> F:
     return _kernel_option(["naive", "coalesced", "char", "register", "shared"], "Payne et al. 2010 (hamming)")(function)
 
 
+def nodes_option(function: F) -> F:
+    """Who computes."""
+    return click.option(
+        "--cluster",
+        metavar="NAME",
+        help="Compute on other machines: tls://HOST:PORT or dask://HOST:PORT, a Dask scheduler; dask:N, N processes of this machine; mpi,"
+        " under mpirun. --device, --threads and --memory are then of each worker's machine.  [this process]",
+    )(function)
+
+
 def run_options(function: F) -> F:
     """How the work is done."""
     return _stack(

@@ -5,7 +5,15 @@ from __future__ import annotations
 import click
 
 from gpualign.cli.completion import PathType
-from gpualign.cli.options import hit_options, input_options, local_kernel_option, local_scoring_options, mask_option, run_options
+from gpualign.cli.options import (
+    hit_options,
+    input_options,
+    local_kernel_option,
+    local_scoring_options,
+    mask_option,
+    nodes_option,
+    run_options,
+)
 
 
 @click.command()
@@ -22,6 +30,7 @@ from gpualign.cli.options import hit_options, input_options, local_kernel_option
     "--all", "everything", is_flag=True, help="Write the score of every pair instead of hits, in input order (a table or a matrix)."
 )
 @local_kernel_option
+@nodes_option
 @run_options
 def sw(
     query: str,
@@ -50,6 +59,7 @@ def sw(
     no_traceback: bool,
     everything: bool,
     kernel: str,
+    cluster: str | None,
     device: str,
     threads: int | None,
     memory: int | None,
@@ -75,10 +85,11 @@ def sw(
     """
     from gpualign.jobs.early import alignment_seconds, start_early
 
-    start_early(device, alignment_seconds(query, db))  # beside the imports that follow
+    start_early("cpu" if cluster else device, alignment_seconds(query, db))  # beside the imports that follow
     from gpualign.cli.files import check_outputs, check_stdin, open_input, open_inputs
     from gpualign.cli.formats import output_paths
     from gpualign.cli.messages import Messages
+    from gpualign.cli.nodes import join_cluster
     from gpualign.cli.scores import scores_spec
     from gpualign.cli.search import HitOptions, hit_spec, write_hits
     from gpualign.core import matrices
@@ -93,7 +104,7 @@ def sw(
     check_stdin(query, db)
     if with_self and db is not None:
         raise InputError("--self is for one file; two files are compared record by record anyway")
-    resources = checked_resources(device, threads, memory, messages)
+    resources = join_cluster(cluster, checked_resources(device, threads, memory, messages), messages, kernel)
     wanted = HitOptions(output, format_, fields, identity_def, max_hits, min_score, max_evalue, min_identity, evalue, no_traceback, mask)
     of_scores = scores_spec(wanted, strand, db is None, with_self) if everything else None
     of_hits = None if everything else hit_spec(wanted)
