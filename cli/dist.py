@@ -96,7 +96,7 @@ def dist(
     from gpualign.cli.formats import output_paths
     from gpualign.cli.heatmaps import of_distances
     from gpualign.cli.messages import Messages, print_plan
-    from gpualign.cli.nodes import join_cluster
+    from gpualign.cli.nodes import find_resources
     from gpualign.cli.plots import check_plot, write_plot
     from gpualign.core.distance.metrics import MissingRule
     from gpualign.core.distance.runner import DistanceTotals
@@ -104,7 +104,6 @@ def dist(
     from gpualign.core.distance.sources.kinds import CallOptions
     from gpualign.core.errors import InputError
     from gpualign.jobs.dist import DistOptions, named_engine, prepare, read
-    from gpualign.jobs.engines import checked_resources
 
     messages = Messages.of("dist", quiet, verbose)
     if add is not None:
@@ -112,7 +111,7 @@ def dist(
             raise InputError("--add is for one file, whose samples are compared with each other too; for two files leave it out")
         others = add
     check_stdin(samples, others)
-    resources = join_cluster(cluster, checked_resources(device, threads, memory, messages), messages, kernel)
+    resources = find_resources(cluster, device, threads, memory, messages, kernel)
     spec = distance_spec(output, format_, max_distance, compared, others is None, add is not None)
     picture = check_plot(plot, spec.without_matrix) if plot else None
     outputs = [*output_paths(spec.path, spec.format, others is None), *([spec.beside] if spec.beside else [])]

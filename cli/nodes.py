@@ -3,32 +3,43 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 
 import click
 
 from gpualign.cli.messages import Messages
 from gpualign.cli.signals import cleaning_up
 from gpualign.core.errors import InputError
-from gpualign.jobs.engines import AUTO, Resources
+from gpualign.jobs.engines import AUTO, Resources, checked_resources
 
 
-def join_cluster(name: str | None, resources: Resources, messages: Messages, kernel: str = AUTO, traceback: str = "device") -> Resources:
-    """The resources, with the executor of a cluster where one is named; it is closed when the command ends. A worker of MPI serves its
-    coordinator here, and ends.
+def find_resources(
+    cluster: str | None,
+    device: str,
+    threads: int | None,
+    memory: int | None,
+    messages: Messages,
+    kernel: str = AUTO,
+    traceback: str = "device",
+) -> Resources:
+    """The resources that options ask for, with the executor of a cluster where one is named; it is closed when the command ends. A worker
+    of MPI serves its coordinator here, and ends.
 
-    Raises `InputError` for what is no cluster's name and for options that are for one GPU of this machine, and as `open_cluster` does.
+    Raises `InputError` for what is no device's or cluster's name and for options that are for one GPU of this machine, and otherwise as
+    `open_cluster` does.
     """
-    if name is None:
-        return resources
+    if cluster is None:
+        return checked_resources(device, threads, memory, messages)
     from gpualign.jobs.executors import MPI, check_cluster, open_cluster
 
-    check_cluster(name)
-    if name != MPI:  # of which only the coordinator is to say what is wrong
+    check_cluster(cluster)
+    if cluster != MPI:  # of which only the coordinator is to say what is wrong
         _check_options(kernel, traceback)
+    resources = replace(checked_resources(device, None, memory), worker_threads=threads)
     context = click.get_current_context()
     stack = context.with_resource(ExitStack())
     stack.enter_context(cleaning_up())
-    found = stack.enter_context(open_cluster(name, resources, messages))
+    found = stack.enter_context(open_cluster(cluster, resources, messages))
     if found is None:
         context.exit(0)
     _check_options(kernel, traceback)

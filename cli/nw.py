@@ -106,14 +106,13 @@ def nw(
     from gpualign.cli.files import check_outputs, check_stdin, open_inputs
     from gpualign.cli.formats import output_paths
     from gpualign.cli.messages import Messages
-    from gpualign.cli.nodes import join_cluster
+    from gpualign.cli.nodes import find_resources
     from gpualign.cli.output import OutputOptions, output_spec, write_every_pair
     from gpualign.core import matrices
     from gpualign.core.engine import EndGaps
     from gpualign.core.errors import InputError
     from gpualign.core.plan import Pairing
     from gpualign.core.scoring import ScoringOptions
-    from gpualign.jobs.engines import checked_resources
     from gpualign.jobs.inputs import ReadOptions, add_targets, read_inputs
     from gpualign.jobs.nw import NwOptions, Wanted, prepare_wanted
 
@@ -126,7 +125,7 @@ def nw(
         raise InputError("--self is for one file; two files are compared record by record anyway")
     if with_self and nearest is not None:
         raise InputError("--nearest chooses among other records; it does not go with --self")
-    resources = join_cluster(cluster, checked_resources(device, threads, memory, messages), messages, kernel, traceback)
+    resources = find_resources(cluster, device, threads, memory, messages, kernel, traceback)
     thresholds = min_score, min_identity, max_distance
     wanted = OutputOptions(output, format_, fields, identity_def, *thresholds, value, condensed, plot, min_coverage, nearest)
     spec = output_spec(wanted, edit, others is None, with_self, add is not None)

@@ -89,7 +89,7 @@ def sw(
     from gpualign.cli.files import check_outputs, check_stdin, open_input, open_inputs
     from gpualign.cli.formats import output_paths
     from gpualign.cli.messages import Messages
-    from gpualign.cli.nodes import join_cluster
+    from gpualign.cli.nodes import find_resources
     from gpualign.cli.scores import scores_spec
     from gpualign.cli.search import HitOptions, hit_spec, write_hits
     from gpualign.core import matrices
@@ -97,14 +97,13 @@ def sw(
     from gpualign.core.index import is_index
     from gpualign.core.scoring import ScoringOptions
     from gpualign.jobs import sw as search
-    from gpualign.jobs.engines import checked_resources
     from gpualign.jobs.inputs import ReadOptions, read_inputs, read_with_index
 
     messages = Messages.of("sw", quiet, verbose)
     check_stdin(query, db)
     if with_self and db is not None:
         raise InputError("--self is for one file; two files are compared record by record anyway")
-    resources = join_cluster(cluster, checked_resources(device, threads, memory, messages), messages, kernel)
+    resources = find_resources(cluster, device, threads, memory, messages, kernel)
     wanted = HitOptions(output, format_, fields, identity_def, max_hits, min_score, max_evalue, min_identity, evalue, no_traceback, mask)
     of_scores = scores_spec(wanted, strand, db is None, with_self) if everything else None
     of_hits = None if everything else hit_spec(wanted)

@@ -27,14 +27,15 @@ class Resources:
     """What a job may use. device: auto, cpu, cuda, cuda:all, cuda:0,1; threads: of the CPU, None: as many as this process may use;
     memory: bytes, None: `gpualign.jobs.budget.default_memory`.
 
-    executor: whose workers compute, with what the above says of their own machines; None: this process does. sharing: workers that share
-    a machine's threads and memory.
+    executor: whose workers compute, with what device and memory say of their own machines; None: this process does. worker_threads: of
+    each worker; sharing: workers that share a machine's threads and memory.
     """
 
     device: str = AUTO
     threads: int | None = None
     memory: int | None = None
     executor: Executor | None = None
+    worker_threads: int | None = None
     sharing: int = 1
 
     @property
@@ -46,7 +47,7 @@ class Resources:
 
     def of_worker(self) -> Resources:
         """What a worker of the executor may use of its machine."""
-        return replace(self, executor=None)
+        return replace(self, threads=self.worker_threads, executor=None)
 
 
 def checked_resources(device: str, threads: int | None, memory: int | None, notes: Notes = UNHEARD) -> Resources:
