@@ -115,23 +115,21 @@ class Fleet:
 
         Raises `RunError` where a worker fails twice at a call, has other software, or the executor fails.
         """
-        source, places = iter(items), count()
+        source, following = iter(items), 0
         waiting: dict[Future[Answer], _Sent[Item]] = {}
         room, more, told = CALLS_A_WORKER * self.count(), True, False
         try:
             while True:
-                oldest = min((sent.place for sent in waiting.values()), default=None)
-                place = -1 if oldest is None else oldest
-                while more and len(waiting) < room and (oldest is None or place < oldest + AHEAD * room):
+                oldest = min((sent.place for sent in waiting.values()), default=following)
+                while more and len(waiting) < room and following < oldest + AHEAD * room:
                     try:
                         item = next(source)
                     except StopIteration:
                         more = False
                         break
-                    place = next(places)
-                    oldest = place if oldest is None else oldest
-                    sent = _Sent(place, item, request(item), {part.name for part in parcel.parts} if first else set())
+                    sent = _Sent(following, item, request(item), {part.name for part in parcel.parts} if first else set())
                     waiting[self._submit(parcel, sent)] = sent
+                    following += 1
                 if not waiting:
                     return
                 done, _ = wait(waiting, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
