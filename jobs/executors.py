@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
+import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
@@ -22,6 +24,8 @@ _ADDRESS = re.compile(r"(?:dask|tcp|tls)://(?P<host>\[[0-9a-fA-F:.]+\]|[^/:\s]+)
 _LOOPBACK = {"localhost", "127.0.0.1", "[::1]"}
 
 _CONNECT_SECONDS = 10
+_END_SECONDS = 0.25
+_STOPPING = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
 
 
 def check_cluster(name: str) -> None:
@@ -50,11 +54,11 @@ def open_cluster(name: str, resources: Resources, notes: Notes) -> Iterator[Reso
             import distributed
         except ImportError as error:
             raise _missing(name, "distributed", error) from error
-        # What it logs of lost connections and dead workers is told where it matters.
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        _silence()
         if local := _LOCAL.fullmatch(name):
             workers = int(local[1])
             cluster = stack.enter_context(_started(workers))
+            stack.callback(_end_workers, cluster)
             resources = replace(resources, sharing=workers)
             client: Any = stack.enter_context(distributed.Client(cluster, set_as_default=False))
         else:
@@ -64,10 +68,22 @@ def open_cluster(name: str, resources: Resources, notes: Notes) -> Iterator[Reso
 
 def _started(workers: int) -> Any:
     """A cluster of processes of this machine, behind the loopback interface."""
-    import distributed
+    from multiprocessing import resource_tracker
 
+    import distributed
+    from distributed.utils import LoopRunner
+
+    resource_tracker.ensure_running()  # now, as it unblocks signals
+    # Ctrl-C in a terminal reaches every process; workers inherit what this thread blocks, and leave it to us, or Dask would start new ones.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
+    try:
+        runner = LoopRunner()
+        runner.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
     try:
         return distributed.LocalCluster(
+            loop=runner.loop,
             n_workers=workers,
             threads_per_worker=1,  # one tile at a time, which takes all the threads that it may
             host="127.0.0.1",
@@ -77,6 +93,24 @@ def _started(workers: int) -> Any:
         )
     except (RuntimeError, OSError) as error:
         raise RunError(f"--cluster dask:{workers}: no workers could be started ({error})") from error
+
+
+def _end_workers(cluster: Any) -> None:
+    """Dask would let them finish what they are at, and an interrupted run has no use for that."""
+
+    nannies = list(cluster.workers.values())
+
+    async def end() -> None:
+        await asyncio.gather(*(nanny.close(timeout=_END_SECONDS) for nanny in nannies), return_exceptions=True)
+
+    cluster.sync(end)
+
+
+def _silence() -> None:
+    """What Dask logs of lost connections and dead workers is told where it matters. Each of its parts has a level of its own."""
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 def _missing(name: str, package: str, error: ImportError) -> InputError:
