@@ -167,7 +167,7 @@ def _dask_fleet(executor: Any, serve: Callable[..., Answer], notes: Notes) -> Fl
 
     def workers() -> int:
         check()
-        return len(client.scheduler_info(n_workers=-1)["workers"])
+        return len(client.nthreads())
 
     def share(pickled: bytes) -> Any:
         check()
