@@ -20,7 +20,10 @@ from work import CollectPaths, collect, edit, relatives, two_valued
 import gpualign
 from gpualign.core.budget import Budget
 from gpualign.core.distance import remote as distance_remote
-from gpualign.core.distance.remote import RemoteDistanceEngine
+from gpualign.core.distance.pack import pack_panels
+from gpualign.core.distance.recipe import Measure, Wanted
+from gpualign.core.distance.remote import CounterOrder, RemoteDistanceEngine
+from gpualign.core.distance.workers import Workers as Threads
 from gpualign.core.engine import Detail, Mode, Task
 from gpualign.core.errors import RunError
 from gpualign.core.near.bounds import distance_bound
@@ -323,6 +326,46 @@ def test_near_samples_are_those_of_one_process(rng, monkeypatch, answer_bytes):
         found, _ = near_pairs(dense_source(codes), RemoteDistanceEngine(fleet, SETTINGS, 1), "hamming", 120)
     assert found.pairs == expected.pairs
     assert len(found.pairs) > 100
+
+
+@pytest.fixture
+def gpus(monkeypatch):
+    """What --device cuda asks for is this machine's processor."""
+    from engines import cuda_on_host
+    from host_device import compiler
+
+    if compiler() is None:
+        pytest.skip("no C++ compiler on this machine")
+    cuda_on_host(monkeypatch)
+
+
+@pytest.mark.slow
+def test_workers_with_gpus(rng, sets, gpus):
+    settings, budget = Resources("cuda", 1), Budget.of(MEMORY)
+    task = Task(*sets, two_valued(LETTERS, 5, -4, 10, 1), detail=Detail.PATH)
+    source = dense_source(random_codes(rng, 37, 300))
+    with Workers(2).fleet() as fleet:
+        engine, distances = RemoteEngine(fleet, settings), RemoteDistanceEngine(fleet, settings, 1)
+        assert engine.prepare(task, budget).hardware == "2 workers, each cuda (host)"
+        found, expected = (collect(one.prepare(task, budget), keep=CollectPaths) for one in (engine, CpuEngine(1)))
+        assert (found.paths, found.statistics) == (expected.paths, expected.statistics)
+        np.testing.assert_array_equal(compute(source, distances, "ibs")[0], compute(source, CpuDistanceEngine(1), "ibs")[0])
+        lists = [near_pairs(source, one, "hamming", 200)[0].pairs for one in (distances, CpuDistanceEngine(1))]
+    assert lists[0] == lists[1]
+
+
+@pytest.mark.slow
+def test_a_gpu_among_cpus_does_without(rng, gpus):
+    """Bit planes are made for the first worker's engine; binary tensor cores want others."""
+    wanted = Wanted(Measure.DIFFERENCES, compared=True)
+    counter = CpuDistanceEngine(1).prepare(wanted, MEMORY)
+    with Threads(1) as threads:
+        panel = next(pack_panels(random_codes(rng, 9, 100), counter, threads))
+    for device in ("auto", "cpu"):
+        server = nodes._open([CounterOrder(Resources(device, 1), wanted, False, counter.names), panel])
+        assert server(None).hardware.startswith("cpu")
+    with pytest.raises(RunError, match="other bit planes than the first worker; give --device cpu or cuda"):
+        nodes._open([CounterOrder(Resources("cuda", 1), wanted, False, counter.names), panel])
 
 
 def processes(number):
