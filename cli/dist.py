@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gpualign.cli.completion import PathType
-from gpualign.cli.options import distance_kernel_option, distance_output_options, going_on_options, run_options
+from gpualign.cli.options import distance_kernel_option, distance_output_options, going_on_options, nodes_option, run_options
 
 if TYPE_CHECKING:
     from gpualign.cli.shards import Shard
@@ -47,6 +47,7 @@ if TYPE_CHECKING:
 @distance_output_options
 @distance_kernel_option
 @going_on_options
+@nodes_option
 @run_options
 def dist(
     samples: str,
@@ -67,6 +68,7 @@ def dist(
     kernel: str,
     resume: bool,
     shard: Shard | None,
+    cluster: str | None,
     device: str,
     threads: int | None,
     memory: int | None,
@@ -93,7 +95,7 @@ def dist(
     """
     from gpualign.jobs.early import distance_seconds, start_early
 
-    start_early(device, distance_seconds([samples, *filter(None, [others, add])]))  # beside the imports that follow
+    start_early("cpu" if cluster else device, distance_seconds([samples, *filter(None, [others, add])]))  # beside the imports that follow
     import os
     from contextlib import ExitStack
 
@@ -104,6 +106,7 @@ def dist(
     from gpualign.cli.heatmaps import of_distances
     from gpualign.cli.keeping import can_resume, keeping_of
     from gpualign.cli.messages import Messages, print_plan
+    from gpualign.cli.nodes import find_resources
     from gpualign.cli.parts import PartFile
     from gpualign.cli.plots import check_plot, write_plot
     from gpualign.core.distance.metrics import MissingRule
@@ -114,7 +117,6 @@ def dist(
     from gpualign.core.formats.registry import Results
     from gpualign.core.road import Marks
     from gpualign.jobs.dist import DistOptions, named_engine, prepare, read
-    from gpualign.jobs.engines import checked_resources
 
     messages = Messages.of("dist", quiet, verbose)
     if add is not None:
@@ -122,7 +124,7 @@ def dist(
             raise InputError("--add is for one file, whose samples are compared with each other too; for two files leave it out")
         others = add
     check_stdin(samples, others)
-    resources = checked_resources(device, threads, memory, messages)
+    resources = find_resources(cluster, device, threads, memory, messages, kernel)
     spec = distance_spec(output, format_, max_distance, compared, others is None, add is not None, resume, shard, plot)
     picture = check_plot(plot, spec.without_matrix) if plot else None
     outputs = [*output_paths(spec.path, spec.format, others is None), *([spec.beside] if spec.beside else [])]

@@ -11,6 +11,7 @@ from gpualign.cli.options import (
     global_kernel_options,
     going_on_options,
     input_options,
+    nodes_option,
     output_options,
     plot_option,
     run_options,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
 )
 @global_kernel_options
 @going_on_options
+@nodes_option
 @run_options
 def nw(
     seqs: str,
@@ -81,6 +83,7 @@ def nw(
     transfer: str | None,
     resume: bool,
     shard: Shard | None,
+    cluster: str | None,
     device: str,
     threads: int | None,
     memory: int | None,
@@ -108,17 +111,17 @@ def nw(
     """
     from gpualign.jobs.early import alignment_seconds, start_early
 
-    start_early(device, alignment_seconds(seqs, add or seqs2))  # beside the imports that follow
+    start_early("cpu" if cluster else device, alignment_seconds(seqs, add or seqs2))  # beside the imports that follow
     from gpualign.cli.files import check_outputs, check_stdin, open_inputs
     from gpualign.cli.formats import output_paths
     from gpualign.cli.messages import Messages
+    from gpualign.cli.nodes import find_resources
     from gpualign.cli.output import OutputOptions, output_spec, write_every_pair
     from gpualign.core import matrices
     from gpualign.core.engine import EndGaps
     from gpualign.core.errors import InputError
     from gpualign.core.plan import Pairing
     from gpualign.core.scoring import ScoringOptions
-    from gpualign.jobs.engines import checked_resources
     from gpualign.jobs.inputs import ReadOptions, add_targets, read_inputs
     from gpualign.jobs.nw import NwOptions, Wanted, prepare_wanted
 
@@ -131,7 +134,7 @@ def nw(
         raise InputError("--self is for one file; two files are compared record by record anyway")
     if with_self and nearest is not None:
         raise InputError("--nearest chooses among other records; it does not go with --self")
-    resources = checked_resources(device, threads, memory, messages)
+    resources = find_resources(cluster, device, threads, memory, messages, kernel, traceback)
     thresholds = min_score, min_identity, max_distance
     wanted = OutputOptions(output, format_, fields, identity_def, *thresholds, value, condensed, plot, min_coverage, nearest, resume, shard)
     spec = output_spec(wanted, edit, others is None, with_self, add is not None)

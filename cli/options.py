@@ -316,6 +316,16 @@ def going_on_options(function: F) -> F:
     )(function)
 
 
+def nodes_option(function: F) -> F:
+    """Who computes."""
+    return click.option(
+        "--cluster",
+        metavar="NAME",
+        help="Compute on other machines: tls://HOST:PORT or dask://HOST:PORT, a Dask scheduler; dask:N, N processes of this machine; mpi,"
+        " under mpirun. --device, --threads and --memory are then of each worker's machine.  [this process]",
+    )(function)
+
+
 def run_options(function: F) -> F:
     """How the work is done."""
     return _stack(

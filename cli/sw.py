@@ -14,6 +14,7 @@ from gpualign.cli.options import (
     local_kernel_option,
     local_scoring_options,
     mask_option,
+    nodes_option,
     run_options,
 )
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 )
 @local_kernel_option
 @going_on_options
+@nodes_option
 @run_options
 def sw(
     query: str,
@@ -66,6 +68,7 @@ def sw(
     kernel: str,
     resume: bool,
     shard: Shard | None,
+    cluster: str | None,
     device: str,
     threads: int | None,
     memory: int | None,
@@ -91,10 +94,11 @@ def sw(
     """
     from gpualign.jobs.early import alignment_seconds, start_early
 
-    start_early(device, alignment_seconds(query, db))  # beside the imports that follow
+    start_early("cpu" if cluster else device, alignment_seconds(query, db))  # beside the imports that follow
     from gpualign.cli.files import check_outputs, check_stdin, open_input, open_inputs
     from gpualign.cli.formats import output_paths
     from gpualign.cli.messages import Messages
+    from gpualign.cli.nodes import find_resources
     from gpualign.cli.scores import scores_spec
     from gpualign.cli.search import HitOptions, hit_spec, write_hits
     from gpualign.core import matrices
@@ -102,14 +106,13 @@ def sw(
     from gpualign.core.index import is_index
     from gpualign.core.scoring import ScoringOptions
     from gpualign.jobs import sw as search
-    from gpualign.jobs.engines import checked_resources
     from gpualign.jobs.inputs import ReadOptions, read_inputs, read_with_index
 
     messages = Messages.of("sw", quiet, verbose)
     check_stdin(query, db)
     if with_self and db is not None:
         raise InputError("--self is for one file; two files are compared record by record anyway")
-    resources = checked_resources(device, threads, memory, messages)
+    resources = find_resources(cluster, device, threads, memory, messages, kernel)
     wanted = HitOptions(
         output, format_, fields, identity_def, max_hits, min_score, max_evalue, min_identity, evalue, no_traceback, mask, resume, shard
     )

@@ -249,7 +249,7 @@ class Plan:
 
     def tiles(self) -> Iterator[Tile]:
         """Every tile that holds a wanted pair, band by band."""
-        by_length = np.argsort(self.target_lengths, kind="stable").astype(np.int64)
+        order = by_length(self.target_lengths)
         shared = self.limits.sharing > 1
         numbers, left = count(), self.cells if shared else 0
         for index, (start, stop, first, target_stop) in enumerate(self._bands()):
@@ -257,11 +257,11 @@ class Plan:
                 # One tile, without a look at its targets, of which there may be millions for each of hundreds of bands.
                 if cells := self._cells_between(start, stop, first, target_stop):
                     band = Band(start, stop, first, target_stop, index, 1)
-                    targets_of = partial(_between, by_length, first, target_stop)
+                    targets_of = partial(records_between, order, first, target_stop)
                     yield Tile(next(numbers), band, start, stop, target_stop - first, targets_of, self.pairing, cells, left)
                 left -= cells * shared
                 continue
-            targets = _between(by_length, first, target_stop)
+            targets = records_between(order, first, target_stop)
             cuts = [(a, b, targets[at:to]) for a, b, at, to in self.cuts(start, stop, targets, left)]
             wanted = [(a, b, part, cells) for a, b, part in cuts if (cells := self.wanted_cells(a, b, part))]
             band = Band(start, stop, first, target_stop, index, len(wanted))
@@ -270,10 +270,15 @@ class Plan:
                 left -= cells * shared
 
 
-def _between(by_length: npt.NDArray[np.int64], first: int, stop: int) -> npt.NDArray[np.int64]:
-    """The records [first, stop) in their order of length."""
-    whole = first == 0 and stop == len(by_length)
-    return by_length if whole else by_length[(by_length >= first) & (by_length < stop)]
+def by_length(lengths: Lengths) -> npt.NDArray[np.int64]:
+    """Record numbers in order of length, of one length in their own order."""
+    return np.argsort(lengths, kind="stable").astype(np.int64)
+
+
+def records_between(order: npt.NDArray[np.int64], first: int, stop: int) -> npt.NDArray[np.int64]:
+    """The records [first, stop) in the order that `by_length` made."""
+    whole = first == 0 and stop == len(order)
+    return order if whole else order[(order >= first) & (order < stop)]
 
 
 def row_bytes(limits: Limits, query_lengths: Lengths, target_lengths: Lengths, targets: int) -> int:

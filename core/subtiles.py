@@ -109,7 +109,12 @@ class Subtiles:
     def __init__(self, task: Task, tile: Tile, limits: Limits, first: int = 0) -> None:
         queries, targets = task.queries.lengths, task.targets.lengths
         plan = Plan(queries, targets, tile.pairing, limits, tile.shape[0], max(1, tile.shape[1]), task.cost)
-        cuts = list(plan.cuts(tile.query_start, tile.query_stop, tile.targets, tile.cells))
+        bands = [(k, min(tile.query_stop, k + limits.band_rows)) for k in range(tile.query_start, tile.query_stop, limits.band_rows)]
+        cuts = [
+            cut
+            for start, stop in bands
+            for cut in plan.cuts(start, stop, tile.targets, tile.cells * (tile.query_stop - start) // tile.shape[0])
+        ]
         band = Band(tile.query_start, tile.query_stop, tile.band.first_target, tile.band.target_stop, 0, len(cuts))
         self._whole = _empty(task, tile)
         self._places: dict[int, tuple[int, int]] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ from gpualign.core.errors import InputError, RunError
 from gpualign.jobs.notes import UNHEARD, Notes
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from gpualign.core.distance.engine import DistanceEngine
     from gpualign.core.engine import Engine
     from gpualign.gpu.devices import Inventory
@@ -24,11 +27,18 @@ ALL = "all"
 @dataclass(frozen=True)
 class Resources:
     """What a job may use. device: auto, cpu, cuda, cuda:all, cuda:0,1, all, or a list such as cpu,cuda:0; threads: of the CPU, None: as
-    many as this process may use; memory: bytes, None: `gpualign.jobs.budget.default_memory`."""
+    many as this process may use; memory: bytes, None: `gpualign.jobs.budget.default_memory`.
+
+    executor: whose workers compute, with what device and memory say of their own machines; None: this process does. worker_threads: of
+    each worker; sharing: workers that share a machine's threads and memory.
+    """
 
     device: str = AUTO
     threads: int | None = None
     memory: int | None = None
+    executor: Executor | None = None
+    worker_threads: int | None = None
+    sharing: int = 1
 
     @property
     def host_threads(self) -> int:
@@ -36,6 +46,10 @@ class Resources:
         from gpualign.cpu.machine import usable_cpus
 
         return self.threads or usable_cpus()
+
+    def of_worker(self) -> Resources:
+        """What a worker of the executor may use of its machine."""
+        return replace(self, threads=self.worker_threads, executor=None)
 
 
 def checked_resources(device: str, threads: int | None, memory: int | None, notes: Notes = UNHEARD) -> Resources:
@@ -93,6 +107,10 @@ def _may_choose(resources: Resources) -> bool:
 def pick_engine(resources: Resources, notes: Notes, host_traceback: bool = False) -> Engine:
     """The engine for checked resources; host_traceback is for CUDA alone. Raises `RunError` where CUDA is asked for and cannot be had,
     `InputError` where host_traceback does not go with the devices."""
+    if resources.executor is not None:
+        from gpualign.jobs.nodes import remote_engine
+
+        return remote_engine(resources, notes)
     mixed = _is_mixed(resources.device)
     if mixed and host_traceback:
         raise InputError(f"--traceback host is for GPUs alone; it does not go with --device {resources.device}")
@@ -123,6 +141,10 @@ def pick_engine(resources: Resources, notes: Notes, host_traceback: bool = False
 def pick_distance_engine(resources: Resources, notes: Notes, kernel: str = AUTO, comparisons: float | None = None) -> DistanceEngine:
     """The engine of `dist`; kernel: "auto", or one of Payne 2010; comparisons: to be made, by which the device "auto" decides. Raises
     likewise."""
+    if resources.executor is not None:
+        from gpualign.jobs.nodes import remote_distance_engine
+
+        return remote_distance_engine(resources, notes)
     from gpualign.cpu.distance import CpuDistanceEngine
 
     if kernel != AUTO:

@@ -27,11 +27,19 @@ def cuda_is_sooner(comparisons: float, threads: int) -> bool:
     return comparisons / (threads * _CPU_COMPARED) > CUDA_START + comparisons / _CUDA_COMPARED
 
 
+def comparisons_a_second(threads: int | None) -> float:
+    """Of distances, about; None: of CUDA."""
+    return _CUDA_COMPARED if threads is None else threads * _CPU_COMPARED
+
+
+def cuda_rate(task: Task) -> float:
+    """Cells a second of a task on CUDA, or pairs where these are what costs, about."""
+    return _CUDA_CELLS if task.within is None else _CUDA_SCREENED
+
+
 def cuda_seconds(task: Task) -> float:
     """About how long CUDA takes for a task, its start included."""
-    if task.within is not None:
-        return CUDA_START + task.pairs_about / _CUDA_SCREENED
-    return CUDA_START + task.cells_about / _CUDA_CELLS
+    return CUDA_START + (task.cells_about if task.within is None else task.pairs_about) / cuda_rate(task)
 
 
 class SoonerEngine:

@@ -11,7 +11,7 @@ from gpualign.core.engine import Detail, Mode, Task
 from gpualign.core.near.bounds import distance_bound
 from gpualign.core.plan import Pairing, make_plan
 from gpualign.core.runner import plan_task
-from gpualign.core.subtiles import run_within
+from gpualign.core.subtiles import Subtiles, run_within
 from gpualign.cpu.engine import CpuEngine
 
 MEMORY = 1 << 28
@@ -81,6 +81,16 @@ def test_near_pairs_are_those_of_the_whole(rng):
     expected = found(prepared)
     assert len(expected[0]) > 10
     assert found(Within(task, 2)) == expected
+
+
+def test_tiles_have_no_more_queries_than_a_band(sets):
+    """Of some tasks a tile is one thread's, whatever its size."""
+    task = Task(*sets, two_valued(LETTERS, 5, -4, 10, 1))
+    limits = replace(CpuEngine(1).prepare(task, Budget.of(MEMORY)).limits, tile_cells=1 << 40, band_rows=5, lanes=1)
+    whole = next(make_plan(sets[0].lengths, sets[1].lengths, Pairing.ALL, replace(limits, band_rows=256)).tiles())
+    parts = Subtiles(task, whole, limits).tiles
+    assert [(part.query_start, part.query_stop) for part in parts] == [(0, 5), (5, 10), (10, 15), (15, 20), (20, 23)]
+    assert sum(part.cells for part in parts) == whole.cells
 
 
 def test_closing_stops_all_work(sets):

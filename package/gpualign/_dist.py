@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from fractions import Fraction
-from typing import Any, BinaryIO, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,9 @@ from gpualign.core.opening import open_file
 from gpualign.core.sinks.matrix_files import ArrayMaker, FilledArray
 from gpualign.jobs.dist import DistOptions, named_engine, prepare
 from gpualign.jobs.dist import read as read_calls
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 Calls: TypeAlias = "Path | BinaryIO | npt.NDArray[Any]"
 """A file that `gpualign dist` reads, such a file that is open in binary mode, or an array [samples][sites]."""
@@ -47,6 +50,7 @@ def dist(
     device: str = "auto",
     threads: int | None = None,
     memory: int | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Matrix:
     """Distances of all pairs of samples by their SNPs or genotypes: what `gpualign dist -o FILE.npy` writes.
@@ -66,7 +70,9 @@ def dist(
     if metric not in METRICS or missing not in rules:
         raise InputError(f"metric {metric!r}, missing {missing!r}: {', '.join(METRICS)} and {', '.join(rules)} are known")
     calls = CallOptions(transpose, False, all_letters, allow_duplicates)
-    options = DistOptions(metric, rules[missing], False, _least(min_compared), calls, resources=resources(device, threads, memory))
+    options = DistOptions(
+        metric, rules[missing], False, _least(min_compared), calls, resources=resources(device, threads, memory, executor)
+    )
     options.task()  # what contradicts itself is refused before anything is read
     given = [(samples, ids)] if others is None else [(samples, ids), (others, other_ids)]
     with TemporaryFiles() as files:

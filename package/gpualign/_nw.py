@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from gpualign._files import filled_values
 from gpualign._results import Matrix, Pairs, Table, join_columns
@@ -24,6 +24,9 @@ from gpualign.jobs.nw import NwOptions, Wanted, prepare, prepare_wanted
 from gpualign.jobs.pairs import PairsJob
 from gpualign.jobs.passing import passing_pairs
 
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
 
 def nw(
     seqs: Source,
@@ -37,6 +40,7 @@ def nw(
     device: str = "auto",
     threads: int | None = None,
     memory: int | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Matrix:
     """Align every pair globally (Needleman-Wunsch), and return a value of each: what `gpualign nw -o FILE.npy` writes.
@@ -44,7 +48,8 @@ def nw(
     seqs: one set, compared with itself, or the queries of `targets`. value: "score" (with `gpualign.EDIT` the edit distance), "identity"
     or "distance", which is 1 - identity. end_gaps: "penalised", "free", "query" or "target"; identity_def: vsearch's numbers, 0 to 4. out:
     the matrix goes to this .npy file and is mapped from it. device: "auto", "cpu", "cuda", "all", ...; threads: of the CPU; memory:
-    bytes for work beside the sequences and the matrix; progress: called with DP cells done and in all.
+    bytes for work beside the sequences and the matrix; executor: its workers compute (a `concurrent.futures.Executor`, Dask's
+    `client.get_executor()`), device and threads are then of theirs; progress: called with DP cells done and in all.
 
     Raises `InputError` for bad input, `RunError` where a device or memory fails.
 
@@ -54,7 +59,7 @@ def nw(
     if value not in ("score", "identity", "distance"):
         raise InputError(f"value {value!r}: score, identity or distance is wanted")
     kept = Value(value, _checked_definition(identity_def))
-    options = _options(scoring, end_gaps, kept.detail, Pairing.ABOVE_OR_EQUAL, device, threads, memory)
+    options = _options(scoring, end_gaps, kept.detail, Pairing.ABOVE_OR_EQUAL, device, threads, memory, executor)
     job = prepare(inputs_of(seqs, targets), options, LOG)
 
     def fill(make: ArrayMaker) -> FilledArray:
@@ -80,6 +85,7 @@ def pairs(
     device: str = "auto",
     threads: int | None = None,
     memory: int | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Pairs:
     """The pairs whose global alignments pass one threshold, with the value that it is of.
@@ -100,7 +106,7 @@ def pairs(
         raise InputError(f"pairs wants one threshold, {', '.join(thresholds)}{found}")
     filter = _filter(chosen, max_distance, min_identity, min_score, min_coverage)
     detail = Detail.STATISTICS if filter.by_statistics else Detail.SCORE
-    options = _options(chosen, end_gaps, detail, Pairing.ABOVE, device, threads, memory)
+    options = _options(chosen, end_gaps, detail, Pairing.ABOVE, device, threads, memory, executor)
     job = prepare_wanted(inputs_of(seqs, targets), options, Wanted(filter, _checked_definition(identity_def)), LOG)
     i, j, values = passing_pairs(job, filter, identity_def, _reporter(job, progress))
     return Pairs(i, j, values, list(job.task.queries.ids), list(job.task.targets.ids))
@@ -122,6 +128,7 @@ def iter_pairs(
     device: str = "auto",
     threads: int | None = None,
     memory: int | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Table]:
     """Align every pair globally, or those that may pass the thresholds, and yield tables of up to `batch` of them, in input order, within
@@ -140,7 +147,7 @@ def iter_pairs(
     filter = _filter(checked_scoring(scoring), max_distance, min_identity, min_score, min_coverage)
     details = [column.detail for column in columns] + ([Detail.STATISTICS] if filter.by_statistics else [])
     detail = max(details, key=list(Detail).index)
-    options = _options(scoring, end_gaps, detail, Pairing.ABOVE, device, threads, memory)
+    options = _options(scoring, end_gaps, detail, Pairing.ABOVE, device, threads, memory, executor)
     job = prepare_wanted(inputs_of(seqs, targets), options, Wanted(filter, _checked_definition(identity_def)), LOG)
     blocks = job.blocks(identity_def, _reporter(job, progress))
 
@@ -188,11 +195,18 @@ def _checked_definition(number: int) -> int:
 
 
 def _options(
-    scoring: Scoring | None, end_gaps: str, detail: Detail, pairing: Pairing, device: str, threads: int | None, memory: int | None
+    scoring: Scoring | None,
+    end_gaps: str,
+    detail: Detail,
+    pairing: Pairing,
+    device: str,
+    threads: int | None,
+    memory: int | None,
+    executor: Executor | None,
 ) -> NwOptions:
     if end_gaps not in (names := [one.value for one in EndGaps]):
         raise InputError(f"end_gaps {end_gaps!r}: {', '.join(names)} are known")
-    return NwOptions(checked_scoring(scoring).options(), EndGaps(end_gaps), detail, pairing, resources(device, threads, memory))
+    return NwOptions(checked_scoring(scoring).options(), EndGaps(end_gaps), detail, pairing, resources(device, threads, memory, executor))
 
 
 def _reporter(job: PairsJob | NearJob, progress: Progress | None) -> Reporter:

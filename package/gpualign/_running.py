@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
+from gpualign.core.errors import InputError
 from gpualign.jobs.engines import Resources, checked_resources
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 Progress = Callable[[int, int], object]
 """Told of the work that is done and of all there is: DP cells, or comparisons of calls."""
@@ -43,6 +49,12 @@ class Reporter:
             self._tell(self._done, self._all)
 
 
-def resources(device: str, threads: int | None, memory: int | None) -> Resources:
-    """Checked. Raises `InputError` for what is no device."""
-    return checked_resources(device, threads, memory, LOG)
+def resources(device: str, threads: int | None, memory: int | None, executor: Executor | None = None) -> Resources:
+    """Checked; executor: whose workers compute. Raises `InputError` for what is no device, or no executor."""
+    if executor is None:
+        return checked_resources(device, threads, memory, LOG)
+    if not callable(getattr(executor, "submit", None)):
+        raise InputError(
+            f"executor {executor!r}: what has the interface of concurrent.futures.Executor is wanted (of Dask: client.get_executor())"
+        )
+    return replace(checked_resources(device, None, memory, LOG), executor=executor, worker_threads=threads)

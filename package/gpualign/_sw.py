@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from gpualign.core.index import is_index
 from gpualign.core.search.strands import BOTH, MINUS, PLUS
 from gpualign.core.sinks.pairs import PairsSink
 from gpualign.jobs.sw import SearchJob, SwOptions, prepare
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 _METHODS = {"mask": (None, "seg", "dust", "none"), "evalue": (None, "table", "estimate", "none"), "strand": (None, PLUS, MINUS, BOTH)}
 
@@ -46,6 +49,7 @@ def sw(
     device: str = "auto",
     threads: int | None = None,
     memory: int | None = None,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Iterator[Hits]:
     """Search every query in every sequence of a database (Smith-Waterman); yields the `Hits` of each query, in the order of the queries,
@@ -89,7 +93,7 @@ def sw(
         min_identity,
         identity_def,
         bool(needed),
-        resources(device, threads, memory),
+        resources(device, threads, memory, executor),
     )
     job = prepare(inputs_of(queries, _database(db)), options, LOG)
     return _found(job, columns, Reporter(progress))

@@ -1,0 +1,117 @@
+"""The workers of an executor as one engine of alignments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import field, fields
+from typing import Any, cast
+
+from gpualign.core.budget import Budget
+from gpualign.core.dataclass import dataclass
+from gpualign.core.engine import Capabilities, Mode, Prepared, Task, TileResult
+from gpualign.core.errors import RunError
+from gpualign.core.plan import Limits, Tile
+from gpualign.core.record import digest_of
+from gpualign.core.remote.fleet import AHEAD, CALLS_A_WORKER, Fleet, Parcel, Part
+from gpualign.core.remote.limits import Facts, shipped_limits
+from gpualign.core.remote.packing import PackedTile, TileMaker, pack_result, pack_tile, unpack_result
+from gpualign.core.road import Closable
+from gpualign.core.sequences import SequenceSet
+from gpualign.core.subtiles import run_within
+
+_SETS_KEPT = 3
+"""Sets whose parts are kept for the next task: a search has parts of its queries again and again with the same targets."""
+
+_SETS = ("queries", "targets")
+
+
+@dataclass(frozen=True)
+class TaskOrder:
+    """The first part of a task's parcel; its sets are the other ones. settings: for whoever picks the worker's engine; rest: the task
+    without its sets, by the names of its fields; digest: of the whole."""
+
+    settings: Any
+    rest: dict[str, Any]
+    digest: str
+
+    def task(self, sets: list[SequenceSet]) -> Task:
+        """The task, put together again. Raises `RunError` where it is not what was sent."""
+        task = Task(sets[0], sets[-1], **self.rest)
+        if digest_of(task) != self.digest:
+            raise RunError("what has arrived of the sequences is not what was sent")
+        return task
+
+
+class TaskServer:
+    """The worker's side of `RemotePrepared`: answers a tile with its result, None with the facts. rate: as in `Facts`."""
+
+    def __init__(self, prepared: Prepared, rate: float) -> None:
+        self._prepared = prepared
+        self._facts = Facts(prepared.limits, prepared.kernel, prepared.hardware, rate)
+        self._tiles = TileMaker(prepared.task)
+
+    def __call__(self, request: PackedTile | None) -> Any:
+        if request is None:
+            return self._facts
+        with closing(cast("Closable", results := run_within(self._prepared, iter([self._tiles.unpack(request)])))):
+            return pack_result(next(results))
+
+
+@dataclass(frozen=True)
+class RemotePrepared:
+    """Implements `gpualign.core.engine.Prepared`."""
+
+    task: Task
+    limits: Limits
+    kernel: str
+    hardware: str
+    fleet: Fleet = field(repr=False)
+    parcel: Parcel = field(repr=False)
+
+    def run(self, tiles: Iterator[Tile]) -> Iterator[TileResult]:
+        with closing(cast("Closable", answers := self.fleet.stream(self.parcel, tiles, pack_tile))):
+            for tile, packed in answers:
+                yield unpack_result(self.task, tile, packed)
+
+
+class RemoteEngine:
+    """Implements `gpualign.core.engine.Engine`: tiles are computed by the fleet's workers, each with the engine that it picks.
+
+    settings: what a worker picks its engine by, beside the task; it is pickled.
+    """
+
+    # A worker whose own hardware cannot do a task has a CPU that can.
+    capabilities = Capabilities(frozenset({Mode.GLOBAL, Mode.LOCAL}), paths=True, near=True)
+
+    def __init__(self, fleet: Fleet, settings: object) -> None:
+        self._fleet = fleet
+        self._settings = settings
+        self._parts: list[tuple[SequenceSet, Part]] = []
+
+    def prepare(self, task: Task, budget: Budget) -> RemotePrepared:
+        """Asks one worker, and waits for the first where there is none. Raises `RunError` where it cannot do the task."""
+        if refusal := self.capabilities.refusal(task):
+            raise RunError(f"a cluster cannot do this: {refusal}")
+        rest = {one.name: getattr(task, one.name) for one in fields(task) if one.name not in _SETS}
+        sets = [task.queries] if task.targets is task.queries else [task.queries, task.targets]
+        order = Part(TaskOrder(self._settings, rest, digest_of(task)))
+        parcel = Parcel.of(order, *map(self._part, sets))
+        facts: Facts = self._fleet.ask(parcel, None)
+        workers = self._fleet.count()
+        limits = shipped_limits(task, facts, workers, AHEAD * CALLS_A_WORKER * workers, budget)
+        return RemotePrepared(task, limits, facts.kernel, f"{describe_fleet(self._fleet)} {facts.hardware}", self._fleet, parcel)
+
+    def _part(self, sequences: SequenceSet) -> Part:
+        for known, part in self._parts:
+            if known is sequences:
+                return part
+        part = Part(sequences)
+        self._parts = [*self._parts[1 - _SETS_KEPT :], (sequences, part)]
+        return part
+
+
+def describe_fleet(fleet: Fleet) -> str:
+    """How many workers there are, before what each of them has: for people."""
+    found = fleet.workers()
+    return "workers, each" if found is None else "1 worker," if found == 1 else f"{found} workers, each"

@@ -1,0 +1,177 @@
+"""Opens the executor that a cluster's name asks for, and tells what can be known of one."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import re
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import Any, cast
+
+from gpualign.core.errors import InputError, RunError
+from gpualign.core.remote.fleet import Fleet
+from gpualign.core.remote.protocol import Answer
+from gpualign.jobs.engines import Resources
+from gpualign.jobs.notes import Notes
+
+MPI = "mpi"
+_LOCAL = re.compile(r"dask:(\d+)")
+_ADDRESS = re.compile(r"(?:dask|tcp|tls)://(?P<host>\[[0-9a-fA-F:.]+\]|[^/:\s]+):\d+")
+_LOOPBACK = {"localhost", "127.0.0.1", "[::1]"}
+
+_CONNECT_SECONDS = 10
+_END_SECONDS = 0.25
+_STOPPING = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+
+
+def check_cluster(name: str) -> None:
+    """Raises `InputError` for what is no cluster's name."""
+    local = _LOCAL.fullmatch(name)
+    if not (name == MPI or (local and int(local[1])) or _ADDRESS.fullmatch(name)):
+        raise InputError(
+            f"--cluster {name}: a scheduler's address is wanted, tls://HOST:PORT, dask://HOST:PORT or tcp://HOST:PORT, or dask:N for N"
+            " processes of this machine, or mpi under mpirun"
+        )
+
+
+@contextmanager
+def open_cluster(name: str, resources: Resources, notes: Notes) -> Iterator[Resources | None]:
+    """The resources with the executor that a checked name asks for, until the context is left. None: this process is a worker of MPI, and
+    has served its coordinator to the end.
+
+    Raises `InputError` where a package is missing or MPI has started one process, `RunError` where no scheduler answers.
+    """
+    with ExitStack() as stack:
+        if name == MPI:
+            executor = _enter_mpi(stack)
+            yield None if executor is None else replace(resources, executor=executor)
+            return
+        try:
+            import distributed
+        except ImportError as error:
+            raise _missing(name, "distributed", error) from error
+        _silence()
+        if local := _LOCAL.fullmatch(name):
+            workers = int(local[1])
+            cluster = stack.enter_context(_started(workers))
+            stack.callback(_end_workers, cluster)
+            resources = replace(resources, sharing=workers)
+            client: Any = stack.enter_context(distributed.Client(cluster, set_as_default=False))
+        else:
+            client = stack.enter_context(_connected(name, notes))
+        yield replace(resources, executor=client.get_executor(pure=False))
+
+
+def _started(workers: int) -> Any:
+    """A cluster of processes of this machine, behind the loopback interface."""
+    from multiprocessing import resource_tracker
+
+    import distributed
+    from distributed.utils import LoopRunner
+
+    resource_tracker.ensure_running()  # now, as it unblocks signals
+    # Ctrl-C in a terminal reaches every process; workers inherit what this thread blocks, and leave it to us, or Dask would start new ones.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
+    try:
+        runner = LoopRunner()
+        runner.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    try:
+        return distributed.LocalCluster(
+            loop=runner.loop,
+            n_workers=workers,
+            threads_per_worker=1,  # one tile at a time, which takes all the threads that it may
+            host="127.0.0.1",
+            dashboard_address=None,
+            memory_limit=0,  # what a worker takes is for --memory to say
+            silence_logs=logging.CRITICAL,
+        )
+    except (RuntimeError, OSError) as error:
+        raise RunError(f"--cluster dask:{workers}: no workers could be started ({error})") from error
+
+
+def _end_workers(cluster: Any) -> None:
+    """Dask would let them finish what they are at, and an interrupted run has no use for that."""
+
+    nannies = list(cluster.workers.values())
+
+    async def end() -> None:
+        await asyncio.gather(*(nanny.close(timeout=_END_SECONDS) for nanny in nannies), return_exceptions=True)
+
+    cluster.sync(end)
+
+
+def _silence() -> None:
+    """What Dask logs of lost connections and dead workers is told where it matters. Each of its parts has a level of its own."""
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
+def _missing(name: str, package: str, error: ImportError) -> InputError:
+    return InputError(f"--cluster {name} needs {package} ({error}): pip install 'gpualign[cluster]'")
+
+
+def _connected(name: str, notes: Notes) -> Any:
+    """A client of the scheduler at an address."""
+    import distributed
+
+    address = name.replace("dask://", "tcp://")
+    found = _ADDRESS.fullmatch(name)
+    assert found is not None
+    if address.startswith("tcp:") and found["host"] not in _LOOPBACK:
+        notes.note(
+            f"--cluster {name}: the connection is not encrypted, and whoever reaches the scheduler can run code on all of its workers;"
+            " outside a closed network use tls:// (docs/cluster.md)"
+        )
+    try:
+        return distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+    except (OSError, TimeoutError) as error:
+        raise RunError(f"--cluster {name}: no Dask scheduler answers there ({error})") from error
+    except (TypeError, ValueError) as error:  # of TLS without certificates
+        raise InputError(f"--cluster {name}: {error}; Dask's configuration names the certificates (docs/cluster.md)") from error
+
+
+def _enter_mpi(stack: ExitStack) -> Executor | None:
+    try:
+        from mpi4py import MPI as mpi
+        from mpi4py.futures import MPICommExecutor
+    except (ImportError, RuntimeError) as error:  # the second: there is no MPI to load
+        raise _missing(MPI, "mpi4py and MPI", ImportError(str(error))) from error
+    if mpi.COMM_WORLD.Get_size() == 1:
+        raise InputError("--cluster mpi: this is the only process; start two or more: mpirun -n 3 gpualign ... --cluster mpi")
+    return cast("Executor | None", stack.enter_context(MPICommExecutor(mpi.COMM_WORLD, root=0)))  # the standard library's interface
+
+
+def fleet_of(resources: Resources, serve: Callable[..., Answer], notes: Notes) -> Fleet:
+    """The workers of the resources' executor, which run `serve`."""
+    executor: Any = resources.executor
+    if type(executor).__module__.startswith("distributed."):
+        return _dask_fleet(executor, serve, notes)
+    # Of mpi4py and of the standard library; any other one does not tell.
+    names = "num_workers", "_max_workers"
+    return Fleet(executor, serve, lambda: next((getattr(executor, name) for name in names if hasattr(executor, name)), None))
+
+
+def _dask_fleet(executor: Any, serve: Callable[..., Answer], notes: Notes) -> Fleet:
+    client = executor._client
+
+    def check() -> None:
+        if client.status != "running":
+            raise RunError(f"the Dask scheduler at {client.scheduler.address} is gone, or the connection to it is")
+
+    def workers() -> int:
+        check()
+        return len(client.nthreads())
+
+    def share(pickled: bytes) -> Any:
+        check()
+        # Large arguments of calls go through the scheduler each time; this is fetched by workers from each other.
+        return client.scatter(pickled, hash=False)
+
+    return Fleet(executor, serve, workers, share, check, notes.note)

@@ -1,0 +1,302 @@
+"""Commands whose work is done by Dask's workers or MPI's: the bytes of one process, whatever becomes of a worker."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from command import _COMMAND, LIMIT, gpualign
+from processes import started, wait_until
+
+import gpualign as gpualign_package
+from gpualign.core.errors import InputError
+from gpualign.jobs.executors import check_cluster
+
+pytestmark = pytest.mark.slow
+
+needs_dask = pytest.mark.skipif(find_spec("distributed") is None, reason="distributed is not installed")
+needs_mpi = pytest.mark.skipif(
+    shutil.which("mpirun") is None or find_spec("mpi4py") is None, reason="mpirun or mpi4py is not there (Debian: openmpi-bin)"
+)
+
+
+def jobs(folder, genes, rng):
+    """Words of small commands."""
+    proteins = [folder.parent.joinpath("data", f"proteins_{name}.fasta") for name in ("query", "db")]
+    snps = rng.integers(0, 3, (30, 200))
+    header = "\t".join(["id", *(f"snp{k}" for k in range(200))])
+    rows = ["\t".join([f"s{k}", *map(str, row)]) for k, row in enumerate(snps)]
+    table = folder / "snps.tsv"
+    table.write_text("\n".join([header, *rows]) + "\n")
+    return {
+        "paths": ["nw", "--fields", "query,target,score,identity,cigar", genes],
+        "near": ["nw", "--edit", "--max-distance", "300", genes],
+        "best": ["sw", genes, "--max-hits", "5", "--format", "m8"],
+        "passing": ["sw", "--max-evalue", "10", *proteins],
+        "distances": ["dist", table],
+        "near samples": ["dist", "--max-distance", "125", "--compared", table],
+    }
+
+
+@pytest.fixture
+def commands(tmp_path, small_16s, rng):
+    (tmp_path / "work").mkdir()
+    (tmp_path / "data").symlink_to(small_16s.parent)
+    return jobs(tmp_path / "work", small_16s, rng)
+
+
+def check_all(commands, run, names):
+    """run: what starts a command with these words, and gives its output."""
+    for name in names:
+        words = commands[name]
+        expected = gpualign(*words, "-q").stdout
+        assert len(expected) > 100
+        assert run(words) == expected, name
+
+
+def genes_of(path, rng, number, length):
+    """Related sequences: work for some seconds."""
+    ancestor = rng.integers(0, 4, length)
+    with path.open("w") as out:
+        for k in range(number):
+            copy = ancestor.copy()
+            changed = rng.random(length) < 0.2
+            copy[changed] = rng.integers(0, 4, int(changed.sum()))
+            out.write(f">s{k}\n{''.join('ACGT'[code] for code in copy)}\n")
+    return path
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+class Dask:
+    """A scheduler and workers, as processes of their own. address: for --cluster."""
+
+    def __init__(self, stack, folder, port, workers):
+        self.address = f"dask://127.0.0.1:{port}"
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
+        where = ["--host", "127.0.0.1", "--port", port, "--no-dashboard"]
+        self.scheduler = stack.enter_context(started([sys.executable, "-m", "distributed.cli.dask_scheduler", *where], **quiet))
+        join = ["distributed.cli.dask_worker", f"tcp://127.0.0.1:{port}", "--nthreads", 1, "--no-nanny", "--no-dashboard"]
+        self.workers = [stack.enter_context(started([sys.executable, "-m", *join], **quiet)) for _ in range(workers)]
+
+
+@pytest.fixture
+def dask(tmp_path):
+    with ExitStack() as stack:
+        yield Dask(stack, tmp_path, free_port(), 2)
+
+
+@needs_dask
+def test_local_processes(commands):
+    check_all(commands, lambda words: gpualign(*words, "-q", "--cluster", "dask:2").stdout, ["near", "passing"])
+
+
+@needs_dask
+def test_scheduler_of_somebody_else(commands, dask):
+    check_all(
+        commands, lambda words: gpualign(*words, "-q", "--cluster", dask.address).stdout, ["paths", "best", "distances", "near samples"]
+    )
+
+
+@contextmanager
+def running(words, out, dask):
+    """A command at work: some of it is done."""
+    words = [*_COMMAND, *words, "-o", out, "--cluster", dask.address, "--threads", 1]
+    with started(words, stderr=subprocess.PIPE) as job:
+        wait_until(lambda: any(_ticks(worker.pid) > _START_TICKS for worker in dask.workers), job)
+        yield job
+
+
+_START_TICKS = 3 * os.sysconf("SC_CLK_TCK")
+"""More processor time than a worker takes to begin."""
+
+
+def _ticks(pid):
+    with open(f"/proc/{pid}/stat") as stat:
+        return sum(map(int, stat.read().rpartition(")")[2].split()[11:13]))
+
+
+needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="looks at processor time in /proc")
+
+
+@needs_dask
+@needs_proc
+def test_a_killed_worker_costs_its_tiles_only(tmp_path, rng, dask):
+    genes = genes_of(tmp_path / "genes.fa", rng, 350, 1500)
+    with running(["nw", genes], tmp_path / "found.npy", dask) as job:
+        dask.workers[0].send_signal(signal.SIGKILL)
+        _, errors = job.communicate(timeout=LIMIT)
+    assert job.returncode == 0, errors.decode()
+    gpualign("nw", genes, "-o", tmp_path / "expected.npy", "-q")
+    assert (tmp_path / "found.npy").read_bytes() == (tmp_path / "expected.npy").read_bytes()
+
+
+@needs_dask
+@needs_proc
+def test_a_killed_scheduler_ends_the_run_with_a_message(tmp_path, rng, dask):
+    genes = genes_of(tmp_path / "genes.fa", rng, 500, 1500)
+    with running(["nw", genes], tmp_path / "found.npy", dask) as job:
+        dask.scheduler.send_signal(signal.SIGKILL)
+        _, errors = job.communicate(timeout=LIMIT)
+    assert job.returncode == 1
+    assert b"error: the Dask scheduler at tcp://127.0.0.1" in errors
+    assert b"is gone" in errors
+    assert b"Traceback" not in errors
+    assert not (tmp_path / "found.npy").exists()
+
+
+@needs_dask
+@needs_proc
+def test_interrupt_ends_local_processes_too(tmp_path, rng):
+    """Ctrl-C of a terminal reaches all processes of the command."""
+    genes = genes_of(tmp_path / "genes.fa", rng, 700, 1500)
+    words = [*_COMMAND, "nw", genes, "-o", tmp_path / "found.npy", "--cluster", "dask:2"]
+    with started(words, stderr=subprocess.PIPE) as job:
+        wait_until(lambda: sum(_ticks(pid) for pid in _group(job.pid)) > 2 * _START_TICKS, job)
+        members = _group(job.pid)
+        os.killpg(job.pid, signal.SIGINT)
+        _, errors = job.communicate(timeout=LIMIT)
+        assert job.returncode == 130, errors.decode()
+        assert b"interrupted" in errors
+        assert b"Traceback" not in errors
+        assert len(members) > 3
+        wait_until(lambda: not _group(job.pid), _Ended())
+    assert not (tmp_path / "found.npy").exists()
+
+
+class _Ended:
+    """Instead of a process, where nothing is to be running."""
+
+    def poll(self):
+        return None
+
+
+def _group(leader):
+    """Processes of a group that have not ended."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat") as stat:
+                state, _, group = stat.read().rpartition(")")[2].split()[:3]
+        except FileNotFoundError:
+            continue
+        if int(group) == leader and state != "Z":
+            found.append(int(name))
+    return found
+
+
+@needs_dask
+def test_client_in_python(small_16s):
+    """Dask's own executor; a task is scattered to its workers."""
+    script = f"""
+import gpualign, numpy as np
+from distributed import Client, LocalCluster
+
+if __name__ == "__main__":
+    genes = gpualign.read({str(small_16s)!r})[:20]
+    calls = np.random.default_rng(1).integers(-1, 3, (12, 300))
+    with LocalCluster(n_workers=2, threads_per_worker=2, host="127.0.0.1", dashboard_address=None) as cluster, Client(cluster) as client:
+        executor = client.get_executor()
+        for _ in range(2):
+            assert (gpualign.nw(genes, value="identity", executor=executor).values == gpualign.nw(genes, value="identity").values).all()
+        assert (gpualign.dist(calls, executor=executor).values == gpualign.dist(calls).values).all()
+    print("done")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=LIMIT)
+    assert done.stdout == "done\n", done.stderr
+
+
+_MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+
+
+def mpirun(words):
+    start = ["mpirun", "-n", "3", "--oversubscribe", "--bind-to", "none", *_COMMAND, *map(str, words), "--cluster", "mpi"]
+    return subprocess.run(start, capture_output=True, env={**os.environ, **_MPI}, timeout=LIMIT, stdin=subprocess.DEVNULL)
+
+
+@needs_mpi
+def test_mpi(commands):
+    def run(words):
+        done = mpirun([*words, "-q"])
+        assert done.returncode == 0, done.stderr.decode()
+        assert not done.stderr
+        return done.stdout
+
+    check_all(commands, run, ["paths", "near", "passing", "near samples"])
+
+
+@needs_mpi
+def test_errors_of_mpi_are_told_once(tmp_path):
+    done = mpirun(["nw", tmp_path / "nothing.fa"])
+    assert done.returncode == 2
+    assert done.stderr.count(b"gpualign: error:") == 1
+    assert b"nothing.fa: no such file" in done.stderr
+    alone = gpualign("nw", "x.fa", "--cluster", "mpi", check=False)
+    assert alone.returncode == 2
+    assert b"mpirun -n 3 gpualign" in alone.stderr
+
+
+def refused(*words):
+    done = gpualign(*words, check=False)
+    assert done.returncode in (1, 2)
+    assert b"Traceback" not in done.stderr
+    return done.returncode, done.stderr.decode()
+
+
+def test_bad_names_and_options(small_16s):
+    for name in ("dask", "dask:0", "dask:x", "dask://host", "http://host:1", "tcp://:1", "slurm"):
+        with pytest.raises(InputError, match="scheduler's address is wanted"):
+            check_cluster(name)
+    for name in ("dask:2", "mpi", "tls://node-7.example.org:8786", "dask://[::1]:8786", "tcp://10.0.0.1:8786"):
+        check_cluster(name)
+    assert refused("nw", small_16s, "--cluster", "slurm")[0] == 2
+    for option in (["--kernel", "rscan"], ["--traceback", "host"]):
+        code, errors = refused("nw", small_16s, "--cluster", "dask:2", *option)
+        assert code == 2
+        assert f"{' '.join(option)} is for one GPU of this machine" in errors
+
+
+@needs_dask
+def test_no_scheduler_there(small_16s, monkeypatch):
+    from gpualign.jobs import executors
+
+    monkeypatch.setattr(executors, "_CONNECT_SECONDS", 0.5)
+    told = []
+    with pytest.raises(gpualign_package.RunError, match="no Dask scheduler answers there"):
+        executors._connected(f"dask://127.0.0.1:{free_port()}", _Notes(told))
+    assert not told
+    with pytest.raises(gpualign_package.RunError):
+        executors._connected(f"tcp://192.0.2.1:{free_port()}", _Notes(told))
+    assert "not encrypted" in told[0]
+
+
+class _Notes:
+    def __init__(self, told):
+        self.note = told.append
+
+
+def test_a_missing_package_is_named(small_16s, tmp_path):
+    for package, cluster in (("distributed", "dask:2"), ("mpi4py", "mpi")):
+        (tmp_path / f"{package}.py").write_text("raise ImportError('not there')")
+        path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
+        done = gpualign("nw", small_16s, "--cluster", cluster, check=False, env={"PYTHONPATH": path})
+        assert done.returncode == 2
+        assert b"pip install 'gpualign[cluster]'" in done.stderr
+
+
+@needs_dask
+def test_dry_run(small_16s):
+    shown = gpualign("nw", small_16s, "--cluster", "dask:2", "--dry-run").stdout.decode()
+    assert "2 workers, each " in shown
+    assert "estimate" in shown
+    assert np.isfinite(float(shown.split("estimate")[1].split()[0]))
