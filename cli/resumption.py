@@ -230,7 +230,7 @@ class Resumption:
                 self._journal_path.unlink(missing_ok=True)
             elif kept:
                 total = self._identity.rows if self._identity else 0
-                signals.advise(f"{self._rows:,} of {total:,} queries of {self._path} are done; the same command with --resume goes on")
+                signals.advise(f"{self._rows:,} of {total:,} queries of {self._path} are done; go on with: {_command()}")
         self._stores.clear()  # writers know this object
 
 
@@ -244,6 +244,15 @@ def _opened(path: Path) -> BinaryIO:
         os.close(descriptor)
         raise InputError(f"--resume: {path} is no file of yours; start without --resume")
     return cast(BinaryIO, os.fdopen(descriptor, "r+b"))
+
+
+def _command() -> str:
+    """That goes on with this one."""
+    import shlex
+    import sys
+
+    words = sys.argv[1:]
+    return shlex.join(["gpualign", *words, *([] if "--resume" in words else ["--resume"])])
 
 
 def _boot() -> str | None:

@@ -93,8 +93,8 @@ def ending() -> tuple[str, int] | None:
     """(message, exit code) of the signal that came, or None. Whatever exception it has become on its way, this is what ended the run."""
     if _State.name is None:
         return None
-    advice = _State.advice or "no output file was written. Run the same command to start again"
-    return f"{_WORDS[_State.name]}; {advice}.", _CODES[_State.name]
+    advice = _State.advice or "no output file was written. Run the same command to start again."
+    return f"{_WORDS[_State.name]}; {advice}", _CODES[_State.name]
 
 
 def advise(text: str) -> None:
@@ -104,4 +104,4 @@ def advise(text: str) -> None:
 
 def advice() -> str:
     """That, as the end of another message; nothing where nothing is left."""
-    return f". {_State.advice}" if _State.advice else ""
+    return f"; {_State.advice}" if _State.advice else ""

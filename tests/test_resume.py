@@ -155,9 +155,9 @@ def interrupted(folder, tmp_path):
 
 
 def test_ctrl_c_says_how_to_go_on(interrupted, tmp_path):
-    _, errors = interrupted
+    words, errors = interrupted
     assert "interrupted; " in errors
-    assert "of 160 queries of x.tsv are done; the same command with --resume goes on." in errors
+    assert f"of 160 queries of x.tsv are done; go on with: gpualign {' '.join(words)} --resume\n" in errors
     assert sorted(path.name for path in tmp_path.iterdir() if "x." in path.name) == ["x.tsv.journal", "x.tsv.part"]
 
 
@@ -250,8 +250,8 @@ def test_a_full_disk_leaves_what_is_done(folder, tmp_path):
     limited = ["bash", "-c", 'ulimit -f 900; trap "" XFSZ; exec "$@"', "bash", *command(*words)]
     done = subprocess.run(limited, capture_output=True, text=True, cwd=tmp_path, timeout=LIMIT)
     assert done.returncode == 1
-    assert "cannot write x.tsv: File too large. " in done.stderr
-    assert "with --resume goes on" in done.stderr
+    assert "cannot write x.tsv: File too large; " in done.stderr
+    assert "go on with: gpualign nw genes.fa" in done.stderr
     assert run([*words, "--resume"], tmp_path).returncode == 0
     assert (tmp_path / "x.tsv").read_bytes() == run(
         [*words[:-6], *words[-4:], "-o", "/dev/stdout", "--format", "tsv"], tmp_path
