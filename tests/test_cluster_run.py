@@ -8,10 +8,12 @@ import subprocess
 import sys
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
 from command import _COMMAND, LIMIT, gpualign
+from eager import command, marked
 from processes import started, wait_until
 
 import gpualign as gpualign_package
@@ -122,8 +124,11 @@ _START_TICKS = 3 * os.sysconf("SC_CLK_TCK")
 
 
 def _ticks(pid):
-    with open(f"/proc/{pid}/stat") as stat:
-        return sum(map(int, stat.read().rpartition(")")[2].split()[11:13]))
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0  # it has just ended
+    return sum(map(int, stat.rpartition(")")[2].split()[11:13]))
 
 
 needs_proc = pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="looks at processor time in /proc")
@@ -153,6 +158,25 @@ def test_a_killed_scheduler_ends_the_run_with_a_message(tmp_path, rng, dask):
     assert b"is gone" in errors
     assert b"Traceback" not in errors
     assert not (tmp_path / "found.npy").exists()
+
+
+@needs_dask
+def test_a_run_whose_scheduler_was_killed_goes_on(tmp_path, rng, dask):
+    genes = genes_of(tmp_path / "genes.fa", rng, 150, 900)
+    words = ["nw", genes, "--fields", "query,target,score,cigar"]
+    out, journal = tmp_path / "x.tsv", tmp_path / "x.tsv.journal"
+    with started(command(*words, "-o", out, "--cluster", dask.address, "--threads", 1), stderr=subprocess.PIPE) as job:
+        wait_until(lambda: len(marked(journal)) > 2, job)
+        dask.scheduler.send_signal(signal.SIGKILL)
+        _, errors = job.communicate(timeout=LIMIT)
+    assert job.returncode == 1
+    assert b"of 150 queries of " in errors
+    assert b" are done; go on with: gpualign nw " in errors
+    assert not out.exists()
+    gone_on = gpualign(*words, "-o", out, "--resume", "--cluster", "dask:2")
+    assert b"x.tsv: goes on from query " in gone_on.stderr
+    assert out.read_bytes() == gpualign(*words).stdout
+    assert not journal.exists()
 
 
 @needs_dask

@@ -5,29 +5,15 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
 from command import LIMIT
+from eager import command, marked
 from processes import started
 
 LETTERS = np.array(list("ACGT"))
-
-EAGER = (
-    "import gpualign.cli.resumption as r; r._WAIT = 0; r._SHARE = 0; r._PAUSE = 0; r._SYNC_PAUSE = 0.02;"
-    "import dataclasses, gpualign.core.runner as c; make = c.make_plan;"
-    "c.make_plan = lambda q, t, p, limits, *more: make(q, t, p, dataclasses.replace(limits, band_rows=8), *more);"
-    "import gpualign.core.distance.runner as d; bands = d.plan_bands;"
-    "d.plan_bands = lambda q, t, upper, memory, size: bands(q, t, upper, min(memory, 16 * t * size), size);"
-    "from gpualign.cli.start import main; main()"
-)
-"""The executable, with a mark after each of many small bands."""
-
-
-def command(*words):
-    return [sys.executable, "-c", EAGER, *map(str, words)]
 
 
 def family(rng, count, length, changed=0.05):
@@ -122,16 +108,6 @@ def test_killed_at_any_moment_it_ends_with_the_same_bytes(folder, tmp_path, name
         rows = max(reached, default=0)
     assert kills
     assert outputs(broken) == outputs(whole)
-
-
-def marked(journal):
-    """The rows of the marks of a journal."""
-    try:
-        raw = journal.read_bytes()
-    except FileNotFoundError:
-        return []
-    lines = [json.loads(line) for line in raw.split(b"\n")[1:-1]]
-    return [line["rows"] for line in lines if "rows" in line]
 
 
 def interrupt_with_a_mark(words, cwd, signum):

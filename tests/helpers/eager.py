@@ -1,0 +1,28 @@
+"""The executable, so eager to keep what is done that short runs have journals."""
+
+import json
+import sys
+
+EAGER = (
+    "import gpualign.cli.resumption as r; r._WAIT = 0; r._SHARE = 0; r._PAUSE = 0; r._SYNC_PAUSE = 0.02;"
+    "import dataclasses, gpualign.core.runner as c; make = c.make_plan;"
+    "c.make_plan = lambda q, t, p, limits, *more: make(q, t, p, dataclasses.replace(limits, band_rows=8), *more);"
+    "import gpualign.core.distance.runner as d; bands = d.plan_bands;"
+    "d.plan_bands = lambda q, t, upper, memory, size: bands(q, t, upper, min(memory, 16 * t * size), size);"
+    "from gpualign.cli.start import main; main()"
+)
+"""The executable, with a mark after each of many small bands."""
+
+
+def command(*words):
+    return [sys.executable, "-c", EAGER, *map(str, words)]
+
+
+def marked(journal):
+    """The rows of the marks of a journal."""
+    try:
+        raw = journal.read_bytes()
+    except FileNotFoundError:
+        return []
+    lines = [json.loads(line) for line in raw.split(b"\n")[1:-1]]
+    return [line["rows"] for line in lines if "rows" in line]
