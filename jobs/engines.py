@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from gpualign.core.distance.engine import DistanceEngine
     from gpualign.core.engine import Engine
+    from gpualign.cpu.engine import CpuEngine
     from gpualign.gpu.devices import Inventory
     from gpualign.gpu.driver import CudaDevice
     from gpualign.gpu.engine import CudaEngine
@@ -27,7 +28,7 @@ ALL = "all"
 @dataclass(frozen=True)
 class Resources:
     """What a job may use. device: auto, cpu, cuda, cuda:all, cuda:0,1, all, or a list such as cpu,cuda:0; threads: of the CPU, None: as
-    many as this process may use; memory: bytes, None: `gpualign.jobs.budget.default_memory`.
+    many as this process may use and memory holds, but for `spare`; memory: bytes, None: `gpualign.jobs.budget.default_memory`.
 
     executor: whose workers compute, with what device and memory say of their own machines; None: this process does. worker_threads: of
     each worker; sharing: workers that share a machine's threads and memory.
@@ -36,6 +37,7 @@ class Resources:
     device: str = AUTO
     threads: int | None = None
     memory: int | None = None
+    spare: int = 0
     executor: Executor | None = None
     worker_threads: int | None = None
     sharing: int = 1
@@ -45,7 +47,7 @@ class Resources:
         """Threads of the CPU, as a number."""
         from gpualign.cpu.machine import usable_cpus
 
-        return self.threads or usable_cpus()
+        return self.threads or max(1, usable_cpus() - self.spare)
 
     def of_worker(self) -> Resources:
         """What a worker of the executor may use of its machine."""
@@ -125,17 +127,22 @@ def pick_engine(resources: Resources, notes: Notes, host_traceback: bool = False
     if _may_choose(resources) and not host_traceback:
         from gpualign.jobs.sooner import SoonerEngine
 
-        return SoonerEngine(resources.threads, cuda, notes)
+        return SoonerEngine(cpu_engine(resources), cuda, notes)
     found = cuda()
     if found and not mixed:
         return found
-    from gpualign.cpu.engine import CpuEngine
-
     if found is None:
-        return CpuEngine(resources.threads)
+        return cpu_engine(resources)
     from gpualign.core.side_by_side import SideBySide
 
-    return SideBySide([found, CpuEngine(resources.threads, spare=found.device_count)], notes.note, notes.detail)
+    return SideBySide([found, cpu_engine(resources, spare=found.device_count)], notes.note, notes.detail)
+
+
+def cpu_engine(resources: Resources, spare: int = 0) -> CpuEngine:
+    """The CPU's, which leaves `spare` processors more to others, unless its threads were asked for."""
+    from gpualign.cpu.engine import CpuEngine
+
+    return CpuEngine(resources.threads, spare=resources.spare + spare)
 
 
 def pick_distance_engine(resources: Resources, notes: Notes, kernel: str = AUTO, comparisons: float | None = None) -> DistanceEngine:
@@ -156,16 +163,16 @@ def pick_distance_engine(resources: Resources, notes: Notes, kernel: str = AUTO,
 
         if not cuda_is_sooner(comparisons, resources.host_threads):
             notes.detail("on the CPU, which takes less time than CUDA to start")
-            return CpuDistanceEngine(resources.threads)
+            return CpuDistanceEngine(resources.threads, spare=resources.spare)
     engines: list[DistanceEngine] = []
     if inventory := _gpus(resources.device, notes):
         from gpualign.gpu.devices import make_distance_engines
 
         engines += make_distance_engines(_named(resources.device), inventory, resources.host_threads)
     if not engines:
-        return CpuDistanceEngine(resources.threads)
+        return CpuDistanceEngine(resources.threads, spare=resources.spare)
     if _is_mixed(resources.device):
-        engines.append(CpuDistanceEngine(resources.threads, spare=len(engines)))
+        engines.append(CpuDistanceEngine(resources.threads, spare=resources.spare + len(engines)))
     if len(engines) == 1:
         return engines[0]
     from gpualign.core.distance.side_by_side import DistancesSideBySide
@@ -214,9 +221,7 @@ def pick_near_engine(resources: Resources, engine: Engine) -> Engine:
     """What finds near pairs, beside the engine that aligns: that one, or the CPU where it cannot."""
     if engine.capabilities.near:
         return engine
-    from gpualign.cpu.engine import CpuEngine
-
-    return CpuEngine(resources.threads)
+    return cpu_engine(resources)
 
 
 def pick_pair_engine(resources: Resources, engine: Engine) -> Engine:
@@ -224,7 +229,7 @@ def pick_pair_engine(resources: Resources, engine: Engine) -> Engine:
     rectangles worth its while: the CPU, whatever `engine` is."""
     from gpualign.cpu.engine import CpuEngine
 
-    return engine if isinstance(engine, CpuEngine) else CpuEngine(resources.threads)
+    return engine if isinstance(engine, CpuEngine) else cpu_engine(resources)
 
 
 def pick_local_engine(resources: Resources, notes: Notes, kernel: str) -> Engine:

@@ -18,9 +18,9 @@ from gpualign.core.remote.engine import RemoteEngine, TaskOrder, TaskServer
 from gpualign.core.remote.node import Node
 from gpualign.core.remote.protocol import Answer, Call
 from gpualign.cpu.distance import CpuDistanceEngine
-from gpualign.cpu.engine import CpuEngine, CpuPrepared
+from gpualign.cpu.engine import CpuPrepared
 from gpualign.jobs.budget import default_memory, memory_left, physical_memory
-from gpualign.jobs.engines import AUTO, Resources, checked_resources, pick_distance_engine, pick_engine, pick_near_engine
+from gpualign.jobs.engines import AUTO, Resources, checked_resources, cpu_engine, pick_distance_engine, pick_engine, pick_near_engine
 from gpualign.jobs.executors import fleet_of
 from gpualign.jobs.notes import UNHEARD, Notes
 from gpualign.jobs.sooner import comparisons_a_second, cuda_rate
@@ -56,11 +56,12 @@ _node = Node(_open)
 def _here(asked: Resources) -> Resources:
     """What this worker may use of its machine: its share, and no more than there is. Raises as `pick_engine` does."""
     found = checked_resources(asked.device, asked.threads, asked.memory)
-    threads = max(1, found.host_threads // asked.sharing)
+    share = max(1, found.host_threads // asked.sharing)
+    threads = None if found.threads is None else share
     memory, there = found.memory or default_memory(), physical_memory()
     if there is not None:
         memory = min(memory, there // 2)
-    return replace(found, threads=threads, memory=memory // asked.sharing)
+    return replace(found, threads=threads, spare=found.host_threads - share, memory=memory // asked.sharing)
 
 
 def _open_task(task: Task, resources: Resources) -> TaskServer:
@@ -68,7 +69,7 @@ def _open_task(task: Task, resources: Resources) -> TaskServer:
     if task.within is not None:
         engine = pick_near_engine(resources, engine)
     if engine.capabilities.refusal(task):
-        engine = CpuEngine(resources.threads)
+        engine = cpu_engine(resources)
     prepared: Prepared = engine.prepare(task, Budget.of(memory_left(task, resources.memory)))
     if not isinstance(prepared, CpuPrepared):
         return TaskServer(prepared, cuda_rate(task))
@@ -83,6 +84,8 @@ def _open_panels(order: CounterOrder, panels: list[Panel], resources: Resources)
     memory = DistanceBudget.of(resources.memory or default_memory(), sum(panel.bits.nbytes for panel in panels)).counts
     engine = pick_distance_engine(resources, UNHEARD)
     if resources.device == AUTO and panels and engine.prepare(order.wanted, memory).products_only and not order.products_only:
-        engine = CpuDistanceEngine(resources.threads)  # the first worker has no GPU, and bit planes are made for its kind
+        engine = CpuDistanceEngine(
+            resources.threads, spare=resources.spare
+        )  # the first worker has no GPU, and bit planes are made for its kind
     on_cpu = isinstance(engine, CpuDistanceEngine)
-    return CounterServer(order, panels, engine, memory, comparisons_a_second(resources.threads if on_cpu else None))
+    return CounterServer(order, panels, engine, memory, comparisons_a_second(resources.host_threads if on_cpu else None))

@@ -45,13 +45,13 @@ def cuda_seconds(task: Task) -> float:
 class SoonerEngine:
     """Implements `gpualign.core.engine.Engine`: prepares each task for the one or the other.
 
-    threads: of the CPU. gpu: makes the CUDA engine, or None where there is no GPU; asked only when the CPU takes longer than CUDA to start.
+    cpu: the CPU's. gpu: makes the CUDA engine, or None where there is no GPU; asked only when the CPU takes longer than CUDA to start.
     """
 
     capabilities: Capabilities = CpuEngine.capabilities
 
-    def __init__(self, threads: int | None, gpu: Callable[[], Engine | None], notes: Notes) -> None:
-        self._cpu = CpuEngine(threads)
+    def __init__(self, cpu: CpuEngine, gpu: Callable[[], Engine | None], notes: Notes) -> None:
+        self._cpu = cpu
         self._make_gpu = gpu
         self._notes = notes
 

@@ -21,7 +21,7 @@ from gpualign.core.sinks.pairs import PairsSink
 from gpualign.cpu.engine import CpuEngine
 from gpualign.cpu.hit_paths import HitTracer
 from gpualign.jobs.budget import memory_left
-from gpualign.jobs.engines import AUTO, Resources, pick_local_engine
+from gpualign.jobs.engines import AUTO, Resources, cpu_engine, pick_local_engine
 from gpualign.jobs.inputs import Inputs
 from gpualign.jobs.masking import mask_queries
 from gpualign.jobs.notes import UNHEARD, Notes
@@ -149,7 +149,7 @@ class SearchJob:
 
     def _cpu(self) -> CpuEngine:
         """The CPU's part of any search."""
-        return self.engine if isinstance(self.engine, CpuEngine) else CpuEngine(self.options.resources.threads)
+        return self.engine if isinstance(self.engine, CpuEngine) else cpu_engine(self.options.resources)
 
     def _space(self) -> SearchSpace | None:
         """What E-values are counted in; notes where its parameters are from. It stays that of the sequences and scoring as given."""

@@ -51,7 +51,7 @@ def test_little_work_asks_for_no_gpu(small):
     def never():
         raise AssertionError("CUDA was looked for")
 
-    prepared = SoonerEngine(2, never, UNHEARD).prepare(small, BUDGET)
+    prepared = SoonerEngine(CpuEngine(2), never, UNHEARD).prepare(small, BUDGET)
     assert prepared.hardware.startswith("cpu")
     assert 0 < prepared.seconds < CUDA_START
 
@@ -59,7 +59,7 @@ def test_little_work_asks_for_no_gpu(small):
 @pytest.mark.parametrize("detail", [Detail.SCORE, Detail.PATH])
 def test_much_work_is_cudas(small, slow, detail):
     asked = []
-    engine = SoonerEngine(2, lambda: asked.append(1) or Cuda(), UNHEARD)
+    engine = SoonerEngine(CpuEngine(2), lambda: asked.append(1) or Cuda(), UNHEARD)
     task = Task(small.queries, small.targets, small.scoring, detail=detail, alphabet=DNA)
     assert [engine.prepare(task, BUDGET) for _ in range(2)] == ["cuda", "cuda"]
     assert asked == [1]
@@ -67,14 +67,14 @@ def test_much_work_is_cudas(small, slow, detail):
 
 @pytest.mark.parametrize("gpu", [None, Cuda("it cannot")])
 def test_without_a_gpu_that_can_the_cpu_does_it(small, slow, gpu):
-    assert SoonerEngine(2, lambda: gpu, UNHEARD).prepare(small, BUDGET).hardware.startswith("cpu")
+    assert SoonerEngine(CpuEngine(2), lambda: gpu, UNHEARD).prepare(small, BUDGET).hardware.startswith("cpu")
 
 
 def test_what_the_cpu_has_no_memory_for(small):
     tiny = Budget(1000, 1000)
-    assert SoonerEngine(2, Cuda, UNHEARD).prepare(small, tiny) == "cuda"
+    assert SoonerEngine(CpuEngine(2), Cuda, UNHEARD).prepare(small, tiny) == "cuda"
     with pytest.raises(RunError, match="memory budget is too small"):
-        SoonerEngine(2, lambda: None, UNHEARD).prepare(small, tiny)
+        SoonerEngine(CpuEngine(2), lambda: None, UNHEARD).prepare(small, tiny)
 
 
 def test_near_pairs_cost_by_pairs(rng):
