@@ -60,7 +60,7 @@ def open_cluster(name: str, resources: Resources, notes: Notes) -> Iterator[Reso
             cluster = stack.enter_context(_started(workers))
             stack.callback(_end_workers, cluster)
             resources = replace(resources, sharing=workers)
-            client: Any = stack.enter_context(distributed.Client(cluster, set_as_default=False))
+            client: Any = stack.enter_context(distributed.Client(cluster, set_as_default=False, direct_to_workers=True))
         else:
             client = stack.enter_context(_connected(name, notes))
         yield replace(resources, executor=client.get_executor(pure=False))
@@ -118,7 +118,8 @@ def _missing(name: str, package: str, error: ImportError) -> InputError:
 
 
 def _connected(name: str, notes: Notes) -> Any:
-    """A client of the scheduler at an address."""
+    """A client of the scheduler at an address. Results come straight from the workers: through the scheduler they would be copied twice
+    more; Dask does that where a worker cannot be reached."""
     import distributed
 
     address = name.replace("dask://", "tcp://")
@@ -130,7 +131,7 @@ def _connected(name: str, notes: Notes) -> Any:
             " outside a closed network use tls:// (docs/cluster.md)"
         )
     try:
-        return distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+        return distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False, direct_to_workers=True)
     except (OSError, TimeoutError) as error:
         raise RunError(f"--cluster {name}: no Dask scheduler answers there ({error})") from error
     except (TypeError, ValueError) as error:  # of TLS without certificates
