@@ -159,7 +159,10 @@ def dist(
         path = spec.path if shard is None or spec.path is None else shard.path(spec.path)
         marks = files.resumable(path, keeping)
         job, written = (one.part(max(span[0], files.rows_done), span[1]) for one in (job, written))
-        part = PartFile.of(files, path, keeping, shard, span, spec.format) if shard is not None else None
+        part = None
+        if shard is not None:
+            messages.note(shard.describe(span, queries, path))
+            part = PartFile.of(files, path, keeping, shard, span, spec.format)
 
         def run(sink: AnySink, marks: Marks) -> DistanceTotals:
             with messages.progress(job.work, path, "comparisons", "G/s") as progress:

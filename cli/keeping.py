@@ -12,7 +12,6 @@ from gpualign import __version__
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 from gpualign.core.formats.registry import FORMATS, Layout, Results
-from gpualign.jobs.budget import sequence_bytes
 
 if TYPE_CHECKING:
     from gpualign.core.engine import Task
@@ -70,6 +69,8 @@ def keeping_of(resume: bool, rows: int, digest: Callable[[], str], nbytes: int) 
 
 def keeping_of_task(resume: bool, task: Task) -> Keeping:
     """The same of alignments."""
+
+    from gpualign.jobs.budget import sequence_bytes
 
     def digest() -> str:
         from gpualign.core.record import digest_of

@@ -195,6 +195,7 @@ def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, 
                     return rest.run(sink, progress, marks)
 
             if spec.shard is not None:
+                messages.note(spec.shard.describe(span, rows, path))
                 from gpualign.cli.parts import PartFile
 
                 part = PartFile.of(files, path, keeping, spec.shard, span, spec.format)

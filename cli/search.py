@@ -103,6 +103,7 @@ def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: Messages)
             with opened_rows(files, path, job.task, spec.rows) as report:
                 found = run(report, marks)
         else:
+            messages.note(spec.shard.describe(span, queries, path))
             from gpualign.cli.parts import PartFile
 
             part = PartFile.of(files, path, keeping, spec.shard, span, spec.format)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-import numpy as np
-import numpy.typing as npt
 
 from gpualign.cli.keeping import can_resume
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 from gpualign.core.formats.registry import Results
-from gpualign.core.shares import row_bounds
+
+if TYPE_CHECKING:
+    from gpualign.jobs.pairs import Work
 
 _MOST = 100_000
 
@@ -29,8 +30,16 @@ class Shard:
         """The part file of what will be `output`."""
         return output.with_name(f"{output.name}.{self.number}-of-{self.count}.part")
 
-    def rows(self, work: npt.NDArray[np.float64]) -> tuple[int, int]:
+    def describe(self, span: tuple[int, int], queries: int, path: Path | None) -> str:
+        """For people."""
+        start, stop = span
+        which = f"queries {start + 1:,} to {stop:,} of {queries:,}" if start < stop else f"none of the {queries:,} queries"
+        return f"share {self.number:,} of {self.count:,}: {which}, to {path}"
+
+    def rows(self, work: Work) -> tuple[int, int]:
         """Its queries, start and stop, where each of all takes so much work, float64[queries]."""
+        from gpualign.core.shares import row_bounds
+
         bounds = row_bounds(work, self.count)
         return bounds[self.number - 1], bounds[self.number]
 

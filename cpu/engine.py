@@ -10,7 +10,7 @@ from gpualign.core.budget import Budget
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Capabilities, Mode, Task, TileResult
 from gpualign.core.errors import RunError
-from gpualign.core.plan import Limits, Tile
+from gpualign.core.plan import MIN_BAND_ROWS, Limits, Tile
 from gpualign.core.pool import Counter, run_workers
 from gpualign.cpu import _kernels
 from gpualign.cpu.machine import describe_cpu, pick_instruction_set, usable_cpus
@@ -27,6 +27,9 @@ _TILE_CELLS_LOCAL = 4_000_000_000
 
 # Cells a second of a core with AVX2, of the slower scorings and machines.
 _RATE_DIFFERENCE, _RATE_BITSLICED, _RATE_PATHS, _RATE_LOCAL = 15e9, 30e9, 6e9, 10e9
+
+_BAND_SECONDS = 10
+"""About, of a band: what an interrupted run loses, and how often results leave."""
 
 _TILES_A_THREAD = 8
 _LEAST_TILE_CELLS = 30_000_000  # a millisecond: to pack targets and to hand over a tile takes some tens of microseconds
@@ -102,6 +105,9 @@ class CpuEngine:
         """rate: cells a second of a core with AVX2, or pairs where these are what costs."""
         work = task.cells_about if task.within is None else task.pairs_about
         seconds = work / (threads * rate * self.instruction_set.vector_bytes / 32)
+        if task.within is None:
+            rows = int(_BAND_SECONDS * len(task.queries) / max(seconds, 1e-9))
+            limits = replace(limits, band_rows=min(limits.band_rows, max(MIN_BAND_ROWS, rows)))
         return CpuPrepared(task, limits, kernel, describe_cpu(self.instruction_set.name, threads), threads, seconds, begin)
 
     def _fit_threads(self, needed: Callable[[int], int], memory: int, what: str) -> int:

@@ -11,7 +11,7 @@ from gpualign.core.budget import Budget
 from gpualign.core.engine import Detail, Mode, Task
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.near.bounds import distance_bound
-from gpualign.core.plan import BANDS_IN_FLIGHT, DIAGONAL_BANDS, Pairing
+from gpualign.core.plan import BANDS_IN_FLIGHT, DIAGONAL_BANDS, MIN_BAND_ROWS, Pairing
 from gpualign.core.runner import estimate_rate, plan_task, run_plan
 from gpualign.core.sinks.memory import Discard
 from gpualign.cpu import _kernels
@@ -120,6 +120,20 @@ def test_a_machine_of_many_processors_runs_as_many_threads_as_fit(rng, monkeypat
     assert engine.threads == 64  # to ask changes nothing
     with pytest.raises(RunError, match="lower --threads"):
         CpuEngine(64).prepare(task, PLENTY)
+
+
+@pytest.mark.parametrize("detail", list(Detail))
+@pytest.mark.parametrize("pairing", [Pairing.ALL, Pairing.ABOVE])
+def test_bands_take_some_seconds_at_most(rng, detail, pairing):
+    """They are what an interrupted run loses."""
+    for count, length in ((1000, 3000), (300, 30_000), (40, 100_000), (20_000, 30)):
+        sequences = sequence_set(list(rng.integers(0, 4, (count, length), dtype=np.uint8)))
+        task = Task(sequences, sequences, two_valued(4, 5, -4, 10, 1), detail=detail)
+        prepared = CpuEngine(2).prepare(task, Budget.of(4 << 30))
+        plan = plan_task(prepared, pairing)
+        band = plan.band_rows * count * length * length
+        rate = task.cells_about / prepared.seconds
+        assert band <= 21 * rate or plan.band_rows <= MIN_BAND_ROWS
 
 
 def test_unknown_instruction_set():
