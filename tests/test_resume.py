@@ -134,6 +134,24 @@ def marked(journal):
     return [line["rows"] for line in lines if "rows" in line]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["npy", "dist"])
+def test_a_run_that_only_had_to_mirror_its_matrix_ends_with_the_same_bytes(folder, tmp_path, name):
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    for where in (whole, broken):
+        where.mkdir()
+        link(folder, where)
+    words = small(RUNS[name])
+    assert run(words, whole).returncode == 0
+    dies = "import os, gpualign.core.sinks.placing as p; p.Placement.finish = lambda self: os._exit(9);" + EAGER
+    killed = subprocess.run([sys.executable, "-c", dies, *words], capture_output=True, cwd=broken, timeout=LIMIT)
+    assert killed.returncode == 9
+    count = 160 if name == "npy" else 400
+    done = run([*words, "--resume"], broken)
+    assert f"goes on from query {count + 1:,} of {count}" in done.stderr
+    assert outputs(broken) == outputs(whole)
+
+
 def interrupt_with_a_mark(words, cwd, signum):
     """Ends the run as soon as its journal has a mark; what it said."""
     journal = cwd / f"{words[words.index('-o') + 1]}.journal"
