@@ -139,6 +139,7 @@ class OutputFiles:
             self._guard.__exit__(None, None, None)
 
     def _close(self, good: bool, refused: bool) -> None:
+        complete = False
         try:
             if good:
                 for file, _, final in self._pending:
@@ -148,12 +149,13 @@ class OutputFiles:
                     if self._resumption is not None:
                         self._resumption.flush()
                 with uninterrupted():
-                    if self._resumption is not None:
-                        with naming_output(self._resumed):
-                            self._resumption.finish()
                     for _, part, final in self._pending:
                         with naming_output(final):
                             os.replace(part, final)
+                    if self._resumption is not None:
+                        with naming_output(self._resumed):
+                            self._resumption.finish()
+                complete = True
         finally:
             for file, part, _ in self._pending:
                 try:
@@ -162,7 +164,7 @@ class OutputFiles:
                     pass  # a full disk: the part is thrown away anyway
                 part.unlink(missing_ok=True)
             if self._resumption is not None:
-                self._resumption.close(kept=not good and not refused)
+                self._resumption.close(kept=not complete and not refused)
             try:
                 self._stack.close()
             except OSError:
