@@ -57,14 +57,16 @@ def check_stdin(*paths: str | None) -> None:
 
 
 def digest_files(paths: Iterable[str]) -> str:
-    """SHA-256, in hexadecimal, of what files hold."""
+    """SHA-256, in hexadecimal, of what each of these files holds, in their order."""
     import hashlib
 
     found = hashlib.sha256()
     for path in paths:
+        one = hashlib.sha256()
         with open_file(path) as stream:
             while part := stream.read(1 << 20):
-                found.update(part)
+                one.update(part)
+        found.update(one.digest())
     return found.hexdigest()
 
 

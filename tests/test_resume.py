@@ -219,6 +219,20 @@ def test_what_is_of_another_run_is_refused(interrupted, folder, tmp_path):
     assert "gpualign 0.0.9 began it, and this is" in refused(*words)
 
 
+def test_the_same_files_in_other_places_are_another_input(tmp_path, rng):
+    for name in ("a.aln", "b.aln"):
+        write_fasta(tmp_path / name, family(rng, 150, 30_000, 0.001))
+    more = ["--allow-duplicates", *small(["--max-distance", "25", "-o", "x.tsv"])]
+    code, _ = interrupt_with_a_mark(["dist", "a.aln", "b.aln", *more], tmp_path, signal.SIGKILL)
+    assert code == -9
+    before = outputs(tmp_path)
+    for inputs in (["b.aln", "a.aln"], ["a.aln", "--add", "b.aln"], ["a.aln", "a.aln"]):
+        done = run(["dist", *inputs, *more, "--resume"], tmp_path)
+        assert done.returncode == 2
+        assert "x.tsv.journal: it was begun with other input" in done.stderr
+    assert outputs(tmp_path) == before
+
+
 @pytest.mark.parametrize(
     "damage", [b"text", b"\n", b"[]\n", b"{}\n", b"\x00\xff\n", b'{"gpualign journal": 2}\n', b'{"gpualign journal": 1}\n']
 )
