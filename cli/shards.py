@@ -13,9 +13,7 @@ from gpualign.cli.keeping import can_resume
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 from gpualign.core.formats.registry import Results
-from gpualign.core.shares import row_bounds
-
-_MOST = 100_000
+from gpualign.core.shares import MOST_SHARDS, row_bounds
 
 
 @dataclass(frozen=True)
@@ -44,8 +42,8 @@ class ShardType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gen
         if isinstance(value, Shard):
             return value
         match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", str(value))
-        if match is None or not 1 <= int(match[1]) <= int(match[2]) <= _MOST:
-            self.fail(f"{value!r}: write K/N, the K-th of N shares, K from 1 to N and N up to {_MOST:,}", param, ctx)
+        if match is None or not 1 <= int(match[1]) <= int(match[2]) <= MOST_SHARDS:
+            self.fail(f"{value!r}: write K/N, the K-th of N shares, K from 1 to N and N up to {MOST_SHARDS:,}", param, ctx)
         return Shard(int(match[1]), int(match[2]))
 
 
