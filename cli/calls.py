@@ -16,10 +16,10 @@ def files_of(path: str) -> list[str]:
 
 
 def read_again(paths: Sequence[str]) -> list[str] | None:
-    """The files that hold these inputs; None where one is none, and what was read of it cannot be read again."""
+    """The files that hold these inputs, in their order; None where one is none, and what was read of it cannot be read again."""
     if any(path == STDIO or not os.path.isfile(fileset_path(path)) for path in paths):
         return None
-    return sorted({name for path in paths for name in files_of(path) if os.path.isfile(name)})
+    return [name for path in paths for name in files_of(path) if os.path.isfile(name)]
 
 
 def open_calls(paths: Sequence[str], stack: ExitStack) -> Iterator[CallFile]:

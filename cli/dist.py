@@ -132,6 +132,7 @@ def dist(
     again = read_again([samples, *([others] if others else [])])
     if (resume or shard) and again is None:
         raise InputError(f"--{'resume' if resume else 'shard'}: what came through a pipe cannot be read again; name files")
+    nbytes = sum(os.path.getsize(path) for path in again or ())
     check_outputs(paths, [*outputs, *([picture.path] if picture else [])])
     calls = CallOptions(transpose, no_header, all_letters, allow_duplicates)
     least = least_compared(min_compared)
@@ -154,7 +155,6 @@ def dist(
 
         keeping = None
         if again is not None and can_resume(spec.format, Results.DISTANCES):
-            nbytes = sum(os.path.getsize(path) for path in again)
             keeping = keeping_of(resume, queries, lambda: digest_files(again), nbytes)
         path = spec.path if shard is None or spec.path is None else shard.path(spec.path)
         marks = files.resumable(path, keeping)

@@ -57,14 +57,16 @@ def check_stdin(*paths: str | None) -> None:
 
 
 def digest_files(paths: Iterable[str]) -> str:
-    """SHA-256, in hexadecimal, of what files hold."""
+    """SHA-256, in hexadecimal, of what each of these files holds, in their order."""
     import hashlib
 
     found = hashlib.sha256()
     for path in paths:
+        one = hashlib.sha256()
         with open_file(path) as stream:
             while part := stream.read(1 << 20):
-                found.update(part)
+                one.update(part)
+        found.update(one.digest())
     return found.hexdigest()
 
 
@@ -139,6 +141,7 @@ class OutputFiles:
             self._guard.__exit__(None, None, None)
 
     def _close(self, good: bool, refused: bool) -> None:
+        complete = False
         try:
             if good:
                 for file, _, final in self._pending:
@@ -148,12 +151,13 @@ class OutputFiles:
                     if self._resumption is not None:
                         self._resumption.flush()
                 with uninterrupted():
-                    if self._resumption is not None:
-                        with naming_output(self._resumed):
-                            self._resumption.finish()
                     for _, part, final in self._pending:
                         with naming_output(final):
                             os.replace(part, final)
+                    if self._resumption is not None:
+                        with naming_output(self._resumed):
+                            self._resumption.finish()
+                complete = True
         finally:
             for file, part, _ in self._pending:
                 try:
@@ -162,7 +166,7 @@ class OutputFiles:
                     pass  # a full disk: the part is thrown away anyway
                 part.unlink(missing_ok=True)
             if self._resumption is not None:
-                self._resumption.close(kept=not good and not refused)
+                self._resumption.close(kept=not complete and not refused)
             try:
                 self._stack.close()
             except OSError:

@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 _OF_NO_ACCOUNT = {
     *("device", "threads", "memory", "cluster", "kernel", "transfer", "traceback"),  # how, not what: results are the same
     *("dry_run", "quiet", "verbose", "resume", "shard", "plot"),
-    *("seqs", "seqs2", "query", "db", "samples", "others", "add", "matrix", "output"),  # the digest has what they hold
+    *("matrix", "output"),  # the digest has what it holds; the journal is beside it
 }
 """Parameters of commands on which no byte of the output depends, or only through the input."""
+
+_INPUTS = {"seqs", "seqs2", "query", "db", "samples", "others", "add"}
+"""The digest has what they hold, whatever their names are, but not which of them were given."""
 
 _DIGEST_BYTES = 1e9
 """Of input that a second digests."""
@@ -56,13 +59,15 @@ def keeping_of(resume: bool, rows: int, digest: Callable[[], str], nbytes: int) 
     """For the command that is being carried out. rows: queries; digest: of its input, of so many bytes."""
     context = click.get_current_context()
     found = context.params.items()
-    options = {name: value for name, value in sorted(found) if name not in _OF_NO_ACCOUNT and value is not None and value is not False}
+    given = {name: value for name, value in sorted(found) if name not in _OF_NO_ACCOUNT and value is not None and value is not False}
+    options = {name: value for name, value in given.items() if name not in _INPUTS}
+    inputs = [name for name in given if name in _INPUTS]
     command = context.command.name or ""
 
     def identity() -> Identity:
         from gpualign.core.journal import Identity
 
-        return Identity(__version__, command, options, digest(), rows)
+        return Identity(__version__, command, options, " ".join([digest(), *inputs]), rows)
 
     return Keeping(resume, identity, nbytes / _DIGEST_BYTES)
 

@@ -25,7 +25,7 @@ def create_part(path: Path) -> tuple[BinaryIO, Path]:
             continue
         lock(descriptor)
         # A run that looks for leftovers may have taken it for one before it was locked.
-        if _same_file(descriptor, part):
+        if is_file(descriptor, part):
             return cast(BinaryIO, os.fdopen(descriptor, "w+b")), part
         os.close(descriptor)
 
@@ -56,12 +56,24 @@ def lock(descriptor: int) -> bool:
     return True
 
 
+def is_taken(descriptor: int) -> bool:
+    """Whether another run holds the lock of an open file. If not, it is this run's now, where the file system has locks at all."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def is_ours(descriptor: int) -> bool:
     """Whether an open file belongs to the user of this process."""
     return os.fstat(descriptor).st_uid == os.geteuid()
 
 
-def _same_file(descriptor: int, name: Path) -> bool:
+def is_file(descriptor: int, name: Path) -> bool:
+    """Whether an open file is the one of this name."""
     try:
         return os.path.samestat(os.fstat(descriptor), os.stat(name))
     except FileNotFoundError:

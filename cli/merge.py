@@ -11,6 +11,7 @@ from gpualign.cli.completion import PathType
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+    from typing import BinaryIO
 
     from gpualign.cli.files import OutputFiles
     from gpualign.cli.matrix_output import Array
@@ -36,29 +37,27 @@ def merge(parts: tuple[str, ...], output: str, quiet: bool) -> None:
       for k in 1 2 3 4; do gpualign nw genes.fa -o scores.tsv --shard $k/4; done
       gpualign merge scores.tsv.*-of-4.part -o scores.tsv
     """
-    from contextlib import ExitStack, closing
-
     from gpualign.cli.files import OutputFiles, check_outputs, naming_output
     from gpualign.cli.formats import output_paths
     from gpualign.cli.messages import Messages
     from gpualign.cli.parts import MATRIX, ROWS, Part, in_order
 
     messages = Messages.of("merge", quiet)
-    with ExitStack() as stack:
-        ordered = in_order([stack.enter_context(closing(Part(path))) for path in parts])
-        described = ordered[0].described
-        path = _checked_path(output, described.format)
-        one_set = described.content == ROWS or ordered[0].has("ids")
-        check_outputs(parts, output_paths(path, described.format, one_set))
-        with OutputFiles(messages.note) as files, naming_output(path):
-            if described.content == ROWS:
-                with files.text(path) as out:
-                    for part in ordered:
-                        part.copy("rows", out.write, skip=0 if part is ordered[0] else part.described.header)
-            elif described.content == MATRIX:
-                _merge_matrices(ordered, path, files)
-            else:
-                _merge_sparse(ordered, path, files)
+    ordered = in_order([Part(path) for path in parts])
+    described = ordered[0].described
+    path = _checked_path(output, described.format)
+    one_set = described.content == ROWS or ordered[0].has("ids")
+    check_outputs(parts, output_paths(path, described.format, one_set))
+    with OutputFiles(messages.note) as files, naming_output(path):
+        if described.content == ROWS:
+            with files.text(path) as out:
+                for part in ordered:
+                    for data in part.chunks("rows", skip=0 if part is ordered[0] else part.described.header):
+                        out.write(data)
+        elif described.content == MATRIX:
+            _merge_matrices(ordered, path, files)
+        else:
+            _merge_sparse(ordered, path, files)
     count = f"{len(ordered):,} parts" if len(ordered) > 1 else "1 part"
     messages.note(f"{count}, {described.identity.rows:,} queries of gpualign {described.identity.command}, in {output}")
 
@@ -91,9 +90,12 @@ def _is_special(output: str) -> bool:
 def _names(part: Part) -> tuple[Names, Names]:
     """What queries and targets are called; of one set the same object."""
     from gpualign.core.distance.calls import Names
+    from gpualign.core.errors import InputError
     from gpualign.core.sinks.matrix_files import id_list_names
 
     lists = [Names(part.lines(name)) for name in id_list_names(part.has("ids"))]
+    if len(lists[0]) != part.described.identity.rows:
+        raise InputError(f"{part.path}: damaged: it has {len(lists[0]):,} ids of {part.described.identity.rows:,} queries; write it again")
     return lists[0], lists[-1]
 
 
@@ -107,8 +109,27 @@ def _merge_sparse(parts: Sequence[Part], path: Path | None, files: OutputFiles) 
     counts, indices, data = (files.scratch(path) for _ in SPOOLS)
     for name, spool in zip(SPOOLS, (counts, indices, data), strict=True):
         for part in parts:
-            part.copy(name, spool.write)
-    pack_csr(packed, (counts, indices, data), np.dtype(parts[0].described.dtype), *_names(parts[0]))
+            for piece in part.chunks(name):
+                spool.write(piece)
+    dtype, (queries, targets) = np.dtype(parts[0].described.dtype), _names(parts[0])
+    _check_counts(counts, len(queries), {indices.tell() / 4, data.tell() / dtype.itemsize}, parts[0].path)
+    pack_csr(packed, (counts, indices, data), dtype, queries, targets)
+
+
+def _check_counts(counts: BinaryIO, rows: int, lengths: set[float], name: str) -> None:
+    """Raises `InputError` where pairs are of other rows than there are, or not as many as their numbers and values (lengths of these)."""
+    import numpy as np
+
+    from gpualign.core.errors import InputError
+
+    size, total, there = counts.tell(), 0, True
+    counts.seek(0)
+    while there and size % 16 == 0 and (piece := counts.read(_READ_BYTES)):
+        numbers, found = np.frombuffer(piece, np.int64).reshape(-1, 2).T
+        there = bool(numbers.min() >= 0 and numbers.max() < rows and found.min() >= 0 and found.max() <= max(lengths))
+        total += int(found.sum())
+    if size % 16 or not there or lengths != {total}:
+        raise InputError(f"{name}: damaged: its pairs and those of the other parts are not as many as they should be; write them again")
 
 
 def _merge_matrices(parts: Sequence[Part], path: Path | None, files: OutputFiles) -> None:
@@ -132,17 +153,17 @@ def _joined(parts: Sequence[Part], name: str, make: ArrayMaker, shape: tuple[int
     from gpualign.core.sinks.placing import Placement
     from gpualign.jobs.engines import Resources
 
-    arrays = [part.array(f"{name}.npy") for part in parts]
-    condensed = len(arrays[0].shape) == 1
-    whole = make((condensed_start(shape[0], shape[0]),) if condensed else shape, arrays[0].dtype)
+    found, dtype = parts[0].array_type(f"{name}.npy")
+    condensed = len(found) == 1
+    whole = make((condensed_start(shape[0], shape[0]),) if condensed else shape, dtype)
     out = whole.values
     placement = None if condensed else Placement(out, parts[0].described.triangle, Resources().host_threads)
-    for part, array in zip(parts, arrays, strict=True):
+    for part in parts:
         start, stop = part.described.span
         first = condensed_start(start, shape[0]) if condensed else start
         column = start if part.described.triangle else 0
         expected = (condensed_start(stop, shape[0]) - first,) if condensed else (stop - start, shape[1] - column)
-        for at, values in array.pieces(expected, _READ_BYTES):
+        for at, values in part.rows(f"{name}.npy", expected, dtype, _READ_BYTES):
             if placement is None:
                 out[first + at : first + at + len(values)] = values
             else:

@@ -15,10 +15,13 @@ import io
 import json
 import math
 import shutil
+import struct
+import tokenize
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, field
+from dataclasses import asdict, field, replace
+from itertools import repeat
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
@@ -28,8 +31,10 @@ import numpy.typing as npt
 from gpualign.cli.files import OutputFiles
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
-from gpualign.core.journal import Identity
+from gpualign.core.formats.registry import FORMATS
+from gpualign.core.journal import Identity, identity_of
 from gpualign.core.road import Marks
+from gpualign.core.shares import MOST_SHARDS
 from gpualign.core.sinks.csr import SPOOLS, Spools
 from gpualign.core.sinks.growing import TextFile
 from gpualign.core.sinks.matrix_files import Named, id_lists, write_ids
@@ -43,6 +48,13 @@ LAYOUT = 1
 _DESCRIPTION = "part.json"
 _MOST_DESCRIPTION = 1 << 20
 _COPY_BYTES = 1 << 22
+_MOST_DECIMALS = 17
+
+_DAMAGES = (
+    *(ValueError, TypeError, KeyError, AttributeError, ArithmeticError, EOFError, RuntimeError, SyntaxError),
+    *(zipfile.BadZipFile, struct.error, tokenize.TokenError),
+)
+"""What zipfile, json and NumPy raise for damaged files."""
 
 ROWS, MATRIX, SPARSE = "rows", "matrix", "sparse"
 
@@ -146,105 +158,127 @@ class PartFile:
                     shutil.copyfileobj(file, member, _COPY_BYTES)
 
 
-class PartArray:
-    """An array of a part, read a piece at a time. damaged: what is said where it cannot be."""
-
-    def __init__(self, member: IO[bytes], damaged: str) -> None:
-        self._member = member
-        self._damaged = damaged
-        try:
-            if np.lib.format.read_magic(member) != (1, 0):
-                raise ValueError("version")
-            self.shape, fortran, self.dtype = np.lib.format.read_array_header_1_0(member)
-        except (ValueError, zipfile.BadZipFile, EOFError):
-            raise InputError(damaged) from None
-        if fortran or self.dtype not in (np.int32, np.int64, np.float64) or len(self.shape) not in (1, 2):
-            raise InputError(damaged)
-
-    def pieces(self, shape: tuple[int, ...], nbytes: int) -> Iterator[tuple[int, npt.NDArray[Any]]]:
-        """(first row, some rows, of about so many bytes) in turn. Raises `InputError` where it has another shape, or is damaged."""
-        if self.shape != shape:
-            raise InputError(self._damaged)
-        row = shape[1:]
-        row_bytes = math.prod(row) * self.dtype.itemsize
-        step = max(1, nbytes // max(1, row_bytes))
-        for start in range(0, shape[0], step):
-            count = min(step, shape[0] - start)
-            try:
-                raw = self._member.read(count * row_bytes)
-            except (zipfile.BadZipFile, EOFError):
-                raise InputError(self._damaged) from None
-            if len(raw) != count * row_bytes:
-                raise InputError(self._damaged)
-            yield start, np.frombuffer(raw, self.dtype).reshape(count, *row)
-
-
 class Part:
-    """A part that is there. Raises `InputError` where a file is none."""
+    """A part that is there; it is open only while it is read, so that any number can be merged. Raises `InputError` where a file is none,
+    or damaged."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         try:
-            self._archive = zipfile.ZipFile(path)
-            raw = self._archive.open(_DESCRIPTION).read(_MOST_DESCRIPTION)
+            with zipfile.ZipFile(path) as archive:
+                self._members = {member.filename for member in archive.infolist() if member.compress_type == zipfile.ZIP_STORED}
+                raw = archive.open(_DESCRIPTION).read(_MOST_DESCRIPTION)
             fields = json.loads(raw)
             layout = fields.pop("gpualign part")
             if layout != LAYOUT:
                 raise InputError(f"{path}: a part of layout {layout}; this gpualign merges those of layout {LAYOUT}")
-            identity = Identity(**fields.pop("identity"))
+            identity = identity_of(fields.pop("identity"))
             values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
             self.described = Description(identity, **values)
-            self._check()
+            _check(self.described)
         except InputError:
             raise
         except OSError as error:
             raise InputError(f"{path}: {error.strerror or error}") from None
-        # Damaged archives raise errors of zipfile, zlib, json and struct, and others.
-        except (ValueError, TypeError, KeyError, AttributeError, zipfile.BadZipFile, NotImplementedError, RuntimeError):
+        except _DAMAGES:
             raise InputError(f"{path}: no part that --shard wrote, or a damaged one; write it again") from None
-
-    def _check(self) -> None:
-        d = self.described
-        (number, count), (start, stop) = d.shard, d.span
-        if d.content not in (ROWS, MATRIX, SPARSE) or not (1 <= number <= count) or not (0 <= start <= stop <= d.identity.rows):
-            raise ValueError("out of range")
-        if any(member.compress_type != zipfile.ZIP_STORED for member in self._archive.infolist()):
-            raise ValueError("packed")
-
-    def open(self, name: str) -> IO[bytes]:
-        """A member. Raises `InputError` where it is missing."""
-        try:
-            return self._archive.open(name)
-        except (KeyError, zipfile.BadZipFile):
-            raise InputError(f"{self.path}: damaged: it lacks {name!r}; write it again") from None
 
     def has(self, name: str) -> bool:
         """Whether there is such a member."""
-        return name in self._archive.namelist()
+        return name in self._members
+
+    def _pieces(self, name: str, sizes: Callable[[IO[bytes]], Iterator[int]]) -> Iterator[bytes]:
+        """What a member holds, in pieces of these sizes; `sizes` may read first. What is shorter was the last of it."""
+        if not self.has(name):
+            raise InputError(f"{self.path}: damaged: it lacks {name!r}; write it again")
+        try:
+            with zipfile.ZipFile(self.path) as archive, archive.open(name) as member:
+                for size in sizes(member):
+                    yield member.read(size)
+        except InputError:
+            raise
+        except OSError as error:
+            raise InputError(f"{self.path}: {error.strerror or error}") from None
+        except _DAMAGES:
+            raise self._damaged(name) from None
+
+    def _damaged(self, name: str) -> InputError:
+        return InputError(f"{self.path}: damaged: {name!r} is not as it was written; write it again")
+
+    def chunks(self, name: str, skip: int = 0) -> Iterator[bytes]:
+        """A member without its first `skip` bytes."""
+        for data in self._pieces(name, lambda member: repeat(_COPY_BYTES)):
+            if not data:
+                return
+            yield data[skip:]
+            skip = max(0, skip - len(data))
 
     def lines(self, name: str) -> list[str]:
         """Of a member that is text."""
-        parts: list[bytes] = []
-        self.copy(name, parts.append)
-        return b"".join(parts).decode("utf-8", "surrogateescape").split("\n")[:-1]
+        return b"".join(self.chunks(name)).decode("utf-8", "surrogateescape").split("\n")[:-1]
 
-    def array(self, name: str) -> PartArray:
-        """A member that is an array. Raises `InputError` where it is damaged."""
-        return PartArray(self.open(name), f"{self.path}: damaged: {name!r} is not as it was written; write it again")
+    def array_type(self, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+        """(shape, type) of a member that is an array."""
+        found = []
 
-    def copy(self, name: str, write: Any, skip: int = 0) -> None:
-        """Hand a member to a function of bytes, without the first `skip` of them. Raises `InputError` where it is damaged."""
-        with self.open(name) as member:
-            try:
-                while skip and (passed := len(member.read(min(skip, _COPY_BYTES)))):
-                    skip -= passed
-                while data := member.read(_COPY_BYTES):
-                    write(data)
-            except (zipfile.BadZipFile, EOFError):
-                raise InputError(f"{self.path}: damaged: the checksum of {name!r} is another; write it again") from None
+        def look(member: IO[bytes]) -> Iterator[int]:
+            found.append(_array_head(member))
+            yield 0
 
-    def close(self) -> None:
-        self._archive.close()
+        for _ in self._pieces(name, look):
+            pass
+        return found[0]
+
+    def rows(self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+        """(first row, some rows, of about so many bytes) of a member that is an array, in turn. Raises `InputError` where it is another."""
+        row_bytes = math.prod(shape[1:]) * dtype.itemsize
+        step = max(1, nbytes // max(1, row_bytes))
+        starts = range(0, shape[0], step)
+
+        def sizes(member: IO[bytes]) -> Iterator[int]:
+            if _array_head(member) != (shape, dtype):
+                raise ValueError("another array")
+            for start in starts:
+                yield min(step, shape[0] - start) * row_bytes
+            yield 1  # comes to the checksum
+
+        for start, raw in zip((*starts, None), self._pieces(name, sizes), strict=True):
+            if start is None:
+                if raw:
+                    raise self._damaged(name)
+            elif len(raw) != (count := min(step, shape[0] - start)) * row_bytes:
+                raise self._damaged(name)
+            else:
+                yield start, np.frombuffer(raw, dtype).reshape(count, *shape[1:])
+
+
+def _array_head(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    if np.lib.format.read_magic(member) != (1, 0):
+        raise ValueError("version")
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(member)
+    if fortran or dtype not in (np.int32, np.int64, np.float64) or len(shape) not in (1, 2):
+        raise ValueError("no matrix")
+    return shape, dtype
+
+
+def _check(d: Description) -> None:
+    """Raises one of `_DAMAGES` where it contradicts itself."""
+    (number, count), (start, stop) = d.shard, d.span
+    numbers = number, count, start, stop, d.header, d.decimals
+    right = (
+        all(type(number) is int and number >= 0 for number in numbers)
+        and 1 <= number <= count <= MOST_SHARDS
+        and start <= stop <= d.identity.rows
+        and d.content in (ROWS, MATRIX, SPARSE)
+        and d.format in FORMATS
+        and d.decimals <= _MOST_DECIMALS
+        and len(d.names) == len(d.titles) <= 2
+        and all(isinstance(text, str) for text in (*d.names, *d.titles))
+        and (d.content != MATRIX or len(d.names) > d.beside)
+        and (d.content != SPARSE or np.dtype(d.dtype) in (np.int32, np.int64, np.float64))
+    )
+    if not right:
+        raise ValueError("out of range")
 
 
 def in_order(parts: Sequence[Part]) -> list[Part]:
@@ -254,7 +288,7 @@ def in_order(parts: Sequence[Part]) -> list[Part]:
     for part in parts:
         found = part.described
         first.identity.check(found.identity, part.path, "merge parts of one command and one input")
-        if (found.shard[1], found.content, found.format) != (first.shard[1], first.content, first.format):
+        if replace(found, identity=first.identity, shard=(1, found.shard[1]), span=first.span) != replace(first, shard=(1, first.shard[1])):
             one, other = (f"a part of {d.shard[1]:,}, as {d.format}" for d in (found, first))
             raise InputError(f"{part.path}: {one}; {parts[0].path} is {other}")
         if (twin := by_number.get(found.shard[0])) is not None:

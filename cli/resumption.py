@@ -15,7 +15,7 @@ from typing import BinaryIO, Protocol, cast
 
 from gpualign.cli import signals
 from gpualign.cli.keeping import Keeping
-from gpualign.cli.leftovers import create_part, is_ours, lock, remove_leftovers
+from gpualign.cli.leftovers import create_part, is_file, is_ours, is_taken, remove_leftovers
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.journal import Identity, Mark, Resumed, first_line, mark_line, process_line, read_journal
@@ -65,6 +65,7 @@ class Resumption:
         self._note = note
         self._stores: dict[str, _Store] = {}
         self._journal: BinaryIO | None = None
+        self._emptied: BinaryIO | None = None  # the journal of a run of which nothing is left, until this one keeps it
         self._identity: Identity | None = None
         self._resumed: Resumed | None = None
         self._start = self._marked = self._synced = time.monotonic()
@@ -74,7 +75,7 @@ class Resumption:
         self.muted = False
         self.rows = 0
         self._silent = False  # no journal is kept
-        self._finished = False
+        self._finished = self._folder_synced = False
         there = self._journal_path.exists()
         if keeping.resume and not there:
             note(f"{path}: there is nothing to go on with; this run starts from the beginning")
@@ -96,15 +97,16 @@ class Resumption:
 
     def _go_on(self) -> None:
         journal = _opened(self._journal_path)
-        if not lock(journal.fileno()):
-            raise RunError(f"another run is at work on {self._path}")
+        self._take_lock(journal, self._journal_path)
         raw = journal.read(_MOST_BYTES)
         found, resumed = read_journal(raw, str(self._journal_path), _boot())
-        self._identity = self._keeping.identity()
-        self._identity.check(found, str(self._journal_path))
-        if resumed is None or resumed.rows > found.rows:
-            journal.close()
-            self._journal_path.unlink(missing_ok=True)
+        if found is not None:
+            self._identity = self._keeping.identity()
+            self._identity.check(found, str(self._journal_path))
+        if found is None or resumed is None or resumed.rows > found.rows:
+            journal.truncate(0)
+            journal.seek(0)
+            self._emptied = journal
             self._note(f"{self._path}: nothing of it is sure to be there; this run starts from the beginning")
             return
         self._journal, self._resumed = journal, resumed
@@ -124,21 +126,26 @@ class Resumption:
         if self._resumed is None:
             hidden = self._path.with_name(f"{self._path.name}{name and '.' + name}")
             remove_leftovers(hidden, self._note)
+            if self._emptied is not None:
+                self._lasting(name).unlink(missing_ok=True)
             file, part = create_part(hidden)
             self._stores[name] = _Store(file, part, final)
             return file, None
         part = self._lasting(name)
         file = _opened(part)
-        if not lock(file.fileno()):
-            raise RunError(f"another run is at work on {self._path}")
+        self._take_lock(file, part)
         self._stores[name] = _Store(file, part, final)
         kept = self._resumed.files.get(name)
+        if os.fstat(file.fileno()).st_size < (1 if kept is None else kept[0]):
+            raise InputError(f"{part} has less in it than its journal says; remove both, and start without --resume")
         if kept is not None:
-            if os.fstat(file.fileno()).st_size < kept[0]:
-                raise InputError(f"{part} has less in it than its journal says; remove both, and start without --resume")
             file.truncate(kept[0])
             file.seek(kept[0])
         return file, kept
+
+    def _take_lock(self, file: BinaryIO, path: Path) -> None:
+        if is_taken(file.fileno()) or not is_file(file.fileno(), path):
+            raise RunError(f"another run is at work on {self._path}")
 
     def writes(self, name: str, writer: Growing) -> None:
         """What writes a store."""
@@ -168,20 +175,38 @@ class Resumption:
         return Mark(rows, {name: position for name, position in positions.items() if position is not None})
 
     def _begin_journal(self) -> None:
-        """Parts take names that last."""
-        self._identity = self._keeping.identity()
+        """Parts take names that last: while they do, the journal is there and empty."""
+        if taken := [part for name in self._stores if os.path.lexists(part := self._lasting(name))]:
+            self._note(f"{taken[0]} is left alone, as there is no journal of it; this run keeps none")
+            self._silent = True
+            return
+        try:
+            self._identity = self._keeping.identity()
+        except InputError:
+            self._silent = True  # the input has gone, and no run can go on without it
+            return
+        assert self._begun is not None
+        with signals.postponed():
+            self._journal, self._emptied = self._emptied or self._new_journal(), None
+            if self._journal is None:
+                self._silent = True  # of another run that came before
+                return
+            for name, store in self._stores.items():
+                os.replace(store.part, lasting := self._lasting(name))
+                store.part = lasting
+            self._write(first_line(self._identity) + process_line(_boot()) + mark_line(self._begun))
+
+    def _new_journal(self) -> BinaryIO | None:
+        """Locked; None where another run has one."""
         try:
             descriptor = os.open(self._journal_path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
         except FileExistsError:
-            self._silent = True  # of another run that came before
-            return
-        self._journal = cast(BinaryIO, os.fdopen(descriptor, "w+b"))
-        lock(descriptor)
-        for name, store in self._stores.items():
-            os.replace(store.part, lasting := self._lasting(name))
-            store.part = lasting
-        assert self._begun is not None
-        self._write(first_line(self._identity) + process_line(_boot()) + mark_line(self._begun))
+            return None
+        # A run that goes on may have found it before it was locked.
+        if is_taken(descriptor) or not is_file(descriptor, self._journal_path):
+            os.close(descriptor)
+            return None
+        return cast(BinaryIO, os.fdopen(descriptor, "w+b"))
 
     def _write(self, line: bytes) -> None:
         if self._journal is not None:
@@ -195,10 +220,23 @@ class Resumption:
         start = time.monotonic()
         for store in self._stores.values():
             os.fsync(store.file.fileno())
+        if not self._folder_synced:
+            self._sync_names()
         self._write(mark_line(Mark(mark.rows, mark.files, synced=True)))
         os.fsync(self._journal.fileno())
         self._synced = time.monotonic()
         self._sync_seconds = self._synced - start
+
+    def _sync_names(self) -> None:
+        """Of the journal and the parts."""
+        folder = os.open(self._path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        except OSError:
+            pass  # not every file system does that
+        finally:
+            os.close(folder)
+        self._folder_synced = True
 
     def flush(self) -> None:
         """All is written: before the files take their names."""
@@ -206,12 +244,14 @@ class Resumption:
             store.file.flush()
 
     def finish(self) -> None:
-        """The output is complete."""
-        if self._journal is not None:
-            self._journal_path.unlink(missing_ok=True)
+        """The output is complete. The journal goes last, so that a finished output is never lost."""
         for store in self._stores.values():
             if store.final is not None:
                 os.replace(store.part, store.final)
+            else:
+                store.part.unlink(missing_ok=True)
+        if self._journal is not None or self._emptied is not None:
+            self._journal_path.unlink(missing_ok=True)
         self._finished = True
 
     def close(self, kept: bool) -> None:
@@ -222,13 +262,18 @@ class Resumption:
                 store.file.close()
             except OSError:
                 pass  # a full disk: what matters is what marks say is there
-            if not stays:
+            if not stays and not self._finished:  # else the name may be another run's by now
                 store.part.unlink(missing_ok=True)
-        if self._journal is not None:
-            self._journal.close()
-            if not stays:
+        for journal in (self._journal, self._emptied):
+            if journal is None:
+                continue
+            try:
+                journal.close()
+            except OSError:
+                pass  # a full disk: a line that is not whole does not count
+            if not stays and not self._finished:
                 self._journal_path.unlink(missing_ok=True)
-            elif kept:
+            elif stays and kept:
                 total = self._identity.rows if self._identity else 0
                 signals.advise(f"{self._rows:,} of {total:,} queries of {self._path} are done; go on with: {_command()}")
         self._stores.clear()  # writers know this object

@@ -16,8 +16,6 @@ from gpualign.core.formats.registry import Results
 if TYPE_CHECKING:
     from gpualign.jobs.pairs import Work
 
-_MOST = 100_000
-
 
 @dataclass(frozen=True)
 class Shard:
@@ -52,9 +50,11 @@ class ShardType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gen
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Shard:
         if isinstance(value, Shard):
             return value
+        from gpualign.core.shares import MOST_SHARDS
+
         match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", str(value))
-        if match is None or not 1 <= int(match[1]) <= int(match[2]) <= _MOST:
-            self.fail(f"{value!r}: write K/N, the K-th of N shares, K from 1 to N and N up to {_MOST:,}", param, ctx)
+        if match is None or not 1 <= int(match[1]) <= int(match[2]) <= MOST_SHARDS:
+            self.fail(f"{value!r}: write K/N, the K-th of N shares, K from 1 to N and N up to {MOST_SHARDS:,}", param, ctx)
         return Shard(int(match[1]), int(match[2]))
 
 

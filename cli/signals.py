@@ -31,6 +31,8 @@ class _State:
     since = 0.0
     advice: str | None = None
     written = False
+    postponing = 0
+    pending: int | None = None
 
 
 def install() -> None:
@@ -53,6 +55,9 @@ def finished() -> None:
 def _stop(number: int, frame: FrameType | None) -> None:
     if _State.written:
         return  # all is done, and the process about to end
+    if _State.postponing:
+        _State.pending = number
+        return
     again = _State.name is not None
     if again and time.monotonic() - _State.since < _PATIENCE:
         return
@@ -78,13 +83,27 @@ def cleaning_up() -> Iterator[None]:
 
 
 @contextmanager
+def postponed() -> Iterator[None]:
+    """For steps that belong together: a signal waits for the last of them."""
+    _State.postponing += 1
+    try:
+        yield
+    finally:
+        _State.postponing -= 1
+        if not _State.postponing and _State.pending is not None:
+            number, _State.pending = _State.pending, None
+            _stop(number, None)
+
+
+@contextmanager
 def uninterrupted() -> Iterator[None]:
     """For the moment in which finished files take their names: all of them do, and a signal then comes too late."""
     numbers = [getattr(signal, name) for name in _CODES if hasattr(signal, name)]
     before = signal.pthread_sigmask(signal.SIG_BLOCK, numbers)
     try:
-        yield
-        _State.written = True
+        with postponed():  # the mask is this thread's, and the system gives a signal to any thread
+            yield
+            _State.written = True
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 

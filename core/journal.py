@@ -52,6 +52,15 @@ class Identity:
             raise InputError(f"{name}: {found}; {advice}")
 
 
+def identity_of(fields: Mapping[str, Any]) -> Identity:
+    """As it was read from JSON. Raises `ValueError` or `TypeError` for what is none."""
+    found = Identity(**fields)
+    texts = found.version, found.command, found.input
+    if not all(isinstance(text, str) for text in texts) or not isinstance(found.options, dict) or type(found.rows) is not int:
+        raise ValueError("no identity")
+    return found
+
+
 def _spelled(key: str, value: Any) -> str:
     name = "--" + key.rstrip("_").replace("_", "-")
     return name if value is True else f"no {name}" if value in (None, False) else f"{name} {value}"
@@ -76,6 +85,9 @@ class Resumed:
     length: int
 
 
+_BEGINNING = b'{"gpualign journal": '
+
+
 def first_line(identity: Identity) -> bytes:
     """How a journal begins."""
     return _line({"gpualign journal": LAYOUT, **asdict(identity)})
@@ -97,30 +109,30 @@ def _line(value: Mapping[str, Any]) -> bytes:
     return json.dumps(value, ensure_ascii=True).encode() + b"\n"
 
 
-def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[Identity, Resumed | None]:
-    """(whose journal it is, where to go on with the output; None: nothing of it is sure to be there).
+def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[Identity | None, Resumed | None]:
+    """(whose journal it is, None: it had only been opened; where to go on with the output, None: nothing of it is sure to be there).
 
     boot: of this machine. A last line that is not whole was cut off by what ended the run. Raises `InputError` for what is no journal.
     """
     import json
 
     lines = raw.split(b"\n")[:-1]
+    if not lines and raw[: len(_BEGINNING)] == _BEGINNING[: len(raw)]:
+        return None, None
     try:
         head = json.loads(lines[0])
         layout = head.pop("gpualign journal")
         if layout != LAYOUT:
             raise InputError(f"{name}: a journal of layout {layout}; this gpualign goes on with those of layout {LAYOUT}")
-        identity = Identity(**head)
+        identity = identity_of(head)
         marks, length = _trusted(lines[1:], boot, len(lines[0]) + 1)
+        files = marks[-1].files if marks else {}
+        # Of packed files less is safe than was written: rows go on from a mark that all of them hold.
+        chosen = next((mark for mark in reversed(marks) if _held(mark, files)), None)
     except InputError:
         raise
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError):
-        raise InputError(f"{name}: no journal, or a damaged one; remove it, and start without --resume") from None
-    if not marks:
-        return identity, None
-    files = marks[-1].files
-    # Of packed files less is safe than was written: rows go on from a mark that all of them hold.
-    chosen = next((mark for mark in reversed(marks) if _held(mark, files)), None)
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
+        raise InputError(f"{name}: no journal, or a damaged one; remove it and the part, and start without --resume") from None
     if chosen is None:
         return identity, None
     kept = {key: (size, text, text - chosen.files[key][2]) for key, (size, text, _) in files.items()}
@@ -143,9 +155,9 @@ def _trusted(lines: Sequence[bytes], boot: str | None, length: int) -> tuple[lis
         if "boot" in value:
             there = boot is not None and value["boot"] == boot
             continue
-        mark = Mark(value["rows"], {str(k): (int(a), int(b), int(c)) for k, (a, b, c) in value["files"].items()}, value["synced"] is True)
-        if mark.rows < 0 or any(number < 0 for numbers in mark.files.values() for number in numbers):
-            raise ValueError("negative")
+        mark = Mark(value["rows"], {str(k): (a, b, c) for k, (a, b, c) in value["files"].items()}, value["synced"] is True)
+        if any(type(number) is not int or number < 0 for numbers in ([mark.rows], *mark.files.values()) for number in numbers):
+            raise ValueError("no count")
         marks.append(mark)
         if mark.synced or there:
             sure, sure_length = len(marks), length

@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+MOST_SHARDS = 100_000
+"""Of a job."""
+
 
 def row_bounds(work: npt.NDArray[np.float64], shares: int, together: int = 1) -> list[int]:
     """Where the shares of rows begin, and behind the last: `shares` + 1 row numbers, ascending; shares of no row where there are few.

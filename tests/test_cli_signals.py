@@ -127,6 +127,23 @@ print("done", flush=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, "renamed\ndone\n", "")
 
 
+@pytest.mark.parametrize(("block", "code"), [("postponed", 130), ("uninterrupted", 0)])
+def test_steps_that_belong_together_are_all_done(block, code):
+    """The system gives a signal to any thread that takes it, whatever the mask of the first one is."""
+    script = (
+        "import os, signal, sys, threading, time\n"
+        "from gpualign.cli import signals\n"
+        "signals.install()\n"
+        "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()\n"
+        f"with signals.{block}():\n"
+        "    os.kill(os.getpid(), signal.SIGINT)\n"
+        "    time.sleep(0.1)\n"
+        "    print('done', flush=True)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=LIMIT, preexec_fn=default_signals)
+    assert (done.stdout, done.returncode) == (b"done\n", code)
+
+
 def test_nothing_ends_this_process():
     """Handlers are installed by the executable, not by an import."""
     assert signals.ending() is None

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 
 import pytest
 from hypothesis import given
@@ -62,11 +63,40 @@ def test_packed_text_goes_on_from_rows_that_are_safe():
 
 @pytest.mark.parametrize(
     "damage",
-    [b'{"rows": -1, "files": {}, "synced": false}\n', b'{"rows": 1}\n', b"[]\n", b'{"rows": 1, "files": {"": [1]}, "synced": 1}\n'],
+    [
+        b'{"rows": -1, "files": {}, "synced": false}\n',
+        b'{"rows": 1}\n',
+        b"[]\n",
+        b'{"rows": 1, "files": {"": [1]}, "synced": 1}\n',
+        b'{"rows": 1.5, "files": {}, "synced": true}\n',
+        b'{"rows": true, "files": {}, "synced": true}\n',
+        b'{"rows": 1, "files": {"": [1e999, 1, 1]}, "synced": true}\n',
+        b'{"rows": 1, "files": {"": [1, 1, "1"]}, "synced": true}\n',
+        b'{"rows": 1, "files": {}, "synced": true}\n{"rows": 2, "files": {"": [5, 2, 3]}, "synced": true}\n',
+        b"[" * 100_000 + b"\n",
+    ],
 )
 def test_damage_is_refused(damage):
     with pytest.raises(InputError, match="damaged"):
         read_journal(journal(process_line("boot")) + damage, "j", "boot")
+
+
+@pytest.mark.parametrize("changed", [{"options": ["a"]}, {"rows": "9"}, {"version": 1}, {"input": None}, {"more": 1}])
+def test_an_identity_of_other_types_is_refused(changed):
+    head = json.loads(first_line(ONE)) | changed
+    with pytest.raises(InputError, match="damaged"):
+        read_journal(json.dumps(head).encode() + b"\n", "j", "boot")
+
+
+@pytest.mark.parametrize("length", [0, 1, 10, 60])
+def test_a_journal_that_had_only_been_opened(length):
+    assert read_journal(first_line(ONE)[:length], "j", "boot") == (None, None)
+
+
+@pytest.mark.parametrize("raw", [b"text", b"\0\0", b'{"gpualign part": 1', b"\n"])
+def test_what_does_not_begin_like_a_journal_is_refused(raw):
+    with pytest.raises(InputError, match="damaged"):
+        read_journal(raw, "j", "boot")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Runs that are ended in any way and go on: the same bytes as those of a run that was not."""
 
+import fcntl
 import gzip
 import json
 import os
@@ -10,7 +11,7 @@ import time
 import numpy as np
 import pytest
 from command import LIMIT
-from eager import command, marked
+from eager import EAGER, command, marked
 from processes import started
 
 LETTERS = np.array(list("ACGT"))
@@ -110,6 +111,24 @@ def test_killed_at_any_moment_it_ends_with_the_same_bytes(folder, tmp_path, name
     assert outputs(broken) == outputs(whole)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["npy", "dist"])
+def test_a_run_that_only_had_to_mirror_its_matrix_ends_with_the_same_bytes(folder, tmp_path, name):
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    for where in (whole, broken):
+        where.mkdir()
+        link(folder, where)
+    words = small(RUNS[name])
+    assert run(words, whole).returncode == 0
+    dies = "import os, gpualign.core.sinks.placing as p; p.Placement.finish = lambda self: os._exit(9);" + EAGER
+    killed = subprocess.run([sys.executable, "-c", dies, *words], capture_output=True, cwd=broken, timeout=LIMIT)
+    assert killed.returncode == 9
+    count = 160 if name == "npy" else 400
+    done = run([*words, "--resume"], broken)
+    assert f"goes on from query {count + 1:,} of {count}" in done.stderr
+    assert outputs(broken) == outputs(whole)
+
+
 def interrupt_with_a_mark(words, cwd, signum):
     """Ends the run as soon as its journal has a mark; what it said."""
     journal = cwd / f"{words[words.index('-o') + 1]}.journal"
@@ -176,8 +195,22 @@ def test_what_is_of_another_run_is_refused(interrupted, folder, tmp_path):
     assert "gpualign 0.0.9 began it, and this is" in refused(*words)
 
 
+def test_the_same_files_in_other_places_are_another_input(tmp_path, rng):
+    for name in ("a.aln", "b.aln"):
+        write_fasta(tmp_path / name, family(rng, 150, 30_000, 0.001))
+    more = ["--allow-duplicates", *small(["--max-distance", "25", "-o", "x.tsv"])]
+    code, _ = interrupt_with_a_mark(["dist", "a.aln", "b.aln", *more], tmp_path, signal.SIGKILL)
+    assert code == -9
+    before = outputs(tmp_path)
+    for inputs in (["b.aln", "a.aln"], ["a.aln", "--add", "b.aln"], ["a.aln", "a.aln"]):
+        done = run(["dist", *inputs, *more, "--resume"], tmp_path)
+        assert done.returncode == 2
+        assert "x.tsv.journal: it was begun with other input" in done.stderr
+    assert outputs(tmp_path) == before
+
+
 @pytest.mark.parametrize(
-    "damage", [b"", b"\n", b"[]\n", b"{}\n", b"\x00\xff\n", b'{"gpualign journal": 2}\n', b'{"gpualign journal": 1}\n']
+    "damage", [b"text", b"\n", b"[]\n", b"{}\n", b"\x00\xff\n", b'{"gpualign journal": 2}\n', b'{"gpualign journal": 1}\n']
 )
 def test_what_is_no_journal_is_refused(interrupted, tmp_path, damage):
     words, _ = interrupted
@@ -194,6 +227,100 @@ def test_a_part_that_lacks_what_its_journal_says_is_refused(interrupted, tmp_pat
     done = run([*words, "--resume"], tmp_path)
     assert done.returncode == 2
     assert "x.tsv.part has less in it than its journal says" in done.stderr
+
+
+def test_an_empty_matrix_is_refused(folder, tmp_path):
+    """Its journal says that rows are there, and of a file of full size no more."""
+    link(folder, tmp_path)
+    words = small(RUNS["npy"])
+    interrupt_with_a_mark(words, tmp_path, signal.SIGKILL)
+    os.truncate(tmp_path / "x.npy.part", 0)
+    done = run([*words, "--resume"], tmp_path)
+    assert done.returncode == 2
+    assert "x.npy.part has less in it than its journal says" in done.stderr
+
+
+@pytest.mark.parametrize("length", [0, 20])
+def test_a_run_that_was_killed_before_its_first_mark_begins_again(interrupted, folder, tmp_path, length):
+    words, _ = interrupted
+    journal = tmp_path / "x.tsv.journal"
+    journal.write_bytes(journal.read_bytes()[:length])
+    done = run([*words, "--resume"], tmp_path)
+    assert done.returncode == 0
+    assert "x.tsv: nothing of it is sure to be there; this run starts from the beginning" in done.stderr
+    assert list(outputs(tmp_path)) == ["x.tsv"]
+    found = (tmp_path / "x.tsv").read_bytes()
+    assert run(words, tmp_path).returncode == 0
+    assert found == (tmp_path / "x.tsv").read_bytes()
+
+
+def test_a_short_run_takes_away_what_a_killed_one_had_left(interrupted, tmp_path):
+    words, _ = interrupted
+    os.truncate(tmp_path / "x.tsv.journal", 0)
+    done = subprocess.run(["gpualign", *words, "--resume"], capture_output=True, cwd=tmp_path, timeout=LIMIT)
+    assert done.returncode == 0
+    assert list(outputs(tmp_path)) == ["x.tsv"]
+
+
+def patched(code, words, cwd):
+    return subprocess.run([sys.executable, "-c", code + EAGER, *words], capture_output=True, text=True, cwd=cwd, timeout=LIMIT)
+
+
+FAILS = (
+    "import os; replace = os.replace\n"
+    "def fail(part, name):\n"
+    "    if str(name).endswith(%r): raise OSError(28, 'No space left on device')\n"
+    "    replace(part, name)\n"
+    "os.replace = fail;"
+)
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.ids.txt"])
+def test_where_a_file_cannot_take_its_name_the_work_is_kept(folder, tmp_path, name):
+    link(folder, tmp_path)
+    words = small(RUNS["npy"])
+    done = patched(FAILS % name, words, tmp_path)
+    assert done.returncode == 1
+    assert "cannot write x.npy: No space left on device; " in done.stderr or "cannot write x.ids.txt: No space left" in done.stderr
+    assert f"go on with: gpualign {' '.join(words)} --resume\n" in done.stderr
+    assert run([*words, "--resume"], tmp_path).returncode == 0
+    assert list(outputs(tmp_path)) == ["x.ids.txt", "x.npy"]
+
+
+def test_a_file_system_without_locks(interrupted, tmp_path):
+    words, _ = interrupted
+    nolocks = "import fcntl\ndef flock(*_): raise OSError(38, 'Function not implemented')\nfcntl.flock = flock;"
+    done = patched(nolocks, [*words, "--resume"], tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert list(outputs(tmp_path)) == ["x.tsv"]
+
+
+def test_two_runs_do_not_go_on_at_once(interrupted, tmp_path):
+    words, _ = interrupted
+    before = outputs(tmp_path)
+    with open(tmp_path / "x.tsv.journal") as journal:
+        fcntl.flock(journal, fcntl.LOCK_EX)
+        done = run([*words, "--resume"], tmp_path)
+    assert done.returncode == 1
+    assert "another run is at work on x.tsv" in done.stderr
+    assert outputs(tmp_path) == before
+
+
+def test_a_run_whose_input_has_gone_ends_without_a_journal(folder, tmp_path):
+    (tmp_path / "core.aln").write_bytes((folder / "core.aln").read_bytes())
+    gone = "import os, gpualign.jobs.dist as j; prepare = j.prepare; j.prepare = lambda *a: (os.unlink('core.aln'), prepare(*a))[1];"
+    done = patched(gone, small(RUNS["dist near"]), tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert list(outputs(tmp_path)) == ["x.tsv"]
+
+
+def test_a_file_that_has_the_name_of_a_part_is_left_alone(folder, tmp_path):
+    (tmp_path / "x.tsv.part").write_bytes(data := (folder / "genes.fa").read_bytes())
+    done = run(small(["nw", "x.tsv.part", "-o", "x.tsv"]), tmp_path)
+    assert done.returncode == 0
+    assert "x.tsv.part is left alone, as there is no journal of it; this run keeps none" in done.stderr
+    assert outputs(tmp_path)["x.tsv.part"] == data
+    assert list(outputs(tmp_path)) == ["x.tsv", "x.tsv.part"]
 
 
 def test_with_nothing_to_go_on_with_it_begins(folder, tmp_path):

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from command import GPUALIGN, LIMIT
 
+from gpualign.cli.merge import merge
+from gpualign.core.errors import InputError
 from gpualign.core.shares import row_bounds
 
 LETTERS = np.array(list("ACGT"))
@@ -179,6 +181,59 @@ def test_a_part_of_another_layout_is_refused(made, tmp_path):
     assert "a.part: a part of layout 2; this gpualign merges those of layout 1" in done.stderr
 
 
+DESCRIBED = [
+    ("x.tsv", {"shard": [1, 10**12]}),
+    ("x.tsv", {"shard": [1.0, 3]}),
+    ("x.tsv", {"shard": [True, 3]}),
+    ("x.tsv", {"span": ["0", 1]}),
+    ("x.tsv", {"span": [0, 10**9]}),
+    ("x.tsv", {"header": "1"}),
+    ("x.tsv", {"header": -1}),
+    ("x.tsv", {"format": "none"}),
+    ("x.tsv", {"format": ["tsv"]}),
+    ("x.tsv", {"content": "matrix"}),
+    ("x.tsv", {"content": "sparse", "dtype": "O"}),
+    ("x.tsv", {"identity": {"version": "1"}}),
+    ("x.tsv", {"identity": []}),
+    ("x.tsv", {"more": 1}),
+    ("y.npy", {"names": ["other"]}),
+    ("y.npy", {"names": []}),
+    ("y.npy", {"names": [["scores"]]}),
+    ("y.npy", {"decimals": 10**6}),
+    ("y.npy", {"content": "sparse", "dtype": "<i4"}),
+    ("y.npy", {"triangle": False}),
+]
+
+
+@pytest.mark.parametrize(("name", "changes"), DESCRIBED)
+def test_what_a_part_says_of_itself_is_checked(made, tmp_path, name, changes):
+    """Whoever writes right checksums may say what he likes."""
+    whole = made / f"{name}.1-of-3.part"
+    with zipfile.ZipFile(whole) as archive, zipfile.ZipFile(tmp_path / "a.part", "w") as changed:
+        for member in archive.namelist():
+            data = archive.read(member)
+            changed.writestr(member, json.dumps(json.loads(data) | changes) if member == "part.json" else data)
+    parts = [str(tmp_path / "a.part"), *(str(made / f"{name}.{k}-of-3.part") for k in (2, 3))]
+    with pytest.raises(InputError, match=r"a\.part"):
+        merge.callback(parts, str(tmp_path / name), True)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.part"]
+
+
+def test_arrays_of_another_type_or_size_are_refused(made, tmp_path):
+    whole = made / "y.npy.2-of-3.part"
+    for change in (lambda values: values.astype(float), lambda values: values[:, 1:], lambda values: values[:, :0]):
+        with zipfile.ZipFile(whole) as archive, zipfile.ZipFile(tmp_path / "a.part", "w") as changed:
+            for member in archive.namelist():
+                with changed.open(member, "w") as file:
+                    if member == "scores.npy":
+                        np.save(file, change(np.load(archive.open(member))))
+                    else:
+                        file.write(archive.read(member))
+        done = run(["merge", made / "y.npy.1-of-3.part", "a.part", made / "y.npy.3-of-3.part", "-o", "y.npy"], tmp_path, check=False)
+        assert done.returncode == 2, done.stderr
+        assert "a.part: damaged: 'scores.npy' is not as it was written" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -199,7 +254,10 @@ def test_more_shares_than_queries(folder, tmp_path):
     words = ["nw", folder / "other.fa", "-o", "x.tsv"]
     for number in range(1, 13):
         run([*words, "--shard", f"{number}/12"], tmp_path)
-    run(["merge", *tmp_path.iterdir(), "-o", "merged.tsv"], tmp_path)
+    # Far more parts than this can be merged with the files that a process may have open.
+    merge = ["bash", "-c", 'ulimit -n 14; exec "$@"', "bash", GPUALIGN, "merge", *tmp_path.iterdir(), "-o", "merged.tsv"]
+    done = subprocess.run(merge, capture_output=True, text=True, cwd=tmp_path, timeout=LIMIT)
+    assert done.returncode == 0, done.stderr
     run(words, tmp_path)
     assert (tmp_path / "merged.tsv").read_bytes() == (tmp_path / "x.tsv").read_bytes()
 

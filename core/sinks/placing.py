@@ -40,10 +40,14 @@ class Placement:
         if columns[1] == self._out.shape[1]:
             self._there = rows[1]
         if self._there - self._mirrored >= _TOGETHER:
-            self.finish()
+            self._mirror_all()
 
     def finish(self) -> None:
-        """Every band is there, or every one so far."""
+        """Every band is there, those of an earlier run as well, with which this one may have had nothing left to place."""
+        self._there = len(self._out)
+        self._mirror_all()
+
+    def _mirror_all(self) -> None:
         while self._mirror and self._mirrored < self._there:
             first, self._mirrored = self._mirrored, min(self._there, self._mirrored + _AT_ONCE)
             mirror_rows(self._out, first, self._mirrored, self._threads)

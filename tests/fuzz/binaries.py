@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import tempfile
+import zipfile
 import zlib
 from pathlib import Path
 
@@ -70,6 +71,27 @@ def array(kind):
     else:
         np.savez(file, distances=_MATRIX, ids=np.array(["a", "b", "c"]))
     return file.getvalue()
+
+
+_SHARED = {
+    "out.tsv": [],
+    "out.npy": [],
+    "out.npz": ["--format", "csr", "--min-identity", "0.1"],
+}
+"""Outputs, and the options with which parts of them are written."""
+
+
+@functools.cache
+def parts(output):
+    """(the two parts of a job, its output)."""
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "in.fa").write_bytes(_FASTA)
+        words = ["nw", "-q", "in.fa", *_SHARED[output], "--memory", "80M", "--device", "cpu", "-o", output]
+        gpualign(*words, cwd=folder)
+        for number in (1, 2):
+            gpualign(*words, "--shard", f"{number}/2", cwd=folder)
+        read = [(Path(folder) / f"{output}.{number}-of-2.part").read_bytes() for number in (1, 2)]
+        return read, (Path(folder) / output).read_bytes()
 
 
 def damage(rng, data):
@@ -176,6 +198,42 @@ def array_case(rng):
     return Case("arrays (plot)", ["plot", f"x.{kind}", "-o", "out.png"], files, None, "out.png", reference.picture, good)
 
 
+def _redescribed(rng, data):
+    """A part that says something else of itself, under right checksums."""
+    file = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(data)) as whole, zipfile.ZipFile(file, "w") as changed:
+        for name in whole.namelist():
+            content = whole.read(name)
+            if name == "part.json":
+                about = json.loads(content)
+                inner = about["identity"] if rng.random() < 0.3 else about
+                inner[rng.choice(list(inner))] = rng.choice(
+                    [0, -1, 1, 2**31, 2**70, 1.5, "x", "", None, [], {}, [-1], [2**70, 2**70], ["x"], "sparse", "matrix", True]
+                )
+                content = json.dumps(about).encode()
+            elif rng.random() < 0.2:
+                content = damage(rng, content)
+            changed.writestr(name, content)
+    return file.getvalue()
+
+
+def part_case(rng):
+    output = rng.choice(list(_SHARED))
+    whole, expected = parts(output)
+    files = {"a.part": whole[0], "b.part": whole[1]}
+    good, rewritten = rng.random() < 0.1, rng.random() < 0.5
+    if not good:
+        name = rng.choice(list(files))
+        files[name] = (_redescribed if rewritten else damage)(rng, files[name])
+
+    def judge(content):
+        if rewritten:
+            raise reference.NoOpinion
+        return "" if content == expected else "another output than that of one run"
+
+    return Case("parts (merge)", ["merge", "a.part", "b.part", "-o", output], files, None, output, judge, good)
+
+
 def gzip_case(rng):
     good = rng.random() < 0.1
     packed = gzip.compress(_FASTA) + (gzip.compress(b">four\nACGT\n") if rng.random() < 0.3 else b"")
@@ -189,4 +247,4 @@ def gzip_case(rng):
 
 
 def make(rng):
-    return rng.choices([index_case, fileset_case, variants_case, array_case, gzip_case], [4, 3, 3, 2, 2])[0](rng)
+    return rng.choices([index_case, fileset_case, variants_case, array_case, gzip_case, part_case], [4, 3, 3, 2, 2, 3])[0](rng)

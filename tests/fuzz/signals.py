@@ -51,7 +51,16 @@ def _short_index(content):
     return "" if reference.index(content) == reference.sequences(_genes(), "dna") else "another index"
 
 
+@functools.cache
+def _many():
+    rng = random.Random(4)
+    return "".join(f">r{k}\n{texts.letters(rng, 2_000, texts.DNA)}\n" for k in range(500)).encode()
+
+
 _RUNS = [
+    # Longer than a run is before it keeps a journal.
+    (["nw", "in.fa", "--fields", "query,target,cigar", "--memory", "200M", "--threads", "1", "--device", "cpu"], _many, "out.tsv", None),
+    (["nw", "in.fa", "--value", "identity", "--memory", "200M", "--threads", "1", "--device", "cpu"], _many, "out.npy", None),
     (["nw", "in.fa", *_COST_WORDS, "--memory", "80M", "--device", "cpu"], _genes, "out.tsv", _short_nw),
     (["nw", "in.fa", "--memory", "200M", "--device", "cpu"], _long, "out.npy", None),
     (["sw", "in.fa", "--memory", "200M", "--device", "cpu"], _middling, "out.tsv", None),
@@ -64,9 +73,9 @@ _RUNS = [
 def make(rng):
     words, data, output, judge = rng.choice(_RUNS)
     signum = rng.choice([*STOPPING, signal.SIGKILL])
-    delay = rng.choice([0.003, 0.1, 0.4, 1.0, 2.0, 4.0]) * rng.random()
+    delay = rng.choice([0.003, 0.1, 0.4, 1.0, 2.0, 4.0]) * rng.random() + (2.0 if data is _many and rng.random() < 0.7 else 0.0)
     memory = {"80M": 80 << 20, "200M": 200 << 20}.get(words[words.index("--memory") + 1]) if "--memory" in words else None
-    at_work = rng.random() < 0.4
+    at_work = data is not _many and rng.random() < 0.4
     delay = 0.3 * rng.random() if at_work else delay
     family = f"signals: {signum.name}"
     stop = signum, delay

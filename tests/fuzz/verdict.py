@@ -101,6 +101,7 @@ def _judge_files(add, case, outcome, sent, shown):
     made = sorted(set(outcome.after) - set(case.files))
     if sent and shown == _SIGNALLED[sent]:
         made = [name for name in made if not (name == case.output and case.judge)]
+        made = [name for name in made if not _is_kept(case, outcome, made, name)]
         if sent == signal.SIGKILL:  # nobody is left to clear up
             made = [name for name in made if not name.endswith(".part") and "tmp" not in name]
         if made:
@@ -108,8 +109,15 @@ def _judge_files(add, case, outcome, sent, shown):
     elif shown and made:
         kind = "half file" if case.output in made else "files left behind"
         add((f"{kind} after exit {shown} ({case.words[0]})", ", ".join(made)))
-    elif not shown and any(name.endswith(".part") for name in made):
+    elif not shown and any(name.endswith((".part", ".journal")) for name in made):
         add((f"part file after exit 0 ({case.words[0]})", ", ".join(made)))
+
+
+def _is_kept(case, outcome, made, name):
+    """Whether a file is what another run can go on with: parts and their journal, and a message that says how."""
+    told = b"go on with: gpualign " in outcome.stderr or outcome.code in (-signal.SIGKILL, 128 + signal.SIGKILL)
+    journal = f"{case.output}.journal"
+    return told and journal in made and (name == journal or (name.startswith(f"{case.output}.") and name.endswith(".part")))
 
 
 def _judge_output(add, case, outcome, verdict):
