@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gpualign.core.sinks.writer import ByteWriter
 
 STDIO = "-"
+_MOST_PACKERS = 4
 
 
 class ClosedPipe(Exception):
@@ -100,6 +101,13 @@ def naming_output(path: Path | None) -> Iterator[None]:
         raise ClosedPipe from None
     except OSError as error:
         raise RunError(f"cannot write {path or 'standard output'}: {error.strerror or error}") from None
+
+
+def _packers() -> int:
+    """Threads that pack an output: a few do as much as other work leaves them to do."""
+    from gpualign.jobs.engines import Resources
+
+    return min(_MOST_PACKERS, Resources().host_threads)
 
 
 def _is_plain(path: Path) -> bool:
@@ -255,7 +263,11 @@ class OutputFiles:
         from gpualign.core.sinks.growing import PackedFile, TextFile
 
         resumption = self._resumption
-        text = (PackedFile if path.suffix == ".gz" else TextFile)(file, kept, lambda: resumption.muted)
+
+        def muted() -> bool:
+            return resumption.muted
+
+        text = PackedFile(file, kept, muted, _packers()) if path.suffix == ".gz" else TextFile(file, kept, muted)
         resumption.writes("", text)
         yield text
         text.finish()
@@ -279,7 +291,7 @@ class OutputFiles:
         if path is not None and path.suffix == ".gz":
             from gpualign.core.sinks.packed import PackedText
 
-            packed = PackedText(self.open(path))
+            packed = PackedText(self.open(path), threads=_packers())
             yield packed
             packed.finish()
         else:

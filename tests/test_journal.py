@@ -127,7 +127,7 @@ def test_packed_text_is_gzip_whatever_is_written_at_a_time(texts, random):
     found = []
     for pieces in (texts, [text]):
         file = io.BytesIO()
-        packed = PackedText(file)
+        packed = PackedText(file, threads=2)
         for piece in pieces:
             packed.write(piece)
         assert (packed.text, packed.packed_text) == (len(text), len(text) // MEMBER_TEXT * MEMBER_TEXT)

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 
 import numpy as np
@@ -90,7 +91,7 @@ def test_killed_at_any_moment_it_ends_with_the_same_bytes(folder, tmp_path, name
     journal = broken / f"{words[words.index('-o') + 1]}.journal"
     rows = kills = 0
     for attempt in range(40):
-        marks = len(marked(journal)) + int(rng.integers(1, 12)) if attempt < 8 else 1 << 30
+        marks = len(marked(journal)) + int(rng.integers(1, 12)) if attempt < 4 else 1 << 30
         with started(command(*words, "--resume"), stderr=subprocess.PIPE, cwd=broken) as job:
             while job.poll() is None and len(marked(journal)) < marks:
                 time.sleep(0.001)

@@ -56,12 +56,12 @@ class TextFile:
 
 
 class PackedFile:
-    """The same of text that is packed as gzip."""
+    """The same of text that is packed as gzip. threads: that pack."""
 
-    def __init__(self, file: BinaryIO, kept: Kept | None, muted: Callable[[], bool]) -> None:
+    def __init__(self, file: BinaryIO, kept: Kept | None, muted: Callable[[], bool], threads: int) -> None:
         self._file = file
         self._muted = muted
-        self._packed = PackedText(file, (kept[1], kept[0]), kept[2]) if kept else PackedText(file)
+        self._packed = PackedText(file, (kept[1], kept[0]), kept[2], threads) if kept else PackedText(file, threads=threads)
 
     def write(self, data: bytes) -> None:
         if not self._muted():
