@@ -161,11 +161,11 @@ def test_wide_indices_where_there_are_many_pairs(monkeypatch, rng, largest, dtyp
     queries, targets, values = places // 30, places % 30, rng.integers(0, 9, count)
     names = [Names([f"{side}{k}" for k in range(size)]) for side, size in (("q", 40), ("t", 30))]
     with tempfile.TemporaryFile() as counts, tempfile.TemporaryFile() as indices, tempfile.TemporaryFile() as data:
-        file = csr.CsrFile(stream := io.BytesIO(), (counts, indices, data), *names, np.dtype(np.int32))
+        file = csr.CsrRows((counts, indices, data), np.dtype(np.int32))
         cuts = np.sort(rng.integers(0, count + 1, 5)).tolist()
         for start, stop in zip([0, *cuts], [*cuts, count], strict=True):
             file.add(queries[start:stop], targets[start:stop], values[start:stop])
-        file.finish()
+        csr.pack_csr(stream := io.BytesIO(), (counts, indices, data), file.dtype, *names)
     with np.load(io.BytesIO(stream.getvalue())) as archive:
         assert archive["indices"].dtype == archive["indptr"].dtype == dtype
     expected = np.zeros((40, 30), dtype=int)

@@ -91,18 +91,22 @@ def test_killed_at_any_moment_it_ends_with_the_same_bytes(folder, tmp_path, name
     journal = broken / f"{words[words.index('-o') + 1]}.journal"
     rows = kills = 0
     for attempt in range(40):
-        marks = len(marked(journal)) + int(rng.integers(1, 12)) if attempt < 4 else 1 << 30
-        with started(command(*words, "--resume"), stderr=subprocess.PIPE, cwd=broken) as job:
-            while job.poll() is None and len(marked(journal)) < marks:
-                time.sleep(0.001)
-            time.sleep(float(rng.random()) * 0.02)
-            if job.poll() is None:
-                job.send_signal(signal.SIGKILL if rng.random() < 0.8 else signal.SIGTERM)
-                kills += 1
+        # The first at a mark, so that one is killed for sure; then at any moment, some by another process.
+        alone = attempt == 0 or rng.random() < 0.5
+        delay = 0 if attempt == 0 else float(rng.random()) * 0.05
+        suicide = {"EAGER_KILL": f"{int(rng.integers(1, 6))} {delay}"} if alone and attempt < 5 else {}
+        with started(command(*words, "--resume"), stderr=subprocess.PIPE, cwd=broken, env={**os.environ, **suicide}) as job:
+            if not alone and attempt < 5:
+                seen = len(marked(journal))
+                while job.poll() is None and len(marked(journal)) == seen:
+                    time.sleep(0.001)
+                time.sleep(delay)
+                job.send_signal(signal.SIGTERM)
             errors = job.communicate(timeout=LIMIT)[1].decode()
         assert job.returncode in (0, -9, 143), errors
         if job.returncode == 0:
             break
+        kills += 1
         reached = marked(journal)
         if len(reached) > 1 and rows:
             assert "goes on from query" in errors
