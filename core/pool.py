@@ -11,9 +11,9 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from gpualign.core.dataclass import dataclass
-from gpualign.core.dispatch import Dispatch, Window
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Tile
+from gpualign.core.pulling import Pulling, Sharing
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -35,14 +35,6 @@ Result = TypeVar("Result", bound=OfTile)
 
 
 @dataclass(frozen=True)
-class Sharing:
-    """How workers of unequal speed share tiles. rates: cells a second of each, as estimated; bands: that may be under way at a time."""
-
-    rates: Sequence[float]
-    bands: int
-
-
-@dataclass(frozen=True)
 class _Lost:
     """A worker that failed, while others go on."""
 
@@ -50,41 +42,12 @@ class _Lost:
     error: RunError
 
 
-class _Rules:
-    """Which worker may take which tile."""
-
-    def __init__(self, sharing: Sharing) -> None:
-        self._dispatch, self._window = Dispatch(sharing.rates), Window(sharing.bands)
-
-    def allow(self, worker: int, tile: Tile, left: int) -> bool:
-        """left: cells that nobody has taken."""
-        room = self._window.room(tile.band.index)
-        left = min(left, tile.cells * tile.band.tiles * room)  # what the bands hold that others may take meanwhile, about
-        return room > 0 and self._dispatch.may_take(worker, tile.cells, left, time.monotonic())
-
-    def take(self, worker: int, tile: Tile) -> None:
-        self._window.take(tile.band.index, tile.band.tiles)
-        self._dispatch.take(worker, tile.cells, time.monotonic())
-
-    def deliver(self, worker: int, tile: Tile) -> None:
-        self._window.deliver(tile.band.index)
-        self._dispatch.deliver(worker, tile.cells, time.monotonic())
-
-    def lose(self, worker: int) -> None:
-        self._dispatch.lose(worker)
-
-
 class _Work(Generic[Result]):
     """What all workers of a run share: tiles that nobody has taken, and results that nobody has."""
 
     def __init__(self, tiles: Iterator[Tile], workers: int, waiting: int, sharing: Sharing | None) -> None:
-        self._tiles = tiles
-        self._returned: deque[Tile] = deque()
-        self._next: Tile | None = None  # looked at, where that decides who takes it
-        self._rules = None if sharing is None else _Rules(sharing)
+        self._pulling = Pulling(tiles, workers, sharing)
         self._changed = threading.Condition()
-        self._open = 0  # tiles that are taken and not delivered
-        self._good = workers
         self._stop = threading.Event()
         self.done: queue.Queue[Result | BaseException | _Lost | None] = queue.Queue(maxsize=waiting)
 
@@ -93,55 +56,27 @@ class _Work(Generic[Result]):
         if self.stopped():
             return None
         with self._changed:
-            if self._rules is not None and not self._allowed(self._rules, worker):
-                return None
-            tile = self._returned.popleft() if self._returned else self._pulled()
-            if tile is not None:
-                self._open += 1
-                if self._rules is not None:
-                    self._rules.take(worker, tile)
-            return tile
-
-    def _pulled(self) -> Tile | None:
-        tile, self._next = self._next, None
-        return next(self._tiles, None) if tile is None else tile
-
-    def _allowed(self, rules: _Rules, worker: int) -> bool:
-        """Whether there is a tile that this worker may take."""
-        following = self._next = self._pulled()
-        tile = self._returned[0] if self._returned else following
-        left = sum(tile.cells for tile in self._returned) + (following.left if following is not None else 0)
-        return tile is not None and rules.allow(worker, tile, left)
+            return self._pulling.take(worker, time.monotonic())
 
     def close_one(self, worker: int, tile: Tile) -> None:
         """A tile that was taken is delivered."""
         with self._changed:
-            self._open -= 1
-            if self._rules is not None:
-                self._rules.deliver(worker, tile)
+            self._pulling.deliver(worker, tile, time.monotonic())
             self._changed.notify_all()
 
     def lose(self, worker: int, tiles: Sequence[Tile]) -> bool:
         """A worker has failed, and gives its tiles back; whether there are others."""
         with self._changed:
-            self._good -= 1
-            self._returned += tiles
-            self._open -= len(tiles)
-            if self._rules is not None:
-                self._rules.lose(worker)
+            others = self._pulling.lose(worker, tiles)
             self._changed.notify_all()
-            return self._good > 0
+            return others
 
     def more(self, worker: int) -> bool:
         """Whether there are tiles for this worker after all; waits until no worker can give any back."""
         with self._changed:
             while not self.stopped():
-                if self._rules is not None and self._allowed(self._rules, worker):
-                    return True
-                if self._rules is None and self._returned:
-                    return True
-                if not (self._open or self._returned or self._next):
-                    return False
+                if (found := self._pulling.more(worker, time.monotonic())) is not None:
+                    return found
                 self._changed.wait(_LOOK_SECONDS)
             return False
 

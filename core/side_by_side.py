@@ -15,7 +15,8 @@ from gpualign.core.dispatch import DOUBT
 from gpualign.core.engine import Capabilities, Prepared, Task, TileResult
 from gpualign.core.errors import RunError
 from gpualign.core.plan import TILES_AHEAD, Limits, Tile, row_bytes
-from gpualign.core.pool import Counter, Sharing, Worker, run_workers
+from gpualign.core.pool import Counter, Worker, run_workers
+from gpualign.core.pulling import Sharing
 from gpualign.core.road import Closable
 from gpualign.core.subtiles import run_within
 

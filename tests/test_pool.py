@@ -8,7 +8,8 @@ import pytest
 from command import LIMIT
 
 from gpualign.core.errors import RunError
-from gpualign.core.pool import Sharing, run_workers
+from gpualign.core.pool import run_workers
+from gpualign.core.pulling import Sharing
 
 WAITING = 3
 

@@ -18,7 +18,8 @@ from gpualign.core.errors import RunError
 from gpualign.core.plan import Band as TileBand
 from gpualign.core.plan import Pairing, Tile
 from gpualign.core.pool import Counter as Taken
-from gpualign.core.pool import Sharing, Worker, run_workers
+from gpualign.core.pool import Worker, run_workers
+from gpualign.core.pulling import Sharing
 from gpualign.core.road import Closable
 
 _PARTS = 4
