@@ -1,0 +1,360 @@
+"""Runs of the planner and of the rules by which workers get tiles, on a clock that is counted. Pure: no threads, no devices, no files.
+
+What is real: plans, tiles that shrink near the end, who gets which tile (core/pulling.py, core/dispatch.py), how a node cuts what it is
+sent (core/subtiles.py), limits of engines and of a cluster. What is simulated: the time that each step takes. Steps that a worker or the
+coordinator does one after the other take their time one after the other; nothing else waits for anything.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import field, replace
+from itertools import count
+
+from gpualign.core.dataclass import dataclass
+from gpualign.core.engine import Task
+from gpualign.core.plan import TILES_AHEAD, Limits, Plan, Tile
+from gpualign.core.pulling import Pulling, Sharing
+from gpualign.core.remote.fleet import AHEAD, CALLS_A_WORKER
+from gpualign.core.subtiles import Subtiles
+
+IN_FLIGHT = 2
+"""Batches that a GPU's thread has submitted at most (gpu/worker.py); one more is laid out meanwhile."""
+
+WAITING = 2
+"""Results for each GPU that may wait for the coordinator (gpu/engine.py)."""
+
+_PIECES = 4  # of an excerpt, before its end
+_TILES_A_WORKER = 16  # of each
+_BANDS = 4  # of that, at least
+_ENDS = 3  # the end of an excerpt is so many times what is left when tiles begin to shrink
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """ready: seconds until it takes a tile; rate: cells a second; tile_seconds: that it does not compute, for each tile."""
+
+    rate: float
+    tile_seconds: float = 0.0
+    ready: float = 0.0
+
+
+@dataclass(frozen=True)
+class Sink:
+    """What the coordinator does, one after the other. gather: seconds a pair of putting a tile into its band; write: seconds a wanted pair
+    of a band that is complete, as are all before it."""
+
+    gather: float = 0.0
+    write: float = 0.0
+
+
+@dataclass(frozen=True)
+class Node:
+    """A machine of a cluster. seconds: that it takes for a tile; ready: until it has the task and its GPUs."""
+
+    seconds: Callable[[Tile], float] = field(repr=False)
+    ready: float = 0.0
+
+
+@dataclass(frozen=True)
+class Link:
+    """Between the coordinator and all nodes. seconds: of a message on its way; rate: bytes a second of all results together;
+    pair_bytes: of a result; call_seconds: of the coordinator for each call, beside what a sink takes."""
+
+    seconds: float = 0.0
+    rate: float = float("inf")
+    pair_bytes: float = 0.0
+    call_seconds: float = 0.0
+
+
+FREE = Sink()
+AT_ONCE = Link()
+
+
+@dataclass(frozen=True)
+class Gap:
+    """Bands of a plan that an excerpt leaves out. first, before: the bands [first, before) of the excerpt stand in one piece before it;
+    cells: that are left out."""
+
+    first: int
+    before: int
+    cells: int
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """Pieces of a plan as tiles, bands numbered without a gap, and what is left out between them. pairs_a_cell: of the plan."""
+
+    tiles: Sequence[Tile] = field(repr=False)
+    gaps: Sequence[Gap]
+    pairs_a_cell: float
+
+
+def excerpt(plan: Plan, workers: int, pieces: int = _PIECES) -> Excerpt:
+    """Some pieces of a plan for `workers` workers, in each of which work becomes steady, and all of its end, where tiles shrink; the whole
+    of a plan that has not much more than that. Bands of the plan are of whole queries."""
+    share = TILES_AHEAD * max(plan.limits.sharing, workers) * plan.limits.tile_cells
+    left = plan.row_cells[plan.start : plan.end][::-1].cumsum()[::-1]  # cells of this query and all later ones
+
+    def start_of(cells: float) -> int:
+        """Of the last band before which no fewer cells are left."""
+        return plan.start + max(0, int((left > cells).sum()) - 1) // plan.band_rows * plan.band_rows
+
+    last = start_of(_ENDS * share)
+    tiles: list[Tile] = []
+    gaps: list[Gap] = []
+    first = bands = 0
+    at = plan.start
+    for piece in range(pieces + 1):
+        start = max(at, min(last, start_of(left[0] * (1 - piece / pieces))))
+        if start > at:
+            gaps.append(Gap(first, bands, plan.part(at, start).cells))
+            first = bands
+        number, piece_bands = len(tiles), 0
+        at = start
+        for tile in plan.part(start, plan.end).tiles():
+            if tile.band.index == piece_bands:
+                steady = piece_bands >= _BANDS and len(tiles) - number >= _TILES_A_WORKER * workers
+                if start < last and (steady or tile.band.start >= last):
+                    break
+                piece_bands += 1
+                at = tile.band.stop
+            band = replace(tile.band, index=bands + tile.band.index)
+            tiles.append(replace(tile, number=number + tile.number, band=band))
+        bands += piece_bands
+        if at == plan.end:
+            break
+    return Excerpt(tiles, gaps, plan.pairs / plan.cells)
+
+
+def whole(plan: Plan) -> Excerpt:
+    """Every tile of a plan."""
+    return Excerpt(list(plan.tiles()), [], plan.pairs / plan.cells)
+
+
+class _Bands:
+    """The coordinator's part: tiles to bands in order to the sink, and when each band was written."""
+
+    def __init__(self, part: Excerpt, sink: Sink) -> None:
+        self._sink = sink
+        self._pairs_a_cell = part.pairs_a_cell
+        self._missing: dict[int, int] = {}
+        self._cells: dict[int, int] = {}
+        self._following = 0
+        self._told = 0
+        self.written: list[tuple[float, int]] = []
+        """(when, cells of it) of each band."""
+
+    def seconds(self, tile: Tile, now: float) -> float:
+        """Of taking a tile, from `now` on, and writing what is complete then."""
+        rows, targets = tile.shape
+        taken = self._sink.gather * rows * targets
+        band = tile.band.index
+        self._missing[band] = self._missing.get(band, tile.band.tiles) - 1
+        self._cells[band] = self._cells.get(band, 0) + tile.cells
+        while self._missing.get(self._following) == 0:
+            cells = self._cells.pop(self._following)
+            del self._missing[self._following]
+            taken += self._sink.write * cells * self._pairs_a_cell
+            self.written.append((now + taken, cells))
+            self._following += 1
+        return taken
+
+
+def _total(part: Excerpt, bands: _Bands, end: float) -> float:
+    """Seconds of the whole plan: what is left out takes as long a cell as the later halves of the pieces around it, or of the piece before
+    the end."""
+    paces = []
+    for gap in part.gaps:
+        middle = (gap.first + gap.before) // 2
+        (since, _), (until, _) = bands.written[middle - 1], bands.written[gap.before - 1]
+        paces.append((until - since) / sum(cells for _, cells in bands.written[middle : gap.before]))
+    following = [*paces[1:], *paces[-1:]]
+    return end + sum(gap.cells * (pace + after) / 2 for gap, pace, after in zip(part.gaps, paces, following, strict=True))
+
+
+class _GpuThread:
+    """A GPU and its thread of the host (gpu/worker.py)."""
+
+    def __init__(self, gpu: Gpu) -> None:
+        self.gpu = gpu
+        self.flying: deque[Tile] = deque()
+        self.done = 0  # of these, that are computed
+        self.laid_out: Tile | None = None
+        self.free = gpu.ready  # when it has computed what is in flight
+        self.blocked = False  # no room for its result
+
+
+class _Pool:
+    """GPUs of one machine, whose threads pull tiles; and the coordinator, which takes results from a queue (core/pool.py)."""
+
+    def __init__(self, part: Excerpt, gpus: Sequence[Gpu], sink: Sink, sharing: Sharing | None) -> None:
+        self._pulling = Pulling(iter(part.tiles), len(gpus), sharing)
+        self._threads = [_GpuThread(gpu) for gpu in gpus]
+        self._lone = sharing is None
+        self._room = WAITING * len(gpus)
+        self._waiting: deque[Tile] = deque()
+        self._blocked: deque[int] = deque()
+        self._busy = False
+        self._events: list[tuple[float, int, int]] = []  # when, order, thread; -1: the coordinator has done a tile
+        self._order = count()
+        self.bands = _Bands(part, sink)
+
+    def run(self) -> float:
+        """When all is written."""
+        now = 0.0
+        for number, thread in enumerate(self._threads):
+            self._at(thread.gpu.ready, number)
+        started: set[int] = set()
+        while self._events:
+            now, _, number = heapq.heappop(self._events)
+            if number < 0:
+                self._busy = False
+                self._consume(now)
+            elif number not in started:
+                started.add(number)
+                self._pull(number, now)
+            else:
+                self._threads[number].done += 1
+                if not self._threads[number].blocked:
+                    self._deliver(number, now)
+        return now
+
+    def _at(self, when: float, number: int) -> None:
+        heapq.heappush(self._events, (when, next(self._order), number))
+
+    def _pull(self, number: int, now: float) -> None:
+        thread = self._threads[number]
+        while thread.laid_out is None and (tile := self._pulling.take(number, now)) is not None:
+            if len(thread.flying) < IN_FLIGHT:
+                self._submit(number, tile, now)
+            else:
+                thread.laid_out = tile
+
+    def _submit(self, number: int, tile: Tile, now: float) -> None:
+        thread = self._threads[number]
+        thread.flying.append(tile)
+        thread.free = max(thread.free, now) + thread.gpu.tile_seconds + tile.cells / thread.gpu.rate
+        self._at(thread.free, number)
+
+    def _deliver(self, number: int, now: float) -> None:
+        """Hand on what is computed, as far as there is room."""
+        thread = self._threads[number]
+        while thread.done:
+            if len(self._waiting) == self._room:
+                thread.blocked = True
+                self._blocked.append(number)
+                return
+            thread.blocked = False
+            thread.done -= 1
+            tile = thread.flying.popleft()
+            self._waiting.append(tile)
+            self._pulling.deliver(number, tile, now)
+            if thread.laid_out is not None:
+                following, thread.laid_out = thread.laid_out, None
+                self._submit(number, following, now)
+            # Who was refused a tile asks again when another has delivered one.
+            for other in [number] if self._lone else range(len(self._threads)):
+                if self._threads[other].gpu.ready <= now:
+                    self._pull(other, now)
+            self._consume(now)
+
+    def _consume(self, now: float) -> None:
+        if self._busy or not self._waiting:
+            return
+        self._busy = True
+        self._at(now + self.bands.seconds(self._waiting.popleft(), now), -1)
+        if self._blocked:
+            self._deliver(self._blocked.popleft(), now)
+
+
+def pool_seconds(part: Excerpt, gpus: Sequence[Gpu], sink: Sink = FREE, sharing: Sharing | None = None) -> float:
+    """Seconds from the start until all is written, by the GPUs of one machine. sharing: as for `run_workers`."""
+    pool = _Pool(part, gpus, sink, sharing)
+    return _total(part, pool.bands, pool.run())
+
+
+class _Fleet:
+    """Nodes, and the coordinator, which sends calls and takes answers one after the other (core/remote/fleet.py). A call goes to the node
+    with the fewest; a node answers its calls in turn."""
+
+    def __init__(self, part: Excerpt, nodes: Sequence[Node], link: Link, sink: Sink) -> None:
+        self._tiles = iter(part.tiles)
+        self._nodes = nodes
+        self._link = link
+        self._sent = [0] * len(nodes)  # calls that have no answer
+        self._free = [node.ready for node in nodes]
+        self._line = 0.0  # when the link has carried what it has been given
+        self._computed: list[tuple[float, int, int, Tile]] = []  # when, place, node, tile
+        self._answers: deque[tuple[float, int, int, Tile]] = deque()
+        self._places: set[int] = set()
+        self._following = 0
+        self.bands = _Bands(part, sink)
+
+    def run(self) -> float:
+        """When all is written."""
+        now = self._send(0.0)
+        while self._computed or self._answers:
+            self._carry(now)
+            if not self._answers:
+                now = max(now, self._carry_one())
+            # All that have arrived by now, before anything is sent.
+            now = max(now, self._answers[0][0])
+            self._carry(now)
+            for _ in range(sum(1 for answer in self._answers if answer[0] <= now)):
+                _, place, node, tile = self._answers.popleft()
+                self._places.discard(place)
+                self._sent[node] -= 1
+                now += self._link.call_seconds
+                now += self.bands.seconds(tile, now)
+            now = self._send(now)
+        return now
+
+    def _send(self, now: float) -> float:
+        room = CALLS_A_WORKER * len(self._nodes)
+        while len(self._places) < room and self._following < min(self._places, default=self._following) + AHEAD * room:
+            if (tile := next(self._tiles, None)) is None:
+                break
+            node = min(range(len(self._nodes)), key=self._sent.__getitem__)
+            self._sent[node] += 1
+            begin = max(self._free[node], now + self._link.seconds)
+            self._free[node] = begin + self._nodes[node].seconds(tile)
+            heapq.heappush(self._computed, (self._free[node], self._following, node, tile))
+            self._places.add(self._following)
+            self._following += 1
+        return now
+
+    def _carry(self, now: float) -> None:
+        """What has been computed by now goes over the link, in the order in which it was done."""
+        while self._computed and self._computed[0][0] <= now:
+            self._carry_one()
+
+    def _carry_one(self) -> float:
+        when, place, node, tile = heapq.heappop(self._computed)
+        rows, targets = tile.shape
+        self._line = max(self._line, when) + rows * targets * self._link.pair_bytes / self._link.rate
+        self._answers.append((self._line + self._link.seconds, place, node, tile))
+        return self._answers[-1][0]
+
+
+def fleet_seconds(part: Excerpt, nodes: Sequence[Node], link: Link = AT_ONCE, sink: Sink = FREE) -> float:
+    """Seconds from the start until all is written, by the nodes of a cluster."""
+    fleet = _Fleet(part, nodes, link, sink)
+    return _total(part, fleet.bands, fleet.run())
+
+
+def node_seconds(task: Task, limits: Limits, gpus: Sequence[Gpu], sink: Sink = FREE) -> Callable[[Tile], float]:
+    """How long a node takes for a tile that it is sent: it cuts it to the size that its engine's `limits` ask for, its GPUs start when
+    they have the sequences (`Gpu.ready`, each time), and it ends one tile before it begins another."""
+    known: dict[tuple[int, int, int], float] = {}
+
+    def seconds(tile: Tile) -> float:
+        kind = (*tile.shape, tile.cells)
+        if kind not in known:
+            parts = Subtiles(task, tile, limits).tiles
+            known[kind] = pool_seconds(Excerpt(parts, [], 0.0), gpus, sink)
+        return known[kind]
+
+    return seconds
