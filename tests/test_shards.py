@@ -91,7 +91,7 @@ def test_merged_parts_are_the_output_of_one_run(folder, tmp_path, name, rng):
     expected = outputs(tmp_path)
     for file in expected:
         (tmp_path / file).unlink()
-    count = int(rng.integers(2, 5))
+    count = int(rng.integers(2, 4))
     output = words[words.index("-o") + 1]
     parts = [f"{output}.{number}-of-{count}.part" for number in range(1, count + 1)]
     for number in rng.permutation(count) + 1:
