@@ -43,9 +43,9 @@ def bench(paper: str, device: str, size: str, output: str, quiet: bool) -> None:
     """
     from pathlib import Path
 
-    from gpualign.cli.files import OutputFiles, naming_output
     from gpualign.cli.messages import Messages
-    from gpualign.cli.plots import missing_libraries
+    from gpualign.cli.outputs.files import OutputFiles, naming_output
+    from gpualign.cli.pictures.plots import missing_libraries
     from gpualign.jobs.engines import bench_device, checked_resources
     from gpualign.jobs.reports import li, munekawa, payne
     from gpualign.jobs.reports.machine import describe_machine

@@ -68,8 +68,8 @@ def cluster(
     if edges is None and distances is None:
         start_early(device, alignment_seconds(seqs or "", None))  # beside the imports that follow
     from gpualign.cli.clusters import Clustered, cluster_spec, in_order_of, opened_outputs, read_given
-    from gpualign.cli.files import OutputFiles, check_outputs, check_stdin, open_inputs
     from gpualign.cli.messages import Messages, print_plan
+    from gpualign.cli.outputs.files import OutputFiles, check_outputs, check_stdin, open_inputs
     from gpualign.core import matrices
     from gpualign.core.errors import InputError
     from gpualign.core.scoring import ScoringOptions

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpualign.cli.edges import read_edges
-from gpualign.cli.files import OutputFiles, naming_output
-from gpualign.cli.formats import container_of, pick_format
-from gpualign.cli.heatmaps import guess_kind
-from gpualign.cli.matrices import StoredMatrix, read_matrix
+from gpualign.cli.inputs.edges import read_edges
+from gpualign.cli.inputs.matrices import StoredMatrix, read_matrix
+from gpualign.cli.outputs.files import OutputFiles, naming_output
+from gpualign.cli.outputs.formats import container_of, pick_format
+from gpualign.cli.pictures.heatmaps import guess_kind
 from gpualign.core.cluster.clustering import Clustering
 from gpualign.core.cluster.given import MatrixOfPairs
 from gpualign.core.dataclass import dataclass

@@ -10,7 +10,7 @@ from gpualign.cli.completion import PathType
 from gpualign.cli.options import distance_kernel_option, distance_output_options, going_on_options, nodes_option, run_options
 
 if TYPE_CHECKING:
-    from gpualign.cli.shards import Shard
+    from gpualign.cli.outputs.shards import Shard
 
 
 @click.command()
@@ -99,16 +99,16 @@ def dist(
     import os
     from contextlib import ExitStack
 
-    from gpualign.cli.calls import files_of, open_calls, read_again
-    from gpualign.cli.distances import DistanceWriter, distance_spec, least_compared, no_distance
-    from gpualign.cli.files import OutputFiles, check_outputs, check_stdin, digest_files
-    from gpualign.cli.formats import output_paths
-    from gpualign.cli.heatmaps import of_distances
-    from gpualign.cli.keeping import can_resume, keeping_of
+    from gpualign.cli.inputs.calls import files_of, open_calls, read_again
     from gpualign.cli.messages import Messages, print_plan
     from gpualign.cli.nodes import find_resources
-    from gpualign.cli.parts import PartFile
-    from gpualign.cli.plots import check_plot, write_plot
+    from gpualign.cli.outputs.distances import DistanceWriter, distance_spec, least_compared, no_distance
+    from gpualign.cli.outputs.files import OutputFiles, check_outputs, check_stdin, digest_files
+    from gpualign.cli.outputs.formats import output_paths
+    from gpualign.cli.outputs.keeping import can_resume, keeping_of
+    from gpualign.cli.outputs.parts import PartFile
+    from gpualign.cli.pictures.heatmaps import of_distances
+    from gpualign.cli.pictures.plots import check_plot, write_plot
     from gpualign.core.distance.metrics import MissingRule
     from gpualign.core.distance.runner import DistanceTotals
     from gpualign.core.distance.sinks.base import AnySink

@@ -29,8 +29,8 @@ def index(db: str, output: str, alphabet: str, allow_duplicates: bool, degap: bo
       gpualign index swissprot.fasta.gz -o swissprot.gpa
       gpualign sw query.fa swissprot.gpa
     """
-    from gpualign.cli.files import OutputFiles, check_outputs, naming_output, open_input
     from gpualign.cli.messages import Messages
+    from gpualign.cli.outputs.files import OutputFiles, check_outputs, naming_output, open_input
     from gpualign.core.errors import InputError
     from gpualign.core.units import format_bytes
     from gpualign.jobs.index import build

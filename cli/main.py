@@ -86,7 +86,7 @@ def _explain(error: BaseException) -> int:
     if isinstance(error, click.ClickException):
         error.show()
         return error.exit_code
-    from gpualign.cli.files import ClosedPipe
+    from gpualign.cli.outputs.files import ClosedPipe
 
     if isinstance(error, (ClosedPipe, BrokenPipeError)):
         # The reader has what it wanted (`| head`). Python would flush stdout once more at exit, so give it a place to.

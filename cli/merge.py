@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import BinaryIO
 
-    from gpualign.cli.files import OutputFiles
-    from gpualign.cli.matrix_output import Array
-    from gpualign.cli.parts import Part
+    from gpualign.cli.outputs.files import OutputFiles
+    from gpualign.cli.outputs.matrices import Array
+    from gpualign.cli.outputs.parts import Part
     from gpualign.core.distance.calls import Names
     from gpualign.core.sinks.matrix_files import ArrayMaker
 
@@ -37,10 +37,10 @@ def merge(parts: tuple[str, ...], output: str, quiet: bool) -> None:
       for k in 1 2 3 4; do gpualign nw genes.fa -o scores.tsv --shard $k/4; done
       gpualign merge scores.tsv.*-of-4.part -o scores.tsv
     """
-    from gpualign.cli.files import OutputFiles, check_outputs, naming_output
-    from gpualign.cli.formats import output_paths
     from gpualign.cli.messages import Messages
-    from gpualign.cli.parts import MATRIX, ROWS, Part, in_order
+    from gpualign.cli.outputs.files import OutputFiles, check_outputs, naming_output
+    from gpualign.cli.outputs.formats import output_paths
+    from gpualign.cli.outputs.parts import MATRIX, ROWS, Part, in_order
 
     messages = Messages.of("merge", quiet)
     ordered = in_order([Part(path) for path in parts])
@@ -66,7 +66,7 @@ def _checked_path(output: str, format: str) -> Path | None:
     """None for standard output. Raises `InputError` where the name is of another format than the parts."""
     from pathlib import Path
 
-    from gpualign.cli.files import STDIO
+    from gpualign.cli.outputs.files import STDIO
     from gpualign.core.errors import InputError
     from gpualign.core.formats.registry import FORMATS
 
@@ -133,8 +133,8 @@ def _check_counts(counts: BinaryIO, rows: int, lengths: set[float], name: str) -
 
 
 def _merge_matrices(parts: Sequence[Part], path: Path | None, files: OutputFiles) -> None:
-    from gpualign.cli.distances import beside_of
-    from gpualign.cli.matrix_output import MatrixSpec, write_matrices
+    from gpualign.cli.outputs.distances import beside_of
+    from gpualign.cli.outputs.matrices import MatrixSpec, write_matrices
 
     described = parts[0].described
     beside = beside_of(path) if described.beside and path is not None else None

@@ -19,7 +19,7 @@ from gpualign.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from gpualign.cli.shards import Shard
+    from gpualign.cli.outputs.shards import Shard
 
 
 @click.command()
@@ -112,11 +112,11 @@ def nw(
     from gpualign.jobs.early import alignment_seconds, start_early
 
     start_early("cpu" if cluster else device, alignment_seconds(seqs, add or seqs2))  # beside the imports that follow
-    from gpualign.cli.files import check_outputs, check_stdin, open_inputs
-    from gpualign.cli.formats import output_paths
     from gpualign.cli.messages import Messages
     from gpualign.cli.nodes import find_resources
-    from gpualign.cli.output import OutputOptions, output_spec, write_every_pair
+    from gpualign.cli.outputs.files import check_outputs, check_stdin, open_inputs
+    from gpualign.cli.outputs.formats import output_paths
+    from gpualign.cli.outputs.pairs import OutputOptions, output_spec, write_every_pair
     from gpualign.core import matrices
     from gpualign.core.engine import EndGaps
     from gpualign.core.errors import InputError

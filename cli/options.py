@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from gpualign.cli.completion import DeviceType, ListType, MatrixType, PathType
-from gpualign.cli.shards import ShardType
+from gpualign.cli.outputs.shards import ShardType
 from gpualign.cli.sizes import WEIGHTS, FiniteType, SizeType, WholeType
 from gpualign.core.formats.registry import Results, formats_of
 

@@ -56,12 +56,12 @@ def plot(
       gpualign nw genes.fa -o identity.npz --value identity; gpualign plot identity.npz -o genes.svg
       gpualign dist new.aln old.aln -o d.npz; gpualign plot d.npz -o new_and_old.png --cmap cividis
     """
-    from gpualign.cli.drawing import Style
-    from gpualign.cli.files import OutputFiles, check_outputs
-    from gpualign.cli.heatmaps import guess_kind, of_lists
-    from gpualign.cli.matrices import read_matrix
+    from gpualign.cli.inputs.matrices import read_matrix
     from gpualign.cli.messages import Messages
-    from gpualign.cli.plots import check_plot, check_style, write_plot
+    from gpualign.cli.outputs.files import OutputFiles, check_outputs
+    from gpualign.cli.pictures.drawing import Style
+    from gpualign.cli.pictures.heatmaps import guess_kind, of_lists
+    from gpualign.cli.pictures.plots import check_plot, check_style, write_plot
     from gpualign.core.errors import InputError
 
     messages = Messages.of("plot", quiet)

@@ -19,7 +19,7 @@ from gpualign.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from gpualign.cli.shards import Shard
+    from gpualign.cli.outputs.shards import Shard
 
 
 @click.command()
@@ -95,12 +95,12 @@ def sw(
     from gpualign.jobs.early import alignment_seconds, start_early
 
     start_early("cpu" if cluster else device, alignment_seconds(query, db))  # beside the imports that follow
-    from gpualign.cli.files import check_outputs, check_stdin, open_input, open_inputs
-    from gpualign.cli.formats import output_paths
     from gpualign.cli.messages import Messages
     from gpualign.cli.nodes import find_resources
-    from gpualign.cli.scores import scores_spec
-    from gpualign.cli.search import HitOptions, hit_spec, write_hits
+    from gpualign.cli.outputs.files import check_outputs, check_stdin, open_input, open_inputs
+    from gpualign.cli.outputs.formats import output_paths
+    from gpualign.cli.outputs.hits import HitOptions, hit_spec, write_hits
+    from gpualign.cli.outputs.scores import scores_spec
     from gpualign.core import matrices
     from gpualign.core.errors import InputError
     from gpualign.core.index import is_index
@@ -131,7 +131,7 @@ def sw(
     else:
         inputs = read_inputs(open_inputs(query, db), reading, messages, local=True)
     if of_scores is not None:
-        from gpualign.cli.output import write_every_pair
+        from gpualign.cli.outputs.pairs import write_every_pair
         from gpualign.core.plan import Pairing
         from gpualign.jobs import scores as every_score
 

@@ -15,8 +15,18 @@ pytest.importorskip("scipy")
 from scipy.cluster.hierarchy import cophenet, dendrogram
 from scipy.spatial.distance import squareform
 
-from gpualign.cli.drawing import DIAGONAL, MISSING, Style, draw
-from gpualign.cli.heatmaps import block_means, branches, cell_texts, guess_kind, of_lists, order_of, scale_of, shown_names, to_distances
+from gpualign.cli.pictures.drawing import DIAGONAL, MISSING, Style, draw
+from gpualign.cli.pictures.heatmaps import (
+    block_means,
+    branches,
+    cell_texts,
+    guess_kind,
+    of_lists,
+    order_of,
+    scale_of,
+    shown_names,
+    to_distances,
+)
 from gpualign.core.errors import InputError
 
 DATA = Path(__file__).parent.parent / "data"
@@ -437,6 +447,6 @@ def test_a_folder_that_is_not_there_is_found_out_before_the_work(tmp_path):
 def test_only_drawing_imports_the_libraries(tmp_path):
     (tmp_path / "m.fa").write_text(">a\nACGT\n>b\nACGA\n")
     done = gpualign("nw", "m.fa", "-o", "m.npy", "--device", "cpu", cwd=tmp_path, env={"PYTHONPROFILEIMPORTTIME": "1"})
-    assert b"gpualign.cli.output" in done.stderr
+    assert b"gpualign.cli.outputs.pairs" in done.stderr
     assert b"matplotlib" not in done.stderr
     assert b"scipy" not in done.stderr

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.cli.files import OutputFiles
-from gpualign.cli.formats import open_id_lists
+from gpualign.cli.outputs.files import OutputFiles
+from gpualign.cli.outputs.formats import open_id_lists
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 from gpualign.core.formats.registry import FORMATS, Labels

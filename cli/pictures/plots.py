@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from gpualign.cli.drawing import Style, draw
-from gpualign.cli.files import OutputFiles, naming_output
-from gpualign.cli.heatmaps import HeatMap, order_of, scale_of
+from gpualign.cli.outputs.files import OutputFiles, naming_output
+from gpualign.cli.pictures.drawing import Style, draw
+from gpualign.cli.pictures.heatmaps import HeatMap, order_of, scale_of
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError, RunError
 

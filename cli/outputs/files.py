@@ -12,15 +12,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from gpualign.cli.leftovers import create_part, remove_leftovers
+from gpualign.cli.outputs.leftovers import create_part, remove_leftovers
 from gpualign.cli.signals import cleaning_up, uninterrupted
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.opening import open_file
 from gpualign.core.road import UNMARKED, Marks
 
 if TYPE_CHECKING:
-    from gpualign.cli.keeping import Keeping
-    from gpualign.cli.resumption import Resumption
+    from gpualign.cli.outputs.keeping import Keeping
+    from gpualign.cli.outputs.resumption import Resumption
     from gpualign.core.sinks.growing import TextFile
     from gpualign.core.sinks.matrix_files import ArrayMaker, NpyArray, Numbers
     from gpualign.core.sinks.writer import ByteWriter
@@ -187,7 +187,7 @@ class OutputFiles:
         with naming_output(path):
             if path is None or keeping is None or not _is_plain(path):
                 return UNMARKED
-        from gpualign.cli.resumption import Resumption
+        from gpualign.cli.outputs.resumption import Resumption
 
         self._resumed, self._resumption = path, Resumption(path, keeping, self._note)
         return self._resumption

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpualign.cli.files import OutputFiles, naming_output
-from gpualign.cli.formats import Rows, check_fields, opened_rows, pick_format, rows_of, rows_sink
-from gpualign.cli.keeping import can_resume, check_resume, keeping_of_task
 from gpualign.cli.messages import Messages, print_plan
-from gpualign.cli.output import check_fraction
-from gpualign.cli.shards import Shard, check_shard
+from gpualign.cli.outputs.files import OutputFiles, naming_output
+from gpualign.cli.outputs.formats import Rows, check_fields, opened_rows, pick_format, rows_of, rows_sink
+from gpualign.cli.outputs.keeping import can_resume, check_resume, keeping_of_task
+from gpualign.cli.outputs.pairs import check_fraction
+from gpualign.cli.outputs.shards import Shard, check_shard
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail
 from gpualign.core.errors import InputError
@@ -104,7 +104,7 @@ def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: Messages)
                 found = run(report, marks)
         else:
             messages.note(spec.shard.describe(span, queries, path))
-            from gpualign.cli.parts import PartFile
+            from gpualign.cli.outputs.parts import PartFile
 
             part = PartFile.of(files, path, keeping, spec.shard, span, spec.format)
             with part.rows(marks) as (text, headed):

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from gpualign.cli.formats import pick_format
-from gpualign.cli.output import OutputOptions, OutputSpec, output_spec
-from gpualign.cli.search import HitOptions
+from gpualign.cli.outputs.formats import pick_format
+from gpualign.cli.outputs.hits import HitOptions
+from gpualign.cli.outputs.pairs import OutputOptions, OutputSpec, output_spec
 from gpualign.core.engine import Detail
 from gpualign.core.errors import InputError
 from gpualign.core.formats.registry import Results, formats_of

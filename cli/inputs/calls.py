@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
-from gpualign.cli.files import STDIO, open_input
+from gpualign.cli.outputs.files import STDIO, open_input
 from gpualign.core.distance.sources.kinds import CallFile, fileset_files, fileset_path
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpualign.cli.keeping import can_resume
+from gpualign.cli.outputs.keeping import can_resume
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 from gpualign.core.formats.registry import Results

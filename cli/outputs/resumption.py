@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import BinaryIO, Protocol, cast
 
 from gpualign.cli import signals
-from gpualign.cli.keeping import Keeping
-from gpualign.cli.leftovers import create_part, is_file, is_ours, is_taken, remove_leftovers
+from gpualign.cli.outputs.keeping import Keeping
+from gpualign.cli.outputs.leftovers import create_part, is_file, is_ours, is_taken, remove_leftovers
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.journal import Identity, Mark, Resumed, first_line, mark_line, process_line, read_journal

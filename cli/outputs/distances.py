@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpualign.cli.files import OutputFiles, naming_output
-from gpualign.cli.formats import container_of, pick_format
-from gpualign.cli.keeping import check_resume
-from gpualign.cli.matrix_output import MatrixSpec, write_matrices
-from gpualign.cli.shards import Shard, check_shard
+from gpualign.cli.outputs.files import OutputFiles, naming_output
+from gpualign.cli.outputs.formats import container_of, pick_format
+from gpualign.cli.outputs.keeping import check_resume
+from gpualign.cli.outputs.matrices import MatrixSpec, write_matrices
+from gpualign.cli.outputs.shards import Shard, check_shard
 from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.metrics import Metric, Values
@@ -27,7 +27,7 @@ from gpualign.core.sinks.matrix_files import ArrayMaker, Numbers
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from gpualign.cli.parts import PartFile
+    from gpualign.cli.outputs.parts import PartFile
     from gpualign.jobs.dist import DistJob
 
 

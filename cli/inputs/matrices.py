@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.cli.arrays import NPY_MAGIC, NPZ_MAGIC, parse_npy, parse_npz
-from gpualign.cli.files import STDIO, open_input
+from gpualign.cli.inputs.arrays import NPY_MAGIC, NPZ_MAGIC, parse_npy, parse_npz
+from gpualign.cli.outputs.files import STDIO, open_input
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 from gpualign.core.unpack import unpack

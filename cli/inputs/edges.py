@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from gpualign.cli.files import open_input
+from gpualign.cli.outputs.files import open_input
 from gpualign.core.cluster.edges import unique_edges
 from gpualign.core.cluster.given import ListedPairs
 from gpualign.core.dataclass import dataclass

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.cli.heatmaps import HeatMap, Order, Scale, block_means, branches, cell_texts, shown_names
+from gpualign.cli.pictures.heatmaps import HeatMap, Order, Scale, block_means, branches, cell_texts, shown_names
 from gpualign.core.dataclass import dataclass
 
 MOST_NUMBERS = 30

@@ -28,7 +28,7 @@ from typing import IO, TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.cli.files import OutputFiles
+from gpualign.cli.outputs.files import OutputFiles
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 from gpualign.core.formats.registry import FORMATS
@@ -40,8 +40,8 @@ from gpualign.core.sinks.growing import TextFile
 from gpualign.core.sinks.matrix_files import Named, id_lists, write_ids
 
 if TYPE_CHECKING:
-    from gpualign.cli.keeping import Keeping
-    from gpualign.cli.shards import Shard
+    from gpualign.cli.outputs.keeping import Keeping
+    from gpualign.cli.outputs.shards import Shard
     from gpualign.core.sinks.matrix_files import ArrayMaker
 
 LAYOUT = 1

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy.typing as npt
 
-from gpualign.cli.files import OutputFiles, naming_output
-from gpualign.cli.formats import Rows, check_fields, opened_rows, pick_format, rows_of, rows_sink
-from gpualign.cli.keeping import can_resume, check_resume, keeping_of_task
-from gpualign.cli.matrix_output import MatrixSpec, write_matrices
 from gpualign.cli.messages import Messages, print_plan
-from gpualign.cli.shards import Shard, check_shard
+from gpualign.cli.outputs.files import OutputFiles, naming_output
+from gpualign.cli.outputs.formats import Rows, check_fields, opened_rows, pick_format, rows_of, rows_sink
+from gpualign.cli.outputs.keeping import can_resume, check_resume, keeping_of_task
+from gpualign.cli.outputs.matrices import MatrixSpec, write_matrices
+from gpualign.cli.outputs.shards import Shard, check_shard
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail, Task
 from gpualign.core.errors import InputError
@@ -26,8 +26,8 @@ from gpualign.core.sinks.matrix import Value
 from gpualign.jobs.pairs import PairsJob
 
 if TYPE_CHECKING:
-    from gpualign.cli.parts import PartFile
-    from gpualign.cli.plots import Picture
+    from gpualign.cli.outputs.parts import PartFile
+    from gpualign.cli.pictures.plots import Picture
     from gpualign.core.sinks.matrix import CondensedSink, MatrixSink
     from gpualign.core.sinks.matrix_files import ArrayMaker
     from gpualign.jobs.near import NearJob
@@ -166,7 +166,7 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, ad
         raise InputError(f"--plot draws a matrix, and {format} is {kind}; write a matrix: {matrices}")
     picture = None
     if o.plot is not None:
-        from gpualign.cli.plots import check_plot
+        from gpualign.cli.pictures.plots import check_plot
 
         picture = check_plot(o.plot)
     rows = rows_of(format, path, parse_fields(o.fields or DEFAULT_FIELDS))
@@ -196,15 +196,15 @@ def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, 
 
             if spec.shard is not None:
                 messages.note(spec.shard.describe(span, rows, path))
-                from gpualign.cli.parts import PartFile
+                from gpualign.cli.outputs.parts import PartFile
 
                 part = PartFile.of(files, path, keeping, spec.shard, span, spec.format)
                 totals, values = _write_part(spec, job, part, run, marks, threads), None
             else:
                 totals, values = _write(spec, job, files, run, threads)
         if spec.picture is not None and values is not None:
-            from gpualign.cli.heatmaps import of_alignments
-            from gpualign.cli.plots import write_plot
+            from gpualign.cli.pictures.heatmaps import of_alignments
+            from gpualign.cli.pictures.plots import write_plot
 
             write_plot(spec.picture, of_alignments(values, job.task, spec.value), files, messages)
     if isinstance(job, PairsJob):

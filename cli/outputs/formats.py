@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
-from gpualign.cli.files import STDIO, OutputFiles
+from gpualign.cli.outputs.files import STDIO, OutputFiles
 from gpualign.cli.sizes import terminal_width
 from gpualign.core.errors import InputError
 from gpualign.core.formats.registry import FORMATS, Layout, Results, formats_of

@@ -1,0 +1,1 @@
+"""What commands read that is no sequence: arrays, matrices, lists of pairs, calls."""
