@@ -120,7 +120,7 @@ def test_too_little_memory_is_said(rng):
 
 
 def test_scratch_that_is_too_small_has_an_error_of_its_own(rng):
-    pair = relatives(rng, 2, 2000, 4)
+    pair = sequence_set([rng.integers(0, 4, 2000)])
     recipe = native_paths(make_path_recipe(SCHEMES["default"], 4, EndGaps.PENALISED), 100)
     ids = np.arange(1)
     place = pair.codes, pair.offsets, ids, pair.codes, pair.offsets, ids

@@ -40,22 +40,34 @@ struct Weights {
   int match, mismatch, open, extend;
 };
 
+// A row of the plain recurrences, without the sanitizers, under which they would take most of the time: they are not what is checked.
+// h, f: the row above, whose h[0] is replaced by `first`; floor: of every score. Returns the best of the row.
+__attribute__((no_sanitize("address", "undefined"))) int64_t plain_row(int letter, const uint8_t* target, size_t columns, const Weights& w,
+                                                                       int64_t first, int64_t floor, int64_t* h, int64_t* f) {
+  int64_t diagonal = h[0], e = -(int64_t(1) << 40), row_best = floor;
+  h[0] = first;
+  for (size_t j = 1; j <= columns; j++) {
+    const int64_t closed = h[j - 1] - w.open, above = h[j] - w.open;
+    e = e - w.extend > closed ? e - w.extend : closed;
+    f[j] = f[j] - w.extend > above ? f[j] - w.extend : above;
+    int64_t best = diagonal + (letter == target[j - 1] ? w.match : w.mismatch);
+    if (e > best) best = e;
+    if (f[j] > best) best = f[j];
+    if (floor > best) best = floor;
+    if (best > row_best) row_best = best;
+    diagonal = h[j];
+    h[j] = best;
+  }
+  return row_best;
+}
+
 int64_t plain_score(const std::vector<uint8_t>& a, const std::vector<uint8_t>& b, const Weights& w) {
   const size_t n = b.size();
   const int64_t never = -(int64_t(1) << 40);
   std::vector<int64_t> h(n + 1), f(n + 1, never);
   for (size_t j = 1; j <= n; j++) h[j] = -(w.open + int64_t(j - 1) * w.extend);
-  for (size_t i = 1; i <= a.size(); i++) {
-    int64_t diagonal = h[0], e = never;
-    h[0] = -(w.open + int64_t(i - 1) * w.extend);
-    for (size_t j = 1; j <= n; j++) {
-      e = std::max(e - w.extend, h[j - 1] - w.open);
-      f[j] = std::max(f[j] - w.extend, h[j] - w.open);
-      const int64_t best = std::max({diagonal + (a[i - 1] == b[j - 1] ? w.match : w.mismatch), e, f[j]});
-      diagonal = h[j];
-      h[j] = best;
-    }
-  }
+  for (size_t i = 1; i <= a.size(); i++)
+    plain_row(a[i - 1], b.data(), n, w, -(w.open + int64_t(i - 1) * w.extend), 2 * never, h.data(), f.data());
   return h[n];
 }
 
@@ -181,20 +193,9 @@ void check_paths(const Kernels& kernels, const char* what, const Records& record
 }
 
 int64_t plain_local(const std::vector<uint8_t>& a, const std::vector<uint8_t>& b, const Weights& w) {
-  const size_t n = b.size();
   int64_t best = 0;
-  std::vector<int64_t> h(n + 1, 0), f(n + 1, 0);
-  for (size_t i = 1; i <= a.size(); i++) {
-    int64_t diagonal = 0, e = 0;
-    for (size_t j = 1; j <= n; j++) {
-      e = std::max(e - w.extend, h[j - 1] - w.open);
-      f[j] = std::max(f[j] - w.extend, h[j] - w.open);
-      const int64_t now = std::max({int64_t(0), diagonal + (a[i - 1] == b[j - 1] ? w.match : w.mismatch), e, f[j]});
-      diagonal = h[j];
-      h[j] = now;
-      best = std::max(best, now);
-    }
-  }
+  std::vector<int64_t> h(b.size() + 1, 0), f(b.size() + 1, 0);
+  for (const uint8_t letter : a) best = std::max(best, plain_row(letter, b.data(), b.size(), w, 0, 0, h.data(), f.data()));
   return best;
 }
 
