@@ -157,7 +157,7 @@ def _joined(parts: Sequence[Part], name: str, make: ArrayMaker, shape: tuple[int
     condensed = len(found) == 1
     whole = make((condensed_start(shape[0], shape[0]),) if condensed else shape, dtype)
     out = whole.values
-    placement = None if condensed else Placement(out, parts[0].described.triangle, Resources().host_threads)
+    placement = None if condensed else Placement(whole, parts[0].described.triangle, Resources().host_threads)
     for part in parts:
         start, stop = part.described.span
         first = condensed_start(start, shape[0]) if condensed else start
@@ -165,6 +165,7 @@ def _joined(parts: Sequence[Part], name: str, make: ArrayMaker, shape: tuple[int
         expected = (condensed_start(stop, shape[0]) - first,) if condensed else (stop - start, shape[1] - column)
         for at, values in part.rows(f"{name}.npy", expected, dtype, _READ_BYTES):
             if placement is None:
+                whole.reserve(first + at + len(values))
                 out[first + at : first + at + len(values)] = values
             else:
                 placement.place(values, (first + at, first + at + len(values)), (column, shape[1]))

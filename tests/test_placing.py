@@ -37,6 +37,19 @@ def bands(rng, rows, columns, upper, panel):
         start = stop
 
 
+class Reserved:
+    """An array that may be written up to a row."""
+
+    def __init__(self, values):
+        self.values, self.rows = values, 0
+
+    def reserve(self, stop):
+        self.rows = max(self.rows, stop)
+
+    def flush(self):
+        pass
+
+
 @given(
     SIZES, SIZES, st.booleans(), st.sampled_from(TYPES), st.integers(0, 40), st.integers(1, 90), st.integers(1, 3), st.integers(0, 2**32)
 )
@@ -47,23 +60,35 @@ def test_bands_make_the_matrix(rows, columns, mirror, dtype, panel, together, th
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(placing, "_TOGETHER", together)
         patch.setattr(placing, "_AT_ONCE", 1 + together // 2)
-        placement = Placement(out, mirror, threads)
+        array = Reserved(out)
+        placement = Placement(array, mirror, threads)
         for (start, stop), (first, last) in bands(rng, *values.shape, mirror, panel):
             part = values[start:stop, first:last]
             if rng.integers(2):
                 part = np.asfortranarray(part)
             placement.place(part, (start, stop), (first, last))
+            assert (out[array.rows :] == 111).all()
         placement.finish()
+        assert array.rows == rows
     np.testing.assert_array_equal(out, mirrored(values) if mirror else values)
 
 
 def test_rows_that_are_there_are_mirrored_before_the_end(rng, monkeypatch):
     monkeypatch.setattr(placing, "_TOGETHER", 10)
     values, out = numbers(rng, (30, 30), np.int32), np.zeros((30, 30), np.int32)
-    placement = Placement(out, True)
+    placement = Placement(Reserved(out), True)
     for start in range(0, 24, 4):
         placement.place(values[start : start + 4, start:], (start, start + 4), (start, 30))
     np.testing.assert_array_equal(out[:24], mirrored(values)[:24])
+
+
+def test_little_is_left_to_mirror_at_the_end(rng, monkeypatch):
+    monkeypatch.setattr(placing, "_AT_ONCE", 2)
+    values, out = numbers(rng, (30, 30), np.int32), np.zeros((30, 30), np.int32)
+    placement = Placement(Reserved(out), True)
+    for start in range(0, 28, 4):
+        placement.place(values[start : start + 4, start:], (start, start + 4), (start, 30))
+    np.testing.assert_array_equal(out[:28], mirrored(values)[:28])
 
 
 @pytest.mark.parametrize("dtype", TYPES)

@@ -14,6 +14,7 @@ from gpualign.core.identity import Integers
 from gpualign.core.sinks.matrix import Value
 from gpualign.core.sinks.matrix_files import Named, Numbers, open_member, write_id_members, write_member
 from gpualign.core.sinks.pairs import PairsSink
+from gpualign.core.sinks.writer import Nowhere
 
 _CHUNK = 1 << 18
 """Numbers that are copied at a time."""
@@ -88,18 +89,13 @@ class CsrSink(PairsSink):
     """Writes a value of each pair to spools, of which `pack_csr` makes a file. dtype: of values + 1."""
 
     def __init__(self, spools: Spools, task: Task, value: Value, filter: Filter | None = None) -> None:
-        super().__init__(_Nowhere(), task, filter, value.identity_definition)
+        super().__init__(Nowhere(), task, filter, value.identity_definition)
         self._value = value
         self._rows = CsrRows(spools, _stored(value.dtype(task), task))
         self.dtype = self._rows.dtype
 
     def write_block(self, block: Block, keep: Booleans | None) -> None:
         self._rows.add(*block.written_records(keep), self._value.of(block)[block.wanted(keep)])
-
-
-class _Nowhere:
-    def write(self, data: bytes, /) -> None:
-        pass
 
 
 def _stored(dtype: Numbers, task: Task) -> Numbers:

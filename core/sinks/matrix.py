@@ -83,7 +83,7 @@ class MatrixSink(_ArraySink):
         start, stop = self._rows or (0, plan.queries)
         origin = start, plan.pairing.first_target(start)
         self._open((stop - start, plan.targets - origin[1]))
-        self._placement = Placement(self.matrix.values, self._rows is None and plan.pairing is not Pairing.ALL, self._threads, origin)
+        self._placement = Placement(self.matrix, self._rows is None and plan.pairing is not Pairing.ALL, self._threads, origin)
 
     def write(self, results: BandResults) -> None:
         band = results.band
@@ -120,4 +120,5 @@ class CondensedSink(_ArraySink):
             first = max(query + 1, band.first_target)
             part = values[query - band.start, first - band.first_target :]
             start = condensed_start(query, self._count) + first - query - 1 - self._first
+            self.matrix.reserve(start + len(part))
             self.matrix.values[start : start + len(part)] = part

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from gpualign.core._rows import format_matrix_rows
 from gpualign.core.errors import InputError
+from gpualign.core.sinks.reserving import Reservation
 from gpualign.core.sinks.writer import ByteWriter
 from gpualign.core.text import TextColumn
 
@@ -28,19 +29,6 @@ DECIMALS = 6
 
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 """The same time stamp in every .npz, so that the same results are the same bytes."""
-
-
-def _allocate(file: BinaryIO, size: int) -> None:
-    """Give a file its full size on disk, so that a full disk is an OSError now and not a bus error in the memory map."""
-    file.flush()
-    if hasattr(os, "posix_fallocate"):
-        os.posix_fallocate(file.fileno(), 0, size)
-        return
-    file.seek(0, os.SEEK_END)
-    zeros = bytes(1 << 20)
-    while (left := size - file.tell()) > 0:
-        file.write(zeros[:left])
-    file.flush()
 
 
 class Named(Protocol):
@@ -66,6 +54,8 @@ class NpyArray:
         self._offset = len(header)
         nbytes = math.prod(shape) * dtype.itemsize
         self._file = file
+        self._row_bytes = math.prod(shape[1:]) * dtype.itemsize
+        self._reservation: Reservation | None = None
         self.values: npt.NDArray[Any]
         filled = file.seek(0, os.SEEK_END)
         file.seek(0)
@@ -76,9 +66,13 @@ class NpyArray:
         if nbytes <= _IN_MEMORY:  # an empty file could not be mapped anyway
             self.values = np.zeros(shape, dtype=dtype) if not filled else np.frombuffer(bytearray(file.read()), dtype=dtype).reshape(shape)
         else:
-            if not filled:
-                _allocate(file, self._offset + nbytes)
+            self._reservation = Reservation(file, self._offset + nbytes)
             self.values = np.memmap(file, dtype=dtype, mode="r+", offset=self._offset, shape=shape)
+
+    def reserve(self, stop: int) -> None:
+        """Raises `OSError` where the disk is full."""
+        if self._reservation is not None:
+            self._reservation.up_to(self._offset + stop * self._row_bytes)
 
     def flush(self) -> None:
         """All values so far are in the file. What is mapped is the file to every reader already; the disk gets it in the system's own
@@ -103,6 +97,9 @@ class FilledArray(Protocol):
     """An array on a file, or in memory."""
 
     values: npt.NDArray[Any]
+
+    def reserve(self, stop: int) -> None:
+        """values[:stop] are about to be written; no others may be."""
 
     def flush(self) -> None:
         """All values are there."""

@@ -16,6 +16,9 @@ class MemoryArray:
     def __init__(self, shape: tuple[int, ...], dtype: Numbers) -> None:
         self.values: npt.NDArray[Any] = np.zeros(shape, dtype=dtype)
 
+    def reserve(self, stop: int) -> None:
+        pass
+
     def flush(self) -> None:
         pass
 

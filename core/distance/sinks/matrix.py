@@ -67,7 +67,7 @@ class MatrixSink(_ArraySink):
         self._open((stop - start, len(samples.targets) - origin[1]))
         arrays = [array for array in (self.values, self.compared) if array]
         mirror = samples.one_set and self._rows is None
-        self._placements = {array: Placement(array.values, mirror, self._threads, origin) for array in arrays}
+        self._placements = {array: Placement(array, mirror, self._threads, origin) for array in arrays}
 
     def _place(self, array: FilledArray, values: npt.NDArray[Any], band: Band) -> None:
         columns = band.first_target - self._first_target, band.target_stop - self._first_target
@@ -91,4 +91,5 @@ class CondensedSink(_ArraySink):
     def _place(self, array: FilledArray, values: npt.NDArray[Any], band: Band) -> None:
         for row in range(band.start, band.stop):
             start = condensed_start(row, self._count) - self._first
+            array.reserve(start + self._count - row - 1)
             array.values[start : start + self._count - row - 1] = values[row - band.start, row + 1 - band.first_target :]
