@@ -46,14 +46,16 @@ class Job:
         slots = variant.slots(layout, memory - self.fixed_bytes)
         if slots < 1:
             raise OutOfMemory(f"{memory:,} bytes do not hold a batch")
+        carry_bytes, edge_bytes = slots * layout.carry_bytes, slots * layout.edge_bytes
+        room = (memory - self.fixed_bytes) / max(1, carry_bytes + edge_bytes)  # for each byte of these
         placed = Placed(
             self.batch,
             layout,
             self.recipe,
             {**self.resident, **slot.stage(layout.arrays)},
             packed=slot.address("packed", layout.packed_bytes),
-            carries=slot.address("carries", slots * layout.carry_bytes),
-            edges=slot.address("edges", slots * layout.edge_bytes),
+            carries=slot.address("carries", carry_bytes, most=int(room * carry_bytes)),
+            edges=slot.address("edges", edge_bytes, most=int(room * edge_bytes)),
             slots=slots,
             scores=output.reserve(slot),
             queue=slot.address("queue", QUEUE_BYTES),

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import numpy as np
 
-from gpualign.gpu.device import Bytes, Device, Event, Memory, Stream
+from gpualign.gpu.device import Bytes, Device, Event, Memory, OutOfMemory, Stream
 from gpualign.gpu.families.base import QUEUE_BYTES
 from gpualign.gpu.kernels import Kernel
 from gpualign.gpu.layouts import Arrays, aligned
+
+Made = TypeVar("Made")
+
+_SMALL = 16 << 20
+"""Bytes of a buffer that may be twice as large as it need be."""
 
 _STOP = 0x3F  # every byte of the queue's counter: as many units as no queue has
 
 
 class Slot:
-    """Buffers have names; they grow as batches need and are kept for the next. Whatever makes room raises `OutOfMemory`.
+    """Buffers have names; they grow as batches need and are kept for the next. Growing waits for what the device is at, so that there is
+    more room than asked for where that is cheap. Whatever makes room raises `OutOfMemory`.
 
     passed: the events that `mark` has recorded since `begin`.
     """
@@ -38,23 +47,23 @@ class Slot:
         """Get a kernel ready: the driver loads none while another runs."""
         self._device.function(kernel)
 
-    def address(self, name: str, nbytes: int) -> int:
-        """The place of a buffer on the device, of so many bytes at least."""
+    def address(self, name: str, nbytes: int, most: int = _SMALL) -> int:
+        """The place of a buffer on the device, of so many bytes at least; of up to twice as many, where these are no more than `most`."""
         memory, size = self._memory.get(name, (None, 0))
         if memory is None or size < nbytes:
+            roomy = max(nbytes, min(2 * nbytes, most))
             if memory is not None:
+                roomy = max(roomy, nbytes + nbytes // 4)
                 del self._memory[name]
                 memory.free()
-            size = aligned(max(nbytes, 1))
-            memory = self._device.allocate(size)
-            self._memory[name] = memory, size
+            memory, size = self._memory[name] = _made(self._device.allocate, nbytes, roomy)
         return memory.address
 
     def host(self, name: str, nbytes: int) -> Bytes:
         """So many bytes of a buffer of pinned memory."""
         if name not in self._pinned or self._pinned[name].nbytes < nbytes:
             self._pinned.pop(name, None)
-            self._pinned[name] = self._device.pinned(aligned(nbytes))
+            self._pinned[name], _ = _made(self._device.pinned, nbytes, max(nbytes + nbytes // 8, min(2 * nbytes, _SMALL // 2)))
         return self._pinned[name][:nbytes]
 
     def stage(self, arrays: Arrays) -> dict[str, int]:
@@ -105,3 +114,14 @@ class Slot:
             memory.free()
         self._memory.clear()
         self._pinned.clear()
+
+
+def _made(make: Callable[[int], Made], nbytes: int, roomy: int) -> tuple[Made, int]:
+    """(what has been made, its bytes: `roomy`, or where there is not so much memory left `nbytes`)."""
+    least, size = aligned(max(nbytes, 1)), aligned(roomy)
+    if size > least:
+        try:
+            return make(size), size
+        except OutOfMemory:
+            pass
+    return make(least), least

@@ -83,6 +83,14 @@ def golden(request):
 
 
 @pytest.fixture
+def together():
+    """`beside.meeting`: two that begin at once."""
+    from beside import meeting
+
+    return meeting()
+
+
+@pytest.fixture
 def scratch():
     """Makes unnamed files, which are closed when the test has ended."""
     with ExitStack() as files:

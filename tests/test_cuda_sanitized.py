@@ -18,8 +18,10 @@ CASES = " or ".join(
         "global and affine and 16 and CHAIN",
         "local and protein and THREADS",
         "steps and mismatch and SLICES",
-        "edit and not protein",
+        "global and edit",
         "within_a_distance and 5",
+        "coverage and above and 0.9375",
+        "depend_on_the_lengths and 2.5",
         "bands and (64 or memory)",
         "too_short and 7",
     )

@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 from command import LIMIT
-from host_device import HostDevice, HostStream, compiler
+from host_device import FailingDevice, HostDevice, HostStream, WaitingDevice, compiler
 from work import at_once, edit, run_scores, sequence_set, two_valued
 
 from gpualign.core.budget import Budget
@@ -88,15 +88,8 @@ def test_a_launch_of_chains_takes_no_more_units_than_it_can_count(rng, monkeypat
     assert len(device.launched) == 3
 
 
-def test_devices_share_the_tiles(sequences):
-    both = threading.Barrier(2)
-
-    class Punctual(HostDevice):
-        def open(self):
-            both.wait(LIMIT)  # so that neither takes every tile before the other begins
-            super().open()
-
-    devices = [Punctual(), Punctual()]
+def test_devices_share_the_tiles(sequences, together):
+    devices = [WaitingDevice(together(number)) for number in (0, 1)]
     check(sequences, CudaEngine(devices), tile_cells=100_000)
     for device in devices:
         assert device.launched
@@ -104,37 +97,10 @@ def test_devices_share_the_tiles(sequences):
 
 
 @pytest.mark.parametrize("launches", [0, 1, 5])
-def test_a_device_that_fails_is_left_out(sequences, launches):
-    both = threading.Barrier(2)
-
-    class Punctual(HostDevice):
-        begun = False
-
-        def open(self):
-            if not self.begun:  # it may be opened again, for the tiles of the other
-                both.wait(LIMIT)
-            self.begun = True
-            super().open()
-
-    class Failing(Punctual):
-        name = "broken"
-        left = launches
-
-        def stream(self):
-            device = self
-
-            class Stream(HostStream):
-                def launch(self, *arguments, **more):
-                    device.left -= 1
-                    if device.left < 0:
-                        raise RunError("the CUDA device failed: unspecified launch failure")
-                    super().launch(*arguments, **more)
-
-            return Stream(self)
-
-    notes, devices = [], [Failing(), Punctual()]
+def test_a_device_that_fails_is_left_out(sequences, together, launches):
+    notes, devices = [], [FailingDevice(launches, together(0)), WaitingDevice(together(1))]
     check(sequences, CudaEngine(devices, note=notes.append), tile_cells=100_000)
-    assert notes == ["GPU 1 of 2 (broken) is left out, the others do its work: the CUDA device failed: unspecified launch failure"]
+    assert notes == ["GPU 1 of 2 (broken) is left out, the others do its work: the CUDA device failed: made up"]
     for device in devices:
         assert_clean(device)
 
@@ -157,14 +123,9 @@ def test_stopping_early_frees_everything(sequences):
     assert_clean(device)
 
 
-def test_stopping_while_runs_are_fetched_frees_everything(sequences):
+def test_stopping_while_runs_are_fetched_frees_everything(sequences, together):
     """The second device never finishes the copy of a batch's runs, until the consumer has had enough of what the first one gives."""
-    both, waiting = threading.Barrier(2), threading.Event()
-
-    class Punctual(HostDevice):
-        def open(self):
-            both.wait(LIMIT)  # so that neither takes every tile before the other begins
-            super().open()
+    waiting = threading.Event()
 
     class Never:
         def done(self):
@@ -178,11 +139,11 @@ def test_stopping_while_runs_are_fetched_frees_everything(sequences):
             self.before += 1
             return super().record() if waiting.is_set() or self.before != 5 else Never()
 
-    class Slow(Punctual):
+    class Slow(WaitingDevice):
         def stream(self):
             return Stuck(self)
 
-    devices = [Punctual(), Slow()]
+    devices = [WaitingDevice(together(0)), Slow(together(1))]
     task = Task(sequences, sequences, LINEAR, detail=Detail.PATH)
     plan = make_plan(sequences.lengths, sequences.lengths, Pairing.ALL, Limits(1 << 24, 0, 4, 1, 3000))
     results = CudaEngine(devices).prepare(task, LITTLE).run(plan.tiles())

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from gpualign.core.errors import RunError
 from gpualign.gpu.arguments import CONTRACT
 from gpualign.gpu.device import OutOfMemory
 from gpualign.gpu.kernels import Hardware
@@ -158,3 +159,38 @@ class HostDevice:
         if kernel not in self._functions:
             self._functions[kernel] = HostFunction(kernel)
         return self._functions[kernel]
+
+
+class WaitingDevice(HostDevice):
+    """begin: called with 0 whenever it is about to open."""
+
+    def __init__(self, begin):
+        super().__init__()
+        self._begin = begin
+
+    def open(self):
+        self._begin(0)
+        super().open()
+
+
+class FailingDevice(WaitingDevice):
+    """Fails when so many launches have gone well. failed: set when it has."""
+
+    name = "broken"
+
+    def __init__(self, launches=0, begin=lambda _: None):
+        super().__init__(begin)
+        self.left = launches
+        self.failed = threading.Event()
+
+    def stream(self):
+        return _FailingStream(self)
+
+
+class _FailingStream(HostStream):
+    def launch(self, *arguments, **more):
+        self._device.left -= 1
+        if self._device.left < 0:
+            self._device.failed.set()
+            raise RunError("the CUDA device failed: made up")
+        super().launch(*arguments, **more)

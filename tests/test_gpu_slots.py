@@ -1,0 +1,66 @@
+"""Buffers of a batch: how they grow, and what they do where memory is short."""
+
+import pytest
+from host_device import HostDevice
+
+from gpualign.gpu import slots
+from gpualign.gpu.device import OutOfMemory
+from gpualign.gpu.slots import Slot
+
+
+class Counting(HostDevice):
+    """asked: bytes of each allocation, of pinned ones as well, whether there was room or not."""
+
+    def __init__(self, limit=1 << 28):
+        super().__init__(limit=limit)
+        self.asked = []
+
+    def allocate(self, nbytes):
+        self.asked.append(nbytes)
+        return super().allocate(nbytes)
+
+    def pinned(self, nbytes):
+        self.asked.append(nbytes)
+        return super().pinned(nbytes)
+
+
+def test_wishes_that_grow_a_little_are_met_once():
+    device = Counting()
+    slot = Slot(device, 0)
+    places = {slot.address("results", nbytes) for nbytes in range(100_000, 200_000, 10_000)}
+    assert len(places) == 1
+    assert device.asked == [200_192]
+    for nbytes in range(100_000, 112_000, 1_000):
+        assert slot.host("results", nbytes).nbytes == nbytes
+    assert len(device.asked) == 2
+    slot.release()
+    assert device.used == 0
+
+
+def test_large_buffers_are_as_large_as_asked_until_they_grow(monkeypatch):
+    monkeypatch.setattr(slots, "_SMALL", 1000)
+    device = Counting()
+    slot = Slot(device, 0)
+    for nbytes in (25_600, 25_601, 30_000, 33_000):
+        slot.address("directions", nbytes, most=1000)
+    assert device.asked == [25_600, 32_256, 41_472]
+
+
+@pytest.mark.parametrize(("most", "made"), [(1 << 20, 51_200), (40_960, 40_960), (25_600, 25_600), (0, 25_600)])
+def test_a_buffer_takes_no_more_than_it_may(most, made):
+    device = Counting()
+    Slot(device, 0).address("kept", 25_600, most=most)
+    assert device.asked == [made]
+
+
+def test_where_memory_is_short_it_is_as_asked():
+    device = Counting(limit=30_000)
+    slot = Slot(device, 0)
+    slot.address("results", 25_600)
+    assert device.asked == [51_200, 25_600]
+    assert device.used == 25_600
+    with pytest.raises(OutOfMemory):
+        slot.address("queue", 10_000)
+    assert device.asked[2:] == [20_224, 10_240]
+    slot.release()
+    assert device.used == 0
