@@ -32,7 +32,6 @@ from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences import SequenceSet
 from gpualign.gpu.engine import CudaEngine, CudaPrepared
 from gpualign.gpu.kernels import Hardware
-from gpualign.jobs.sooner import cuda_rate
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -190,18 +189,17 @@ class Prediction:
         """(whether results are small, network, seconds) of so many machines with so many GPUs each."""
         task = self.task
         node = prepared_for(task, gpus, self.memory)
-        facts = Facts(node.limits, node.kernel, node.hardware, cuda_rate(task))
+        facts = Facts(node.limits, node.kernel, node.hardware, task.cells_about / node.seconds)
         limits = shipped_limits(task, facts, nodes, AHEAD * CALLS_A_WORKER * nodes, Budget.of(self.memory))
         part = excerpt(make_plan(task.queries.lengths, task.targets.lengths, Pairing.ABOVE, limits, task.cost), nodes)
         for small in SMALL:
-            # Each tile that a node is sent is a run, for which the sequences are copied to its GPUs.
-            inside = [Gpu(self.scoring.rate, self.fit.tile, task.queries.nbytes / UPLOAD)] * gpus
+            inside, upload = [Gpu(self.scoring.rate, self.fit.tile)] * gpus, task.queries.nbytes / UPLOAD
             seconds = node_seconds(task, node.limits, inside, FREE if small else Sink(TSV.gather + PACK))
             sink = FREE if small else replace(TSV, gather=TSV.gather + UNPACK)
             for name, rate in NETWORKS.items():
                 # Dask's workers fetch the task from each other: twice as many have it after each time that it takes.
-                sent, ready = task.queries.nbytes / rate, task.queries.nbytes / CHECK + self.fit.start + (gpus - 1) * CONTEXT
-                fleet = [Node(seconds, math.ceil(math.log2(k + 2)) * sent + ready) for k in range(nodes)]
+                sent, ready = task.queries.nbytes / rate, task.queries.nbytes / CHECK + self.fit.start + (gpus - 1) * CONTEXT + upload
+                fleet = [Node(seconds, math.ceil(math.log2(k + 2)) * sent + ready, upload) for k in range(nodes)]
                 yield small, name, fleet_seconds(part, fleet, Link(JOURNEY, rate, 0.0 if small else PAIR_BYTES, CALL), sink)
 
 

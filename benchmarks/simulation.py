@@ -52,10 +52,12 @@ class Sink:
 
 @dataclass(frozen=True)
 class Node:
-    """A machine of a cluster. seconds: that it takes for a tile; ready: until it has the task and its GPUs."""
+    """A machine of a cluster. seconds: that it takes for a tile; ready: until it has the task and its GPUs; again: seconds more for a tile
+    that has not come before the one before is done."""
 
     seconds: Callable[[Tile], float] = field(repr=False)
     ready: float = 0.0
+    again: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -319,7 +321,8 @@ class _Fleet:
                 break
             node = min(range(len(self._nodes)), key=self._sent.__getitem__)
             self._sent[node] += 1
-            begin = max(self._free[node], now + self._link.seconds)
+            arrival, free = now + self._link.seconds, self._free[node]
+            begin = free if arrival <= free else arrival + self._nodes[node].again
             self._free[node] = begin + self._nodes[node].seconds(tile)
             heapq.heappush(self._computed, (self._free[node], self._following, node, tile))
             self._places.add(self._following)
@@ -346,15 +349,17 @@ def fleet_seconds(part: Excerpt, nodes: Sequence[Node], link: Link = AT_ONCE, si
 
 
 def node_seconds(task: Task, limits: Limits, gpus: Sequence[Gpu], sink: Sink = FREE) -> Callable[[Tile], float]:
-    """How long a node takes for a tile that it is sent: it cuts it to the size that its engine's `limits` ask for, its GPUs start when
-    they have the sequences (`Gpu.ready`, each time), and it ends one tile before it begins another."""
+    """How long a node takes for a tile of many that it is sent (core/remote/serving.py): it cuts it to the size that its engine's `limits`
+    ask for, its GPUs go on with the next one's, and what it does with results (`Sink.gather`) goes on beside that."""
     known: dict[tuple[int, int, int], float] = {}
 
     def seconds(tile: Tile) -> float:
-        kind = (*tile.shape, tile.cells)
+        rows, targets = tile.shape
+        kind = (rows, targets, tile.cells)
         if kind not in known:
-            parts = Subtiles(task, tile, limits).tiles
-            known[kind] = pool_seconds(Excerpt(parts, [], 0.0), gpus, sink)
+            parts = len(Subtiles(task, replace(tile, left=2 * tile.cells), limits).tiles)  # another one waits
+            pace = sum(1 / (tile.cells / gpu.rate + parts * gpu.tile_seconds) for gpu in gpus)
+            known[kind] = max(1 / pace, sink.gather * rows * targets)
         return known[kind]
 
     return seconds

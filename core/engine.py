@@ -257,3 +257,20 @@ class Engine(Protocol):
 
     def prepare(self, task: Task, budget: Budget) -> Prepared:
         """Decide how to do a task. Raises `RunError` where the budget is too small or the engine cannot do the task."""
+
+
+class Timed(Prepared, Protocol):
+    """A prepared task of which it is known about how long it takes."""
+
+    @property
+    def seconds(self) -> float:
+        """For the whole task, by estimate."""
+
+
+class TimedEngine(Protocol):
+    """An engine that knows about how long tasks take it."""
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+
+    def prepare(self, task: Task, budget: Budget) -> Timed: ...

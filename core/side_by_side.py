@@ -7,12 +7,12 @@ from contextlib import closing
 from dataclasses import field, replace
 from functools import partial
 from itertools import chain
-from typing import Protocol, cast
+from typing import cast
 
 from gpualign.core.budget import Budget
 from gpualign.core.dataclass import dataclass
 from gpualign.core.dispatch import DOUBT
-from gpualign.core.engine import Capabilities, Prepared, Task, TileResult
+from gpualign.core.engine import Capabilities, Task, TileResult, Timed, TimedEngine
 from gpualign.core.errors import RunError
 from gpualign.core.plan import TILES_AHEAD, Limits, Tile, row_bytes
 from gpualign.core.pool import Counter, Worker, run_workers
@@ -29,23 +29,6 @@ _PLANNER = 4
 thread."""
 
 _WAITING, _WAITING_HITS = 2, 64  # results of each engine that wait for the consumer; hits are small
-
-
-class Timed(Prepared, Protocol):
-    """A prepared task of which it is known about how long it takes."""
-
-    @property
-    def seconds(self) -> float:
-        """For the whole task, by estimate."""
-
-
-class TimedEngine(Protocol):
-    """An engine that knows about how long tasks take it."""
-
-    @property
-    def capabilities(self) -> Capabilities: ...
-
-    def prepare(self, task: Task, budget: Budget) -> Timed: ...
 
 
 @dataclass(frozen=True)

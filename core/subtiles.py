@@ -5,7 +5,6 @@ So one engine works within the plan of another: the CPU beside a GPU, a node of 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Protocol, cast
@@ -13,7 +12,7 @@ from typing import Protocol, cast
 import numpy as np
 
 from gpualign.core.engine import STATISTICS, Detail, Prepared, Task, TileAlignments, TileHits, TilePairs, TileResult, TileScores
-from gpualign.core.near.pairs import NearPairs, join_pairs
+from gpualign.core.near.gather import NearAssembly
 from gpualign.core.plan import Band, Limits, Plan, Tile
 from gpualign.core.road import Closable
 from gpualign.core.runs import RunsBuilder
@@ -83,16 +82,14 @@ class _Hits:
 class _Pairs:
     def __init__(self, tile: Tile) -> None:
         self._tile = tile
-        self._parts: list[NearPairs] = []
-        self._left: Counter[str] = Counter()
+        self._gathered = NearAssembly(tile.band)
 
     def add(self, part: TileResult, row: int, column: int) -> None:
-        assert isinstance(part, TilePairs)
-        self._parts.append(part.pairs)
-        self._left.update(part.left)
+        self._gathered.add(part)
 
     def result(self) -> TileResult:
-        return TilePairs(self._tile, join_pairs(self._parts), self._left)
+        near = self._gathered.done()
+        return TilePairs(self._tile, near.pairs, near.left)
 
 
 def _empty(task: Task, tile: Tile) -> Whole:
@@ -104,27 +101,31 @@ def _empty(task: Task, tile: Tile) -> Whole:
 
 
 class Subtiles:
-    """A tile, in tiles of about the size that `limits` ask for, numbered from `first` on."""
+    """A tile, in tiles of about the size that `limits` ask for, numbered from `first` on, which are the `index`-th band of their run.
 
-    def __init__(self, task: Task, tile: Tile, limits: Limits, first: int = 0) -> None:
+    They shrink near the end where workers share them: of the tile, or of what it says that follows (`Tile.left`).
+    """
+
+    def __init__(self, task: Task, tile: Tile, limits: Limits, first: int = 0, index: int = 0) -> None:
         queries, targets = task.queries.lengths, task.targets.lengths
         plan = Plan(queries, targets, tile.pairing, limits, tile.shape[0], max(1, tile.shape[1]), task.cost)
         bands = [(k, min(tile.query_stop, k + limits.band_rows)) for k in range(tile.query_start, tile.query_stop, limits.band_rows)]
+        later = max(0, tile.left - tile.cells)
         cuts = [
             cut
             for start, stop in bands
-            for cut in plan.cuts(start, stop, tile.targets, tile.cells * (tile.query_stop - start) // tile.shape[0])
+            for cut in plan.cuts(start, stop, tile.targets, later + tile.cells * (tile.query_stop - start) // tile.shape[0])
         ]
-        band = Band(tile.query_start, tile.query_stop, tile.band.first_target, tile.band.target_stop, 0, len(cuts))
+        wanted = [(*cut, cells) for cut in cuts if (cells := plan.wanted_cells(*cut[:2], tile.targets[slice(*cut[2:])]))]
+        band = Band(tile.query_start, tile.query_stop, tile.band.first_target, tile.band.target_stop, index, len(wanted))
         self._whole = _empty(task, tile)
         self._places: dict[int, tuple[int, int]] = {}
         self.tiles: list[Tile] = []
-        for start, stop, at, to in cuts:
-            part = tile.targets[at:to]
-            if cells := plan.wanted_cells(start, stop, part):
-                number = first + len(self.tiles)
-                self._places[number] = start - tile.query_start, at
-                self.tiles.append(Tile.against(part, number, band, (start, stop), tile.pairing, cells))
+        left = later + sum(cells for *_, cells in wanted)
+        for number, (start, stop, at, to, cells) in enumerate(wanted, first):
+            self._places[number] = start - tile.query_start, at
+            self.tiles.append(Tile.against(tile.targets[at:to], number, band, (start, stop), tile.pairing, cells, left))
+            left -= cells
 
     def add(self, result: TileResult) -> bool:
         """Take the result of one of `tiles`; whether it was the last one."""
@@ -144,8 +145,8 @@ def run_within(prepared: Prepared, tiles: Iterator[Tile]) -> Iterator[TileResult
 
     def cut() -> Iterator[Tile]:
         first = 0
-        for tile in tiles:
-            parts = Subtiles(task, tile, limits, first)
+        for index, tile in enumerate(tiles):
+            parts = Subtiles(task, tile, limits, first, index)
             first += len(parts.tiles)
             for part in parts.tiles:
                 open_tiles[part.number] = parts

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from gpualign.core.distance.engine import DistanceEngine
-    from gpualign.core.engine import Engine
+    from gpualign.core.engine import Engine, TimedEngine
     from gpualign.cpu.engine import CpuEngine
     from gpualign.gpu.devices import Inventory
     from gpualign.gpu.driver import CudaDevice
@@ -113,6 +113,11 @@ def pick_engine(resources: Resources, notes: Notes, host_traceback: bool = False
         from gpualign.jobs.nodes import remote_engine
 
         return remote_engine(resources, notes)
+    return pick_own_engine(resources, notes, host_traceback)
+
+
+def pick_own_engine(resources: Resources, notes: Notes, host_traceback: bool = False) -> TimedEngine:
+    """The same of this machine, whatever executor there is."""
     mixed = _is_mixed(resources.device)
     if mixed and host_traceback:
         raise InputError(f"--traceback host is for GPUs alone; it does not go with --device {resources.device}")

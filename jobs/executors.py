@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from gpualign.core.errors import InputError, RunError
-from gpualign.core.remote.fleet import Fleet
+from gpualign.core.remote.fleet import CALLS_A_WORKER, Fleet
 from gpualign.core.remote.protocol import Answer
 from gpualign.jobs.engines import Resources
 from gpualign.jobs.notes import Notes
@@ -70,6 +70,7 @@ def _started(workers: int) -> Any:
     """A cluster of processes of this machine, behind the loopback interface."""
     from multiprocessing import resource_tracker
 
+    import dask
     import distributed
     from distributed.utils import LoopRunner
 
@@ -81,16 +82,19 @@ def _started(workers: int) -> Any:
         runner.start()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    # Dask's own tells malloc to give all memory back at once; the system then clears it again for each tile, a third of a worker's time.
+    environment = {"distributed.nanny.pre-spawn-environ": {"OMP_NUM_THREADS": 1}}
     try:
-        return distributed.LocalCluster(
-            loop=runner.loop,
-            n_workers=workers,
-            threads_per_worker=1,  # one tile at a time, which takes all the threads that it may
-            host="127.0.0.1",
-            dashboard_address=None,
-            memory_limit=0,  # what a worker takes is for --memory to say
-            silence_logs=logging.CRITICAL,
-        )
+        with dask.config.set(environment):
+            return distributed.LocalCluster(
+                loop=runner.loop,
+                n_workers=workers,
+                threads_per_worker=CALLS_A_WORKER,  # of Dask's, which wait for those that compute
+                host="127.0.0.1",
+                dashboard_address=None,
+                memory_limit=0,  # what a worker takes is for --memory to say
+                silence_logs=logging.CRITICAL,
+            )
     except (RuntimeError, OSError) as error:
         raise RunError(f"--cluster dask:{workers}: no workers could be started ({error})") from error
 

@@ -5,7 +5,6 @@ The coordinator asks for `remote_engine` or `remote_distance_engine`; `serve` is
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -13,17 +12,17 @@ from gpualign.core.budget import Budget
 from gpualign.core.distance.budget import DistanceBudget
 from gpualign.core.distance.engine import Panel
 from gpualign.core.distance.remote import CounterOrder, CounterServer, RemoteDistanceEngine
-from gpualign.core.engine import Prepared, Task
-from gpualign.core.remote.engine import RemoteEngine, TaskOrder, TaskServer
-from gpualign.core.remote.node import Node
+from gpualign.core.engine import Task
+from gpualign.core.remote.engine import RemoteEngine, TaskOrder
+from gpualign.core.remote.node import Node, Opened, in_turn
 from gpualign.core.remote.protocol import Answer, Call
+from gpualign.core.remote.serving import TaskServer
 from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.cpu.engine import CpuPrepared
 from gpualign.jobs.budget import default_memory, memory_left, physical_memory
-from gpualign.jobs.engines import AUTO, Resources, checked_resources, cpu_engine, pick_distance_engine, pick_engine, pick_near_engine
+from gpualign.jobs.engines import AUTO, Resources, checked_resources, pick_distance_engine, pick_own_engine
 from gpualign.jobs.executors import fleet_of
 from gpualign.jobs.notes import UNHEARD, Notes
-from gpualign.jobs.sooner import comparisons_a_second, cuda_rate
 
 
 def remote_engine(resources: Resources, notes: Notes) -> RemoteEngine:
@@ -41,7 +40,7 @@ def serve(call: Call, *payload: bytes) -> Answer:
     return _node.answer(call, *payload)
 
 
-def _open(parts: list[Any]) -> Callable[[Any], Any]:
+def _open(parts: list[Any]) -> Opened:
     order, *rest = parts
     resources = _here(order.settings)
     if isinstance(order, TaskOrder):
@@ -65,27 +64,20 @@ def _here(asked: Resources) -> Resources:
 
 
 def _open_task(task: Task, resources: Resources) -> TaskServer:
-    engine = pick_engine(resources, UNHEARD)
-    if task.within is not None:
-        engine = pick_near_engine(resources, engine)
-    if engine.capabilities.refusal(task):
-        engine = cpu_engine(resources)
-    prepared: Prepared = engine.prepare(task, Budget.of(memory_left(task, resources.memory)))
-    if not isinstance(prepared, CpuPrepared):
-        return TaskServer(prepared, cuda_rate(task))
-    compute = prepared.begin()  # once, and not for each tile: it may look at all records
-    limits, work = prepared.limits, task.pairs_about
-    if task.within is None:
-        limits, work = replace(limits, sharing=prepared.threads), task.cells_about  # threads end each shipped tile together
-    return TaskServer(replace(prepared, limits=limits, begin=lambda: compute), work / max(prepared.seconds, 1e-9))
+    prepared = pick_own_engine(resources, UNHEARD).prepare(task, Budget.of(memory_left(task, resources.memory)))
+    rate = (task.cells_about if task.within is None else task.pairs_about) / max(prepared.seconds, 1e-9)
+    if isinstance(prepared, CpuPrepared):
+        compute = prepared.begin()  # once, and not for each run: it may look at all records
+        limits = prepared.limits if task.within is not None else replace(prepared.limits, sharing=prepared.threads)  # ends of runs
+        prepared = replace(prepared, limits=limits, begin=lambda: compute)
+    return TaskServer(prepared, rate)
 
 
-def _open_panels(order: CounterOrder, panels: list[Panel], resources: Resources) -> CounterServer:
+def _open_panels(order: CounterOrder, panels: list[Panel], resources: Resources) -> Opened:
     memory = DistanceBudget.of(resources.memory or default_memory(), sum(panel.bits.nbytes for panel in panels)).counts
     engine = pick_distance_engine(resources, UNHEARD)
     if resources.device == AUTO and panels and engine.prepare(order.wanted, memory).products_only and not order.products_only:
         engine = CpuDistanceEngine(
             resources.threads, spare=resources.spare
         )  # the first worker has no GPU, and bit planes are made for its kind
-    on_cpu = isinstance(engine, CpuDistanceEngine)
-    return CounterServer(order, panels, engine, memory, comparisons_a_second(resources.host_threads if on_cpu else None))
+    return in_turn(CounterServer(order, panels, engine, memory))

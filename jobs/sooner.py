@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import cached_property
 
 from gpualign.core.budget import Budget
-from gpualign.core.engine import Capabilities, Engine, Prepared, Task
+from gpualign.core.engine import Capabilities, Task, Timed, TimedEngine
 from gpualign.core.errors import RunError
 from gpualign.cpu.engine import CpuEngine
 from gpualign.jobs.early import CUDA_START
@@ -27,19 +27,9 @@ def cuda_is_sooner(comparisons: float, threads: int) -> bool:
     return comparisons / (threads * _CPU_COMPARED) > CUDA_START + comparisons / _CUDA_COMPARED
 
 
-def comparisons_a_second(threads: int | None) -> float:
-    """Of distances, about; None: of CUDA."""
-    return _CUDA_COMPARED if threads is None else threads * _CPU_COMPARED
-
-
-def cuda_rate(task: Task) -> float:
-    """Cells a second of a task on CUDA, or pairs where these are what costs, about."""
-    return _CUDA_CELLS if task.within is None else _CUDA_SCREENED
-
-
 def cuda_seconds(task: Task) -> float:
     """About how long CUDA takes for a task, its start included."""
-    return CUDA_START + (task.cells_about if task.within is None else task.pairs_about) / cuda_rate(task)
+    return CUDA_START + (task.cells_about / _CUDA_CELLS if task.within is None else task.pairs_about / _CUDA_SCREENED)
 
 
 class SoonerEngine:
@@ -50,16 +40,16 @@ class SoonerEngine:
 
     capabilities: Capabilities = CpuEngine.capabilities
 
-    def __init__(self, cpu: CpuEngine, gpu: Callable[[], Engine | None], notes: Notes) -> None:
+    def __init__(self, cpu: CpuEngine, gpu: Callable[[], TimedEngine | None], notes: Notes) -> None:
         self._cpu = cpu
         self._make_gpu = gpu
         self._notes = notes
 
     @cached_property
-    def _cuda(self) -> Engine | None:
+    def _cuda(self) -> TimedEngine | None:
         return self._make_gpu()
 
-    def prepare(self, task: Task, budget: Budget) -> Prepared:
+    def prepare(self, task: Task, budget: Budget) -> Timed:
         """Raises `RunError` where neither has the memory."""
         try:
             prepared = self._cpu.prepare(task, budget)

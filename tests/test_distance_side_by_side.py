@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from beside import Told
 from command import LIMIT
 from distance_oracle import compute, dense_source, near_pairs, random_codes, related
-from host_device import HostDevice, HostStream, compiler
+from host_device import FailingDevice, WaitingDevice, compiler
 
 from gpualign.core.distance.budget import DistanceBudget
 from gpualign.core.distance.calls import Kind
@@ -58,32 +59,9 @@ class Watched:
         return replace(counter, count=self._watch(counter.count), pick=pick, rate=self._rate, products_only=products_only)
 
 
-class Told:
-    def __init__(self):
-        self.notes = []
-
-    def engine(self, *engines):
-        return DistancesSideBySide(engines, self.notes.append)
-
-
 @pytest.fixture
 def told():
-    return Told()
-
-
-@pytest.fixture
-def together():
-    """Makes, for each of two, what waits until the other has begun too."""
-    begun = threading.Event(), threading.Event()
-
-    def of(number):
-        def begin(_):
-            begun[number].set()
-            assert begun[1 - number].wait(LIMIT)
-
-        return begin
-
-    return of
+    return Told(lambda engines, note, _: DistancesSideBySide(engines, note))
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -240,12 +218,7 @@ def test_closing_stops_everybody(rng, told, together):
 @pytest.mark.slow
 @pytest.mark.parametrize("most", [None, 12])
 def test_cuda_beside_the_cpu(rng, told, together, most):
-    class Waiting(HostDevice):
-        def open(self):
-            together(0)(0)
-            super().open()
-
-    device, cpu = Waiting(), Watched(2, together(1), rate=2e11)
+    device, cpu = WaitingDevice(together(0)), Watched(2, together(1), rate=2e11)
     engine = told.engine(CudaDistanceEngine(device, 1), cpu)
     codes = related(rng, 90, 1100, 2, 0.02)
     if most is None:
@@ -264,31 +237,12 @@ def test_cuda_beside_the_cpu(rng, told, together, most):
 @pytest.mark.slow
 @pytest.mark.parametrize("most", [None, 12])
 def test_a_device_that_fails_leaves_all_to_the_other(rng, told, most):
-    failed = threading.Event()
+    broken = FailingDevice(launches=3)
 
-    class Second(HostDevice):
-        def open(self):
-            assert failed.wait(LIMIT)
-            super().open()
+    def begin(_):
+        assert broken.failed.wait(LIMIT)
 
-    class Failing(HostDevice):
-        name = "broken"
-        left = 3
-
-        def stream(self):
-            device = self
-
-            class Stream(HostStream):
-                def launch(self, *arguments, **more):
-                    device.left -= 1
-                    if device.left < 0:
-                        failed.set()
-                        raise RunError("the CUDA device failed: made up")
-                    super().launch(*arguments, **more)
-
-            return Stream(self)
-
-    devices = [Failing(), Second()]
+    devices = [broken, WaitingDevice(begin)]
     engine = told.engine(*(CudaDistanceEngine(device, 1) for device in devices))
     codes = related(rng, 90, 700, 2, 0.02)
     if most is None:

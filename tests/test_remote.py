@@ -407,12 +407,13 @@ def test_a_worker_with_many_processors_and_little_memory_takes_fewer_threads(set
     """As many as there is memory for, as without a cluster, unless their number is asked for."""
     for module in ("gpualign.cpu.machine", "gpualign.cpu.engine"):
         monkeypatch.setattr(f"{module}.usable_cpus", lambda: 64)
+    monkeypatch.setattr(nodes, "TaskServer", lambda prepared, rate: prepared)
     task = Task(*sets, two_valued(4, 5, -4, 10, 1))
     for sharing in (1, 2):
         small = Resources(device="cpu", memory=200 << 20, sharing=sharing)
-        prepared = nodes._open_task(task, nodes._here(small))._prepared
+        prepared = nodes._open_task(task, nodes._here(small))
         assert 1 <= prepared.threads < 64 // sharing
     with pytest.raises(RunError, match="lower --threads"):
         nodes._open_task(task, nodes._here(Resources(device="cpu", threads=os.cpu_count(), memory=30 << 20)))
-    roomy = nodes._open_task(task, nodes._here(Resources(device="cpu", memory=16 << 30, sharing=4)))._prepared
+    roomy = nodes._open_task(task, nodes._here(Resources(device="cpu", memory=16 << 30, sharing=4)))
     assert roomy.threads == 16

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from beside import Told
 from command import LIMIT
-from host_device import HostDevice, HostStream, compiler
+from host_device import FailingDevice, HostDevice, WaitingDevice, compiler
 from work import CollectPaths, collect, edit, relatives, two_valued
 
 from gpualign.core.budget import Budget
@@ -59,32 +60,9 @@ class Small:
         return watched
 
 
-class Told:
-    def __init__(self):
-        self.notes, self.details = [], []
-
-    def engine(self, *engines):
-        return SideBySide(engines, self.notes.append, self.details.append)
-
-
 @pytest.fixture
 def told():
-    return Told()
-
-
-@pytest.fixture
-def together():
-    """Makes, for each of two, what waits until the other has begun too."""
-    begun = threading.Event(), threading.Event()
-
-    def of(number):
-        def begin(tiles_before):
-            begun[number].set()
-            assert begun[1 - number].wait(LIMIT)
-
-        return begin
-
-    return of
+    return Told(SideBySide)
 
 
 @pytest.mark.parametrize("pairing", list(Pairing))
@@ -220,18 +198,6 @@ def test_bands_under_way_fit_the_memory(task, told):
     assert bands > 6
 
 
-class Waiting(HostDevice):
-    """Starts when another has begun."""
-
-    def __init__(self, begin):
-        super().__init__()
-        self._begin = begin
-
-    def open(self):
-        self._begin(0)
-        super().open()
-
-
 @needs_compiler
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", list(Mode))
@@ -241,7 +207,7 @@ def test_cuda_beside_the_cpu(task, told, together, monkeypatch, mode):
     for name, value in (("_TILE_SECONDS", 1e-7), ("_LANES", 4), ("_BAND_ROWS", 5)):
         monkeypatch.setattr(cuda_engine, name, value)
     task = replace(task, mode=mode, top=3 if mode is Mode.LOCAL else None)
-    cpu, device = Small(2, seconds=1e-9, begin=together(0)), Waiting(together(1))
+    cpu, device = Small(2, seconds=1e-9, begin=together(0)), WaitingDevice(together(1))
     prepared = told.engine(CudaEngine([device]), cpu).prepare(task, BUDGET)
     assert prepared.hardware == "cuda (host) + small 0"
     plan = plan_task(prepared, Pairing.ALL)
@@ -269,22 +235,12 @@ def test_cuda_beside_the_cpu(task, told, together, monkeypatch, mode):
 def test_a_device_that_fails_leaves_all_to_the_cpu(task, expected, told, monkeypatch):
     monkeypatch.setattr("gpualign.gpu.engine._TILE_SECONDS", 1e-7)
 
-    class Failing(HostDevice):
-        name = "broken"
-
-        def stream(self):
-            class Stream(HostStream):
-                def launch(self, *arguments, **more):
-                    failed.set()
-                    raise RunError("the CUDA device failed: made up")
-
-            return Stream(self)
+    broken = FailingDevice()
 
     def begin(_):
-        assert failed.wait(LIMIT)
+        assert broken.failed.wait(LIMIT)
 
-    failed = threading.Event()
     cpu = Small(2, seconds=1.5 * CudaEngine([HostDevice()]).prepare(task, BUDGET).seconds, begin=begin)
-    engine = told.engine(CudaEngine([Failing()]), cpu)
+    engine = told.engine(CudaEngine([broken]), cpu)
     assert (scores(engine.prepare(task, BUDGET)) == expected).all()
     assert told.notes == ["cuda (broken) is left out, the others do its work: the CUDA device failed: made up"]

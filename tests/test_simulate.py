@@ -1,6 +1,7 @@
 """The simulator of benchmarks/: the planner and the dispatcher on a clock that is counted."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ from simulation import Gpu, Link, Node, Sink, excerpt, fleet_seconds, node_secon
 
 from gpualign.core.plan import Limits, Pairing, make_plan
 from gpualign.core.pulling import Sharing
+from gpualign.core.remote.fleet import CALLS_A_WORKER
 from gpualign.core.runner import plan_task
+from gpualign.core.subtiles import Subtiles
 
 RATE = 1e9
 LENGTHS = np.full(1000, 100)
@@ -135,13 +138,26 @@ def test_an_excerpt_takes_as_long_as_the_plan(workers, sink):
 
 
 def test_a_node_cuts_what_it_is_sent():
-    """It has the sequences before it begins, and its GPUs share the tile."""
+    """Its GPUs share the pieces, and each piece takes time beside its cells."""
     task = task_of(EDIT, 2000, 100)
     tile = max(plan_of(1, tile_cells=10**8).tiles(), key=lambda tile: tile.cells)
-    limits = Limits(1 << 40, 0, 4, 16, 10**6, 100, sharing=4)
-    seconds = node_seconds(task, limits, [Gpu(RATE, ready=1.0)] * 4)
-    assert seconds(tile) == seconds(tile)
-    assert tile.cells / RATE / 4 <= seconds(tile) - 1.0 <= tile.cells / RATE / 4 + 10**6 / RATE
+    limits = Limits(1 << 40, 0, 4, 16, 10**6, 100)
+    assert node_seconds(task, limits, [Gpu(RATE)] * 4)(tile) == pytest.approx(tile.cells / RATE / 4)
+    pieces = len(Subtiles(task, tile, limits).tiles)
+    assert pieces >= tile.cells / 10**6
+    assert node_seconds(task, limits, [Gpu(RATE, 0.5)] * 2)(tile) == pytest.approx((tile.cells / RATE + 0.5 * pieces) / 2)
+    rows, targets = tile.shape
+    assert node_seconds(task, limits, [Gpu(RATE)] * 4, Sink(gather=1.0))(tile) == rows * targets
+
+
+def test_a_node_that_had_nothing_to_do_begins_again():
+    """With a journey longer than a tile it has nothing to do between two of them."""
+    part = whole(plan_of(1))
+    again = [replace(nodes(1)[0], again=5.0)]
+    assert fleet_seconds(part, again) == pytest.approx(fleet_seconds(part, nodes(1)))
+    far = Link(10.0)
+    runs = len(part.tiles) / CALLS_A_WORKER  # as many tiles as are sent together are one run
+    assert fleet_seconds(part, again, far) - fleet_seconds(part, nodes(1), far) == pytest.approx(5.0 * runs, abs=5.0)
 
 
 def test_the_real_engine_plans_without_a_device():

@@ -54,11 +54,20 @@ class Band(Rect):
             return rows * columns
         return sum(self.target_stop - max(self.first_target, row) for row in range(self.start, min(self.stop, self.target_stop)))
 
+    def rows(self, start: int, stop: int) -> Band:
+        """These rows, with the targets that they want."""
+        first = max(start, self.first_target) if self.upper else self.first_target
+        return replace(self, start=start, stop=stop, first_target=first)
+
     def halves(self) -> tuple[Band, Band]:
         """Of two or more rows: the upper and the lower ones."""
         middle = (self.start + self.stop) // 2
-        later = max(middle, self.first_target) if self.upper else self.first_target
-        return replace(self, stop=middle), replace(self, start=middle, first_target=later)
+        return self.rows(self.start, middle), self.rows(middle, self.stop)
+
+    def pieces(self, rows: int) -> Iterator[Band]:
+        """In parts of up to so many rows, in order."""
+        for start in range(self.start, self.stop, rows):
+            yield self.rows(start, min(self.stop, start + rows))
 
     def split(self, parts: int) -> list[Band]:
         """In at most so many parts of whole rows, about equally many pairs each."""
@@ -70,8 +79,7 @@ class Band(Rect):
         for row, weight in enumerate(weights, 1):
             done += weight
             if done * parts >= total * (len(out) + 1) or row == rows:
-                first = self.start + start if self.upper else self.first_target
-                out.append(Band(self.start + start, self.start + row, max(first, self.first_target), self.target_stop, self.upper))
+                out.append(self.rows(self.start + start, self.start + row))
                 start = row
         return out
 

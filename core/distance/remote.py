@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import replace
 from functools import cache, partial
 from typing import Any, cast
 
@@ -81,15 +80,16 @@ class Chosen:
 
 
 class CounterServer:
-    """The worker's side: answers None with the facts, `Sites` with their words, a band with its counts, narrowed, or with `Chosen`.
+    """The worker's side: answers None with the facts, `Sites` with their words, a band with its counts, narrowed, or with `Chosen`. One
+    request at a time takes all the memory.
 
-    memory: bytes for the counts of a band; rate: as in `CounterFacts`. Raises `RunError` where the panels are not for this worker's engine.
+    memory: bytes for the counts of a band. Raises `RunError` where the panels are not for this worker's engine.
     """
 
-    def __init__(self, order: CounterOrder, panels: Sequence[Panel], engine: DistanceEngine, memory: int, rate: float) -> None:
+    def __init__(self, order: CounterOrder, panels: Sequence[Panel], engine: DistanceEngine, memory: int) -> None:
         self._order = order
         self._counter = counter = engine.prepare(order.wanted, memory)
-        self._facts = CounterFacts(counter.products_only, counter.threads, counter.kernel, counter.hardware, rate)
+        self._facts = CounterFacts(counter.products_only, counter.threads, counter.kernel, counter.hardware, counter.rate)
         if panels and counter.products_only and not order.products_only:
             raise RunError(f"{counter.hardware} needs other bit planes than the first worker; give --device cpu or cuda, the same for all")
         self._panels = [_with_words(panel, counter.words(panel.sites)) for panel in panels]
@@ -102,8 +102,8 @@ class CounterServer:
         a_row = max(1, request.shape[1]) * 4 * len(self._order.names)
         rule, rows = self._order.rule, max(1, self._counter.band_bytes // a_row)
         if rule is None:
-            return self._counts(request, pieces(request, rows))
-        return self._chosen(rule, request, pieces(request, max(1, min(rows, _ROOMY * _PIECE_BYTES // a_row))))
+            return self._counts(request, request.pieces(rows))
+        return self._chosen(rule, request, request.pieces(max(1, min(rows, _ROOMY * _PIECE_BYTES // a_row))))
 
     def _counts(self, band: Band, parts: Iterator[Band]) -> dict[str, CountMatrix]:
         names = self._order.names
@@ -178,17 +178,6 @@ class _Piece:
     last: bool
 
 
-def rows_of(band: Band, start: int, stop: int) -> Band:
-    """These rows of a band, with the targets that they want."""
-    return replace(band, start=start, stop=stop, first_target=max(start, band.first_target) if band.upper else band.first_target)
-
-
-def pieces(band: Band, rows: int) -> Iterator[Band]:
-    """The band in bands of up to so many rows, in order."""
-    for start in range(band.start, band.stop, rows):
-        yield rows_of(band, start, min(band.stop, start + rows))
-
-
 def put(band: Band, counts: dict[str, CountMatrix], part: Band, some: dict[str, CountMatrix]) -> None:
     """Write the counts of a piece to those of its band."""
     place = slice(part.start - band.start, part.stop - band.start), slice(part.first_target - band.first_target, None)
@@ -243,7 +232,7 @@ class RemoteDistanceEngine:
                 for piece, chosen in found:
                     yield from chosen.pairs
                     while chosen.stop < piece.part.stop:  # there are too many for one answer
-                        chosen = fleet.ask(parcel, rows_of(piece.part, chosen.stop, piece.part.stop))
+                        chosen = fleet.ask(parcel, piece.part.rows(chosen.stop, piece.part.stop))
                         yield from chosen.pairs
                     advance(piece.part.pairs * sites)
 
@@ -265,7 +254,7 @@ class RemoteDistanceEngine:
             rows = min(int(TILE_SECONDS * rate / columns), -(-band.shape[0] // share))
             if a_pair:
                 rows = min(rows, most // (columns * a_pair))
-            parts = list(pieces(band, max(1, rows)))
+            parts = list(band.pieces(max(1, rows)))
             for number, part in enumerate(parts, 1):
                 yield _Piece(band, part, number == 1, number == len(parts))
 

@@ -1,4 +1,4 @@
-"""From the near pairs of tiles to those of bands."""
+"""From the near pairs of tiles to those of bands, or of larger tiles."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpualign.core.plan import Band
 
 @dataclass(frozen=True)
 class NearBand:
-    """All near pairs of a band, in any order, and how many pairs each step has left, as in `TilePairs`."""
+    """Near pairs of a band, all that were gathered, in any order, and how many pairs each step has left, as in `TilePairs`."""
 
     band: Band
     pairs: NearPairs
@@ -21,7 +21,7 @@ class NearBand:
 
 
 class NearAssembly:
-    """Gathers the near pairs of a band."""
+    """Gathers the near pairs of a band, or of one of its tiles."""
 
     def __init__(self, band: Band) -> None:
         self._band = band

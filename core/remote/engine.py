@@ -9,16 +9,15 @@ from typing import Any, cast
 
 from gpualign.core.budget import Budget
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Capabilities, Mode, Prepared, Task, TileResult
+from gpualign.core.engine import Capabilities, Mode, Task, TileResult
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Limits, Tile
 from gpualign.core.record import digest_of
 from gpualign.core.remote.fleet import AHEAD, CALLS_A_WORKER, Fleet, Parcel, Part
 from gpualign.core.remote.limits import Facts, shipped_limits
-from gpualign.core.remote.packing import PackedTile, TileMaker, pack_result, pack_tile, unpack_result
+from gpualign.core.remote.packing import pack_tile, unpack_result
 from gpualign.core.road import Closable
 from gpualign.core.sequences import SequenceSet
-from gpualign.core.subtiles import run_within
 
 _SETS_KEPT = 3
 """Sets whose parts are kept for the next task: a search has parts of its queries again and again with the same targets."""
@@ -41,21 +40,6 @@ class TaskOrder:
         if digest_of(task) != self.digest:
             raise RunError("what has arrived of the sequences is not what was sent")
         return task
-
-
-class TaskServer:
-    """The worker's side of `RemotePrepared`: answers a tile with its result, None with the facts. rate: as in `Facts`."""
-
-    def __init__(self, prepared: Prepared, rate: float) -> None:
-        self._prepared = prepared
-        self._facts = Facts(prepared.limits, prepared.kernel, prepared.hardware, rate)
-        self._tiles = TileMaker(prepared.task)
-
-    def __call__(self, request: PackedTile | None) -> Any:
-        if request is None:
-            return self._facts
-        with closing(cast("Closable", results := run_within(self._prepared, iter([self._tiles.unpack(request)])))):
-            return pack_result(next(results))
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from gpualign.core.remote.protocol import Answer, Call, Done, Failed, Lacking, s
 
 Item = TypeVar("Item")
 
-CALLS_A_WORKER = 2
-"""That are on their way: one that the worker is at, and one that waits for it."""
+CALLS_A_WORKER = 3
+"""That are on their way: one that the worker is at, the next one, with which it goes on, and one whose answer travels."""
 
 AHEAD = 2
 """So many times the calls on their way may be between the oldest of them and the next one: their answers wait for that one."""

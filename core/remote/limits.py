@@ -12,8 +12,8 @@ from gpualign.core.plan import Limits
 TILE_SECONDS = 2.0
 """Of a worker: some hundred times what a tile's journey takes."""
 
-_TILE_BYTES = 32 << 20
-"""Of results that come back in one piece, at most."""
+_TILE_BYTES = 128 << 20
+"""Of results that come back in one piece, at most; paths are a fifth of what they might be."""
 
 _BANDS_A_WORKER = 4
 """At least, so that all have something to do."""

@@ -25,8 +25,8 @@ class _Kept:
 
 
 class Node:
-    """Answers calls, one at a time, each with all that the process may use. open: makes of a parcel's parts what answers its requests; it
-    and that may raise `GpualignError`."""
+    """Answers calls, from any thread. open: makes of a parcel's parts what answers its requests, from any thread as well; it and that may
+    raise `GpualignError`."""
 
     def __init__(self, open: Callable[[list[Any]], Opened]) -> None:
         self._open = open
@@ -38,18 +38,18 @@ class Node:
         """payload: the parts that the call says are sent."""
         if call.software != (own := software()):
             return Failed(this_worker(), f"has {own}, but this is {call.software}; install the same there", again=False)
-        with self._lock:
-            try:
+        try:
+            with self._lock:
                 if call.parcel not in self._kept:
                     if lacking := self._take(call, payload):
                         return Lacking(lacking)
                     self._kept[call.parcel] = _Kept(call.parts, self._open([self._parts[name] for name in call.parts]))
                 kept = self._kept[call.parcel] = self._kept.pop(call.parcel)
-                return Done(kept.serve(call.request))
-            except GpualignError as error:
-                return Failed(this_worker(), str(error), again=True)
-            except MemoryError:
-                return Failed(this_worker(), "out of memory", again=True)
+            return Done(kept.serve(call.request))
+        except GpualignError as error:
+            return Failed(this_worker(), str(error), again=True)
+        except MemoryError:
+            return Failed(this_worker(), "out of memory", again=True)
 
     def _take(self, call: Call, payload: tuple[bytes, ...]) -> tuple[str, ...]:
         """Make room and keep what was sent; the parts that are lacking then."""
@@ -61,3 +61,14 @@ class Node:
             if name not in self._parts:
                 self._parts[name] = pickle.loads(pickled)
         return tuple(name for name in call.parts if name not in self._parts)
+
+
+def in_turn(serve: Opened) -> Opened:
+    """The same, of one request at a time."""
+    lock = threading.Lock()
+
+    def waiting(request: Any) -> Any:
+        with lock:
+            return serve(request)
+
+    return waiting
