@@ -198,6 +198,41 @@ def run_workers(
             thread.join()
 
 
+class Aside:
+    """One action at a time in another thread."""
+
+    def __init__(self) -> None:
+        self._thread: threading.Thread | None = None
+        self._error: BaseException | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether an action is under way."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def begin(self, action: Callable[[], None]) -> None:
+        """Waits for the one before. Raises what that has raised."""
+        self.wait()
+
+        def act() -> None:
+            try:
+                action()
+            except BaseException as error:  # handed to whoever asks next
+                self._error = error
+
+        self._thread = threading.Thread(target=act, name="gpualign-aside", daemon=True)
+        self._thread.start()
+
+    def wait(self) -> None:
+        """Until there is none under way. Raises what it has raised, once."""
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None
+        error, self._error = self._error, None
+        if error is not None:
+            raise error
+
+
 WAITING = 2
 """Items of `in_order` on their way for each thread: one that it is at, and one that waits for its turn."""
 

@@ -8,7 +8,7 @@ import pytest
 from command import LIMIT
 
 from gpualign.core.errors import RunError
-from gpualign.core.pool import run_workers
+from gpualign.core.pool import Aside, run_workers
 from gpualign.core.pulling import Sharing
 
 WAITING = 3
@@ -184,11 +184,12 @@ def test_no_band_is_begun_far_ahead_of_one_that_is_not_done():
     begun, held = [], threading.Event()
 
     def holds(counter):
-        tile = counter.next_tile()
-        held.set()
-        while not waits.is_set():
-            time.sleep(0.001)
-        counter.deliver(result_of(tile))
+        if not held.is_set():  # it is called again when there may be more
+            tile = counter.next_tile()
+            held.set()
+            while not waits.is_set():
+                time.sleep(0.001)
+            counter.deliver(result_of(tile))
         noted([])(counter)
 
     def quick(counter):
@@ -226,3 +227,41 @@ def test_a_run_within_a_worker_ends_with_its_own():
     found.close()
     assert inner_stopped.is_set()
     assert not [thread for thread in threading.enumerate() if thread.name.startswith(("inner", "outer"))]
+
+
+def test_one_action_at_a_time_is_done_aside():
+    begun, gate, done = threading.Event(), threading.Event(), []
+
+    def act(number):
+        begun.set()
+        assert gate.wait(LIMIT)
+        done.append(number)
+
+    aside = Aside()
+    assert not aside.busy
+    aside.begin(lambda: act(1))
+    assert begun.wait(LIMIT)
+    assert aside.busy
+    gate.set()
+    aside.begin(lambda: act(2))  # waits for the first
+    assert done[:1] == [1]
+    aside.wait()
+    assert done == [1, 2]
+    assert not aside.busy
+
+
+def test_what_an_action_aside_raises_is_raised_once():
+    aside = Aside()
+
+    def fails():
+        raise OSError("a disk that fails")
+
+    aside.begin(fails)
+    with pytest.raises(OSError, match="a disk that fails"):
+        aside.wait()
+    aside.wait()
+    aside.begin(fails)
+    with pytest.raises(OSError, match="a disk that fails"):
+        aside.begin(fails)
+    aside.begin(lambda: None)
+    aside.wait()
