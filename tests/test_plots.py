@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from command import gpualign
+from command import gpualign, gpualign_here
 
 pytest.importorskip("matplotlib")
 pytest.importorskip("scipy")
@@ -326,7 +326,7 @@ def test_what_a_matrix_holds(values, name, one_set, expected):
     assert guess_kind(np.array(values), name, one_set) == expected
 
 
-# ---- the commands
+# ---- the commands: in this process, which has matplotlib, where no more is asked than what they draw
 
 
 def texts_of(figure_svg):
@@ -334,20 +334,21 @@ def texts_of(figure_svg):
     return [line.strip()[5:-4] for line in figure_svg.read_text().splitlines() if line.strip().startswith("<!-- ")]
 
 
-def test_commands_draw_what_they_computed(tmp_path):
+def test_commands_draw_what_they_computed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     gpualign("dist", DATA / "snps.tsv", "-o", "d.npy", "--plot", "direct.svg", "--device", "cpu", cwd=tmp_path)
     label = "hamming distance (differing sites)"
     for name in ("d.npy", "d.npz", "c.npy"):
         if name != "d.npy":
             extra = ["--format", "condensed"] if name == "c.npy" else []
-            gpualign("dist", DATA / "snps.tsv", "-o", name, *extra, "--device", "cpu", cwd=tmp_path)
-        gpualign("plot", name, "-o", f"{name}.svg", "--label", label, cwd=tmp_path)
+            gpualign_here("dist", DATA / "snps.tsv", "-o", name, *extra, "--device", "cpu")
+        gpualign_here("plot", name, "-o", f"{name}.svg", "--label", label)
         assert (tmp_path / f"{name}.svg").read_bytes() == (tmp_path / "direct.svg").read_bytes(), name
     ElementTree.parse(tmp_path / "direct.svg")
     done = gpualign("plot", "-", "-o", "p.png", "--title", "Ward 3", stdin=(tmp_path / "d.npz").read_bytes(), cwd=tmp_path)
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     assert b"gpualign plot: drawing 16 samples as p.png\ngpualign plot: clustered in " in done.stderr
-    assert gpualign("plot", "-q", "d.npy", "-o", "p.pdf", cwd=tmp_path).stderr == b""
+    assert gpualign_here("plot", "-q", "d.npy", "-o", "p.pdf") == (b"", "")
     assert (tmp_path / "p.pdf").read_bytes().startswith(b"%PDF")
 
 
@@ -360,30 +361,32 @@ def test_commands_draw_what_they_computed(tmp_path):
         (["--edit"], "edit distance"),
     ],
 )
-def test_nw_draws_its_matrix(tmp_path, options, label):
+def test_nw_draws_its_matrix(tmp_path, monkeypatch, options, label):
+    monkeypatch.chdir(tmp_path)
     records = (DATA / "16s_small.fasta").read_text().split(">")[1:7]
     (tmp_path / "x.fa").write_text("".join(f">{record}" for record in records))
-    done = gpualign("nw", "x.fa", *options, "-o", "m.npz", "--plot", "m.svg", "--device", "cpu", cwd=tmp_path)
+    _, errors = gpualign_here("nw", "x.fa", *options, "-o", "m.npz", "--plot", "m.svg", "--device", "cpu")
     texts = texts_of(tmp_path / "m.svg")
     assert label in " ".join(texts)  # in lines as long as the bar
     assert {"with itself", records[0].split()[0]} <= set(texts)
-    assert b"drawing 6 samples as m.svg" in done.stderr
-    gpualign("plot", "m.npz", "-o", "later.svg", "--label", label, cwd=tmp_path)
+    assert "drawing 6 samples as m.svg" in errors
+    gpualign_here("plot", "m.npz", "-o", "later.svg", "--label", label)
     assert (tmp_path / "later.svg").read_bytes() == (tmp_path / "m.svg").read_bytes()
 
 
-def test_two_inputs(tmp_path):
+def test_two_inputs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "q.fa").write_text(">q1\nACGTACGT\n>q2\nACGAAAGT\n")
     (tmp_path / "t.fa").write_text(">t1\nACGTACGT\n>t2\nACTTAGGT\n>t3\nTTTTTTTT\n")
     for name in ("m.npy", "m.npz", "m.tsv"):
-        gpualign("nw", "q.fa", "t.fa", "-o", name, "--format", "matrix" if name == "m.tsv" else name[2:], "--device", "cpu", cwd=tmp_path)
-        gpualign("plot", name, "-o", f"{name}.svg", "--value", "score", cwd=tmp_path)
+        gpualign_here("nw", "q.fa", "t.fa", "-o", name, "--format", "matrix" if name == "m.tsv" else name[2:], "--device", "cpu")
+        gpualign_here("plot", name, "-o", f"{name}.svg", "--value", "score")
         assert (tmp_path / f"{name}.svg").read_bytes() == (tmp_path / "m.npy.svg").read_bytes()
     assert {"q1", "q2", "t1", "t2", "t3", "score"} <= set(texts_of(tmp_path / "m.npy.svg"))
     assert "with itself" not in texts_of(tmp_path / "m.npy.svg")
     alignment = tmp_path / "core.aln"
     alignment.write_text(">a\nACGT\n>b\nACGA\n")
-    gpualign("dist", alignment, alignment, "-o", "d.npz", "--plot", "d.svg", "--device", "cpu", cwd=tmp_path)
+    gpualign_here("dist", alignment, alignment, "-o", "d.npz", "--plot", "d.svg", "--device", "cpu")
     assert "hamming distance" in texts_of(tmp_path / "d.svg")
 
 
@@ -395,11 +398,12 @@ def test_the_same_ids_in_two_files_are_two_sets(tmp_path):
     assert "value" in texts_of(tmp_path / "m.svg")
 
 
-def test_pictures_of_thousands_are_small(tmp_path, rng):
+def test_pictures_of_thousands_are_small(tmp_path, rng, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     values = rng.random((1940, 1940))
     np.save(tmp_path / "m.npy", np.tril(values, -1) + np.tril(values, -1).T)
     for name in ("m.png", "m.svg"):
-        gpualign("plot", "m.npy", "-o", name, cwd=tmp_path)
+        gpualign_here("plot", "m.npy", "-o", name)
 
     assert (tmp_path / "m.png").stat().st_size < 2_000_000
     root = ElementTree.parse(tmp_path / "m.svg").getroot()

@@ -22,6 +22,7 @@ from gpualign.core.identity import DEFAULT, DEFINITIONS
 from gpualign.core.index import is_index
 from gpualign.core.search.strands import BOTH, MINUS, PLUS
 from gpualign.core.sinks.pairs import PairsSink
+from gpualign.core.sinks.writer import Nowhere
 from gpualign.jobs.sw import SearchJob, SwOptions, prepare
 
 if TYPE_CHECKING:
@@ -111,16 +112,11 @@ class _Gather(PairsSink):
     """Keeps blocks of hits."""
 
     def __init__(self, job: SearchJob) -> None:
-        super().__init__(_Nowhere(), job.task)
+        super().__init__(Nowhere(), job.task)
         self.blocks: list[tuple[Block, Booleans | None]] = []
 
     def write_block(self, block: Block, keep: Booleans | None) -> None:
         self.blocks.append((block, keep))
-
-
-class _Nowhere:
-    def write(self, data: bytes) -> None:
-        pass
 
 
 def _found(job: SearchJob, columns: list[Field], reporter: Reporter) -> Iterator[Hits]:
