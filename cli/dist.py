@@ -105,10 +105,8 @@ def dist(
     from gpualign.cli.outputs.distances import DistanceWriter, distance_spec, least_compared, no_distance
     from gpualign.cli.outputs.files import OutputFiles, check_outputs, check_stdin, digest_files
     from gpualign.cli.outputs.formats import output_paths
-    from gpualign.cli.outputs.keeping import can_resume, keeping_of
-    from gpualign.cli.outputs.parts import PartFile
-    from gpualign.cli.pictures.heatmaps import of_distances
-    from gpualign.cli.pictures.plots import check_plot, write_plot
+    from gpualign.cli.outputs.keeping import keeping_of
+    from gpualign.cli.outputs.portion import Portion
     from gpualign.core.distance.metrics import MissingRule
     from gpualign.core.distance.runner import DistanceTotals
     from gpualign.core.distance.sinks.base import AnySink
@@ -126,7 +124,11 @@ def dist(
     check_stdin(samples, others)
     resources = find_resources(cluster, device, threads, memory, messages, kernel)
     spec = distance_spec(output, format_, max_distance, compared, others is None, add is not None, resume, shard, plot)
-    picture = check_plot(plot, spec.without_matrix) if plot else None
+    picture = None
+    if plot:
+        from gpualign.cli.pictures.plots import check_plot
+
+        picture = check_plot(plot, spec.without_matrix)
     outputs = [*output_paths(spec.path, spec.format, others is None), *([spec.beside] if spec.beside else [])]
     paths = [*files_of(samples), *(files_of(others) if others else [])]
     again = read_again([samples, *([others] if others else [])])
@@ -146,31 +148,29 @@ def dist(
         del source
         written = job.written_as(spec.format, messages)
         queries = len(job.samples.queries)
-        span = shard.rows(job.row_work) if shard is not None else (0, queries)
+        portion = Portion.of(job, queries, shard, spec.path, spec.format, Results.DISTANCES)
         if dry_run:
-            print_plan(job.part(*span).describe())
+            print_plan(portion.cut(job).describe())
             return
         if job.samples.pairs == 0:
             messages.note("one sample makes no pairs")
 
-        keeping = None
-        if again is not None and can_resume(spec.format, Results.DISTANCES):
-            keeping = keeping_of(resume, queries, lambda: digest_files(again), nbytes)
-        path = spec.path if shard is None or spec.path is None else shard.path(spec.path)
-        marks = files.resumable(path, keeping)
-        job, written = (one.part(max(span[0], files.rows_done), span[1]) for one in (job, written))
-        part = None
-        if shard is not None:
-            messages.note(shard.describe(span, queries, path))
-            part = PartFile.of(files, path, keeping, shard, span, spec.format)
+        keeping = None if again is None else keeping_of(resume, queries, lambda: digest_files(again), nbytes)
+        writing = portion.begin(files, keeping, messages.note, picture.path if picture else None)
+        if writing is None:
+            return
+        job, written = (writing.rest(one) for one in (job, written))
 
         def run(sink: AnySink, marks: Marks) -> DistanceTotals:
-            with messages.progress(job.work, path, "comparisons", "G/s") as progress:
+            with messages.progress(job.work, portion.path, "comparisons", "G/s") as progress:
                 return written.run(sink, progress, marks)
 
-        writer = DistanceWriter(spec, task.metric, job.dtype, files, resources.host_threads, marks, part)
+        writer = DistanceWriter(spec, task.metric, job.dtype, writing, resources.host_threads)
         totals, values = writer.write(written.samples, run)
         if picture is not None and values is not None:
+            from gpualign.cli.pictures.heatmaps import of_distances
+            from gpualign.cli.pictures.plots import write_plot
+
             write_plot(picture, of_distances(values, job.samples, metric), files, messages)
     if lacking := job.lacking(totals):
         messages.note(f"{lacking}: {no_distance(spec, job)}")

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
     from gpualign.cli.outputs.files import OutputFiles
     from gpualign.cli.outputs.matrices import Array
-    from gpualign.cli.outputs.parts import Part
+    from gpualign.cli.outputs.merging import Part
     from gpualign.core.distance.calls import Names
-    from gpualign.core.sinks.matrix_files import ArrayMaker
+    from gpualign.core.sinks.matrix_files import ArrayMaker, Numbers
 
 _READ_BYTES = 64 << 20
 
@@ -40,7 +40,8 @@ def merge(parts: tuple[str, ...], output: str, quiet: bool) -> None:
     from gpualign.cli.messages import Messages
     from gpualign.cli.outputs.files import OutputFiles, check_outputs, naming_output
     from gpualign.cli.outputs.formats import output_paths
-    from gpualign.cli.outputs.parts import MATRIX, ROWS, Part, in_order
+    from gpualign.cli.outputs.merging import Part, in_order
+    from gpualign.cli.outputs.parts import MATRIX, ROWS
 
     messages = Messages.of("merge", quiet)
     ordered = in_order([Part(path) for path in parts])
@@ -102,18 +103,21 @@ def _names(part: Part) -> tuple[Names, Names]:
 def _merge_sparse(parts: Sequence[Part], path: Path | None, files: OutputFiles) -> None:
     import numpy as np
 
-    from gpualign.core.sinks.csr import SPOOLS, pack_csr
+    from gpualign.cli.outputs.matrices import write_sparse
+    from gpualign.core.sinks.csr import SPOOLS, Spools
 
-    assert path is not None  # _checked_path()
-    packed = files.open(path)
-    counts, indices, data = (files.scratch(path) for _ in SPOOLS)
-    for name, spool in zip(SPOOLS, (counts, indices, data), strict=True):
-        for part in parts:
-            for piece in part.chunks(name):
-                spool.write(piece)
     dtype, (queries, targets) = np.dtype(parts[0].described.dtype), _names(parts[0])
-    _check_counts(counts, len(queries), {indices.tell() / 4, data.tell() / dtype.itemsize}, parts[0].path)
-    pack_csr(packed, (counts, indices, data), dtype, queries, targets)
+
+    def fill(spools: Spools) -> tuple[None, Numbers]:
+        for name, spool in zip(SPOOLS, spools, strict=True):
+            for part in parts:
+                for piece in part.chunks(name):
+                    spool.write(piece)
+        counts, indices, data = spools
+        _check_counts(counts, len(queries), {indices.tell() / 4, data.tell() / dtype.itemsize}, parts[0].path)
+        return None, dtype
+
+    write_sparse(path, files, queries, targets, fill)
 
 
 def _check_counts(counts: BinaryIO, rows: int, lengths: set[float], name: str) -> None:
@@ -141,8 +145,8 @@ def _merge_matrices(parts: Sequence[Part], path: Path | None, files: OutputFiles
     spec = MatrixSpec(described.format, path, beside, described.names, described.titles, described.decimals)
     queries, targets = _names(parts[0])
 
-    def fill(makes: Sequence[ArrayMaker]) -> list[Array]:
-        return [_joined(parts, name, make, (len(queries), len(targets))) for name, make in zip(described.names, makes, strict=True)]
+    def fill(makes: Sequence[ArrayMaker]) -> tuple[None, list[Array]]:
+        return None, [_joined(parts, name, make, (len(queries), len(targets))) for name, make in zip(described.names, makes, strict=True)]
 
     write_matrices(spec, files, queries, targets, fill)
 

@@ -1,12 +1,18 @@
 """The journal of an output: what of it is complete, line by line, so that another run can go on. Pure.
 
 A journal is text, a JSON value a line. The first is the `Identity` of the run: who goes on must be about to write the same bytes. Then
-comes a line for each process that worked on it, with the machine's boot, and one for each mark:
+comes a line for each process that worked on it, with the machine's boot, one for each mark, and one for each time that a mark had reached
+the disk, with all that is in its files, which takes a while, in which other marks may come:
 
     rows      all pairs of the queries before this one are written
     files     of each file that grows: [bytes, text, at]; what the file holds safely, of how much text that is (not the same where it is
               packed), and at how much text the rows end. A file that has its full size from the beginning has no entry.
-    synced    whether all of that had reached the disk
+    synced    rows of a mark
+
+When all is written and on the disk, and before the first file takes its name, comes the last line:
+
+    complete  of each file [part, name, bytes, time]: what it is called, and is to be called (null: it is thrown away), and its size and
+              the time of its last change, in ns since 1970, by which it is known under either name
 
 What was written before a process was killed is there: the system has it. After a power cut, or a crash of the machine, only what had been
 synced is sure to be: marks that were not are trusted only by the boot of the machine that they were made in.
@@ -14,7 +20,7 @@ synced is sure to be: marks that were not are trusted only by the boot of the ma
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, field
 from typing import Any
 
@@ -72,17 +78,35 @@ class Mark:
 
     rows: int
     files: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    synced: bool = False
 
 
 @dataclass(frozen=True)
 class Resumed:
     """Where a run goes on. rows: queries before this one are complete. files: of each file that grows (bytes to keep of it, text in these,
-    text in these that belongs to rows from `rows` on and will be written again). length: bytes of the journal that hold."""
+    text in these that belongs to rows from `rows` on and will be written again). length: bytes of the journal that hold; synced: rows of
+    the last mark that had reached the disk, None: of none is that known."""
 
     rows: int
     files: Mapping[str, tuple[int, int, int]]
     length: int
+    synced: int | None
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A file of a complete output, by names in its folder; final None: it is thrown away. size: bytes; changed: in ns since 1970."""
+
+    part: str
+    final: str | None
+    size: int
+    changed: int
+
+
+@dataclass(frozen=True)
+class Complete:
+    """All that a run is left to do: these files take their names."""
+
+    files: Sequence[Finished]
 
 
 _BEGINNING = b'{"gpualign journal": '
@@ -100,7 +124,17 @@ def process_line(boot: str | None) -> bytes:
 
 def mark_line(mark: Mark) -> bytes:
     """A mark."""
-    return _line({"rows": mark.rows, "files": {name: list(numbers) for name, numbers in mark.files.items()}, "synced": mark.synced})
+    return _line({"rows": mark.rows, "files": {name: list(numbers) for name, numbers in mark.files.items()}})
+
+
+def synced_line(rows: int) -> bytes:
+    """The mark of so many rows had reached the disk."""
+    return _line({"synced": rows})
+
+
+def last_line(files: Iterable[Finished]) -> bytes:
+    """How a journal ends."""
+    return _line({"complete": [[one.part, one.final, one.size, one.changed] for one in files]})
 
 
 def _line(value: Mapping[str, Any]) -> bytes:
@@ -109,8 +143,9 @@ def _line(value: Mapping[str, Any]) -> bytes:
     return json.dumps(value, ensure_ascii=True).encode() + b"\n"
 
 
-def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[Identity | None, Resumed | None]:
-    """(whose journal it is, None: it had only been opened; where to go on with the output, None: nothing of it is sure to be there).
+def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[Identity | None, Resumed | Complete | None]:
+    """(whose journal it is, None: it had only been opened; where to go on with the output, or what it is if it is complete, None: nothing
+    of it is sure to be there).
 
     boot: of this machine. A last line that is not whole was cut off by what ended the run. Raises `InputError` for what is no journal.
     """
@@ -125,7 +160,9 @@ def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[Identity | No
         if layout != LAYOUT:
             raise InputError(f"{name}: a journal of layout {layout}; this gpualign goes on with those of layout {LAYOUT}")
         identity = identity_of(head)
-        marks, length = _trusted(lines[1:], boot, len(lines[0]) + 1)
+        if lines[1:] and (complete := _complete(lines[-1])):
+            return identity, complete
+        marks, length, synced = _trusted(lines[1:], boot, len(lines[0]) + 1)
         files = marks[-1].files if marks else {}
         # Of packed files less is safe than was written: rows go on from a mark that all of them hold.
         chosen = next((mark for mark in reversed(marks) if _held(mark, files)), None)
@@ -136,29 +173,53 @@ def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[Identity | No
     if chosen is None:
         return identity, None
     kept = {key: (size, text, text - chosen.files[key][2]) for key, (size, text, _) in files.items()}
-    return identity, Resumed(chosen.rows, kept, length)
+    return identity, Resumed(chosen.rows, kept, length, synced)
+
+
+def _complete(line: bytes) -> Complete | None:
+    """That a last line says; None where it says something else."""
+    import json
+
+    value = json.loads(line)
+    if "complete" not in value:
+        return None
+    files = [Finished(*one) for one in value["complete"]]
+    for one in files:
+        texts = isinstance(one.part, str) and isinstance(one.final, str | None)
+        if not texts or any(type(number) is not int or number < 0 for number in (one.size, one.changed)):
+            raise ValueError("no file")
+    return Complete(files)
 
 
 def _held(mark: Mark, files: Mapping[str, Sequence[int]]) -> bool:
     return all(mark.files[name][2] <= numbers[1] for name, numbers in files.items())
 
 
-def _trusted(lines: Sequence[bytes], boot: str | None, length: int) -> tuple[list[Mark], int]:
-    """The marks that hold, and the bytes of the journal up to the last of them."""
+def _trusted(lines: Sequence[bytes], boot: str | None, length: int) -> tuple[list[Mark], int, int | None]:
+    """The marks that hold, the bytes of the journal up to the last of them, and which of them is the last that had reached the disk."""
     import json
 
     marks: list[Mark] = []
-    sure, sure_length, there = 0, length, False
+    ends: list[int] = []  # of the lines of these
+    sure, there, synced = 0, False, None
     for line in lines:
         length += len(line) + 1
         value = json.loads(line)
         if "boot" in value:
             there = boot is not None and value["boot"] == boot
-            continue
-        mark = Mark(value["rows"], {str(k): (a, b, c) for k, (a, b, c) in value["files"].items()}, value["synced"] is True)
-        if any(type(number) is not int or number < 0 for numbers in ([mark.rows], *mark.files.values()) for number in numbers):
-            raise ValueError("no count")
-        marks.append(mark)
-        if mark.synced or there:
-            sure, sure_length = len(marks), length
-    return marks[:sure], sure_length
+        elif "synced" in value:
+            synced = _count(value["synced"])
+            sure = max(sure, sum(mark.rows <= synced for mark in marks))
+        else:
+            mark = Mark(_count(value["rows"]), {str(k): (_count(a), _count(b), _count(c)) for k, (a, b, c) in value["files"].items()})
+            marks.append(mark)
+            ends.append(length)
+            if there:
+                sure = len(marks)
+    return marks[:sure], ends[sure - 1] if sure else 0, synced
+
+
+def _count(number: Any) -> int:
+    if type(number) is not int or number < 0:
+        raise ValueError("no count")
+    return number

@@ -9,7 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpualign.core.errors import InputError
-from gpualign.core.journal import Identity, Mark, first_line, mark_line, process_line, read_journal
+from gpualign.core.journal import (
+    Complete,
+    Finished,
+    Identity,
+    Mark,
+    first_line,
+    last_line,
+    mark_line,
+    process_line,
+    read_journal,
+    synced_line,
+)
 from gpualign.core.sinks.packed import MEMBER_TEXT, PackedText
 
 ONE = Identity("1.0", "nw", {"match": 5}, "abc", 100)
@@ -19,8 +30,8 @@ def journal(*lines):
     return first_line(ONE) + b"".join(lines)
 
 
-def plain(rows, size, synced=False):
-    return mark_line(Mark(rows, {"": (size, size, size)}, synced))
+def plain(rows, size):
+    return mark_line(Mark(rows, {"": (size, size, size)}))
 
 
 def test_a_run_goes_on_behind_the_last_mark():
@@ -40,15 +51,16 @@ def test_a_line_that_was_cut_off_does_not_count(cut):
 
 @pytest.mark.parametrize("boot", ["other", None])
 def test_of_another_boot_only_what_was_synced_is_trusted(boot):
-    sure = journal(process_line("boot"), plain(10, 50), plain(15, 60, synced=True))
-    found = read_journal(sure + plain(20, 90), "j", boot)[1]
-    assert (found.rows, found.length) == (15, len(sure))
+    sure = journal(process_line("boot"), plain(10, 50), plain(15, 60))
+    for later in (synced_line(15) + plain(20, 90), plain(20, 90) + synced_line(15), plain(20, 90) + synced_line(15) + plain(30, 99)):
+        found = read_journal(sure + later, "j", boot)[1]
+        assert (found.rows, found.length, found.synced) == (15, len(sure), 15)
     assert read_journal(journal(process_line("boot"), plain(10, 50)), "j", boot)[1] is None
     assert read_journal(journal(process_line(None), plain(10, 50)), "j", None)[1] is None
 
 
 def test_marks_after_a_crash_count_by_the_boot_they_were_made_in():
-    raw = journal(process_line("old"), plain(10, 50, synced=True), process_line("new"), plain(20, 90))
+    raw = journal(process_line("old"), plain(10, 50), synced_line(10), process_line("new"), plain(20, 90))
     assert read_journal(raw, "j", "new")[1].rows == 20
     assert read_journal(raw, "j", "old")[1].rows == 10
 
@@ -61,18 +73,44 @@ def test_packed_text_goes_on_from_rows_that_are_safe():
     assert (found.rows, dict(found.files)) == (10, {"": (40, 64, 14)})
 
 
+ENDING = last_line([Finished(".x.ids.txt.12345678.part", "x.ids.txt", 5, 17), Finished("x.npy.rows.part", None, 0, 0)])
+
+
+@pytest.mark.parametrize("boot", ["boot", "other", None])
+def test_a_complete_output_is_complete_in_any_boot(boot):
+    """What its last line says was on the disk before."""
+    identity, found = read_journal(journal(process_line("boot"), plain(10, 50), ENDING), "j", boot)
+    assert identity == ONE
+    assert found == Complete([Finished(".x.ids.txt.12345678.part", "x.ids.txt", 5, 17), Finished("x.npy.rows.part", None, 0, 0)])
+
+
+@pytest.mark.parametrize("cut", [1, 2, 10, len(ENDING) - 1])
+def test_a_last_line_that_was_cut_off_does_not_count(cut):
+    whole = journal(process_line("boot"), plain(10, 50))
+    found = read_journal(whole + ENDING[:-cut], "j", "boot")[1]
+    assert (found.rows, found.length) == (10, len(whole))
+
+
 @pytest.mark.parametrize(
     "damage",
     [
-        b'{"rows": -1, "files": {}, "synced": false}\n',
+        ENDING + plain(20, 90),
+        b'{"complete": 1}\n',
+        b'{"complete": [["a", "b", 1]]}\n',
+        b'{"complete": [["a", "b", 1, -1]]}\n',
+        b'{"complete": [["a", 2, 1, 1]]}\n',
+        b'{"complete": [[null, null, 1, 1]]}\n',
+        b'{"rows": -1, "files": {}}\n',
+        b'{"synced": true}\n',
+        b'{"synced": -1}\n',
         b'{"rows": 1}\n',
         b"[]\n",
-        b'{"rows": 1, "files": {"": [1]}, "synced": 1}\n',
-        b'{"rows": 1.5, "files": {}, "synced": true}\n',
-        b'{"rows": true, "files": {}, "synced": true}\n',
-        b'{"rows": 1, "files": {"": [1e999, 1, 1]}, "synced": true}\n',
-        b'{"rows": 1, "files": {"": [1, 1, "1"]}, "synced": true}\n',
-        b'{"rows": 1, "files": {}, "synced": true}\n{"rows": 2, "files": {"": [5, 2, 3]}, "synced": true}\n',
+        b'{"rows": 1, "files": {"": [1]}}\n',
+        b'{"rows": 1.5, "files": {}}\n',
+        b'{"rows": true, "files": {}}\n',
+        b'{"rows": 1, "files": {"": [1e999, 1, 1]}}\n',
+        b'{"rows": 1, "files": {"": [1, 1, "1"]}}\n',
+        b'{"rows": 1, "files": {}}\n{"rows": 2, "files": {"": [5, 2, 3]}}\n',
         b"[" * 100_000 + b"\n",
     ],
 )

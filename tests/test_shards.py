@@ -4,14 +4,17 @@ import json
 import shutil
 import subprocess
 import zipfile
+from importlib import import_module
 from itertools import pairwise
 
 import numpy as np
 import pytest
-from command import GPUALIGN, LIMIT
+from command import GPUALIGN, LIMIT, gpualign_here
+from eager import eager_here
 
 from gpualign.cli.merge import merge
-from gpualign.core.errors import InputError
+from gpualign.cli.signals import advice
+from gpualign.core.errors import InputError, RunError
 from gpualign.core.shares import row_bounds
 
 LETTERS = np.array(list("ACGT"))
@@ -148,7 +151,8 @@ def test_parts_that_are_not_all_of_one_job_are_refused(made, parts, output, said
     assert {path.name for path in made.iterdir()} == before
 
 
-def test_damaged_parts_are_refused(made, tmp_path, rng):
+def test_damaged_parts_are_refused(made, tmp_path, rng, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     for name in ("x.tsv", "y.npy"):
         parts = [f"{name}.{k}-of-3.part" for k in (1, 2, 3)]
         for part in parts:
@@ -160,13 +164,13 @@ def test_damaged_parts_are_refused(made, tmp_path, rng):
         assert right.returncode == 0
         for damage in damages:
             (tmp_path / parts[1]).write_bytes(damage)
-            done = run(["merge", *parts, "-o", name], tmp_path, check=False)
-            if done.returncode == 0:  # what nobody reads: time stamps and the like
+            try:
+                gpualign_here("merge", *parts, "-o", name)
+            except InputError:
+                assert not (tmp_path / name).exists()
+            else:  # what nobody reads: time stamps and the like
                 assert (tmp_path / name).read_bytes() == (tmp_path / f"right.{name}").read_bytes()
                 (tmp_path / name).unlink()
-            else:
-                assert done.returncode == 2, done.stderr
-                assert not (tmp_path / name).exists()
 
 
 def test_a_part_of_another_layout_is_refused(made, tmp_path):
@@ -275,3 +279,45 @@ def test_the_plan_is_that_of_the_share(folder, tmp_path):
     work = lengths * (lengths[::-1].cumsum()[::-1] - lengths)
     bounds = row_bounds(work, 3)
     assert shares == [int(work[a:b].sum()) for a, b in pairwise(bounds)]
+
+
+@pytest.fixture
+def eager(monkeypatch, tmp_path):
+    """Runs in this process, in a folder of their own, keep a journal from the first mark on."""
+    eager_here(monkeypatch)
+    monkeypatch.chdir(tmp_path)
+
+
+def stopped_at_the_end(monkeypatch, *words):
+    """A share whose queries are all there when the disk is full."""
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(zipfile.ZipFile, "writestr", full)
+        with pytest.raises(RunError, match="No space"):
+            gpualign_here(*words)
+
+
+@pytest.mark.parametrize(
+    ("words", "digest"), [(["nw", "genes.fa"], "core.record.digest_of"), (["dist", "core.aln"], "cli.outputs.files.digest_files")]
+)
+def test_the_digest_of_the_input_is_taken_once(folder, eager, monkeypatch, words, digest):
+    """A share asks for it, a journal does, and so does a run that goes on."""
+    module, name = f"gpualign.{digest}".rsplit(".", 1)
+    take, taken = getattr(import_module(module), name), []
+    monkeypatch.setattr(f"{module}.{name}", lambda *given: taken.append(take(*given)) or taken[-1])
+    words = [words[0], folder / words[1], "-o", "x.tsv", "--shard", "1/2", "--device", "cpu"]
+    stopped_at_the_end(monkeypatch, *words)
+    assert len(taken) == 1
+    assert "only the end is left" in gpualign_here(*words, "--resume")[1]
+    assert taken == 2 * taken[:1]
+
+
+def test_what_is_left_of_a_share_is_counted_in_its_own_queries(folder, eager, monkeypatch):
+    words = ["dist", folder / "core.aln", "-o", "x.tsv", "--max-distance", "30", "--shard", "2/2", "--device", "cpu"]
+    stopped_at_the_end(monkeypatch, *words)
+    left = 40 - row_bounds(40 - np.arange(40.0), 2)[1]
+    assert advice().startswith(f"; {left} of {left} queries of x.tsv.2-of-2.part are done; go on with: gpualign ")
+    assert "x.tsv.2-of-2.part: every query is there, and only the end is left to write\n" in gpualign_here(*words, "--resume")[1]

@@ -88,6 +88,17 @@ def test_commands_load_no_large_library(tmp_path, needed, arguments):
     assert among(loaded, LARGE) == []
 
 
+@pytest.mark.parametrize("arguments", [["nw", SEQUENCES], ["sw", PROTEINS, DATABASE], ["dist", CALLS]], ids=lambda words: words[0])
+def test_what_serves_parts_and_pictures_alone_is_loaded_for_those(tmp_path, arguments):
+    loaded = loaded_by(*arguments, "--device", "cpu", "-o", tmp_path / "x.tsv")
+    parts, pictures = (
+        {"gpualign.cli.outputs.parts", "json", "zipfile"},
+        {"gpualign.cli.pictures.drawing", "gpualign.cli.pictures.heatmaps", "gpualign.cli.pictures.plots"},
+    )
+    assert among(loaded, parts | pictures) == []
+    assert parts <= loaded_by(*arguments, "--device", "cpu", "-o", tmp_path / "x.tsv", "--shard", "1/2")
+
+
 def test_a_command_does_not_load_the_others():
     commands = {f"gpualign.cli.{name}" for name in ("bench", "cluster", "dist", "index", "info", "merge", "nw", "plot", "sw")}
     assert set(among(loaded_by("nw", "--help"), commands)) == {"gpualign.cli.nw"}

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpualign.cli.outputs.files import OutputFiles, naming_output
+from gpualign.cli.outputs.files import naming_output
 from gpualign.cli.outputs.formats import container_of, pick_format
 from gpualign.cli.outputs.keeping import check_resume
-from gpualign.cli.outputs.matrices import MatrixSpec, write_matrices
+from gpualign.cli.outputs.matrices import MatrixSpec, write_matrices, write_sparse
 from gpualign.cli.outputs.shards import Shard, check_shard
 from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.calls import Samples
@@ -21,13 +21,14 @@ from gpualign.core.distance.sinks.matrix import CondensedSink, MatrixSink
 from gpualign.core.distance.sinks.pairs import NearPairsSink, PairText
 from gpualign.core.errors import InputError
 from gpualign.core.formats.registry import FORMATS, Layout, Results, formats_of
-from gpualign.core.road import UNMARKED, Marks
+from gpualign.core.road import Marks
 from gpualign.core.sinks.matrix_files import ArrayMaker, Numbers
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from gpualign.cli.outputs.parts import PartFile
+    from gpualign.cli.outputs.portion import Writing
+    from gpualign.core.sinks.csr import Spools
     from gpualign.jobs.dist import DistJob
 
 
@@ -142,92 +143,62 @@ Run = Callable[[AnySink, Marks], DistanceTotals]
 
 
 class DistanceWriter:
-    """Output of one run: `run` is called with a sink, then what it filled is written; `files` makes all of it appear, or nothing.
+    """Output of one run: `run` is called with a sink, then what it filled is written; all of it appears, or nothing.
 
-    dtype: of the distances, float64 where some of them may not be defined. threads: that write a matrix. marks: told how far it is. part:
-    that this run writes instead.
+    dtype: of the distances, float64 where some of them may not be defined. threads: that write a matrix.
     """
 
-    def __init__(
-        self,
-        spec: DistanceSpec,
-        metric: Metric,
-        dtype: Numbers,
-        files: OutputFiles,
-        threads: int,
-        marks: Marks = UNMARKED,
-        part: PartFile | None = None,
-    ) -> None:
+    def __init__(self, spec: DistanceSpec, metric: Metric, dtype: Numbers, writing: Writing, threads: int) -> None:
         self._spec = spec
         self._metric = metric
         self._dtype = dtype
-        self._files = files
+        self._writing = writing
         self._threads = threads
-        self._marks = marks
-        self._part = part
         self._decimals = 0 if metric.counts else DECIMALS
 
     def write(self, samples: Samples, run: Run) -> tuple[DistanceTotals, Values | None]:
         """(totals, the square or condensed matrix that was written; None where none is held, or a part)."""
-        spec, part = self._spec, self._part
-        with naming_output(spec.path if part is None else part.path):
+        spec, writing = self._spec, self._writing
+        with naming_output(writing.portion.path):
             if spec.of_pairs:
                 return self._of_pairs(samples, run), None
-            totals = []
 
-            def fill(makes: Sequence[ArrayMaker]) -> Sequence[Values]:
+            def fill(makes: Sequence[ArrayMaker]) -> tuple[DistanceTotals, Sequence[Values]]:
                 sink = self._matrix(*makes)
-                totals.append(run(sink, self._marks))
-                return [array.values for array in (sink.values, sink.compared) if array is not None]
+                totals = run(sink, writing.marks)
+                return totals, [array.values for array in (sink.values, sink.compared) if array is not None]
 
             count = 1 + spec.compared
             names, titles = ("distances", "compared")[:count], (self._metric.name, "compared sites")[:count]
-            if part is None:
-                matrices = MatrixSpec(spec.format, spec.path, spec.beside, names, titles, self._decimals)
-                values = write_matrices(matrices, self._files, samples.queries, samples.targets, fill)
-                return totals[0], values
-            fill(part.arrays(names))
-            shape = {"triangle": samples.one_set, "beside": spec.beside is not None}
-            part.finish(samples.queries, samples.targets, content="matrix", names=names, titles=titles, decimals=self._decimals, **shape)
-            return totals[0], None
+            matrices = MatrixSpec(spec.format, spec.path, spec.beside, names, titles, self._decimals)
+            return write_matrices(matrices, writing.files, samples.queries, samples.targets, fill, writing.part)
 
     def _matrix(self, make: ArrayMaker, make_compared: ArrayMaker | None = None) -> MatrixSink | CondensedSink:
         """A sink that fills the matrices that are wanted."""
-        rows = None if self._part is None else self._part.span
+        rows = self._writing.rows
         if self._spec.format == "condensed":
             return CondensedSink(self._dtype, make, make_compared, rows)
         return MatrixSink(self._dtype, make, make_compared, rows, threads=self._threads)
 
     def _of_pairs(self, samples: Samples, run: Run) -> DistanceTotals:
-        spec, marks = self._spec, self._marks
+        spec = self._spec
         if spec.container is not None:
             from gpualign.core.distance.sinks.tables import ArrowPairsSink
 
-            with self._files.binary(spec.path) as stream:
-                return run(ArrowPairsSink(stream, spec.container, self._metric.dtype, spec.compared), marks)
+            with self._writing.files.binary(spec.path) as stream:
+                return run(ArrowPairsSink(stream, spec.container, self._metric.dtype, spec.compared), self._writing.marks)
         if spec.layout is Layout.SPARSE:
             return self._sparse(samples, run)
-        text = PairText(FORMATS[spec.format].lists or "\t", self._decimals)
-        if self._part is not None:
-            with self._part.rows(marks) as (rows, headed):
-                return run(NearPairsSink(rows, text), headed)
-        with self._files.rows(spec.path) as lines:
-            return run(NearPairsSink(lines, text), marks)
+        with self._writing.text() as (lines, marks):
+            return run(NearPairsSink(lines, PairText(FORMATS[spec.format].lists or "\t", self._decimals)), marks)
 
     def _sparse(self, samples: Samples, run: Run) -> DistanceTotals:
         from gpualign.core.distance.sinks.tables import CsrPairsSink
-        from gpualign.core.sinks.csr import SPOOLS, pack_csr
 
-        spec, part = self._spec, self._part
-        if part is not None:
-            sparse = CsrPairsSink(part.spools(), self._dtype)
-            totals = run(sparse, self._marks)
-            part.finish(samples.queries, samples.targets, content="sparse", dtype=sparse.dtype.str)
-            return totals
-        assert spec.path is not None  # distance_spec() refuses it on standard output
-        packed = self._files.open(spec.path)
-        counts, indices, data = (self._files.spool(name, spec.path) for name in SPOOLS)
-        sparse = CsrPairsSink((counts, indices, data), self._dtype)
-        totals = run(sparse, self._marks)
-        pack_csr(packed, (counts, indices, data), sparse.dtype, samples.queries, samples.targets)
-        return totals
+        writing = self._writing
+
+        def fill(spools: Spools) -> tuple[DistanceTotals, Numbers]:
+            sink = CsrPairsSink(spools, self._dtype)
+            return run(sink, writing.marks), sink.dtype
+
+        return write_sparse(self._spec.path, writing.files, samples.queries, samples.targets, fill, writing.part)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from gpualign.cli.outputs.leftovers import create_part, remove_leftovers
+from gpualign.cli.outputs.naming import Unnamed, take_name
 from gpualign.cli.signals import cleaning_up, uninterrupted
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.opening import open_file
@@ -20,7 +21,7 @@ from gpualign.core.road import UNMARKED, Marks
 
 if TYPE_CHECKING:
     from gpualign.cli.outputs.keeping import Keeping
-    from gpualign.cli.outputs.resumption import Resumption
+    from gpualign.cli.outputs.resumption import Resumption, TextKind
     from gpualign.core.sinks.growing import TextFile
     from gpualign.core.sinks.matrix_files import ArrayMaker, NpyArray, Numbers
     from gpualign.core.sinks.writer import ByteWriter
@@ -133,7 +134,7 @@ class OutputFiles:
     def __init__(self, note: Callable[[str], None]) -> None:
         self._note = note
         self._stack = ExitStack()
-        self._pending: list[tuple[BinaryIO, Path, Path]] = []
+        self._pending: list[Unnamed] = []
         self._resumption: Resumption | None = None
         self._resumed: Path | None = None
 
@@ -152,27 +153,17 @@ class OutputFiles:
         complete = False
         try:
             if good:
-                for file, _, final in self._pending:
-                    with naming_output(final):
-                        file.flush()
-                with naming_output(self._resumed):
-                    if self._resumption is not None:
-                        self._resumption.flush()
-                with uninterrupted():
-                    for _, part, final in self._pending:
-                        with naming_output(final):
-                            os.replace(part, final)
-                    if self._resumption is not None:
-                        with naming_output(self._resumed):
-                            self._resumption.finish()
+                self._take_names()
                 complete = True
         finally:
-            for file, part, _ in self._pending:
+            named = self._resumption is not None and self._resumption.completed  # by a journal: another run can give them their names
+            for one in self._pending:
                 try:
-                    file.close()
+                    one.file.close()
                 except OSError:
                     pass  # a full disk: the part is thrown away anyway
-                part.unlink(missing_ok=True)
+                if not named:
+                    one.part.unlink(missing_ok=True)
             if self._resumption is not None:
                 self._resumption.close(kept=not complete and not refused)
             try:
@@ -181,16 +172,56 @@ class OutputFiles:
                 if good:
                     raise  # otherwise an error is on its way that says the same
 
-    def resumable(self, path: Path | None, keeping: Keeping | None) -> Marks:
+    def _take_names(self) -> None:
+        """All is written. Where there is a journal nothing is lost whatever ends the run, and the machine, in between (naming.py)."""
+        resumption, output = self._resumption, self._resumed
+        files = [*self._pending, *(resumption.stores if resumption else ())]
+        for one in files:
+            with naming_output(one.final or output):
+                one.file.flush()
+                if resumption is not None and resumption.has_journal and one.final is not None:
+                    os.fsync(one.file.fileno())
+        beside: list[Unnamed] = []
+        elsewhere: list[Unnamed] = []  # of these the journal does not tell: pictures
+        for one in files:
+            (beside if output is not None and (one.final or output).parent == output.parent else elsewhere).append(one)
+        with uninterrupted():
+            self._rename((one.part, one.final) for one in elsewhere)
+            if resumption is not None:
+                with naming_output(output):
+                    resumption.complete(beside)
+            self._rename((one.part, one.final) for one in beside)
+            self._finish(one.final.parent for one in files if one.final is not None)
+
+    def _rename(self, parts: Iterable[tuple[Path, Path | None]]) -> None:
+        for part, final in parts:
+            with naming_output(final or self._resumed):
+                take_name(part, final)
+
+    def _finish(self, folders: Iterable[Path]) -> None:
+        if self._resumption is not None:
+            with naming_output(self._resumed):
+                self._resumption.finish(set(folders))
+
+    def resumable(self, path: Path | None, keeping: Keeping | None, span: tuple[int, int]) -> Marks | None:
         """From here on another run can go on with the output `path`, where that is a file and there is `keeping`; what is returned is told
-        how far it is. Raises `InputError` where this run cannot go on with what is there."""
+        how far it is, None: it is complete now, as all of it was there but for names. span: its queries, start and stop. Raises
+        `InputError` where this run cannot go on with what is there."""
         with naming_output(path):
             if path is None or keeping is None or not _is_plain(path):
                 return UNMARKED
         from gpualign.cli.outputs.resumption import Resumption
 
-        self._resumed, self._resumption = path, Resumption(path, keeping, self._note)
-        return self._resumption
+        self._resumed, self._resumption = path, Resumption(path, keeping, span, self._note)
+        if self._resumption.left is None:
+            return self._resumption
+        with uninterrupted():
+            self._rename(self._resumption.left)
+            self._finish([path.parent])
+        self._resumption.close(kept=False)
+        self._resumption = None
+        self._note(f"{path} is complete: the run before was ended while its files took their names")
+        return None
 
     @property
     def rows_done(self) -> int:
@@ -204,7 +235,7 @@ class OutputFiles:
                 return cast(BinaryIO, self._stack.enter_context(open(path, "wb")))
             remove_leftovers(path, self._note)
             file, part = create_part(path)
-        self._pending.append((file, part, path))
+        self._pending.append(Unnamed(file, part, path))
         return file
 
     def array(self, name: str, final: Path | None, beside: Path | None) -> tuple[ArrayMaker, BinaryIO]:
@@ -244,12 +275,8 @@ class OutputFiles:
         if self._resumption is None:
             file = self.scratch(beside)
             return TextFile(file, None, lambda: False), file
-        resumption = self._resumption
         with naming_output(beside):
-            file, kept = resumption.store(name)
-        text = TextFile(file, kept, lambda: resumption.muted)
-        resumption.writes(name, text)
-        return text, file
+            return self._resumption.text(TextFile, name)
 
     @contextmanager
     def rows(self, path: Path | None) -> Iterator[ByteWriter]:
@@ -258,17 +285,11 @@ class OutputFiles:
             with self.text(path) as stream:
                 yield stream
             return
-        with naming_output(path):
-            file, kept = self._resumption.store(final=path)
         from gpualign.core.sinks.growing import PackedFile, TextFile
 
-        resumption = self._resumption
-
-        def muted() -> bool:
-            return resumption.muted
-
-        text = PackedFile(file, kept, muted, _packers()) if path.suffix == ".gz" else TextFile(file, kept, muted)
-        resumption.writes("", text)
+        kind: TextKind[PackedFile | TextFile] = partial(PackedFile, threads=_packers()) if path.suffix == ".gz" else TextFile
+        with naming_output(path):
+            text, _ = self._resumption.text(kind, final=path)
         yield text
         text.finish()
 

@@ -15,13 +15,14 @@ from gpualign.core.identity import DEFAULT
 from gpualign.core.sinks.matrix_files import Named, id_list_names, id_lists
 
 if TYPE_CHECKING:
+    from gpualign.cli.outputs.portion import Writing
     from gpualign.core.engine import Task
     from gpualign.core.fields import Field
     from gpualign.core.filter import Filter
     from gpualign.core.formats.base import RowFormat
     from gpualign.core.formats.typed import TypedTable
+    from gpualign.core.road import Marks
     from gpualign.core.sinks.pairs import PairsSink
-    from gpualign.core.sinks.writer import ByteWriter
 
 Rows: TypeAlias = "RowFormat | TypedTable"
 """What makes the rows of a table."""
@@ -86,47 +87,33 @@ def container_of(format: str, path: Path | None) -> str | None:
 
 @contextmanager
 def opened_rows(
-    files: OutputFiles,
-    path: Path | None,
+    writing: Writing,
     task: Task,
     rows: Rows | None,
     filter: Filter | None = None,
     identity_definition: int = DEFAULT,
     threads: int = 1,
-) -> Iterator[PairsSink]:
-    """What writes pairs to an output as these rows, None: in blocks for people. threads: that make text of rows."""
+) -> Iterator[tuple[PairsSink, Marks]]:
+    """What writes pairs to an output as these rows, None: in blocks for people; and what is to be told how far it is. threads: that make
+    text of rows."""
     from gpualign.core.formats.typed import TypedTable
 
+    path = writing.portion.path
     if isinstance(rows, TypedTable):
         from gpualign.core.sinks.arrow import ArrowSink
 
-        with files.binary(path) as stream:
-            yield ArrowSink(stream, task, rows.container, rows.fields, filter, identity_definition)
+        with writing.files.binary(path) as stream:
+            yield ArrowSink(stream, task, rows.container, rows.fields, filter, identity_definition), writing.marks
         return
-    with files.rows(path) as stream:
-        yield rows_sink(stream, path, task, rows, filter, identity_definition, threads)
+    with writing.text() as (text, marks):
+        if rows is None:
+            from gpualign.core.sinks.blocks import BlocksSink
 
+            yield BlocksSink(text, task, terminal_width(path), filter, identity_definition), marks
+        else:
+            from gpualign.core.sinks.table import TableSink
 
-def rows_sink(
-    stream: ByteWriter,
-    path: Path | None,
-    task: Task,
-    rows: Rows | None,
-    filter: Filter | None = None,
-    identity_definition: int = DEFAULT,
-    threads: int = 1,
-) -> PairsSink:
-    """The same for text, on a stream. path: of the output."""
-    from gpualign.core.formats.typed import TypedTable
-
-    assert not isinstance(rows, TypedTable)  # which is no text
-    if rows is None:
-        from gpualign.core.sinks.blocks import BlocksSink
-
-        return BlocksSink(stream, task, terminal_width(path), filter, identity_definition)
-    from gpualign.core.sinks.table import TableSink
-
-    return TableSink(stream, task, rows, filter, identity_definition, threads)
+            yield TableSink(text, task, rows, filter, identity_definition, threads), marks
 
 
 def output_paths(path: Path | None, format: str, one_set: bool) -> list[Path | None]:

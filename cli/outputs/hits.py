@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from gpualign.cli.messages import Messages, print_plan
 from gpualign.cli.outputs.files import OutputFiles, naming_output
-from gpualign.cli.outputs.formats import Rows, check_fields, opened_rows, pick_format, rows_of, rows_sink
-from gpualign.cli.outputs.keeping import can_resume, check_resume, keeping_of_task
+from gpualign.cli.outputs.formats import Rows, check_fields, opened_rows, pick_format, rows_of
+from gpualign.cli.outputs.keeping import check_resume, keeping_of_task
 from gpualign.cli.outputs.pairs import check_fraction
+from gpualign.cli.outputs.portion import Portion
 from gpualign.cli.outputs.shards import Shard, check_shard
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail
 from gpualign.core.errors import InputError
 from gpualign.core.fields import HIT_FIELDS, UNTRACED_HIT_FIELDS, parse_fields
 from gpualign.core.formats.registry import FORMATS, Results, formats_of
-from gpualign.core.road import Marks
-from gpualign.jobs.sw import SearchJob, SearchTotals
-
-if TYPE_CHECKING:
-    from gpualign.core.sinks.pairs import PairsSink
+from gpualign.jobs.sw import SearchJob
 
 
 @dataclass(frozen=True)
@@ -83,30 +79,18 @@ def hit_spec(o: HitOptions) -> HitSpec:
 
 def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: Messages) -> None:
     """Carry out a search and write its hits; a dry run prints the plan instead."""
-    queries = len(job.task.queries)
-    span = spec.shard.rows(job.row_work) if spec.shard else (0, queries)
+    portion = Portion.of(job, len(job.task.queries), spec.shard, spec.path, spec.format, Results.HITS)
     if dry_run:
-        print_plan((job if spec.shard is None else job.part(*span)).describe())
+        print_plan(portion.cut(job).describe())
         return
-    keeping = keeping_of_task(spec.resume, job.task) if can_resume(spec.format, Results.HITS) else None
-    path = spec.path if spec.shard is None or spec.path is None else spec.shard.path(spec.path)
-    with OutputFiles(messages.note) as files, naming_output(path):
-        marks = files.resumable(path, keeping)
-        start = max(span[0], files.rows_done)
-        rest = job if (start, span[1]) == (0, queries) else job.part(start, span[1])
-
-        def run(report: PairsSink, marks: Marks) -> SearchTotals:
-            with messages.progress(rest.search.plan.cells, path) as progress:
-                return rest.run(report, progress, marks)
-
-        if spec.shard is None:
-            with opened_rows(files, path, job.task, spec.rows) as report:
-                found = run(report, marks)
-        else:
-            messages.note(spec.shard.describe(span, queries, path))
-            from gpualign.cli.outputs.parts import PartFile
-
-            part = PartFile.of(files, path, keeping, spec.shard, span, spec.format)
-            with part.rows(marks) as (text, headed):
-                found = run(rows_sink(text, spec.path, job.task, spec.rows), headed)
+    with OutputFiles(messages.note) as files, naming_output(portion.path):
+        writing = portion.begin(files, keeping_of_task(spec.resume, job.task), messages.note)
+        if writing is None:
+            return
+        rest = writing.rest(job)
+        with (
+            opened_rows(writing, job.task, spec.rows) as (report, marks),
+            messages.progress(rest.search.plan.cells, portion.path) as progress,
+        ):
+            found = rest.run(report, progress, marks)
     messages.summary(job.sequences, found.totals, job.search.prepared.hardware, found.hits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,7 @@ _DIGEST_BYTES = 1e9
 
 @dataclass(frozen=True)
 class Keeping:
-    """resume: whether to go on with what is there. identity: says what the run is, when it is asked; seconds: that this takes, about."""
+    """resume: whether to go on with what is there. identity: says what the run is; seconds: that this takes, about, the first time."""
 
     resume: bool
     identity: Callable[[], Identity]
@@ -64,6 +65,7 @@ def keeping_of(resume: bool, rows: int, digest: Callable[[], str], nbytes: int) 
     inputs = [name for name in given if name in _INPUTS]
     command = context.command.name or ""
 
+    @cache  # a share is asked for it, and so is a run that goes on
     def identity() -> Identity:
         from gpualign.core.journal import Identity
 

@@ -9,6 +9,7 @@ import fcntl
 import glob
 import os
 from collections.abc import Callable
+from enum import Enum
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -40,31 +41,30 @@ def remove_leftovers(path: Path, note: Callable[[str], None]) -> None:
             continue  # it has just gone, or is not ours to read
         try:
             found = os.fstat(descriptor)
-            if is_ours(descriptor) and lock(descriptor):
+            if is_ours(descriptor) and lock(descriptor) is Lock.OURS:
                 part.unlink(missing_ok=True)
                 note(f"removed {part} ({format_bytes(found.st_size)}), which a run that was killed had left")
         finally:
             os.close(descriptor)
 
 
-def lock(descriptor: int) -> bool:
-    """Whether an open file is this run's alone now. False where another run holds the lock, or the file system has none."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
+class Lock(Enum):
+    """Whose the lock of a file is, when it has been asked for."""
+
+    OURS = "this run's"
+    TAKEN = "another run's"
+    ABSENT = "nobody's: the file system has no locks"
 
 
-def is_taken(descriptor: int) -> bool:
-    """Whether another run holds the lock of an open file. If not, it is this run's now, where the file system has locks at all."""
+def lock(descriptor: int) -> Lock:
+    """Lock an open file, where nobody else has."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        return True
+        return Lock.TAKEN
     except OSError:
-        return False
-    return False
+        return Lock.ABSENT
+    return Lock.OURS
 
 
 def is_ours(descriptor: int) -> bool:

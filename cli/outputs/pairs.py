@@ -10,9 +10,10 @@ import numpy.typing as npt
 
 from gpualign.cli.messages import Messages, print_plan
 from gpualign.cli.outputs.files import OutputFiles, naming_output
-from gpualign.cli.outputs.formats import Rows, check_fields, opened_rows, pick_format, rows_of, rows_sink
-from gpualign.cli.outputs.keeping import can_resume, check_resume, keeping_of_task
-from gpualign.cli.outputs.matrices import MatrixSpec, write_matrices
+from gpualign.cli.outputs.formats import Rows, check_fields, opened_rows, pick_format, rows_of
+from gpualign.cli.outputs.keeping import check_resume, keeping_of_task
+from gpualign.cli.outputs.matrices import MatrixSpec, write_matrices, write_sparse
+from gpualign.cli.outputs.portion import Portion
 from gpualign.cli.outputs.shards import Shard, check_shard
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail, Task
@@ -26,17 +27,14 @@ from gpualign.core.sinks.matrix import Value
 from gpualign.jobs.pairs import PairsJob
 
 if TYPE_CHECKING:
-    from gpualign.cli.outputs.parts import PartFile
+    from gpualign.cli.outputs.portion import Writing
     from gpualign.cli.pictures.plots import Picture
     from gpualign.core.sinks.matrix import CondensedSink, MatrixSink
-    from gpualign.core.sinks.matrix_files import ArrayMaker
+    from gpualign.core.sinks.matrix_files import ArrayMaker, Numbers
     from gpualign.jobs.near import NearJob
 
-Run = Callable[[Sink[Plan, Any]], Totals]
-"""Carries out a job with a sink."""
-
-PartRun = Callable[[Sink[Plan, Any], Marks], Totals]
-"""The same, told to marks."""
+Run = Callable[[Sink[Plan, Any], Marks], Totals]
+"""Carries out a job with a sink, told to marks."""
 
 
 @dataclass(frozen=True)
@@ -176,32 +174,24 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, ad
 def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, dry_run: bool, messages: Messages, threads: int) -> None:
     """Carry out a job, which is of so many records, and write all that it computes; a dry run prints the plan instead. threads: that write
     a matrix."""
-    rows = len(job.task.queries)
-    span = spec.shard.rows(job.row_work) if spec.shard else (0, rows)
+    portion = Portion.of(job, len(job.task.queries), spec.shard, spec.path, spec.format, Results.PAIRS)
     if dry_run:
-        print_plan((job if spec.shard is None else job.part(*span)).describe())
+        print_plan(portion.cut(job).describe())
         return
-    keeping = keeping_of_task(spec.resume, job.task) if can_resume(spec.format, Results.PAIRS) else None
-    path = spec.path if spec.shard is None or spec.path is None else spec.shard.path(spec.path)
     with OutputFiles(messages.note) as files:
-        with naming_output(path):
-            marks = files.resumable(path, keeping)
-            start = max(span[0], files.rows_done)
-            rest = job if (start, span[1]) == (0, rows) else job.part(start, span[1])
+        with naming_output(portion.path):
+            picture = spec.picture.path if spec.picture else None
+            writing = portion.begin(files, keeping_of_task(spec.resume, job.task), messages.note, picture)
+            if writing is None:
+                return
+            rest = writing.rest(job)
             unit = ("cells", "GCUPS") if isinstance(job, PairsJob) else ("pairs", "G pairs/s")
 
-            def run(sink: Sink[Plan, Any], marks: Marks = marks) -> Totals:
-                with messages.progress(rest.work, path, *unit) as progress:
+            def run(sink: Sink[Plan, Any], marks: Marks) -> Totals:
+                with messages.progress(rest.work, portion.path, *unit) as progress:
                     return rest.run(sink, progress, marks)
 
-            if spec.shard is not None:
-                messages.note(spec.shard.describe(span, rows, path))
-                from gpualign.cli.outputs.parts import PartFile
-
-                part = PartFile.of(files, path, keeping, spec.shard, span, spec.format)
-                totals, values = _write_part(spec, job, part, run, marks, threads), None
-            else:
-                totals, values = _write(spec, job, files, run, threads)
+            totals, values = _write(spec, job, writing, run, threads)
         if spec.picture is not None and values is not None:
             from gpualign.cli.pictures.heatmaps import of_alignments
             from gpualign.cli.pictures.plots import write_plot
@@ -216,56 +206,29 @@ def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, 
         messages.near_summary(sequences, totals, job.hardware)
 
 
-def _write(spec: OutputSpec, job: PairsJob | NearJob, files: OutputFiles, run: Run, threads: int) -> tuple[Totals, npt.NDArray[Any] | None]:
-    """(totals, the matrix or condensed matrix that was written; None for rows). `files` makes all of the output appear, or nothing."""
-    task = job.task
+def _write(spec: OutputSpec, job: PairsJob | NearJob, writing: Writing, run: Run, threads: int) -> tuple[Totals, npt.NDArray[Any] | None]:
+    """(totals, the matrix or condensed matrix that was written; None for rows, and for a part). All of the output appears, or nothing."""
+    task, files = job.task, writing.files
     if spec.is_matrix:
-        totals = []
 
-        def fill(makes: Sequence[ArrayMaker]) -> Sequence[npt.NDArray[Any]]:
-            sink = _matrix_sink(spec, makes[0], task, threads, None)
-            totals.append(run(sink))
-            return [sink.matrix.values]
+        def fill(makes: Sequence[ArrayMaker]) -> tuple[Totals, Sequence[npt.NDArray[Any]]]:
+            sink = _matrix_sink(spec, makes[0], task, threads, writing.rows)
+            return run(sink, writing.marks), [sink.matrix.values]
 
-        values = write_matrices(spec.matrices, files, task.queries, task.targets, fill)
-        return totals[0], values
+        return write_matrices(spec.matrices, files, task.queries, task.targets, fill, writing.part)
     if spec.is_sparse:
-        from gpualign.core.sinks.csr import SPOOLS, CsrSink, pack_csr
+        from gpualign.core.sinks.csr import CsrSink, Spools
 
-        assert spec.path is not None  # output_spec() refuses it on standard output
-        packed = files.open(spec.path)
-        counts, indices, data = (files.spool(name, spec.path) for name in SPOOLS)
-        sparse = CsrSink((counts, indices, data), task, spec.value, spec.filter)
-        found = run(sparse)
-        pack_csr(packed, (counts, indices, data), sparse.dtype, task.queries, task.targets)
-        return found, None
-    definition = spec.value.identity_definition
-    with opened_rows(files, spec.path, task, spec.rows, spec.filter, definition, job.text_threads) as sink:
-        return run(sink), None
+        def fill_sparse(spools: Spools) -> tuple[Totals, Numbers]:
+            sink = CsrSink(spools, task, spec.value, spec.filter)
+            return run(sink, writing.marks), sink.dtype
+
+        return write_sparse(spec.path, files, task.queries, task.targets, fill_sparse, writing.part), None
+    with opened_rows(writing, task, spec.rows, spec.filter, spec.value.identity_definition, job.text_threads) as (rows, marks):
+        return run(rows, marks), None
 
 
 def _matrix_sink(spec: OutputSpec, make: ArrayMaker, task: Task, threads: int, rows: tuple[int, int] | None) -> CondensedSink | MatrixSink:
     from gpualign.core.sinks.matrix import CondensedSink, MatrixSink
 
     return CondensedSink(make, task, spec.value, rows) if spec.condensed else MatrixSink(make, task, spec.value, threads, rows)
-
-
-def _write_part(spec: OutputSpec, job: PairsJob | NearJob, part: PartFile, run: PartRun, marks: Marks, threads: int) -> Totals:
-    """Write what a share of the queries makes."""
-    task = job.task
-    if spec.is_matrix:
-        m = spec.matrices
-        totals = run(_matrix_sink(spec, part.arrays(m.names)[0], task, threads, part.span), marks)
-        triangle = task.targets is task.queries
-        part.finish(task.queries, task.targets, content="matrix", names=m.names, titles=m.titles, decimals=m.decimals, triangle=triangle)
-        return totals
-    if spec.is_sparse:
-        from gpualign.core.sinks.csr import CsrSink
-
-        sparse = CsrSink(part.spools(), task, spec.value, spec.filter)
-        totals = run(sparse, marks)
-        part.finish(task.queries, task.targets, content="sparse", dtype=sparse.dtype.str)
-        return totals
-    with part.rows(marks) as (text, headed):
-        sink = rows_sink(text, spec.path, task, spec.rows, spec.filter, spec.value.identity_definition, job.text_threads)
-        return run(sink, headed)

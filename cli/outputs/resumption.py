@@ -1,34 +1,49 @@
 """Outputs with which another run can go on: their parts, and the journal beside them.
 
 A run that takes longer than a moment gives its parts names that last: `NAME.part` for the output NAME, `NAME.WHAT.part` for what it is made
-of, and `NAME.journal` (core/journal.py). They go when the run is done, and stay when it ends in another way, so that --resume finds them.
-Before that parts are hidden, as those of every output (leftovers.py).
+of, and `NAME.journal` (core/journal.py). They go when the run is done (naming.py), and stay when it ends in another way, so that --resume
+finds them. Before that parts are hidden, as those of every output (leftovers.py).
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO, Protocol, cast
+from typing import BinaryIO, Protocol, TypeVar, cast
 
 from gpualign.cli import signals
 from gpualign.cli.outputs.keeping import Keeping
-from gpualign.cli.outputs.leftovers import create_part, is_file, is_ours, is_taken, remove_leftovers
+from gpualign.cli.outputs.leftovers import Lock, create_part, is_file, is_ours, lock, remove_leftovers
+from gpualign.cli.outputs.naming import Unnamed, sync_folder, without_names
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError, RunError
-from gpualign.core.journal import Identity, Mark, Resumed, first_line, mark_line, process_line, read_journal
+from gpualign.core.journal import (
+    Complete,
+    Identity,
+    Mark,
+    Resumed,
+    first_line,
+    last_line,
+    mark_line,
+    process_line,
+    read_journal,
+    synced_line,
+)
+from gpualign.core.pool import Aside
 from gpualign.core.sinks.growing import Kept
 
 _WAIT = 2.0
 """Seconds after which a run is worth a journal."""
 
 _SHARE = 100
-"""The digest of the input, and each wait for the disk, take one part in so many of the time at most."""
+"""The digest of the input takes one part in so many of the time at most."""
 
-_PAUSE, _SYNC_PAUSE = 0.2, 5.0
-"""Seconds between marks, and between waits for the disk, at least."""
+_PAUSE, _SYNC_PAUSE = 0.2, 1.0
+"""Seconds between marks, and between the end of a wait for the disk and the next one, at least."""
 
 _MOST_BYTES = 1 << 30
 """Of a journal that is read."""
@@ -43,24 +58,30 @@ class Growing(Protocol):
         """(bytes, text, at) as core/journal.py says; None for a file of full size. Everything has then left this process."""
 
 
-@dataclass
-class _Store:
-    """A file on its way. part: its name now; final: the name it will have, None: it is thrown away."""
+W = TypeVar("W", bound=Growing)
 
-    file: BinaryIO
-    part: Path
-    final: Path | None
+TextKind = Callable[[BinaryIO, Kept | None, Callable[[], bool]], W]
+"""A writer of text on a file, as those of core/sinks/growing.py are made."""
+
+
+@dataclass
+class _Store(Unnamed):
+    """A file of the output, or of what it is made of."""
+
     writer: Growing | None = None
 
 
 class Resumption:
     """The files of one output. Implements `gpualign.core.road.Marks`.
 
-    rows: queries that are complete from the beginning on, when it begins. Raises `InputError` where what is there is of another run.
+    span: its queries, start and stop. rows: queries that are complete from the beginning on, when it begins. left: of an output that is
+    complete, what has yet to take its name, as for `naming.take_name`, and nothing else is to be done than that and `finish`; None: of any
+    other. completed: whether the journal says that it is. Raises `InputError` where what is there is of another run.
     """
 
-    def __init__(self, path: Path, keeping: Keeping, note: Callable[[str], None]) -> None:
+    def __init__(self, path: Path, keeping: Keeping, span: tuple[int, int], note: Callable[[str], None]) -> None:
         self._path = path
+        self._span = span
         self._keeping = keeping
         self._note = note
         self._stores: dict[str, _Store] = {}
@@ -69,13 +90,15 @@ class Resumption:
         self._identity: Identity | None = None
         self._resumed: Resumed | None = None
         self._start = self._marked = self._synced = time.monotonic()
-        self._sync_seconds = 0.0
+        self._aside = Aside()  # waits for the disk
         self._begun: Mark | None = None
         self._rows = 0
-        self.muted = False
+        self._muted = False
         self.rows = 0
         self._silent = False  # no journal is kept
         self._finished = self._folder_synced = False
+        self.completed = False
+        self.left: list[tuple[Path, Path | None]] | None = None
         there = self._journal_path.exists()
         if keeping.resume and not there:
             note(f"{path}: there is nothing to go on with; this run starts from the beginning")
@@ -103,6 +126,11 @@ class Resumption:
         if found is not None:
             self._identity = self._keeping.identity()
             self._identity.check(found, str(self._journal_path))
+        if isinstance(resumed, Complete):
+            self._journal, self.completed = journal, True
+            self._rows = self._span[1]
+            self.left = without_names(resumed.files, self._path, self._journal_path)
+            return
         if found is None or resumed is None or resumed.rows > found.rows:
             journal.truncate(0)
             journal.seek(0)
@@ -111,12 +139,14 @@ class Resumption:
             return
         self._journal, self._resumed = journal, resumed
         self.rows = self._rows = resumed.rows
-        self.muted = True
+        self._muted = True
         journal.truncate(resumed.length)
         journal.seek(resumed.length)
-        journal.write(process_line(_boot()))
+        journal.write(process_line(_boot()) + (b"" if resumed.synced is None else synced_line(resumed.synced)))
         journal.flush()
-        self._note(f"{self._path}: goes on from query {resumed.rows + 1:,} of {found.rows:,}")
+        query = max(self._span[0], resumed.rows)
+        where = f"goes on from query {query + 1:,} of {found.rows:,}"
+        self._note(f"{self._path}: {where if query < self._span[1] else 'every query is there, and only the end is left to write'}")
 
     def store(self, name: str = "", final: Path | None = None) -> tuple[BinaryIO, Kept | None]:
         """(a file, readable and writable; how much of it holds, as `Resumed.files` has it, None: it is new or has its full size).
@@ -144,16 +174,23 @@ class Resumption:
         return file, kept
 
     def _take_lock(self, file: BinaryIO, path: Path) -> None:
-        if is_taken(file.fileno()) or not is_file(file.fileno(), path):
+        if lock(file.fileno()) is Lock.TAKEN or not is_file(file.fileno(), path):
             raise RunError(f"another run is at work on {self._path}")
 
     def writes(self, name: str, writer: Growing) -> None:
         """What writes a store."""
         self._stores[name].writer = writer
 
+    def text(self, kind: TextKind[W], name: str = "", final: Path | None = None) -> tuple[W, BinaryIO]:
+        """(a writer of text that grows, of this kind; its file). name, final: as for `store`."""
+        file, kept = self.store(name, final)
+        text = kind(file, kept, lambda: self._muted)
+        self.writes(name, text)
+        return text, file
+
     def begun(self) -> None:
         self._begun = self._take(self.rows)
-        self.muted = False
+        self._muted = False
 
     def mark(self, rows: int) -> None:
         now = time.monotonic()
@@ -164,11 +201,9 @@ class Resumption:
                 return
             self._begin_journal()
         self._rows, self._marked = rows, now
-        found = self._take(rows)
-        if now - self._synced >= max(_SYNC_PAUSE, _SHARE * self._sync_seconds):
-            self._sync(found)
-        else:
-            self._write(mark_line(found))
+        self._write(mark_line(self._take(rows)))
+        if self._journal is not None and not self._aside.busy and now - self._synced >= _SYNC_PAUSE:
+            self._aside.begin(partial(self._sync, self._journal, rows))
 
     def _take(self, rows: int) -> Mark:
         positions = {name: store.writer.position() for name, store in self._stores.items() if store.writer is not None}
@@ -203,7 +238,7 @@ class Resumption:
         except FileExistsError:
             return None
         # A run that goes on may have found it before it was locked.
-        if is_taken(descriptor) or not is_file(descriptor, self._journal_path):
+        if lock(descriptor) is Lock.TAKEN or not is_file(descriptor, self._journal_path):
             os.close(descriptor)
             return None
         return cast(BinaryIO, os.fdopen(descriptor, "w+b"))
@@ -213,50 +248,54 @@ class Resumption:
             self._journal.write(line)
             self._journal.flush()
 
-    def _sync(self, mark: Mark) -> None:
-        """A mark that a power cut does not take back."""
+    def _sync(self, journal: BinaryIO, rows: int) -> None:
+        """The mark of so many rows is one that a power cut does not take back."""
+        for store in list(self._stores.values()):
+            os.fsync(store.file.fileno())
+        if not self._folder_synced:  # the names of the journal and the parts
+            sync_folder(self._path.parent)
+            self._folder_synced = True
+        self._write(synced_line(rows))
+        os.fsync(journal.fileno())
+        self._synced = time.monotonic()
+
+    @property
+    def stores(self) -> Sequence[Unnamed]:
+        """The files that were asked for."""
+        return list(self._stores.values())
+
+    @property
+    def has_journal(self) -> bool:
+        """Whether one says what is done."""
+        return self._journal is not None
+
+    def complete(self, files: Iterable[Unnamed]) -> None:
+        """All is on the disk, and these files, beside the output, are about to take their names."""
         if self._journal is None:
             return
-        start = time.monotonic()
-        for store in self._stores.values():
-            os.fsync(store.file.fileno())
-        if not self._folder_synced:
-            self._sync_names()
-        self._write(mark_line(Mark(mark.rows, mark.files, synced=True)))
-        os.fsync(self._journal.fileno())
-        self._synced = time.monotonic()
-        self._sync_seconds = self._synced - start
-
-    def _sync_names(self) -> None:
-        """Of the journal and the parts."""
-        folder = os.open(self._path.parent, os.O_RDONLY)
+        self._aside.wait()
+        self._rows, self.completed = self._span[1], True
+        sync_folder(self._path.parent)
         try:
-            os.fsync(folder)
+            self._write(last_line(one.finished() for one in files))
+            os.fsync(self._journal.fileno())
         except OSError:
-            pass  # not every file system does that
-        finally:
-            os.close(folder)
-        self._folder_synced = True
+            pass  # a full disk: names take no room on it
 
-    def flush(self) -> None:
-        """All is written: before the files take their names."""
-        for store in self._stores.values():
-            store.file.flush()
-
-    def finish(self) -> None:
-        """The output is complete. The journal goes last, so that a finished output is never lost."""
-        for store in self._stores.values():
-            if store.final is not None:
-                os.replace(store.part, store.final)
-            else:
-                store.part.unlink(missing_ok=True)
+    def finish(self, folders: Iterable[Path]) -> None:
+        """All files have their names, in these folders. The journal goes last, so that a finished output is never lost."""
+        if self._journal is not None:
+            for folder in folders:
+                sync_folder(folder)
         if self._journal is not None or self._emptied is not None:
             self._journal_path.unlink(missing_ok=True)
         self._finished = True
 
     def close(self, kept: bool) -> None:
         """The run is at its end. kept: what is there stays, if another one can go on with it; what this one went on with stays anyway."""
-        stays = self._journal is not None and not self._finished and (kept or self._resumed is not None)
+        with suppress(OSError):  # what marks say is there, is there
+            self._aside.wait()
+        stays = self._journal is not None and not self._finished and (kept or self.completed or self._resumed is not None)
         for store in self._stores.values():
             try:
                 store.file.close()
@@ -274,8 +313,10 @@ class Resumption:
             if not stays and not self._finished:
                 self._journal_path.unlink(missing_ok=True)
             elif stays and kept:
-                total = self._identity.rows if self._identity else 0
-                signals.advise(f"{self._rows:,} of {total:,} queries of {self._path} are done; go on with: {_command()}")
+                start, stop = self._span
+                signals.advise(
+                    f"{max(0, self._rows - start):,} of {stop - start:,} queries of {self._path} are done; go on with: {_command()}"
+                )
         self._stores.clear()  # writers know this object
 
 

@@ -1,0 +1,178 @@
+"""Parts of a job that are to be merged: what they hold, and whether they belong together. What a part is, parts.py says."""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+import tokenize
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import repeat
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.cli.outputs.parts import COPY_BYTES, DESCRIPTION, LAYOUT, MATRIX, ROWS, SPARSE, Description
+from gpualign.core.errors import InputError
+from gpualign.core.formats.registry import FORMATS
+from gpualign.core.journal import identity_of
+from gpualign.core.shares import MOST_SHARDS
+
+_MOST_DESCRIPTION = 1 << 20
+_MOST_DECIMALS = 17
+
+_DAMAGES = (
+    *(ValueError, TypeError, KeyError, AttributeError, ArithmeticError, EOFError, RuntimeError, SyntaxError),
+    *(zipfile.BadZipFile, struct.error, tokenize.TokenError),
+)
+"""What zipfile, json and NumPy raise for damaged files."""
+
+
+class Part:
+    """A part that is there; it is open only while it is read, so that any number can be merged. Raises `InputError` where a file is none,
+    or damaged."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        try:
+            with zipfile.ZipFile(path) as archive:
+                self._members = {member.filename for member in archive.infolist() if member.compress_type == zipfile.ZIP_STORED}
+                raw = archive.open(DESCRIPTION).read(_MOST_DESCRIPTION)
+            fields = json.loads(raw)
+            layout = fields.pop("gpualign part")
+            if layout != LAYOUT:
+                raise InputError(f"{path}: a part of layout {layout}; this gpualign merges those of layout {LAYOUT}")
+            identity = identity_of(fields.pop("identity"))
+            values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in fields.items()}
+            self.described = Description(identity, **values)
+            _check(self.described)
+        except InputError:
+            raise
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror or error}") from None
+        except _DAMAGES:
+            raise InputError(f"{path}: no part that --shard wrote, or a damaged one; write it again") from None
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a member."""
+        return name in self._members
+
+    def _pieces(self, name: str, sizes: Callable[[IO[bytes]], Iterator[int]]) -> Iterator[bytes]:
+        """What a member holds, in pieces of these sizes; `sizes` may read first. What is shorter was the last of it."""
+        if not self.has(name):
+            raise InputError(f"{self.path}: damaged: it lacks {name!r}; write it again")
+        try:
+            with zipfile.ZipFile(self.path) as archive, archive.open(name) as member:
+                for size in sizes(member):
+                    yield member.read(size)
+        except InputError:
+            raise
+        except OSError as error:
+            raise InputError(f"{self.path}: {error.strerror or error}") from None
+        except _DAMAGES:
+            raise self._damaged(name) from None
+
+    def _damaged(self, name: str) -> InputError:
+        return InputError(f"{self.path}: damaged: {name!r} is not as it was written; write it again")
+
+    def chunks(self, name: str, skip: int = 0) -> Iterator[bytes]:
+        """A member without its first `skip` bytes."""
+        for data in self._pieces(name, lambda member: repeat(COPY_BYTES)):
+            if not data:
+                return
+            yield data[skip:]
+            skip = max(0, skip - len(data))
+
+    def lines(self, name: str) -> list[str]:
+        """Of a member that is text."""
+        return b"".join(self.chunks(name)).decode("utf-8", "surrogateescape").split("\n")[:-1]
+
+    def array_type(self, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+        """(shape, type) of a member that is an array."""
+        found = []
+
+        def look(member: IO[bytes]) -> Iterator[int]:
+            found.append(_array_head(member))
+            yield 0
+
+        for _ in self._pieces(name, look):
+            pass
+        return found[0]
+
+    def rows(self, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], nbytes: int) -> Iterator[tuple[int, npt.NDArray[Any]]]:
+        """(first row, some rows, of about so many bytes) of a member that is an array, in turn. Raises `InputError` where it is another."""
+        row_bytes = math.prod(shape[1:]) * dtype.itemsize
+        step = max(1, nbytes // max(1, row_bytes))
+        starts = range(0, shape[0], step)
+
+        def sizes(member: IO[bytes]) -> Iterator[int]:
+            if _array_head(member) != (shape, dtype):
+                raise ValueError("another array")
+            for start in starts:
+                yield min(step, shape[0] - start) * row_bytes
+            yield 1  # comes to the checksum
+
+        for start, raw in zip((*starts, None), self._pieces(name, sizes), strict=True):
+            if start is None:
+                if raw:
+                    raise self._damaged(name)
+            elif len(raw) != (count := min(step, shape[0] - start)) * row_bytes:
+                raise self._damaged(name)
+            else:
+                yield start, np.frombuffer(raw, dtype).reshape(count, *shape[1:])
+
+
+def _array_head(member: IO[bytes]) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    if np.lib.format.read_magic(member) != (1, 0):
+        raise ValueError("version")
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(member)
+    if fortran or dtype not in (np.int32, np.int64, np.float64) or len(shape) not in (1, 2):
+        raise ValueError("no matrix")
+    return shape, dtype
+
+
+def _check(d: Description) -> None:
+    """Raises one of `_DAMAGES` where it contradicts itself."""
+    (number, count), (start, stop) = d.shard, d.span
+    numbers = number, count, start, stop, d.header, d.decimals
+    right = (
+        all(type(number) is int and number >= 0 for number in numbers)
+        and 1 <= number <= count <= MOST_SHARDS
+        and start <= stop <= d.identity.rows
+        and d.content in (ROWS, MATRIX, SPARSE)
+        and d.format in FORMATS
+        and d.decimals <= _MOST_DECIMALS
+        and len(d.names) == len(d.titles) <= 2
+        and all(isinstance(text, str) for text in (*d.names, *d.titles))
+        and (d.content != MATRIX or len(d.names) > d.beside)
+        and (d.content != SPARSE or np.dtype(d.dtype) in (np.int32, np.int64, np.float64))
+    )
+    if not right:
+        raise ValueError("out of range")
+
+
+def in_order(parts: Sequence[Part]) -> list[Part]:
+    """All parts of one job in their order. Raises `InputError` where one is missing, there twice, or of another job."""
+    first = parts[0].described
+    by_number: dict[int, Part] = {}
+    for part in parts:
+        found = part.described
+        first.identity.check(found.identity, part.path, "merge parts of one command and one input")
+        if replace(found, identity=first.identity, shard=(1, found.shard[1]), span=first.span) != replace(first, shard=(1, first.shard[1])):
+            one, other = (f"a part of {d.shard[1]:,}, as {d.format}" for d in (found, first))
+            raise InputError(f"{part.path}: {one}; {parts[0].path} is {other}")
+        if (twin := by_number.get(found.shard[0])) is not None:
+            raise InputError(f"{part.path}: the same part, {found.shard[0]:,} of {found.shard[1]:,}, is {twin.path}")
+        by_number[found.shard[0]] = part
+    count = first.shard[1]
+    if missing := [number for number in range(1, count + 1) if number not in by_number]:
+        shown = ", ".join(map(str, missing[:10])) + (" ..." if len(missing) > 10 else "")
+        raise InputError(f"{len(missing):,} of {count:,} parts {'is' if len(missing) == 1 else 'are'} missing: {shown}")
+    ordered = [by_number[number] for number in range(1, count + 1)]
+    stops = [0, *(part.described.span[1] for part in ordered)]
+    if any(part.described.span[0] != stop for part, stop in zip(ordered, stops, strict=False)) or stops[-1] != first.identity.rows:
+        raise InputError(f"{parts[0].path}: damaged: its queries and those of the other parts are not all; write them again")
+    return ordered

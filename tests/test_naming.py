@@ -1,0 +1,218 @@
+"""Files that take their names when all is written: what is on the disk before, and what a run does that finds some of them without."""
+
+import os
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command import LIMIT, gpualign, gpualign_here
+from eager import eager_here, marked
+
+from gpualign.cli.outputs.naming import without_names
+from gpualign.cli.outputs.resumption import Resumption
+from gpualign.core.errors import InputError, RunError
+from gpualign.core.journal import Finished, Identity
+
+WORDS = ["dist", "x.aln", "--compared", "-o", "x.npy", "--device", "cpu"]
+NAMES = ["x.compared.npy", "x.ids.txt", "x.npy"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, rng):
+    """Where this process is, and one input."""
+    rows = rng.choice(list("ACGT"), (30, 500))
+    (tmp_path / "x.aln").write_text("".join(f">s{i}\n{''.join(row)}\n" for i, row in enumerate(rows)))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def eager(monkeypatch):
+    eager_here(monkeypatch)
+
+
+def found_in(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "x.aln"}
+
+
+def fails_at(monkeypatch, name, words=WORDS):
+    """A run in which a file cannot take its name."""
+    replace = os.replace
+
+    def fail(part, final):
+        if str(final) == name:
+            raise OSError(28, "No space left on device")
+        replace(part, final)
+
+    with monkeypatch.context() as disk:
+        disk.setattr(os, "replace", fail)
+        with pytest.raises(RunError, match=f"cannot write {name}"):
+            gpualign_here(*words)
+
+
+def happened(monkeypatch, words):
+    """What a run has asked of the system, in turn: ("sync" or "name" or "remove", file or folder by its number)."""
+    events = []
+    replace, unlink, fsync = os.replace, Path.unlink, os.fsync
+    monkeypatch.setattr(os, "fsync", lambda number: (fsync(number), events.append(("sync", os.fstat(number).st_ino)))[0])
+    monkeypatch.setattr(os, "replace", lambda a, b: (events.append((str(b), os.stat(a).st_ino)), replace(a, b))[1])
+    monkeypatch.setattr(Path, "unlink", lambda path, **more: (events.append(("remove", path.name)), unlink(path, **more))[1])
+    gpualign_here(*words)
+    return events
+
+
+def test_files_and_their_names_are_on_the_disk_before_the_journal_goes(folder, eager, monkeypatch):
+    events = happened(monkeypatch, WORDS)
+    named = [event for event in events if event[0] in NAMES]
+    assert sorted(name for name, _ in named) == NAMES
+    last = events.index(("remove", "x.npy.journal"))
+    for name, number in named:
+        assert number == os.stat(name).st_ino
+        assert ("sync", number) in events[: events.index((name, number))]
+        assert ("sync", os.stat(folder).st_ino) in events[events.index((name, number)) : last]
+
+
+def test_a_run_without_a_journal_waits_for_no_disk(folder, monkeypatch):
+    assert [event for event in happened(monkeypatch, WORDS) if event[0] == "sync"] == []
+    assert sorted(found_in(folder)) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_that_are_missing_are_given(folder, eager, monkeypatch, name):
+    gpualign(*WORDS, cwd=folder)
+    expected = found_in(folder)
+    for known in NAMES:
+        (folder / known).unlink()
+    fails_at(monkeypatch, name)
+    assert "x.npy.journal" in found_in(folder)
+    done = gpualign(*WORDS, "--resume", cwd=folder)
+    assert b"x.npy is complete: the run before was ended while its files took their names\n" in done.stderr
+    assert found_in(folder) == expected
+    assert b"there is nothing to go on with" in gpualign(*WORDS, "--resume", cwd=folder).stderr
+
+
+def test_a_complete_output_of_other_options_is_refused(folder, eager, monkeypatch):
+    fails_at(monkeypatch, "x.npy")
+    before = found_in(folder)
+    done = gpualign(*WORDS, "--metric", "fraction", "--resume", cwd=folder, check=False)
+    assert done.returncode == 2
+    assert b"x.npy.journal: it was begun with --metric hamming" in done.stderr
+    assert found_in(folder) == before
+
+
+@pytest.mark.parametrize(("changed", "failing"), [("x.ids.txt", "x.npy"), ("x.npy.part", "x.npy"), ("x.npy.part", "x.ids.txt")])
+def test_what_has_changed_since_is_not_mixed_with_the_rest(folder, eager, monkeypatch, changed, failing):
+    fails_at(monkeypatch, failing)
+    os.utime(folder / changed, (0, 0))
+    before = found_in(folder)
+    done = gpualign(*WORDS, "--resume", cwd=folder, check=False)
+    assert done.returncode == 2
+    assert f"{changed.removesuffix('.part')} had been complete, and {changed} is not as it was then" in done.stderr.decode()
+    assert b"remove x.npy.journal and what belongs to it (x.npy*.part), and start without --resume" in done.stderr
+    assert found_in(folder) == before
+
+
+def test_another_run_in_between_does_not_mix_with_the_rest(folder, eager, monkeypatch):
+    fails_at(monkeypatch, "x.npy")
+    gpualign(*WORDS, "--metric", "fraction", cwd=folder)
+    before = found_in(folder)
+    assert gpualign(*WORDS, "--resume", cwd=folder, check=False).returncode == 2
+    assert found_in(folder) == before
+
+
+def test_a_journal_that_has_no_room_for_its_last_line(folder, eager, monkeypatch):
+    def full(files):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("gpualign.cli.outputs.resumption.last_line", full)
+    gpualign_here(*WORDS)
+    assert sorted(found_in(folder)) == NAMES
+
+
+def test_a_picture_elsewhere_has_its_name_before(folder, eager, monkeypatch):
+    pytest.importorskip("matplotlib")
+    (folder / "pictures").mkdir()
+    words = [*WORDS, "--plot", "pictures/x.png"]
+    fails_at(monkeypatch, "x.ids.txt", words)
+    assert (folder / "pictures" / "x.png").exists()
+    _, messages = gpualign_here(*words, "--resume")
+    assert "pictures/x.png is as that run left it; `gpualign plot` draws it anew\n" in messages
+    np.load(folder / "x.npy")
+
+
+@pytest.mark.parametrize(
+    ("part", "final"),
+    [
+        ("x.aln", "x.npy"),
+        ("x.aln", None),
+        ("x.npy", None),
+        ("../x.npy.part", "x.npy"),
+        ("x.npy./../x.part", None),
+        ("x.npy.part", "../x.npy"),
+        ("x.npy.part", "pictures/x.npy"),
+        ("x.npy.part", ".."),
+        ("x.npy.part", ""),
+        (".x.ids.txt.12345678.part", "x.id.txt"),
+        (".x.ids.txt.12345678.part", None),
+    ],
+)
+def test_a_journal_does_not_name_other_files_than_parts(folder, part, final):
+    with pytest.raises(InputError, match=r"x\.npy\.journal: damaged"):
+        without_names([Finished(part, final, 0, 0)], folder / "x.npy", Path("x.npy.journal"))
+
+
+def test_a_link_in_the_place_of_a_part_takes_no_name(folder):
+    os.symlink("x.aln", folder / "x.npy.part")
+    found = os.stat(folder / "x.npy.part")
+    with pytest.raises(InputError, match="is not as it was then"):
+        without_names([Finished("x.npy.part", "x.npy", found.st_size, found.st_mtime_ns)], folder / "x.npy", Path("x.npy.journal"))
+
+
+class Kept:
+    """Stands in for the memory of a run."""
+
+    resume, seconds = False, 0.0
+
+    def identity(self):
+        return Identity("1", "nw", {}, "abc", 100)
+
+
+def test_a_slow_disk_holds_nobody_up(tmp_path, eager, monkeypatch):
+    """Marks are written while it is at work, and what it has is known by itself."""
+    monkeypatch.setattr("gpualign.cli.outputs.resumption._SYNC_PAUSE", 0)
+    written, asked, fsync = threading.Event(), threading.Event(), os.fsync
+    monkeypatch.setattr(os, "fsync", lambda number: (asked.set(), written.wait(LIMIT), fsync(number)))
+    found = Resumption(tmp_path / "x.npy", Kept(), (0, 100), print)
+    found.store("", tmp_path / "x.npy")[0].write(b"some")
+    found.begun()
+    for rows in (10, 20, 30):
+        found.mark(rows)
+        assert asked.wait(LIMIT)
+    journal = tmp_path / "x.npy.journal"
+    assert marked(journal) == [0, 10, 20, 30]
+    assert b"synced" not in journal.read_bytes()
+    written.set()
+    found._aside.wait()
+    assert journal.read_bytes().splitlines()[-1] == b'{"synced": 10}'
+    found.mark(40)
+    found._aside.wait()
+    assert [line for line in journal.read_bytes().splitlines() if b"synced" in line] == [b'{"synced": 10}', b'{"synced": 40}']
+    found.close(kept=False)
+
+
+def test_a_disk_that_fails_ends_the_run(tmp_path, eager, monkeypatch):
+    monkeypatch.setattr("gpualign.cli.outputs.resumption._SYNC_PAUSE", 0)
+
+    def fails(number):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, "fsync", fails)
+    found = Resumption(tmp_path / "x.npy", Kept(), (0, 100), print)
+    found.store("", tmp_path / "x.npy")
+    found.begun()
+    found.mark(1)
+    found._aside._thread.join(LIMIT)
+    with pytest.raises(OSError, match="Input/output error"):
+        found.mark(2)
+    found.close(kept=True)
