@@ -1,63 +1,141 @@
-"""A picture of two streams at work: copies and kernels of each batch of an all-vs-all run, by the device's clock.
+"""Whether the host keeps a GPU busy: copies and kernels of each batch of whole commands by the device's clock, figures and a picture.
 
-python benchmarks/cuda_timeline.py [--records 6000] [--output results/nw_cuda_timeline.svg]      (needs matplotlib)
+python benchmarks/cuda_timeline.py [--records 12000] [--queries queries.fa --targets proteins.gpa]
+    [--output results/cuda_timeline.md] [--chart results/cuda_timeline.svg]      (the chart: matplotlib)
+
+The commands run in this process, twice; the second run finds kernels compiled and contexts open. Busy: the share of the time from the
+first kernel's begin to the last one's end in which a kernel ran, or waited for multiprocessors that another one had.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
 
-import matplotlib as mpl
-from common import made_up_dna
+from common import finish, machine, made_up_dna, made_up_letters, table
 
-from gpualign.core.alphabet import DNA
-from gpualign.core.budget import Budget
-from gpualign.core.engine import Task
-from gpualign.core.plan import Pairing
-from gpualign.core.runner import plan_task
-from gpualign.core.scoring import ScoringOptions, make_scoring
-from gpualign.gpu.driver import CudaDevice
-from gpualign.gpu.engine import CudaEngine
+from gpualign.cli.main import run
+from gpualign.core.dataclass import dataclass
+from gpualign.gpu import engine
 from gpualign.gpu.worker import Finished
 
 COLOURS = {"upload": "#4c78a8", "kernels": "#72b7b2", "download": "#e45756"}
+LENGTH = 1500
+
+_ENGINE = engine.CudaEngine
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--records", type=int, default=6000)
-    parser.add_argument("--length", type=int, default=1500)
-    parser.add_argument("--output", default="timeline.svg")
-    arguments = parser.parse_args()
-    sequences = made_up_dna(arguments.records, arguments.length)
-    task = Task(sequences, sequences, make_scoring(DNA, ScoringOptions(edit=True)))
-    device = CudaDevice(0)
+@dataclass(frozen=True)
+class Timeline:
+    """A command's batches. whole: seconds of the command, in this process."""
+
+    name: str
+    spans: Sequence[Finished]
+    whole: float
+
+    @property
+    def begin(self) -> float:
+        return min(span.kernels for span in self.spans)
+
+    @property
+    def end(self) -> float:
+        return max(span.download for span in self.spans)
+
+    def gaps(self) -> list[float]:
+        """Seconds between kernels in which none ran."""
+        found, until = [], self.begin
+        for begin, end in sorted((span.kernels, span.download) for span in self.spans):
+            if begin > until:
+                found.append(begin - until)
+            until = max(until, end)
+        return found
+
+    def row(self) -> list[str]:
+        gaps, seconds = self.gaps(), self.end - self.begin
+        largest = f"{1e3 * max(gaps, default=0):.1f}"
+        busy = f"{100 * (1 - sum(gaps) / seconds):.1f} %"
+        return [self.name, str(len(self.spans)), f"{self.whole:.2f}", f"{seconds:.2f}", busy, str(len(gaps)), largest]
+
+
+def commands(folder: Path, records: int, queries: str | None, targets: str | None) -> Iterator[tuple[str, list[str]]]:
+    def genes(count: int) -> str:
+        path = folder / f"genes{count}.fa"
+        path.write_text("".join(f">s{k}\n{text}\n" for k, text in enumerate(made_up_letters(made_up_dna(count, LENGTH)))))
+        return str(path)
+
+    fewer = records // 4
+    yield f"edit distances of {records:,} genes to .npy", ["nw", genes(records), "--edit", "-o", str(folder / "x.npy")]
+    yield (
+        f"edit distances and CIGARs of {fewer:,} genes to .tsv",
+        ["nw", genes(fewer), "--edit", "--fields", "query,target,score,cigar", "-o", str(folder / "x.tsv")],
+    )
+    yield (
+        f"affine identities and CIGARs of {fewer:,} genes to .tsv",
+        ["nw", genes(fewer), "--fields", "query,target,identity,cigar", "-o", str(folder / "y.tsv")],
+    )
+    yield f"identities of {fewer:,} genes to .npy", ["nw", genes(fewer), "--value", "identity", "-o", str(folder / "z.npy")]
+    if queries and targets:
+        yield "a protein search", ["sw", queries, targets, "-o", str(folder / "x.m8")]
+
+
+def measured(name: str, words: list[str]) -> Timeline:
     spans: list[Finished] = []
-    engine = CudaEngine([device], spans.append)
-    for _ in range(2):  # the second run finds its kernels compiled and its memory warm
+
+    engine.CudaEngine = partial(_ENGINE, log=spans.append)  # type: ignore[misc, assignment]
+    sys.argv = ["gpualign", *words, "--device", "cuda:0"]
+    for _ in range(2):
         spans.clear()
-        prepared = engine.prepare(task, Budget.of(8 << 30))
-        for _ in prepared.run(plan_task(prepared, Pairing.ABOVE).tiles()):
-            pass
+        start = time.perf_counter()
+        if run():
+            raise SystemExit(f"failed: {words}")
+        whole = time.perf_counter() - start
+    return Timeline(name, spans, whole)
+
+
+def draw(found: Sequence[Timeline], path: str) -> None:
+    import matplotlib as mpl
 
     mpl.use("svg")
     from matplotlib import pyplot as plt
 
-    start = min(s.upload for s in spans)
-    figure, axes = plt.subplots(figsize=(11, 2.8), layout="constrained")
-    for span in spans:
-        for k, (part, begin, end) in enumerate(
-            (("upload", span.upload, span.kernels), ("kernels", span.kernels, span.download), ("download", span.download, span.end))
-        ):
-            row = 2 - k + 3 * (1 - span.stream)
-            axes.barh(
-                row, 1e3 * (end - begin), left=1e3 * (begin - start), height=0.8, color=COLOURS[part], edgecolor="white", linewidth=0.4
+    figure, every = plt.subplots(len(found), 1, figsize=(11, 2.2 * len(found)), layout="constrained", squeeze=False)
+    for axes, line in zip(every[:, 0], found, strict=True):
+        for stream in (0, 1):
+            some = [span for span in line.spans if span.stream == stream]
+            parts = (
+                ("upload", [(s.upload, s.kernels) for s in some]),
+                ("kernels", [(s.kernels, s.download) for s in some]),
+                ("download", [(s.download, s.end) for s in some]),
             )
-    axes.set_yticks(range(6), [f"stream {s} {part}" for s in (1, 0) for part in ("download", "kernels", "upload")])
-    axes.set_xlabel("ms; a kernel waits for free multiprocessors while the one before it ends")
-    axes.set_title(f"Edit distances of {arguments.records:,} x {arguments.length:,} letters, {device.name}: batches on two streams")
-    figure.savefig(arguments.output)
-    print(f"{len(spans)} batches, {1e3 * (max(s.end for s in spans) - start):.0f} ms")
+            for k, (part, pieces) in enumerate(parts):
+                bars = [(begin - line.begin, end - begin) for begin, end in pieces]
+                axes.broken_barh(bars, (2 - k + 3 * (1 - stream) - 0.4, 0.8), color=COLOURS[part], edgecolor="white", linewidth=0.3)
+        axes.set_yticks(range(6), [f"stream {s} {part}" for s in (1, 0) for part in ("download", "kernels", "upload")], fontsize=7)
+        axes.set_title(line.name, fontsize=9, loc="left")
+    every[-1, 0].set_xlabel("s; a kernel waits for free multiprocessors while the one before it ends")
+    figure.savefig(path)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--records", type=int, default=12_000)
+    parser.add_argument("--queries")
+    parser.add_argument("--targets")
+    parser.add_argument("--output")
+    parser.add_argument("--chart")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
+        found = [measured(*command) for command in commands(Path(folder), options.records, options.queries, options.targets)]
+    header = ["command", "batches", "whole, s", "first to last kernel, s", "busy", "gaps", "largest, ms"]
+    text = f"# Batches of a GPU\n\n{machine()}.\n\n" + table("Whole commands", header, [line.row() for line in found], [])
+    finish(text, options.output)
+    if options.chart:
+        draw(found, options.chart)
 
 
 if __name__ == "__main__":

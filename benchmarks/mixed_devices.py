@@ -1,6 +1,6 @@
 """GPUs with and without the CPU beside them, and two GPUs beside one: whole commands of some seconds, on a machine with GPUs.
 
-python benchmarks/mixed_devices.py [--seconds 5] [--runs 3] [--output results/mixed_devices.md]
+python benchmarks/mixed_devices.py [--seconds 5] [--runs 3] [--gpus-alone] [--output results/mixed_devices.md]
 
 Sequences are made up: relatives of a gene of 1.5 kb, as many as one GPU takes about the given seconds for.
 """
@@ -59,12 +59,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--gpus-alone", action="store_true", help="one GPU and all of them, without the CPU")
     parser.add_argument("--output")
     options = parser.parse_args()
     gpus = len(take_inventory().usable)
     if not gpus:
         raise SystemExit("this machine has no GPU to use")
     pairs = [("cuda", "cpu,cuda"), *([("cuda:0", "cuda:all"), ("cuda:all", "all")] if gpus > 1 else [])]
+    if options.gpus_alone:
+        pairs = [("cuda:0", "cuda:all")]
     devices = list(dict.fromkeys(device for pair in pairs for device in pair))
     rows = []
     with tempfile.TemporaryDirectory() as name:
