@@ -161,6 +161,27 @@ def test_ctrl_c_says_how_to_go_on(interrupted, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir() if "x." in path.name) == ["x.tsv.journal", "x.tsv.part"]
 
 
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_ctrl_c_while_the_wait_for_the_disk_begins(folder, tmp_path, moment):
+    """A thread is then half made."""
+    link(folder, tmp_path)
+    strikes = (
+        "import os, signal, threading, time; start = threading.Thread.start\n"
+        "def struck(self):\n"
+        f"    before = self.name == 'gpualign-aside' and {moment == 'before'}; after = self.name == 'gpualign-aside' and not before\n"
+        "    before and os.kill(os.getpid(), signal.SIGINT)\n"
+        "    start(self)\n"
+        "    after and os.kill(os.getpid(), signal.SIGINT)\n"
+        "threading.Thread.start = struck;"
+    )
+    words = small(RUNS["rows"])
+    done = patched(strikes, words, tmp_path)
+    assert done.returncode == 130
+    assert f"of 160 queries of x.tsv are done; go on with: gpualign {' '.join(words)} --resume\n" in done.stderr
+    assert run([*words, "--resume"], tmp_path).returncode == 0
+    assert list(outputs(tmp_path)) == ["x.tsv"]
+
+
 def test_without_resume_what_is_left_is_named_and_left_alone(interrupted, tmp_path):
     words, _ = interrupted
     before = outputs(tmp_path)

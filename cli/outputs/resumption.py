@@ -203,7 +203,8 @@ class Resumption:
         self._rows, self._marked = rows, now
         self._write(mark_line(self._take(rows)))
         if self._journal is not None and not self._aside.busy and now - self._synced >= _SYNC_PAUSE:
-            self._aside.begin(partial(self._sync, self._journal, rows))
+            with signals.postponed():  # a thread that a signal keeps from starting cannot be waited for
+                self._aside.begin(partial(self._sync, self._journal, rows))
 
     def _take(self, rows: int) -> Mark:
         positions = {name: store.writer.position() for name, store in self._stores.items() if store.writer is not None}
