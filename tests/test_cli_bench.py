@@ -10,7 +10,7 @@ from command import gpualign
 
 from gpualign.jobs.reports.measure import Timing, repeat, summarise
 from gpualign.jobs.reports.munekawa import database_lengths
-from gpualign.jobs.reports.report import Ladder, Section, Step, Table, draw_charts, to_json, to_markdown
+from gpualign.jobs.reports.report import Ladder, Section, Step, Table, draw_charts, to_json, to_markdown, unpublished
 
 pytestmark = pytest.mark.slow
 
@@ -34,6 +34,15 @@ def test_tables_and_numbers():
     numbers = json.loads(to_json([made_up_section()], {"gpu": "a GPU"}))
     assert numbers["sections"][0]["ladders"][0]["steps"][1]["timing"]["median"] == 0.02
     assert numbers["machine"] == {"gpu": "a GPU"}
+
+
+def test_figures_of_another_size_are_left_out():
+    section = made_up_section()
+    page = to_markdown([Section("P 2010", "A paper", [unpublished(section.ladders[0])], [], [])], "a machine")
+    assert "| method | on | ms, median | quartiles | speed-up |\n" in page
+    assert "| naive | GPU | 20 | 20 to 21 | 100 |\n" in page
+    assert "44 s" not in page
+    assert "old card" not in page
 
 
 def test_charts_have_a_bar_a_method():
@@ -72,6 +81,7 @@ def test_without_a_gpu_the_cpu_is_measured(tmp_path, paper):
     assert "Left out" in page
     numbers = json.loads((tmp_path / "report" / "results.json").read_text())
     assert numbers["sections"][0]["ladders"][0]["steps"][0]["timing"]["median"] > 0
+    assert ("GeForce" in page) is (paper == "payne")  # whose small size is the paper's; the others' figures are of more
 
 
 @pytest.mark.gpu

@@ -18,7 +18,7 @@ from gpualign.gpu.papers.li import FULL, METHODS, RECORD_BYTES, Lane, LiEngine, 
 from gpualign.gpu.papers.session import Session
 from gpualign.jobs.reports.measure import KernelClock, Timing, repeat
 from gpualign.jobs.reports.report import Ladder, Section, Step, Table
-from gpualign.jobs.reports.tasks import align, made_up
+from gpualign.jobs.reports.tasks import align, counts_of_threads, made_up, on_cpu, today_on_cpu
 
 _PUBLISHED = {"rodinia": 1.0, "tiled-dscan": 2.0}
 """Of a K20; for the others the paper has no number at this length (figures 6 and 7)."""
@@ -48,7 +48,7 @@ class Shape:
 
 
 SHAPES = {
-    "small": Shape(200, 4, 4, 16, 16 << 20, 0.01),
+    "small": Shape(1536, 4, 4, 16, 64 << 20, 0.01),
     "paper": Shape(1536, 8, 8, 600, 2 << 30, FULL),
     "large": Shape(1536, 32, 32, 600, 8 << 30, FULL),
 }
@@ -88,7 +88,8 @@ def _kernels(device: Device | None, shape: Shape) -> Ladder:
             engine = LiEngine(device, method, Transfer.PINNED, log=clock)
             timing = repeat(_RUNS, lambda _, engine=engine: clock.of(lambda: align(task, engine, memory)))  # type: ignore[misc]
             steps.append(Step(method, "GPU", timing, _PUBLISHED.get(method), _PUBLISHED_TEXT[method]))
-    steps.append(Step("today, CPU", "CPU, 1 thread", _cpu(task, 1, memory)))
+    for threads in counts_of_threads():
+        steps.append(Step(today_on_cpu(threads), on_cpu(threads), _cpu(task, threads, memory)))
     if device is not None:
         seconds = KernelClock()
         today = CudaEngine([device], log=lambda batch: seconds(batch.download - batch.kernels, 0))

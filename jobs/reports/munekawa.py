@@ -15,8 +15,8 @@ from gpualign.gpu.device import Device
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.papers.munekawa import METHODS, MunekawaEngine
 from gpualign.jobs.reports.measure import KernelClock, Timing, repeat
-from gpualign.jobs.reports.report import Ladder, Section, Step, Table
-from gpualign.jobs.reports.tasks import align, made_up
+from gpualign.jobs.reports.report import Ladder, Section, Step, Table, unpublished
+from gpualign.jobs.reports.tasks import align, counts_of_threads, made_up, on_cpu, today_on_cpu
 
 TARGETS = {"small": 1_000, "paper": 250_143, "large": 1_000_572}
 _MEAN, _SPREAD, _LONGEST = 362, 0.7, 35_213
@@ -49,14 +49,16 @@ def run(device: Device | None, size: str) -> Section:
     part = replace(database, ids=database.ids[:_CPU_TARGETS], offsets=database.offsets[: _CPU_TARGETS + 1])
     scoring = make_scoring(PROTEIN, ScoringOptions(match=2, mismatch=-1, gap=1), [database], local=True)
     clock = KernelClock()
+    cpu = {today_on_cpu(threads): threads for threads in counts_of_threads()}
     found: dict[tuple[str, int], Timing] = {}
     today = "today, CUDA"
     for length in _LENGTHS:
         task = Task(made_up(np.array([length]), _AMINO_ACIDS, length), database, scoring, Mode.LOCAL, alphabet=PROTEIN)
         small = replace(task, targets=part)
         scale = int(database.offsets[-1]) / int(part.offsets[-1])
-        times = repeat(_RUNS, lambda _, task=small: align(task, CpuEngine(1), _MEMORY))  # type: ignore[misc]
-        found["today, CPU", length] = Timing(times.median * scale, times.lower * scale, times.upper * scale, times.runs)
+        for name, threads in cpu.items():
+            times = repeat(_RUNS, lambda _, threads=threads, task=small: align(task, CpuEngine(threads), _MEMORY))  # type: ignore[misc]
+            found[name, length] = Timing(times.median * scale, times.lower * scale, times.upper * scale, times.runs)
         if device is None:
             continue
         for method in METHODS:
@@ -68,36 +70,40 @@ def run(device: Device | None, size: str) -> Section:
     return Section(
         "Munekawa 2008",
         "Munekawa, Ino, Hagihara 2008: Smith-Waterman database search",
-        [_ladder(found, len(database), letters)],
-        [_table(found, letters)],
+        [_ladder(found, cpu, len(database), letters)],
+        [_table(found, [*METHODS, *cpu, today], len(database), letters)],
         [] if device is not None else ["both GPU kernels and today's (no GPU)"],
     )
 
 
-def _ladder(found: dict[tuple[str, int], Timing], targets: int, letters: int) -> Ladder:
+def _ladder(found: dict[tuple[str, int], Timing], cpu: dict[str, int], targets: int, letters: int) -> Ladder:
     n = _LADDER_LENGTH
     steps = []
     for method, times in zip(METHODS, (_SCALAR, _VECTOR), strict=True):
         if (method, n) in found:
             name = method.removeprefix("munekawa-")
             steps.append(Step(name, "GPU", found[method, n], _SCALAR[n] / times[n], f"{times[n]:g} s: {_SCALAR[n] / times[n]:.1f}×"))
-    steps.append(Step("today, CPU", "CPU, 1 thread", found["today, CPU", n]))
+    steps += [Step(name, on_cpu(threads), found[name, n]) for name, threads in cpu.items()]
     if ("today, CUDA", n) in found:
         steps.append(Step("today, CUDA", "GPU", found["today, CUDA", n]))
     task = f"A query of {n} letters against {targets:,} made-up proteins, {letters:,} letters; 2/-1, gaps of 1; GPU: time in kernels."
     notes = (
         [f"Today's CPU engine is timed on {min(targets, _CPU_TARGETS):,} of the proteins, and scaled."] if targets > _CPU_TARGETS else []
     )
-    return Ladder(f"a query of {n} letters", task, steps, "GeForce 8800 GTX", notes)
+    ladder = Ladder(f"a query of {n} letters", task, steps, "GeForce 8800 GTX", notes)
+    return ladder if targets == TARGETS["paper"] else unpublished(ladder)
 
 
-def _table(found: dict[tuple[str, int], Timing], letters: int) -> Table:
-    methods = [name for name in (*METHODS, "today, CPU", "today, CUDA") if (name, _LENGTHS[0]) in found]
+def _table(found: dict[tuple[str, int], Timing], names: list[str], targets: int, letters: int) -> Table:
+    methods = [name for name in names if (name, _LENGTHS[0]) in found]
+    same = targets == TARGETS["paper"]
     rows = []
     for n in _LENGTHS:
         cells = [f"{found[m, n].median:.4f} ({n * letters / found[m, n].median / 1e9:,.0f})" for m in methods]
         published = [f"{times[n]:g}" if n in times else "" for times in (_SCALAR, _VECTOR, _SSEARCH)]
-        rows.append([str(n), *cells, *published])
+        rows.append([str(n), *cells, *(published if same else [])])
     header = ["letters of the query", *(f"{m.removeprefix('munekawa-')}, s (GCUPS)" for m in methods)]
+    if not same:
+        return Table("All queries", header, rows, [f"The published figures are of {TARGETS['paper']:,} proteins: --size paper."])
     header += ["scalar 2008, s", "vector 2008, s", "SSEARCH 2008, s"]
     return Table("All queries", header, rows, ["The columns of 2008 are for 250,143 proteins with 90,588,910 letters."])

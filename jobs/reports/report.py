@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, field
+from dataclasses import asdict, field, replace
 from typing import Any, BinaryIO
 
 from gpualign.core.dataclass import dataclass
@@ -24,13 +24,19 @@ class Step:
 
 @dataclass(frozen=True)
 class Ladder:
-    """Methods of one task, the first of which the others are compared with. unit: of the numbers in `table`."""
+    """Methods of one task, the first of which the others are compared with. published: on what the papers' figures were measured."""
 
     title: str
     task: str
     steps: list[Step]
     published: str
     notes: list[str] = field(default_factory=list)
+
+
+def unpublished(ladder: Ladder) -> Ladder:
+    """Without the papers' figures, which are of a task of another size."""
+    steps = [replace(step, published=None, published_text="") for step in ladder.steps]
+    return replace(ladder, steps=steps)
 
 
 @dataclass(frozen=True)
@@ -76,13 +82,15 @@ def to_markdown(sections: Sequence[Section], machine: str) -> str:
     for section in sections:
         parts.append(f"## {section.paper}\n")
         for ladder in section.ladders:
-            rows = []
+            rows, has_published = [], any(step.published_text for step in ladder.steps)
             for step in ladder.steps:
                 spread = f"{milliseconds(step.timing.lower)} to {milliseconds(step.timing.upper)}"
                 factor = speed_up(ladder, step)
                 shown = f"{factor:,.0f}" if factor >= 10 else f"{factor:.2g}"
-                rows.append([step.method, step.where, milliseconds(step.timing.median), spread, shown, step.published_text])
-            header = ["method", "on", "ms, median", "quartiles", "speed-up", ladder.published]
+                published = [step.published_text] if has_published else []
+                rows.append([step.method, step.where, milliseconds(step.timing.median), spread, shown, *published])
+            header = ["method", "on", "ms, median", "quartiles", "speed-up"]
+            header += [ladder.published] if has_published else []
             parts.append(f"### {ladder.title}\n\n{ladder.task}\n\n{_markdown_table(header, rows)}")
             parts += [f"{note}\n" for note in ladder.notes]
         for table in section.tables:

@@ -11,6 +11,7 @@ from gpualign.core.plan import Pairing
 from gpualign.core.runner import plan_task, run_plan
 from gpualign.core.sequences import SequenceSet
 from gpualign.core.sinks.memory import Discard
+from gpualign.cpu.machine import usable_cpus
 
 
 def made_up(lengths: npt.NDArray[np.int64], letters: int, seed: int) -> SequenceSet:
@@ -19,6 +20,21 @@ def made_up(lengths: npt.NDArray[np.int64], letters: int, seed: int) -> Sequence
     np.cumsum(lengths, out=offsets[1:])
     codes = np.random.default_rng(seed).integers(0, letters, int(offsets[-1]), dtype=np.uint8)
     return SequenceSet("made up", [f"s{k}" for k in range(len(lengths))], codes, offsets)
+
+
+def counts_of_threads() -> list[int]:
+    """That the CPU is measured with: one, and all."""
+    return sorted({1, usable_cpus()})
+
+
+def on_cpu(threads: int) -> str:
+    """For people."""
+    return f"CPU, {threads} thread{'' if threads == 1 else 's'}"
+
+
+def today_on_cpu(threads: int) -> str:
+    """Name of a step."""
+    return "today, CPU" if threads == 1 else f"today, {on_cpu(threads)}"
 
 
 def align(task: Task, engine: Engine, memory: int) -> float:
