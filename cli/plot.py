@@ -25,6 +25,20 @@ from gpualign.cli.completion import PathType
     show_default=True,
     help="How the tree joins clusters: by the mean (average: UPGMA; weighted: WPGMA), largest or smallest distance.",
 )
+@click.option(
+    "--groups",
+    type=PathType(),
+    metavar="TABLE",
+    help="Colours beside the rows: a table with an id and one or more groups per line, in columns that tabs or commas separate.",
+)
+@click.option(
+    "--order",
+    type=PathType(),
+    default="tree",
+    show_default=True,
+    metavar="tree|input|groups|FILE",
+    help="Order of the records: that of their tree, of the matrix, of the first groups (by the tree within each), or of a FILE of ids.",
+)
 @click.option("--vmin", type=float, metavar="V", help="Value of the first colour.  [0; identities: the smallest]")
 @click.option("--vmax", type=float, metavar="V", help="Value of the last colour.  [the largest; identities: 1]")
 @click.option("-q", "--quiet", is_flag=True, help="No notes.")
@@ -36,6 +50,8 @@ def plot(
     title: str | None,
     cmap: str | None,
     linkage: str,
+    groups: str | None,
+    order: str,
     vmin: float | None,
     vmax: float | None,
     quiet: bool,
@@ -46,27 +62,38 @@ def plot(
     so that records that are all equally far apart look it; pairs of a record with itself, and those without a value, have colours of their
     own. Up to 30 records show their numbers, up to 150 their ids.
 
-    Rows are put in the order of their tree, which stands beside them. Of scores and identities, which are large for alike records, s, the
-    tree is of (s_ii + s_jj) / 2 - s_ij. The rows and columns of a matrix of two inputs are each ordered by their profiles, without a tree.
+    Rows are put in the order of their tree, which stands beside them, unless --order says otherwise. Of scores and identities, which are
+    large for alike records, s, the tree is of (s_ii + s_jj) / 2 - s_ij. The rows and columns of a matrix of two inputs are each ordered by
+    their profiles, without a tree. Where cells show no numbers, a histogram beside the bar of colours says how many pairs have which value.
 
     \b
     Examples:
       gpualign plot distances.npy -o heat.png
+      gpualign plot distances.npy -o heat.png --groups wards.tsv --order groups
       gpualign plot distances.tsv -o heat.pdf --vmax 50 --linkage single --title "Ward 3"
       gpualign nw genes.fa -o identity.npz --value identity; gpualign plot identity.npz -o genes.svg
       gpualign dist new.aln old.aln -o d.npz; gpualign plot d.npz -o new_and_old.png --cmap cividis
     """
+    from pathlib import Path
+
+    from gpualign.cli.inputs.groups import read_groups, read_order
     from gpualign.cli.inputs.matrices import read_matrix
     from gpualign.cli.messages import Messages
-    from gpualign.cli.outputs.files import OutputFiles, check_outputs
+    from gpualign.cli.outputs.files import OutputFiles, check_outputs, check_stdin
     from gpualign.cli.pictures.drawing import Style
     from gpualign.cli.pictures.heatmaps import guess_kind, of_lists
-    from gpualign.cli.pictures.plots import check_plot, check_style, write_plot
+    from gpualign.cli.pictures.plots import Rows, check_plot, check_style, write_plot
     from gpualign.core.errors import InputError
 
     messages = Messages.of("plot", quiet)
     picture = check_plot(output)
-    check_outputs([matrix], [picture.path])
+    listed = None if order in ("tree", "input", "groups") else order
+    if listed not in (None, "-") and not Path(listed).exists():
+        raise InputError(f"--order {order}: tree, input, groups or a file of ids is wanted, and there is no such file")
+    check_outputs([matrix, groups, listed], [picture.path])
+    check_stdin(matrix, groups, listed)
+    if order == "groups" and groups is None:
+        raise InputError("--order groups: --groups TABLE is wanted too")
     style = Style(title, cmap, linkage, vmin, vmax)
     check_style(style)
     stored = read_matrix(matrix)
@@ -74,5 +101,10 @@ def plot(
     if kind is None:
         raise InputError(f"{matrix}: pairs i < j alone do not tell scores from distances; say which with --value")
     heat = of_lists(stored.values, stored.rows, stored.columns, stored.one_set, kind, label or kind)
+    rows = Rows(
+        read_groups(groups, heat.rows) if groups else (),
+        order if listed is None else "list",
+        read_order(listed, [*heat.rows, *heat.columns]) if listed else {},
+    )
     with OutputFiles(messages.note) as files:
-        write_plot(picture, heat, files, messages, style)
+        write_plot(picture, heat, files, messages, style, rows)

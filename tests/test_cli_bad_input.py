@@ -140,7 +140,7 @@ def test_bad_usage(tmp_path, arguments, message):
 
 
 def test_both_inputs_from_stdin(tmp_path):
-    assert "only one of the two inputs" in refused(["nw", "-", "-"], tmp_path, stdin=GOOD)
+    assert "only one input" in refused(["nw", "-", "-"], tmp_path, stdin=GOOD)
 
 
 def test_a_budget_that_is_too_small_fails_the_run(tmp_path):

@@ -100,7 +100,7 @@ def test_engines_threads_and_memory_do_not_change_a_byte(tmp_path, rng):
     [
         (["missing.aln"], "missing.aln: no such file"),
         (["."], "a directory"),
-        (["-", "-"], "only one of the two inputs can be standard input"),
+        (["-", "-"], "only one input can be standard input"),
         ([CORE, "-o", "x.unknown"], "the name does not tell the format"),
         ([CORE, "--format", "npy"], "cannot go to standard output"),
         ([CORE, "--compared"], "name a file with -o, or write --format molten"),
@@ -120,7 +120,7 @@ def test_engines_threads_and_memory_do_not_change_a_byte(tmp_path, rng):
         ([CORE, "--add", OLD, "-o", "x.npy", "--max-distance", "3"], "npy holds every pair"),
         ([CORE, "--add", OLD, "--format", "molten", "--plot", "x.png"], "it does not go with --add"),
         ([CORE, "--add", SNPS, "--max-distance", "3"], "two inputs are of one kind"),
-        (["-", "--add", "-", "--max-distance", "3"], "only one of the two inputs can be standard input"),
+        (["-", "--add", "-", "--max-distance", "3"], "only one input can be standard input"),
         ([CORE, "--plot", "x.bmp"], "a picture ends in .png, .svg, .pdf"),
         ([CORE, "--max-distance", "3", "--plot", "x.png"], "it does not go with --max-distance"),
         ([CORE, "--device", "gpu"], "--device gpu: expected"),

@@ -307,7 +307,7 @@ def test_dry_run():
         ([QUERY, "empty.fa"], "empty.fa: empty file"),
         (["holes.fa", DB], "holes.fa: record 'none' (number 1) has no letters"),
         ([QUERY, DB, "--self"], "--self is for one file"),
-        (["-", "-"], "only one of the two inputs can be standard input"),
+        (["-", "-"], "only one input can be standard input"),
         ([QUERY, DB, "--strand", "both"], "--strand is for DNA; these are protein sequences"),
         ([QUERY, DB, "--no-traceback", "--format", "paf"], "--no-traceback leaves out the alignments, which format paf needs"),
         ([QUERY, DB, "--no-traceback", "--fields", "query,cigar"], "--no-traceback leaves out the alignments, which cigar needs"),

@@ -15,7 +15,7 @@ pytest.importorskip("scipy")
 from scipy.cluster.hierarchy import cophenet, dendrogram
 from scipy.spatial.distance import squareform
 
-from gpualign.cli.pictures.drawing import DIAGONAL, MISSING, Style, draw
+from gpualign.cli.pictures.drawing import Style, draw
 from gpualign.cli.pictures.heatmaps import (
     block_means,
     branches,
@@ -27,6 +27,7 @@ from gpualign.cli.pictures.heatmaps import (
     shown_names,
     to_distances,
 )
+from gpualign.cli.pictures.layout import DIAGONAL, MISSING
 from gpualign.core.errors import InputError
 
 DATA = Path(__file__).parent.parent / "data"
@@ -347,7 +348,7 @@ def test_commands_draw_what_they_computed(tmp_path, monkeypatch):
     ElementTree.parse(tmp_path / "direct.svg")
     done = gpualign("plot", "-", "-o", "p.png", "--title", "Ward 3", stdin=(tmp_path / "d.npz").read_bytes(), cwd=tmp_path)
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
-    assert b"gpualign plot: drawing 16 samples as p.png\ngpualign plot: clustered in " in done.stderr
+    assert b"gpualign plot: drawing 16 samples as p.png\ngpualign plot: ordered in " in done.stderr
     assert gpualign_here("plot", "-q", "d.npy", "-o", "p.pdf") == (b"", "")
     assert (tmp_path / "p.pdf").read_bytes().startswith(b"%PDF")
 

@@ -55,7 +55,7 @@ def open_inputs(*paths: str | None) -> Iterator[tuple[BinaryIO, str]]:
 def check_stdin(*paths: str | None) -> None:
     """Raises `InputError` where more than one input is standard input."""
     if paths.count(STDIO) > 1:
-        raise InputError("only one of the two inputs can be standard input")
+        raise InputError("only one input can be standard input")
 
 
 def digest_files(paths: Iterable[str]) -> str:

@@ -192,7 +192,7 @@ def order_of(heat: HeatMap, method: str) -> Order:
     if not heat.one_set:
         return Order(_by_profile(heat.values, method), _by_profile(heat.values.T, method), None, "")
     if len(heat.rows) < 2:
-        return Order(np.arange(len(heat.rows)), np.arange(len(heat.rows)), None, "")
+        return as_it_is(heat)
     from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import squareform
 
@@ -200,6 +200,20 @@ def order_of(heat: HeatMap, method: str) -> Order:
     own = "largest score" if np.isnan(np.diagonal(heat.values)).any() else "mean self-score"
     heights = {"identity": "1 − identity", "score": f"{own} − score"}.get(heat.kind, heat.label) + heat.unit
     return Order(leaves_list(tree), leaves_list(tree), tree, heights)
+
+
+def as_it_is(heat: HeatMap) -> Order:
+    """In the order of the matrix, without a tree."""
+    return Order(np.arange(len(heat.rows)), np.arange(len(heat.columns)), None, "")
+
+
+def reordered(order: Order, rows: Sequence[int], columns: Sequence[int] | None) -> Order:
+    """By these numbers, rows and columns with the same number as they were; columns None: they stay. The tree is no longer theirs."""
+
+    def sorted_by(places: npt.NDArray[np.intp], numbers: Sequence[int]) -> npt.NDArray[np.intp]:
+        return places[np.argsort(np.asarray(numbers)[places], kind="stable")]
+
+    return Order(sorted_by(order.rows, rows), order.columns if columns is None else sorted_by(order.columns, columns), None, "")
 
 
 def _by_profile(values: Floats, method: str) -> npt.NDArray[np.intp]:

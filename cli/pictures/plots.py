@@ -7,8 +7,9 @@ import math
 import os
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import field
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -17,11 +18,13 @@ import numpy as np
 
 from gpualign.cli.outputs.files import OutputFiles, naming_output
 from gpualign.cli.pictures.drawing import Style, draw
-from gpualign.cli.pictures.heatmaps import HeatMap, order_of, scale_of
+from gpualign.cli.pictures.groups import coloured
+from gpualign.cli.pictures.heatmaps import HeatMap, Order, as_it_is, order_of, reordered, scale_of
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError, RunError
 
 if TYPE_CHECKING:
+    from gpualign.cli.inputs.groups import Grouping
     from gpualign.cli.messages import Messages
 
 _FORMATS = ("png", "svg", "pdf")
@@ -35,6 +38,28 @@ class Picture:
 
     path: Path
     format: str
+
+
+@dataclass(frozen=True)
+class Rows:
+    """How rows are told apart, and columns of the same records. groups: strips of colours. by: tree, input, groups (of the first strip),
+    or list: as `places` has the ids."""
+
+    groups: Sequence[Grouping] = ()
+    by: str = "tree"
+    places: Mapping[str, int] = field(default_factory=dict)
+
+    def order(self, heat: HeatMap, method: str) -> Order:
+        """Raises `InputError` where ids are missing in the list."""
+        if self.by == "tree":
+            return order_of(heat, method)
+        if self.by == "groups":
+            # Of those that have none after the last.
+            own = [len(self.groups[0].labels) if number < 0 else number for number in self.groups[0].of]
+            return reordered(order_of(heat, method), own, own if heat.one_set else None)
+        if self.by == "input":
+            return as_it_is(heat)
+        return reordered(as_it_is(heat), [self.places[name] for name in heat.rows], [self.places[name] for name in heat.columns])
 
 
 def check_plot(output: str, without: str | None = None) -> Picture:
@@ -75,9 +100,11 @@ def missing_libraries(*names: str) -> str:
     return " and ".join(name for name in names if find_spec(name) is None)
 
 
-def write_plot(picture: Picture, heat: HeatMap, files: OutputFiles, messages: Messages, style: Style | None = None) -> None:
-    """Cluster and draw into a file of `files`; `messages` says so meanwhile."""
-    style = style or Style()
+def write_plot(
+    picture: Picture, heat: HeatMap, files: OutputFiles, messages: Messages, style: Style | None = None, shown: Rows | None = None
+) -> None:
+    """Put in order and draw into a file of `files`; `messages` says so meanwhile."""
+    style, shown = style or Style(), shown or Rows()
     scale = scale_of(heat, style.low, style.high)
     rows, columns = heat.values.shape
     records = f"{rows:,} x {columns:,}" if not heat.one_set else f"{rows:,}"
@@ -86,14 +113,14 @@ def write_plot(picture: Picture, heat: HeatMap, files: OutputFiles, messages: Me
         what = "distance" if heat.kind == "distance" else "value"
         messages.note(f"{undefined:,} of {heat.others.size:,} cells have no {what}; to order the rest they count as the farthest")
     start = time.perf_counter()
-    order = order_of(heat, style.linkage)
+    order = shown.order(heat, style.linkage)
     clustered = time.perf_counter()
     with naming_output(picture.path), _own_settings(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        _save(draw(heat, order, scale, style), files.open(picture.path), picture.format)
+        _save(draw(heat, order, scale, style, [coloured(grouping) for grouping in shown.groups]), files.open(picture.path), picture.format)
     if any("Glyph" in str(warning.message) for warning in caught):
         messages.note("the font has not every character of the ids; a box stands for each that it lacks")
-    messages.note(f"clustered in {clustered - start:.1f} s, drawn in {time.perf_counter() - clustered:.1f} s")
+    messages.note(f"ordered in {clustered - start:.1f} s, drawn in {time.perf_counter() - clustered:.1f} s")
 
 
 @contextmanager

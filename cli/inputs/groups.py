@@ -1,0 +1,89 @@
+"""Reads which groups records belong to: a table with an id per line, and a group in each further column."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+
+from gpualign.cli.outputs.files import open_input
+from gpualign.core.dataclass import dataclass
+from gpualign.core.errors import InputError
+from gpualign.core.unpack import unpack
+
+_NO_GROUP = ("", "NA", "nan")
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """title: what the groups are. labels: of the groups. of: for each row of the matrix the number of its label, -1 without a group."""
+
+    title: str
+    labels: Sequence[str]
+    of: Sequence[int]
+
+
+def read_groups(path: str, ids: Sequence[str]) -> list[Grouping]:
+    """The groupings of records with these ids, one per column after the first. Tabs or commas separate columns; - is standard input.
+
+    Line 1 names the columns, unless it begins with one of the ids. Other records may be in the table, records may lack in it, and an empty
+    cell (or NA) is no group. Raises `InputError` naming the line, or where no record is in the table.
+    """
+    with open_input(path) as (stream, source):
+        text = io.TextIOWrapper(unpack(stream, source)[1], encoding="utf-8-sig", errors="surrogateescape", newline="")
+        lines = [(line, cells) for line, cells in _lines(text, source) if any(cells)]
+    if not lines:
+        raise InputError(f"{source}: empty; a table with an id and a group per line is wanted")
+    width = len(lines[0][1])
+    if width < 2:
+        raise InputError(f"{source}: line {lines[0][0]} has one column; an id and a group are wanted, separated by a tab or a comma")
+    known = set(ids)
+    headed = lines[0][1][0] not in known
+    titles = lines[0][1][1:] if headed else [f"group {k}" if width > 2 else "group" for k in range(1, width)]
+    found: dict[str, tuple[int, list[str]]] = {}
+    for line, cells in lines[headed:]:
+        if len(cells) != width:
+            raise InputError(f"{source}: line {line} has {len(cells):,} columns, line {lines[0][0]} has {width:,}")
+        before = found.setdefault(cells[0], (line, cells[1:]))
+        if before[1] != cells[1:]:
+            raise InputError(f"{source}: lines {before[0]} and {line} put {cells[0]!a} in different groups")
+    if not known & found.keys():
+        raise InputError(f"{source}: none of its ids is one of the matrix, whose first is {ids[0]!a}")
+    return [_grouping(title, [cells[k] for _, cells in found.values()], found, ids, k) for k, title in enumerate(titles)]
+
+
+def _lines(text: io.TextIOWrapper, source: str) -> Iterator[tuple[int, list[str]]]:
+    first = text.readline()
+    separator = "\t" if "\t" in first else ","
+    reader = csv.reader(_chain(first, text), delimiter=separator, quoting=csv.QUOTE_NONE if separator == "\t" else csv.QUOTE_MINIMAL)
+    try:
+        for cells in reader:
+            yield reader.line_num, [cell.strip() for cell in cells]
+    except csv.Error as error:
+        raise InputError(f"{source}: line {reader.line_num}: {error}") from None
+
+
+def _chain(first: str, rest: io.TextIOWrapper) -> Iterator[str]:
+    yield first
+    yield from rest
+
+
+def _grouping(title: str, named: Sequence[str], found: dict[str, tuple[int, list[str]]], ids: Sequence[str], column: int) -> Grouping:
+    """Of a column. Groups without a record of the matrix are left out."""
+    own = [found[name][1][column] if name in found else "" for name in ids]
+    labels = [label for label in dict.fromkeys(named) if label not in _NO_GROUP and label in set(own)]
+    number = {label: k for k, label in enumerate(labels)}
+    return Grouping(title, labels, [number.get(label, -1) for label in own])
+
+
+def read_order(path: str, ids: Sequence[str]) -> dict[str, int]:
+    """The place of each id in a list, one per line. Raises `InputError` for ids that are twice or not in it."""
+    with open_input(path) as (stream, source):
+        text = io.TextIOWrapper(unpack(stream, source)[1], encoding="utf-8-sig", errors="surrogateescape")
+        places: dict[str, int] = {}
+        for line, name in enumerate((line.strip() for line in text), 1):
+            if name and places.setdefault(name, line) != line:
+                raise InputError(f"{source}: {name!a} is on lines {places[name]} and {line}")
+    if missing := [name for name in ids if name not in places]:
+        raise InputError(f"{source}: {len(missing):,} of {len(ids):,} ids of the matrix are not in it, {missing[0]!a} first")
+    return places

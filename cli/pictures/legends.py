@@ -1,0 +1,110 @@
+"""What stands right of a heat map: the bar of colours, the histogram of values beside it, and what other colours mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpualign.cli.pictures.groups import Coloured
+from gpualign.cli.pictures.heatmaps import HeatMap, Scale
+from gpualign.cli.pictures.layout import DIAGONAL, LABEL, MISSING, SMALL, Parts, ticks, wrapped
+from gpualign.core.dataclass import dataclass
+
+_BAR = 0.16
+"""Inches."""
+
+_BINS = 60
+"""Of the histogram, along the whole bar."""
+
+_LINE = 1.45
+"""Height of a line of a legend in its letters' size."""
+
+
+@dataclass(frozen=True)
+class Legend:
+    """entries: (label, colour)."""
+
+    title: str | None
+    entries: Sequence[tuple[str, str]]
+
+
+def draw_bar(figure: Any, parts: Parts, heat: HeatMap, colours: Any, scale: Scale) -> None:
+    """The bar of colours, level with the top of the matrix."""
+    axes = parts.place(figure, parts.bar_left, parts.high - parts.bar, _BAR, parts.bar)
+    bar = figure.colorbar(colours, cax=axes, extend=scale.extend, extendfrac=0.05)
+    bar.outline.set_linewidth(0.5)
+    axes.locator_params(axis="y", nbins=5, integer=heat.whole)
+    axes.yaxis.set_major_formatter(ticks(heat.exponent))
+    axes.tick_params(labelsize=SMALL, length=3, width=0.5, pad=2)
+    bar.set_label(wrapped(heat.label + heat.unit, parts.bar, LABEL), fontsize=LABEL, labelpad=5, parse_math=False)
+    if parts.histogram:
+        left = parts.bar_left - parts.histogram
+        _draw_histogram(parts.place(figure, left, parts.high - parts.bar, parts.histogram, parts.bar), heat, scale)
+
+
+def _draw_histogram(axes: Any, heat: HeatMap, scale: Scale) -> None:
+    """How many pairs have which value, level with the value's colour; the longest line is labelled with its number of pairs."""
+    values = heat.others
+    low, high = scale.low, scale.high
+    if heat.whole and high - low < _BINS:  # each number has a line of its own
+        edges = np.arange(math.ceil(low), math.floor(high) + 2) - 0.5
+    else:
+        edges = np.linspace(low, high, _BINS + 1)
+    counts, _ = np.histogram(values[(values >= low) & (values <= high)], edges)
+    if heat.one_set:
+        counts = counts // 2
+    axes.stairs(counts, edges, orientation="horizontal", fill=True, color="0.55")
+    most = int(counts.max(initial=0))
+    axes.set_xlim(max(1, most), 0)
+    axes.set_ylim(low, high)
+    axes.yaxis.set_visible(False)
+    axes.set_xticks([most], [f"{most:,}"], fontsize=SMALL)
+    axes.tick_params(axis="x", length=2, width=0.5, pad=2)
+    axes.set_xlabel("pairs", fontsize=SMALL, labelpad=1)
+    for side in ("left", "right", "top"):
+        axes.spines[side].set_visible(False)
+    axes.spines["bottom"].set_linewidth(0.5)
+
+
+def legends_of(heat: HeatMap, apart: bool, groups: Sequence[Coloured]) -> Iterator[Legend]:
+    """Of the colours that are not those of values. apart: cells of a record with itself have their own."""
+    others = []
+    if heat.one_set and apart:
+        others.append(("with itself", _hex(DIAGONAL)))
+    if np.isnan(heat.others).any():
+        others.append(("no distance" if heat.kind == "distance" else "no value", _hex(MISSING)))
+    if others:
+        yield Legend(None, others)
+    for strip in groups:
+        yield Legend(strip.title, [*strip.legend, *([("none", "#ffffff")] if None in strip.rows else [])])
+
+
+def draw_legends(figure: Any, parts: Parts, legends: Iterator[Legend]) -> None:
+    """Below the bar, one below the other."""
+    from matplotlib.patches import Patch
+
+    top = parts.high - parts.bar - (0.42 if parts.histogram else 0.12)
+    for legend in legends:
+        figure.legend(
+            handles=[Patch(facecolor=colour, edgecolor="0.4", linewidth=0.5, label=label) for label, colour in legend.entries],
+            title=legend.title,
+            title_fontsize=SMALL,
+            alignment="left",
+            loc="upper left",
+            bbox_to_anchor=(parts.bar_left / parts.width, (parts.margin + top) / parts.height),
+            frameon=False,
+            fontsize=SMALL,
+            handlelength=1.0,
+            handleheight=1.0,
+            handletextpad=0.6,
+            borderpad=0,
+            borderaxespad=0,
+        )
+        top -= (len(legend.entries) + (legend.title is not None) + 1) * SMALL * _LINE / 72
+
+
+def _hex(colour: tuple[int, int, int, int]) -> str:
+    return f"#{bytes(colour[:3]).hex()}"

@@ -1,0 +1,209 @@
+"""How the rows of heat maps are told apart and put in order, and the histogram of values."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from command import gpualign
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("scipy")
+
+from matplotlib.colors import to_hex
+from scipy.cluster.hierarchy import leaves_list
+
+from gpualign.cli.inputs.groups import Grouping, read_groups, read_order
+from gpualign.cli.pictures.drawing import Style, draw
+from gpualign.cli.pictures.groups import coloured
+from gpualign.cli.pictures.heatmaps import of_lists, order_of, scale_of
+from gpualign.cli.pictures.plots import Rows
+from gpualign.core.errors import InputError
+
+IDS = ["a", "b", "c", "d"]
+
+
+def written(tmp_path, text):
+    path = tmp_path / "groups.tsv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return str(path)
+
+
+def some_distances(rng, count, largest=9):
+    values = np.triu(rng.integers(1, largest, (count, count)), 1)
+    return of_lists(values + values.T, [f"s{k}" for k in range(count)], [f"s{k}" for k in range(count)], True, "distance", "distance")
+
+
+def drawn(heat, rows, **style):
+    style = Style(**style)
+    groups = [coloured(grouping) for grouping in rows.groups]
+    return draw(heat, rows.order(heat, style.linkage), scale_of(heat, style.low, style.high), style, groups)
+
+
+# ---- what is read
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a\tx\nb\ty\nc\tx\nd\ty\n", [("group", ["x", "y"], [0, 1, 0, 1])]),
+        ("id\tward\nd\ty\na\tx\n\nzzz\tw\n", [("ward", ["y", "x"], [1, -1, -1, 0])]),
+        (
+            'id,ward,ST\r\na,x,1\r\nb,NA,2\r\nc,"x, y",1\r\nd,,2',
+            [("ward", ["x", "x, y"], [0, -1, 1, -1]), ("ST", ["1", "2"], [0, 1, 0, 1])],
+        ),
+        ('a\t"\nb\tx\n', [("group", ['"', "x"], [0, 1, -1, -1])]),
+        (b"\xef\xbb\xbfa\t\xff\n", [("group", ["\udcff"], [0, -1, -1, -1])]),
+    ],
+)
+def test_tables_of_groups(tmp_path, text, expected):
+    found = read_groups(written(tmp_path, text), IDS)
+    assert [(g.title, list(g.labels), list(g.of)) for g in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "empty"),
+        ("\n\n", "empty"),
+        ("a\nb\n", "line 1 has one column"),
+        ("a\tx\nb\n", "line 2 has 1 columns, line 1 has 2"),
+        ("id\tward\na\tx\nb\ty\na\ty\n", "lines 2 and 4 put 'a' in different groups"),
+        ("id\tward\nzz\tx\n", "none of its ids is one of the matrix, whose first is 'a'"),
+    ],
+)
+def test_tables_that_are_refused(tmp_path, text, reason):
+    with pytest.raises(InputError, match=rf"groups.tsv: .*{reason}"):
+        read_groups(written(tmp_path, text), IDS)
+
+
+def test_lists_of_ids(tmp_path):
+    assert read_order(written(tmp_path, "d\r\nx\n\nb\na\nc"), IDS) == {"d": 1, "x": 2, "b": 4, "a": 5, "c": 6}
+    with pytest.raises(InputError, match="2 of 4 ids of the matrix are not in it, 'b' first"):
+        read_order(written(tmp_path, "a\nd\n"), IDS)
+    with pytest.raises(InputError, match="'a' is on lines 1 and 3"):
+        read_order(written(tmp_path, "a\nd\na\n"), IDS)
+
+
+# ---- colours
+
+
+@pytest.mark.parametrize("count", [1, 8, 9, 20])
+def test_each_group_has_its_own_colour(count):
+    found = coloured(Grouping("g", [f"g{k}" for k in range(count)], [*range(count), -1]))
+    assert [label for label, _ in found.legend] == [f"g{k}" for k in range(count)]
+    assert list(found.rows) == [colour for _, colour in found.legend] + [None]
+    assert len(set(found.rows)) == count + 1
+
+
+def test_small_groups_share_a_colour_where_there_are_many(rng):
+    of = rng.permutation([k for k in range(30) for _ in range(30 - k)])
+    found = coloured(Grouping("g", [f"g{k}" for k in range(30)], list(of)))
+    assert [label for label, _ in found.legend] == [*(f"g{k}" for k in range(19)), "11 other groups"]
+    assert len({colour for _, colour in found.legend}) == 20
+    shared = found.legend[-1][1]
+    assert [colour == shared for colour in found.rows] == [number >= 19 for number in of]
+
+
+def test_strips_are_beside_their_rows(rng):
+    heat = some_distances(rng, 12)
+    own = [k % 3 - 1 for k in range(12)]
+    groups = [Grouping("ward", ["x", "y"], own), Grouping("ST", ["1"], [0] * 12)]
+    figure = drawn(heat, Rows(groups))
+    strips = next(axes for axes in figure.axes if [text.get_text() for text in axes.get_xticklabels()] == ["ward", "ST"])
+    pixels = np.asarray(strips.images[0].get_array())
+    wards = coloured(groups[0])
+    order = order_of(heat, "average").rows
+    assert [to_hex(pixel) for pixel in pixels[:, 0]] == [wards.rows[k] or "#ffffff" for k in order]
+    assert {to_hex(pixel) for pixel in pixels[:, 1]} == {"#e69f00"}
+    shown = [(legend.get_title().get_text(), [text.get_text() for text in legend.get_texts()]) for legend in figure.legends]
+    assert shown == [("", ["with itself"]), ("ward", ["x", "y", "none"]), ("ST", ["1"])]
+
+
+# ---- order
+
+
+def test_rows_in_other_orders(rng):
+    heat = some_distances(rng, 9)
+    leaves = list(leaves_list(order_of(heat, "average").tree))
+    own = [2, 0, 1, -1, 0, 1, 2, 0, -1]
+    by_groups = Rows([Grouping("g", ["x", "y", "z"], own)], "groups").order(heat, "average")
+    assert list(by_groups.rows) == sorted(leaves, key=lambda k: own[k] if own[k] >= 0 else 3) == list(by_groups.columns)
+    assert list(Rows(by="input").order(heat, "average").rows) == list(range(9))
+    places = {f"s{k}": k * 5 % 9 for k in range(9)}
+    listed = Rows(by="list", places=places).order(heat, "average")
+    assert [places[heat.rows[k]] for k in listed.rows] == list(range(9)) == [places[heat.columns[k]] for k in listed.columns]
+    for order in (by_groups, listed):
+        assert order.tree is None
+    assert len(drawn(heat, Rows(by="input")).axes) == 2  # cells and bar, no tree
+
+
+def test_two_inputs_in_other_orders(rng):
+    heat = of_lists(rng.integers(0, 9, (3, 4)), ["q1", "q2", "q3"], ["t1", "t2", "t3", "t4"], False, "distance", "distance")
+    by_groups = Rows([Grouping("g", ["x", "y"], [1, 0, 1])], "groups").order(heat, "average")
+    assert by_groups.rows[0] == 1
+    assert list(by_groups.columns) == list(order_of(heat, "average").columns)
+    places = {name: place for place, name in enumerate(["t4", "q3", "t1", "q1", "t2", "q2", "t3"])}
+    listed = Rows(by="list", places=places).order(heat, "average")
+    assert [heat.rows[k] for k in listed.rows] == ["q3", "q1", "q2"]
+    assert [heat.columns[k] for k in listed.columns] == ["t4", "t1", "t2", "t3"]
+
+
+# ---- histogram
+
+
+def histogram_of(figure):
+    axes = next((axes for axes in figure.axes if axes.get_xlabel() == "pairs"), None)
+    return axes and axes.patches[0].get_data()
+
+
+def test_small_matrices_show_numbers_and_no_histogram(rng):
+    assert histogram_of(drawn(some_distances(rng, 30), Rows())) is None
+    assert histogram_of(drawn(some_distances(rng, 31), Rows())) is not None
+
+
+@pytest.mark.parametrize(("low", "high"), [(None, None), (3, 6), (2.5, 6.5)])
+def test_counts_have_a_line_each(rng, low, high):
+    heat = some_distances(rng, 40)
+    data = histogram_of(drawn(heat, Rows(), low=low, high=high))
+    upper = heat.values[np.triu_indices(40, 1)]
+    expected = Counter(int(v) for v in upper if (low or 0) <= v <= (high or 8))
+    found = {int(edge + 0.5): int(count) for edge, count in zip(data.edges, data.values, strict=False) if count}
+    assert found == expected
+
+
+def test_other_values_are_counted_in_bins(rng):
+    values = rng.random((35, 50))
+    values[0, 0] = np.nan
+    heat = of_lists(values, [f"q{k}" for k in range(35)], [f"t{k}" for k in range(50)], False, "identity", "identity")
+    data = histogram_of(drawn(heat, Rows()))
+    assert data.values.sum() == 35 * 50 - 1
+    assert (data.edges[0], data.edges[-1]) == (np.nanmin(values), 1)
+
+
+def test_where_no_pair_has_a_value_there_is_no_line():
+    heat = of_lists(np.full((40, 40), np.nan), [f"s{k}" for k in range(40)], [f"s{k}" for k in range(40)], True, "distance", "distance")
+    assert histogram_of(drawn(heat, Rows())).values.sum() == 0
+
+
+# ---- the command
+
+
+def test_the_command_draws_groups(tmp_path, rng):
+    heat = some_distances(rng, 6)
+    np.savez(tmp_path / "d.npz", distances=heat.values.astype(np.int32), ids=np.array(heat.rows))
+    (tmp_path / "g.csv").write_text("id,ward\n" + "".join(f"s{k},ward {k % 2}\n" for k in range(6)))
+    gpualign("plot", "d.npz", "-o", "x.svg", "--groups", "g.csv", "--order", "groups", cwd=tmp_path)
+    text = (tmp_path / "x.svg").read_text()
+    assert "<!-- ward 0 -->" in text
+    assert "linkage" not in text
+    for arguments, reason in (
+        (["--order", "groups"], "--order groups: --groups TABLE is wanted too"),
+        (["--order", "gruops"], "--order gruops: tree, input, groups or a file of ids is wanted"),
+        (["--groups", "d.npz"], "d.npz: "),
+        (["--groups", "x.svg"], "x.svg"),
+    ):
+        done = gpualign("plot", "d.npz", "-o", "x.svg", *arguments, cwd=tmp_path, check=False)
+        assert done.returncode == 2
+        assert reason in done.stderr.decode()
+        assert b"Traceback" not in done.stderr
+    assert (tmp_path / "x.svg").read_text() == text
