@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 import click
+
+from gpualign.cli.progress import ProgressBar, write_now
 
 if TYPE_CHECKING:
     from gpualign.core.distance.runner import DistanceTotals
@@ -66,8 +66,17 @@ class Messages:
 
     def progress(self, work: int, output: Path | None, unit: str = "cells", rate: str = "GCUPS") -> ProgressBar:
         """output: where results go meanwhile, None for standard output; where that is a terminal, a bar would stand among its lines."""
+        terminal = sys.stderr.isatty()
         free = output is not None or not sys.stdout.isatty()
-        return ProgressBar(work, unit, rate, shown=self.verbosity >= 0 and sys.stderr.isatty() and free)
+        bar = self.verbosity >= 0 and terminal and free
+        return ProgressBar(work, unit, rate, bar, self._unheard if terminal else self.note, self._answer)
+
+    def _unheard(self, text: str) -> None:
+        """On a terminal a bar says it."""
+
+    def _answer(self, text: str) -> None:
+        """To one who asked by a signal, and is told with -q too."""
+        write_now(f"gpualign {self._command}: {text}")
 
 
 def print_plan(rows: Rows) -> None:
@@ -78,43 +87,3 @@ def print_plan(rows: Rows) -> None:
 
 def _count(number: int, what: str) -> str:
     return f"{number:,} {what if number == 1 else what + 's'}"
-
-
-class ProgressBar:
-    """Work done (DP cells, comparisons), its rate and the time left; nothing at all unless `shown`."""
-
-    def __init__(self, work: int, unit: str, rate: str, shown: bool) -> None:
-        self._work = work
-        self._unit = unit
-        self._rate = rate
-        self._shown = shown
-
-    def __enter__(self) -> ProgressBar:
-        self._start = time.perf_counter()
-        self._done = 0
-        if self._shown:
-            from tqdm import tqdm
-
-            self._bar = tqdm(
-                total=self._work / 1e9,
-                file=sys.stderr,
-                leave=False,
-                bar_format=f"{{percentage:3.0f}}% |{{bar}}| {{n:,.0f}}/{{total:,.0f}} G{self._unit}{{postfix}} [{{elapsed}}<{{remaining}}]",
-            )
-        return self
-
-    def expect(self, work: int) -> None:
-        """There is more to do than was said."""
-        if self._shown:
-            self._bar.total += work / 1e9
-
-    def advance(self, work: int) -> None:
-        self._done += work
-        if self._shown:
-            rate = self._done / max(time.perf_counter() - self._start, 1e-9) / 1e9
-            self._bar.set_postfix_str(f"{rate:.1f} {self._rate}", refresh=False)
-            self._bar.update(work / 1e9)
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._shown:
-            self._bar.close()

@@ -341,6 +341,6 @@ def run_options(function: F) -> F:
         click.option("--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads.  [the CPUs this process may use]"),
         click.option("--memory", type=SizeType(), metavar="SIZE", help="Memory budget, for instance 500M.  [2G, at most half of RAM]"),
         click.option("--dry-run", is_flag=True, help="Print the plan, its memory and a time estimate; compute nothing."),
-        click.option("-q", "--quiet", is_flag=True, help="No notes, no progress bar, no summary."),
+        click.option("-q", "--quiet", is_flag=True, help="No notes, no progress, no summary."),
         click.option("-v", "--verbose", is_flag=True, help="Also say which kernel runs and how the work is cut."),
     )(function)
