@@ -38,6 +38,7 @@ class _State:
     pending: int | None = None
     asked = False
     answer: Callable[[], None] | None = None
+    told: Callable[[str], None] | None = None
 
 
 def install() -> None:
@@ -87,10 +88,13 @@ def _stop(number: int, frame: FrameType | None) -> None:
     if _State.cleaners:
         raise Stopped
     message, code = ending() or ("", 1)
+    text = f"gpualign: error: {message}"
     try:
-        os.write(2, f"gpualign: error: {message}\n".encode())
+        os.write(2, f"{text}\n".encode())
     except OSError:
         pass  # the terminal has gone away
+    if _State.told is not None:
+        _State.told(text)
     os._exit(code)
 
 
@@ -136,6 +140,11 @@ def ending() -> tuple[str, int] | None:
         return None
     advice = _State.advice or "no output file was written. Run the same command to start again."
     return f"{_WORDS[_State.name]}; {advice}", _CODES[_State.name]
+
+
+def tell_ending(told: Callable[[str], None]) -> None:
+    """Who is also told the message with which a signal ends the process on the spot."""
+    _State.told = told
 
 
 def advise(text: str) -> None:
