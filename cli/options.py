@@ -349,7 +349,9 @@ def run_options(function: F) -> F:
             "and the CPU), or a list such as cpu,cuda:0.",
         ),
         click.option("--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads.  [the CPUs this process may use]"),
-        click.option("--memory", type=SizeType(), metavar="SIZE", help="Memory budget, for instance 500M.  [2G, at most half of RAM]"),
+        click.option(
+            "--memory", type=SizeType(), metavar="SIZE", help="Memory budget, for instance 500M.  [2G, at most half of the memory there is]"
+        ),
         click.option("--dry-run", is_flag=True, help="Print the plan, its memory and a time estimate; compute nothing."),
         log_option,
         click.option("-q", "--quiet", is_flag=True, help="No notes, no progress, no summary."),
