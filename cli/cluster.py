@@ -43,6 +43,7 @@ def cluster(
     threads: int | None,
     memory: int | None,
     dry_run: bool,
+    log: str | None,
     quiet: bool,
     verbose: bool,
 ) -> None:
@@ -69,7 +70,7 @@ def cluster(
         start_early(device, alignment_seconds(seqs or "", None))  # beside the imports that follow
     from gpualign.cli.clusters import Clustered, cluster_spec, in_order_of, opened_outputs, read_given
     from gpualign.cli.messages import Messages, print_plan
-    from gpualign.cli.outputs.files import OutputFiles, check_outputs, check_stdin, open_inputs
+    from gpualign.cli.outputs.files import OutputFiles, check_stdin, open_inputs
     from gpualign.core import matrices
     from gpualign.core.errors import InputError
     from gpualign.core.scoring import ScoringOptions
@@ -78,7 +79,7 @@ def cluster(
     from gpualign.jobs.inputs import ReadOptions, read_inputs
     from gpualign.jobs.members import align_members
 
-    messages = Messages.of("cluster", quiet, verbose)
+    messages = Messages.of("cluster", quiet, verbose, log)
     if edges is not None and distances is not None:
         raise InputError("--edges and --distances are two sources of the same; give one of them")
     known = edges or distances
@@ -89,7 +90,7 @@ def cluster(
         raise InputError(f"--{given_costs[0]} is of alignments; with {'--edges' if edges else '--distances'} nothing is aligned")
     check_stdin(seqs, edges, distances)
     spec = cluster_spec(output, format_, uc, representatives, seqs is not None)
-    check_outputs([seqs, edges, distances, matrix], spec.outputs)
+    messages.begin([seqs, edges, distances, matrix], spec.outputs)
     scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None, edit)
     resources = checked_resources(device, threads, memory, messages)
     options = ClusterOptions(max_distance, min_identity, method, order, scoring, identity_def, resources, min_coverage)

@@ -73,6 +73,7 @@ def dist(
     threads: int | None,
     memory: int | None,
     dry_run: bool,
+    log: str | None,
     quiet: bool,
     verbose: bool,
 ) -> None:
@@ -103,7 +104,7 @@ def dist(
     from gpualign.cli.messages import Messages, print_plan
     from gpualign.cli.nodes import find_resources
     from gpualign.cli.outputs.distances import DistanceWriter, distance_spec, least_compared, no_distance
-    from gpualign.cli.outputs.files import OutputFiles, check_outputs, check_stdin, digest_files
+    from gpualign.cli.outputs.files import OutputFiles, check_stdin, digest_files
     from gpualign.cli.outputs.formats import output_paths
     from gpualign.cli.outputs.keeping import keeping_of
     from gpualign.cli.outputs.portion import Portion
@@ -116,7 +117,7 @@ def dist(
     from gpualign.core.road import Marks
     from gpualign.jobs.dist import DistOptions, named_engine, prepare, read
 
-    messages = Messages.of("dist", quiet, verbose)
+    messages = Messages.of("dist", quiet, verbose, log)
     if add is not None:
         if others is not None:
             raise InputError("--add is for one file, whose samples are compared with each other too; for two files leave it out")
@@ -135,7 +136,7 @@ def dist(
     if (resume or shard) and again is None:
         raise InputError(f"--{'resume' if resume else 'shard'}: what came through a pipe cannot be read again; name files")
     nbytes = sum(os.path.getsize(path) for path in again or ())
-    check_outputs(paths, [*outputs, *([picture.path] if picture else [])])
+    messages.begin(paths, [*outputs, *([picture.path] if picture else [])], resume)
     calls = CallOptions(transpose, no_header, all_letters, allow_duplicates)
     least = least_compared(min_compared)
     options = DistOptions(metric, MissingRule(missing), compared, least, calls, max_distance, add is not None, kernel, resources)

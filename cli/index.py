@@ -10,15 +10,16 @@ from typing import BinaryIO
 import click
 
 from gpualign.cli.completion import PathType
-from gpualign.cli.options import input_options
+from gpualign.cli.options import input_options, log_option
 
 
 @click.command()
 @click.argument("db", type=PathType())
 @click.option("-o", "--output", type=PathType(), required=True, metavar="FILE", help="The index, by custom FILE.gpa.")
 @input_options
+@log_option
 @click.option("-q", "--quiet", is_flag=True, help="No notes, no summary.")
-def index(db: str, output: str, alphabet: str, allow_duplicates: bool, degap: bool, quiet: bool) -> None:
+def index(db: str, output: str, alphabet: str, allow_duplicates: bool, degap: bool, log: str | None, quiet: bool) -> None:
     """Index a database of sequences for `gpualign sw`, which takes the index in place of DB.
 
     FASTA or FASTQ, plain or compressed; - is standard input. Searches of an index need not read and sort the database again.
@@ -30,17 +31,17 @@ def index(db: str, output: str, alphabet: str, allow_duplicates: bool, degap: bo
       gpualign sw query.fa swissprot.gpa
     """
     from gpualign.cli.messages import Messages
-    from gpualign.cli.outputs.files import OutputFiles, check_outputs, naming_output, open_input
+    from gpualign.cli.outputs.files import OutputFiles, naming_output, open_input
     from gpualign.core.errors import InputError
     from gpualign.core.units import format_bytes
     from gpualign.jobs.index import build
     from gpualign.jobs.inputs import ReadOptions
 
-    messages = Messages.of("index", quiet)
+    messages = Messages.of("index", quiet, log=log)
     path = Path(output)
     if output == "-" or (path.exists() and not path.is_file()):
         raise InputError(f"-o {output}: an index is a file that can be mapped into memory; name one")
-    check_outputs([db], [path])
+    messages.begin([db], [path])
     with naming_output(path):
         if not path.parent.is_dir():
             raise FileNotFoundError(2, "no such folder")

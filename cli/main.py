@@ -12,7 +12,7 @@ from typing import cast
 import click
 
 from gpualign import __version__
-from gpualign.cli import signals
+from gpualign.cli import log, signals
 from gpualign.core.errors import GpualignError
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -60,8 +60,10 @@ def cli() -> None:
 
 
 def _fail(message: str, code: int) -> int:
+    line = f"gpualign: error: {message}"
     with suppress(OSError):  # a terminal that has gone away
-        click.echo(f"gpualign: error: {message}", err=True)
+        click.echo(line, err=True)
+    log.record(line)
     return code
 
 
@@ -105,5 +107,6 @@ def _explain(error: BaseException) -> int:
     import traceback
 
     traceback.print_exception(error)
+    log.record("".join(traceback.format_exception(error)))
     command = shlex.join(["gpualign", *sys.argv[1:]])
     return _fail(f"this is a bug in gpualign {__version__}; please report it with the lines above and the command: {command}", 1)

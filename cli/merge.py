@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gpualign.cli.completion import PathType
+from gpualign.cli.options import log_option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,8 +26,9 @@ _READ_BYTES = 64 << 20
 @click.command()
 @click.argument("parts", type=PathType(), nargs=-1, required=True)
 @click.option("-o", "--output", type=PathType(), required=True, metavar="FILE", help="The output of the whole job; - is standard output.")
+@log_option
 @click.option("-q", "--quiet", is_flag=True, help="No notes, no summary.")
-def merge(parts: tuple[str, ...], output: str, quiet: bool) -> None:
+def merge(parts: tuple[str, ...], output: str, log: str | None, quiet: bool) -> None:
     """Join the parts that runs with --shard have written, in any order, to the output of the whole job.
 
     All parts of one job are needed: the same command, options and input, every share once. The result is the same to the byte as that
@@ -38,17 +40,17 @@ def merge(parts: tuple[str, ...], output: str, quiet: bool) -> None:
       gpualign merge scores.tsv.*-of-4.part -o scores.tsv
     """
     from gpualign.cli.messages import Messages
-    from gpualign.cli.outputs.files import OutputFiles, check_outputs, naming_output
+    from gpualign.cli.outputs.files import OutputFiles, naming_output
     from gpualign.cli.outputs.formats import output_paths
     from gpualign.cli.outputs.merging import Part, in_order
     from gpualign.cli.outputs.parts import MATRIX, ROWS
 
-    messages = Messages.of("merge", quiet)
+    messages = Messages.of("merge", quiet, log=log)
     ordered = in_order([Part(path) for path in parts])
     described = ordered[0].described
     path = _checked_path(output, described.format)
     one_set = described.content == ROWS or ordered[0].has("ids")
-    check_outputs(parts, output_paths(path, described.format, one_set))
+    messages.begin(parts, output_paths(path, described.format, one_set))
     with OutputFiles(messages.note) as files, naming_output(path):
         if described.content == ROWS:
             with files.text(path) as out:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 import click
 
+from gpualign.cli.log import Log, begin, record
+from gpualign.cli.outputs.files import check_outputs, naming_output
+from gpualign.cli.progress import ProgressBar, write_now
+
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from gpualign.core.distance.runner import DistanceTotals
     from gpualign.core.road import Totals
     from gpualign.jobs.near import NearTotals
@@ -21,21 +25,38 @@ class Messages:
     """verbosity: -1 says nothing but errors, 0 notes and the summary, 1 also the plan."""
 
     @classmethod
-    def of(cls, command: str, quiet: bool, verbose: bool = False) -> Messages:
-        """As -q and -v ask for."""
-        return cls(command, -1 if quiet else 1 if verbose else 0)
+    def of(cls, command: str, quiet: bool, verbose: bool = False, log: str | None = None) -> Messages:
+        """As -q, -v and --log ask for. Raises `InputError` for a log that is no file."""
+        return cls(command, -1 if quiet else 1 if verbose else 0, begin(log))
 
-    def __init__(self, command: str, verbosity: int) -> None:
+    def __init__(self, command: str, verbosity: int, log: Log | None = None) -> None:
         self._command = command
         self.verbosity = verbosity
+        self._log = log
+
+    def begin(self, inputs: Iterable[str | None], outputs: Iterable[Path | None], resume: bool = False) -> None:
+        """The files of the run are known. resume: of one that goes on the log does too. Raises `InputError` where one that is written is an
+        input, or two of them are the same."""
+        log = self._log
+        if log is None:
+            check_outputs(inputs, outputs)
+            return
+        check_outputs(inputs, [*outputs, log.path])
+        with naming_output(log.path):
+            log.open(append=resume)
 
     def note(self, text: str) -> None:
-        if self.verbosity >= 0:
-            click.echo(f"gpualign {self._command}: {text}", err=True)
+        self._say(text, 0)
 
     def detail(self, text: str) -> None:
-        if self.verbosity >= 1:
-            click.echo(f"gpualign {self._command}: {text}", err=True)
+        self._say(text, 1)
+
+    def _say(self, text: str, verbosity: int) -> None:
+        line = f"gpualign {self._command}: {text}"
+        if self.verbosity >= verbosity:
+            click.echo(line, err=True)
+        if max(self.verbosity, 0) >= verbosity:
+            record(line)
 
     def summary(self, sequences: int, totals: Totals, engine: str, hits: int | None = None) -> None:
         found = "" if hits is None else f"{_count(hits, 'hit')}, "
@@ -66,8 +87,19 @@ class Messages:
 
     def progress(self, work: int, output: Path | None, unit: str = "cells", rate: str = "GCUPS") -> ProgressBar:
         """output: where results go meanwhile, None for standard output; where that is a terminal, a bar would stand among its lines."""
+        terminal = sys.stderr.isatty()
         free = output is not None or not sys.stdout.isatty()
-        return ProgressBar(work, unit, rate, shown=self.verbosity >= 0 and sys.stderr.isatty() and free)
+        bar = self.verbosity >= 0 and terminal and free
+        return ProgressBar(work, unit, rate, bar, self._record if terminal else self.note, self._answer)
+
+    def _record(self, text: str) -> None:
+        """On a terminal a bar says it."""
+        record(f"gpualign {self._command}: {text}")
+
+    def _answer(self, text: str) -> None:
+        """To one who asked by a signal, and is told with -q too."""
+        write_now(f"gpualign {self._command}: {text}")
+        self._record(text)
 
 
 def print_plan(rows: Rows) -> None:
@@ -78,43 +110,3 @@ def print_plan(rows: Rows) -> None:
 
 def _count(number: int, what: str) -> str:
     return f"{number:,} {what if number == 1 else what + 's'}"
-
-
-class ProgressBar:
-    """Work done (DP cells, comparisons), its rate and the time left; nothing at all unless `shown`."""
-
-    def __init__(self, work: int, unit: str, rate: str, shown: bool) -> None:
-        self._work = work
-        self._unit = unit
-        self._rate = rate
-        self._shown = shown
-
-    def __enter__(self) -> ProgressBar:
-        self._start = time.perf_counter()
-        self._done = 0
-        if self._shown:
-            from tqdm import tqdm
-
-            self._bar = tqdm(
-                total=self._work / 1e9,
-                file=sys.stderr,
-                leave=False,
-                bar_format=f"{{percentage:3.0f}}% |{{bar}}| {{n:,.0f}}/{{total:,.0f}} G{self._unit}{{postfix}} [{{elapsed}}<{{remaining}}]",
-            )
-        return self
-
-    def expect(self, work: int) -> None:
-        """There is more to do than was said."""
-        if self._shown:
-            self._bar.total += work / 1e9
-
-    def advance(self, work: int) -> None:
-        self._done += work
-        if self._shown:
-            rate = self._done / max(time.perf_counter() - self._start, 1e-9) / 1e9
-            self._bar.set_postfix_str(f"{rate:.1f} {self._rate}", refresh=False)
-            self._bar.update(work / 1e9)
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if self._shown:
-            self._bar.close()

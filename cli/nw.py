@@ -88,6 +88,7 @@ def nw(
     threads: int | None,
     memory: int | None,
     dry_run: bool,
+    log: str | None,
     quiet: bool,
     verbose: bool,
 ) -> None:
@@ -114,7 +115,7 @@ def nw(
     start_early("cpu" if cluster else device, alignment_seconds(seqs, add or seqs2))  # beside the imports that follow
     from gpualign.cli.messages import Messages
     from gpualign.cli.nodes import find_resources
-    from gpualign.cli.outputs.files import check_outputs, check_stdin, open_inputs
+    from gpualign.cli.outputs.files import check_stdin, open_inputs
     from gpualign.cli.outputs.formats import output_paths
     from gpualign.cli.outputs.pairs import OutputOptions, output_spec, write_every_pair
     from gpualign.core import matrices
@@ -125,7 +126,7 @@ def nw(
     from gpualign.jobs.inputs import ReadOptions, add_targets, read_inputs
     from gpualign.jobs.nw import NwOptions, Wanted, prepare_wanted
 
-    messages = Messages.of("nw", quiet, verbose)
+    messages = Messages.of("nw", quiet, verbose, log)
     if add is not None and seqs2 is not None:
         raise InputError("--add is for one file, whose sequences are compared with each other too; for two files leave it out")
     others = seqs2 if add is None else add
@@ -139,7 +140,7 @@ def nw(
     wanted = OutputOptions(output, format_, fields, identity_def, *thresholds, value, condensed, plot, min_coverage, nearest, resume, shard)
     spec = output_spec(wanted, edit, others is None, with_self, add is not None)
     pictures = [spec.picture.path] if spec.picture else []
-    check_outputs([seqs, others, matrix], [*output_paths(spec.path, spec.format, others is None), *pictures])
+    messages.begin([seqs, others, matrix], [*output_paths(spec.path, spec.format, others is None), *pictures], resume)
 
     scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None, edit)
     inputs = read_inputs(open_inputs(seqs, others), ReadOptions(alphabet, allow_duplicates, degap), messages)

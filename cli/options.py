@@ -326,6 +326,16 @@ def nodes_option(function: F) -> F:
     )(function)
 
 
+def log_option(function: F) -> F:
+    """What is said, in a file."""
+    return click.option(
+        "--log",
+        type=PathType(),
+        metavar="FILE",
+        help="Write the messages to this file too, with times, and also with -q; --resume goes on with it.",
+    )(function)
+
+
 def run_options(function: F) -> F:
     """How the work is done."""
     return _stack(
@@ -339,8 +349,11 @@ def run_options(function: F) -> F:
             "and the CPU), or a list such as cpu,cuda:0.",
         ),
         click.option("--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads.  [the CPUs this process may use]"),
-        click.option("--memory", type=SizeType(), metavar="SIZE", help="Memory budget, for instance 500M.  [2G, at most half of RAM]"),
+        click.option(
+            "--memory", type=SizeType(), metavar="SIZE", help="Memory budget, for instance 500M.  [2G, at most half of the memory there is]"
+        ),
         click.option("--dry-run", is_flag=True, help="Print the plan, its memory and a time estimate; compute nothing."),
-        click.option("-q", "--quiet", is_flag=True, help="No notes, no progress bar, no summary."),
+        log_option,
+        click.option("-q", "--quiet", is_flag=True, help="No notes, no progress, no summary."),
         click.option("-v", "--verbose", is_flag=True, help="Also say which kernel runs and how the work is cut."),
     )(function)

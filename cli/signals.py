@@ -4,6 +4,8 @@ SIGINT ends with 130, SIGTERM and SIGHUP with 143. As long as nothing has to be 
 in the middle of an import, or of a library's own code, can be swallowed or come out as another one. Within `cleaning_up()` a signal is the
 exception `Stopped` instead. A signal that the process was started to ignore (`nohup`, a background job) stays ignored. What comes before
 `install()`, in the few milliseconds in which Python itself starts, is Python's to answer.
+
+SIGUSR1 ends nothing: it asks how far the run is (`ask`), and is ignored as long as there is nothing to say.
 """
 
 from __future__ import annotations
@@ -11,12 +13,13 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
 _WORDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
 _CODES = {"SIGINT": 130, "SIGHUP": 143, "SIGTERM": 143}
+_ASKING = getattr(signal, "SIGUSR1", None)  # not every system has it
 _PATIENCE = 2.0
 """Seconds in which a second signal does not disturb the cleaning up after the first."""
 
@@ -33,6 +36,9 @@ class _State:
     written = False
     postponing = 0
     pending: int | None = None
+    asked = False
+    answer: Callable[[], None] | None = None
+    told: Callable[[str], None] | None = None
 
 
 def install() -> None:
@@ -41,12 +47,29 @@ def install() -> None:
         number = getattr(signal, name, None)  # not every system has SIGHUP
         if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _stop)
+    if _ASKING is not None and signal.getsignal(_ASKING) is signal.SIG_DFL:  # which would kill the process
+        # Ignored, and not handled: so it is by the processes of a cluster that are started now, and no system call is cut short.
+        signal.signal(_ASKING, signal.SIG_IGN)
+        _State.asked = True
+
+
+def ask(answer: Callable[[], None] | None) -> None:
+    """What SIGUSR1 calls from now on, in the main thread between any two of its steps; None: nothing. It does so where `install` has been
+    called, and the process was not started to ignore the signal."""
+    _State.answer = answer
+    if answer is not None and _ASKING is not None and _State.asked and signal.getsignal(_ASKING) is signal.SIG_IGN:
+        signal.signal(_ASKING, _answer)  # it stays: a signal that comes while a handler goes away would be an error
+
+
+def _answer(number: int, frame: FrameType | None) -> None:
+    if (answer := _State.answer) is not None:
+        answer()
 
 
 def finished() -> None:
     """The exit code is known: a signal comes too late. (While it ends, Python gives back its default to every signal that a function
     handles, and one that comes then would kill the process.)"""
-    for name in _CODES:
+    for name in (*_CODES, "SIGUSR1"):
         number = getattr(signal, name, None)
         if number is not None:
             signal.signal(number, signal.SIG_IGN)
@@ -65,10 +88,13 @@ def _stop(number: int, frame: FrameType | None) -> None:
     if _State.cleaners:
         raise Stopped
     message, code = ending() or ("", 1)
+    text = f"gpualign: error: {message}"
     try:
-        os.write(2, f"gpualign: error: {message}\n".encode())
+        os.write(2, f"{text}\n".encode())
     except OSError:
         pass  # the terminal has gone away
+    if _State.told is not None:
+        _State.told(text)
     os._exit(code)
 
 
@@ -114,6 +140,11 @@ def ending() -> tuple[str, int] | None:
         return None
     advice = _State.advice or "no output file was written. Run the same command to start again."
     return f"{_WORDS[_State.name]}; {advice}", _CODES[_State.name]
+
+
+def tell_ending(told: Callable[[str], None]) -> None:
+    """Who is also told the message with which a signal ends the process on the spot."""
+    _State.told = told
 
 
 def advise(text: str) -> None:

@@ -73,6 +73,7 @@ def sw(
     threads: int | None,
     memory: int | None,
     dry_run: bool,
+    log: str | None,
     quiet: bool,
     verbose: bool,
 ) -> None:
@@ -97,7 +98,7 @@ def sw(
     start_early("cpu" if cluster else device, alignment_seconds(query, db))  # beside the imports that follow
     from gpualign.cli.messages import Messages
     from gpualign.cli.nodes import find_resources
-    from gpualign.cli.outputs.files import check_outputs, check_stdin, open_input, open_inputs
+    from gpualign.cli.outputs.files import check_stdin, open_input, open_inputs
     from gpualign.cli.outputs.formats import output_paths
     from gpualign.cli.outputs.hits import HitOptions, hit_spec, write_hits
     from gpualign.cli.outputs.scores import scores_spec
@@ -108,7 +109,7 @@ def sw(
     from gpualign.jobs import sw as search
     from gpualign.jobs.inputs import ReadOptions, read_inputs, read_with_index
 
-    messages = Messages.of("sw", quiet, verbose)
+    messages = Messages.of("sw", quiet, verbose, log)
     check_stdin(query, db)
     if with_self and db is not None:
         raise InputError("--self is for one file; two files are compared record by record anyway")
@@ -119,9 +120,9 @@ def sw(
     of_scores = scores_spec(wanted, strand, db is None, with_self) if everything else None
     of_hits = None if everything else hit_spec(wanted)
     if of_scores is not None:
-        check_outputs([query, db, matrix], output_paths(of_scores.path, of_scores.format, db is None))
+        messages.begin([query, db, matrix], output_paths(of_scores.path, of_scores.format, db is None), resume)
     elif of_hits is not None:
-        check_outputs([query, db, matrix], [of_hits.path])
+        messages.begin([query, db, matrix], [of_hits.path], resume)
 
     scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None)
     reading = ReadOptions(alphabet, allow_duplicates, degap)

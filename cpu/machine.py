@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
+from math import ceil
 
+from gpualign.core.cgroups import own_limits
 from gpualign.core.errors import InputError
 
 
 def usable_cpus() -> int:
-    """CPUs that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    """CPUs that this process may use: as many as it may run on, but no more than the quota of its control group lasts for."""
+    if hasattr(os, "process_cpu_count"):  # Python 3.13 and later; PYTHON_CPU_COUNT overrides it
+        count = os.process_cpu_count()
+    elif hasattr(os, "sched_getaffinity"):
+        count = len(os.sched_getaffinity(0))
+    else:
+        count = os.cpu_count()
+    quota = own_limits().cpus
+    # Of 1.5 CPUs the second thread has half, which is more than none.
+    return max(1, min(count or 1, ceil(quota) if quota is not None else sys.maxsize))
 
 
 def pick_instruction_set(usable: Sequence[str], wanted: str | None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from gpualign.core.budget import Budget
+from gpualign.core.cgroups import own_limits
 from gpualign.core.engine import Task
 from gpualign.core.errors import RunError
 
@@ -22,10 +23,14 @@ def physical_memory() -> int | None:
         return None
 
 
+def usable_memory() -> int | None:
+    """The same, or the limit of this process's control group where that is less."""
+    return min((size for size in (physical_memory(), own_limits().memory) if size is not None), default=None)
+
+
 def default_memory() -> int:
-    """2 GiB, or half of a smaller machine's memory."""
-    total = physical_memory()
-    return _DEFAULT if total is None else min(_DEFAULT, total // 2)
+    """2 GiB, or half of a smaller machine's memory, or of what is free in the control group."""
+    return min([_DEFAULT, *(size // 2 for size in (physical_memory(), own_limits().free) if size is not None)])
 
 
 def sequence_bytes(task: Task) -> int:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError, RunError
+from gpualign.core.units import format_bytes
 from gpualign.jobs.notes import UNHEARD, Notes
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ class Resources:
 
 
 def checked_resources(device: str, threads: int | None, memory: int | None, notes: Notes = UNHEARD) -> Resources:
-    """No more threads than this machine has processors, which is noted. Raises `InputError` for what is no device's name."""
+    """No more threads than this machine has processors, which is noted, and so is memory that this process may not have. Raises
+    `InputError` for what is no device's name."""
     if device not in (AUTO, "cpu"):
         from gpualign.gpu.devices import check_selection
 
@@ -64,6 +66,14 @@ def checked_resources(device: str, threads: int | None, memory: int | None, note
     if threads is not None and threads > most:
         notes.note(f"--threads {threads}: this machine has {most} processors, so {most} are used")
         threads = most
+    if memory is not None:
+        from gpualign.jobs.budget import usable_memory
+
+        there = usable_memory()
+        if there is not None and memory > there:
+            notes.note(
+                f"--memory {format_bytes(memory)}: this process may use {format_bytes(there)}; the system may end it when it has more"
+            )
     return Resources(device, threads, memory)
 
 

@@ -25,7 +25,7 @@ _LOOPBACK = {"localhost", "127.0.0.1", "[::1]"}
 
 _CONNECT_SECONDS = 10
 _END_SECONDS = 0.25
-_STOPPING = signal.SIGINT, signal.SIGTERM, signal.SIGHUP
+_OURS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1
 
 
 def check_cluster(name: str) -> None:
@@ -76,7 +76,7 @@ def _started(workers: int) -> Any:
 
     resource_tracker.ensure_running()  # now, as it unblocks signals
     # Ctrl-C in a terminal reaches every process; workers inherit what this thread blocks, and leave it to us, or Dask would start new ones.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _OURS)
     try:
         runner = LoopRunner()
         runner.start()

@@ -11,13 +11,12 @@ from gpualign.cpu.engine import CpuEngine, instruction_sets
 from gpualign.cpu.machine import usable_cpus
 from gpualign.gpu.cubins import cache_folder, find_nvcc
 from gpualign.gpu.devices import take_inventory
-from gpualign.jobs.budget import physical_memory
+from gpualign.jobs.budget import physical_memory, usable_memory
 from gpualign.jobs.pairs import Rows
 
 
 def describe_machine() -> Rows:
     """Engines, instruction sets, devices and versions."""
-    memory = physical_memory()
     in_use = CpuEngine().instruction_set.name
     sets = []
     for s in instruction_sets():
@@ -31,7 +30,7 @@ def describe_machine() -> Rows:
         ("packages", ", ".join(f"{name} {version(name)}" for name in ("numpy", "biopython", "click", "tqdm"))),
         ("engine cpu", f"{usable_cpus()} CPUs usable"),
         ("  instruction sets", ", ".join(sets)),
-        ("  memory", format_bytes(memory) if memory else "unknown"),
+        ("  memory", _describe_memory(physical_memory(), usable_memory())),
         ("engine cuda", f"unavailable: {inventory.reason}" if inventory.reason else "ready"),
     ]
     for number, device in enumerate(inventory.devices):
@@ -42,3 +41,11 @@ def describe_machine() -> Rows:
     rows.append(("  compiler", find_nvcc() or "nvcc not found"))
     rows.append(("  compiled kernels", f"{len(cached)} ({format_bytes(sum(c.stat().st_size for c in cached))}) in {cache_folder()}"))
     return rows
+
+
+def _describe_memory(there: int | None, usable: int | None) -> str:
+    if usable is None:
+        return "unknown"
+    return (
+        format_bytes(usable) if there is None or usable == there else f"{format_bytes(usable)} of {format_bytes(there)}, by a control group"
+    )

@@ -19,7 +19,7 @@ from gpualign.core.remote.protocol import Answer, Call
 from gpualign.core.remote.serving import TaskServer
 from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.cpu.engine import CpuPrepared
-from gpualign.jobs.budget import default_memory, memory_left, physical_memory
+from gpualign.jobs.budget import default_memory, memory_left, usable_memory
 from gpualign.jobs.engines import AUTO, Resources, checked_resources, pick_distance_engine, pick_own_engine
 from gpualign.jobs.executors import fleet_of
 from gpualign.jobs.notes import UNHEARD, Notes
@@ -57,7 +57,7 @@ def _here(asked: Resources) -> Resources:
     found = checked_resources(asked.device, asked.threads, asked.memory)
     share = max(1, found.host_threads // asked.sharing)
     threads = None if found.threads is None else share
-    memory, there = found.memory or default_memory(), physical_memory()
+    memory, there = found.memory or default_memory(), usable_memory()
     if there is not None:
         memory = min(memory, there // 2)
     return replace(found, threads=threads, spare=found.host_threads - share, memory=memory // asked.sharing)

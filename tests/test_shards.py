@@ -219,7 +219,7 @@ def test_what_a_part_says_of_itself_is_checked(made, tmp_path, name, changes):
             changed.writestr(member, json.dumps(json.loads(data) | changes) if member == "part.json" else data)
     parts = [str(tmp_path / "a.part"), *(str(made / f"{name}.{k}-of-3.part") for k in (2, 3))]
     with pytest.raises(InputError, match=r"a\.part"):
-        merge.callback(parts, str(tmp_path / name), True)
+        merge.callback(parts, str(tmp_path / name), log=None, quiet=True)
     assert [path.name for path in tmp_path.iterdir()] == ["a.part"]
 
 

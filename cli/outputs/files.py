@@ -73,8 +73,9 @@ def digest_files(paths: Iterable[str]) -> str:
 
 
 def check_outputs(inputs: Iterable[str | None], outputs: Iterable[Path | None]) -> None:
-    """Raises `InputError` where an output is an input, be it by another name, a link or a redirection. None is no input, but as an output
-    standard output."""
+    """Raises `InputError` where an output is an input, or another output, be it by another name, a link or a redirection. None is no input,
+    but as an output standard output."""
+    outputs = list(outputs)
     read = {_identity(path): path for path in inputs if path is not None}
     for output in outputs:
         name = read.get(_identity(STDIO if output is None else str(output), writing=True) or (0, 0))
@@ -82,6 +83,13 @@ def check_outputs(inputs: Iterable[str | None], outputs: Iterable[Path | None]) 
             there = "standard output" if output is None else str(output)
             source = "" if name == there else " (standard input)" if name == STDIO else f" ({name})"
             raise InputError(f"the output {there} is also an input{source} and would overwrite it; choose another name")
+    written: dict[object, str] = {}
+    for output in outputs:
+        there = "standard output" if output is None else str(output)
+        what = _identity(STDIO if output is None else there, writing=True) or (output and not output.exists() and output.resolve())
+        if what and what in written:
+            raise InputError(f"{written[what]} and {there} are the same file; each output wants its own")
+        written[what] = there
 
 
 def _identity(path: str, writing: bool = False) -> tuple[int, int] | None:

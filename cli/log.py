@@ -1,0 +1,84 @@
+"""`--log FILE`: what a run says to people, each line with its time, also what -q keeps from stderr."""
+
+from __future__ import annotations
+
+import os
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import click
+
+from gpualign import __version__
+from gpualign.cli import signals
+from gpualign.core.errors import InputError
+
+
+class Log:
+    """A file that is written line by line, so that all of it is there whenever and however the run ends.
+
+    What is recorded before `open` waits for it: the file may turn out to be an input.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._descriptor: int | None = None
+        self._closed = False
+        self._waiting: list[bytes] = []
+        import shlex
+        from datetime import datetime
+
+        self._now = datetime.now
+        self.record(f"gpualign {__version__}: {shlex.join(['gpualign', *sys.argv[1:]])}")
+
+    def open(self, append: bool) -> None:
+        """Begin the file, or go on behind what it holds. Raises `OSError`."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | (0 if append else os.O_TRUNC)
+        self._descriptor = os.open(self.path, flags, 0o666)
+        self._write(b"".join(self._waiting))
+
+    def record(self, text: str) -> None:
+        """Lines of text, with the time. It may be called from a signal handler, and raises nothing."""
+        now = self._now().astimezone().isoformat(timespec="seconds")
+        lines = "".join(f"{now} {line}\n" for line in text.rstrip("\n").split("\n")).encode(errors="surrogateescape")
+        if self._descriptor is None:
+            self._waiting.append(lines)
+        elif not self._closed:
+            self._write(lines)
+
+    def _write(self, data: bytes) -> None:
+        assert self._descriptor is not None
+        try:
+            os.write(self._descriptor, data)
+        except OSError as error:
+            # A full disk is no reason to give up the work: if it matters, the output will say so.
+            self.close()
+            with suppress(OSError):
+                click.echo(f"gpualign: {self.path} ends here: {error.strerror or error}", err=True)
+
+    def close(self) -> None:
+        """Nothing more is recorded."""
+        if self._descriptor is not None and not self._closed:
+            os.close(self._descriptor)
+        self._closed = True
+
+
+class _State:
+    log: Log | None = None
+
+
+def begin(path: str | None) -> Log | None:
+    """The log of the command that begins; None: none was asked for. Raises `InputError` where it is no file."""
+    if path == "-":
+        raise InputError("--log: name a file; on stderr stands the same anyway")
+    if _State.log is not None:
+        _State.log.close()  # of another command of this process
+    _State.log = None if path is None else Log(Path(path))
+    signals.tell_ending(record)
+    return _State.log
+
+
+def record(text: str) -> None:
+    """Into the log of this command, if it has one."""
+    if _State.log is not None:
+        _State.log.record(text)

@@ -1,0 +1,146 @@
+"""Limits of control groups, on made trees of files: what a container, a Slurm job or a systemd unit shows."""
+
+import pytest
+
+from gpualign.core import cgroups
+from gpualign.core.cgroups import Limits, find_limits
+from gpualign.cpu import machine
+from gpualign.jobs import budget, engines, nodes
+from gpualign.jobs.engines import Resources
+
+GIB = 1 << 30
+V2 = "31 23 0:28 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate\n"
+OTHERS = "22 27 0:21 / /proc rw,relatime - proc proc rw\n24 27 0:6 / /dev rw - devtmpfs devtmpfs rw,size=12334460k\n"
+
+
+def tree(group, mounts, files):
+    return {"/proc/self/cgroup": group, "/proc/self/mountinfo": OTHERS + mounts, **files}.get
+
+
+def of_v2(group="/", mounts=V2, **files):
+    """files: folder__file, with the folders of the group."""
+    return tree(f"0::{group}\n", mounts, {f"/sys/fs/cgroup/{path}": text for path, text in files.items()})
+
+
+@pytest.mark.parametrize("read", [lambda path: None, tree("", "", {}), of_v2(), of_v2("/a/b")], ids=["none", "empty", "root", "group"])
+def test_nothing_is_limited(read):
+    assert find_limits(read) == Limits()
+
+
+def test_v2():
+    files = {
+        "cpu.max": "150000 100000\n",
+        "memory.max": f"{8 * GIB}\n",
+        "memory.high": "max\n",
+        "memory.current": f"{3 * GIB}\n",
+        "memory.stat": f"anon {GIB}\nfile {2 * GIB}\nkernel 5\nshmem 0\ninactive_file {GIB}\nactive_file {GIB // 2}\n",
+    }
+    assert find_limits(of_v2(**files)) == Limits(1.5, 8 * GIB, 8 * GIB - (3 * GIB - 3 * GIB // 2))
+    assert find_limits(of_v2(**files | {"memory.high": str(4 * GIB)})).memory == 4 * GIB
+    assert find_limits(of_v2(**files | {"cpu.max": "max 100000\n", "memory.max": "max\n"})) == Limits()
+    assert find_limits(of_v2(**files | {"memory.current": str(99 * GIB)})).free == 0
+
+
+def test_the_tightest_of_nested_groups_counts():
+    """As of Slurm: job, step and task, each with limits of its own."""
+    group = "/system.slice/slurmstepd.scope/job_1/step_0/user/task_0"
+    files = {
+        "system.slice/slurmstepd.scope/job_1/cpu.max": "200000 100000",
+        "system.slice/slurmstepd.scope/job_1/step_0/cpu.max": "400000 100000",
+        f"{group[1:]}/cpu.max": "max 100000",
+        "system.slice/slurmstepd.scope/job_1/memory.max": str(4 * GIB),
+        "system.slice/slurmstepd.scope/job_1/memory.current": str(GIB),
+        f"{group[1:]}/memory.max": str(3 * GIB + GIB // 2),
+        "job_2/memory.max": "1",
+    }
+    assert find_limits(of_v2(group, **files)) == Limits(2.0, 3 * GIB + GIB // 2, 3 * GIB)
+
+
+V1 = (
+    "33 32 0:30 {root} /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
+    "34 32 0:31 {root} /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+    "35 32 0:32 / /sys/fs/cgroup/systemd rw - cgroup cgroup rw,xattr,name=systemd\n"
+)
+
+
+def of_v1(root, folder, quota="50000", limit=2 * GIB):
+    files = {
+        f"/sys/fs/cgroup/cpu,cpuacct{folder}/cpu.cfs_quota_us": f"{quota}\n",
+        f"/sys/fs/cgroup/cpu,cpuacct{folder}/cpu.cfs_period_us": "100000\n",
+        f"/sys/fs/cgroup/memory{folder}/memory.limit_in_bytes": f"{limit}\n",
+        f"/sys/fs/cgroup/memory{folder}/memory.usage_in_bytes": f"{GIB}\n",
+        f"/sys/fs/cgroup/memory{folder}/memory.stat": f"inactive_file 1\ntotal_inactive_file {GIB // 4}\ntotal_active_file 0\n",
+    }
+    group = "5:memory:/docker/ab\n4:cpu,cpuacct:/docker/ab\n1:name=systemd:/docker/ab\n"
+    return tree(group, V1.format(root=root), files)
+
+
+@pytest.mark.parametrize(("root", "folder"), [("/", "/docker/ab"), ("/docker/ab", ""), ("/", ""), ("/docker/other", "")])
+def test_v1_of_a_machine_and_within_a_container(root, folder):
+    assert find_limits(of_v1(root, folder)) == Limits(0.5, 2 * GIB, 2 * GIB - 3 * GIB // 4)
+    assert find_limits(of_v1(root, folder, "-1", 9223372036854771712)) == Limits()
+
+
+def test_both_versions_at_a_time():
+    read = of_v1("/", "/docker/ab")
+    more = {
+        "/proc/self/cgroup": read("/proc/self/cgroup") + "0::/user.slice\n",
+        "/proc/self/mountinfo": read("/proc/self/mountinfo") + V2.replace("/sys/fs/cgroup", r"/sys/fs/my\040groups"),
+        "/sys/fs/my groups/user.slice/cpu.max": "30000 100000",
+    }
+    assert find_limits(lambda path: more.get(path) or read(path)).cpus == 0.3
+
+
+@pytest.mark.parametrize("text", ["", "\n", "max\n", "nonsense x\n", "0 0\n", "100000\n"])
+def test_what_is_no_limit(text):
+    files = {"cpu.max": text, "memory.max": text.replace("100000", "x").replace("0 0", "x"), "memory.stat": "inactive_file\n\nx y z\n"}
+    assert find_limits(of_v2(**files)) == Limits()
+
+
+@pytest.mark.parametrize(("cpus", "threads"), [(None, 6), (0.1, 1), (1.0, 1), (1.5, 2), (64.0, 6)])
+def test_threads(monkeypatch, cpus, threads):
+    monkeypatch.setattr(machine, "own_limits", lambda: Limits(cpus))
+    monkeypatch.delattr(machine.os, "process_cpu_count", raising=False)
+    monkeypatch.setattr(machine.os, "sched_getaffinity", lambda _: set(range(6)), raising=False)
+    assert machine.usable_cpus() == threads == Resources().host_threads
+    monkeypatch.setattr(machine.os, "process_cpu_count", lambda: 1, raising=False)
+    assert machine.usable_cpus() == 1
+
+
+@pytest.mark.parametrize(
+    ("there", "limits", "default", "usable"),
+    [
+        (None, Limits(), 2 * GIB, None),
+        (64 * GIB, Limits(), 2 * GIB, 64 * GIB),
+        (3 * GIB, Limits(), 3 * GIB // 2, 3 * GIB),
+        (64 * GIB, Limits(None, 3 * GIB, 2 * GIB), GIB, 3 * GIB),
+        (2 * GIB, Limits(None, 32 * GIB, 30 * GIB), GIB, 2 * GIB),
+    ],
+)
+def test_memory(monkeypatch, there, limits, default, usable):
+    monkeypatch.setattr(budget, "physical_memory", lambda: there)
+    monkeypatch.setattr(budget, "own_limits", lambda: limits)
+    assert (budget.default_memory(), budget.usable_memory()) == (default, usable)
+
+
+def test_more_memory_than_there_is_is_noted_and_workers_keep_to_theirs(monkeypatch):
+    monkeypatch.setattr(budget, "physical_memory", lambda: 64 * GIB)
+    monkeypatch.setattr(budget, "own_limits", lambda: Limits(None, 4 * GIB, 3 * GIB))
+    said = []
+
+    class Said:
+        note = detail = said.append
+
+    assert engines.checked_resources("cpu", None, 4 * GIB, Said()).memory == 4 * GIB
+    assert said == []
+    assert engines.checked_resources("cpu", None, 5 * GIB, Said()).memory == 5 * GIB
+    assert said == ["--memory 5.0 GiB: this process may use 4.0 GiB; the system may end it when it has more"]
+    assert nodes._here(Resources(device="cpu", memory=5 * GIB)).memory == 2 * GIB
+
+
+def test_this_process():
+    cgroups.own_limits.cache_clear()
+    found = cgroups.own_limits()
+    assert found.cpus is None or found.cpus > 0
+    assert machine.usable_cpus() >= 1
+    assert 0 <= budget.default_memory() <= 2 * GIB
