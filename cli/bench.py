@@ -5,10 +5,11 @@ from __future__ import annotations
 import click
 
 from gpualign.cli.completion import DeviceType, PathType
+from gpualign.cli.typos import ChoiceType
 
 
 @click.command()
-@click.argument("paper", type=click.Choice(["payne", "li", "munekawa", "all"]))
+@click.argument("paper", type=ChoiceType(["payne", "li", "munekawa", "all"]))
 @click.option(
     "--device",
     type=DeviceType(),
@@ -17,7 +18,7 @@ from gpualign.cli.completion import DeviceType, PathType
     metavar="NAME",
     help="auto, cpu, cuda or cuda:0: the GPU that is measured.",
 )
-@click.option("--size", type=click.Choice(["small", "paper", "large"]), default="small", show_default=True, help="paper: as published.")
+@click.option("--size", type=ChoiceType(["small", "paper", "large"]), default="small", show_default=True, help="paper: as published.")
 @click.option(
     "-o",
     "--output",

@@ -8,6 +8,7 @@ import click
 
 from gpualign.cli.completion import PathType
 from gpualign.cli.options import distance_kernel_option, distance_output_options, going_on_options, nodes_option, run_options
+from gpualign.cli.typos import ChoiceType
 
 if TYPE_CHECKING:
     from gpualign.cli.outputs.shards import Shard
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 @click.argument("others", type=PathType(), required=False)
 @click.option(
     "--metric",
-    type=click.Choice(["hamming", "fraction", "ibs", "allele", "jc69", "tn93"]),
+    type=ChoiceType(["hamming", "fraction", "ibs", "allele", "jc69", "tn93"]),
     default="hamming",
     show_default=True,
     help="hamming: sites that differ; fraction: of the compared sites; genotypes: ibs: 1 - shared alleles / 2, allele: alleles that differ;"
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--missing",
-    type=click.Choice(["pairwise", "complete", "as-difference"]),
+    type=ChoiceType(["pairwise", "complete", "as-difference"]),
     default="pairwise",
     show_default=True,
     help="Missing calls: pairwise: skip the site for that pair; complete: skip sites where any sample has none; as-difference: they differ"

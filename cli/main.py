@@ -13,6 +13,7 @@ import click
 
 from gpualign import __version__
 from gpualign.cli import log, signals
+from gpualign.cli.typos import CommandGroup, explained
 from gpualign.core.errors import GpualignError
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -38,7 +39,7 @@ class _Commands(Mapping[str, click.Command]):
 
 
 # Click puts nothing into it unless asked to.
-@click.group(commands=cast(MutableMapping[str, click.Command], _Commands()), context_settings=CONTEXT)
+@click.group(cls=CommandGroup, commands=cast(MutableMapping[str, click.Command], _Commands()), context_settings=CONTEXT)
 @click.version_option(__version__, prog_name="gpualign")
 def cli() -> None:
     """Exact all-vs-all sequence alignment and SNP distance: every pair, no filter, bounded memory.
@@ -86,7 +87,7 @@ def _explain(error: BaseException) -> int:
     if isinstance(error, SystemExit):  # Click's, when it has written a completion
         raise error
     if isinstance(error, click.ClickException):
-        error.show()
+        (explained(error, cli.commands) if isinstance(error, click.NoSuchOption) else error).show()
         return error.exit_code
     from gpualign.cli.outputs.files import ClosedPipe
 

@@ -17,6 +17,7 @@ from gpualign.cli.options import (
     run_options,
     scoring_options,
 )
+from gpualign.cli.typos import ChoiceType
 
 if TYPE_CHECKING:
     from gpualign.cli.outputs.shards import Shard
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 @click.option("--self", "with_self", is_flag=True, help="One file: also each sequence against itself.")
 @click.option(
     "--end-gaps",
-    type=click.Choice(["penalised", "free", "query", "target"]),
+    type=ChoiceType(["penalised", "free", "query", "target"]),
     default="penalised",
     show_default=True,
     help="Gaps at the ends that cost nothing: free: all, the sequences overlap; query: gaps in the query, which lies within the"
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 @plot_option
 @click.option(
     "--traceback",
-    type=click.Choice(["device", "host"]),
+    type=ChoiceType(["device", "host"]),
     default="device",
     show_default=True,
     help="Where a GPU's paths are traced; host copies whole matrices back, as Li et al. 2014 did. The CPU traces its own.",

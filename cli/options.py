@@ -10,6 +10,7 @@ import click
 from gpualign.cli.completion import DeviceType, ListType, MatrixType, PathType
 from gpualign.cli.outputs.shards import ShardType
 from gpualign.cli.sizes import WEIGHTS, FiniteType, SizeType, WholeType
+from gpualign.cli.typos import ChoiceType
 from gpualign.core.formats.registry import Results, formats_of
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -29,7 +30,7 @@ def input_options(function: F) -> F:
     return _stack(
         click.option(
             "--alphabet",
-            type=click.Choice(["auto", "dna", "protein"]),
+            type=ChoiceType(["auto", "dna", "protein"]),
             default="auto",
             show_default=True,
             help="auto: DNA if every letter is an IUPAC nucleotide letter and 80 % are A, C, G, T, U or N.",
@@ -94,7 +95,7 @@ def _file_options(*results: Results) -> tuple[Callable[[F], F], ...]:
         click.option(
             "--format",
             "format_",
-            type=click.Choice(formats),
+            type=ChoiceType(formats),
             help=f"Output format, whatever the file is called{'; csr stores value + 1' if 'csr' in formats else ''}.  [tsv]",
         ),
     )
@@ -129,7 +130,7 @@ def hit_options(function: F) -> F:
         click.option("--min-identity", type=FiniteType(), metavar="F", help="Write all hits of this identity or more, from 0 to 1."),
         click.option(
             "--evalue",
-            type=click.Choice(["table", "estimate", "none"]),
+            type=ChoiceType(["table", "estimate", "none"]),
             help="Parameters of E-values: those published for BLAST, or estimated from simulated sequences.  [table where it has the"
             " scoring, or else estimate]",
         ),
@@ -140,7 +141,7 @@ def mask_option(function: F) -> F:
     """Which letters of the queries are not searched."""
     return click.option(
         "--mask",
-        type=click.Choice(["seg", "dust", "none"]),
+        type=ChoiceType(["seg", "dust", "none"]),
         help="Mask what is of low complexity in the queries: proteins by SEG, DNA by DUST.  [seg or dust; with --evalue none and with"
         " --all: none]",
     )(function)
@@ -177,7 +178,7 @@ def output_options(function: F) -> F:
         ),
         click.option(
             "--value",
-            type=click.Choice(["score", "identity", "distance"]),
+            type=ChoiceType(["score", "identity", "distance"]),
             help="What a matrix holds, csr too; distance is 1 - identity.  [score; phylip: distance]",
         ),
         click.option("--condensed", is_flag=True, help="With .npy and .npz: only pairs i < j, in a vector, as scipy takes it."),
@@ -216,7 +217,7 @@ def cluster_options(function: F) -> F:
         _identity_option(),
         click.option(
             "--method",
-            type=click.Choice(["single", "complete", "average", "greedy"]),
+            type=ChoiceType(["single", "complete", "average", "greedy"]),
             default="single",
             show_default=True,
             help="single: what near pairs connect; complete: all pairs of a cluster are near; average: their mean is (UPGMA); greedy: each"
@@ -224,7 +225,7 @@ def cluster_options(function: F) -> F:
         ),
         click.option(
             "--order",
-            type=click.Choice(["length", "size", "input"]),
+            type=ChoiceType(["length", "size", "input"]),
             help="Of greedy centroids: longest first, most abundant first (;size=N in ids), or as they are.  [length; input where lengths"
             " are not known]",
         ),
@@ -272,7 +273,7 @@ def plot_option(function: F) -> F:
 def _kernel_option(names: Sequence[str], paper: str) -> Callable[[F], F]:
     return click.option(
         "--kernel",
-        type=click.Choice(["auto", *names]),
+        type=ChoiceType(["auto", *names]),
         default="auto",
         show_default=True,
         help=f"auto: the fastest there is. The others are those of {paper}, for a GPU, kept to learn from and to measure.",
@@ -285,7 +286,7 @@ def global_kernel_options(function: F) -> F:
         _kernel_option(["rodinia", "tiled-dscan", "dscan", "rscan", "li-auto"], "Li et al. 2014 (linear gaps)"),
         click.option(
             "--transfer",
-            type=click.Choice(["pageable", "pinned", "double"]),
+            type=ChoiceType(["pageable", "pinned", "double"]),
             help="How Li's matrices come back: through pageable memory, page-locked, or that with two batches at a time.  [double]",
         ),
     )(function)

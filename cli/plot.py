@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from gpualign.cli.completion import PathType
+from gpualign.cli.typos import ChoiceType
 
 
 @click.command()
@@ -12,7 +13,7 @@ from gpualign.cli.completion import PathType
 @click.option("-o", "--output", type=PathType(), required=True, metavar="FILE", help="The picture: .png, .svg or .pdf.")
 @click.option(
     "--value",
-    type=click.Choice(["score", "identity", "distance"]),
+    type=ChoiceType(["score", "identity", "distance"]),
     help="What the matrix holds.  [by the name of the array of .npz, or by the diagonal]",
 )
 @click.option("--label", metavar="TEXT", help="What the colours mean, beside their bar.  [score, identity or distance]")
@@ -20,7 +21,7 @@ from gpualign.cli.completion import PathType
 @click.option("--cmap", metavar="NAME", help="Colours, by matplotlib's names.  [viridis, its dark end for alike records]")
 @click.option(
     "--linkage",
-    type=click.Choice(["average", "complete", "single", "weighted"]),
+    type=ChoiceType(["average", "complete", "single", "weighted"]),
     default="average",
     show_default=True,
     help="How the tree joins clusters: by the mean (average: UPGMA; weighted: WPGMA), largest or smallest distance.",

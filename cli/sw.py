@@ -17,6 +17,7 @@ from gpualign.cli.options import (
     nodes_option,
     run_options,
 )
+from gpualign.cli.typos import ChoiceType
 
 if TYPE_CHECKING:
     from gpualign.cli.outputs.shards import Shard
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 @click.argument("db", type=PathType(), required=False)
 @local_scoring_options
 @input_options
-@click.option("--strand", type=click.Choice(["both", "plus", "minus"]), help="DNA: strands of the queries that are searched.  [both]")
+@click.option("--strand", type=ChoiceType(["both", "plus", "minus"]), help="DNA: strands of the queries that are searched.  [both]")
 @click.option("--self", "with_self", is_flag=True, help="One file: also each sequence against itself.")
 @mask_option
 @hit_options

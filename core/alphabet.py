@@ -93,12 +93,23 @@ class Census:
         if self._dna is None and clear >= 0:
             self._dna = called(names[clear])
 
+    @property
+    def dna(self) -> str | None:
+        """The first record that is clearly DNA."""
+        return self._dna
+
+    @property
+    def protein(self) -> str | None:
+        """The first record with letters that only proteins have."""
+        return self._protein
+
     def alphabet(self) -> Alphabet:
         """As for `detect`."""
         if self._protein is not None and self._dna is not None:
             raise InputError(
                 f"mixed alphabets: {self._dna} looks like DNA, {self._protein} like protein; "
-                "separate them, or say which they are with --alphabet dna or --alphabet protein"
+                "separate them, translate the nucleotides first (for instance with seqkit translate), or where all are of one kind say "
+                "which with --alphabet dna or --alphabet protein"
             )
         return PROTEIN if self._protein is not None or self._plain < 0.8 * self._letters else DNA
 

@@ -14,6 +14,7 @@ from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail, Task
 from gpualign.core.errors import InputError
 from gpualign.core.identity import columns, fraction
+from gpualign.core.nearest import did_you_mean
 from gpualign.core.text import TextColumn
 
 if TYPE_CHECKING:
@@ -197,7 +198,7 @@ def parse_fields(text: str, of_hits: bool = False) -> list[Field]:
         raise InputError(f"--fields names no column; there are {', '.join(there_is)}")
     for name in wanted:
         if name not in there_is:
-            raise InputError(f"--fields: no column is called {name!r}; there are {', '.join(there_is)}")
+            raise InputError(f"--fields: no column is called {name!r}; there are {', '.join(there_is)}{did_you_mean(name, there_is)}")
         if wanted.count(name) > 1:
             raise InputError(f"--fields names {name!r} twice")
     return [FIELDS[name] for name in wanted]

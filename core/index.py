@@ -219,12 +219,14 @@ def _verify(path: str, layout: _Layout, expected: npt.NDArray[np.uint32], highes
 
 @dataclass
 class Built:
-    """What an index was made of. empty: ids of records without letters, which are left out. gaps: what was removed."""
+    """What an index was made of. empty: ids of records without letters, which are left out. gaps: what was removed. dna: the first record
+    that looks like DNA, where proteins were asked for."""
 
     records: int
     letters: int
     empty: list[str]
     gaps: Gaps
+    dna: str | None = None
 
 
 class IndexBuilder:
@@ -259,11 +261,12 @@ class IndexBuilder:
         for some in read_records(stream, self._source, _BATCH_LETTERS):
             records, numbers = clean(some, number, self._source, self._empty, self._gaps if self._degap else None)
             number += len(some)
-            if alphabet == "auto":
+            if alphabet != DNA.name:
                 census.take(records.ids, records.letters, "record {!r}".format)
             self._store(records)
             self._numbers.frombytes(numbers.tobytes())
         self._alphabet = census.alphabet() if alphabet == "auto" else ALPHABETS[alphabet]
+        self._dna = None if alphabet == "auto" else census.dna
         if not self._ends:
             raise InputError(f"{self._source}: no records" + (" with letters" if self._empty else ""))
         self._letters.flush()
@@ -318,7 +321,7 @@ class IndexBuilder:
         file.flush()
         file.seek(start)
         file.write(np.array([checksum for checksum, _ in _scan(file, layout)], dtype="<u4").tobytes())
-        return Built(layout.records, layout.letters, self._empty, self._gaps)
+        return Built(layout.records, layout.letters, self._empty, self._gaps, self._dna)
 
     def _header(self, layout: _Layout) -> bytes:
         import json

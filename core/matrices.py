@@ -14,6 +14,7 @@ from gpualign.core import collection
 from gpualign.core.alphabet import Alphabet
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
+from gpualign.core.nearest import did_you_mean
 
 # Letters that matrices leave out, and the letter whose scores stand in: selenocysteine is scored as cysteine (as BLAST
 # does), pyrrolysine and the I/L ambiguity as unknown.
@@ -89,7 +90,7 @@ def by_name(name: str) -> SubstitutionMatrix:
     known = collection.names()
     if wanted not in known:
         close = ", ".join(n for n in known if n[:3] == wanted[:3]) or "BLOSUM62, PAM250, NUC.4.4"
-        raise InputError(f"no matrix file or matrix is called {name!r}; there is for instance {close}")
+        raise InputError(f"no matrix file or matrix is called {name!r}; there is for instance {close}{did_you_mean(wanted, known)}")
     found = _parsed(collection.text(wanted).splitlines(), f"matrix {wanted}")
     return replace(found, name=wanted)
 

@@ -101,17 +101,18 @@ def read_raw(stream: BinaryIO, source: str, allow_duplicates: bool = False, allo
     return RawRecords(source, unique(records.ids, numbers, source, allow_duplicates), records.letters, empty, gaps)
 
 
+def count_letters(inputs: Sequence[RawRecords], named: bool = True) -> Census:
+    """What the letters of records that were read look like. named: records are called by their file too."""
+    census = Census()
+    for raw in inputs:
+        census.take(raw.ids, raw.letters, partial("{}record {!r}".format, f"{raw.source}: " if named else ""))
+    return census
+
+
 def encode_all(inputs: Sequence[RawRecords], alphabet: str) -> tuple[Alphabet, list[SequenceSet]]:
     """Encode the inputs of one run in one alphabet: "dna", "protein" or "auto" (as `alphabet.detect` finds it from all of them).
 
     Their letters are lost: codes take the same memory.
     """
-    if alphabet == "auto":
-        census = Census()
-        for raw in inputs:
-            file = f"{raw.source}: " if len(inputs) > 1 else ""
-            census.take(raw.ids, raw.letters, partial("{}record {!r}".format, file))
-        chosen = census.alphabet()
-    else:
-        chosen = ALPHABETS[alphabet]
+    chosen = count_letters(inputs, len(inputs) > 1).alphabet() if alphabet == "auto" else ALPHABETS[alphabet]
     return chosen, [encode(raw.source, raw.ids, raw.letters, chosen) for raw in inputs]

@@ -47,7 +47,8 @@ def read_records(stream: BinaryIO, source: str, letters: int | None = None) -> I
         raise InputError(f"{source}: empty file; expected FASTA or FASTQ records")
     if body[:1] not in (b">", b"@"):
         start = body.splitlines()[0][:40].decode("utf-8", "backslashreplace")
-        raise InputError(f"{source}: neither FASTA (a line starting with '>') nor FASTQ ('@'); the file starts with {start!r}")
+        other = "; tables of SNPs and VCF are for gpualign dist" if "\t" in start or start.startswith("##fileformat=VCF") else ""
+        raise InputError(f"{source}: neither FASTA (a line starting with '>') nor FASTQ ('@'); the file starts with {start!r}{other}")
     blank = first[: len(first) - len(body)]
     if blank and blank[-1:] not in (b"\n", b"\r"):
         raise InputError(f"{source}: white space before the first {body[:1].decode()!r}, with which its line has to start")

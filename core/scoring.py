@@ -115,6 +115,11 @@ def _check_matrix_covers(
                 )
 
 
+def is_of_proteins(matrix: SubstitutionMatrix) -> bool:
+    """Whether a matrix has scores for amino acids, which are no nucleotide letters."""
+    return set("EFILPQ") <= set(matrix.letters)
+
+
 def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[SequenceSet] = (), local: bool = False) -> Scoring:
     """The scoring that a user asked for, with the defaults of the alphabet.
 

@@ -119,7 +119,10 @@ def encode_letters(source: str, letters: TextColumn, alphabet: Alphabet, name: C
         record = int(np.searchsorted(letters.offsets, at, side="right")) - 1
         letter = chr(int(letters.text[at]))
         if letter in "-.":
-            hint = "a gap; sequences to be aligned have none: remove gaps with --degap, or compare aligned rows with gpualign dist"
+            hint = (
+                "a gap; sequences to be aligned have none: remove gaps with --degap, or if these are the rows of an alignment, "
+                "compare them with gpualign dist"
+            )
         elif alphabet.name == "dna" and letter.isascii() and letter.isalpha():
             hint = "not an IUPAC nucleotide letter (if these are proteins: --alphabet protein)"
         else:

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from gpualign.core.alphabet import Alphabet
 from gpualign.core.index import Built, IndexBuilder
-from gpualign.jobs.inputs import Opened, ReadOptions, describe_empty, describe_gaps
+from gpualign.jobs.inputs import READ_AS_PROTEIN, Opened, ReadOptions, describe_empty, describe_gaps
 from gpualign.jobs.notes import UNHEARD, Notes
 
 
@@ -30,6 +30,8 @@ def build(
         alphabet = builder.read(stream, options.alphabet)
         with output() as file:
             built = builder.write(file)
+    if built.dna:
+        notes.note(f"{source}: {built.dna} looks like DNA; {READ_AS_PROTEIN}")
     if built.empty:
         notes.note(f"{source}: left out {describe_empty(built.empty)}")
     if built.gaps.letters:

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import BinaryIO, TypeAlias
 
-from gpualign.core.alphabet import Alphabet
+from gpualign.core.alphabet import DNA, PROTEIN, Alphabet
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
-from gpualign.core.reader import Gaps, RawRecords, encode_all, read_raw
+from gpualign.core.reader import Gaps, RawRecords, count_letters, encode_all, read_raw
+from gpualign.core.scoring import Scoring, ScoringOptions, is_of_proteins, make_scoring
 from gpualign.core.sequences import SequenceSet, join_sets
 from gpualign.jobs.notes import UNHEARD, Notes
 
 Opened: TypeAlias = tuple[BinaryIO, str]
 """A binary stream, and its name for messages."""
+
+BY_LETTERS = "by its letters"
+"""How an alphabet was chosen that nobody named."""
+
+READ_AS_PROTEIN = "its letters are read as amino acids, as --alphabet protein says"
 
 
 @dataclass(frozen=True)
@@ -57,8 +63,10 @@ def read_inputs(opened: Iterable[Opened], options: ReadOptions, notes: Notes = U
         if empty := raw[-1].empty:
             notes.note(f"{source}: left out {describe_empty(empty)}")
         _note_gaps(raw[-1], notes)
+    if options.alphabet == PROTEIN.name and (record := count_letters(raw).dna):
+        notes.note(f"{record} looks like DNA; {READ_AS_PROTEIN}")
     chosen, sets = encode_all(raw, options.alphabet)
-    return Inputs(sets[0], sets[-1], chosen, "by --alphabet" if options.alphabet != "auto" else "by its letters")
+    return Inputs(sets[0], sets[-1], chosen, "by --alphabet" if options.alphabet != "auto" else BY_LETTERS)
 
 
 def add_targets(inputs: Inputs) -> Inputs:
@@ -77,7 +85,31 @@ def read_with_index(query: Opened, index: str, options: ReadOptions, notes: Note
     stream, source = query
     raw = read_raw(stream, source, options.allow_duplicates, degap=options.degap)
     _note_gaps(raw, notes)
-    return Inputs(encode_all([raw], alphabet.name)[1][0], targets, alphabet, "by the index")
+    found = count_letters([raw])
+    if alphabet is PROTEIN and found.dna and not found.protein and options.alphabet == "auto":
+        raise InputError(
+            f"{found.dna} looks like DNA, and {index} is an index of proteins: translate the queries first (for instance with seqkit "
+            "translate), or search an index of DNA; if they are proteins, say --alphabet protein"
+        )
+    try:
+        queries = encode_all([raw], alphabet.name)[1][0]
+    except InputError as error:
+        if alphabet is DNA and found.protein:
+            raise InputError(f"{error}; {index} is an index of DNA: proteins are searched in an index of proteins") from None
+        raise
+    return Inputs(queries, targets, alphabet, "by the index")
+
+
+def scoring_of(inputs: Inputs, options: ScoringOptions, local: bool = False) -> Scoring:
+    """The scoring of what was read. Raises `InputError`, as `make_scoring` does, and for a matrix of amino acids where the letters alone
+    say that these are DNA."""
+    scoring = make_scoring(inputs.alphabet, options, [inputs.queries, inputs.targets], local)
+    if inputs.how == BY_LETTERS and inputs.alphabet is DNA and options.matrix is not None and is_of_proteins(options.matrix):
+        raise InputError(
+            f"matrix {options.matrix.name} is of amino acids, and the letters of {inputs.queries.source} are those of DNA: if they are "
+            "proteins, say --alphabet protein; else leave --matrix out, or name one of nucleotides"
+        )
+    return scoring
 
 
 def _note_gaps(raw: RawRecords, notes: Notes) -> None:

@@ -10,9 +10,9 @@ from gpualign.core.engine import Detail, EndGaps, Engine, Task
 from gpualign.core.filter import Filter
 from gpualign.core.identity import DEFAULT
 from gpualign.core.plan import Pairing
-from gpualign.core.scoring import Scoring, ScoringOptions, make_scoring
+from gpualign.core.scoring import Scoring, ScoringOptions
 from gpualign.jobs.engines import AUTO, Resources, pick_global_engine, pick_near_engine, pick_pair_engine
-from gpualign.jobs.inputs import Inputs
+from gpualign.jobs.inputs import Inputs, scoring_of
 from gpualign.jobs.notes import UNHEARD, Notes
 from gpualign.jobs.pairs import PairsJob, prepare_pairs
 
@@ -79,7 +79,7 @@ def _begin(inputs: Inputs, options: NwOptions, notes: Notes, engine: Engine | No
     o = options
     scoring = o.scoring
     if isinstance(scoring, ScoringOptions):
-        scoring = make_scoring(inputs.alphabet, scoring, [inputs.queries, inputs.targets])
+        scoring = scoring_of(inputs, scoring)
     notes.note(f"{inputs.alphabet.name} ({inputs.how}), {scoring.name}")
     task = Task(inputs.queries, inputs.targets, scoring, detail=o.detail, end_gaps=o.end_gaps, alphabet=inputs.alphabet)
     if engine is None:

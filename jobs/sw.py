@@ -11,7 +11,7 @@ from gpualign.core.engine import Engine, Mode, Task
 from gpualign.core.errors import InputError
 from gpualign.core.filter import Filter
 from gpualign.core.road import UNMARKED, Marks, Totals
-from gpualign.core.scoring import Scoring, ScoringOptions, make_scoring
+from gpualign.core.scoring import Scoring, ScoringOptions
 from gpualign.core.search.masking import NONE, check_method, method_for
 from gpualign.core.search.runner import GrowingProgress, SearchPlan, find_hits, plan_search, run_search
 from gpualign.core.search.significance import Parameters, SearchSpace, published
@@ -22,7 +22,7 @@ from gpualign.cpu.engine import CpuEngine
 from gpualign.cpu.hit_paths import HitTracer
 from gpualign.jobs.budget import memory_left
 from gpualign.jobs.engines import AUTO, Resources, cpu_engine, pick_local_engine
-from gpualign.jobs.inputs import Inputs
+from gpualign.jobs.inputs import Inputs, scoring_of
 from gpualign.jobs.masking import mask_queries
 from gpualign.jobs.notes import UNHEARD, Notes
 from gpualign.jobs.pairs import Rows, Work, count_sequences, describe_plan, describe_work
@@ -77,7 +77,7 @@ class SearchTotals:
 def local_task(inputs: Inputs, scoring: ScoringOptions | Scoring, notes: Notes) -> Task:
     """The task of local alignments. Raises `InputError` for a scoring that the sequences do not fit."""
     if isinstance(scoring, ScoringOptions):
-        scoring = make_scoring(inputs.alphabet, scoring, [inputs.queries, inputs.targets], local=True)
+        scoring = scoring_of(inputs, scoring, local=True)
     notes.note(f"{inputs.alphabet.name} ({inputs.how}), {scoring.name}")
     return Task(inputs.queries, inputs.targets, scoring, Mode.LOCAL, alphabet=inputs.alphabet)
 

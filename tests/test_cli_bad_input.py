@@ -25,14 +25,15 @@ FILES = {
     "gap": (
         b">a\nACGT\n>b\nAC-T\n",
         "{path}: record 'b': '-' at position 3 is a gap; sequences to be aligned have none: "
-        "remove gaps with --degap, or compare aligned rows with gpualign dist",
+        "remove gaps with --degap, or if these are the rows of an alignment, compare them with gpualign dist",
     ),
     "binary": (bytes(range(256)) * 10, "{path}: a binary file; expected FASTA or FASTQ text"),
     "truncated gzip": (gzip.compress(MANY)[:3000], "{path}: truncated gzip file; copy or download it again"),
     "mixed alphabets": (
         b">gene\n" + DNA + b"\n>prot\nMEEPQSDPSV\n",
         "mixed alphabets: record 'gene' looks like DNA, record 'prot' like protein; "
-        "separate them, or say which they are with --alphabet dna or --alphabet protein",
+        "separate them, translate the nucleotides first (for instance with seqkit translate), or where all are of one kind say which with "
+        "--alphabet dna or --alphabet protein",
     ),
     "nameless": (b">\nACGT\n", "{path}: record 1 has no id behind its '>' or '@'"),
 }
@@ -207,3 +208,42 @@ def test_numbers_of_distances_out_of_range(tmp_path, words):
 def test_the_largest_numbers_work(tmp_path, words):
     (tmp_path / "in.fa").write_bytes(GOOD)
     assert gpualign("nw", "--edit", "in.fa", *words, cwd=tmp_path).stdout == b"query\ttarget\tscore\na\tb\t1\n"
+
+
+def test_nucleotides_where_proteins_were_meant(tmp_path):
+    """The two are told apart by records of fifty letters and more; what a user says himself is done."""
+    (tmp_path / "dna.fa").write_bytes(b">g\n" + DNA + b"\n")
+    (tmp_path / "short.fa").write_bytes(b">g\nGATTACA\n")  # a peptide as well as not
+    (tmp_path / "protein.fa").write_bytes(b">p\nMEEPQSDPSV\n")
+    for name in ("dna", "protein"):
+        gpualign("index", "-q", f"{name}.fa", "-o", f"{name}.gpa", cwd=tmp_path)
+    assert "translate the nucleotides first" in refused(["sw", "dna.fa", "protein.fa"], tmp_path)
+    said = refused(["sw", "dna.fa", "protein.gpa"], tmp_path)
+    assert "dna.fa: record 'g' looks like DNA, and protein.gpa is an index of proteins: translate the queries first" in said
+    said = refused(["sw", "protein.fa", "dna.gpa"], tmp_path)
+    assert "'E' at position 2 is not an IUPAC nucleotide letter" in said
+    assert "; dna.gpa is an index of DNA" in said
+    done = gpualign("sw", "--evalue", "none", "short.fa", "protein.gpa", cwd=tmp_path)
+    assert b"looks like DNA" not in done.stderr
+    done = gpualign("sw", "--evalue", "none", "--alphabet", "protein", "dna.fa", "protein.fa", cwd=tmp_path)
+    assert b"dna.fa: record 'g' looks like DNA; its letters are read as amino acids" in done.stderr
+    done = gpualign("index", "--alphabet", "protein", "dna.fa", "-o", "x.gpa", cwd=tmp_path)
+    assert b"dna.fa: record 'g' looks like DNA; its letters are read as amino acids" in done.stderr
+
+
+def test_a_matrix_of_amino_acids_for_dna(tmp_path):
+    (tmp_path / "x.fa").write_bytes(GOOD)
+    assert "matrix BLOSUM62 is of amino acids, and the letters of x.fa are those of DNA" in refused(
+        ["nw", "x.fa", "--matrix", "BLOSUM62"], tmp_path
+    )
+    for alphabet in ("dna", "protein"):
+        gpualign("nw", "x.fa", "--matrix", "BLOSUM62", "--alphabet", alphabet, cwd=tmp_path)
+
+
+def test_what_is_for_another_command(tmp_path):
+    (tmp_path / "x.tsv").write_text("sample\trs1\na\t0\n")
+    (tmp_path / "x.vcf").write_text("##fileformat=VCFv4.2\n")
+    (tmp_path / "x.fa").write_text(">a\nACGT\n>b\nACG\n")
+    for name in ("x.tsv", "x.vcf"):
+        assert refused(["nw", name], tmp_path).endswith("; tables of SNPs and VCF are for gpualign dist\n")
+    assert refused(["dist", "x.fa"], tmp_path).endswith("or compare them as they are with gpualign nw --edit\n")

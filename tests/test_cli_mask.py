@@ -114,7 +114,7 @@ def test_nothing_to_mask_is_not_told(tmp_path):
         (["q.fa", "db.fa", "--mask", "seg"], "--mask seg is for proteins; these are dna sequences: --mask dust or none"),
         ([QUERY, DB, "--all", "--mask", "dust"], "--mask dust is for DNA"),
         ([QUERY, "--all", "--mask", "seg"], "with one file and --all each record is query and target: give the file twice"),
-        ([QUERY, DB, "--mask", "some"], "'some' is not one of 'seg', 'dust', 'none'"),
+        ([QUERY, DB, "--mask", "some"], "'some' is not one of seg, dust, none"),
     ],
 )
 def test_refusals(repeats, arguments, message):

@@ -12,6 +12,7 @@ from gpualign.cli.sizes import terminal_width
 from gpualign.core.errors import InputError
 from gpualign.core.formats.registry import FORMATS, Layout, Results, formats_of
 from gpualign.core.identity import DEFAULT
+from gpualign.core.nearest import did_you_mean
 from gpualign.core.sinks.matrix_files import Named, id_list_names, id_lists
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def pick_format(output: str, format: str | None, results: Results) -> tuple[str,
         if not matching and (not path.exists() or path.is_file()):
             raise InputError(
                 f"-o {output}: the name does not tell the format; end it in {', '.join(suffixes)} (text also .gz), or give --format"
+                f"{did_you_mean(Path(name.removesuffix('.gz')).suffix, suffixes)}"
             )
         chosen = matching[0] if matching else "tsv"
     if FORMATS[chosen].needs_file and path is None:

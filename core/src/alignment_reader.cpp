@@ -367,7 +367,8 @@ void AlignmentReader::end_record() {
   }
   if (found != length_)
     refuse(" has " + std::to_string(found) + " sites, the first record has " + std::to_string(length_) +
-           "; rows of an alignment are equally long");
+           "; rows of an alignment are equally long: align the sequences first, for instance with mafft, or compare them as they are with"
+           " gpualign nw --edit");
   Row row;
   row.reader = number_;
   if (translates_)

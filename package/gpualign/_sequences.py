@@ -154,7 +154,7 @@ def inputs_of(queries: Source, targets: Source | None) -> Inputs:
     code, encoded = encode_all(raw, made[0].alphabet if made else "auto") if raw else (made[0].code, [])
     waiting = iter(encoded)
     sets = [one.set if isinstance(one, Sequences) else next(waiting) for one in given]
-    return Inputs(sets[0], sets[-1], code, "by its letters")
+    return Inputs(sets[0], sets[-1], code, "as they were read")
 
 
 def _raw(source: Source) -> RawRecords:

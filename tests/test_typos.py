@@ -1,0 +1,72 @@
+"""Mistyped commands, options and values are answered with what was meant."""
+
+import click
+import pytest
+from command import gpualign, gpualign_here
+
+from gpualign.cli.main import cli
+from gpualign.cli.typos import explained
+from gpualign.core.errors import InputError
+from gpualign.core.nearest import nearest
+
+FORMATS = ("tsv", "csv", "parquet", "m8", "paf", "sam", "fasta", "npy", "npz", "phylip")
+
+
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [
+        ("tvs", "tsv"),
+        ("CSV", "csv"),
+        ("cvs", "csv"),
+        ("fa", "fasta"),
+        ("phy", "phylip"),
+        ("numpy", "npy"),
+        ("parqet", "parquet"),
+        ("blast", None),
+        ("xlsx", None),
+        ("", None),
+    ],
+)
+def test_the_nearest_name(word, name):
+    assert nearest(word, FORMATS) == name
+
+
+def message(*words):
+    """What a user is told of a wrong command line."""
+    with pytest.raises((click.UsageError, InputError)) as caught:
+        gpualign_here(*words)
+    error = caught.value
+    if isinstance(error, click.NoSuchOption):
+        error = explained(error, cli.commands)
+    return error.format_message() if isinstance(error, click.UsageError) else str(error)
+
+
+@pytest.mark.parametrize(
+    ("words", "end"),
+    [
+        (["clster", "x"], "No such command 'clster'; did you mean cluster?"),
+        (["align", "x"], "No such command 'align'"),
+        (["nw", "--maxdistance", "3", "x"], "No such option '--maxdistance'; did you mean --max-distance?"),
+        (["nw", "--min-ident=0.9", "x"], "No such option '--min-ident'; did you mean --min-identity?"),
+        (["nw", "--max-evalue", "3", "x"], "No such option '--max-evalue'; it is of gpualign sw"),
+        (["dist", "--edit", "x"], "No such option '--edit'; it is of gpualign cluster, gpualign nw"),
+        (["nw", "-Z"], "No such option '-Z'"),
+        (["nw", "--bogus"], "No such option '--bogus'"),
+        (["nw", "--end-gaps", "fre", "x"], "'fre' is not one of penalised, free, query, target; did you mean free?"),
+        (["dist", "--metric", "snps", "x"], "'snps' is not one of hamming, fraction, ibs, allele, jc69, tn93"),
+        (["nw", "--fields", "query,identiy", "x"], "; did you mean identity?"),
+        (["nw", "--matrix", "BLOSSUM62", "x"], "; did you mean BLOSUM62?"),
+        (["nw", "-o", "x.phylip", "x"], "or give --format; did you mean .phy?"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_messages(words, end, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x").write_text(">a\nACGT\n>b\nACGA\n")
+    assert message(*words).endswith(end)
+
+
+def test_the_executable_explains_options():
+    done = gpualign("nw", "--edt", "x", check=False)
+    assert done.returncode == 2
+    assert done.stderr.decode().splitlines()[-1] == "Error: No such option '--edt'; did you mean --edit?"
