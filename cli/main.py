@@ -38,9 +38,25 @@ class _Commands(Mapping[str, click.Command]):
         return len(COMMANDS)
 
 
+def _cite(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        from gpualign.cli.citation import citation
+
+        click.echo(citation(), nl=False)
+        ctx.exit()
+
+
 # Click puts nothing into it unless asked to.
 @click.group(cls=CommandGroup, commands=cast(MutableMapping[str, click.Command], _Commands()), context_settings=CONTEXT)
 @click.version_option(__version__, prog_name="gpualign")
+@click.option(
+    "--citation",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_cite,
+    help="Show how to cite gpualign and its methods, and exit.",
+)
 def cli() -> None:
     """Exact all-vs-all sequence alignment and SNP distance: every pair, no filter, bounded memory.
 

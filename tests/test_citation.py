@@ -1,0 +1,65 @@
+"""CITATION.cff and --citation say the same."""
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from command import gpualign
+
+from gpualign import __version__
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="module")
+def printed():
+    return gpualign("--citation").stdout.decode()
+
+
+@pytest.fixture(scope="module")
+def cff():
+    return yaml.safe_load((ROOT / "CITATION.cff").read_text())
+
+
+def entries(text):
+    """(kind, fields) of each entry of BibTeX."""
+    for kind, body in re.findall(r"^@(\w+)\{\w+,\n(.*?)\n\}$", text, re.MULTILINE | re.DOTALL):
+        yield kind, dict(re.findall(r"^  (\w+) = \{(.*)\},?$", body, re.MULTILINE))
+
+
+def as_bibtex(work):
+    """A reference of CITATION.cff as kind and fields of BibTeX."""
+    fields = {
+        "author": " and ".join(
+            f"{{{one['name']}}}" if "name" in one else f"{one['family-names']}, {one['given-names']}" for one in work["authors"]
+        ),
+        "title": work["title"],
+        "version": work.get("version"),
+        "journal": work.get("journal"),
+        "booktitle": work.get("collection-title"),
+        "year": work.get("year"),
+        "volume": work.get("volume"),
+        "number": work.get("issue"),
+        "pages": f"{work['start']}--{work['end']}" if "start" in work else None,
+        "doi": work.get("doi"),
+        "note": work.get("notes"),
+    }
+    kinds = {"conference-paper": "inproceedings", "generic": "misc"}
+    return kinds.get(work["type"], work["type"]), {name: str(value) for name, value in fields.items() if value is not None}
+
+
+def test_the_same_works_in_both(printed, cff):
+    assert list(entries(printed)) == [as_bibtex(work) for work in (cff, *cff["references"])]
+    assert len(cff["references"]) == 3
+    assert cff["version"] == __version__
+
+
+def test_the_text_names_each_work(printed, cff):
+    text = " ".join(printed.partition("BibTeX:")[0].split())
+    for work in (cff, *cff["references"]):
+        assert work["title"] in text
+        people = [one.get("name") or one["family-names"] for one in work["authors"]]
+        assert all(name in text for name in people)
+        assert str(work.get("doi", "")) in text
+        assert f"({work['year']})" in text if "year" in work else __version__ in text

@@ -1,0 +1,68 @@
+"""Man pages and completion scripts: they say what --help says, programs that read them take them, and a wheel brings them."""
+
+import importlib.metadata
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import click
+import pytest
+import shared_files
+from command import GPUALIGN
+
+from gpualign.cli.main import cli
+
+PAGES = sorted(f"man/man1/{name}.1" for name in ["gpualign", *(f"gpualign-{command}" for command in cli.commands)])
+
+
+def test_they_are_what_the_program_says(request):
+    # Releases of click word options differently: the extra `test` pins the one that docs/cli.md is written with too.
+    if request.config.getoption("--update-golden"):
+        shared_files.write()
+    there = {path.relative_to(shared_files.SHARE).as_posix(): path for path in shared_files.SHARE.rglob("*") if path.is_file()}
+    assert {name: path.read_text() for name, path in there.items()} == shared_files.contents()
+    assert [name for name in sorted(there) if name.startswith("man/")] == PAGES
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_shows_every_option_and_the_examples_as_lines(page):
+    groff = shutil.which("groff")
+    if groff is None:
+        pytest.skip("groff is not installed")
+    done = subprocess.run([groff, "-man", "-Tascii", "-P-c", "-rLL=140n", shared_files.SHARE / page], capture_output=True, text=True)
+    text = re.sub(".\b", "", done.stdout)
+    command = cli.commands[page.split("-", 1)[1].removesuffix(".1")] if "-" in page else cli
+    for option in [one for one in command.params if isinstance(one, click.Option)]:
+        assert all(re.search(rf"^ +(-\w, )?{name}\b", text, re.MULTILINE) for name in option.opts if name.startswith("--")), option.opts
+    examples = [line for line in command.help.splitlines() if line.startswith("      ") and "gpualign" in line]
+    assert examples
+    assert {line.strip() for line in examples} <= {line.strip() for line in text.splitlines()}
+
+
+def test_bash_completes_by_the_file():
+    bash = shutil.which("bash")
+    if bash is None or not Path(GPUALIGN).exists():
+        pytest.skip("needs bash and the installed executable")
+    script = shared_files.SHARE / "bash-completion" / "completions" / "gpualign"
+    asked = "COMP_WORDS=(gpualign dist --met); COMP_CWORD=2; _gpualign_completion gpualign; printf '[%s]' \"${COMPREPLY[@]}\""
+    done = subprocess.run(
+        [bash, "-c", f"source '{script}'; complete -p gpualign; {asked}"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PATH": f"{Path(GPUALIGN).parent}{os.pathsep}{os.environ['PATH']}"},
+    )
+    assert done.stdout == "complete -o nosort -F _gpualign_completion gpualign\n[--metric]"
+
+
+def test_an_installation_has_them_and_no_sources():
+    try:
+        files = importlib.metadata.files("gpualign")
+    except importlib.metadata.PackageNotFoundError:
+        files = None
+    if files is None:
+        pytest.skip("gpualign is not installed here, but found by its folders")
+    shared = {file.as_posix().partition("share/")[2] for file in files if "/share/" in file.as_posix()}
+    assert set(shared_files.contents()) <= shared
+    assert [str(file) for file in files if file.suffix in {".cpp", ".hpp", ".md", ".toml"} or file.name.startswith("test")] == []
