@@ -1,5 +1,6 @@
 """Compilers: which one is taken for a device and its driver, and NVRTC itself where there is one."""
 
+import ctypes
 import stat
 import sys
 import types
@@ -95,6 +96,25 @@ def test_nvrtc_of_pips_packages_is_found_newest_first(monkeypatch, tmp_path):
     assert list(find_nvrtc()) == []
     packaged = [f"{tmp_path}/cu13/lib/libnvrtc.so.13", f"{tmp_path}/cuda_nvrtc/lib/libnvrtc.so.12"]
     assert asked == [*packaged, "libnvrtc.so.13", "libnvrtc.so.12", "/conda/nvrtc"]
+
+
+def test_what_nvrtc_needs_beside_it_is_loaded(monkeypatch, tmp_path):
+    """By its own name the loader does not find it in packages of CUDA 13.0."""
+    beside = tmp_path / "libnvrtc-builtins.so.13.0"
+    beside.write_bytes(b"")
+    loaded = []
+
+    class Library:
+        def __init__(self, path):
+            loaded.append(path)
+
+        def nvrtcVersion(self, major, minor):
+            major._obj.value, minor._obj.value = 13, 0
+            return 0
+
+    monkeypatch.setattr(ctypes, "CDLL", Library)
+    assert nvrtc.Nvrtc(str(tmp_path / "libnvrtc.so.13")).version == (13, 0)
+    assert loaded == [str(tmp_path / "libnvrtc.so.13"), str(beside)]
 
 
 def test_nvcc_says_what_it_is(tmp_path, monkeypatch):

@@ -67,6 +67,10 @@ class Nvrtc:
         self._call("nvrtcVersion", ctypes.byref(major), ctypes.byref(minor))
         self.version = major.value, minor.value
         self.title = f"NVRTC {major.value}.{minor.value}"
+        # What it needs beside it, it asks the loader for by name, and the packages of CUDA 13.0 do not say where to look.
+        beside = Path(path).with_name(f"libnvrtc-builtins.so.{major.value}.{minor.value}")
+        if beside.is_file():
+            ctypes.CDLL(str(beside))
 
     def knows(self, arch: str) -> bool:
         return number(arch) in self._architectures
