@@ -1,11 +1,22 @@
 // The machine's vocabulary: instructions that the kernels lean on, each behind a function with a plain C++ version.
 //
-// nvcc compiles the device versions. The tests compile the same kernels as host C++: then cuda_host.hpp (tests/cuda_host)
+// NVRTC or nvcc compiles the device versions. The tests compile the same kernels as host C++: then cuda_host.hpp (tests/cuda_host)
 // supplies threads, barriers and shuffles, and the plain versions below define what each instruction means.
 // DPX functions (__vimax3_u16x2, ...) are one instruction on compute capability 9.0 and emulated by CUDA's headers before it.
 #pragma once
 
+#ifdef __CUDACC_RTC__  // has no header but ours
+using int8_t = signed char;
+using int16_t = short;
+using int32_t = int;
+using int64_t = long;
+using uint8_t = unsigned char;
+using uint16_t = unsigned short;
+using uint32_t = unsigned;
+using uint64_t = unsigned long;
+#else
 #include <stdint.h>
+#endif
 
 #ifdef __CUDACC__
 #define DEVICE __device__ __forceinline__

@@ -84,7 +84,7 @@ class Device(Protocol):
 
     @property
     def arch(self) -> str:
-        """nvcc's name of the architecture."""
+        """The compilers' name of the architecture."""
 
     @property
     def total_memory(self) -> int:

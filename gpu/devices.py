@@ -59,15 +59,21 @@ def take_inventory() -> Inventory:
         devices = [DeviceFacts(d.name(), d.total_memory(), tuple(d.compute_capability())) for d in found]
     except Exception as error:  # pycuda raises its own classes for every driver failure
         return Inventory([], None, f"the CUDA driver cannot be used: {error}")
-    from gpualign.gpu.cubins import cache_folder, find_nvcc
+    from gpualign.gpu.cubins import architecture, cache_folder
 
     supports = f"{version // 1000}.{version % 1000 // 10}"
     if not devices:
         return Inventory([], supports, "the CUDA driver reports no device")
-    if not Inventory(devices, supports, None).usable:
+    usable = Inventory(devices, supports, None).usable
+    if not usable:
         return Inventory(devices, supports, "no device has compute capability 7.0 or newer")
-    if find_nvcc() is None and not any(cache_folder().glob("*.cubin")):
-        return Inventory(devices, supports, "the CUDA compiler nvcc was not found, and no compiled kernels are in the cache")
+    if not any(cache_folder().glob("*.cubin")):  # who has some may have all that are needed, and the search for a compiler takes time
+        from gpualign.gpu.compilers.choice import choose_compiler
+
+        try:
+            choose_compiler(architecture(devices[usable[0]].compute_capability), version // 1000)
+        except RunError as error:
+            return Inventory(devices, supports, str(error))
     return Inventory(devices, supports, None)
 
 

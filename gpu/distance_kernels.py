@@ -49,7 +49,7 @@ WGMMA = DistanceKernel(Kernel("distance_wgmma.cu", "distance_wgmma"), "binary te
 
 
 def usable_kernels(arch: str) -> tuple[DistanceKernel, ...]:
-    """Those that an architecture, as nvcc calls it, runs, fastest first; a name that is none is a device without tensor cores."""
+    """Those that an architecture, as compilers call it, runs, fastest first; a name that is none is a device without tensor cores."""
     if arch == "sm_90a":
         return WGMMA, MMA, POPC
     number = arch.removeprefix("sm_").rstrip("af")

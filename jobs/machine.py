@@ -9,7 +9,8 @@ from gpualign import __version__
 from gpualign.core.units import format_bytes
 from gpualign.cpu.engine import CpuEngine, instruction_sets
 from gpualign.cpu.machine import usable_cpus
-from gpualign.gpu.cubins import cache_folder, find_nvcc
+from gpualign.gpu.compilers.choice import found_compilers
+from gpualign.gpu.cubins import cache_folder
 from gpualign.gpu.devices import take_inventory
 from gpualign.jobs.budget import physical_memory, usable_memory
 from gpualign.jobs.pairs import Rows
@@ -38,7 +39,8 @@ def describe_machine() -> Rows:
         rows.append((f"  device {number}", f"{device.name}, {format_bytes(device.memory)}, compute capability {major}.{minor}"))
     if inventory.driver:
         rows.append(("  driver", f"for CUDA {inventory.driver}"))
-    rows.append(("  compiler", find_nvcc() or "nvcc not found"))
+    compilers = [f"{compiler.title} ({compiler.path})" for compiler in found_compilers()]
+    rows.append(("  compilers", ", ".join(compilers) or "none: neither NVRTC nor nvcc was found"))
     rows.append(("  compiled kernels", f"{len(cached)} ({format_bytes(sum(c.stat().st_size for c in cached))}) in {cache_folder()}"))
     return rows
 

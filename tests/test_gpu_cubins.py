@@ -1,24 +1,28 @@
-"""The cache of compiled kernels, with a compiler that only counts."""
+"""The cache of compiled kernels, with a compiler that only counts, and no NVRTC."""
 
 import os
 import stat
+import sys
 
 import pytest
 
 from gpualign.core.errors import RunError
 from gpualign.gpu import cubins
+from gpualign.gpu.compilers import choice
 from gpualign.gpu.families.threads import PACK_LETTERS
 from gpualign.gpu.kernels import Kernel
 
 
 @pytest.fixture
 def nvcc(tmp_path, monkeypatch):
-    """A compiler that writes its arguments; returns the file that lists its calls."""
+    """A compiler that writes its arguments; returns the file that lists what it compiled."""
+    monkeypatch.setattr(choice, "find_nvrtc", lambda: iter(()))
     calls = tmp_path / "calls"
     program = tmp_path / "cuda" / "bin" / "nvcc"
     program.parent.mkdir(parents=True)
     program.write_text(
-        f'#!/bin/sh\necho "$@" >> {calls}\ncase "$*" in *FAIL*) echo "error: made up" >&2; exit 2;; esac\n'
+        '#!/bin/sh\ncase "$1" in --version) echo "release 12.4, V12.4"; exit;; --list-gpu-code) exit;; esac\n'
+        f'echo "$@" >> {calls}\ncase "$*" in *FAIL*) echo "error: made up" >&2; exit 2;; esac\n'
         'while [ "$1" != -o ]; do shift; done\necho code > "$2"\n'
     )
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
@@ -51,8 +55,23 @@ def test_macros_architecture_and_sources_make_another_kernel(nvcc, monkeypatch):
     assert count(nvcc) == 4
 
 
+def test_a_driver_that_loads_less_has_other_code(nvcc):
+    """A cache may lie on a disk that machines with drivers of several versions share."""
+    cubins.cubin(PACK_LETTERS, "sm_80", 13)
+    cubins.cubin(PACK_LETTERS, "sm_80", 12)
+    cubins.cubin(PACK_LETTERS, "sm_80", 12)
+    assert count(nvcc) == 2
+
+
+def test_code_from_the_cache_asks_for_no_compiler(nvcc, monkeypatch):
+    """Which would load libraries, and cuda-pathfinder."""
+    code = cubins.cubin(PACK_LETTERS, "sm_80", 13)
+    monkeypatch.setitem(sys.modules, "gpualign.gpu.compilers.choice", None)  # an ImportError for who imports it
+    assert cubins.cubin(PACK_LETTERS, "sm_80", 13) == code
+
+
 def test_a_failing_compiler_is_quoted(nvcc):
-    with pytest.raises(RunError, match=r"nvcc could not compile pack.cu for sm_80:\nerror: made up"):
+    with pytest.raises(RunError, match=r"nvcc 12.4 could not compile pack_letters \(pack.cu\) for sm_80:\nerror: made up"):
         cubins.cubin(Kernel("pack.cu", "pack_letters", (("FAIL", "1"),)), "sm_80")
     assert not list(cubins.cache_folder().glob("*")) if cubins.cache_folder().exists() else True
 
@@ -60,7 +79,8 @@ def test_a_failing_compiler_is_quoted(nvcc):
 def test_a_missing_compiler_is_said(monkeypatch, tmp_path):
     monkeypatch.setenv("CUDA_HOME", str(tmp_path))
     monkeypatch.setenv("GPUALIGN_CACHE", str(tmp_path / "cache"))
-    with pytest.raises(RunError, match="nvcc was not found"):
+    monkeypatch.setattr(choice, "find_nvrtc", lambda: iter(()))
+    with pytest.raises(RunError, match="neither NVRTC nor nvcc was found"):
         cubins.cubin(PACK_LETTERS, "sm_80")
 
 

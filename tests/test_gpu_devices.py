@@ -1,9 +1,11 @@
 """Which devices --device names, with made-up machines."""
 
+import types
+
 import pytest
 
 from gpualign.core.errors import InputError, RunError
-from gpualign.gpu import cubins
+from gpualign.gpu.compilers import choice
 from gpualign.gpu.devices import DeviceFacts, Inventory, make_engine, split_selection, take_inventory
 
 OLD = DeviceFacts("old", 1 << 30, (6, 1))
@@ -19,7 +21,6 @@ class FakeDevice:
 @pytest.fixture
 def driver(monkeypatch):
     import sys
-    import types
 
     module = types.ModuleType("gpualign.gpu.driver")
     module.CudaDevice = FakeDevice
@@ -81,7 +82,6 @@ def test_each_device_is_named_once(text):
 
 def fake_pycuda(monkeypatch, found):
     import sys
-    import types
 
     class Device:
         def __init__(self, number):
@@ -111,15 +111,16 @@ def fake_pycuda(monkeypatch, found):
 
 def test_the_inventory_says_what_is_missing(monkeypatch, tmp_path):
     monkeypatch.setenv("GPUALIGN_CACHE", str(tmp_path))
-    monkeypatch.setattr(cubins, "find_nvcc", lambda: "/usr/bin/nvcc")
+    found = [types.SimpleNamespace(title="nvcc 13.0", version=(13, 0), path="/usr/bin/nvcc", knows=lambda arch: arch == "sm_80")]
+    monkeypatch.setattr(choice, "found_compilers", lambda: iter(found))
     fake_pycuda(monkeypatch, [])
     assert take_inventory().reason == "the CUDA driver reports no device"
     fake_pycuda(monkeypatch, [OLD])
     assert "7.0 or newer" in take_inventory().reason
     fake_pycuda(monkeypatch, [NEW])
     assert take_inventory() == Inventory([NEW], "13.1", None)
-    monkeypatch.setattr(cubins, "find_nvcc", lambda: None)
-    assert "nvcc was not found" in take_inventory().reason
+    found.clear()
+    assert take_inventory().reason.startswith("no CUDA compiler for sm_80: neither NVRTC nor nvcc was found; pip install")
     (tmp_path / "threads-sm_80-0.cubin").write_bytes(b"")
     assert take_inventory().reason is None
 
