@@ -4,11 +4,12 @@ import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 from command import GPUALIGN, gpualign
-from examples import examples, shows, timeless
+from examples import Python, blocks, examples, shows, timeless
 
 import gpualign as gpualign_package
 from gpualign.cli.main import cli
@@ -63,16 +64,34 @@ def test_readme_commands(tmp_path, example):
     run_example(example, tmp_path)
 
 
-# What gallery.md shows is run by the build of the site (docs/conf.py).
-PAGES = [page for page in sorted((ROOT / "docs").rglob("*.md")) if page.stem != "gallery" and examples(page)]
+# What gallery.md shows is run by the build of the site (docs/conf.py), docs/python.md below.
+PAGES = [page for page in sorted((ROOT / "docs").rglob("*.md")) if page.stem not in ("gallery", "python") and blocks(page)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_commands_of_pages(tmp_path, page):
-    """The commands of a page, one after the other in one folder."""
+    """The commands of a page, one after the other in one folder, and then its Python blocks."""
     (tmp_path / "data").symlink_to(ROOT / "data")
-    for example in examples(page):
-        run_example(example, tmp_path)
+    code = ["import warnings; warnings.simplefilter('error')"]
+    for block in blocks(page):
+        if not isinstance(block, Python):
+            run_example(block, tmp_path)
+        elif "skbio" not in block.code or find_spec("skbio"):
+            code.append(block.code)
+    done = subprocess.run([sys.executable, "-c", "\n".join(code)], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+def test_commands_in_the_text_have_no_unknown_options():
+    """Indented commands, whose files do not exist: they are parsed and not run. Those of workflows run in tests/test_workflows.py."""
+    count = 0
+    for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
+        for line in re.findall(r"^    (?!.*[{\"]).*", page.read_text(), re.MULTILINE) if page.stem != "cli" else []:
+            for command in re.findall(r"\bgpualign ((?:nw|sw|dist|cluster|plot|bench|index|merge) [^|;>#&]*)", line):
+                name, *arguments = command.split()
+                cli.commands[name].make_context(name, arguments)
+                count += 1
+    assert count > 60
 
 
 @pytest.mark.parametrize(
@@ -100,25 +119,6 @@ def test_links_lead_somewhere():
     for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md"), ROOT / "benchmarks" / "README.md"]:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
             assert target.startswith("https://") or (page.parent / target).exists(), f"{page.name}: {target}"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", range(3))
-def test_python_recipes(tmp_path, small_16s, number):
-    """Each Python recipe, after the commands that stand above it."""
-    pytest.importorskip("scipy")
-    page = (ROOT / "docs" / "recipes.md").read_text()
-    code = re.findall(r"```python\n(.*?)```", page, re.DOTALL)[number]
-    if "skbio" in code:
-        pytest.importorskip("skbio")
-    (tmp_path / "genes.fasta").write_bytes(small_16s.read_bytes())
-    for command in re.findall(r"^    gpualign ((?:nw|cluster) genes.fasta .*?)(?: +#.*)?$", page, re.MULTILINE):
-        if "> " not in command:
-            gpualign(*command.split(), cwd=tmp_path)
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    if "print" in code:
-        assert "gi|" in done.stdout
 
 
 def test_every_format_has_a_page():

@@ -1,4 +1,4 @@
-"""Commands that pages show in ```console blocks, and whether what they print is what the page shows."""
+"""Commands and Python that pages show, and whether what a command prints is what the page shows."""
 
 import re
 from typing import NamedTuple
@@ -12,14 +12,26 @@ class Example(NamedTuple):
     output: list[str]
 
 
-def examples(page):
-    """The commands of a page (lines that begin with `$ `), each with the lines below it."""
+class Python(NamedTuple):
+    code: str
+
+
+def blocks(page):
+    """The commands of ```console blocks (lines that begin with `$ `), each with the lines below it, and the ```python blocks, in order."""
     found = []
-    for block in re.findall(r"```console\n(.*?)```", page.read_text(), re.DOTALL):
+    for kind, block in re.findall(r"```(console|python)\n(.*?)```", page.read_text(), re.DOTALL):
+        if kind == "python":
+            found.append(Python(block))
+            continue
         for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, *output = part.rstrip("\n").split("\n")
             found.append(Example(command, output))
     return found
+
+
+def examples(page):
+    """The commands alone."""
+    return [block for block in blocks(page) if isinstance(block, Example)]
 
 
 def timeless(lines):
