@@ -166,6 +166,14 @@ def test_choices_of_formats_are_those_of_the_registry():
     assert all(any(kind in format.layouts for format in FORMATS.values()) for kind in Results)
 
 
+def test_citations_name_this_version():
+    version = gpualign_package.__version__
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text()
+    page = (ROOT / "docs" / "citing.md").read_text()
+    assert f"version = {{{version}}}" in page
+    assert f"(gpualign {version}, " in page
+
+
 def test_doctests():
     import doctest
 
