@@ -49,12 +49,12 @@ def cluster(
 ) -> None:
     """Clusters of records that are near each other: single, complete or average linkage, or greedy centroids.
 
-    SEQS is FASTA or FASTQ, plain or compressed, of which every pair is decided about by its global alignment: none is lost to a
-    filter. With --edges or --distances nothing is aligned: the pairs are those of the file, and SEQS, if it is given, tells which
-    records there are. A pair is near if it passes --min-identity or --max-distance. - is standard input.
+    SEQS is FASTA or FASTQ, plain or compressed. Every pair is judged by its global alignment, and none is lost to a filter. With --edges
+    or --distances nothing is aligned: the pairs are those of the file, and SEQS, if given, lists all records. A pair is near if it
+    passes --min-identity or --max-distance. - is standard input.
 
-    Clusters are numbered in the order of their first records. They are represented by their centroids; those of linkages by the record
-    with the most near records in its cluster, of several the one that is nearest to these, then the first.
+    Clusters are numbered in the order of their first records. The representative of a greedy cluster is its centroid; with a linkage it is
+    the record with the most near records in its cluster, among several the one that is nearest to these, then the first.
 
     \b
     Examples:

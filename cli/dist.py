@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 @click.option("--transpose", is_flag=True, help="Tables: a row is a SNP, a column a sample.")
 @click.option("--no-header", is_flag=True, help="Tables: the first line is data; sites, or with --transpose samples, are numbered from 1.")
 @click.option("--allow-duplicates", is_flag=True, help="Number repeated sample ids (id, id_2, ...) instead of refusing them.")
-@click.option("--add", type=PathType(), metavar="OLD", help="One file: also each sample against all of this file, which stay unpaired.")
+@click.option("--add", type=PathType(), metavar="OLD", help="One file: also each sample with all of OLD; those of OLD not with each other.")
 @distance_output_options
 @distance_kernel_option
 @going_on_options
@@ -80,10 +80,10 @@ def dist(
 ) -> None:
     """SNP and genotype distances of all pairs of samples, exact.
 
-    SAMPLES is an alignment (FASTA, rows of one length), a table of genotypes (tab- or comma-separated; a header of SNP ids, then a row a
-    sample: its id and 0, 1, 2 or letters), VCF or BCF, or a PLINK .bed with its .bim and .fam; text may be compressed, - is standard input.
-    With OTHERS, of the same sites, every sample of SAMPLES is compared with every one of OTHERS; with --add OLD in one list with each
-    other and with all of OLD.
+    SAMPLES is an alignment (FASTA, rows of one length), a table of genotypes (tab- or comma-separated; a header of SNP ids, then one row
+    per sample: its id and 0, 1, 2 or letters), VCF or BCF, or a PLINK .bed with its .bim and .fam; text may be compressed, - is standard
+    input. With OTHERS, which must have the same sites, every sample of SAMPLES is compared with every one of OTHERS; with --add OLD
+    samples are compared with each other and with all of OLD, in one list.
 
     \b
     Examples:

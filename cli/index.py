@@ -15,15 +15,15 @@ from gpualign.cli.options import input_options, log_option
 
 @click.command()
 @click.argument("db", type=PathType())
-@click.option("-o", "--output", type=PathType(), required=True, metavar="FILE", help="The index, by custom FILE.gpa.")
+@click.option("-o", "--output", type=PathType(), required=True, metavar="FILE", help="The index, usually called NAME.gpa.")
 @input_options
 @log_option
 @click.option("-q", "--quiet", is_flag=True, help="No notes, no summary.")
 def index(db: str, output: str, alphabet: str, allow_duplicates: bool, degap: bool, log: str | None, quiet: bool) -> None:
     """Index a database of sequences for `gpualign sw`, which takes the index in place of DB.
 
-    FASTA or FASTQ, plain or compressed; - is standard input. Searches of an index need not read and sort the database again.
-    Memory does not grow with the letters of the database; room for twice of them is needed beside FILE.
+    FASTA or FASTQ, plain or compressed; - is standard input. A search with an index need not read and sort the database again.
+    Memory does not grow with the letters of the database; disk space for twice the letters is needed beside FILE.
 
     \b
     Example:

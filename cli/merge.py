@@ -31,8 +31,8 @@ _READ_BYTES = 64 << 20
 def merge(parts: tuple[str, ...], output: str, log: str | None, quiet: bool) -> None:
     """Join the parts that runs with --shard have written, in any order, to the output of the whole job.
 
-    All parts of one job are needed: the same command, options and input, every share once. The result is the same to the byte as that
-    of one run, except that gzip's may be packed by another release. It is written as it is read, in little memory.
+    All parts of one job are needed: the same command, options and input, every share once. The result is, to the byte, that of
+    one run, except that gzip may pack differently in another release. It is written while parts are read, in little memory.
 
     \b
     Example:

@@ -37,7 +37,9 @@ if TYPE_CHECKING:
     help="Gaps at the ends that cost nothing: free: all, the sequences overlap; query: gaps in the query, which lies within the"
     " target; target: the other way round.",
 )
-@click.option("--add", type=PathType(), metavar="OLD", help="One file: also each sequence against all of this file, which stay unpaired.")
+@click.option(
+    "--add", type=PathType(), metavar="OLD", help="One file: also each sequence with all of OLD; those of OLD not with each other."
+)
 @output_options
 @plot_option
 @click.option(

@@ -90,13 +90,13 @@ def _file_options(*results: Results) -> tuple[Callable[[F], F], ...]:
             type=PathType(),
             default="-",
             metavar="FILE",
-            help="Write here; the suffix tells the format (text also .gz).  [standard output]",
+            help="Write to FILE; its suffix sets the format (text also .gz).  [standard output]",
         ),
         click.option(
             "--format",
             "format_",
             type=ChoiceType(formats),
-            help=f"Output format, whatever the file is called{'; csr stores value + 1' if 'csr' in formats else ''}.  [tsv]",
+            help=f"Output format, whatever the suffix{'; csr stores value + 1' if 'csr' in formats else ''}.  [tsv]",
         ),
     )
 
@@ -123,7 +123,7 @@ def hit_options(function: F) -> F:
             "--max-hits",
             type=WholeType(1),
             metavar="K",
-            help="Write only the K best hits of each query.  [all that pass, 25 where there is no threshold]",
+            help="Write only the K best hits of each query.  [all that pass; 25 without a threshold]",
         ),
         click.option("--min-score", type=WholeType(), metavar="S", help="Write all hits that score S or more."),
         click.option("--max-evalue", type=FiniteType(), metavar="E", help="Write all hits with this E-value or a smaller one."),
@@ -131,8 +131,8 @@ def hit_options(function: F) -> F:
         click.option(
             "--evalue",
             type=ChoiceType(["table", "estimate", "none"]),
-            help="Parameters of E-values: those published for BLAST, or estimated from simulated sequences.  [table where it has the"
-            " scoring, or else estimate]",
+            help="Parameters of E-values: those published for BLAST, or estimated from simulated sequences.  [table if it has the"
+            " scoring, else estimate]",
         ),
     )(function)
 
@@ -142,7 +142,7 @@ def mask_option(function: F) -> F:
     return click.option(
         "--mask",
         type=ChoiceType(["seg", "dust", "none"]),
-        help="Mask what is of low complexity in the queries: proteins by SEG, DNA by DUST.  [seg or dust; with --evalue none and with"
+        help="Mask low-complexity parts of the queries: proteins by SEG, DNA by DUST.  [seg or dust; with --evalue none and with"
         " --all: none]",
     )(function)
 
@@ -161,7 +161,7 @@ def output_options(function: F) -> F:
             "--min-coverage",
             type=FiniteType(),
             metavar="F",
-            help="Write only pairs that align this fraction or more of either sequence's letters with letters of the other.",
+            help="Write only pairs in which this fraction or more of each sequence's letters is aligned with letters of the other.",
         ),
         click.option(
             "--max-distance",
@@ -173,15 +173,15 @@ def output_options(function: F) -> F:
             "--nearest",
             type=WholeType(1),
             metavar="K",
-            help="Write only the K nearest other records of each query, of those that pass: by the distance or identity that is bounded,"
-            " else by score.",
+            help="Of the pairs that pass, write only the K nearest other records of each query: by distance or identity if there is a"
+            " threshold on it, else by score.",
         ),
         click.option(
             "--value",
             type=ChoiceType(["score", "identity", "distance"]),
-            help="What a matrix holds, csr too; distance is 1 - identity.  [score; phylip: distance]",
+            help="Values of a matrix, also of csr; distance is 1 - identity.  [score; phylip: distance]",
         ),
-        click.option("--condensed", is_flag=True, help="With .npy and .npz: only pairs i < j, in a vector, as scipy takes it."),
+        click.option("--condensed", is_flag=True, help="With .npy and .npz: only pairs i < j, in a vector, scipy's condensed form."),
     )(function)
 
 
@@ -205,14 +205,14 @@ def cluster_options(function: F) -> F:
             "--max-distance",
             type=FiniteType(),
             metavar="D",
-            help="Near are pairs at this distance or less: 1 - identity, with --edit the edit distance, else what the file holds.",
+            help="Pairs at this distance or less are near: 1 - identity, with --edit the edit distance, or the value in the file.",
         ),
-        click.option("--min-identity", type=FiniteType(), metavar="F", help="Near are pairs of this identity or more, from 0 to 1."),
+        click.option("--min-identity", type=FiniteType(), metavar="F", help="Pairs of this identity or more are near, from 0 to 1."),
         click.option(
             "--min-coverage",
             type=FiniteType(),
             metavar="F",
-            help="Of those, pairs that align this fraction or more of either sequence's letters with letters of the other.",
+            help="Also require that this fraction or more of each sequence's letters is aligned with letters of the other.",
         ),
         _identity_option(),
         click.option(
@@ -220,13 +220,13 @@ def cluster_options(function: F) -> F:
             type=ChoiceType(["single", "complete", "average", "greedy"]),
             default="single",
             show_default=True,
-            help="single: what near pairs connect; complete: all pairs of a cluster are near; average: their mean is (UPGMA); greedy: each"
-            " record joins the nearest centroid that is near, or becomes one. All but greedy need gpualign[linkage].",
+            help="single: everything that near pairs connect; complete: all pairs of a cluster are near; average: their mean is (UPGMA);"
+            " greedy: each record joins the nearest centroid within the threshold, or becomes one. All but greedy need gpualign[linkage].",
         ),
         click.option(
             "--order",
             type=ChoiceType(["length", "size", "input"]),
-            help="Of greedy centroids: longest first, most abundant first (;size=N in ids), or as they are.  [length; input where lengths"
+            help="For greedy: longest records first, most abundant first (;size=N in ids), or input order.  [length; input if lengths"
             " are not known]",
         ),
     )(function)
@@ -237,7 +237,7 @@ def cluster_output_options(function: F) -> F:
     return _stack(
         *_file_options(Results.CLUSTERS),
         click.option("--uc", type=PathType(), metavar="FILE", help="Also write the clusters as .uc, the format of usearch and vsearch."),
-        click.option("--representatives", type=PathType(), metavar="FILE", help="Also write a sequence of each cluster as FASTA."),
+        click.option("--representatives", type=PathType(), metavar="FILE", help="Also write the representative of each cluster as FASTA."),
     )(function)
 
 
@@ -249,7 +249,7 @@ def distance_output_options(function: F) -> F:
             "--max-distance",
             type=FiniteType(),
             metavar="D",
-            help="Write only pairs at this distance or less, a row each; no matrix is ever held.",
+            help="Write only pairs at this distance or less, one row each; no matrix is ever held.",
         ),
         click.option(
             "--compared",
@@ -276,7 +276,7 @@ def _kernel_option(names: Sequence[str], paper: str) -> Callable[[F], F]:
         type=ChoiceType(["auto", *names]),
         default="auto",
         show_default=True,
-        help=f"auto: the fastest there is. The others are those of {paper}, for a GPU, kept to learn from and to measure.",
+        help=f"auto: the fastest one. The others are those of {paper}, for a GPU, kept to learn from and to measure.",
     )
 
 
@@ -287,7 +287,7 @@ def global_kernel_options(function: F) -> F:
         click.option(
             "--transfer",
             type=ChoiceType(["pageable", "pinned", "double"]),
-            help="How Li's matrices come back: through pageable memory, page-locked, or that with two batches at a time.  [double]",
+            help="How Li's matrices are copied back: pageable memory, page-locked memory, or that with two batches at a time.  [double]",
         ),
     )(function)
 
@@ -306,7 +306,7 @@ def going_on_options(function: F) -> F:
     """A job in several runs."""
     return _stack(
         click.option(
-            "--resume", is_flag=True, help="Go on with the output of the same command that was interrupted; if there is none, begin."
+            "--resume", is_flag=True, help="Go on with the output of the same command that was interrupted; if there is none, start."
         ),
         click.option(
             "--shard",
@@ -323,7 +323,7 @@ def nodes_option(function: F) -> F:
         "--cluster",
         metavar="NAME",
         help="Compute on other machines: tls://HOST:PORT or dask://HOST:PORT, a Dask scheduler; dask:N, N processes of this machine; mpi,"
-        " under mpirun. --device, --threads and --memory are then of each worker's machine.  [this process]",
+        " under mpirun. --device, --threads and --memory then apply to each worker's machine.  [this process]",
     )(function)
 
 
@@ -346,7 +346,7 @@ def run_options(function: F) -> F:
             default="auto",
             show_default=True,
             metavar="NAME",
-            help="auto (the first GPU, or the CPU where it ends sooner or there is none), cpu, cuda, cuda:0,1, cuda:all, all (every GPU "
+            help="auto (the first GPU, or the CPU if it is faster or there is no GPU), cpu, cuda, cuda:0,1, cuda:all, all (every GPU "
             "and the CPU), or a list such as cpu,cuda:0.",
         ),
         click.option("--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads.  [the CPUs this process may use]"),
@@ -356,5 +356,5 @@ def run_options(function: F) -> F:
         click.option("--dry-run", is_flag=True, help="Print the plan, its memory and a time estimate; compute nothing."),
         log_option,
         click.option("-q", "--quiet", is_flag=True, help="No notes, no progress, no summary."),
-        click.option("-v", "--verbose", is_flag=True, help="Also say which kernel runs and how the work is cut."),
+        click.option("-v", "--verbose", is_flag=True, help="Also report which kernel runs and how the work is cut."),
     )(function)

@@ -17,8 +17,8 @@ from gpualign.cli.typos import ChoiceType
     help="What the matrix holds.  [by the name of the array of .npz, or by the diagonal]",
 )
 @click.option("--label", metavar="TEXT", help="What the colours mean, beside their bar.  [score, identity or distance]")
-@click.option("--title", metavar="TEXT", help="Stands above the matrix.")
-@click.option("--cmap", metavar="NAME", help="Colours, by matplotlib's names.  [viridis, its dark end for alike records]")
+@click.option("--title", metavar="TEXT", help="A title above the matrix.")
+@click.option("--cmap", metavar="NAME", help="Colours, by matplotlib's names.  [viridis; similar records are dark]")
 @click.option(
     "--linkage",
     type=ChoiceType(["average", "complete", "single", "weighted"]),
@@ -59,13 +59,13 @@ def plot(
 ) -> None:
     """A clustered heat map of a matrix that `dist`, `nw` or `sw --all` wrote.
 
-    MATRIX is .npy (ids in MATRIX.ids.txt beside it), .npz, or a table of text; - is standard input. Colours begin at what means "the same",
-    so that records that are all equally far apart look it; pairs of a record with itself, and those without a value, have colours of their
-    own. Up to 30 records show their numbers, up to 150 their ids.
+    MATRIX is .npy (ids in MATRIX.ids.txt beside it), .npz, or a table of text; - is standard input. The colours begin at the value that
+    means "the same", so records that are all equally far apart look that way. Pairs of a record with itself, and pairs without a value,
+    have colours of their own. Values are shown for up to 30 records, ids for up to 150.
 
-    Rows are put in the order of their tree, which stands beside them, unless --order says otherwise. Of scores and identities, which are
-    large for alike records, s, the tree is of (s_ii + s_jj) / 2 - s_ij. The rows and columns of a matrix of two inputs are each ordered by
-    their profiles, without a tree. Where cells show no numbers, a histogram beside the bar of colours says how many pairs have which value.
+    Rows are ordered by their tree, which is drawn beside them, unless --order says otherwise. Scores and identities s are large for similar
+    records; their tree is made from (s_ii + s_jj) / 2 - s_ij. The rows and columns of a matrix of two inputs are each ordered by their
+    profiles, without a tree. If cells show no numbers, a histogram beside the bar of colours shows how many pairs have which value.
 
     \b
     Examples:
