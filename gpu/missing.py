@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import sysconfig
 from pathlib import Path
 
 from gpualign.core.dataclass import dataclass
@@ -50,6 +49,8 @@ def build_command(driver: Driver, anew: bool = False) -> str:
     """What builds PyCUDA, anew: in place of one that cannot be loaded. CUDA's headers come as packages of the driver's version, for PyCUDA
     is to ask the driver for nothing that it lacks; no toolkit is looked for. Random numbers (cuRAND), which we do not use, are left out.
     """
+    import sysconfig
+
     packages = Path(sysconfig.get_path("purelib"), "nvidia")
     if driver.version < 13000:
         extra, folders = "cuda12", ["cuda_runtime", "cuda_profiler_api"]

@@ -35,7 +35,7 @@ def settings(command):
     [(CUDA13, "cuda13", ["cu13"]), (Driver(14000, "/"), "cuda13", ["cu13"]), (CUDA12, "cuda12", ["cuda_runtime", "cuda_profiler_api"])],
 )
 def test_pycuda_is_built_with_headers_of_the_drivers_version(monkeypatch, driver, extra, folders):
-    monkeypatch.setattr(missing.sysconfig, "get_path", lambda name: "/site packages")
+    monkeypatch.setattr("sysconfig.get_path", lambda name: "/site packages")
     command = build_command(driver)
     assert command.startswith(f"pip install 'gpualign[{extra}]' && pip install --no-cache-dir pycuda -C")
     assert settings(command) == {
