@@ -1,11 +1,14 @@
 """Rates of the CUDA kernels by strip height and occupancy, to set the tables of gpu/families/threads.py and slices.py, and their order.
 
-python benchmarks/tune_cuda.py [--records 16000] [--rows 256] [--only linear,affine]
+python benchmarks/tune_cuda.py [--records 16000] [--rows 256] [--only linear,affine] [--compiler nvcc]
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import tempfile
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from unittest.mock import patch
 
@@ -17,6 +20,8 @@ from gpualign.core.engine import Mode, Task
 from gpualign.core.plan import Limits, Pairing, make_plan
 from gpualign.core.scoring import Scoring
 from gpualign.gpu.choice import choose
+from gpualign.gpu.compilers import choice
+from gpualign.gpu.compilers.base import Compiler
 from gpualign.gpu.cubins import cubin
 from gpualign.gpu.driver import CudaDevice
 from gpualign.gpu.engine import CudaEngine
@@ -54,20 +59,35 @@ def configured(name: str, rows: int, blocks: int):  # noqa: ANN201
     return patch.multiple(threads, THREAD_ROWS={kind: (rows,)}, THREAD_BLOCKS={kind: blocks})
 
 
+def take_only(name: str) -> None:
+    """Compile by that one, whatever is in the cache."""
+    found_compilers = choice.found_compilers
+
+    def of_that_name() -> Iterator[Compiler]:
+        return (compiler for compiler in found_compilers() if compiler.title.lower().startswith(name))
+
+    choice.found_compilers = of_that_name
+    os.environ["GPUALIGN_CACHE"] = tempfile.mkdtemp(prefix="tune_cuda-")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--records", type=int, default=16000)
     parser.add_argument("--rows", type=int, default=256)
     parser.add_argument("--length", type=int, default=1500)
     parser.add_argument("--only", default=",".join(GRID))
+    parser.add_argument("--compiler", choices=("nvrtc", "nvcc"), help="by default that which a run would take")
     arguments = parser.parse_args()
+    if arguments.compiler:
+        take_only(arguments.compiler)
     targets = made_up_dna(arguments.records, arguments.length)
     queries = made_up_dna(arguments.rows, arguments.length)
     device = CudaDevice(0)
+    print(f"{choice.choose_compiler(device.arch, device.driver).title} for {device.name}")
     tasks = {n: Task(queries, targets, scoring(n), Mode.LOCAL if n == "local" else Mode.GLOBAL) for n in arguments.only.split(",")}
 
     def compile_one(work: tuple[str, Kernel]) -> None:
-        cubin(work[1], device.arch)
+        cubin(work[1], device.arch, device.driver)
 
     chosen = []
     for name, task in tasks.items():

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError, RunError
+from gpualign.gpu.compilers.base import LEAST_CUDA
 from gpualign.gpu.start import start_cuda
 
 if TYPE_CHECKING:
@@ -29,11 +30,13 @@ class DeviceFacts:
 
 @dataclass(frozen=True)
 class Inventory:
-    """All CUDA devices, the CUDA version that the driver supports ("13.0"), and why no device can be used, or None."""
+    """All CUDA devices, the CUDA version that the driver supports ("13.0"), why no device can be used, or None, and what to do: a
+    command where one will do, or None."""
 
     devices: list[DeviceFacts]
     driver: str | None
     reason: str | None
+    remedy: str | None = None
     expected: bool = True
     """Whether somebody would expect a GPU to be used: there is one, or PyCUDA is installed."""
 
@@ -48,10 +51,7 @@ def take_inventory() -> Inventory:
     try:
         import pycuda.driver as driver
     except ImportError as error:
-        if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "pycuda":
-            reason = "PyCUDA is not installed (pip install 'gpualign[cuda]', which needs the CUDA toolkit)"
-            return Inventory([], None, reason, expected=_has_nvidia_device())
-        return Inventory([], None, f"PyCUDA cannot be loaded: {error}")
+        return _without_pycuda(error)
     try:
         driver.init()
         version = int(driver.get_driver_version())
@@ -60,21 +60,38 @@ def take_inventory() -> Inventory:
     except Exception as error:  # pycuda raises its own classes for every driver failure
         return Inventory([], None, f"the CUDA driver cannot be used: {error}")
     from gpualign.gpu.cubins import architecture, cache_folder
+    from gpualign.gpu.missing import version_text
 
-    supports = f"{version // 1000}.{version % 1000 // 10}"
+    supports = version_text(version)
     if not devices:
         return Inventory([], supports, "the CUDA driver reports no device")
     usable = Inventory(devices, supports, None).usable
     if not usable:
         return Inventory(devices, supports, "no device has compute capability 7.0 or newer")
     if not any(cache_folder().glob("*.cubin")):  # who has some may have all that are needed, and the search for a compiler takes time
-        from gpualign.gpu.compilers.choice import choose_compiler
+        from gpualign.gpu.compilers.choice import NoCompiler, choose_compiler
 
         try:
             choose_compiler(architecture(devices[usable[0]].compute_capability), version // 1000)
-        except RunError as error:
-            return Inventory(devices, supports, str(error))
+        except NoCompiler as error:
+            return Inventory(devices, supports, error.reason, error.remedy)
     return Inventory(devices, supports, None)
+
+
+def _without_pycuda(error: ImportError) -> Inventory:
+    """Why it could not be imported, or first of all, that there is no driver for it."""
+    from gpualign.gpu.missing import INSTALL_DRIVER, NO_DRIVER, build_command, find_driver
+
+    absent = isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "pycuda"
+    expected = not absent or _has_nvidia_device()
+    driver = find_driver()
+    if driver is None:
+        return Inventory([], None, NO_DRIVER, INSTALL_DRIVER, expected)
+    if driver.version < LEAST_CUDA * 1000:
+        reason = f"the NVIDIA driver is for CUDA {driver.title}, and {LEAST_CUDA}.0 or newer is needed"
+        return Inventory([], driver.title, reason, "update NVIDIA's driver", expected)
+    reason = "PyCUDA is not installed" if absent else f"PyCUDA cannot be loaded: {error}"
+    return Inventory([], driver.title, reason, build_command(driver, anew=not absent), expected)
 
 
 def _has_nvidia_device() -> bool:

@@ -115,7 +115,10 @@ class CudaStream:
 
 
 class CudaDevice:
-    """Device `ordinal` of this machine, through its primary context, so that other users of CUDA in the process share it."""
+    """Device `ordinal` of this machine, through its primary context, so that other users of CUDA in the process share it.
+
+    driver: the major version of CUDA that its driver is for.
+    """
 
     def __init__(self, ordinal: int) -> None:
         cuda.init()
@@ -124,7 +127,7 @@ class CudaDevice:
         self.name = self._device.name()
         self.hardware = Hardware(self._device.get_attribute(cuda.device_attribute.MULTIPROCESSOR_COUNT), self._clock())
         self.arch = architecture(self._device.compute_capability())
-        self._driver = int(cuda.get_driver_version()) // 1000
+        self.driver = int(cuda.get_driver_version()) // 1000
         self.total_memory = int(self._device.total_memory())
         self._context: Any = None
         self._functions: dict[Kernel, CudaFunction] = {}
@@ -167,7 +170,7 @@ class CudaDevice:
     def function(self, kernel: Kernel) -> CudaFunction:
         if kernel not in self._functions:
             try:
-                self._functions[kernel] = CudaFunction(cubin(kernel, self.arch, self._driver), kernel.function, self._device)
+                self._functions[kernel] = CudaFunction(cubin(kernel, self.arch, self.driver), kernel.function, self._device)
             except cuda.Error as error:
                 raise RunError(f"the CUDA driver refuses {kernel.file} for {self.arch}: {error}") from error
         return self._functions[kernel]

@@ -88,11 +88,17 @@ def _gpus(device: str, notes: Notes, note: str = "using the CPU") -> Inventory |
     if inventory.reason is None:
         return inventory
     if device not in (AUTO, ALL):
-        raise RunError(f"--device {device}: {inventory.reason}; use --device cpu or auto")
+        raise RunError(_missing(f"--device {device}", inventory, "; use --device cpu or auto"))
     # Most machines have no GPU, and their users need not be told each time.
     tell = notes.note if inventory.expected else notes.detail
-    tell(f"{note}: {inventory.reason}")
+    tell(f"{note}: {inventory.reason}" + (" (gpualign info says what to install)" if inventory.remedy else ""))
     return None
+
+
+def _missing(what: str, inventory: Inventory, otherwise: str = "") -> str:
+    """The message for `what`, which no device can do; otherwise: what else to do."""
+    remedy = f"{', or' if otherwise else ';'} install what is missing:\n    {inventory.remedy}" if inventory.remedy else ""
+    return f"{what}: {inventory.reason}{otherwise}{remedy}"
 
 
 def _named(device: str) -> str:
@@ -203,7 +209,7 @@ def paper_device(device: str, what: str) -> CudaDevice:
         raise InputError(f"{what} is for one GPU; it does not go with --device {device}")
     inventory = take_inventory()
     if inventory.reason is not None:
-        raise RunError(f"{what}: {inventory.reason}")
+        raise RunError(_missing(what, inventory))
     return the_device(_named(device), inventory)
 
 

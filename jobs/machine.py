@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import platform
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 
 from gpualign import __version__
 from gpualign.core.units import format_bytes
 from gpualign.cpu.engine import CpuEngine, instruction_sets
 from gpualign.cpu.machine import usable_cpus
+from gpualign.gpu import missing
 from gpualign.gpu.compilers.choice import found_compilers
 from gpualign.gpu.cubins import cache_folder
 from gpualign.gpu.devices import take_inventory
@@ -34,11 +35,14 @@ def describe_machine() -> Rows:
         ("  memory", _describe_memory(physical_memory(), usable_memory())),
         ("engine cuda", f"unavailable: {inventory.reason}" if inventory.reason else "ready"),
     ]
+    if inventory.remedy:
+        rows.append(("  remedy", inventory.remedy))
     for number, device in enumerate(inventory.devices):
         major, minor = device.compute_capability
         rows.append((f"  device {number}", f"{device.name}, {format_bytes(device.memory)}, compute capability {major}.{minor}"))
-    if inventory.driver:
-        rows.append(("  driver", f"for CUDA {inventory.driver}"))
+    driver = missing.find_driver()
+    rows.append(("  driver", f"for CUDA {driver.title} (in {driver.folder})" if driver else "not found"))
+    rows.append(("  PyCUDA", _version_of("pycuda")))
     compilers = [f"{compiler.title} ({compiler.path})" for compiler in found_compilers()]
     rows.append(("  compilers", ", ".join(compilers) or "none: neither NVRTC nor nvcc was found"))
     rows.append(("  compiled kernels", f"{len(cached)} ({format_bytes(sum(c.stat().st_size for c in cached))}) in {cache_folder()}"))
@@ -51,3 +55,10 @@ def _describe_memory(there: int | None, usable: int | None) -> str:
     return (
         format_bytes(usable) if there is None or usable == there else f"{format_bytes(usable)} of {format_bytes(there)}, by a control group"
     )
+
+
+def _version_of(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"

@@ -4,18 +4,22 @@ import ctypes
 import stat
 import sys
 import types
+from pathlib import Path
 
 import pytest
+from command import gpualign_here
 
 from gpualign.core.errors import RunError
 from gpualign.gpu.compilers import choice, nvrtc
-from gpualign.gpu.compilers.base import Source
+from gpualign.gpu.compilers.base import Source, unfit
 from gpualign.gpu.compilers.choice import choose_compiler
 from gpualign.gpu.compilers.nvcc import Nvcc, find_nvcc
 from gpualign.gpu.compilers.nvrtc import find_nvrtc
 from gpualign.gpu.cubins import source_of
 from gpualign.gpu.families.threads import PACK_LETTERS
 from gpualign.gpu.kernels import Kernel
+
+DATA = Path(__file__).resolve().parent.parent / "data"
 
 
 class Made:
@@ -155,3 +159,23 @@ def test_nvrtc_takes_headers_that_macros_name_and_has_what_hopper_alone_has(libr
     assert b".text.nothing" in library.compile(source, "sm_90a")
     with pytest.raises(RunError, match=r"NVRTC \d+\.\d+ could not compile nothing \(made_up.cu\) for sm_80:\n(.|\n)*no wgmma"):
         library.compile(source, "sm_80")
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("name", ["NVRTC", "nvcc"])
+def test_both_give_the_same_results_on_a_device(monkeypatch, tmp_path, real_device, name):
+    found = [compiler for compiler in choice.found_compilers() if compiler.title.startswith(name)]
+    if all(unfit(compiler, real_device.arch, real_device.driver) for compiler in found):
+        pytest.skip(f"needs {name}")
+    monkeypatch.setattr(choice, "found_compilers", lambda: iter(found))
+    monkeypatch.setenv("GPUALIGN_CACHE", str(tmp_path))
+    genes, calls, *proteins = (DATA / file for file in ("16s_small.fasta", "snps.tsv", "proteins_query.fasta", "proteins_db.fasta"))
+    for words in (
+        ["nw", genes],
+        ["nw", "--edit", "--fields", "query,target,cigar", genes],
+        ["nw", "--edit", "--max-distance", "300", genes],
+        ["sw", *proteins],
+        ["dist", calls],
+    ):
+        assert gpualign_here(*words, "--device", "cuda")[0] == gpualign_here(*words, "--device", "cpu")[0]
+    assert any(tmp_path.glob("*.cubin"))

@@ -120,7 +120,8 @@ def test_the_inventory_says_what_is_missing(monkeypatch, tmp_path):
     fake_pycuda(monkeypatch, [NEW])
     assert take_inventory() == Inventory([NEW], "13.1", None)
     found.clear()
-    assert take_inventory().reason.startswith("no CUDA compiler for sm_80: neither NVRTC nor nvcc was found; pip install")
+    assert take_inventory().reason == "no CUDA compiler for sm_80: neither NVRTC nor nvcc was found"
+    assert take_inventory().remedy == "pip install -U 'nvidia-cuda-nvrtc<14'"
     (tmp_path / "threads-sm_80-0.cubin").write_bytes(b"")
     assert take_inventory().reason is None
 

@@ -17,10 +17,18 @@ def found_compilers() -> Iterator[Compiler]:
         yield Nvcc(path)
 
 
+class NoCompiler(RunError):
+    """None of this machine will do. reason; remedy: the command that installs one."""
+
+    def __init__(self, reason: str, remedy: str) -> None:
+        super().__init__(f"{reason}; {remedy}")
+        self.reason, self.remedy = reason, remedy
+
+
 def choose_compiler(arch: str, driver: int | None = None) -> Compiler:
     """The first whose code of an architecture a driver of CUDA major version `driver` loads (None: any).
 
-    Raises `RunError`, with what was found and what to install, where there is none.
+    Raises `NoCompiler`, with what was found and what to install, where there is none.
     """
     refused = []
     for compiler in found_compilers():
@@ -29,4 +37,4 @@ def choose_compiler(arch: str, driver: int | None = None) -> Compiler:
             return compiler
         refused.append(f"{reason} ({compiler.path})")
     found = "; ".join(refused) or "neither NVRTC nor nvcc was found"
-    raise RunError(f"no CUDA compiler for {arch}: {found}; pip install -U '{wheel(arch, driver)}'")
+    raise NoCompiler(f"no CUDA compiler for {arch}: {found}", f"pip install -U '{wheel(arch, driver)}'")

@@ -1,0 +1,68 @@
+"""What a machine lacks to use its GPU from Python, and the one command that installs it."""
+
+from __future__ import annotations
+
+import ctypes
+from pathlib import Path
+
+from gpualign.core.dataclass import dataclass
+
+_LIBRARY = "libcuda.so.1"
+NO_DRIVER = f"no NVIDIA driver was found ({_LIBRARY})"
+INSTALL_DRIVER = "where there is a GPU, install its driver, or start the container with it (docker run --gpus all, apptainer exec --nv)"
+
+
+@dataclass(frozen=True)
+class Driver:
+    """version: of CUDA, as the driver counts, 13020 for 13.2; folder: where its library is."""
+
+    version: int
+    folder: str
+
+    @property
+    def title(self) -> str:
+        """Such as 13.2."""
+        return version_text(self.version)
+
+
+def version_text(version: int) -> str:
+    """13.2 of 13020."""
+    return f"{version // 1000}.{version % 1000 // 10}"
+
+
+def find_driver() -> Driver | None:
+    """Without PyCUDA; starts nothing."""
+    try:
+        library = ctypes.CDLL(_LIBRARY)
+    except OSError:
+        return None
+    version = ctypes.c_int()
+    library.cuDriverGetVersion(ctypes.byref(version))
+    try:
+        mapped = [line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "/libcuda.so" in line]
+    except OSError:
+        mapped = []
+    return Driver(version.value, str(Path(mapped[0]).parent) if mapped else "/usr/lib")
+
+
+def build_command(driver: Driver, anew: bool = False) -> str:
+    """What builds PyCUDA, anew: in place of one that cannot be loaded. CUDA's headers come as packages of the driver's version, for PyCUDA
+    is to ask the driver for nothing that it lacks; no toolkit is looked for. Random numbers (cuRAND), which we do not use, are left out.
+    """
+    import sysconfig
+
+    packages = Path(sysconfig.get_path("purelib"), "nvidia")
+    if driver.version < 13000:
+        extra, folders = "cuda12", ["cuda_runtime", "cuda_profiler_api"]
+    else:
+        extra, folders = "cuda13", ["cu13"]
+    settings = [
+        f"CUDA_INC_DIR={[str(packages / folder / 'include') for folder in folders]}",
+        f"CUDADRV_LIB_DIR={[driver.folder]}",
+        f"CUDADRV_LIBNAME={[f':{_LIBRARY}']}",
+        "CUDA_ENABLE_CURAND=False",
+    ]
+    options = " ".join(f'-C--global-option="--conf:{setting}"' for setting in settings)
+    remove = "pip uninstall -y pycuda && " if anew else ""
+    # pip would take what it has built before, with whatever settings.
+    return f"{remove}pip install 'gpualign[{extra}]' && pip install --no-cache-dir pycuda {options}"

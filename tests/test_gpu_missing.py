@@ -1,0 +1,118 @@
+"""What a machine lacks to use its GPU, with made-up drivers."""
+
+import shlex
+import subprocess
+import sys
+
+import pytest
+from command import gpualign_here
+from host_device import compiler
+
+from gpualign.core.errors import RunError
+from gpualign.gpu import devices, missing
+from gpualign.gpu.devices import take_inventory
+from gpualign.gpu.missing import Driver, build_command, find_driver
+
+CUDA13, CUDA12 = Driver(13020, "/usr/lib64"), Driver(12040, "/usr/lib/wsl/lib")
+
+
+@pytest.fixture
+def without_pycuda(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pycuda", None)  # a ModuleNotFoundError for who imports it
+
+
+def settings(command):
+    """What `command` tells PyCUDA's setup, as it reads it: as Python."""
+    found = {}
+    for word in shlex.split(command):
+        if word.startswith("-C--global-option=--conf:"):
+            exec(word.partition("--conf:")[2], {}, found)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("driver", "extra", "folders"),
+    [(CUDA13, "cuda13", ["cu13"]), (Driver(14000, "/"), "cuda13", ["cu13"]), (CUDA12, "cuda12", ["cuda_runtime", "cuda_profiler_api"])],
+)
+def test_pycuda_is_built_with_headers_of_the_drivers_version(monkeypatch, driver, extra, folders):
+    monkeypatch.setattr("sysconfig.get_path", lambda name: "/site packages")
+    command = build_command(driver)
+    assert command.startswith(f"pip install 'gpualign[{extra}]' && pip install --no-cache-dir pycuda -C")
+    assert settings(command) == {
+        "CUDA_INC_DIR": [f"/site packages/nvidia/{folder}/include" for folder in folders],
+        "CUDADRV_LIB_DIR": [driver.folder],
+        "CUDADRV_LIBNAME": [":libcuda.so.1"],
+        "CUDA_ENABLE_CURAND": False,
+    }
+
+
+@pytest.mark.parametrize(
+    ("driver", "reason", "remedy"),
+    [
+        (None, "no NVIDIA driver was found (libcuda.so.1)", "where there is a GPU, install its driver"),
+        (Driver(11080, "/"), "the NVIDIA driver is for CUDA 11.8, and 12.0 or newer is needed", "update NVIDIA's driver"),
+        (CUDA12, "PyCUDA is not installed", "pip install 'gpualign[cuda12]' && pip install "),
+    ],
+)
+def test_what_comes_first_is_told_first(monkeypatch, without_pycuda, driver, reason, remedy):
+    monkeypatch.setattr(missing, "find_driver", lambda: driver)
+    inventory = take_inventory()
+    assert inventory.reason == reason
+    assert inventory.remedy.startswith(remedy)
+    assert inventory.driver == (driver and driver.title)
+
+
+@pytest.mark.parametrize("node", [True, False])
+def test_a_gpu_is_expected_where_the_system_has_its_device(monkeypatch, without_pycuda, node):
+    monkeypatch.setattr(missing, "find_driver", lambda: CUDA13)
+    monkeypatch.setattr(devices, "_has_nvidia_device", lambda: node)
+    assert take_inventory().expected is node
+
+
+def test_a_pycuda_that_cannot_be_loaded_is_built_anew(monkeypatch, tmp_path):
+    """As one is that was built for a newer driver, which this one lacks functions of."""
+    (tmp_path / "pycuda").mkdir()
+    (tmp_path / "pycuda" / "__init__.py").touch()
+    (tmp_path / "pycuda" / "driver.py").write_text("raise ImportError('undefined symbol: cuCtxCreate_v4')")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pycuda"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(missing, "find_driver", lambda: CUDA12)
+    inventory = take_inventory()
+    assert inventory.reason == "PyCUDA cannot be loaded: undefined symbol: cuCtxCreate_v4"
+    assert inventory.remedy.startswith("pip uninstall -y pycuda && pip install 'gpualign[cuda12]'")
+    sys.modules.pop("pycuda", None)
+
+
+def test_asking_for_cuda_names_the_command(monkeypatch, without_pycuda, tmp_path):
+    monkeypatch.setattr(missing, "find_driver", lambda: CUDA13)
+    (tmp_path / "x.fasta").write_text(">a\nACGT\n>b\nACGA\n")
+    with pytest.raises(RunError) as error:
+        gpualign_here("nw", "--device", "cuda", tmp_path / "x.fasta")
+    message = "--device cuda: PyCUDA is not installed; use --device cpu or auto, or install what is missing:\n    "
+    assert str(error.value) == message + build_command(CUDA13)
+
+
+def test_info_names_what_is_there_and_the_command(monkeypatch, without_pycuda):
+    monkeypatch.setattr(missing, "find_driver", lambda: CUDA13)
+    page = gpualign_here("info")[0].decode().splitlines()
+    assert "engine cuda         unavailable: PyCUDA is not installed" in page
+    assert f"  remedy            {build_command(CUDA13)}" in page
+    assert "  driver            for CUDA 13.2 (in /usr/lib64)" in page
+
+
+@pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
+def test_the_driver_says_its_version_and_where_it_is(monkeypatch, tmp_path):
+    source, library = tmp_path / "driver.cpp", tmp_path / "libcuda.so.1"
+    source.write_text('extern "C" int cuDriverGetVersion(int* version) { *version = 12040; return 0; }')
+    subprocess.run([compiler(), "-shared", "-fPIC", "-o", library, source], check=True)
+    monkeypatch.setattr(missing, "_LIBRARY", str(library))
+    found = find_driver()
+    assert found.title == "12.4"
+    if sys.platform == "linux":
+        assert found.folder == str(tmp_path)
+
+
+def test_a_machine_without_a_driver(monkeypatch):
+    monkeypatch.setattr(missing, "_LIBRARY", "libcuda-of-none.so.1")
+    assert find_driver() is None
