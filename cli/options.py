@@ -358,7 +358,7 @@ def run_options(function: F) -> F:
             "--summary",
             type=PathType(),
             metavar="FILE",
-            help="Write what the run read, did and wrote to this file too, as JSON.",
+            help="Write what the run read, did and wrote to this file too, as JSON; NAME_mqc.json is a section for MultiQC.",
         ),
         click.option("-q", "--quiet", is_flag=True, help="No notes, no progress, no summary."),
         click.option("-v", "--verbose", is_flag=True, help="Also say which kernel runs and how the work is cut."),

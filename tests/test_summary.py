@@ -3,6 +3,7 @@
 import hashlib
 import json
 import platform
+import shutil
 import subprocess
 import sys
 from datetime import datetime, timedelta
@@ -203,3 +204,25 @@ def test_memory_is_that_of_this_process():
     assert peak_memory() >= held.nbytes
     code = "from gpualign.jobs.budget import peak_memory; print(peak_memory())"
     assert int(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout) < peak_memory()
+
+
+def test_a_section_for_multiqc(here):
+    found = summary_of("nw", "x.fa", "-o", "x.tsv", "--min-identity", 0.9, name="genes_mqc.json")
+    row = found["data"]["genes"]
+    assert (found["id"], found["plot_type"]) == ("gpualign", "table")
+    assert (row["command"], row["sequences"], row["pairs"], row["pairs_kept"]) == ("nw", 4, 6, 3)
+    assert set(found["headers"]) == set(row)
+
+
+def test_multiqc_reads_it(here):
+    if (program := shutil.which("multiqc")) is None:
+        pytest.skip("multiqc is not installed (pip install multiqc)")
+    summary_of("nw", "x.fa", "-o", "x.tsv", name="genes_mqc.json")
+    summary_of("dist", "x.fa", "-o", "d.tsv", name="core_mqc.json")
+    subprocess.run([program, "-q", ".", "-o", "report"], check=True, capture_output=True)
+    table = (here / "report" / "multiqc_data" / "multiqc_gpualign_table.txt").read_text().splitlines()
+    header, *rows = (line.split("\t") for line in table)
+    by_name = {row[0]: dict(zip(header, row, strict=False)) for row in rows}
+    assert by_name["genes"]["pairs"] == by_name["core"]["pairs"] == "6"
+    assert (by_name["genes"]["command"], by_name["core"]["command"]) == ("nw", "dist")
+    assert "gpualign: runs" in (here / "report" / "multiqc_report.html").read_text()

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 LAYOUT = 1
 
+OF_MULTIQC = "_mqc.json"
+"""Ends names of files in which MultiQC finds sections for its reports."""
+
 Counts = tuple[int, int | None]
 """Records, and their letters where they are sequences."""
 
@@ -89,6 +92,10 @@ class RunSummary:
         if self._digesting is not None:
             self._digesting.wait()
         found = self._found(files, engine, results)
+        if self.path.name.endswith(OF_MULTIQC):
+            from gpualign.cli.outputs.multiqc import section
+
+            found = section(found, self.path.name.removesuffix(OF_MULTIQC))
         import json
 
         with naming_output(self.path):
