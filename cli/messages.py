@@ -13,7 +13,7 @@ from gpualign.cli.log import Log, begin, record
 from gpualign.cli.outputs.files import check_outputs, naming_output
 from gpualign.cli.outputs.summary import RunSummary
 from gpualign.cli.progress import ProgressBar, write_now
-from gpualign.cli.stages import COMPUTING, WRITING, Stages
+from gpualign.cli.stages import COMPUTING, READING, WRITING, Stages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -48,6 +48,7 @@ class Messages:
         if log is not None:
             with naming_output(log.path):
                 log.open(append=resume)
+        self.stages.enter(READING)
 
     def note(self, text: str) -> None:
         self._say(text, 0)

@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from gpualign.core.road import Sink
     from gpualign.core.sinks.pairs import PairsSink
 
-READING, PLANNING, COMPUTING, WRITING = "reading", "planning", "computing", "writing"
+STARTING, READING, PLANNING, COMPUTING, WRITING = "starting", "reading", "planning", "computing", "writing"
 
 
 class Stages:
-    """Begins with reading. Computing goes on beside writing, in other threads and on devices: what counts as computing is the time for
+    """Computing goes on beside writing, in other threads and on devices: what counts as computing is the time for
     which results are waited for."""
 
     def __init__(self) -> None:
-        self._seconds = dict.fromkeys((READING, PLANNING, COMPUTING, WRITING), 0.0)
-        self._stage, self._since = READING, time.perf_counter()
+        self._seconds = dict.fromkeys((STARTING, READING, PLANNING, COMPUTING, WRITING), 0.0)
+        self._stage, self._since = STARTING, time.perf_counter()
 
     def enter(self, stage: str) -> str:
         """The next stage begins; the one before."""

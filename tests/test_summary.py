@@ -60,7 +60,7 @@ def test_all_of_it(here):
     results = found["results"]
     assert (results["sequences"], results["pairs"], results["cells"], results["pairs_kept"]) == (4, 6, 6 * 256, 3)
     seconds = found["seconds"]
-    assert list(seconds) == ["reading", "planning", "computing", "writing", "total"]
+    assert list(seconds) == ["starting", "reading", "planning", "computing", "writing", "total"]
     assert all(value >= 0 for value in seconds.values())
     assert seconds["total"] == pytest.approx(sum(seconds.values()) / 2, abs=1e-5)
     rows = (here / "x.tsv").read_bytes()
@@ -75,7 +75,11 @@ def test_all_of_it(here):
     [
         (["nw", "x.fa", "y.fa", "-o", "o.npy"], {"sequences": 9, "pairs": 20}, ["o.npy", "o.query_ids.txt", "o.target_ids.txt"]),
         (["nw", "x.fa", "--edit", "--max-distance", "1", "-o", "o.npz", "--format", "csr"], {"pairs": 6, "pairs_kept": 3}, ["o.npz"]),
-        (["sw", "x.fa", "y.fa", "--evalue", "none", "--max-hits", "2", "-o", "o.tsv"], {"sequences": 9, "hits": 8}, ["o.tsv"]),
+        (
+            ["sw", "x.fa", "y.fa", "--evalue", "none", "--max-hits", "2", "-o", "o.tsv"],
+            {"sequences": 9, "hits": 8, "queries_with_more_hits": 4},
+            ["o.tsv"],
+        ),
         (["sw", "x.fa", "--all"], {"sequences": 4, "pairs": 6}, [None]),
         (["dist", "x.fa", "-o", "o.tsv.gz"], {"samples": 4, "sites": 16, "pairs": 6, "pairs_without_distance": 0}, ["o.tsv.gz"]),
         (["dist", "x.fa", "--max-distance", "1"], {"samples": 4, "pairs": 6, "pairs_kept": 3}, [None]),
@@ -170,6 +174,8 @@ def test_stages_add_up(monkeypatch):
         def finish(self):
             work(32)
 
+    work(128)
+    clock.enter(stages.READING)
     work(1)
     clock.enter(stages.PLANNING)
     work(2)
@@ -182,7 +188,7 @@ def test_stages_add_up(monkeypatch):
         sink.write(None)
     sink.finish()
     work(64)
-    assert clock.seconds() == {"reading": 1, "planning": 2, "computing": 4 + 64, "writing": 8 + 2 * 16 + 32}
+    assert clock.seconds() == {"starting": 128, "reading": 1, "planning": 2, "computing": 4 + 64, "writing": 8 + 2 * 16 + 32}
 
 
 def test_an_input_that_has_gone_has_no_digest(here, monkeypatch):

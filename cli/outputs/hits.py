@@ -96,5 +96,5 @@ def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: Messages)
             found = rest.run(messages.stages.timed_rows(report), progress, marks)
         messages.of_run.resolve(scoring=job.task.scoring.name)
         engine = job.search.prepared.hardware, job.search.prepared.kernel
-        messages.of_run.write(files, engine, {"sequences": job.sequences, **found.totals.figures, "hits": found.hits})
+        messages.of_run.write(files, engine, {"sequences": job.sequences, **found.figures})
     messages.summary(job.sequences, found.totals, job.search.prepared.hardware, found.hits)
