@@ -119,9 +119,11 @@ def cluster(
                 clustering, near = job.run(progress)
                 members = align_members(alignments.task, clustering, identity_def, memory) if alignments and spec.with_uc else None
             write(Clustered(ids, clustering, inputs, members, of_identities))
+        pairs = {}
         if alignments is not None:
             messages.of_run.resolve(alphabet=alignments.task.alphabet.name, scoring=alignments.task.scoring.name)
+            pairs["pairs"] = alignments.pairs
         sizes = clustering.sizes.tolist()
         clusters = {"clusters": len(sizes), "singletons": sizes.count(1), "largest_cluster": max(sizes)}
-        messages.of_run.write(files, engine, {"sequences": len(ids), "near_pairs": near, **clusters})
+        messages.of_run.write(files, engine, {"sequences": len(ids), **pairs, "near_pairs": near, **clusters})
     messages.cluster_summary(sizes, near, engine and engine[0])
