@@ -100,13 +100,14 @@ def cluster(
 
     inputs = read_inputs(open_inputs(seqs), ReadOptions(alphabet, allow_duplicates, degap), messages) if seqs is not None else None
     counts = {} if inputs is None or seqs is None else counts_of(inputs, seqs, None)
-    messages.of_run.have_read(counts, resources, format=spec.format)
     if known is None:
         assert inputs is not None
+        messages.of_run.have_read(counts, resources, format=spec.format)
         job, alignments = prepare(inputs, options, messages)
         ids, of_identities = inputs.queries.ids, not (edit and max_distance is not None)
     else:
         found, of_identities = read_given(edges, distances, edit, min_identity is not None, inputs.queries.ids if inputs else None)
+        messages.of_run.have_read(counts, resources, format=spec.format)
         inputs, alignments, ids = in_order_of(found, inputs), None, list(found.ids)
         job = prepare_given(found, of_identities, inputs.queries.lengths if inputs else None, options, messages)
     if dry_run:
