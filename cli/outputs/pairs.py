@@ -186,14 +186,17 @@ def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, 
             if writing is None:
                 messages.of_run.write(files, None, {})
                 return
-            rest, kept = writing.rest(job), dict[str, int]()
+            rest, results = writing.rest(job), dict[str, object](sequences=sequences)
             unit = ("cells", "GCUPS") if isinstance(job, PairsJob) else ("pairs", "G pairs/s")
 
             def run(sink: Sink[Plan, Any], marks: Marks) -> Totals:
+                counter = sink if isinstance(sink, PairsSink) and spec.filter != Filter() and messages.of_run.path else None
+                if counter is not None:
+                    counter.kept = 0
                 with messages.progress(rest.work, portion.path, *unit) as progress:
                     totals = rest.run(messages.stages.timed(sink), progress, marks)
-                if isinstance(sink, PairsSink) and spec.filter != Filter():
-                    kept["pairs_kept"] = sink.kept
+                if counter is not None:
+                    results["pairs_kept"] = counter.kept
                 return totals
 
             totals, values = _write(spec, job, writing, run, threads)
@@ -203,7 +206,7 @@ def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, 
 
             write_plot(spec.picture, of_alignments(values, job.task, spec.value), files, messages)
         messages.of_run.resolve(scoring=job.task.scoring.name)
-        messages.of_run.write(files, (job.hardware, job.prepared.kernel), {"sequences": sequences, **totals.figures, **kept})
+        messages.of_run.write(files, (job.hardware, job.prepared.kernel), {**results, **totals.figures})
     if isinstance(job, PairsJob):
         messages.summary(sequences, totals, job.hardware)
     else:

@@ -56,7 +56,7 @@ class PairsSink:
     """Base of the sinks that write pairs. They say what stands in front (`header`) and how a block becomes bytes (`write_block`); what is
     more than a run of bytes says how it begins (`open`) and ends (`finish`).
 
-    kept: pairs that a filter has let pass; where there is none, they are not counted.
+    kept: pairs that the filter has let pass, where they are counted: whoever wants to know sets it to 0 before.
     """
 
     def __init__(self, stream: ByteWriter, task: Task, filter: Filter | None = None, identity_definition: int = DEFAULT) -> None:
@@ -64,7 +64,7 @@ class PairsSink:
         self.task = task
         self._filter = filter or Filter()
         self._identity_definition = identity_definition
-        self.kept = 0
+        self.kept: int | None = None
 
     def header(self) -> bytes:
         """Text before the first pair."""
@@ -90,7 +90,7 @@ class PairsSink:
         """The blocks of a band, each with the pairs that the filter keeps (None: all of them)."""
         for block in blocks_of(self.task, self._identity_definition, results, self._plan.pairing):
             keep = self._filter.keeps(block)
-            if keep is not None:
+            if self.kept is not None:
                 self.kept += int(np.count_nonzero(block.wanted(keep)))
             yield block, keep
 
