@@ -44,6 +44,7 @@ def cluster(
     memory: int | None,
     dry_run: bool,
     log: str | None,
+    summary: str | None,
     quiet: bool,
     verbose: bool,
 ) -> None:
@@ -71,6 +72,7 @@ def cluster(
     from gpualign.cli.clusters import Clustered, cluster_spec, in_order_of, opened_outputs, read_given
     from gpualign.cli.messages import Messages, print_plan
     from gpualign.cli.outputs.files import OutputFiles, check_stdin, open_inputs
+    from gpualign.cli.outputs.summary import counts_of
     from gpualign.core import matrices
     from gpualign.core.errors import InputError
     from gpualign.core.scoring import ScoringOptions
@@ -79,7 +81,7 @@ def cluster(
     from gpualign.jobs.inputs import ReadOptions, read_inputs
     from gpualign.jobs.members import align_members
 
-    messages = Messages.of("cluster", quiet, verbose, log)
+    messages = Messages.of("cluster", quiet, verbose, log, summary)
     if edges is not None and distances is not None:
         raise InputError("--edges and --distances are two sources of the same; give one of them")
     known = edges or distances
@@ -97,20 +99,32 @@ def cluster(
     options.check(fractions=known is None and not edit)
 
     inputs = read_inputs(open_inputs(seqs), ReadOptions(alphabet, allow_duplicates, degap), messages) if seqs is not None else None
+    counts = {} if inputs is None or seqs is None else counts_of(inputs, seqs, None)
     if known is None:
         assert inputs is not None
+        messages.of_run.have_read(counts, resources, format=spec.format)
         job, alignments = prepare(inputs, options, messages)
         ids, of_identities = inputs.queries.ids, not (edit and max_distance is not None)
     else:
         found, of_identities = read_given(edges, distances, edit, min_identity is not None, inputs.queries.ids if inputs else None)
+        messages.of_run.have_read(counts, resources, format=spec.format)
         inputs, alignments, ids = in_order_of(found, inputs), None, list(found.ids)
         job = prepare_given(found, of_identities, inputs.queries.lengths if inputs else None, options, messages)
     if dry_run:
         print_plan(job.describe())
         return
-    with OutputFiles(messages.note) as files, opened_outputs(spec, files) as write:
-        with messages.progress(job.work, spec.path) as progress:
-            clustering, near = job.run(progress)
-        members = align_members(alignments.task, clustering, identity_def, memory) if alignments is not None and spec.with_uc else None
-        write(Clustered(ids, clustering, inputs, members, of_identities))
-    messages.cluster_summary(clustering.sizes.tolist(), near, alignments.prepared.hardware if alignments is not None else None)
+    engine = None if alignments is None else (alignments.hardware, alignments.prepared.kernel)
+    with OutputFiles(messages.note) as files:
+        with opened_outputs(spec, files) as write:
+            with messages.progress(job.work, spec.path) as progress:
+                clustering, near = job.run(progress)
+                members = align_members(alignments.task, clustering, identity_def, memory) if alignments and spec.with_uc else None
+            write(Clustered(ids, clustering, inputs, members, of_identities))
+        pairs = {}
+        if alignments is not None:
+            messages.of_run.resolve(alphabet=alignments.task.alphabet.name, scoring=alignments.task.scoring.name)
+            pairs["pairs"] = alignments.pairs
+        sizes = clustering.sizes.tolist()
+        clusters = {"clusters": len(sizes), "singletons": sizes.count(1), "largest_cluster": max(sizes)}
+        messages.of_run.write(files, engine, {"sequences": len(ids), **pairs, "near_pairs": near, **clusters})
+    messages.cluster_summary(sizes, near, engine and engine[0])

@@ -75,6 +75,7 @@ def dist(
     memory: int | None,
     dry_run: bool,
     log: str | None,
+    summary: str | None,
     quiet: bool,
     verbose: bool,
 ) -> None:
@@ -118,7 +119,7 @@ def dist(
     from gpualign.core.road import Marks
     from gpualign.jobs.dist import DistOptions, named_engine, prepare, read
 
-    messages = Messages.of("dist", quiet, verbose, log)
+    messages = Messages.of("dist", quiet, verbose, log, summary)
     if add is not None:
         if others is not None:
             raise InputError("--add is for one file, whose samples are compared with each other too; for two files leave it out")
@@ -146,6 +147,9 @@ def dist(
     with OutputFiles(messages.note) as files:
         with ExitStack() as inputs:
             source = read(open_calls([samples] if others is None else [samples, others], inputs), options, files)
+        sets = [(samples, source.samples.queries), *([(others, source.samples.targets)] if others else [])]
+        counts = {files_of(path)[0]: (len(names), None) for path, names in reversed(sets)}
+        messages.of_run.have_read(counts, resources, format=spec.format)
         job = prepare(options, source, engine, files.scratch, messages)
         del source
         written = job.written_as(spec.format, messages)
@@ -160,12 +164,13 @@ def dist(
         keeping = None if again is None else keeping_of(resume, queries, lambda: digest_files(again), nbytes)
         writing = portion.begin(files, keeping, messages.note, picture.path if picture else None)
         if writing is None:
+            messages.of_run.write(files, None, {})
             return
         job, written = (writing.rest(one) for one in (job, written))
 
         def run(sink: AnySink, marks: Marks) -> DistanceTotals:
             with messages.progress(job.work, portion.path, "comparisons", "G/s") as progress:
-                return written.run(sink, progress, marks)
+                return written.run(messages.stages.timed(sink), progress, marks)
 
         writer = DistanceWriter(spec, task.metric, job.dtype, writing, resources.host_threads)
         totals, values = writer.write(written.samples, run)
@@ -174,6 +179,7 @@ def dist(
             from gpualign.cli.pictures.plots import write_plot
 
             write_plot(picture, of_distances(values, job.samples, metric), files, messages)
+        messages.of_run.write(files, (job.hardware, job.kernel), {"samples": job.samples.total, **totals.figures})
     if lacking := job.lacking(totals):
         messages.note(f"{lacking}: {no_distance(spec, job)}")
     messages.distance_summary(job.samples.total, totals, job.hardware)

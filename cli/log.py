@@ -34,8 +34,9 @@ class Log:
     def open(self, append: bool) -> None:
         """Begin the file, or go on behind what it holds. Raises `OSError`."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | (0 if append else os.O_TRUNC)
-        self._descriptor = os.open(self.path, flags, 0o666)
-        self._write(b"".join(self._waiting))
+        with signals.postponed():  # the last words of a run that is ended here wait for those before them
+            self._descriptor = os.open(self.path, flags, 0o666)
+            self._write(b"".join(self._waiting))
 
     def record(self, text: str) -> None:
         """Lines of text, with the time. It may be called from a signal handler, and raises nothing."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,10 +11,12 @@ import click
 
 from gpualign.cli.log import Log, begin, record
 from gpualign.cli.outputs.files import check_outputs, naming_output
+from gpualign.cli.outputs.summary import RunSummary
 from gpualign.cli.progress import ProgressBar, write_now
+from gpualign.cli.stages import COMPUTING, READING, WRITING, Stages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from gpualign.core.distance.runner import DistanceTotals
     from gpualign.core.road import Totals
@@ -25,25 +28,27 @@ class Messages:
     """verbosity: -1 says nothing but errors, 0 notes and the summary, 1 also the plan."""
 
     @classmethod
-    def of(cls, command: str, quiet: bool, verbose: bool = False, log: str | None = None) -> Messages:
-        """As -q, -v and --log ask for. Raises `InputError` for a log that is no file."""
-        return cls(command, -1 if quiet else 1 if verbose else 0, begin(log))
+    def of(cls, command: str, quiet: bool, verbose: bool = False, log: str | None = None, summary: str | None = None) -> Messages:
+        """As -q, -v, --log and --summary ask for. Raises `InputError` for a log or a summary that is no file."""
+        return cls(command, -1 if quiet else 1 if verbose else 0, begin(log), summary)
 
-    def __init__(self, command: str, verbosity: int, log: Log | None = None) -> None:
+    def __init__(self, command: str, verbosity: int, log: Log | None = None, summary: str | None = None) -> None:
         self._command = command
         self.verbosity = verbosity
         self._log = log
+        self.stages = Stages()
+        self.of_run = RunSummary(summary, self.stages)
 
     def begin(self, inputs: Iterable[str | None], outputs: Iterable[Path | None], resume: bool = False) -> None:
         """The files of the run are known. resume: of one that goes on the log does too. Raises `InputError` where one that is written is an
         input, or two of them are the same."""
-        log = self._log
-        if log is None:
-            check_outputs(inputs, outputs)
-            return
-        check_outputs(inputs, [*outputs, log.path])
-        with naming_output(log.path):
-            log.open(append=resume)
+        inputs, log, summary = list(inputs), self._log, self.of_run
+        check_outputs(inputs, [*outputs, *([log.path] if log else []), *([summary.path] if summary.path else [])])
+        summary.begin(inputs)
+        if log is not None:
+            with naming_output(log.path):
+                log.open(append=resume)
+        self.stages.enter(READING)
 
     def note(self, text: str) -> None:
         self._say(text, 0)
@@ -85,12 +90,17 @@ class Messages:
             f"{_count(sizes.count(1), 'singleton')}, the largest of {max(sizes):,}{f', {engine}' if engine else ''}"
         )
 
-    def progress(self, work: int, output: Path | None, unit: str = "cells", rate: str = "GCUPS") -> ProgressBar:
+    @contextmanager
+    def progress(self, work: int, output: Path | None, unit: str = "cells", rate: str = "GCUPS") -> Iterator[ProgressBar]:
         """output: where results go meanwhile, None for standard output; where that is a terminal, a bar would stand among its lines."""
         terminal = sys.stderr.isatty()
         free = output is not None or not sys.stdout.isatty()
         bar = self.verbosity >= 0 and terminal and free
-        return ProgressBar(work, unit, rate, bar, self._record if terminal else self.note, self._answer)
+        tell = self._record if terminal else self.note
+        self.stages.enter(COMPUTING)
+        with ProgressBar(work, unit, rate, bar, tell, self._answer) as progress:
+            yield progress
+        self.stages.enter(WRITING)
 
     def _record(self, text: str) -> None:
         """On a terminal a bar says it."""

@@ -92,6 +92,7 @@ def nw(
     memory: int | None,
     dry_run: bool,
     log: str | None,
+    summary: str | None,
     quiet: bool,
     verbose: bool,
 ) -> None:
@@ -121,6 +122,7 @@ def nw(
     from gpualign.cli.outputs.files import check_stdin, open_inputs
     from gpualign.cli.outputs.formats import output_paths
     from gpualign.cli.outputs.pairs import OutputOptions, output_spec, write_every_pair
+    from gpualign.cli.outputs.summary import counts_of
     from gpualign.core import matrices
     from gpualign.core.engine import EndGaps
     from gpualign.core.errors import InputError
@@ -129,7 +131,7 @@ def nw(
     from gpualign.jobs.inputs import ReadOptions, add_targets, read_inputs
     from gpualign.jobs.nw import NwOptions, Wanted, prepare_wanted
 
-    messages = Messages.of("nw", quiet, verbose, log)
+    messages = Messages.of("nw", quiet, verbose, log, summary)
     if add is not None and seqs2 is not None:
         raise InputError("--add is for one file, whose sequences are compared with each other too; for two files leave it out")
     others = seqs2 if add is None else add
@@ -149,6 +151,7 @@ def nw(
     inputs = read_inputs(open_inputs(seqs, others), ReadOptions(alphabet, allow_duplicates, degap), messages)
     if add is not None:
         inputs = add_targets(inputs)
+    messages.of_run.have_read(counts_of(inputs, seqs, others), resources, alphabet=inputs.alphabet.name, format=spec.format)
     pairing = Pairing.ABOVE_OR_EQUAL if with_self or (spec.is_matrix and not spec.condensed) else Pairing.ABOVE
     if nearest is not None:
         pairing = Pairing.ALL

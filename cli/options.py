@@ -355,6 +355,12 @@ def run_options(function: F) -> F:
         ),
         click.option("--dry-run", is_flag=True, help="Print the plan, its memory and a time estimate; compute nothing."),
         log_option,
+        click.option(
+            "--summary",
+            type=PathType(),
+            metavar="FILE",
+            help="Write what the run read, did and wrote to this file too, as JSON; NAME_mqc.json is a section for MultiQC.",
+        ),
         click.option("-q", "--quiet", is_flag=True, help="No notes, no progress, no summary."),
         click.option("-v", "--verbose", is_flag=True, help="Also report which kernel runs and how the work is cut."),
     )(function)

@@ -75,6 +75,7 @@ def sw(
     memory: int | None,
     dry_run: bool,
     log: str | None,
+    summary: str | None,
     quiet: bool,
     verbose: bool,
 ) -> None:
@@ -103,6 +104,7 @@ def sw(
     from gpualign.cli.outputs.formats import output_paths
     from gpualign.cli.outputs.hits import HitOptions, hit_spec, write_hits
     from gpualign.cli.outputs.scores import scores_spec
+    from gpualign.cli.outputs.summary import counts_of
     from gpualign.core import matrices
     from gpualign.core.errors import InputError
     from gpualign.core.index import is_index
@@ -110,7 +112,7 @@ def sw(
     from gpualign.jobs import sw as search
     from gpualign.jobs.inputs import ReadOptions, read_inputs, read_with_index
 
-    messages = Messages.of("sw", quiet, verbose, log)
+    messages = Messages.of("sw", quiet, verbose, log, summary)
     check_stdin(query, db)
     if with_self and db is not None:
         raise InputError("--self is for one file; two files are compared record by record anyway")
@@ -132,6 +134,9 @@ def sw(
             inputs = read_with_index(opened, db, reading, messages)
     else:
         inputs = read_inputs(open_inputs(query, db), reading, messages, local=True)
+    spec = of_scores or of_hits
+    assert spec is not None
+    messages.of_run.have_read(counts_of(inputs, query, db), resources, alphabet=inputs.alphabet.name, format=spec.format)
     if of_scores is not None:
         from gpualign.cli.outputs.pairs import write_every_pair
         from gpualign.core.plan import Pairing

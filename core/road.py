@@ -65,6 +65,11 @@ class Totals:
         """Work a second."""
         return self.work / max(self.seconds, 1e-9)
 
+    @property
+    def figures(self) -> dict[str, object]:
+        """The same for programs, as docs/formats/summary.md names it."""
+        return {"pairs": self.pairs, "cells": self.work, "seconds": round(self.seconds, 6), "cells_per_second": round(self.rate)}
+
 
 class Closable(Protocol):
     """A generator, where its type is that of an iterator."""

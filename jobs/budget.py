@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from gpualign.core.budget import Budget
 from gpualign.core.cgroups import own_limits
@@ -52,3 +53,21 @@ def memory_left(task: Task, memory: int | None) -> int:
 def text_threads(budget: Budget, threads: int) -> int:
     """How many of so many threads may make text of results at a time: one, which takes what it needs, or as many as the budget holds."""
     return max(1, min(threads, budget.text // _TEXT_BYTES))
+
+
+def peak_memory() -> int | None:
+    """Bytes of RAM that this process had at most, or None where the system does not tell."""
+    try:
+        # getrusage also counts what the process had that has started this one.
+        with open("/proc/self/status", encoding="utf-8") as file:
+            for line in file:
+                if line.startswith("VmHWM:"):
+                    return int(line.split()[1]) << 10
+    except OSError:
+        pass
+    try:
+        import resource
+    except ImportError:
+        return None
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return used if sys.platform == "darwin" else used << 10

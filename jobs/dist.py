@@ -94,6 +94,11 @@ class DistJob:
         return self.prepared.counter.hardware
 
     @property
+    def kernel(self) -> str:
+        """That counts, for people."""
+        return self.prepared.counter.kernel
+
+    @property
     def work(self) -> int:
         """Comparisons that `run` tells its progress of."""
         return self.prepared.plan.pairs * self.prepared.panel_sites

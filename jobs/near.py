@@ -61,6 +61,11 @@ class NearTotals(Totals):
     left: Mapping[str, int]
     distinct: int
 
+    @property
+    def figures(self) -> dict[str, object]:
+        found = {"pairs": self.pairs, "seconds": round(self.seconds, 6), "pairs_per_second": round(self.pairs / max(self.seconds, 1e-9))}
+        return {**found, "distinct_sequences": self.distinct, "pairs_left": dict(self.left)}
+
 
 @dataclass(frozen=True)
 class NearJob:

@@ -68,10 +68,16 @@ class SwOptions:
 
 @dataclass(frozen=True)
 class SearchTotals:
-    """hits: that were told. engine's work as in `Totals`."""
+    """hits: that were told; cut: queries of which the limit on hits has kept some back. engine's work as in `Totals`."""
 
     totals: Totals
     hits: int
+    cut: int
+
+    @property
+    def figures(self) -> dict[str, object]:
+        """The same for programs, as docs/formats/summary.md names it."""
+        return {**self.totals.figures, "hits": self.hits, "queries_with_more_hits": self.cut}
 
 
 def local_task(inputs: Inputs, scoring: ScoringOptions | Scoring, notes: Notes) -> Task:
@@ -126,7 +132,7 @@ class SearchJob:
             totals = run_search(self.search, space, self.engine, writer, progress, marks)
         if writer.unwritten.queries:
             self.notes.note(_describe_unwritten(writer.unwritten, self.options, len(self.task.queries), space is not None))
-        return SearchTotals(totals, writer.written)
+        return SearchTotals(totals, writer.written, writer.unwritten.queries)
 
     def steps(self, report: PairsSink, progress: GrowingProgress) -> Iterator[None]:
         """The same a few queries at a time: whenever some have been reported. Closing the iterator stops all work."""

@@ -1,5 +1,6 @@
 """Files that take their names when all is written: what is on the disk before, and what a run does that finds some of them without."""
 
+import json
 import os
 import threading
 from pathlib import Path
@@ -90,6 +91,25 @@ def test_names_that_are_missing_are_given(folder, eager, monkeypatch, name):
     assert b"x.npy is complete: the run before was ended while its files took their names\n" in done.stderr
     assert found_in(folder) == expected
     assert b"there is nothing to go on with" in gpualign(*WORDS, "--resume", cwd=folder).stderr
+
+
+@pytest.mark.parametrize("failing", ["x.npy", "s.json"])
+def test_a_summary_takes_its_name_with_the_outputs(folder, eager, monkeypatch, failing):
+    words = [*WORDS, "--summary", "s.json"]
+    fails_at(monkeypatch, failing, words)
+    gpualign_here(*words, "--resume")
+    assert sorted(found_in(folder)) == ["s.json", *NAMES]
+    found = json.loads((folder / "s.json").read_bytes())
+    assert found["results"]["pairs"] == 30 * 29 // 2
+    assert found["bytes_written"] == sum((folder / name).stat().st_size for name in NAMES)
+
+
+def test_a_summary_that_is_asked_for_when_all_is_done(folder, eager, monkeypatch):
+    fails_at(monkeypatch, "x.npy")
+    gpualign_here(*WORDS, "--resume", "--summary", "s.json")
+    found = json.loads((folder / "s.json").read_bytes())
+    assert (found["results"], found["engine"]) == ({}, None)
+    assert sorted(one["path"] for one in found["outputs"]) == NAMES
 
 
 def test_a_complete_output_of_other_options_is_refused(folder, eager, monkeypatch):

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from command import GPUALIGN, gpualign_here
+from command import GPUALIGN, LIMIT, gpualign_here
 from processes import default_signals, on_terminal, started, wait_until
 
 from gpualign.cli import progress as module
@@ -93,7 +93,7 @@ def test_a_signal_asks(long_run, tmp_path, quiet):
 
         wait_until(answered, job)
         job.send_signal(signal.SIGTERM)
-        assert job.wait() == 143
+        assert job.wait(LIMIT) == 143
     assert "terminated" in (tmp_path / "said").read_text()
 
 

@@ -64,12 +64,20 @@ def digest_files(paths: Iterable[str]) -> str:
 
     found = hashlib.sha256()
     for path in paths:
-        one = hashlib.sha256()
-        with open_file(path) as stream:
-            while part := stream.read(1 << 20):
-                one.update(part)
-        found.update(one.digest())
+        found.update(bytes.fromhex(digest_file(path)[0]))
     return found.hexdigest()
+
+
+def digest_file(path: str) -> tuple[str, int]:
+    """(SHA-256 in hexadecimal, bytes) of what a file holds."""
+    import hashlib
+
+    found, size = hashlib.sha256(), 0
+    with open_file(path) as stream:
+        while part := stream.read(1 << 20):
+            found.update(part)
+            size += len(part)
+    return found.hexdigest(), size
 
 
 def check_outputs(inputs: Iterable[str | None], outputs: Iterable[Path | None]) -> None:
@@ -112,6 +120,12 @@ def naming_output(path: Path | None) -> Iterator[None]:
         raise RunError(f"cannot write {path or 'standard output'}: {error.strerror or error}") from None
 
 
+def check_place(path: Path) -> None:
+    """Raises `OSError` where there could be no file of this name, before a run takes its time."""
+    if _is_plain(path) and not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "no such folder")
+
+
 def _packers() -> int:
     """Threads that pack an output: a few do as much as other work leaves them to do."""
     from gpualign.jobs.engines import Resources
@@ -143,6 +157,8 @@ class OutputFiles:
         self._note = note
         self._stack = ExitStack()
         self._pending: list[Unnamed] = []
+        self._direct: list[Path | None] = []  # what is written under its name: standard output, devices and pipes
+        self._complete: list[Path] = []  # what an earlier run has written, which lacked but names
         self._resumption: Resumption | None = None
         self._resumed: Path | None = None
 
@@ -223,6 +239,7 @@ class OutputFiles:
         self._resumed, self._resumption = path, Resumption(path, keeping, span, self._note)
         if self._resumption.left is None:
             return self._resumption
+        self._complete = self._resumption.complete_files
         with uninterrupted():
             self._rename(self._resumption.left)
             self._finish([path.parent])
@@ -236,10 +253,22 @@ class OutputFiles:
         """Queries that an earlier run has done, with which this one goes on."""
         return 0 if self._resumption is None else self._resumption.rows
 
+    def written(self) -> list[tuple[Path | None, int | None]]:
+        """(name, bytes) of each file until now; None is standard output, and how much is not known of what is no file."""
+        found: list[tuple[Path | None, int | None]] = [(path, None) for path in self._direct]
+        found += [(path, path.stat().st_size) for path in self._complete]
+        for one in [*(self._resumption.stores if self._resumption else ()), *self._pending]:
+            if one.final is not None:
+                with naming_output(one.final):
+                    one.file.flush()
+                found.append((one.final, os.fstat(one.file.fileno()).st_size))
+        return found
+
     def open(self, path: Path) -> BinaryIO:
         """A new file, readable and writable, that will be `path`. Devices and pipes are written directly."""
         with naming_output(path):
             if not _is_plain(path):
+                self._direct.append(path)
                 return cast(BinaryIO, self._stack.enter_context(open(path, "wb")))
             remove_leftovers(path, self._note)
             file, part = create_part(path)
@@ -330,6 +359,8 @@ class OutputFiles:
     @contextmanager
     def binary(self, path: Path | None) -> Iterator[BinaryIO]:
         """The same, never packed."""
-        stream = sys.stdout.buffer if path is None else self.open(path)
+        stream = self.open(path) if path is not None else sys.stdout.buffer
+        if path is None:
+            self._direct.append(None)
         yield stream
         stream.flush()

@@ -86,11 +86,15 @@ def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: Messages)
     with OutputFiles(messages.note) as files, naming_output(portion.path):
         writing = portion.begin(files, keeping_of_task(spec.resume, job.task), messages.note)
         if writing is None:
+            messages.of_run.write(files, None, {})
             return
         rest = writing.rest(job)
         with (
             opened_rows(writing, job.task, spec.rows) as (report, marks),
             messages.progress(rest.search.plan.cells, portion.path) as progress,
         ):
-            found = rest.run(report, progress, marks)
+            found = rest.run(messages.stages.timed_rows(report), progress, marks)
+        messages.of_run.resolve(scoring=job.task.scoring.name)
+        engine = job.search.prepared.hardware, job.search.prepared.kernel
+        messages.of_run.write(files, engine, {"sequences": job.sequences, **found.figures})
     messages.summary(job.sequences, found.totals, job.search.prepared.hardware, found.hits)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _OF_NO_ACCOUNT = {
     *("device", "threads", "memory", "cluster", "kernel", "transfer", "traceback"),  # how, not what: results are the same
-    *("dry_run", "quiet", "verbose", "log", "resume", "shard", "plot"),
+    *("dry_run", "quiet", "verbose", "log", "summary", "resume", "shard", "plot"),
     *("matrix", "output"),  # the digest has what it holds; the journal is beside it
 }
 """Parameters of commands on which no byte of the output depends, or only through the input."""

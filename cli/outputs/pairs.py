@@ -24,6 +24,7 @@ from gpualign.core.formats.registry import FORMATS, Layout, Results, formats_of
 from gpualign.core.plan import Plan
 from gpualign.core.road import Marks, Sink, Totals
 from gpualign.core.sinks.matrix import Value
+from gpualign.core.sinks.pairs import PairsSink
 from gpualign.jobs.pairs import PairsJob
 
 if TYPE_CHECKING:
@@ -183,13 +184,20 @@ def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, 
             picture = spec.picture.path if spec.picture else None
             writing = portion.begin(files, keeping_of_task(spec.resume, job.task), messages.note, picture)
             if writing is None:
+                messages.of_run.write(files, None, {})
                 return
-            rest = writing.rest(job)
+            rest, results = writing.rest(job), dict[str, object](sequences=sequences)
             unit = ("cells", "GCUPS") if isinstance(job, PairsJob) else ("pairs", "G pairs/s")
 
             def run(sink: Sink[Plan, Any], marks: Marks) -> Totals:
+                counter = sink if isinstance(sink, PairsSink) and spec.filter != Filter() and messages.of_run.path else None
+                if counter is not None:
+                    counter.kept = 0
                 with messages.progress(rest.work, portion.path, *unit) as progress:
-                    return rest.run(sink, progress, marks)
+                    totals = rest.run(messages.stages.timed(sink), progress, marks)
+                if counter is not None:
+                    results["pairs_kept"] = counter.kept
+                return totals
 
             totals, values = _write(spec, job, writing, run, threads)
         if spec.picture is not None and values is not None:
@@ -197,6 +205,8 @@ def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, 
             from gpualign.cli.pictures.plots import write_plot
 
             write_plot(spec.picture, of_alignments(values, job.task, spec.value), files, messages)
+        messages.of_run.resolve(scoring=job.task.scoring.name)
+        messages.of_run.write(files, (job.hardware, job.prepared.kernel), {**results, **totals.figures})
     if isinstance(job, PairsJob):
         messages.summary(sequences, totals, job.hardware)
     else:

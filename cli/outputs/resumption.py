@@ -76,7 +76,8 @@ class Resumption:
 
     span: its queries, start and stop. rows: queries that are complete from the beginning on, when it begins. left: of an output that is
     complete, what has yet to take its name, as for `naming.take_name`, and nothing else is to be done than that and `finish`; None: of any
-    other. completed: whether the journal says that it is. Raises `InputError` where what is there is of another run.
+    other. complete_files: all of such an output, by their names. completed: whether the journal says that it is. Raises `InputError` where
+    what is there is of another run.
     """
 
     def __init__(self, path: Path, keeping: Keeping, span: tuple[int, int], note: Callable[[str], None]) -> None:
@@ -99,6 +100,7 @@ class Resumption:
         self._finished = self._folder_synced = False
         self.completed = False
         self.left: list[tuple[Path, Path | None]] | None = None
+        self.complete_files: list[Path] = []
         there = self._journal_path.exists()
         if keeping.resume and not there:
             note(f"{path}: there is nothing to go on with; this run starts from the beginning")
@@ -130,6 +132,7 @@ class Resumption:
             self._journal, self.completed = journal, True
             self._rows = self._span[1]
             self.left = without_names(resumed.files, self._path, self._journal_path)
+            self.complete_files = [self._path.with_name(one.final) for one in resumed.files if one.final is not None]
             return
         if found is None or resumed is None or resumed.rows > found.rows:
             journal.truncate(0)

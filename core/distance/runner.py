@@ -116,10 +116,18 @@ class Prepared:
 
 @dataclass(frozen=True)
 class DistanceTotals(Totals):
-    """What a run did, for its summary. work: pairs times sites; lacking: pairs with too few compared sites for a distance."""
+    """What a run did, for its summary. work: pairs times sites; lacking: pairs with too few compared sites for a distance; near: pairs
+    that are near enough, None where all are wanted."""
 
     sites: int
     lacking: int
+    near: int | None = None
+
+    @property
+    def figures(self) -> dict[str, object]:
+        near = {} if self.near is None else {"pairs_kept": self.near}
+        found = {"sites": self.sites, "pairs": self.pairs, "comparisons": self.work, "seconds": round(self.seconds, 6)}
+        return {**found, "comparisons_per_second": round(self.rate), "pairs_without_distance": self.lacking, **near}
 
 
 def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: DistanceBudget, scratch: Scratch) -> Prepared:
@@ -172,7 +180,7 @@ def _plan(samples: Samples, counter: Counter, dtype: Numbers) -> DistancePlan:
 
 def measure(prepared: Prepared, sink: AnySink, progress: Progress, marks: Marks = UNMARKED) -> DistanceTotals:
     """Count every band and hand its distances to the sink."""
-    start, lacking = time.perf_counter(), 0
+    start, lacking, chosen_pairs = time.perf_counter(), 0, 0
 
     def matrices() -> Iterator[BandDistances]:
         nonlocal lacking
@@ -184,20 +192,23 @@ def measure(prepared: Prepared, sink: AnySink, progress: Progress, marks: Marks 
                 yield found
 
     def near() -> Iterator[NearDistances]:
-        nonlocal lacking
+        nonlocal lacking, chosen_pairs
         coverage = prepared.coverage
         if coverage.decides and not coverage.suffices:
             lacking = coverage.lacking_pairs
         with closing(prepared.counter.near(prepared.panels, prepared.plan.bands(), prepared.rule, progress.advance)) as parts:
             for chosen in parts:
                 lacking += chosen.lacking
-                yield _near_distances(prepared, chosen)
+                found = _near_distances(prepared, chosen)
+                chosen_pairs += len(found.values)
+                yield found
 
     bands: Iterator[Any] = matrices() if prepared.task.most is None else near()
     deliver(prepared.samples, bands, sink, lambda found: found.rows, marks)
     samples, plan, sites = prepared.samples, prepared.plan, prepared.sites
     pairs = _pairs_before(samples, plan.end) - _pairs_before(samples, plan.start)
-    return DistanceTotals(pairs, pairs * sites, time.perf_counter() - start, sites, lacking)
+    near_pairs = None if prepared.task.most is None else chosen_pairs
+    return DistanceTotals(pairs, pairs * sites, time.perf_counter() - start, sites, lacking, near_pairs)
 
 
 def _pairs_before(samples: Samples, row: int) -> int:

@@ -54,13 +54,17 @@ def blocks_of(task: Task, identity_definition: int, results: BandResults | NearR
 
 class PairsSink:
     """Base of the sinks that write pairs. They say what stands in front (`header`) and how a block becomes bytes (`write_block`); what is
-    more than a run of bytes says how it begins (`open`) and ends (`finish`)."""
+    more than a run of bytes says how it begins (`open`) and ends (`finish`).
+
+    kept: pairs that the filter has let pass, where they are counted: whoever wants to know sets it to 0 before.
+    """
 
     def __init__(self, stream: ByteWriter, task: Task, filter: Filter | None = None, identity_definition: int = DEFAULT) -> None:
         self.stream = stream
         self.task = task
         self._filter = filter or Filter()
         self._identity_definition = identity_definition
+        self.kept: int | None = None
 
     def header(self) -> bytes:
         """Text before the first pair."""
@@ -85,7 +89,10 @@ class PairsSink:
     def filtered(self, results: BandResults | NearResults) -> Iterator[tuple[Block, Booleans | None]]:
         """The blocks of a band, each with the pairs that the filter keeps (None: all of them)."""
         for block in blocks_of(self.task, self._identity_definition, results, self._plan.pairing):
-            yield block, self._filter.keeps(block)
+            keep = self._filter.keeps(block)
+            if self.kept is not None:
+                self.kept += int(np.count_nonzero(block.wanted(keep)))
+            yield block, keep
 
     def finish(self) -> None:
         pass

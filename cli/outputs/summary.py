@@ -1,0 +1,166 @@
+"""`--summary FILE.json`: what a run was asked for, what it read, did and wrote, and what that took (docs/formats/summary.md)."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gpualign.cli import signals
+from gpualign.cli.outputs.files import STDIO, OutputFiles, check_place, digest_file, naming_output
+from gpualign.cli.stages import PLANNING, WRITING, Stages
+from gpualign.core.errors import InputError
+
+if TYPE_CHECKING:
+    from gpualign.core.pool import Aside
+    from gpualign.jobs.engines import Resources
+    from gpualign.jobs.inputs import Inputs
+
+LAYOUT = 1
+
+OF_MULTIQC = "_mqc.json"
+"""Ends names of files in which MultiQC finds sections for its reports."""
+
+Counts = tuple[int, int | None]
+"""Records, and their letters where they are sequences."""
+
+
+class RunSummary:
+    """Gathers what is told of a run, for as long as it lasts. path: where it goes, None: nowhere, and nothing is gathered.
+
+    Raises `InputError` where that is no file.
+    """
+
+    def __init__(self, path: str | None, stages: Stages) -> None:
+        if path == STDIO:
+            raise InputError("--summary: name a file; standard output is for results")
+        self.path = None if path is None else Path(path)
+        self._stages = stages
+        self._started = time.time()
+        self._inputs: list[str] = []
+        self._counts: Mapping[str, Counts] = {}
+        self._resolved: dict[str, object] = {}
+        self._digests: dict[str, tuple[str, int]] = {}
+        self._digesting: Aside | None = None
+
+    def begin(self, inputs: Iterable[str | None]) -> None:
+        """inputs: of the run; what is no file is a name of something else. Raises `RunError` where the summary could not be written."""
+        if self.path is not None:
+            self._inputs = [path for path in dict.fromkeys(inputs) if path is not None and (path == STDIO or os.path.exists(path))]
+            with naming_output(self.path):
+                check_place(self.path)
+
+    def have_read(self, counts: Mapping[str, Counts], resources: Resources, **resolved: object) -> None:
+        """What the inputs hold, and what options have come to that were not given."""
+        self._stages.enter(PLANNING)
+        if self.path is None:
+            return
+        from gpualign.core.pool import Aside
+        from gpualign.jobs.budget import default_memory
+
+        self._counts = counts
+        self._resolved = {"threads": resources.host_threads, "memory": resources.memory or default_memory(), **resolved}
+        self._digesting = Aside()
+        with signals.postponed():  # a thread that a signal keeps from starting cannot be waited for
+            self._digesting.begin(self._digest)
+
+    def resolve(self, **resolved: object) -> None:
+        """What more they have come to."""
+        self._resolved |= resolved
+
+    def _digest(self) -> None:
+        """Beside the work, of files that have just been read and are in the system's memory. What came through a pipe has gone."""
+        for path in self._inputs:
+            try:
+                if path != STDIO and stat.S_ISREG(os.stat(path).st_mode):
+                    self._digests[path] = digest_file(path)
+            except (OSError, InputError):
+                pass  # the file has gone since, which is no reason to give up the work
+
+    def write(self, files: OutputFiles, engine: tuple[str, str] | None, results: Mapping[str, object]) -> None:
+        """All outputs are written; the summary takes its name with them. engine: what did the work, and its kernel; None: nothing was
+        computed. results: what came of it."""
+        if self.path is None or any(path is not None and path.absolute() == self.path.absolute() for path, _ in files.written()):
+            return  # the run before, which lacked nothing but names, has written it
+        self._stages.enter(WRITING)
+        if self._digesting is not None:
+            self._digesting.wait()
+        found = self._found(files, engine, results)
+        if self.path.name.endswith(OF_MULTIQC):
+            from gpualign.cli.outputs.multiqc import section
+
+            found = section(found, self.path.name.removesuffix(OF_MULTIQC))
+        import json
+
+        with naming_output(self.path):
+            files.open(self.path).write(json.dumps(found, indent=2).encode() + b"\n")
+
+    def _found(self, files: OutputFiles, engine: tuple[str, str] | None, results: Mapping[str, object]) -> dict[str, Any]:
+        import platform
+        import shlex
+        from datetime import datetime, timezone
+        from importlib.metadata import version
+
+        from gpualign import __version__
+        from gpualign.jobs.budget import peak_memory
+
+        context = click.get_current_context()
+        outputs = [{"path": None if path is None else str(path), "bytes": nbytes} for path, nbytes in files.written()]
+        seconds = self._stages.seconds()
+
+        def at(moment: float) -> str:
+            return datetime.fromtimestamp(moment, timezone.utc).isoformat(timespec="seconds")
+
+        return {
+            "gpualign_summary": LAYOUT,
+            "command": context.command.name,
+            "command_line": shlex.join(["gpualign", *sys.argv[1:]]),
+            "started": at(self._started),
+            "ended": at(time.time()),
+            "versions": {
+                "gpualign": __version__,
+                "python": platform.python_version(),
+                **{name: version(name) for name in ("numpy", "biopython")},
+                "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+            },
+            "options": _options(context),
+            "resolved": self._resolved,
+            "inputs": [self._input(path) for path in self._inputs],
+            "engine": None if engine is None else {"hardware": engine[0], "kernel": engine[1]},
+            "results": dict(results),
+            "seconds": {name: round(value, 6) for name, value in {**seconds, "total": sum(seconds.values())}.items()},
+            "outputs": outputs,
+            "bytes_written": sum(one["bytes"] for one in outputs if isinstance(one["bytes"], int)),
+            "peak_memory": peak_memory(),
+        }
+
+    def _input(self, path: str) -> dict[str, object]:
+        digest, nbytes = self._digests.get(path, (None, None))
+        records, letters = self._counts.get(path, (None, None))
+        return {"path": path, "bytes": nbytes, "sha256": digest, "records": records, "letters": letters}
+
+
+def counts_of(inputs: Inputs, first: str, second: str | None) -> dict[str, Counts]:
+    """Records and letters of one or two files of sequences."""
+    queries, targets = (len(inputs.queries), int(inputs.queries.lengths.sum())), (len(inputs.targets), int(inputs.targets.lengths.sum()))
+    if second is None:
+        return {first: queries}
+    if inputs.added:  # these are targets, too
+        targets = targets[0] - queries[0], targets[1] - queries[1]
+    return {second: targets, first: queries}
+
+
+def _options(context: click.Context) -> dict[str, object]:
+    """Every parameter of the command: its value, a default where none was given."""
+    names = [parameter.name or "" for parameter in context.command.params]
+    return {name.rstrip("_"): _plain(context.params.get(name)) for name in names}
+
+
+def _plain(value: object) -> object:
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)

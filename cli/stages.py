@@ -1,0 +1,79 @@
+"""What a run spends its time with: at any moment it is in one stage, so that their seconds add up to the whole."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gpualign.core.road import Sink
+    from gpualign.core.sinks.pairs import PairsSink
+
+STARTING, READING, PLANNING, COMPUTING, WRITING = "starting", "reading", "planning", "computing", "writing"
+
+
+class Stages:
+    """Computing goes on beside writing, in other threads and on devices: what counts as computing is the time for
+    which results are waited for."""
+
+    def __init__(self) -> None:
+        self._seconds = dict.fromkeys((STARTING, READING, PLANNING, COMPUTING, WRITING), 0.0)
+        self._stage, self._since = STARTING, time.perf_counter()
+
+    def enter(self, stage: str) -> str:
+        """The next stage begins; the one before."""
+        before, now = self._stage, time.perf_counter()
+        self._seconds[before] += now - self._since
+        self._stage, self._since = stage, now
+        return before
+
+    @contextmanager
+    def within(self, stage: str) -> Iterator[None]:
+        """For a while."""
+        before = self.enter(stage)
+        try:
+            yield
+        finally:
+            self.enter(before)
+
+    def seconds(self) -> dict[str, float]:
+        """Until now."""
+        self.enter(self._stage)
+        return dict(self._seconds)
+
+    def timed(self, sink: Sink[Any, Any]) -> Sink[Any, Any]:
+        """The same sink, whose work counts as writing."""
+        return _TimedSink(sink, self)
+
+    def timed_rows(self, rows: PairsSink) -> PairsSink:
+        """The same of one that is given blocks."""
+        for name in ("open", "write_block", "finish"):
+            setattr(rows, name, self._timed(getattr(rows, name)))
+        return rows
+
+    def _timed(self, action: Callable[..., None]) -> Callable[..., None]:
+        def timed(*arguments: Any) -> None:
+            with self.within(WRITING):
+                action(*arguments)
+
+        return timed
+
+
+class _TimedSink:
+    def __init__(self, sink: Sink[Any, Any], stages: Stages) -> None:
+        self._sink = sink
+        self._stages = stages
+
+    def begin(self, plan: Any) -> None:
+        with self._stages.within(WRITING):
+            self._sink.begin(plan)
+
+    def write(self, band: Any) -> None:
+        with self._stages.within(WRITING):
+            self._sink.write(band)
+
+    def finish(self) -> None:
+        with self._stages.within(WRITING):
+            self._sink.finish()
