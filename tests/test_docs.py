@@ -17,7 +17,7 @@ from gpualign.core.fields import FIELDS
 from gpualign.core.formats.registry import FORMATS, Layout, Results, formats_of
 
 ROOT = Path(__file__).resolve().parent.parent
-COMMANDS = [[], ["nw"], ["sw"], ["dist"], ["cluster"], ["plot"], ["bench"], ["index"], ["merge"], ["info"]]
+COMMANDS = [[], ["nw"], ["sw"], ["dist"], ["cluster"], ["tree"], ["plot"], ["bench"], ["index"], ["merge"], ["info"]]
 
 
 def test_cli_reference(request):
@@ -87,7 +87,7 @@ def test_commands_in_the_text_have_no_unknown_options():
     count = 0
     for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
         for line in re.findall(r"^    (?!.*[{\"]).*", page.read_text(), re.MULTILINE) if page.stem != "cli" else []:
-            for command in re.findall(r"\bgpualign ((?:nw|sw|dist|cluster|plot|bench|index|merge) [^|;>#&]*)", line):
+            for command in re.findall(r"\bgpualign ((?:nw|sw|dist|cluster|tree|plot|bench|index|merge) [^|;>#&]*)", line):
                 name, *arguments = command.split()
                 cli.commands[name].make_context(name, arguments)
                 count += 1
