@@ -18,7 +18,7 @@ from gpualign.core.errors import GpualignError
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
-COMMANDS = ("bench", "cluster", "dist", "index", "info", "merge", "nw", "plot", "sw")
+COMMANDS = ("bench", "cluster", "dist", "index", "info", "merge", "nw", "plot", "sw", "tree")
 """Each is a function of its name, in a module of its name."""
 
 

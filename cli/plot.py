@@ -26,6 +26,7 @@ from gpualign.cli.typos import ChoiceType
     show_default=True,
     help="How the tree joins clusters: by the mean (average: UPGMA; weighted: WPGMA), largest or smallest distance.",
 )
+@click.option("--tree", type=PathType(), metavar="FILE", help="Draw this tree, in Newick's format, and put the records in its order.")
 @click.option(
     "--groups",
     type=PathType(),
@@ -51,6 +52,7 @@ def plot(
     title: str | None,
     cmap: str | None,
     linkage: str,
+    tree: str | None,
     groups: str | None,
     order: str,
     vmin: float | None,
@@ -71,6 +73,7 @@ def plot(
     Examples:
       gpualign plot distances.npy -o heat.png
       gpualign plot distances.npy -o heat.png --groups wards.tsv --order groups
+      gpualign tree distances.npy -o nj.nwk; gpualign plot distances.npy -o heat.png --tree nj.nwk
       gpualign plot distances.tsv -o heat.pdf --vmax 50 --linkage single --title "Ward 3"
       gpualign nw genes.fa -o identity.npz --value identity; gpualign plot identity.npz -o genes.svg
       gpualign dist new.aln old.aln -o d.npz; gpualign plot d.npz -o new_and_old.png --cmap cividis
@@ -79,6 +82,7 @@ def plot(
 
     from gpualign.cli.inputs.groups import read_groups, read_order
     from gpualign.cli.inputs.matrices import read_matrix
+    from gpualign.cli.inputs.trees import read_tree
     from gpualign.cli.messages import Messages
     from gpualign.cli.outputs.files import OutputFiles, check_outputs, check_stdin
     from gpualign.cli.pictures.drawing import Style
@@ -91,10 +95,12 @@ def plot(
     listed = None if order in ("tree", "input", "groups") else order
     if listed not in (None, "-") and not Path(listed).exists():
         raise InputError(f"--order {order}: tree, input, groups or a file of ids is wanted, and there is no such file")
-    check_outputs([matrix, groups, listed], [picture.path])
-    check_stdin(matrix, groups, listed)
+    check_outputs([matrix, tree, groups, listed], [picture.path])
+    check_stdin(matrix, tree, groups, listed)
     if order == "groups" and groups is None:
         raise InputError("--order groups: --groups TABLE is wanted too")
+    if tree is not None and order != "tree":
+        raise InputError(f"--order {order}: with --tree the records are in the order of the tree")
     style = Style(title, cmap, linkage, vmin, vmax)
     check_style(style)
     stored = read_matrix(matrix)
@@ -105,6 +111,7 @@ def plot(
     rows = Rows(
         read_groups(groups, heat.rows) if groups else (),
         order if listed is None else "list",
+        read_tree(tree) if tree else None,
         read_order(listed, [*heat.rows, *heat.columns]) if listed else {},
     )
     with OutputFiles(messages.note) as files:

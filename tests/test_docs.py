@@ -17,7 +17,7 @@ from gpualign.core.fields import FIELDS
 from gpualign.core.formats.registry import FORMATS, Layout, Results, formats_of
 
 ROOT = Path(__file__).resolve().parent.parent
-COMMANDS = [[], ["nw"], ["sw"], ["dist"], ["cluster"], ["plot"], ["bench"], ["index"], ["merge"], ["info"]]
+COMMANDS = [[], ["nw"], ["sw"], ["dist"], ["cluster"], ["tree"], ["plot"], ["bench"], ["index"], ["merge"], ["info"]]
 
 
 def test_cli_reference(request):
@@ -90,7 +90,7 @@ def test_commands_in_the_text_are_commands():
     for page in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]:
         text = page.read_text() if page.stem != "cli" else ""
         for line in re.findall(r"^    (?!.*[{\"]).*", text, re.MULTILINE):
-            for command in re.findall(r"\bgpualign ((?:nw|sw|dist|cluster|plot|bench|index|merge) [^|;>#&]*)", line):
+            for command in re.findall(r"\bgpualign ((?:nw|sw|dist|cluster|tree|plot|bench|index|merge) [^|;>#&]*)", line):
                 name, *arguments = command.split()
                 cli.commands[name].make_context(name, arguments)
                 parsed += 1

@@ -1,5 +1,6 @@
 """How the rows of heat maps are told apart and put in order, and the histogram of values."""
 
+import re
 from collections import Counter
 
 import numpy as np
@@ -13,9 +14,10 @@ from matplotlib.colors import to_hex
 from scipy.cluster.hierarchy import leaves_list
 
 from gpualign.cli.inputs.groups import Grouping, read_groups, read_order
+from gpualign.cli.inputs.trees import read_tree
 from gpualign.cli.pictures.drawing import Style, draw
 from gpualign.cli.pictures.groups import coloured
-from gpualign.cli.pictures.heatmaps import of_lists, order_of, scale_of
+from gpualign.cli.pictures.heatmaps import linkage_of, of_lists, order_of, scale_of
 from gpualign.cli.pictures.plots import Rows
 from gpualign.core.errors import InputError
 
@@ -124,7 +126,7 @@ def test_strips_are_beside_their_rows(rng):
 
 def test_rows_in_other_orders(rng):
     heat = some_distances(rng, 9)
-    leaves = list(leaves_list(order_of(heat, "average").tree))
+    leaves = list(leaves_list(linkage_of(heat, "average")))
     own = [2, 0, 1, -1, 0, 1, 2, 0, -1]
     by_groups = Rows([Grouping("g", ["x", "y", "z"], own)], "groups").order(heat, "average")
     assert list(by_groups.rows) == sorted(leaves, key=lambda k: own[k] if own[k] >= 0 else 3) == list(by_groups.columns)
@@ -207,3 +209,54 @@ def test_the_command_draws_groups(tmp_path, rng):
         assert reason in done.stderr.decode()
         assert b"Traceback" not in done.stderr
     assert (tmp_path / "x.svg").read_text() == text
+
+
+# ---- a tree of the user's
+
+
+def read(tmp_path, text):
+    (tmp_path / "t.nwk").write_text(text)
+    return read_tree(str(tmp_path / "t.nwk"))
+
+
+def test_a_given_tree_is_drawn_with_its_lengths(tmp_path, rng):
+    heat = some_distances(rng, 4)
+    tree = read(tmp_path, "((s2:1,s0:2.5)x:1,s3:0.5,'s1':4);\n")
+    order = Rows(tree=tree).order(heat, "average")
+    assert list(order.rows) == [2, 0, 3, 1] == list(order.columns)
+    np.testing.assert_allclose(order.tree.ends, [2, 0.5, 3.5, 0])
+    # s2, s0 and their parent at height 3; then that with s3, and s3 with s1, at height 4, the root's.
+    np.testing.assert_allclose(order.tree.brackets[:, :, 0], [[2, 3, 3, 0.5], [3, 4, 4, 3.5], [3.5, 4, 4, 0]])
+    np.testing.assert_allclose(order.tree.brackets[:, :, 1], [[0, 0, 1, 1], [0.5, 0.5, 2, 2], [2, 2, 3, 3]])
+    figure = drawn(heat, Rows(tree=tree))
+    assert figure.axes[0].get_xlabel() == "length of branches"
+    assert len(figure.axes[0].collections) == 1  # dotted lines from the leaves to their rows
+
+
+def test_branches_without_lengths_are_equally_long(tmp_path):
+    tree = read(tmp_path, "((a,b),c);")
+    assert sorted(tree.lengths.tolist()) == [0, 1, 1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "0 trees; one is wanted"),
+        ("(s0,s1);\n(s2,s3);\n", "2 trees; one is wanted"),
+        ("(s0,s1", "no tree in Newick's format: Mismatch, 1 open vs 0 close parentheses"),
+        ("(s0,s1,,s2);", "a leaf has no name"),
+        ("(s0,(s1,s0));", "two leaves are called 's0'"),
+        ("(s0:1,s1:1e999);", "a branch has a length that is no finite number"),
+        ("(s0,s1,s2);", "--tree: 's3' is in the matrix alone, 1 such id in all"),
+        ("(s0,s1,s2,s3,zz);", "--tree: 'zz' is in the tree alone"),
+    ],
+)
+def test_trees_that_are_refused(tmp_path, rng, text, reason):
+    with pytest.raises(InputError, match=re.escape(reason)):
+        Rows(tree=read(tmp_path, text)).order(some_distances(rng, 4), "average")
+
+
+def test_a_tree_of_two_inputs_is_refused(tmp_path, rng):
+    heat = of_lists(rng.integers(0, 9, (2, 2)), ["a", "b"], ["c", "d"], False, "distance", "distance")
+    with pytest.raises(InputError, match="the matrix is of two sets"):
+        Rows(tree=read(tmp_path, "(a,b);")).order(heat, "average")

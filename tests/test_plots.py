@@ -18,9 +18,9 @@ from scipy.spatial.distance import squareform
 from gpualign.cli.pictures.drawing import Style, draw
 from gpualign.cli.pictures.heatmaps import (
     block_means,
-    branches,
     cell_texts,
     guess_kind,
+    linkage_of,
     of_lists,
     order_of,
     scale_of,
@@ -181,9 +181,10 @@ def test_alike_samples_stand_together(rng, count):
 def test_the_tree_is_that_of_scipy(rng, method):
     values = blocks(rng, 40)
     order = order_of(heat_of(values), method)
-    theirs = dendrogram(order.tree, no_plot=True)
+    joins = linkage_of(heat_of(values), method)
+    theirs = dendrogram(joins, no_plot=True)
     assert theirs["leaves"] == list(order.rows)
-    ours = branches(order.tree)
+    ours = order.tree.brackets
     expected = sorted(zip(theirs["dcoord"], (np.array(theirs["icoord"]) / 10 - 0.5).tolist(), strict=True))
     found = sorted((list(corners[:, 0]), list(corners[:, 1])) for corners in ours)
     np.testing.assert_allclose(found, expected)
@@ -191,7 +192,7 @@ def test_the_tree_is_that_of_scipy(rng, method):
         steps = values.copy()
         for k in range(len(steps)):
             steps = np.minimum(steps, np.maximum(steps[:, k, None], steps[None, k, :]))
-        np.testing.assert_allclose(squareform(cophenet(order.tree)), steps)
+        np.testing.assert_allclose(squareform(cophenet(joins)), steps)
 
 
 def test_a_chain_of_thousands_is_drawn(rng):
@@ -199,7 +200,7 @@ def test_a_chain_of_thousands_is_drawn(rng):
     places = np.cumsum(np.arange(3000))
     order = order_of(heat_of(np.abs(places[:, None] - places[None, :])), "single")
     assert sorted(order.rows) == list(range(3000))
-    assert branches(order.tree)[:, 1, 0].max() == 2999
+    assert order.tree.brackets[:, 1, 0].max() == 2999
 
 
 def test_the_tree_has_an_axis():
@@ -212,7 +213,7 @@ def test_the_tree_has_an_axis():
     assert left >= 10 > right == 0
     assert tree.get_position().x1 < cells_of(figure).get_position().x0
     for kind, expected in (("identity", "1 − identity"), ("score", "mean self-score − score")):
-        assert order_of(heat_of([[1, 0.5], [0.5, 1]], kind), "average").heights == expected
+        assert order_of(heat_of([[1, 0.5], [0.5, 1]], kind), "average").tree.heights == f"{expected}\n(average linkage)"
 
 
 def test_scores_are_turned_into_distances():

@@ -100,7 +100,7 @@ def test_what_serves_parts_and_pictures_alone_is_loaded_for_those(tmp_path, argu
 
 
 def test_a_command_does_not_load_the_others():
-    commands = {f"gpualign.cli.{name}" for name in ("bench", "cluster", "dist", "index", "info", "merge", "nw", "plot", "sw")}
+    commands = {f"gpualign.cli.{name}" for name in ("bench", "cluster", "dist", "index", "info", "merge", "nw", "plot", "sw", "tree")}
     assert set(among(loaded_by("nw", "--help"), commands)) == {"gpualign.cli.nw"}
     assert set(among(loaded_by("--help"), commands)) == commands
 

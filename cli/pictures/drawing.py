@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.cli.pictures.groups import Coloured
-from gpualign.cli.pictures.heatmaps import HeatMap, Order, Scale, block_means, branches
+from gpualign.cli.pictures.heatmaps import DrawnTree, HeatMap, Order, Scale, block_means
 from gpualign.cli.pictures.layout import DIAGONAL, LABEL, MISSING, SMALL, TITLE, Parts, number_size, ticks, wrapped
 from gpualign.cli.pictures.legends import draw_bar, draw_legends, legends_of
 from gpualign.core.dataclass import dataclass
@@ -43,7 +43,7 @@ def draw(heat: HeatMap, order: Order, scale: Scale, style: Style, groups: Sequen
     figure = Figure(figsize=(parts.width, parts.height))
     if order.tree is not None:
         axes = parts.place(figure, 0.1, 0, parts.tree, parts.high)
-        _draw_tree(axes, parts, order, heat.exponent, style.linkage)
+        _draw_tree(axes, parts, order.tree, heat.exponent)
     if groups:
         _draw_strips(parts.place(figure, parts.left - 0.05 - parts.strips, 0, parts.strips, parts.high), groups, order)
     colours = _colours(heat, style.cmap, scale)
@@ -65,13 +65,14 @@ def draw(heat: HeatMap, order: Order, scale: Scale, style: Style, groups: Sequen
     return figure
 
 
-def _draw_tree(axes: Any, parts: Parts, order: Order, exponent: int, method: str) -> None:
+def _draw_tree(axes: Any, parts: Parts, tree: DrawnTree, exponent: int) -> None:
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
-    assert order.tree is not None
-    corners = branches(order.tree)
-    wide = min(0.8, 0.4 * 72 * parts.high / len(corners))  # points; so that leaves do not run into each other
+    corners, count = tree.brackets, len(tree.ends)
+    wide = min(0.8, 0.4 * 72 * parts.high / count)  # points; so that leaves do not run into each other
+    if tree.ends.any():
+        axes.hlines(np.arange(count), 0, tree.ends, color="0.6", linewidth=0.6 * wide, linestyles="dotted")
     for start in range(0, len(corners), _BRACKETS):
         points = corners[start : start + _BRACKETS].reshape(-1, 2)
         path = Path(points, np.tile([Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO], len(points) // 4))
@@ -79,8 +80,8 @@ def _draw_tree(axes: Any, parts: Parts, order: Order, exponent: int, method: str
         patch = PathPatch(path, facecolor="none", edgecolor="0.2", linewidth=wide, joinstyle="miter", capstyle="butt")
         patch.set_clip_on(False)  # merges at 0 are on the edge
         axes.add_patch(patch)
-    axes.set_xlim(float(order.tree[:, 2].max()) * 1.02 or 1.0, 0)
-    axes.set_ylim(len(corners) + 0.5, -0.5)
+    axes.set_xlim(float(corners[..., 0].max(initial=0)) * 1.02 or 1.0, 0)
+    axes.set_ylim(count - 0.5, -0.5)
     axes.yaxis.set_visible(False)
     for side in ("left", "right", "top"):
         axes.spines[side].set_visible(False)
@@ -88,7 +89,8 @@ def _draw_tree(axes: Any, parts: Parts, order: Order, exponent: int, method: str
     axes.locator_params(axis="x", nbins=3)
     axes.xaxis.set_major_formatter(ticks(exponent))
     axes.tick_params(axis="x", labelsize=SMALL, length=3, pad=2)
-    axes.set_xlabel(f"{wrapped(order.heights, parts.tree, SMALL)}\n({method} linkage)", fontsize=SMALL, labelpad=3, parse_math=False)
+    label = "\n".join(wrapped(line, parts.tree, SMALL) for line in tree.heights.split("\n"))
+    axes.set_xlabel(label, fontsize=SMALL, labelpad=3, parse_math=False)
 
 
 def _draw_strips(axes: Any, groups: Sequence[Coloured], order: Order) -> None:

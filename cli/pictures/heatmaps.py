@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gpualign.core.distance.calls import Samples
     from gpualign.core.engine import Task
     from gpualign.core.sinks.matrix import Value
+    from gpualign.core.trees.tree import Tree
 
 Floats = npt.NDArray[np.float64]
 
@@ -89,13 +90,23 @@ class Scale:
 
 
 @dataclass(frozen=True)
+class DrawnTree:
+    """What is drawn of a tree. brackets: [brackets][4][height, place], corners from child to child by way of their parent; heights grow
+    towards the root, from 0; leaf k of the order is at place k. ends: of each leaf its height: float64[leaves]. heights: what they
+    are, for people."""
+
+    brackets: Floats
+    ends: Floats
+    heights: str
+
+
+@dataclass(frozen=True)
 class Order:
-    """Rows and columns as they are drawn. tree: scipy's linkage matrix of one set, in the units of `heights`; None without one."""
+    """Rows and columns as they are drawn, with the tree of one set whose leaves are in this order; None without one."""
 
     rows: npt.NDArray[np.intp]
     columns: npt.NDArray[np.intp]
-    tree: Floats | None
-    heights: str
+    tree: DrawnTree | None
 
 
 def of_distances(values: npt.NDArray[Any], samples: Samples, metric: str) -> HeatMap:
@@ -190,21 +201,42 @@ def to_distances(heat: HeatMap) -> Floats:
 def order_of(heat: HeatMap, method: str) -> Order:
     """One set in the order of the leaves of its tree; rows and columns of two sets each by a tree of their profiles, which is not drawn."""
     if not heat.one_set:
-        return Order(_by_profile(heat.values, method), _by_profile(heat.values.T, method), None, "")
+        return Order(_by_profile(heat.values, method), _by_profile(heat.values.T, method), None)
     if len(heat.rows) < 2:
         return as_it_is(heat)
-    from scipy.cluster.hierarchy import leaves_list, linkage
-    from scipy.spatial.distance import squareform
+    from scipy.cluster.hierarchy import leaves_list
 
-    tree = linkage(squareform(to_distances(heat), checks=False), method, optimal_ordering=len(heat.rows) <= _ORDERED)
+    joins = linkage_of(heat, method)
     own = "largest score" if np.isnan(np.diagonal(heat.values)).any() else "mean self-score"
     heights = {"identity": "1 − identity", "score": f"{own} − score"}.get(heat.kind, heat.label) + heat.unit
-    return Order(leaves_list(tree), leaves_list(tree), tree, heights)
+    tree = DrawnTree(branches(joins), np.zeros(len(heat.rows)), f"{heights}\n({method} linkage)")
+    return Order(leaves_list(joins), leaves_list(joins), tree)
+
+
+def linkage_of(heat: HeatMap, method: str) -> Floats:
+    """scipy's linkage matrix of one set, in the units of its distances."""
+    from scipy.cluster.hierarchy import linkage
+    from scipy.spatial.distance import squareform
+
+    joins: Floats = linkage(squareform(to_distances(heat), checks=False), method, optimal_ordering=len(heat.rows) <= _ORDERED)
+    return joins
+
+
+def by_tree(heat: HeatMap, tree: Tree) -> Order:
+    """In the order of the leaves of a tree of the same records. Raises `InputError` for one of others, and where ids are not unique."""
+    number = {name: k for k, name in enumerate(heat.rows)}
+    if not heat.one_set or len(number) < len(heat.rows):
+        raise InputError("--tree: the matrix is of two sets, or has an id twice; a tree is of one set, of which each record has its own id")
+    if other := sorted(number.keys() ^ set(tree.ids)):
+        where = "tree" if other[0] in set(tree.ids) else "matrix"
+        raise InputError(f"--tree: {other[0]!a} is in the {where} alone, {len(other):,} such id{'' if len(other) == 1 else 's'} in all")
+    rows = np.array([number[name] for name in tree.ids], dtype=np.intp)
+    return Order(rows, rows, brackets_of(tree))
 
 
 def as_it_is(heat: HeatMap) -> Order:
     """In the order of the matrix, without a tree."""
-    return Order(np.arange(len(heat.rows)), np.arange(len(heat.columns)), None, "")
+    return Order(np.arange(len(heat.rows)), np.arange(len(heat.columns)), None)
 
 
 def reordered(order: Order, rows: Sequence[int], columns: Sequence[int] | None) -> Order:
@@ -213,7 +245,7 @@ def reordered(order: Order, rows: Sequence[int], columns: Sequence[int] | None) 
     def sorted_by(places: npt.NDArray[np.intp], numbers: Sequence[int]) -> npt.NDArray[np.intp]:
         return places[np.argsort(np.asarray(numbers)[places], kind="stable")]
 
-    return Order(sorted_by(order.rows, rows), order.columns if columns is None else sorted_by(order.columns, columns), None, "")
+    return Order(sorted_by(order.rows, rows), order.columns if columns is None else sorted_by(order.columns, columns), None)
 
 
 def _by_profile(values: Floats, method: str) -> npt.NDArray[np.intp]:
@@ -241,6 +273,23 @@ def branches(tree: Floats) -> Floats:
         out[k] = (height[a], place[a]), (top, place[a]), (top, place[b]), (height[b], place[b])
         height[count + k], place[count + k] = top, (place[a] + place[b]) / 2
     return out
+
+
+def brackets_of(tree: Tree) -> DrawnTree:
+    """One whose leaves are the records: their distances from the root stay what they are."""
+    count, parents, lengths = len(tree.ids), tree.parents.tolist(), tree.lengths
+    depth, place = np.zeros(len(parents)), np.zeros(len(parents))
+    place[:count] = np.arange(count)
+    for node in range(len(parents) - 2, -1, -1):  # parents have larger numbers
+        depth[node] = depth[parents[node]] + lengths[node]
+    height = depth.max() - depth
+    brackets = []
+    for node, below in enumerate(tree.children()):
+        if children := sorted(below, key=lambda child: float(place[child])):
+            place[node] = (place[children[0]] + place[children[-1]]) / 2
+            for a, b in zip(children, children[1:] or children, strict=False):
+                brackets.append([(height[a], place[a]), (height[node], place[a]), (height[node], place[b]), (height[b], place[b])])
+    return DrawnTree(np.array(brackets).reshape(-1, 4, 2), height[:count], "length of branches")
 
 
 def block_means(values: Floats, high: int, wide: int) -> Floats:

@@ -19,13 +19,14 @@ import numpy as np
 from gpualign.cli.outputs.files import OutputFiles, naming_output
 from gpualign.cli.pictures.drawing import Style, draw
 from gpualign.cli.pictures.groups import coloured
-from gpualign.cli.pictures.heatmaps import HeatMap, Order, as_it_is, order_of, reordered, scale_of
+from gpualign.cli.pictures.heatmaps import HeatMap, Order, as_it_is, by_tree, order_of, reordered, scale_of
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError, RunError
 
 if TYPE_CHECKING:
     from gpualign.cli.inputs.groups import Grouping
     from gpualign.cli.messages import Messages
+    from gpualign.core.trees.tree import Tree
 
 _FORMATS = ("png", "svg", "pdf")
 _DOTS_PER_INCH = 300
@@ -43,16 +44,17 @@ class Picture:
 @dataclass(frozen=True)
 class Rows:
     """How rows are told apart, and columns of the same records. groups: strips of colours. by: tree, input, groups (of the first strip),
-    or list: as `places` has the ids."""
+    or list: as `places` has the ids. tree: this one, None: one that is made of the distances."""
 
     groups: Sequence[Grouping] = ()
     by: str = "tree"
+    tree: Tree | None = None
     places: Mapping[str, int] = field(default_factory=dict)
 
     def order(self, heat: HeatMap, method: str) -> Order:
         """Raises `InputError` where ids are missing in the list."""
         if self.by == "tree":
-            return order_of(heat, method)
+            return order_of(heat, method) if self.tree is None else by_tree(heat, self.tree)
         if self.by == "groups":
             # Of those that have none after the last.
             own = [len(self.groups[0].labels) if number < 0 else number for number in self.groups[0].of]

@@ -51,11 +51,11 @@ class ListedPairs:
         near = self.pairs.select(threshold.keeps(self.pairs.distance))
         return Edges(near.count, near.i, near.j, threshold.distances(near.distance))
 
-    def among(self, members: Integers) -> Floats:
-        """Values of all pairs of some records, condensed. Raises `InputError` where one is not in the list."""
+    def among(self, members: Integers, why: str) -> Floats:
+        """Values of all pairs of some records, condensed. Raises `InputError`, with why it is wanted, where one is not in the list."""
         i, j = np.triu_indices(len(members), 1)
         found = self.pairs.between(members[i], members[j])
-        return _complete(found, self.ids, members, "the list has no value for it; write all pairs, without a threshold")
+        return _complete(found, self.ids, members, why, "the list has no value for it; write all pairs, without a threshold")
 
 
 @dataclass(frozen=True)
@@ -89,19 +89,21 @@ class MatrixOfPairs:
             distances.append(threshold.distances(row[places]))
         return Edges(len(self.ids), np.concatenate(i), np.concatenate(j), np.concatenate(distances))
 
-    def among(self, members: Integers) -> Floats:
-        """Values of all pairs of some records, condensed. Raises `InputError` where one has none."""
+    def every(self) -> Floats:
+        """Values of all pairs, condensed; nan where a pair has none."""
+        return np.concatenate([self._row(k) for k in range(len(self.ids))])
+
+    def among(self, members: Integers, why: str) -> Floats:
+        """Values of all pairs of some records, condensed. Raises `InputError`, with why it is wanted, where one has none."""
         rows = [self._row(k)[members[place + 1 :] - k - 1] for place, k in enumerate(members.tolist())]
-        return _complete(np.concatenate(rows), self.ids, members, "the matrix has no value for it")
+        return _complete(np.concatenate(rows), self.ids, members, why, "the matrix has no value for it")
 
 
-def _complete(condensed: Floats, ids: Sequence[str], members: Integers, reason: str) -> Floats:
+def _complete(condensed: Floats, ids: Sequence[str], members: Integers, why: str, reason: str) -> Floats:
     missing = np.isnan(condensed)
     if missing.any():
         i, j = np.triu_indices(len(members), 1)
         at = int(missing.argmax())
         one, other = ids[members[i[at]]], ids[members[j[at]]]
-        raise InputError(
-            f"average linkage takes the mean of all distances, also of {one!r} and {other!r}: {reason}, or choose another --method"
-        )
+        raise InputError(f"{why}, also of {one!r} and {other!r}: {reason}, or choose another --method")
     return condensed

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Neighbour joining, UPGMA and spanning trees beside scikit-bio's and Biopython's: seconds of one thread.
+
+Distances are those of random points in eight dimensions, from a seed. scikit-bio is not of the extra `bench`, as it brings a hundred
+megabytes with it: pip install scikit-bio. Biopython is measured up to 200 records, beyond which it takes minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from importlib.util import find_spec
+
+import numpy as np
+import numpy.typing as npt
+from common import finish, machine, table
+from scipy.spatial.distance import pdist, squareform
+
+from gpualign.core.cluster.edges import Edges
+from gpualign.core.trees.methods import neighbour_joining, spanning, spanning_all, upgma
+
+_MOST_OF_BIOPYTHON = 200
+
+
+def seconds(action: Callable[[], object]) -> float:
+    """Of processor time, the best of three runs, of one where it takes long."""
+    found: list[float] = []
+    while len(found) < 3 and sum(found) < 20:
+        start = time.process_time()
+        action()
+        found.append(time.process_time() - start)
+    return min(found)
+
+
+def of_skbio(square: npt.NDArray[np.float64], ids: list[str]) -> float | None:
+    """Seconds of scikit-bio's neighbour joining; None where it is not installed."""
+    if find_spec("skbio") is None:
+        return None
+    from skbio import DistanceMatrix
+    from skbio.tree import nj
+
+    matrix = DistanceMatrix(square, ids)
+    return seconds(lambda: nj(matrix))
+
+
+def of_biopython(square: npt.NDArray[np.float64], ids: list[str]) -> float:
+    """Seconds of Biopython's neighbour joining."""
+    from Bio.Phylo.TreeConstruction import DistanceMatrix, DistanceTreeConstructor
+
+    matrix = DistanceMatrix(ids, [square[k, : k + 1].tolist() for k in range(len(ids))])
+    return seconds(lambda: DistanceTreeConstructor().nj(matrix))
+
+
+def row(count: int) -> list[str]:
+    """Of so many records."""
+    condensed = pdist(np.random.default_rng(1).random((count, 8)))
+    square, ids = squareform(condensed), [f"s{k}" for k in range(count)]
+    i, j = np.triu_indices(count, 1)
+    own = seconds(lambda: neighbour_joining(ids, condensed))
+    skbio = of_skbio(square, ids)
+    biopython = of_biopython(square, ids) if count <= _MOST_OF_BIOPYTHON else None
+    others = [
+        seconds(lambda: upgma(ids, condensed)),
+        seconds(lambda: spanning_all(ids, condensed)),
+        seconds(lambda: spanning(ids, Edges(count, i, j, condensed))),
+    ]
+    return [f"{count:,}", *("-" if one is None else f"{one:.3g}" for one in (own, skbio, biopython, *others))]
+
+
+def main() -> None:
+    """Measure and report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--records", type=int, nargs="+", default=[200, 1000, 2500, 5000])
+    parser.add_argument("--output")
+    options = parser.parse_args()
+    header = ["records", "nj", "scikit-bio nj", "Biopython nj", "upgma (scipy)", "mst", "mst (scipy)"]
+    notes = ["Seconds of processor time. Distances of random points in eight dimensions; reading and writing are not included."]
+    finish(
+        f"# Trees\n\n{machine()}\n\n{table('From all distances', header, [row(count) for count in options.records], notes)}", options.output
+    )
+
+
+if __name__ == "__main__":
+    main()

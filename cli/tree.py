@@ -1,0 +1,66 @@
+"""`gpualign tree`: a tree of records from their distances."""
+
+from __future__ import annotations
+
+import click
+
+from gpualign.cli.completion import PathType
+from gpualign.cli.options import log_option
+from gpualign.cli.typos import ChoiceType
+
+
+@click.command()
+@click.argument("matrix", type=PathType(), required=False)
+@click.option("--edges", type=PathType(), metavar="LIST", help="A list of pairs with distances or identities, in place of MATRIX.")
+@click.option(
+    "--method",
+    type=ChoiceType(["nj", "upgma", "mst"]),
+    default="nj",
+    show_default=True,
+    help="nj: neighbour joining; upgma: average linkage; mst: minimum spanning tree, of the records alone.",
+)
+@click.option("-o", "--output", type=PathType(), default="-", metavar="FILE", help="Newick; of mst as FILE.tsv a table of its edges.")
+@log_option
+@click.option("-q", "--quiet", is_flag=True, help="No notes.")
+def tree(matrix: str | None, edges: str | None, method: str, output: str, log: str | None, quiet: bool) -> None:
+    """A tree of the records of a distance matrix, or of a list of pairs.
+
+    MATRIX is what `nw` or `dist` wrote, as .npy (ids in MATRIX.ids.txt beside it), .npz, a table of text or PHYLIP; - is standard input.
+    Identities become distances, 1 - identity. Neighbour joining and UPGMA take the distances of all pairs; a minimum spanning tree also
+    takes a list of near pairs, and is then one tree for each connected part, a line each.
+
+    Neighbour joining's tree is unrooted: its last three nodes meet in the root. The root of a spanning tree is its first record; its inner
+    nodes are records too. `gpualign plot --tree` draws a tree beside the matrix.
+
+    \b
+    Examples:
+      gpualign tree distances.npy -o tree.nwk
+      gpualign nw genes.fa --value distance -o genes.npz; gpualign tree genes.npz --method upgma > genes.nwk
+      gpualign dist core.aln --max-distance 12 | gpualign tree --edges - --method mst -o links.tsv
+    """
+    from pathlib import Path
+
+    from gpualign.cli.clusters import read_given
+    from gpualign.cli.messages import Messages
+    from gpualign.cli.outputs.files import OutputFiles, naming_output
+    from gpualign.core.errors import InputError
+    from gpualign.core.trees.newick import newick
+    from gpualign.core.trees.table import edge_rows
+    from gpualign.jobs.tree import check_libraries, make_tree
+
+    messages = Messages.of("tree", quiet, log=log)
+    if (matrix is None) == (edges is None):
+        raise InputError("give a matrix of distances, or a list of pairs with --edges" + ("; found both" if edges else ""))
+    path = None if output == "-" else Path(output)
+    as_table = path is not None and path.name.endswith((".tsv", ".tsv.gz"))
+    if as_table and method != "mst":
+        raise InputError(f"-o {output}: only --method mst has a table of edges; Newick has no name of its own, for instance .nwk")
+    check_libraries()
+    messages.begin([matrix, edges], [path])
+    with OutputFiles(messages.note) as files, naming_output(path), files.text(path) as out:
+        given, of_identities = read_given(edges, matrix, False, False, None)
+        found = make_tree(given, of_identities, method, messages)
+        for line in edge_rows(found) if as_table else newick(found):
+            out.write(line.encode("utf-8", "surrogateescape"))
+    records = len(found.ids)
+    messages.note(f"{records:,} record{'' if records == 1 else 's'}, {method}")

@@ -1,0 +1,107 @@
+"""Neighbour joining, UPGMA and minimum spanning trees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gpualign.core.cluster.edges import Edges, Floats
+from gpualign.core.trees.tree import Tree
+
+_JOINS_AT_ONCE = 20
+"""So that an interrupt waits for a moment alone."""
+
+
+def neighbour_joining(ids: Sequence[str], condensed: Floats) -> Tree:
+    """Saitou and Nei's tree (1987) of all distances, condensed: unrooted, written with a root in which the last three nodes meet.
+
+    Branches may have negative lengths. Of pairs that are equally good the one of the nodes that were there first is joined.
+    """
+    from scipy.spatial.distance import squareform
+
+    from gpualign.core._joining import Joining
+
+    if len(ids) < 3:
+        return _of_two(ids, condensed)
+    joining = Joining(squareform(condensed, checks=False))
+    while joining.join(_JOINS_AT_ONCE):
+        pass
+    return Tree(ids, joining.parents(), joining.lengths())
+
+
+def upgma(ids: Sequence[str], condensed: Floats) -> Tree:
+    """Sokal and Michener's tree (1958), by average linkage: rooted, every record equally far from the root."""
+    from scipy.cluster.hierarchy import linkage
+
+    if len(ids) < 3:
+        return _of_two(ids, condensed)
+    count = len(ids)
+    joins = linkage(condensed, "average")
+    heights = np.concatenate((np.zeros(count), joins[:, 2] / 2))
+    parents = np.full(2 * count - 1, -1, dtype=np.int64)
+    for side in (0, 1):
+        parents[joins[:, side].astype(np.int64)] = np.arange(count, 2 * count - 1)
+    lengths = np.zeros(2 * count - 1)
+    lengths[:-1] = heights[parents[:-1]] - heights[:-1]
+    return Tree(ids, parents, lengths)
+
+
+def _of_two(ids: Sequence[str], condensed: Floats) -> Tree:
+    """Of one record, or of two with the root half way."""
+    if len(ids) == 1:
+        return Tree(ids, np.array([-1]), np.zeros(1))
+    half = float(condensed[0]) / 2
+    return Tree(ids, np.array([2, 2, -1]), np.array([half, half, 0.0]))
+
+
+def spanning_all(ids: Sequence[str], condensed: Floats) -> Tree:
+    """The minimum spanning tree, of records alone, of all distances (nan: there is none), with the first record as root: Prim's algorithm.
+
+    Of edges that are equally long the one with the smallest numbers is taken, smaller number first. One tree for each connected part.
+    """
+    from scipy.spatial.distance import squareform
+
+    count = len(ids)
+    square = squareform(np.where(np.isnan(condensed), np.inf, condensed), checks=False)
+    numbers = np.arange(count)
+    parents, lengths = np.full(count, -1, dtype=np.int64), np.zeros(count)
+    outside = np.ones(count, dtype=bool)
+    shortest = np.full(count, np.inf)  # edges from the tree to each record outside
+    keys = np.full(count, count * count)  # of these, smaller number first
+    for _ in range(count):
+        least = shortest.min()
+        if np.isinf(least):
+            node = int(outside.argmax())  # of the next part
+        else:
+            nearest = np.flatnonzero(shortest == least)
+            node = int(nearest[keys[nearest].argmin()])
+            low, high = divmod(int(keys[node]), count)
+            parents[node], lengths[node] = low + high - node, least
+        outside[node], shortest[node] = False, np.inf
+        own = np.minimum(numbers, node) * count + np.maximum(numbers, node)
+        better = outside & np.isfinite(square[node]) & ((square[node] < shortest) | ((square[node] == shortest) & (own < keys)))
+        shortest[better], keys[better] = square[node][better], own[better]
+    return Tree(ids, parents, lengths)
+
+
+def spanning(ids: Sequence[str], edges: Edges) -> Tree:
+    """The same of a graph of few edges, by scipy."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import breadth_first_order, connected_components, minimum_spanning_tree
+
+    count = len(ids)
+    parents, lengths = np.full(count, -1, dtype=np.int64), np.zeros(count)
+    # By their ranks: no two are equal, and none is 0, which to scipy is no edge.
+    order = np.lexsort((edges.j, edges.i, edges.distance))
+    ranks = np.empty(len(edges), dtype=np.int64)
+    ranks[order] = np.arange(1, len(edges) + 1)
+    graph = coo_array((ranks, (edges.i, edges.j)), shape=(count, count)).tocsr()
+    chosen = minimum_spanning_tree(graph)
+    _, first = np.unique(connected_components(chosen, directed=False)[1], return_index=True)
+    for root in first.tolist():
+        nodes, before = breadth_first_order(chosen, root, directed=False)
+        parents[nodes[1:]] = before[nodes[1:]]
+    others = np.flatnonzero(parents >= 0)
+    lengths[others] = edges.between(others, parents[others])
+    return Tree(ids, parents, lengths)

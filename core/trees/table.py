@@ -1,0 +1,19 @@
+"""A spanning tree as a table of its edges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gpualign.core.trees.tree import Tree
+
+
+def edge_rows(tree: Tree) -> Iterator[str]:
+    """Lines of a table: query, target, distance; each edge from the record that comes first, in their order."""
+    nodes = np.flatnonzero(tree.parents >= 0)
+    parents = tree.parents[nodes]
+    low, high = np.minimum(nodes, parents), np.maximum(nodes, parents)
+    yield "query\ttarget\tdistance\n"
+    for k in np.lexsort((high, low)).tolist():
+        yield f"{tree.ids[low[k]]}\t{tree.ids[high[k]]}\t{tree.lengths[nodes[k]]:.10g}\n"

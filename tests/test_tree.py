@@ -1,0 +1,308 @@
+"""Trees: neighbour joining, UPGMA and spanning trees against plain definitions, Newick's format, and `gpualign tree`."""
+
+import io
+from itertools import combinations
+
+import numpy as np
+import pytest
+from command import gpualign
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("scipy")
+
+from Bio import Phylo
+from scipy.cluster.hierarchy import cophenet, linkage
+from scipy.spatial.distance import squareform
+
+from gpualign.core._joining import Joining
+from gpualign.core.cluster.edges import Edges
+from gpualign.core.trees.methods import neighbour_joining, spanning, spanning_all, upgma
+from gpualign.core.trees.newick import newick
+from gpualign.core.trees.tree import Tree
+
+
+def names(count):
+    return [f"s{k}" for k in range(count)]
+
+
+def path_lengths(tree):
+    """Between all records, along the branches: float64[records][records]."""
+    parents, lengths = tree.parents.tolist(), tree.lengths.tolist()
+
+    def way_up(node):
+        way = {}
+        length = 0.0
+        while node >= 0:
+            way[node] = length
+            length, node = length + lengths[node], parents[node]
+        return way
+
+    count = len(tree.ids)
+    ways = [way_up(node) for node in range(count)]
+    found = np.zeros((count, count))
+    for i, j in combinations(range(count), 2):
+        meeting = min(ways[i].keys() & ways[j].keys(), key=lambda node: ways[i][node])
+        found[i, j] = found[j, i] = ways[i][meeting] + ways[j][meeting]
+    return found
+
+
+def splits(tree):
+    """Of the records, that each branch makes: those on the side without the first."""
+    children = tree.children()
+    count = len(tree.ids)
+    below = {}
+
+    def of(node):
+        below[node] = frozenset([node] if node < count else []) | frozenset().union(*(of(child) for child in children[node]))
+        return below[node]
+
+    of(int(tree.roots[0]))
+    sides = {side if 0 not in side else frozenset(range(count)) - side for side in below.values()}
+    return {side for side in sides if 1 < len(side) < count - 1}
+
+
+def random_tree(rng, count):
+    """Of branches of all lengths, joined at random; distances along it have one tree."""
+    parents, lengths = np.full(2 * count - 2, -1), np.zeros(2 * count - 2)
+    roots = list(range(count))
+    for made in range(count, 2 * count - 3):
+        for _ in range(2):
+            node = roots.pop(int(rng.integers(len(roots))))
+            parents[node], lengths[node] = made, rng.uniform(0.1, 2)
+        roots.append(made)
+    for node in roots:
+        parents[node], lengths[node] = 2 * count - 3, rng.uniform(0.1, 2)
+    return Tree(names(count), parents, lengths)
+
+
+def plain_joining(d):
+    """Saitou and Nei's recurrence as it is written: (pairs of sets of records that are joined, in their order)."""
+    d = d.copy()
+    nodes = [(k,) for k in range(len(d))]
+    joins = []
+    while len(nodes) > 3:
+        r = len(nodes)
+        u = d.sum(axis=1) / (r - 2)
+        q = d - u[:, None] - u[None, :]
+        i, j = min(combinations(range(r), 2), key=lambda pair: (q[pair], pair))
+        joins.append({nodes[i], nodes[j]})
+        made = (d[i] + d[j] - d[i, j]) / 2
+        keep = [k for k in range(r) if k not in (i, j)]
+        d = np.block([[d[np.ix_(keep, keep)], made[keep][:, None]], [made[keep][None, :], np.zeros((1, 1))]])
+        nodes = [nodes[k] for k in keep] + [tuple(sorted(nodes[i] + nodes[j]))]
+    return joins
+
+
+def joins_of(tree):
+    """The same of a tree."""
+    children, count = tree.children(), len(tree.ids)
+
+    def records(node):
+        return (node,) if node < count else tuple(sorted(k for child in children[node] for k in records(child)))
+
+    return [{records(child) for child in children[node]} for node in range(count, len(tree.parents) - 1)]
+
+
+def some_distances(rng, count, dimensions=4):
+    points = rng.random((count, dimensions))
+    return np.linalg.norm(points[:, None] - points[None, :], axis=-1)
+
+
+# ---- neighbour joining
+
+
+@pytest.mark.parametrize("count", [3, 4, 5, 20, 150])
+def test_distances_of_a_tree_give_it_back(rng, count):
+    whole = random_tree(rng, count)
+    distances = path_lengths(whole)
+    tree = neighbour_joining(names(count), squareform(distances, checks=False))
+    np.testing.assert_allclose(path_lengths(tree), distances, atol=1e-9)
+    assert splits(tree) == splits(whole)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(4, 30), st.integers(0, 2**32))
+def test_it_joins_what_the_recurrence_joins(count, seed):
+    """Distances that are no tree's, none of them equal."""
+    distances = some_distances(np.random.default_rng(seed), count)
+    tree = neighbour_joining(names(count), squareform(distances, checks=False))
+    found, expected = joins_of(tree), plain_joining(distances)
+    assert found[:-1] == expected[:-1]
+    # Of the last four nodes two pairs are equally good, which is the same tree.
+    assert len(found) == len(expected)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(4, 16), st.integers(1, 3), st.integers(0, 2**32))
+def test_of_equal_pairs_the_first_is_joined(count, largest, seed):
+    """Few different distances, all of them whole numbers."""
+    rng = np.random.default_rng(seed)
+    values = np.triu(rng.integers(0, largest + 1, (count, count)), 1).astype(float)
+    values += values.T
+    tree = neighbour_joining(names(count), squareform(values, checks=False))
+    first = joins_of(tree)[0]
+    sums = values.sum(axis=1)
+    q = {pair: (count - 2) * values[pair] - sums[pair[0]] - sums[pair[1]] for pair in combinations(range(count), 2)}
+    assert first == {(k,) for k in min(q, key=lambda pair: (q[pair], pair))}
+
+
+def test_the_join_of_many_nodes_is_in_steps(rng):
+    distances = some_distances(rng, 50)
+    whole, steps = Joining(distances), Joining(distances)
+    assert whole.join(1000) == 0
+    assert [steps.join(10) for _ in range(5)] == [37, 27, 17, 7, 0]
+    np.testing.assert_array_equal(whole.parents(), steps.parents())
+    np.testing.assert_array_equal(whole.lengths(), steps.lengths())
+    with pytest.raises(ValueError, match="three records or more"):
+        Joining(distances[:2, :2].copy())
+
+
+def test_records_that_are_all_the_same():
+    tree = neighbour_joining(names(40), np.zeros(780))
+    assert not tree.lengths.any()
+    assert len(tree.roots) == 1
+
+
+# ---- UPGMA
+
+
+@pytest.mark.parametrize("count", [2, 3, 60])
+def test_upgma_has_the_heights_of_average_linkage(rng, count):
+    condensed = squareform(some_distances(rng, count), checks=False)
+    tree = upgma(names(count), condensed)
+    np.testing.assert_allclose(squareform(path_lengths(tree), checks=False), cophenet(linkage(condensed, "average")), atol=1e-9)
+
+
+# ---- spanning trees
+
+
+def kruskal(count, edges):
+    """(i, j, distance) of the edges that join parts, shortest first, of equal ones the first."""
+    part = list(range(count))
+    chosen = set()
+    for distance, i, j in sorted((d, i, j) for i, j, d in edges):
+        if part[i] != part[j]:
+            part = [part[j] if one == part[i] else one for one in part]
+            chosen.add((i, j, distance))
+    return chosen
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 25), st.floats(0, 1), st.integers(0, 2**32))
+def test_the_spanning_forest_is_kruskals(count, share, seed):
+    rng = np.random.default_rng(seed)
+    pairs = [(i, j, float(rng.integers(0, 4))) for i, j in combinations(range(count), 2) if rng.random() < share]
+    i, j, d = (np.array([pair[k] for pair in pairs], dtype=type_) for k, type_ in ((0, np.int64), (1, np.int64), (2, float)))
+    condensed = np.full(count * (count - 1) // 2, np.nan)
+    condensed[i * (2 * count - i - 1) // 2 + j - i - 1] = d
+    tree = spanning(names(count), Edges(count, i, j, d))
+    for one in (tree, spanning_all(names(count), condensed)):
+        branches = enumerate(zip(one.parents.tolist(), one.lengths.tolist(), strict=True))
+        found = {(min(node, parent), max(node, parent), length) for node, (parent, length) in branches if parent >= 0}
+        assert found == kruskal(count, pairs)
+        assert one.parents.tolist() == tree.parents.tolist()
+    for root in tree.roots.tolist():  # the first of its part
+        assert root == min(k for k in range(count) if root in _way_up(tree, k))
+
+
+def _way_up(tree, node):
+    while node >= 0:
+        yield node
+        node = int(tree.parents[node])
+
+
+# ---- Newick's format
+
+
+def test_a_line_for_each_tree():
+    tree = Tree(["a", "b", "c d", "it's", ""], np.array([5, 5, 6, -1, 3, 6, -1]), np.array([1, 0.5, 1 / 3, 0, 2, 1e-12, 0]))
+    assert list(newick(tree)) == ["('':2)'it''s';\n", "('c d':0.3333333333,(a:1,b:0.5):1e-12);\n"]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(3, 40), st.integers(0, 2**32))
+def test_biopython_reads_what_is_written(count, seed):
+    rng = np.random.default_rng(seed)
+    tree = random_tree(rng, count)
+    found = Phylo.read(io.StringIO("".join(newick(tree))), "newick")
+    depths = {clade.name: depth for clade, depth in found.depths().items() if clade.is_terminal()}
+    assert set(depths) == set(tree.ids)
+    own = [sum(tree.lengths[node] for node in _way_up(tree, k)) for k in range(count)]
+    np.testing.assert_allclose([depths[name] for name in tree.ids], own, rtol=1e-8)
+
+
+def test_a_chain_of_thousands_is_written():
+    count = 5000
+    tree = Tree(names(count), np.arange(-1, count - 1), np.ones(count))
+    (line,) = newick(tree)
+    assert line.count("(") == count - 1
+    assert line.endswith(")s1:1)s0;\n")
+
+
+# ---- the command
+
+
+@pytest.fixture
+def folder(tmp_path, rng):
+    values = np.rint(some_distances(rng, 12) * 40).astype(np.int32)
+    np.savez(tmp_path / "d.npz", distances=values, ids=np.array(names(12)))
+    near = [f"s{i}\ts{j}\t{values[i, j]}\n" for i, j in combinations(range(12), 2) if values[i, j] <= 18]
+    (tmp_path / "near.tsv").write_text("query\ttarget\tdistance\n" + "".join(near))
+    return tmp_path
+
+
+def test_the_command_writes_trees(folder):
+    values = np.load(folder / "d.npz")["distances"].astype(float)
+    for method, make in (("nj", neighbour_joining), ("upgma", upgma)):
+        done = gpualign("tree", "d.npz", "--method", method, cwd=folder)
+        tree, _ = make(names(12), squareform(values, checks=False)).without_negative_lengths()
+        assert done.stdout.decode() == "".join(newick(tree))
+    gpualign("tree", "d.npz", "--method", "mst", "-o", "links.tsv", cwd=folder)
+    rows = [line.split("\t") for line in (folder / "links.tsv").read_text().splitlines()]
+    assert rows[0] == ["query", "target", "distance"]
+    every = [(i, j, values[i, j]) for i, j in combinations(range(12), 2)]
+    assert {(int(a[1:]), int(b[1:]), float(d)) for a, b, d in rows[1:]} == kruskal(12, every)
+    done = gpualign("tree", "--edges", "-", "--method", "mst", stdin=(folder / "near.tsv").read_bytes(), cwd=folder)
+    assert done.stdout.count(b";") == done.stdout.count(b"\n") >= 1
+    gpualign("tree", "-q", "d.npz", "-o", "t.nwk.gz", cwd=folder)
+    assert (folder / "t.nwk.gz").read_bytes().startswith(b"\x1f\x8b")
+
+
+def test_identities_are_distances_from_one(folder):
+    values = np.load(folder / "d.npz")["distances"] / 100
+    np.savez(folder / "i.npz", identity=1 - values, ids=np.array(names(12)))
+    np.savez(folder / "f.npz", distances=1 - (1 - values), ids=np.array(names(12)))
+    assert gpualign("tree", "i.npz", cwd=folder).stdout == gpualign("tree", "f.npz", cwd=folder).stdout
+
+
+def test_negative_branches_are_told_and_written_as_none(tmp_path):
+    (tmp_path / "d.tsv").write_text("\ta\tb\tc\td\na\t0\t1\t9\t9\nb\t1\t0\t1\t9\nc\t9\t1\t0\t1\nd\t9\t9\t1\t0\n")
+    done = gpualign("tree", "d.tsv", cwd=tmp_path)
+    assert b":-" not in done.stdout
+    assert b"negative length, as happens where distances are not those of a tree; 0 is written" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ([], "give a matrix of distances, or a list of pairs with --edges"),
+        (["d.npz", "--edges", "near.tsv"], "found both"),
+        (["--edges", "near.tsv"], "--method nj takes all distances, also of"),
+        (["d.npz", "-o", "x.tsv"], "only --method mst has a table of edges"),
+        (["d.npz", "--method", "upgmma"], "did you mean upgma?"),
+        (["d.npz", "-o", "d.npz"], "d.npz"),
+        (["nan.tsv", "--method", "upgma"], "--method upgma takes all distances, also of 'a' and 'b'"),
+        (["scores.npz"], "scores"),
+        (["none"], "none: no such file"),
+    ],
+)
+def test_refusals(folder, arguments, reason):
+    (folder / "nan.tsv").write_text("\ta\tb\na\t0\tnan\nb\tnan\t0\n")
+    np.savez(folder / "scores.npz", scores=np.array([[5, 2], [2, 5]]), ids=np.array(["a", "b"]))
+    before = sorted(path.name for path in folder.iterdir())
+    done = gpualign("tree", *arguments, cwd=folder, check=False)
+    assert done.returncode == 2
+    assert reason in done.stderr.decode()
+    assert b"Traceback" not in done.stderr
+    assert sorted(path.name for path in folder.iterdir()) == before
