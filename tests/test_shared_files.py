@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+from inspect import cleandoc
 from pathlib import Path
 
 import click
@@ -35,7 +36,7 @@ def test_a_page_shows_every_option_and_the_examples_as_lines(page):
     command = cli.commands[page.split("-", 1)[1].removesuffix(".1")] if "-" in page else cli
     for option in [one for one in command.params if isinstance(one, click.Option)]:
         assert all(re.search(rf"^ +(-\w, )?{name}\b", text, re.MULTILINE) for name in option.opts if name.startswith("--")), option.opts
-    examples = [line for line in command.help.splitlines() if line.startswith("      ") and "gpualign" in line]
+    examples = [line for line in cleandoc(command.help).splitlines() if line.startswith("  ") and "gpualign" in line]
     assert examples
     assert {line.strip() for line in examples} <= {line.strip() for line in text.splitlines()}
 
