@@ -18,6 +18,7 @@ SOURCES = sorted(p for folder in FOLDERS for p in (ROOT / folder).rglob("*") if 
 NAMED = re.compile(r"(?<![\w./*{}-])(?:\.\./)*([\w/-]*\w\.(?:py|cpp|hpp|cuh|cu|md))\b(?![(\w])")
 
 
+@pytest.mark.skipif((ROOT / "PKG-INFO").exists(), reason="a source distribution leaves out results that comments name")
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_files_named_in_comments_exist(path):
     there = {"/" + str(p.relative_to(ROOT)) for p in ROOT.rglob("*") if p.suffix in {".py", ".cpp", ".hpp", ".cu", ".cuh", ".md"}}

@@ -151,9 +151,10 @@ char* put_pair(char* out, const Column& c, size_t r, size_t t) {
 nb::bytes copied(const GrowingBytes& text) {
   PyObject* const bytes = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(text.size()));
   if (!bytes) throw nb::python_error();
+  char* const letters = PyBytes_AsString(bytes);
   if (text.size()) {
     nb::gil_scoped_release unlocked;
-    std::memcpy(PyBytes_AS_STRING(bytes), text.begin(), text.size());
+    std::memcpy(letters, text.begin(), text.size());
   }
   return nb::steal<nb::bytes>(bytes);
 }

@@ -1,0 +1,47 @@
+"""What a build brings, and what it says to a user whose machine lacks something."""
+
+import importlib.metadata
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import shared_files
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def test_without_a_compiler_packages_are_named(tmp_path):
+    cmake = pytest.importorskip("cmake", reason="the package cmake of the extra `test`")
+    command = [Path(cmake.CMAKE_BIN_DIR) / "cmake", "-S", ROOT, "-B", tmp_path / "build"]
+    done = subprocess.run(command, env={**os.environ, "CXX": str(tmp_path / "no-compiler")}, capture_output=True, text=True)
+    assert done.returncode == 1
+    said = " ".join(done.stderr.split())
+    assert f"no C++ compiler that works (tried: {tmp_path / 'no-compiler'})" in said
+    assert all(advice in said for advice in ("apt install g++", "xcode-select --install", "cxx-compiler"))
+    assert "CMAKE_CXX_COMPILER" not in said
+
+
+@pytest.fixture
+def installed():
+    """Files of the installation that a wheel made."""
+    try:
+        files = importlib.metadata.files("gpualign")
+    except importlib.metadata.PackageNotFoundError:
+        files = None
+    if files is None:
+        pytest.skip("gpualign is not installed here, but found by its folders")
+    return files
+
+
+def test_an_installation_has_man_pages_and_completion_and_no_sources(installed):
+    shared = {file.as_posix().partition("share/")[2] for file in installed if "/share/" in file.as_posix()}
+    assert set(shared_files.contents()) <= shared
+    assert [str(file) for file in installed if file.suffix in {".cpp", ".hpp", ".md", ".toml"} or file.name.startswith("test")] == []
+
+
+def test_from_3_12_on_an_installation_is_of_the_stable_abi(installed):
+    modules = [file.name for file in installed if file.suffix == ".so"]
+    assert modules
+    assert {name.endswith(".abi3.so") for name in modules} == {sys.version_info >= (3, 12)}
