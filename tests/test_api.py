@@ -97,7 +97,7 @@ def test_pairs_are_those_of_the_command(genes, small_16s):
     assert [(q, t) for q, t, _ in found] == [(row["query"], row["target"]) for row in told]
     np.testing.assert_allclose(found.value, [float(row["identity"]) for row in told], atol=5e-7)
     near = gpualign.pairs(genes, scoring=gpualign.EDIT, max_distance=300)
-    assert list(near) == [(r["query"], r["target"], int(r["score"])) for r in rows(["nw", "--edit", "--max-distance", "300", small_16s])]
+    assert list(near) == [(r["query"], r["target"], int(r["distance"])) for r in rows(["nw", "--edit", "--max-distance", "300", small_16s])]
     matrix = gpualign.nw(genes, scoring=gpualign.EDIT).values
     sparse = near.to_csr()
     assert sparse.nnz == len(near)

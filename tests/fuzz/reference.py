@@ -265,7 +265,7 @@ def score_table(queries, targets, costs, local=False, with_self=False, least=Non
     match, mismatch, gap_open, gap_extend = costs or (0, -1, 1, 1)
     values = np.where(np.eye(128, dtype=bool), match, mismatch)
     measure = local_score if local else global_score
-    lines = ["query\ttarget\tscore"]
+    lines = ["query\ttarget\tscore" if costs else "query\ttarget\tdistance"]
     for i, (query, text) in enumerate(queries):
         for target, other in queries[i if with_self else i + 1 :] if targets is None else targets:
             score = measure(_codes(text), _codes(other), values, gap_open, gap_extend)
