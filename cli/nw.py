@@ -121,6 +121,7 @@ def nw(
     from gpualign.core import matrices
     from gpualign.core.engine import EndGaps
     from gpualign.core.errors import InputError
+    from gpualign.core.fields import tell_descriptions
     from gpualign.core.plan import Pairing
     from gpualign.core.scoring import ScoringOptions
     from gpualign.jobs.inputs import ReadOptions, add_targets, read_inputs
@@ -143,7 +144,9 @@ def nw(
     check_outputs([seqs, others, matrix], [*output_paths(spec.path, spec.format, others is None), *pictures])
 
     scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None, edit)
-    inputs = read_inputs(open_inputs(seqs, others), ReadOptions(alphabet, allow_duplicates, degap), messages)
+    inputs = read_inputs(
+        open_inputs(seqs, others), ReadOptions(alphabet, allow_duplicates, degap, bool(tell_descriptions(fields))), messages
+    )
     if add is not None:
         inputs = add_targets(inputs)
     pairing = Pairing.ABOVE_OR_EQUAL if with_self or (spec.is_matrix and not spec.condensed) else Pairing.ABOVE

@@ -103,7 +103,7 @@ def _file_options(*results: Results) -> tuple[Callable[[F], F], ...]:
 
 _FIELDS = (
     "query,target,score,distance,qlen,tlen, identity,matches,mismatches,length,gap_opens,gaps, qstart,qend,tstart,tend,qcov,tcov,"
-    " cigar,cigar_m,qaln,taln"
+    " cigar,cigar_m,qaln,taln, qtitle,ttitle"
 )
 
 

@@ -19,6 +19,7 @@ from gpualign.core.text import TextColumn
 
 if TYPE_CHECKING:
     from gpualign.core.search.significance import Reals
+    from gpualign.core.sequences import SequenceSet
 
 
 def query_ids(block: Block) -> Column:
@@ -29,6 +30,13 @@ def query_ids(block: Block) -> Column:
 def target_ids(block: Block) -> Column:
     """Ids of the targets."""
     return block.target_text(block.task.targets.id_column)
+
+
+def described(sequences: SequenceSet) -> TextColumn:
+    """Descriptions. Raises `InputError` where they were not read."""
+    if sequences.descriptions is None:
+        raise InputError(f"{sequences.source}: descriptions of the records are not known; read them from FASTA or FASTQ")
+    return sequences.descriptions
 
 
 def query_lengths(block: Block) -> Column:
@@ -133,6 +141,11 @@ def _result(name: str, meaning: str) -> Field:
     return Field(name, meaning, numbers(lambda b: b.scores), values=lambda b: b.scores, dtype=lambda task: task.dtype)
 
 
+def _text(name: str, meaning: str, along: Callable[[Block], Callable[[TextColumn], Column]], texts: Callable[[Block], TextColumn]) -> Field:
+    """A field of texts that records have."""
+    return Field(name, meaning, lambda block: along(block)(texts(block)), quoted=lambda block: along(block)(texts(block).quoted))
+
+
 def _coverage(name: str, meaning: str, side: str) -> Field:
     return Field(name, meaning, coverage(side), _STATISTICS, values=lambda block: fraction(*block.covered(side)), dtype=_REAL)
 
@@ -160,6 +173,8 @@ FIELDS: dict[str, Field] = {
             values=lambda b: 1 - b.identity_fraction,
             dtype=_REAL,
         ),
+        _text("qtitle", "what follows the query's id in its file", lambda b: b.query_text, lambda b: described(b.task.queries)),
+        _text("ttitle", "what follows the target's id in its file", lambda b: b.target_text, lambda b: described(b.task.targets)),
         Field("qlen", "letters of the query", query_lengths, values=lambda b: b.lengths[0], dtype=_INT64),
         Field("tlen", "letters of the target", target_lengths, values=lambda b: b.lengths[1], dtype=_INT64),
         Field(
@@ -204,6 +219,11 @@ def default_fields(edit: bool, min_identity: bool = False, max_distance: bool = 
     if max_distance and not edit:
         shown.append("distance")
     return ",".join([*shown, "identity"] if min_identity else shown)
+
+
+def tell_descriptions(text: str | None) -> set[str]:
+    """Those of a comma-separated list of fields that descriptions of records have to be read for."""
+    return {"qtitle", "ttitle"} & {name.strip() for name in (text or "").split(",")}
 
 
 def detail_of(fields: Sequence[Field]) -> Detail:

@@ -17,6 +17,7 @@ from gpualign.core.unpack import Prefixed, plain_text, unpack
 
 _CHUNK = 4 << 20
 """Bytes of text in hand; more where one record is longer."""
+_DELETE = 0x7F
 _TAKEN_OVER = 1 << 12
 """Records that Biopython reads before those who wait for them are asked."""
 
@@ -24,17 +25,18 @@ _TAKEN_OVER = 1 << 12
 @dataclass(frozen=True)
 class Records:
     """Records as they were read, in file order. ids: the first words of titles, empty where there is none. letters: in the case of the
-    file, without white space."""
+    file, without white space. descriptions: what follows ids, tabs as blanks; None where nobody asked for them."""
 
     ids: TextColumn
     letters: TextColumn
+    descriptions: TextColumn | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
 
 
-def read_records(stream: BinaryIO, source: str, letters: int | None = None) -> Iterator[Records]:
-    """The records of a file, in parts of this many letters or somewhat more; None: all at once.
+def read_records(stream: BinaryIO, source: str, letters: int | None = None, described: bool = False) -> Iterator[Records]:
+    """The records of a file, in parts of this many letters or somewhat more; None: all at once. described: with their descriptions.
 
     Raises `InputError` for anything that is not a whole FASTA or FASTQ file.
     """
@@ -54,16 +56,19 @@ def read_records(stream: BinaryIO, source: str, letters: int | None = None) -> I
         raise InputError(f"{source}: white space before the first {body[:1].decode()!r}, with which its line has to start")
     stream.read(len(blank))
     fastq = body.startswith(b"@")
-    scanner = RecordScanner(fastq, plain.stop - plain.start if plain and letters is None else 0)
+    scanner = RecordScanner(fastq, plain.stop - plain.start if plain and letters is None else 0, described)
     for _ in _scan(stream, scanner, source, fastq):
         if letters is not None and scanner.letters >= letters:
-            yield _taken(scanner)
-    yield _taken(scanner)
+            yield _taken(scanner, described)
+    yield _taken(scanner, described)
 
 
-def _taken(scanner: RecordScanner) -> Records:
-    ids, letters = scanner.take()
-    return Records(TextColumn(*ids), TextColumn(*letters))
+def _taken(scanner: RecordScanner, described: bool) -> Records:
+    ids, letters, (text, ends) = scanner.take()
+    if not described:
+        return Records(TextColumn(*ids), TextColumn(*letters))
+    text[(text < ord(" ")) | (text == _DELETE)] = ord(" ")  # a tab would be another column
+    return Records(TextColumn(*ids), TextColumn(*letters), TextColumn(text, ends))
 
 
 def _scan(stream: BinaryIO, scanner: RecordScanner, source: str, fastq: bool) -> Iterator[None]:
@@ -116,6 +121,6 @@ def _fastq(stream: io.RawIOBase, source: str) -> Iterator[tuple[str, str]]:
 
 
 def _append(scanner: RecordScanner, title: str, letters: str) -> None:
-    name = (title.split(None, 1) or [""])[0]
+    name, *more = title.split(None, 1) or [""]
     body = letters.encode("utf-8", "surrogateescape").translate(None, b" \t\r\n\x0b\x0c")
-    scanner.append(name.encode("utf-8", "surrogateescape"), body)
+    scanner.append(name.encode("utf-8", "surrogateescape"), body, "".join(more).strip().encode("utf-8", "surrogateescape"))

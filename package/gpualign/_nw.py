@@ -13,7 +13,7 @@ from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import Path, Source, inputs_of
 from gpualign.core.engine import Detail, EndGaps
 from gpualign.core.errors import InputError
-from gpualign.core.fields import parse_fields
+from gpualign.core.fields import parse_fields, tell_descriptions
 from gpualign.core.filter import Filter
 from gpualign.core.identity import DEFAULT, DEFINITIONS
 from gpualign.core.plan import Pairing
@@ -143,6 +143,8 @@ def iter_pairs(
     [{'query': '0', 'target': '1', 'cigar': '1=1I2='}]
     """
     columns = parse_fields(",".join(fields), edit=checked_scoring(scoring).edit)
+    if lacking := sorted(tell_descriptions(",".join(fields))):
+        raise InputError(f"fields: {lacking[0]} is of files; sequences in memory have no descriptions")
     if batch < 1:
         raise InputError(f"batch {batch}: 1 or more is wanted")
     filter = _filter(checked_scoring(scoring), max_distance, min_identity, min_score, min_coverage)
