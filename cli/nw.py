@@ -94,8 +94,8 @@ def nw(
 ) -> None:
     """Global alignment (Needleman-Wunsch) of every pair: scores, identities, alignments.
 
-    One file: all pairs i < j of it. Two files: every query of SEQS against every target of SEQS2. FASTA or FASTQ, plain or
-    compressed; - is standard input. A gap of n letters costs open + (n-1) * extend. Scores are exact.
+    One file: all pairs i < j of it. Two files: every query of SEQS against every target of SEQS2. FASTA, FASTQ or a plain list
+    of peptides, also compressed; - is standard input. A gap of n letters costs open + (n-1) * extend. Scores are exact.
 
     \b
     Examples:

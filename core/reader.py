@@ -41,7 +41,7 @@ class Gaps:
 @dataclass(frozen=True)
 class RawRecords:
     """Records as read: letters are ASCII, in the case of the file. empty: ids of records that were left out. gaps: what was removed.
-    descriptions: as of `Records`."""
+    descriptions, listed: as of `Records`."""
 
     source: str
     ids: TextColumn
@@ -49,6 +49,7 @@ class RawRecords:
     empty: list[str]
     gaps: Gaps = field(default_factory=Gaps)
     descriptions: TextColumn | None = None
+    listed: bool = False
 
 
 def clean(records: Records, before: int, source: str, empty: list[str] | None, gaps: Gaps | None) -> tuple[Records, npt.NDArray[np.int64]]:
@@ -109,7 +110,15 @@ def read_raw(
     records, numbers = clean(everything, 0, source, empty if allow_empty else None, gaps if degap else None)
     if not len(records):
         raise InputError(f"{source}: no records" + (" with letters" if empty else ""))
-    return RawRecords(source, unique(records.ids, numbers, source, allow_duplicates), records.letters, empty, gaps, records.descriptions)
+    return RawRecords(
+        source,
+        unique(records.ids, numbers, source, allow_duplicates),
+        records.letters,
+        empty,
+        gaps,
+        records.descriptions,
+        everything.listed,
+    )
 
 
 def count_letters(inputs: Sequence[RawRecords], named: bool = True) -> Census:

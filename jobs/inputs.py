@@ -62,6 +62,8 @@ def read_inputs(opened: Iterable[Opened], options: ReadOptions, notes: Notes = U
     for stream, source in opened:
         allow_empty = local and bool(raw)
         raw.append(read_raw(stream, source, options.allow_duplicates, allow_empty, options.degap, options.described))
+        if raw[-1].listed:
+            notes.note(f"{source}: a list of {len(raw[-1].ids):,} sequences, a line each, which are their own ids")
         if empty := raw[-1].empty:
             notes.note(f"{source}: left out {describe_empty(empty)}")
         _note_gaps(raw[-1], notes)

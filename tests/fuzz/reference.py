@@ -47,6 +47,12 @@ def _lines(data):
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
 
 
+def _is_list(data):
+    """Whether these are sequences without titles, a short line each."""
+    lines = [line for line in data.replace(b"\r", b"").split(b"\n") if line]
+    return len(lines) > 1 and all(re.fullmatch(rb"[A-Z*]{1,50}", line) for line in lines)
+
+
 def sequences(data, alphabet, without_empty=False):
     """[(id, upper-case letters)] of FASTA or four-line FASTQ; a database may have records without letters, which are left out."""
     data = unpacked(data)
@@ -59,6 +65,8 @@ def sequences(data, alphabet, without_empty=False):
         found = [(record[0], b"".join(record[1:])) for record in _fasta(body)]
     elif body.startswith(b"@"):
         found = _fastq(body)
+    elif _is_list(data):
+        found = [(line, line) for line in data.split()]
     else:
         raise Refuse("neither FASTA nor FASTQ")
     letters = _DNA + "U" if alphabet == "dna" else _PROTEIN
