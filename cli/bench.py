@@ -18,7 +18,13 @@ from gpualign.cli.typos import ChoiceType
     metavar="NAME",
     help="auto, cpu, cuda or cuda:0: the GPU that is measured.",
 )
-@click.option("--size", type=ChoiceType(["small", "paper", "large"]), default="small", show_default=True, help="paper: as published.")
+@click.option(
+    "--size",
+    type=ChoiceType(["small", "paper", "large"]),
+    default="small",
+    show_default=True,
+    help="paper: as published, beside the paper's own times.",
+)
 @click.option(
     "-o",
     "--output",
@@ -50,7 +56,7 @@ def bench(paper: str, device: str, size: str, output: str, quiet: bool) -> None:
     from gpualign.jobs.engines import bench_device, checked_resources
     from gpualign.jobs.reports import li, munekawa, payne
     from gpualign.jobs.reports.machine import describe_machine
-    from gpualign.jobs.reports.report import draw_charts, to_json, to_markdown
+    from gpualign.jobs.reports.report import draw_charts, only_measured, to_json, to_markdown
 
     messages = Messages.of("bench", quiet)
     checked_resources(device, None, None)
@@ -62,7 +68,8 @@ def bench(paper: str, device: str, size: str, output: str, quiet: bool) -> None:
     sections = []
     for name in papers if paper == "all" else [paper]:
         messages.note(f"{name}, size {size} ...")
-        sections.append(papers[name](found, size))
+        section = papers[name](found, size)
+        sections.append(section if size == "paper" else only_measured(section))
     machine = describe_machine(found.name if found else None, size)
     with OutputFiles(messages.note) as files:
         files.open(folder / "results.json").write(to_json(sections, machine).encode())

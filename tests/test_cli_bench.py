@@ -1,6 +1,7 @@
 """`gpualign bench`: the report's files, what it leaves out without a GPU, and how numbers become tables and charts."""
 
 import json
+from dataclasses import replace
 from io import BytesIO
 from xml.etree import ElementTree
 
@@ -10,7 +11,7 @@ from command import gpualign
 
 from gpualign.jobs.reports.measure import Timing, repeat, summarise
 from gpualign.jobs.reports.munekawa import database_lengths
-from gpualign.jobs.reports.report import Ladder, Section, Step, Table, draw_charts, to_json, to_markdown
+from gpualign.jobs.reports.report import Ladder, Section, Step, Table, draw_charts, only_measured, to_json, to_markdown
 
 pytestmark = pytest.mark.slow
 
@@ -34,6 +35,20 @@ def test_tables_and_numbers():
     numbers = json.loads(to_json([made_up_section()], {"gpu": "a GPU"}))
     assert numbers["sections"][0]["ladders"][0]["steps"][1]["timing"]["median"] == 0.02
     assert numbers["machine"] == {"gpu": "a GPU"}
+
+
+def test_times_of_other_sizes_are_not_shown():
+    """Only work of the paper's size stands beside the paper's times."""
+    section = made_up_section()
+    tables = [Table("Papers", ["n", "s", "s of 2010"], [["1", "2", "44"]], ["Ours.", "Of 2010."], 1), *section.tables]
+    page = to_markdown([only_measured(replace(section, tables=tables))], "a machine")
+    assert "| naive | GPU | 20 | 20 to 21 | 100 |\n" in page
+    assert "| n | s |\n|---|---|\n| 1 | 2 |\n\nOurs.\n" in page
+    assert "44" not in page
+    assert "old card" not in page
+    assert "2010" not in page.replace("P 2010", "")
+    assert "A note." in page
+    assert "Left out: x; what the paper published" in page
 
 
 def test_charts_have_a_bar_a_method():

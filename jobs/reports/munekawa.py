@@ -100,4 +100,4 @@ def _table(found: dict[tuple[str, int], Timing], letters: int) -> Table:
         rows.append([str(n), *cells, *published])
     header = ["letters of the query", *(f"{m.removeprefix('munekawa-')}, s (GCUPS)" for m in methods)]
     header += ["scalar 2008, s", "vector 2008, s", "SSEARCH 2008, s"]
-    return Table("All queries", header, rows, ["The columns of 2008 are for 250,143 proteins with 90,588,910 letters."])
+    return Table("All queries", header, rows, ["The columns of 2008 are for 250,143 proteins with 90,588,910 letters."], 3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, field
+from dataclasses import asdict, field, replace
 from typing import Any, BinaryIO
 
 from gpualign.core.dataclass import dataclass
@@ -24,7 +24,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Ladder:
-    """Methods of one task, the first of which the others are compared with. unit: of the numbers in `table`."""
+    """Methods of one task, the first of which the others are compared with. published: what the paper measured on, empty where nothing of
+    the paper is shown."""
 
     title: str
     task: str
@@ -35,12 +36,13 @@ class Ladder:
 
 @dataclass(frozen=True)
 class Table:
-    """Further figures, as text."""
+    """Further figures, as text. published: how many columns at the end are the paper's; then the last note is about them."""
 
     title: str
     header: list[str]
     rows: list[list[str]]
     notes: list[str] = field(default_factory=list)
+    published: int = 0
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,21 @@ class Section:
     ladders: list[Ladder]
     tables: list[Table]
     left_out: list[str]
+
+
+def only_measured(section: Section) -> Section:
+    """A section without what the paper published, for work of another size than the paper's: beside that its times say nothing."""
+    ladders = [
+        replace(ladder, steps=[replace(step, published=None, published_text="") for step in ladder.steps], published="")
+        for ladder in section.ladders
+    ]
+    tables = []
+    for table in section.tables:
+        kept = len(table.header) - table.published
+        rows, notes = [row[:kept] for row in table.rows], table.notes[:-1] if table.published else table.notes
+        tables.append(replace(table, header=table.header[:kept], rows=rows, notes=notes, published=0))
+    left_out = [*section.left_out, "what the paper published, which is for other sizes (--size paper)"]
+    return replace(section, ladders=ladders, tables=tables, left_out=left_out)
 
 
 def milliseconds(seconds: float) -> str:
@@ -83,6 +100,8 @@ def to_markdown(sections: Sequence[Section], machine: str) -> str:
                 shown = f"{factor:,.0f}" if factor >= 10 else f"{factor:.2g}"
                 rows.append([step.method, step.where, milliseconds(step.timing.median), spread, shown, step.published_text])
             header = ["method", "on", "ms, median", "quartiles", "speed-up", ladder.published]
+            if not ladder.published:
+                header, rows = header[:-1], [row[:-1] for row in rows]
             parts.append(f"### {ladder.title}\n\n{ladder.task}\n\n{_markdown_table(header, rows)}")
             parts += [f"{note}\n" for note in ladder.notes]
         for table in section.tables:
