@@ -23,7 +23,7 @@ from common import finish, head, load, machine, made_up_dna, made_up_letters, pr
 from gpualign.core.alphabet import DNA, PROTEIN
 from gpualign.core.budget import Budget
 from gpualign.core.engine import Mode, Task
-from gpualign.core.fields import DEFAULT_FIELDS, parse_fields
+from gpualign.core.fields import default_fields, parse_fields
 from gpualign.core.formats.tsv import Tsv
 from gpualign.core.plan import Pairing
 from gpualign.core.road import Sink
@@ -209,7 +209,9 @@ def taken_apart(device: CudaDevice, fasta: str, scoring: Scoring, kind: str, fol
     engine = CudaEngine([device], spans.append)
     with open(Path(folder, f"out.{kind}"), "w+b") as stream:
         sink: Sink = (
-            MatrixSink(partial(NpyArray, stream), task) if kind == "npy" else TableSink(stream, task, Tsv(parse_fields(DEFAULT_FIELDS)))
+            MatrixSink(partial(NpyArray, stream), task)
+            if kind == "npy"
+            else TableSink(stream, task, Tsv(parse_fields(default_fields(edit=False))))
         )
         start = time.perf_counter()
         prepared = engine.prepare(task, Budget.of(2 << 30))

@@ -145,8 +145,8 @@ def opened_outputs(spec: ClusterSpec, files: OutputFiles) -> Iterator[Callable[[
 
 
 def _write(format: str, stream: ByteWriter, found: Clustered, container: str | None) -> None:
-    if format == "tsv":
-        write_table(stream, found.ids, found.clustering, found.whole)
+    if format in ("tsv", "csv"):
+        write_table(stream, found.ids, found.clustering, found.whole, "\t" if format == "tsv" else ",")
     elif format == "fasta":
         assert found.sequences is not None  # cluster_spec() asks for them
         write_representatives(stream, found.sequences.queries, found.sequences.alphabet, found.clustering)

@@ -64,6 +64,7 @@ def dist(
     output: str,
     format_: str | None,
     max_distance: float | None,
+    condensed: bool,
     compared: bool,
     plot: str | None,
     kernel: str,
@@ -126,7 +127,7 @@ def dist(
         others = add
     check_stdin(samples, others)
     resources = find_resources(cluster, device, threads, memory, messages, kernel)
-    spec = distance_spec(output, format_, max_distance, compared, others is None, add is not None, resume, shard, plot)
+    spec = distance_spec(output, format_, max_distance, compared, others is None, add is not None, resume, shard, plot, condensed)
     picture = None
     if plot:
         from gpualign.cli.pictures.plots import check_plot

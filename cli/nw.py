@@ -98,8 +98,8 @@ def nw(
 ) -> None:
     """Global alignment (Needleman-Wunsch) of every pair: scores, identities, alignments.
 
-    One file: all pairs i < j of it. Two files: every query of SEQS against every target of SEQS2. FASTA or FASTQ, plain or
-    compressed; - is standard input. A gap of n letters costs open + (n-1) * extend. Scores are exact.
+    One file: all pairs i < j of it. Two files: every query of SEQS against every target of SEQS2. FASTA, FASTQ or a plain list
+    of peptides, also compressed; - is standard input. A gap of n letters costs open + (n-1) * extend. Scores are exact.
 
     \b
     Examples:
@@ -126,6 +126,7 @@ def nw(
     from gpualign.core import matrices
     from gpualign.core.engine import EndGaps
     from gpualign.core.errors import InputError
+    from gpualign.core.fields import tell_descriptions
     from gpualign.core.plan import Pairing
     from gpualign.core.scoring import ScoringOptions
     from gpualign.jobs.inputs import ReadOptions, add_targets, read_inputs
@@ -148,7 +149,9 @@ def nw(
     messages.begin([seqs, others, matrix], [*output_paths(spec.path, spec.format, others is None), *pictures], resume)
 
     scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None, edit)
-    inputs = read_inputs(open_inputs(seqs, others), ReadOptions(alphabet, allow_duplicates, degap), messages)
+    inputs = read_inputs(
+        open_inputs(seqs, others), ReadOptions(alphabet, allow_duplicates, degap, bool(tell_descriptions(fields))), messages
+    )
     if add is not None:
         inputs = add_targets(inputs)
     messages.of_run.have_read(counts_of(inputs, seqs, others), resources, alphabet=inputs.alphabet.name, format=spec.format)

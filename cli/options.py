@@ -102,9 +102,13 @@ def _file_options(*results: Results) -> tuple[Callable[[F], F], ...]:
 
 
 _FIELDS = (
-    "query,target,score,qlen,tlen, identity,matches,mismatches,length,gap_opens,gaps, qstart,qend,tstart,tend,qcov,tcov,"
-    " cigar,cigar_m,qaln,taln"
+    "query,target,score,distance,qlen,tlen, identity,matches,mismatches,length,gap_opens,gaps, qstart,qend,tstart,tend,qcov,tcov,"
+    " cigar,cigar_m,qaln,taln, qtitle,ttitle"
 )
+
+
+def _condensed_option() -> Callable[[F], F]:
+    return click.option("--condensed", is_flag=True, help="With .npy and .npz: only pairs i < j, in a vector, as scipy takes it.")
 
 
 def hit_options(function: F) -> F:
@@ -115,7 +119,7 @@ def hit_options(function: F) -> F:
             "--fields",
             type=ListType(f"bits,evalue,strand,{_FIELDS}"),
             metavar="LIST",
-            help=f"Columns of tsv, parquet and arrow: bits,evalue,strand, {_FIELDS}."
+            help=f"Columns of tables: bits,evalue,strand, {_FIELDS}."
             "  [query,target,score,bits,evalue,strand,identity,length,qstart,qend,tstart,tend,qcov,tcov]",
         ),
         _identity_option(),
@@ -152,7 +156,11 @@ def output_options(function: F) -> F:
     return _stack(
         *_file_options(Results.PAIRS),
         click.option(
-            "--fields", type=ListType(_FIELDS), metavar="LIST", help=f"Columns of tsv, parquet and arrow: {_FIELDS}.  [query,target,score]"
+            "--fields",
+            type=ListType(_FIELDS),
+            metavar="LIST",
+            help=f"Columns of tables: {_FIELDS}.  [query,target,score, with --edit distance; and"
+            " what --min-identity and --max-distance look at]",
         ),
         _identity_option(),
         click.option("--min-score", type=WholeType(), metavar="S", help="Write only pairs that score S or more."),
@@ -179,9 +187,10 @@ def output_options(function: F) -> F:
         click.option(
             "--value",
             type=ChoiceType(["score", "identity", "distance"]),
-            help="Values of a matrix, also of csr; distance is 1 - identity.  [score; phylip: distance]",
+            help="Write a matrix of these values (csr: of the pairs that pass); distance is 1 - identity, with --edit the edit distance."
+            "  [of matrices: score; with phylip and --edit: distance]",
         ),
-        click.option("--condensed", is_flag=True, help="With .npy and .npz: only pairs i < j, in a vector, scipy's condensed form."),
+        _condensed_option(),
     )(function)
 
 
@@ -192,8 +201,8 @@ def cluster_options(function: F) -> F:
             "--edges",
             type=PathType(),
             metavar="FILE",
-            help="Take the pairs of this list instead of aligning: columns query, target and distance or identity, as nw --fields writes"
-            " them (with --edit: score), or a list of dist --max-distance.",
+            help="Take the pairs of this list instead of aligning: columns query, target and distance or identity, as nw and dist"
+            " --max-distance write them.",
         ),
         click.option(
             "--distances",
@@ -251,6 +260,7 @@ def distance_output_options(function: F) -> F:
             metavar="D",
             help="Write only pairs at this distance or less, one row each; no matrix is ever held.",
         ),
+        _condensed_option(),
         click.option(
             "--compared",
             is_flag=True,

@@ -107,6 +107,7 @@ def sw(
     from gpualign.cli.outputs.summary import counts_of
     from gpualign.core import matrices
     from gpualign.core.errors import InputError
+    from gpualign.core.fields import tell_descriptions
     from gpualign.core.index import is_index
     from gpualign.core.scoring import ScoringOptions
     from gpualign.jobs import sw as search
@@ -128,8 +129,11 @@ def sw(
         messages.begin([query, db, matrix], [of_hits.path], resume)
 
     scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None)
-    reading = ReadOptions(alphabet, allow_duplicates, degap)
+    described = tell_descriptions(fields)
+    reading = ReadOptions(alphabet, allow_duplicates, degap, bool(described))
     if db is not None and is_index(db):
+        if "ttitle" in described:
+            raise InputError(f"{db} is an index, which holds no descriptions for the column ttitle; search the file that it was made of")
         with open_input(query) as opened:
             inputs = read_with_index(opened, db, reading, messages)
     else:

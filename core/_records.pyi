@@ -11,8 +11,10 @@ class RecordScanner:
     Takes records from text: ids and letters, those in ASCII and of ordinary form.
     """
 
-    def __init__(self, fastq: bool, letters: int) -> None:
-        """letters: how many there may be, 0 if that is not known."""
+    def __init__(self, fastq: bool, letters: int, described: bool = False) -> None:
+        """
+        letters: how many there may be, 0 if that is not known; described: whether what follows ids is kept.
+        """
 
     def feed(self, data: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], last: bool) -> tuple[int, int]:
         """
@@ -20,16 +22,17 @@ class RecordScanner:
         and with FASTQ all that follows as well.
         """
 
-    def append(self, id: bytes, letters: bytes) -> None:
+    def append(self, id: bytes, letters: bytes, description: bytes = ...) -> None:
         """A record that another reader read."""
 
     @property
     def letters(self) -> int:
         """Letters that are held."""
 
-    def take(self) -> tuple[tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,))], NDArray[numpy.int64]], tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,))], NDArray[numpy.int64]]]:
+    def take(self) -> tuple[tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,))], NDArray[numpy.int64]], tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,))], NDArray[numpy.int64]], tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,))], NDArray[numpy.int64]]]:
         """
-        Ids and letters, each as (uint8[bytes], int64[records + 1] offsets); nothing is held afterwards.
+        Ids, letters and descriptions, each as (uint8[bytes], int64[records + 1] offsets); nothing is held afterwards. Descriptions that
+        are not kept are a column without strings.
         """
 
 def count_kinds(letters: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], plain: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], other: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], clear_length: int, clear_part: float) -> tuple[int, int, int]:

@@ -162,6 +162,10 @@ class Block(ABC):
         """A column of a whole number of each pair, int32 or int64."""
         return Column.pair_numbers(self._grid(values))
 
+    def fractions(self, values: npt.NDArray[np.float64], decimals: int) -> Column:
+        """A column of a real number of each pair, rounded."""
+        return Column.pair_fixed(self._grid(values), decimals)
+
     def ratio(self, parts: tuple[Integers, Integers], factor: int, decimals: int) -> Column:
         """A column of factor * numerator / denominator of each pair, rounded; 0 where the denominator is 0."""
         num, den = map(self._grid, parts)

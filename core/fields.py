@@ -19,6 +19,7 @@ from gpualign.core.text import TextColumn
 
 if TYPE_CHECKING:
     from gpualign.core.search.significance import Reals
+    from gpualign.core.sequences import SequenceSet
 
 
 def query_ids(block: Block) -> Column:
@@ -29,6 +30,13 @@ def query_ids(block: Block) -> Column:
 def target_ids(block: Block) -> Column:
     """Ids of the targets."""
     return block.target_text(block.task.targets.id_column)
+
+
+def described(sequences: SequenceSet) -> TextColumn:
+    """Descriptions. Raises `InputError` where they were not read."""
+    if sequences.descriptions is None:
+        raise InputError(f"{sequences.source}: descriptions of the records are not known; read them from FASTA or FASTQ")
+    return sequences.descriptions
 
 
 def query_lengths(block: Block) -> Column:
@@ -72,7 +80,7 @@ def identities(factor: int, decimals: int) -> Callable[[Block], Column]:
 
 def coverage(side: str) -> Callable[[Block], Column]:
     """Fractions of the letters of one side that are aligned."""
-    return lambda block: block.ratio(block.covered(side), 1, 6)
+    return lambda block: block.ratio(block.covered(side), 1, DECIMALS)
 
 
 def path(kind: str) -> Callable[[Block], Column]:
@@ -84,7 +92,7 @@ def path(kind: str) -> Callable[[Block], Column]:
 class Field:
     """name as --fields takes it, what it holds, how a block's column is made, and what of each alignment that needs; of_hits: only
     searches have it; values: its numbers, NaN where there is none, and dtype: their type, None for text; side: "query" or "target", where
-    the text is the id of that record."""
+    the text is the id of that record; quoted: the column as csv has it, None: the same."""
 
     name: str
     meaning: str
@@ -94,6 +102,7 @@ class Field:
     values: Values | None = None
     dtype: Callable[[Task], np.dtype[Any]] | None = None
     side: str | None = None
+    quoted: Callable[[Block], Column] | None = None
 
     def take(self, block: Block, keep: Booleans | None) -> npt.NDArray[Any] | list[str]:
         """Of the wanted pairs of a block, in order, those that `keep` has (None: all): an array of numbers, or texts."""
@@ -109,6 +118,9 @@ class Field:
         return TextColumn(np.frombuffer(text, dtype=np.uint8), np.concatenate(([0], ends - np.arange(len(ends)))))
 
 
+DECIMALS = 6
+"""Of identities and the like."""
+
 _STATISTICS, _PATH = Detail.STATISTICS, Detail.PATH
 
 
@@ -122,6 +134,16 @@ _INT32, _INT64, _REAL = map(_type, ("int32", "int64", "float64"))
 def _count(name: str, meaning: str, values: Values, dtype: Callable[[Task], np.dtype[Any]] = _INT32) -> Field:
     """A field of whole numbers."""
     return Field(name, meaning, numbers(values), _STATISTICS, values=values, dtype=dtype)
+
+
+def _result(name: str, meaning: str) -> Field:
+    """A field of what engines compute of every pair."""
+    return Field(name, meaning, numbers(lambda b: b.scores), values=lambda b: b.scores, dtype=lambda task: task.dtype)
+
+
+def _text(name: str, meaning: str, along: Callable[[Block], Callable[[TextColumn], Column]], texts: Callable[[Block], TextColumn]) -> Field:
+    """A field of texts that records have."""
+    return Field(name, meaning, lambda block: along(block)(texts(block)), quoted=lambda block: along(block)(texts(block).quoted))
 
 
 def _coverage(name: str, meaning: str, side: str) -> Field:
@@ -140,21 +162,25 @@ def _of_hits(name: str, meaning: str, column: Callable[[HitBlock], Column], valu
 FIELDS: dict[str, Field] = {
     f.name: f
     for f in (
-        Field("query", "id of the query", query_ids, side="query"),
-        Field("target", "id of the target", target_ids, side="target"),
+        Field("query", "id of the query", query_ids, side="query", quoted=lambda b: b.query_text(b.task.queries.id_column.quoted)),
+        Field("target", "id of the target", target_ids, side="target", quoted=lambda b: b.target_text(b.task.targets.id_column.quoted)),
+        _result("score", "alignment score; with --edit the edit distance"),
         Field(
-            "score",
-            "alignment score; with --edit the edit distance",
-            numbers(lambda b: b.scores),
-            values=lambda b: b.scores,
-            dtype=lambda task: task.dtype,
+            "distance",
+            "1 - identity; with --edit the edit distance",
+            lambda b: b.fractions(1 - b.identity_fraction, DECIMALS),
+            _STATISTICS,
+            values=lambda b: 1 - b.identity_fraction,
+            dtype=_REAL,
         ),
+        _text("qtitle", "what follows the query's id in its file", lambda b: b.query_text, lambda b: described(b.task.queries)),
+        _text("ttitle", "what follows the target's id in its file", lambda b: b.target_text, lambda b: described(b.task.targets)),
         Field("qlen", "letters of the query", query_lengths, values=lambda b: b.lengths[0], dtype=_INT64),
         Field("tlen", "letters of the target", target_lengths, values=lambda b: b.lengths[1], dtype=_INT64),
         Field(
             "identity",
             "fraction of equal letters, by --identity-def",
-            identities(1, 6),
+            identities(1, DECIMALS),
             _STATISTICS,
             values=lambda b: b.identity_fraction,
             dtype=_REAL,
@@ -180,9 +206,24 @@ FIELDS: dict[str, Field] = {
     )
 }
 
-DEFAULT_FIELDS = "query,target,score"
+_EDITS = _result("distance", "edit distance")
+"""What the column distance holds with --edit."""
+
 HIT_FIELDS = "query,target,score,bits,evalue,strand,identity,length,qstart,qend,tstart,tend,qcov,tcov"
 UNTRACED_HIT_FIELDS = "query,target,score,bits,evalue,strand,qlen,tlen"
+
+
+def default_fields(edit: bool, min_identity: bool = False, max_distance: bool = False) -> str:
+    """The columns of pairs where nobody chooses them: what engines compute, and what these thresholds look at."""
+    shown = ["query", "target", "distance" if edit else "score"]
+    if max_distance and not edit:
+        shown.append("distance")
+    return ",".join([*shown, "identity"] if min_identity else shown)
+
+
+def tell_descriptions(text: str | None) -> set[str]:
+    """Those of a comma-separated list of fields that descriptions of records have to be read for."""
+    return {"qtitle", "ttitle"} & {name.strip() for name in (text or "").split(",")}
 
 
 def detail_of(fields: Sequence[Field]) -> Detail:
@@ -190,8 +231,9 @@ def detail_of(fields: Sequence[Field]) -> Detail:
     return max((f.detail for f in fields), key=list(Detail).index)
 
 
-def parse_fields(text: str, of_hits: bool = False) -> list[Field]:
-    """Fields from a comma-separated list, those of hits among them or not. Raises `InputError` for unknown, repeated or no names."""
+def parse_fields(text: str, of_hits: bool = False, edit: bool = False) -> list[Field]:
+    """Fields from a comma-separated list, those of hits among them or not. edit: scores are edit distances. Raises `InputError` for
+    unknown, repeated or no names."""
     there_is = [f.name for f in FIELDS.values() if of_hits or not f.of_hits]
     wanted = [name.strip() for name in text.split(",") if name.strip()]
     if not wanted:
@@ -201,4 +243,5 @@ def parse_fields(text: str, of_hits: bool = False) -> list[Field]:
             raise InputError(f"--fields: no column is called {name!r}; there are {', '.join(there_is)}{did_you_mean(name, there_is)}")
         if wanted.count(name) > 1:
             raise InputError(f"--fields names {name!r} twice")
-    return [FIELDS[name] for name in wanted]
+    known = {**FIELDS, "distance": _EDITS} if edit else FIELDS
+    return [known[name] for name in wanted]

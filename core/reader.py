@@ -40,13 +40,16 @@ class Gaps:
 
 @dataclass(frozen=True)
 class RawRecords:
-    """Records as read: letters are ASCII, in the case of the file. empty: ids of records that were left out. gaps: what was removed."""
+    """Records as read: letters are ASCII, in the case of the file. empty: ids of records that were left out. gaps: what was removed.
+    descriptions, listed: as of `Records`."""
 
     source: str
     ids: TextColumn
     letters: TextColumn
     empty: list[str]
     gaps: Gaps = field(default_factory=Gaps)
+    descriptions: TextColumn | None = None
+    listed: bool = False
 
 
 def clean(records: Records, before: int, source: str, empty: list[str] | None, gaps: Gaps | None) -> tuple[Records, npt.NDArray[np.int64]]:
@@ -62,12 +65,13 @@ def clean(records: Records, before: int, source: str, empty: list[str] | None, g
     if len(nameless) and (empty is not None or not len(hollow) or nameless[0] <= hollow[0]):
         raise InputError(f"{source}: record {before + nameless[0] + 1} has no id behind its '>' or '@'")
     if not len(hollow):
-        return Records(ids, letters), np.arange(before + 1, before + len(ids) + 1, dtype=np.int64)
+        return Records(ids, letters, records.descriptions), np.arange(before + 1, before + len(ids) + 1, dtype=np.int64)
     if empty is None:
         raise InputError(f"{source}: record {ids[int(hollow[0])]!r} (number {before + hollow[0] + 1}) has no letters")
     empty.extend(ids.select(hollow))
     kept = np.flatnonzero(letters.lengths)
-    return Records(ids.select(kept), TextColumn(letters.text, np.append(0, letters.offsets[kept + 1]))), kept + before + 1
+    described = records.descriptions.select(kept) if records.descriptions is not None else None
+    return Records(ids.select(kept), TextColumn(letters.text, np.append(0, letters.offsets[kept + 1])), described), kept + before + 1
 
 
 def unique(ids: TextColumn, numbers: npt.NDArray[np.int64], source: str, allow_duplicates: bool) -> TextColumn:
@@ -87,18 +91,34 @@ def unique(ids: TextColumn, numbers: npt.NDArray[np.int64], source: str, allow_d
     return TextColumn.of(names)
 
 
-def read_raw(stream: BinaryIO, source: str, allow_duplicates: bool = False, allow_empty: bool = False, degap: bool = False) -> RawRecords:
+def read_raw(
+    stream: BinaryIO,
+    source: str,
+    allow_duplicates: bool = False,
+    allow_empty: bool = False,
+    degap: bool = False,
+    described: bool = False,
+) -> RawRecords:
     """Read a whole file.
 
     Raises `InputError` for a record without id or letters, and for repeated ids. With `allow_empty` records without letters are left
-    out; with `allow_duplicates` repeated ids are numbered; with `degap` gaps are removed, before anything else is asked of the letters.
+    out; with `allow_duplicates` repeated ids are numbered; with `degap` gaps are removed, before anything else is asked of the letters;
+    with `described` descriptions are kept.
     """
     gaps, empty = Gaps(), list[str]()
-    (everything,) = read_records(stream, source)
+    (everything,) = read_records(stream, source, described=described)
     records, numbers = clean(everything, 0, source, empty if allow_empty else None, gaps if degap else None)
     if not len(records):
         raise InputError(f"{source}: no records" + (" with letters" if empty else ""))
-    return RawRecords(source, unique(records.ids, numbers, source, allow_duplicates), records.letters, empty, gaps)
+    return RawRecords(
+        source,
+        unique(records.ids, numbers, source, allow_duplicates),
+        records.letters,
+        empty,
+        gaps,
+        records.descriptions,
+        everything.listed,
+    )
 
 
 def count_letters(inputs: Sequence[RawRecords], named: bool = True) -> Census:
@@ -115,4 +135,4 @@ def encode_all(inputs: Sequence[RawRecords], alphabet: str) -> tuple[Alphabet, l
     Their letters are lost: codes take the same memory.
     """
     chosen = count_letters(inputs, len(inputs) > 1).alphabet() if alphabet == "auto" else ALPHABETS[alphabet]
-    return chosen, [encode(raw.source, raw.ids, raw.letters, chosen) for raw in inputs]
+    return chosen, [encode(raw.source, raw.ids, raw.letters, chosen, raw.descriptions) for raw in inputs]

@@ -30,6 +30,8 @@ def digest_of(task: Task) -> str:
             found.update(np.ascontiguousarray(array).astype("<i8").tobytes())
         found.update(np.ascontiguousarray(sequences.codes).data)
         found.update("\n".join(sequences.ids).encode("utf-8", "surrogateescape"))
+        if sequences.descriptions is not None:
+            found.update("\n".join(["", *sequences.descriptions]).encode("utf-8", "surrogateescape"))
     return found.hexdigest()
 
 

@@ -17,6 +17,9 @@ from gpualign.core.unpack import Prefixed, plain_text, unpack
 
 _CHUNK = 4 << 20
 """Bytes of text in hand; more where one record is longer."""
+_DELETE = 0x7F
+_LONGEST_LISTED = 50
+"""Letters: receptors' CDR3 have up to 40, sequences are wrapped at 60 or more."""
 _TAKEN_OVER = 1 << 12
 """Records that Biopython reads before those who wait for them are asked."""
 
@@ -24,19 +27,22 @@ _TAKEN_OVER = 1 << 12
 @dataclass(frozen=True)
 class Records:
     """Records as they were read, in file order. ids: the first words of titles, empty where there is none. letters: in the case of the
-    file, without white space."""
+    file, without white space. descriptions: what follows ids, tabs as blanks; None where nobody asked for them.
+    listed: whether they were a list, a sequence a line, which are their own ids."""
 
     ids: TextColumn
     letters: TextColumn
+    descriptions: TextColumn | None = None
+    listed: bool = False
 
     def __len__(self) -> int:
         return len(self.ids)
 
 
-def read_records(stream: BinaryIO, source: str, letters: int | None = None) -> Iterator[Records]:
-    """The records of a file, in parts of this many letters or somewhat more; None: all at once.
+def read_records(stream: BinaryIO, source: str, letters: int | None = None, described: bool = False) -> Iterator[Records]:
+    """The records of a file, in parts of this many letters or somewhat more; None: all at once. described: with their descriptions.
 
-    Raises `InputError` for anything that is not a whole FASTA or FASTQ file.
+    A list of sequences, a line each, is all at once. Raises `InputError` for anything that is none, and no whole FASTA or FASTQ file.
     """
     plain = plain_text(stream)
     first, stream = unpack(stream, source)
@@ -46,6 +52,9 @@ def read_records(stream: BinaryIO, source: str, letters: int | None = None) -> I
     if not body:
         raise InputError(f"{source}: empty file; expected FASTA or FASTQ records")
     if body[:1] not in (b">", b"@"):
+        if _listed(first) is not None and (listed := _listed(stream.read())) is not None:
+            yield listed
+            return
         start = body.splitlines()[0][:40].decode("utf-8", "backslashreplace")
         other = "; tables of SNPs and VCF are for gpualign dist" if "\t" in start or start.startswith("##fileformat=VCF") else ""
         raise InputError(f"{source}: neither FASTA (a line starting with '>') nor FASTQ ('@'); the file starts with {start!r}{other}")
@@ -54,16 +63,36 @@ def read_records(stream: BinaryIO, source: str, letters: int | None = None) -> I
         raise InputError(f"{source}: white space before the first {body[:1].decode()!r}, with which its line has to start")
     stream.read(len(blank))
     fastq = body.startswith(b"@")
-    scanner = RecordScanner(fastq, plain.stop - plain.start if plain and letters is None else 0)
+    scanner = RecordScanner(fastq, plain.stop - plain.start if plain and letters is None else 0, described)
     for _ in _scan(stream, scanner, source, fastq):
         if letters is not None and scanner.letters >= letters:
-            yield _taken(scanner)
-    yield _taken(scanner)
+            yield _taken(scanner, described)
+    yield _taken(scanner, described)
 
 
-def _taken(scanner: RecordScanner) -> Records:
-    ids, letters = scanner.take()
-    return Records(TextColumn(*ids), TextColumn(*letters))
+def _listed(text: bytes) -> Records | None:
+    """The records of a list of peptides or other short sequences: two lines or more, each of at most `_LONGEST_LISTED` capital letters
+    (or *, a stop). None for all else: longer lines may be those of one sequence, and small letters are words."""
+    data = np.frombuffer(text, dtype=np.uint8)
+    ends_line = data == ord("\n")
+    in_line = ~ends_line & (data != ord("\r"))
+    letters = data[in_line]
+    if not (((letters >= ord("A")) & (letters <= ord("Z"))) | (letters == ord("*"))).all():
+        return None
+    ends = np.append(np.cumsum(in_line, dtype=np.int64)[ends_line], len(letters))
+    offsets = np.append(0, ends[np.diff(ends, prepend=0) > 0])  # without empty lines
+    if len(offsets) < 3 or np.diff(offsets).max() > _LONGEST_LISTED:
+        return None
+    ids = TextColumn(letters, offsets)
+    return Records(ids, TextColumn(letters.copy(), offsets), TextColumn(letters[:0], np.zeros_like(offsets)), listed=True)
+
+
+def _taken(scanner: RecordScanner, described: bool) -> Records:
+    ids, letters, (text, ends) = scanner.take()
+    if not described:
+        return Records(TextColumn(*ids), TextColumn(*letters))
+    text[(text < ord(" ")) | (text == _DELETE)] = ord(" ")  # a tab would be another column
+    return Records(TextColumn(*ids), TextColumn(*letters), TextColumn(text, ends))
 
 
 def _scan(stream: BinaryIO, scanner: RecordScanner, source: str, fastq: bool) -> Iterator[None]:
@@ -116,6 +145,6 @@ def _fastq(stream: io.RawIOBase, source: str) -> Iterator[tuple[str, str]]:
 
 
 def _append(scanner: RecordScanner, title: str, letters: str) -> None:
-    name = (title.split(None, 1) or [""])[0]
+    name, *more = title.split(None, 1) or [""]
     body = letters.encode("utf-8", "surrogateescape").translate(None, b" \t\r\n\x0b\x0c")
-    scanner.append(name.encode("utf-8", "surrogateescape"), body)
+    scanner.append(name.encode("utf-8", "surrogateescape"), body, "".join(more).strip().encode("utf-8", "surrogateescape"))

@@ -24,7 +24,7 @@ class SequenceSet:
 
     codes: uint8[total letters], record i is codes[offsets[i]:offsets[i+1]]; offsets: int64[count + 1]. No record is empty.
     places: int64[count], where records stand in their file; None where they are in its order. counts: int64[256], how often each
-    code occurs, where that is known.
+    code occurs, where that is known. descriptions: what follows ids in the file, None where that was not read.
     """
 
     source: str
@@ -33,6 +33,7 @@ class SequenceSet:
     offsets: npt.NDArray[np.int64] = field(repr=False)
     places: npt.NDArray[np.int64] | None = field(default=None, repr=False)
     counts: npt.NDArray[np.int64] | None = field(default=None, repr=False)
+    descriptions: TextColumn | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -83,11 +84,14 @@ class SequenceSet:
     def select(self, records: npt.NDArray[np.int64]) -> SequenceSet:
         """A set of some records, in this order."""
         part = self.gather(records)
-        return SequenceSet(self.source, self.id_column.select(records), part.text, part.offsets)
+        described = self.descriptions.select(records) if self.descriptions is not None else None
+        return SequenceSet(self.source, self.id_column.select(records), part.text, part.offsets, descriptions=described)
 
     def first(self, count: int) -> SequenceSet:
         """The first records, without a copy."""
-        return SequenceSet(self.source, self.ids[:count], self.codes[: self.offsets[count]], self.offsets[: count + 1])
+        described = self.descriptions[:count] if self.descriptions is not None else None
+        codes, offsets = self.codes[: self.offsets[count]], self.offsets[: count + 1]
+        return SequenceSet(self.source, self.ids[:count], codes, offsets, descriptions=described)
 
     def first_with(self, code: int) -> int:
         """The first record that holds this code."""
@@ -99,16 +103,19 @@ def join_sets(one: SequenceSet, other: SequenceSet) -> SequenceSet:
     """The records of both, in the order of their files."""
     codes = join_columns(TextColumn(part.codes, part.offsets) for part in (one, other))
     ids = join_columns(part.id_column for part in (one, other))
-    return SequenceSet(f"{one.source} and {other.source}", ids, codes.text, codes.offsets)
+    both = [part.descriptions for part in (one, other) if part.descriptions is not None]
+    described = join_columns(both) if len(both) == 2 else None
+    return SequenceSet(f"{one.source} and {other.source}", ids, codes.text, codes.offsets, descriptions=described)
 
 
-def encode(source: str, ids: Sequence[str], letters: TextColumn, alphabet: Alphabet) -> SequenceSet:
+def encode(source: str, ids: Sequence[str], letters: TextColumn, alphabet: Alphabet, descriptions: TextColumn | None = None) -> SequenceSet:
     """Encode records: their codes take the place of the letters where that memory can be written to.
 
     Raises `InputError` naming the record, position and letter that is not of the alphabet.
     """
     whole = letters.tight()
-    return SequenceSet(source, ids, encode_letters(source, whole, alphabet, ids.__getitem__), whole.offsets)
+    codes = encode_letters(source, whole, alphabet, ids.__getitem__)
+    return SequenceSet(source, ids, codes, whole.offsets, descriptions=descriptions)
 
 
 def encode_letters(source: str, letters: TextColumn, alphabet: Alphabet, name: Callable[[int], str]) -> npt.NDArray[np.uint8]:

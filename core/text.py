@@ -15,6 +15,8 @@ from gpualign.core.dataclass import dataclass
 _LONG = 64
 """Bytes of a string that is copied in one piece."""
 
+_QUOTED = np.frombuffer(b',"', dtype=np.uint8)
+
 
 @dataclass(frozen=True, eq=False)
 class TextColumn(Sequence[str]):
@@ -76,6 +78,13 @@ class TextColumn(Sequence[str]):
         """Bytes of each string: int64[count]."""
         return np.diff(self.offsets)
 
+    @cached_property
+    def quoted(self) -> TextColumn:
+        """The same as csv has them: in quotes where a string holds a comma or quotes, which are doubled (RFC 4180)."""
+        if not np.isin(self.text[self.offsets[0] : self.offsets[-1]], _QUOTED).any():
+            return self
+        return TextColumn.of([_in_quotes(one) for one in self])
+
     def select(self, records: npt.NDArray[np.int64]) -> TextColumn:
         """Some of the strings, in this order; one may occur several times."""
         lengths = self.offsets[records + 1] - self.offsets[records]
@@ -86,6 +95,10 @@ class TextColumn(Sequence[str]):
             return TextColumn(np.concatenate([self.text[a:b] for a, b in ends]), starts)
         places = np.arange(starts[-1]) + np.repeat(self.offsets[records] - starts[:-1], lengths)
         return TextColumn(self.text[places], starts)
+
+
+def _in_quotes(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"' if "," in text or '"' in text else text
 
 
 def join_columns(columns: Iterable[TextColumn]) -> TextColumn:

@@ -24,11 +24,12 @@ READ_AS_PROTEIN = "its letters are read as amino acids, as --alphabet protein sa
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How sequences are read. alphabet: "auto", "dna" or "protein"."""
+    """How sequences are read. alphabet: "auto", "dna" or "protein"; described: with what follows their ids."""
 
     alphabet: str = "auto"
     allow_duplicates: bool = False
     degap: bool = False
+    described: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,10 @@ def read_inputs(opened: Iterable[Opened], options: ReadOptions, notes: Notes = U
     """
     raw: list[RawRecords] = []
     for stream, source in opened:
-        raw.append(read_raw(stream, source, options.allow_duplicates, allow_empty=local and bool(raw), degap=options.degap))
+        allow_empty = local and bool(raw)
+        raw.append(read_raw(stream, source, options.allow_duplicates, allow_empty, options.degap, options.described))
+        if raw[-1].listed:
+            notes.note(f"{source}: a list of {len(raw[-1].ids):,} sequences, a line each, which are their own ids")
         if empty := raw[-1].empty:
             notes.note(f"{source}: left out {describe_empty(empty)}")
         _note_gaps(raw[-1], notes)
@@ -83,7 +87,7 @@ def read_with_index(query: Opened, index: str, options: ReadOptions, notes: Note
     if options.alphabet not in ("auto", alphabet.name):
         raise InputError(f"--alphabet {options.alphabet}: {index} is an index of {alphabet.name}")
     stream, source = query
-    raw = read_raw(stream, source, options.allow_duplicates, degap=options.degap)
+    raw = read_raw(stream, source, options.allow_duplicates, degap=options.degap, described=options.described)
     _note_gaps(raw, notes)
     found = count_letters([raw])
     if alphabet is PROTEIN and found.dna and not found.protein and options.alphabet == "auto":

@@ -17,7 +17,7 @@ from command import gpualign as run
 from work import at_once
 
 import gpualign
-from gpualign.core.fields import FIELDS
+from gpualign.core.fields import FIELDS, tell_descriptions
 
 edlib = pytest.importorskip("edlib")
 parasail = pytest.importorskip("parasail")
@@ -97,7 +97,7 @@ def test_pairs_are_those_of_the_command(genes, small_16s):
     assert [(q, t) for q, t, _ in found] == [(row["query"], row["target"]) for row in told]
     np.testing.assert_allclose(found.value, [float(row["identity"]) for row in told], atol=5e-7)
     near = gpualign.pairs(genes, scoring=gpualign.EDIT, max_distance=300)
-    assert list(near) == [(r["query"], r["target"], int(r["score"])) for r in rows(["nw", "--edit", "--max-distance", "300", small_16s])]
+    assert list(near) == [(r["query"], r["target"], int(r["distance"])) for r in rows(["nw", "--edit", "--max-distance", "300", small_16s])]
     matrix = gpualign.nw(genes, scoring=gpualign.EDIT).values
     sparse = near.to_csr()
     assert sparse.nnz == len(near)
@@ -121,7 +121,7 @@ def test_pairs_are_those_of_the_command(genes, small_16s):
 
 def test_every_column_as_the_command_has_it(genes, tmp_path):
     (tmp_path / "some.fa").write_text("".join(f">{name}\n{text}\n" for name, text in zip(genes.ids[:12], genes, strict=False)))
-    names = [name for name, field in FIELDS.items() if not field.of_hits]
+    names = [name for name, field in FIELDS.items() if not field.of_hits and not tell_descriptions(name)]
     tables = list(gpualign.iter_pairs(genes[:12], fields=names, batch=25))
     assert [len(table) for table in tables] == [25, 25, 16]
     found = [row for table in tables for row in table]
@@ -160,7 +160,7 @@ def test_closing_an_iterator_ends_all_threads(rng):
 
 
 def test_sw_gives_the_hits_of_the_command(genes, small_16s, tmp_path):
-    names = [name for name in FIELDS if name not in ("qaln", "taln")]
+    names = [name for name in FIELDS if name not in ("qaln", "taln", "qtitle", "ttitle")]
     options = ["--fields", ",".join(names), "--max-hits", "3"]
     (tmp_path / "q.fa").write_text("".join(f">{name}\n{text}\n" for name, text in zip(genes.ids[:5], genes, strict=False)))
     told = rows(["sw", tmp_path / "q.fa", small_16s, *options])

@@ -287,3 +287,27 @@ def test_head_of_alignments_ends_quietly(small_16s):
     for format in ("aln", "sam", "fasta"):
         done = shell(f"{GPUALIGN} nw -q --format {format} {small_16s} | head -n 3")
         assert (done.returncode, done.stderr, done.stdout.count(b"\n")) == (0, b"", 3)
+
+
+def test_similar_residues(tmp_path):
+    """Between residues of a positive score in Biopython's matrix stands +; edit distances have no such scores, and DNA has none."""
+    from Bio.Align import substitution_matrices
+    from command import gpualign_here
+
+    matrix = substitution_matrices.load("BLOSUM62")
+    every = [a + b for a in matrix.alphabet[:20] for b in matrix.alphabet[:20]]
+    first, second = ("".join(pair[k] for pair in every) for k in range(2))
+    (tmp_path / "x.fa").write_text(f">a\n{first}\n>b\n{second}\n")
+    (tmp_path / "dna.fa").write_text(">a\nACGTACGTNN\n>b\nACGAACGTRY\n")
+
+    def middle(*words):
+        lines = gpualign_here("nw", "-q", "--format", "aln", *words)[0].decode().splitlines()
+        shown = [(lines[at - 1], line, lines[at + 1]) for at, line in enumerate(lines) if line and not set(line) - set(" |.+")]
+        return [(a, sign, b) for upper, signs, lower in shown for a, sign, b in zip(upper, signs.ljust(len(upper)), lower, strict=False)]
+
+    columns = [(a, sign, b) for a, sign, b in middle("--gap", "1000", tmp_path / "x.fa") if sign != " "]
+    assert len(columns) == 400
+    for a, sign, b in columns:
+        assert sign == ("|" if a == b else "+" if matrix[a][b] > 0 else "."), (a, b)
+    for words in (["--edit", tmp_path / "x.fa"], [tmp_path / "dna.fa"]):
+        assert {sign for _, sign, _ in middle(*words)} <= set("|. ")

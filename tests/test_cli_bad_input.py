@@ -99,7 +99,7 @@ def test_standard_input_is_named(tmp_path):
         (["--matrix", "bad.mat"], "bad.mat: not a substitution matrix"),
         (["--matrix", "ac.mat"], "matrix ac.mat has no row for the letter 'G', which record 'a' of in.fa holds"),
         (["--match", "3000000000"], "scores could overflow 32 bits"),
-        (["--fields", "query,color"], "no column is called 'color'; there are query, target, score, qlen, tlen"),
+        (["--fields", "query,color"], "no column is called 'color'; there are query, target, score, distance"),
         (["--fields", "query,query"], "names 'query' twice"),
         (["--fields", ","], "names no column"),
         (["--fields", "query", "--format", "matrix"], "--fields chooses the columns of tsv"),
@@ -110,7 +110,9 @@ def test_standard_input_is_named(tmp_path):
         (["--min-identity", "97"], "97 % is 0.97"),
         (["--min-identity", "0.9", "--format", "npy", "-o", "x.npy"], "a matrix holds every pair"),
         (["--identity-def", "5"], "5 is not in the range 0<=x<=4"),
-        (["--value", "identity"], "it does not go with tsv"),
+        (["--value", "identity", "--format", "paf"], "paf is none: write --format matrix"),
+        (["--value", "identity", "--fields", "query"], "--fields chooses the columns of a table, --value what a matrix holds"),
+        (["--value", "identity", "--min-identity", "0.9"], "--value asks for a matrix, --fields for columns of a table"),
         (["--value", "identity", "-o", "x.phy"], "phylip holds distances"),
         (["-o", "x.phy", "in.fa"], "phylip is a square matrix of one file"),
         (["--condensed"], "--condensed is for .npy and .npz"),
@@ -207,7 +209,7 @@ def test_numbers_of_distances_out_of_range(tmp_path, words):
 @pytest.mark.parametrize("words", [["--max-distance", "9007199254740992"], ["--memory", "1024T"], ["--threads", "9" * 40]])
 def test_the_largest_numbers_work(tmp_path, words):
     (tmp_path / "in.fa").write_bytes(GOOD)
-    assert gpualign("nw", "--edit", "in.fa", *words, cwd=tmp_path).stdout == b"query\ttarget\tscore\na\tb\t1\n"
+    assert gpualign("nw", "--edit", "in.fa", *words, cwd=tmp_path).stdout == b"query\ttarget\tdistance\na\tb\t1\n"
 
 
 def test_nucleotides_where_proteins_were_meant(tmp_path):

@@ -246,7 +246,7 @@ def refused(words, folder, code=2):
         (["--edges", "list.tsv", "--max-distance", "9", "--method", "average"], "also of 'a' and 'c': the list has no value for it"),
         (["genes.fa", "--min-identity", "0.9", "-o", "x.uc", "--uc", "x.uc"], "name the same file"),
         (["genes.fa", "--min-identity", "0.9", "-o", "genes.fa"], "is also an input"),
-        (["genes.fa", "--min-identity", "0.9", "-o", "x.clstr"], "end it in .tsv, .parquet, .arrow, .feather, .uc, .fasta, .fa"),
+        (["genes.fa", "--min-identity", "0.9", "-o", "x.clstr"], "end it in .tsv, .csv, .parquet, .arrow, .feather, .uc, .fasta, .fa"),
         (["genes.fa", "--edges", "list.tsv", "--max-distance", "1"], "list.tsv: line 2 names 'a', which is no record of the sequences"),
         (["--edges", "none.tsv", "--max-distance", "1"], "none.tsv: no such file"),
         (["-", "--edges", "-", "--max-distance", "1"], "standard input"),

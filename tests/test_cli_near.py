@@ -125,7 +125,7 @@ def test_lengths_and_alphabets(rng, tmp_path, letters, length, most):
     file = write(tmp_path / "x.fa", family(rng, letters, 240, length))
     alphabet = ["--alphabet", "dna" if letters == DNA else "protein"]
     _, rows = rows_of(["--edit", *alphabet, file])
-    expected = ["query\ttarget\tscore", *(row["line"] for row in rows if int(row["score"]) <= most)]
+    expected = ["query\ttarget\tdistance", *(row["line"] for row in rows if int(row["distance"]) <= most)]
     for options in ([], ["--threads", "1", "--memory", "16MiB"]):
         assert gpualign("nw", "--edit", *alphabet, "--max-distance", str(most), *options, file).stdout.decode().splitlines() == expected
 
@@ -160,9 +160,9 @@ def test_nearest(rng, tmp_path, added):
     names = [f"r{number}" for number in range(30)] + ([f"t{number}" for number in range(20)] if added else [])
     both = write(tmp_path / "both.fa", records if added else records[:30])
     _, rows = rows_of(["--edit", one, both])
-    expected = ["query\ttarget\tscore"]
+    expected = ["query\ttarget\tdistance"]
     for query in range(30):
-        mine = [(int(row["score"]), int(row["target"][1:])) for row in rows if row["query"] == f"r{query}"]
+        mine = [(int(row["distance"]), int(row["target"][1:])) for row in rows if row["query"] == f"r{query}"]
         best = sorted(pair for pair in mine if pair[1] != query and pair[0] <= 6)[:2]
         expected += [f"r{query}\t{names[j]}\t{score}" for score, j in sorted(best, key=lambda pair: pair[1])]
     found = gpualign("nw", "--edit", "--max-distance", "6", "--nearest", "2", *files)

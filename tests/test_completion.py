@@ -68,7 +68,7 @@ def test_paths_are_left_to_the_shell(words):
         (["dist", "--metric", "="], ["hamming", "fraction", "ibs", "allele", "jc69", "tn93"]),
         (["nw", "--fields", "ci"], ["cigar", "cigar_m"]),
         (["nw", "--fields", "query,target,ta"], ["query,target,taln"]),
-        (["nw", "--fields", "query,q"], ["query,qlen", "query,qstart", "query,qend", "query,qcov", "query,qaln"]),
+        (["nw", "--fields", "query,q"], ["query,qlen", "query,qstart", "query,qend", "query,qcov", "query,qaln", "query,qtitle"]),
         (["nw", "--fields", "bi"], []),
         (["sw", "--fields", "=", "query,bi"], ["query,bits"]),
         (["nw", "--matrix", "PAM"], ["PAM250", "PAM30", "PAM70"]),

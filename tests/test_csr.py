@@ -50,7 +50,7 @@ def rows(tsv, column, make=int):
 def test_scores(tmp_path, words):
     gpualign(*words, "--format", "csr", "-o", tmp_path / "x.npz", "--device", "cpu")
     matrix, ids = load(tmp_path / "x.npz")
-    told = rows(gpualign(*words, "--device", "cpu").stdout, "score")
+    told = rows(gpualign(*words, "--device", "cpu").stdout, "distance" if "--edit" in words else "score")
     queries, targets = (ids["ids"], ids["ids"]) if "ids" in ids else (ids["query_ids"], ids["target_ids"])
     assert matrix.shape == (len(queries), len(targets))
     assert matrix.dtype == matrix.indices.dtype == np.int32
@@ -100,8 +100,8 @@ def test_distances(tmp_path, inputs, options):
     gpualign("dist", *inputs, *options, "-o", tmp_path / "m.npz", "--device", "cpu")
     matrix, ids = load(tmp_path / "x.npz")
     with np.load(tmp_path / "m.npz") as archive:
-        expected = archive["distances"]
-        assert ids == {name: archive[name].tolist() for name in archive if name != "distances"}
+        expected = archive["distance"]
+        assert ids == {name: archive[name].tolist() for name in archive if name != "distance"}
     assert matrix.dtype == expected.dtype
     kept = np.triu(np.ones(expected.shape, dtype=bool), 1) if len(inputs) == 1 else np.ones(expected.shape, dtype=bool)
     assert matrix.nnz == kept.sum()
@@ -112,8 +112,8 @@ def test_distances(tmp_path, inputs, options):
 def test_near_pairs(tmp_path):
     gpualign("dist", FAILED, "--max-distance", "1", "--format", "csr", "-o", tmp_path / "x.npz", "--device", "cpu")
     matrix, ids = load(tmp_path / "x.npz")
-    told = gpualign("dist", FAILED, "--max-distance", "1", "--device", "cpu").stdout.decode().splitlines()
-    assert stored(matrix, ids["ids"], ids["ids"]) == [(q, t, int(d)) for q, t, d in map(str.split, told)]
+    told = rows(gpualign("dist", FAILED, "--max-distance", "1", "--device", "cpu").stdout, "distance")
+    assert stored(matrix, ids["ids"], ids["ids"]) == told
     assert len(told) > 1
 
 
@@ -180,7 +180,7 @@ def test_wide_indices_where_there_are_many_pairs(monkeypatch, rng, largest, dtyp
         (["nw", ONE, "--format", "csr", "-o", "x.npz", "--fields", "query"], "it does not go with csr"),
         (["nw", ONE, "--format", "csr", "-o", "x.npz", "--condensed"], "--condensed is for .npy and .npz; it does not go with csr"),
         (["nw", ONE, "--format", "csr", "-o", "x.npz", "--plot", "x.png"], "--plot draws a matrix, and csr is a sparse one"),
-        (["nw", ONE, "-o", "x.npz", "--min-score", "1"], "a matrix holds every pair, unless it is csr"),
+        (["nw", ONE, "-o", "x.npz", "--min-score", "1"], "a matrix holds every pair, unless it is --format csr"),
         (["sw", ONE, "--format", "csr", "-o", "x.npz"], "it goes with --all"),
         (["dist", CORE, "--format", "csr", "-o", "x.npz", "--compared"], "csr holds one number a pair"),
         (["dist", CORE, "--format", "csr", "-o", "x.npz", "--plot", "x.png"], "it does not go with csr, for which no matrix is held"),

@@ -93,8 +93,9 @@ def test_a_failed_old_sample_costs_nothing(rng):
 
 
 def test_ids_of_both_sets_are_written_once():
-    samples = make_samples(["a,1", "b"], ["c", "b", 'd"'])
-    written, changed = written_samples("csv", samples.with_added())
-    assert written.queries.ids == ['"a,1"', "b"]
-    assert written.targets.ids == written.ids == ['"a,1"', "b", "c", "b", '"d"""']
-    assert (written.first_target, written.total, written.pairs, changed) == (0, 5, 1 + 6, [])
+    samples = make_samples(["a 1", "b"], ["c", "b", "d 2"])
+    written, changed = written_samples("phylip", samples.with_added())
+    assert written.queries.ids == ["a_1", "b"]
+    assert written.targets.ids == written.ids == ["a_1", "b", "c", "b", "d_2"]
+    assert (written.first_target, written.total, written.pairs) == (0, 5, 1 + 6)
+    assert changed == [("a 1", "a_1"), ("a 1", "a_1"), ("d 2", "d_2")]

@@ -123,7 +123,7 @@ def test_alignments_count_sites_at_which_all_calls_agree(rng):
 
 def test_a_failed_sample_does_not_join_outbreaks():
     near = dist("-", "--max-distance", "100", stdin=b">a\nAAAA\n>b\nTTTT\n>failed\nNNNN\n").stdout
-    assert near == b"a\tb\t4\n"
+    assert near == b"query\ttarget\tdistance\na\tb\t4\n"
 
 
 def test_arrays_have_nan_and_say_so(tmp_path):
@@ -133,11 +133,11 @@ def test_arrays_have_nan_and_say_so(tmp_path):
     found = np.load(tmp_path / "m.npy")
     assert found.dtype == np.float64
     np.testing.assert_array_equal(found, expected)
-    dist("-", "-o", tmp_path / "c.npy", "--format", "condensed", stdin=FAILED)
+    dist("-", "-o", tmp_path / "c.npy", "--condensed", stdin=FAILED)
     np.testing.assert_array_equal(np.load(tmp_path / "c.npy"), np.array(expected)[np.triu_indices(5, 1)])
     dist("-", "-o", tmp_path / "m.npz", "--compared", stdin=FAILED)
     with np.load(tmp_path / "m.npz") as archive:
-        np.testing.assert_array_equal(archive["distances"], expected)
+        np.testing.assert_array_equal(archive["distance"], expected)
         assert archive["compared"].dtype == np.int32
         assert archive["compared"][3].tolist() == [2, 2, 0, 2, 0]
 

@@ -134,7 +134,7 @@ def test_links_lead_somewhere():
 
 
 def test_every_format_has_a_page():
-    shared = {"npz": "npy", "csv": "matrix", "condensed": "npy", "arrow": "parquet"}
+    shared = {"npz": "npy", "csv": "tsv", "arrow": "parquet"}
     for format in FORMATS:
         page = ROOT / "docs" / "formats" / f"{shared.get(format, format)}.md"
         assert format in page.read_text()

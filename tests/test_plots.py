@@ -342,7 +342,7 @@ def test_commands_draw_what_they_computed(tmp_path, monkeypatch):
     label = "hamming distance (differing sites)"
     for name in ("d.npy", "d.npz", "c.npy"):
         if name != "d.npy":
-            extra = ["--format", "condensed"] if name == "c.npy" else []
+            extra = ["--condensed"] if name == "c.npy" else []
             gpualign_here("dist", DATA / "snps.tsv", "-o", name, *extra, "--device", "cpu")
         gpualign_here("plot", name, "-o", f"{name}.svg", "--label", label)
         assert (tmp_path / f"{name}.svg").read_bytes() == (tmp_path / "direct.svg").read_bytes(), name

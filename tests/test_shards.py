@@ -65,7 +65,7 @@ JOBS = {
     "dist csv": ["dist", "spaced.tsv", "-o", "x.csv"],
     "dist npy": ["dist", "core.aln", "--compared", "-o", "x.npy"],
     "dist npz": ["dist", "core.aln", "--compared", "--metric", "fraction", "-o", "x.npz"],
-    "dist condensed": ["dist", "core.aln", "--format", "condensed", "-o", "x.npy"],
+    "dist condensed": ["dist", "core.aln", "--condensed", "-o", "x.npy"],
     "dist mega": ["dist", "core.aln", "-o", "x.meg"],
     "dist near": ["dist", "core.aln", "--max-distance", "30", "-o", "x.tsv"],
     "dist csr": ["dist", "core.aln", "--max-distance", "30", "--format", "csr", "-o", "x.npz"],

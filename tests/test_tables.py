@@ -18,7 +18,7 @@ pa = pytest.importorskip("pyarrow")
 from pyarrow import parquet  # noqa: E402
 
 OF_PAIRS = [name for name, field in FIELDS.items() if not field.of_hits]
-DECIMALS = {"identity": "{:.6f}", "qcov": "{:.6f}", "tcov": "{:.6f}", "bits": "{:.1f}", "evalue": "{:.3g}"}
+DECIMALS = {"identity": "{:.6f}", "distance": "{:.6f}", "qcov": "{:.6f}", "tcov": "{:.6f}", "bits": "{:.1f}", "evalue": "{:.3g}"}
 ENDINGS = ["parquet", "arrow"]
 
 
@@ -38,7 +38,7 @@ def texts(table):
 def _text(name, value):
     if value is None:
         return "nan"
-    return DECIMALS[name].format(value) if name in DECIMALS else str(value)
+    return DECIMALS[name].format(value) if name in DECIMALS and isinstance(value, float) else str(value)
 
 
 def rows(tsv):
@@ -50,7 +50,8 @@ def rows(tsv):
     [
         ["nw", ONE],
         ["nw", ONE, "--fields", ",".join(OF_PAIRS[::-1]), "--end-gaps", "free"],
-        ["nw", ONE, TWO, "--edit", "--fields", "target,score,cigar"],
+        ["nw", ONE, TWO, "--edit", "--fields", "target,score,distance,cigar"],
+        ["nw", ONE, "--max-distance", "0.2"],
         ["nw", ONE, "--self", "--min-identity", "0.5", "--fields", "query,target,identity"],
         ["sw", GENES_QUERY, GENES_DB],
         ["sw", GENES_QUERY, GENES_DB, "--evalue", "none", "--fields", ",".join(FIELDS)],
@@ -129,7 +130,8 @@ def test_near_pairs(tmp_path, ending):
     for options in (["--max-distance", "1"], ["--max-distance", "0.2", "--metric", "fraction", "--compared"]):
         gpualign("dist", FAILED, *options, "-o", tmp_path / f"d.{ending}", "--device", "cpu")
         table = read(tmp_path / f"d.{ending}")
-        told = rows(gpualign("dist", FAILED, *options, "--device", "cpu").stdout)
+        names, *told = rows(gpualign("dist", FAILED, *options, "--device", "cpu").stdout)
+        assert names == table.column_names
         assert [table["query"].to_pylist(), table["target"].to_pylist()] == [[row[k] for row in told] for k in range(2)]
         np.testing.assert_allclose(table["distance"].to_pylist(), [float(row[2]) for row in told], atol=5e-10)
         assert len(told) > 1
@@ -262,11 +264,14 @@ def test_without_pyarrow(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["nw", ONE, "-o", "x.parquet", "--value", "identity"], "it does not go with parquet, for which there is --fields"),
+        (["nw", ONE, "-o", "x.parquet", "--value", "identity"], "parquet is none: write --format matrix"),
         (["nw", ONE, "-o", "x.arrow", "--condensed"], "--condensed is for .npy and .npz"),
         (["nw", ONE, "-o", "x.arrow", "--plot", "x.png"], "--plot draws a matrix, and arrow is a table of pairs"),
         (["nw", ONE, "-o", "x.parquet.gz"], "the name does not tell the format"),
-        (["nw", ONE, "-o", "x.m8", "--fields", "query"], "--fields chooses the columns of tsv, parquet and arrow; it does not go with m8"),
+        (
+            ["nw", ONE, "-o", "x.m8", "--fields", "query"],
+            "the columns of tsv, csv, parquet and arrow; it does not go with m8",
+        ),
         (["nw", ONE, "-o", "x.parquet", "--fields", "query,evalue"], "no column is called 'evalue'"),
         (["sw", ONE, "-o", "x.parquet", "--no-traceback", "--fields", "query,identity"], "leaves out the alignments, which identity needs"),
         (["sw", ONE, "--all", "--strand", "plus", "-o", "x.parquet", "--fields", "cigar"], "--all writes scores alone"),

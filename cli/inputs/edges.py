@@ -91,13 +91,13 @@ def _columns(names: list[str], edit: bool, by_identity: bool, source: str) -> _C
 
 def _kind(names: list[str], edit: bool, by_identity: bool, source: str) -> str:
     """The column that says how near a pair is."""
-    wanted = ["identity"] if by_identity else ["score"] if edit else ["distance", "identity"]
+    wanted = ["identity"] if by_identity else ["distance", "score"] if edit else ["distance", "identity"]
     for name in wanted:
         if name in names:
             return name
     there = f"{source}: the columns are {', '.join(names)}"
     if "score" in names and not by_identity:
-        raise InputError(f"{there}; scores are no distances: say --edit if they are edit distances, or write the field identity")
+        raise InputError(f"{there}; scores are no distances: say --edit if they are edit distances, or write distance or identity")
     raise InputError(f"{there}; the column {' or '.join(wanted)} is wanted")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -143,25 +143,38 @@ def _text(raw: bytes, source: str) -> _Found:
         raise InputError(f"{source}: empty file; a matrix is wanted")
     first, rest = lines[0][1], lines[1:]
     if first.strip().isascii() and first.strip().isdecimal():
-        ids, values = _rows(rest, None, len(rest), source)
+        ids, values = _rows(_cut(rest, None, source), len(rest), source)
         if first.strip().lstrip("0") != str(len(rest)):
             raise InputError(f"{source}: line 1 says {_quoted(first.strip())} records, but {len(rest):,} follow")
         return _Found(values, (ids, ids), "distance")  # PHYLIP's form is of distances
     separator = "\t" if "\t" in first else ","
-    columns = first.split(separator)[1:]
+    cut = _cut(lines, separator, source)
+    columns = next(cut)[1][1:]
     if not columns:
         raise InputError(
             f"{source}: line 1 is {_quoted(first)}; a matrix is wanted: a line of ids behind an empty cell, separated by tabs or commas"
         )
-    ids, values = _rows(rest, separator, len(columns), source)
+    ids, values = _rows(cut, len(columns), source)
     return _Found(values, (ids, columns))
 
 
-def _rows(lines: list[tuple[int, str]], separator: str | None, count: int, source: str) -> tuple[list[str], Matrix]:
-    """(ids, float64[rows][count]) of numbered lines."""
+def _cut(lines: list[tuple[int, str]], separator: str | None, source: str) -> Iterator[tuple[int, list[str]]]:
+    """Numbered lines in cells; None: at white space. Those between commas may be quoted."""
+    if separator != ",":
+        yield from ((number, line.split(separator)) for number, line in lines)
+        return
+    import csv
+
+    try:
+        yield from ((number, next(csv.reader([line]))) for number, line in lines)
+    except csv.Error as error:
+        raise InputError(f"{source}: no table that commas separate ({error})") from None
+
+
+def _rows(lines: Iterable[tuple[int, list[str]]], count: int, source: str) -> tuple[list[str], Matrix]:
+    """(ids, float64[rows][count]) of numbered lines in cells."""
     ids, rows = [], []
-    for number, line in lines:
-        name, *cells = line.split(separator)
+    for number, (name, *cells) in lines:
         if len(cells) != count:
             raise InputError(f"{source}: line {number} has {len(cells):,} values; {count:,} are wanted, as many as there are columns")
         try:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpualign.cli.outputs.files import naming_output
-from gpualign.cli.outputs.formats import container_of, pick_format
+from gpualign.cli.outputs.formats import check_condensed, container_of, pick_format, with_separator
 from gpualign.cli.outputs.keeping import check_resume
 from gpualign.cli.outputs.matrices import MatrixSpec, write_matrices, write_sparse
 from gpualign.cli.outputs.shards import Shard, check_shard
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 class DistanceSpec:
     """path None is standard output. most: only pairs at this distance or less, as a list. added: a list of what `Samples.added` wants,
     near pairs or all. container: of typed columns, as pyarrow writes
-    them."""
+    them. condensed: a vector of the pairs i < j."""
 
     format: str
     path: Path | None
@@ -44,6 +44,7 @@ class DistanceSpec:
     compared: bool
     added: bool = False
     container: str | None = None
+    condensed: bool = False
 
     @property
     def layout(self) -> Layout:
@@ -88,6 +89,7 @@ def distance_spec(
     resume: bool = False,
     shard: Shard | None = None,
     plot: str | None = None,
+    condensed: bool = False,
 ) -> DistanceSpec:
     """Check what the user asked for. added: as for `DistanceSpec`. Raises `InputError` for contradictions and unknown suffixes."""
     format, path = pick_format(output, format, Results.DISTANCES)
@@ -95,23 +97,27 @@ def distance_spec(
     check_shard(shard, path, format, Results.DISTANCES, plot)
     if most is not None:
         if not FORMATS[format].keeps_any_pairs:
-            lists = ", ".join(name for name in formats_of(Results.DISTANCES) if FORMATS[name].keeps_any_pairs)
-            raise InputError(f"--max-distance writes a list of pairs, as {lists}; {format} holds every pair")
+            raise InputError(f"--max-distance writes a table of pairs, as {_lists()}; {format} holds every pair")
         if most < 0:
             raise InputError(f"--max-distance: distances are 0 or more; found {most:g}")
-    if added and most is None and FORMATS[format].layouts[Results.DISTANCES] in (Layout.MATRIX, Layout.ARRAY):
-        raise InputError(
-            f"--add makes a list of pairs; {format} is a matrix, of one file or of two; give --max-distance, or write molten, parquet, "
-            "arrow or csr"
-        )
+    if added and not FORMATS[format].keeps_any_pairs:
+        raise InputError(f"--add makes a table of pairs, as {_lists()}; {format} is a matrix, of one file or of two")
     if not one_set and FORMATS[format].square:
         raise InputError(f"{FORMATS[format].square} is of one set; for two inputs write tsv, csv, molten, npy or npz")
-    spec = DistanceSpec(format, path, most, compared, added, container_of(format, path))
+    if condensed:
+        check_condensed(format, one_set)
+    format = with_separator(format, path)
+    spec = DistanceSpec(format, path, most, compared, added, container_of(format, path), condensed)
     if compared and spec.layout is Layout.SPARSE:
         raise InputError(f"--compared: {format} holds one number a pair; write parquet, arrow or molten, or a second file")
     if compared and path is None and not spec.of_pairs and format != "molten":
         raise InputError(f"--compared with {format} writes a second matrix beside the first: name a file with -o, or write --format molten")
     return spec
+
+
+def _lists() -> str:
+    """The formats of pairs, for people."""
+    return ", ".join(name for name in formats_of(Results.DISTANCES) if FORMATS[name].keeps_any_pairs)
 
 
 def least_compared(text: str) -> int | Fraction:
@@ -169,14 +175,14 @@ class DistanceWriter:
                 return totals, [array.values for array in (sink.values, sink.compared) if array is not None]
 
             count = 1 + spec.compared
-            names, titles = ("distances", "compared")[:count], (self._metric.name, "compared sites")[:count]
+            names, titles = ("distance", "compared")[:count], (self._metric.name, "compared sites")[:count]
             matrices = MatrixSpec(spec.format, spec.path, spec.beside, names, titles, self._decimals)
             return write_matrices(matrices, writing.files, samples.queries, samples.targets, fill, writing.part)
 
     def _matrix(self, make: ArrayMaker, make_compared: ArrayMaker | None = None) -> MatrixSink | CondensedSink:
         """A sink that fills the matrices that are wanted."""
         rows = self._writing.rows
-        if self._spec.format == "condensed":
+        if self._spec.condensed:
             return CondensedSink(self._dtype, make, make_compared, rows)
         return MatrixSink(self._dtype, make, make_compared, rows, threads=self._threads)
 
@@ -190,7 +196,8 @@ class DistanceWriter:
         if spec.layout is Layout.SPARSE:
             return self._sparse(samples, run)
         with self._writing.text() as (lines, marks):
-            return run(NearPairsSink(lines, PairText(FORMATS[spec.format].lists or "\t", self._decimals)), marks)
+            text = PairText(FORMATS[spec.format].lists or "\t", self._decimals, headed=spec.format != "molten")
+            return run(NearPairsSink(lines, text, spec.compared), marks)
 
     def _sparse(self, samples: Samples, run: Run) -> DistanceTotals:
         from gpualign.core.distance.sinks.tables import CsrPairsSink

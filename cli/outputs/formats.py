@@ -52,11 +52,26 @@ def pick_format(output: str, format: str | None, results: Results) -> tuple[str,
     return chosen, path
 
 
+def with_separator(format: str, path: Path | None) -> str:
+    """`matrix`, which says nothing of tabs and commas, as the format of that text which the name asks for."""
+    return "csv" if format == "matrix" and path is not None and path.name.lower().endswith((".csv", ".csv.gz")) else format
+
+
 def check_fields(fields: str | None, format: str) -> None:
     """Raises `InputError` for --fields with a format whose columns are fixed."""
     if fields is not None and not FORMATS[format].has_fields:
         *some, last = (name for name, one in FORMATS.items() if one.has_fields)
         raise InputError(f"--fields chooses the columns of {', '.join(some)} and {last}; it does not go with {format}")
+
+
+def check_condensed(format: str, one_set: bool) -> None:
+    """Raises `InputError` where --condensed has no pairs i < j, or no array for them."""
+    if not FORMATS[format].is_array:
+        raise InputError(f"--condensed is for .npy and .npz; it does not go with {format}")
+    if not one_set:
+        raise InputError(
+            "--condensed holds the pairs of one file, each record with each later one; it goes with neither two files nor --self"
+        )
 
 
 def rows_of(format: str, path: Path | None, fields: list[Field]) -> Rows | None:
@@ -120,7 +135,7 @@ def opened_rows(
 
 def output_paths(path: Path | None, format: str, one_set: bool) -> list[Path | None]:
     """All files that an output in this format is: itself, and the lists of ids that belong to an .npy array."""
-    if path is None or format not in ("npy", "condensed"):
+    if path is None or format != "npy":
         return [path]
     return [path, *(_id_list(path, name) for name in id_list_names(one_set))]
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from gpualign.cli.messages import Messages, print_plan
 from gpualign.cli.outputs.files import OutputFiles, naming_output
-from gpualign.cli.outputs.formats import Rows, check_fields, opened_rows, pick_format, rows_of
+from gpualign.cli.outputs.formats import Rows, check_condensed, check_fields, opened_rows, pick_format, rows_of, with_separator
 from gpualign.cli.outputs.keeping import check_resume, keeping_of_task
 from gpualign.cli.outputs.matrices import MatrixSpec, write_matrices, write_sparse
 from gpualign.cli.outputs.portion import Portion
@@ -18,7 +18,7 @@ from gpualign.cli.outputs.shards import Shard, check_shard
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail, Task
 from gpualign.core.errors import InputError
-from gpualign.core.fields import DEFAULT_FIELDS, parse_fields
+from gpualign.core.fields import default_fields, parse_fields
 from gpualign.core.filter import Filter
 from gpualign.core.formats.registry import FORMATS, Layout, Results, formats_of
 from gpualign.core.plan import Plan
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from gpualign.core.sinks.matrix import CondensedSink, MatrixSink
     from gpualign.core.sinks.matrix_files import ArrayMaker, Numbers
     from gpualign.jobs.near import NearJob
+
+_MATRICES = (Layout.MATRIX, Layout.ARRAY)
 
 Run = Callable[[Sink[Plan, Any], Marks], Totals]
 """Carries out a job with a sink, told to marks."""
@@ -60,10 +62,12 @@ class OutputOptions:
 
 @dataclass(frozen=True)
 class OutputSpec:
-    """path None is standard output; rows and filter are for formats of pairs, value, condensed and picture for matrices; of a sparse one
-    filter and value. resume: go on with what an earlier run has left; shard: the share that this run does, None: all."""
+    """layout: rows of pairs or a matrix; some formats hold both. path None is standard output; rows and filter are for rows, value,
+    condensed and picture for matrices; of a sparse one filter and value. resume: go on with what an earlier run has left; shard: the share
+    that this run does, None: all."""
 
     format: str
+    layout: Layout
     path: Path | None
     rows: Rows | None
     filter: Filter
@@ -78,15 +82,15 @@ class OutputSpec:
         """How a matrix is written."""
         from gpualign.core.sinks.matrix_files import DECIMALS
 
-        return MatrixSpec(self.format, self.path, None, (self.value.array_name,), (self.value.name,), DECIMALS)
+        return MatrixSpec(self.format, self.path, None, (self.value.array_name,), (self.value.kind,), DECIMALS)
 
     @property
     def is_matrix(self) -> bool:
-        return _is_matrix(self.format)
+        return self.layout in _MATRICES
 
     @property
     def is_sparse(self) -> bool:
-        return _is_sparse(self.format)
+        return self.layout is Layout.SPARSE
 
     @property
     def detail(self) -> Detail:
@@ -94,14 +98,6 @@ class OutputSpec:
         of_rows = Detail.PATH if self.rows is None else self.rows.detail
         written = self.value.detail if self.is_matrix or self.is_sparse else of_rows
         return Detail.STATISTICS if self.filter.by_statistics and written is Detail.SCORE else written
-
-
-def _is_matrix(format: str) -> bool:
-    return FORMATS[format].layouts[Results.PAIRS] in (Layout.MATRIX, Layout.ARRAY)
-
-
-def _is_sparse(format: str) -> bool:
-    return FORMATS[format].layouts[Results.PAIRS] is Layout.SPARSE
 
 
 def check_fraction(option: str, least: float | None) -> None:
@@ -135,41 +131,47 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, ad
     Raises `InputError` for contradictions and unknown suffixes.
     """
     format, path = pick_format(o.output, o.format, Results.PAIRS)
+    layout = FORMATS[format].layouts[Results.PAIRS]
+    if o.value is not None and format in ("tsv", "csv"):
+        if o.fields is not None:
+            raise InputError("--fields chooses the columns of a table, --value what a matrix holds; give one of them")
+        layout = Layout.MATRIX
+    is_matrix, is_sparse = layout in _MATRICES, layout is Layout.SPARSE
     check_fields(o.fields, format)
     check_resume(o.resume, path, format, Results.PAIRS)
     check_shard(o.shard, path, format, Results.PAIRS, o.plot)
     filter = _filter(o, edit, one_set or added)
-    if _is_matrix(format) and filter != Filter():
+    if is_matrix and filter != Filter():
         thresholds = "--min-score, --min-identity, --min-coverage, --max-distance and --nearest"
-        raise InputError(f"{thresholds} drop rows of a table of pairs; a matrix holds every pair, unless it is csr")
-    if _is_matrix(format) and added:
+        advice = "; --value asks for a matrix, --fields for columns of a table" if o.value is not None and o.format is None else ""
+        raise InputError(f"{thresholds} drop rows of a table of pairs; a matrix holds every pair, unless it is --format csr{advice}")
+    if is_matrix and added:
         raise InputError("--add makes a list of pairs; a matrix is of one file or of two")
-    if o.value is not None and not (_is_matrix(format) or _is_sparse(format)):
-        raise InputError(f"--value chooses what a matrix holds; it does not go with {format}, for which there is --fields")
+    if o.value is not None and not (is_matrix or is_sparse):
+        raise InputError(f"--value chooses what a matrix holds, and {format} is none: write --format matrix, .npy, .npz, phylip or csr")
     if o.condensed:
-        if not FORMATS[format].is_array:
-            raise InputError(f"--condensed is for .npy and .npz; it does not go with {format}")
-        if not one_set or with_self:
-            raise InputError(
-                "--condensed holds the pairs of one file, each record with each later one; it goes with neither two files nor --self"
-            )
-    value = o.value or ("distance" if format == "phylip" and not edit else "score")
+        check_condensed(format, one_set and not with_self)
+    value = o.value or ("distance" if format == "phylip" or edit else "score")
     if format == "phylip":
         if not one_set:
             raise InputError("phylip is a square matrix of one file; for two files write a matrix or .npy")
         if value == "identity" or (value == "score" and not edit):
             raise InputError(f"phylip holds distances; --value {value} is none")
-    if o.plot is not None and not _is_matrix(format):
-        matrices = ", ".join(name for name in formats_of(Results.PAIRS) if _is_matrix(name))
-        kind = "a sparse one" if _is_sparse(format) else "a table of pairs"
+    if o.plot is not None and not is_matrix:
+        matrices = ", ".join(name for name in formats_of(Results.PAIRS) if FORMATS[name].layouts[Results.PAIRS] in _MATRICES)
+        kind = "a sparse one" if is_sparse else "a table of pairs"
         raise InputError(f"--plot draws a matrix, and {format} is {kind}; write a matrix: {matrices}")
     picture = None
     if o.plot is not None:
         from gpualign.cli.pictures.plots import check_plot
 
         picture = check_plot(o.plot)
-    rows = rows_of(format, path, parse_fields(o.fields or DEFAULT_FIELDS))
-    return OutputSpec(format, path, rows, filter, Value(value, o.identity_definition), o.condensed, picture, o.resume, o.shard)
+    shown = o.fields or default_fields(edit, o.min_identity is not None, o.max_distance is not None)
+    rows = rows_of(format, path, parse_fields(shown, edit=edit))
+    format = with_separator(format, path)
+    return OutputSpec(
+        format, layout, path, rows, filter, Value(value, o.identity_definition, edit), o.condensed, picture, o.resume, o.shard
+    )
 
 
 def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, dry_run: bool, messages: Messages, threads: int) -> None:

@@ -35,5 +35,5 @@ def scores_spec(o: HitOptions, strand: str | None, one_set: bool, with_self: boo
         OutputOptions(o.output, format, o.fields, min_score=o.min_score, resume=o.resume, shard=o.shard), False, one_set, with_self
     )
     if spec.detail is not Detail.SCORE:
-        raise InputError("--all writes scores alone; --fields can have query, target, score, qlen and tlen")
+        raise InputError("--all writes scores alone; --fields can have query, target, score, qlen, tlen, qtitle and ttitle")
     return spec

@@ -116,9 +116,8 @@ def of_distances(values: npt.NDArray[Any], samples: Samples, metric: str) -> Hea
 
 def of_alignments(values: npt.NDArray[Any], task: Task, value: Value) -> HeatMap:
     """The same of what `value` says of alignments."""
-    edits = value.name == "score" and task.scoring.edit
-    kind, label = ("distance", "edit distance") if edits else (value.name, _ALIGNMENT_LABELS[value.name])
-    return of_lists(values, task.queries.ids, task.targets.ids, task.targets is task.queries, kind, label)
+    label = "edit distance" if value.edit and value.kind == "distance" else _ALIGNMENT_LABELS[value.kind]
+    return of_lists(values, task.queries.ids, task.targets.ids, task.targets is task.queries, value.kind, label)
 
 
 def of_lists(values: npt.NDArray[Any], rows: Sequence[str], columns: Sequence[str], one_set: bool, kind: str, label: str) -> HeatMap:

@@ -12,23 +12,26 @@ from gpualign.core.cluster.edges import Floats, Integers
 from gpualign.core.distance.calls import Names
 from gpualign.core.sequences import SequenceSet
 from gpualign.core.sinks.writer import ByteWriter
+from gpualign.core.text import TextColumn
 
 _LINES = 10_000
 
 
-def write_table(stream: ByteWriter, ids: Sequence[str], clustering: Clustering, whole: bool) -> None:
+def write_table(stream: ByteWriter, ids: Sequence[str], clustering: Clustering, whole: bool, separator: str = "\t") -> None:
     """A row a record, in input order: id, cluster (from 1), size of the cluster, representative, distance to it (nan: not known).
 
-    whole: distances are counts; others have six decimals.
+    whole: distances are counts; others have six decimals. Between commas ids are quoted.
     """
+    if separator == ",":
+        ids = list(TextColumn.of(ids).quoted)
     labels, of = clustering.labels.tolist(), clustering.representatives.tolist()
     sizes, distances = clustering.sizes.tolist(), clustering.distances.tolist()
 
     def rows() -> Iterator[str]:
-        yield "id\tcluster\tsize\trepresentative\tdistance\n"
+        yield separator.join(("id", "cluster", "size", "representative", "distance")) + "\n"
         for name, label, distance in zip(ids, labels, distances, strict=True):
             text = f"{distance:.0f}" if whole else f"{distance:.6f}"
-            yield f"{name}\t{label + 1}\t{sizes[label]}\t{ids[of[label]]}\t{text}\n"
+            yield separator.join((name, str(label + 1), str(sizes[label]), ids[of[label]], text)) + "\n"
 
     _write(stream, rows())
 

@@ -51,6 +51,12 @@ def _tsv(fields: list[Field]) -> RowFormat:
     return Tsv(fields)
 
 
+def _csv(fields: list[Field]) -> RowFormat:
+    from gpualign.core.formats.tsv import Csv
+
+    return Csv(fields)
+
+
 def _m8(fields: list[Field]) -> RowFormat:
     from gpualign.core.formats.m8 import M8
 
@@ -148,20 +154,15 @@ def _of_pairs(layout: Layout, hits: bool = True) -> dict[Results, Layout]:
 
 _ROWS, _COLUMNS, _MATRIX, _ARRAY = Layout.ROWS, Layout.COLUMNS, Layout.MATRIX, Layout.ARRAY
 _OF_EVERY_PAIR = (Results.PAIRS, Results.SCORES, Results.DISTANCES)
+_OF_TEXT = {results: _MATRIX if results is Results.DISTANCES else _ROWS for results in Results}
+"""What tsv and csv are without being told otherwise."""
 
 FORMATS: dict[str, Format] = {
     format.name: format
     for format in (
-        Format(
-            "tsv",
-            _of_pairs(_ROWS) | {Results.SCORES: _ROWS, Results.DISTANCES: _MATRIX, Results.CLUSTERS: _ROWS},
-            (".tsv",),
-            _tsv,
-            _separated("\t"),
-            lists="\t",
-            has_fields=True,
-        ),
-        Format("csv", {Results.DISTANCES: _MATRIX}, (".csv",), matrix=_separated(","), lists=","),
+        Format("tsv", _OF_TEXT, (".tsv",), _tsv, _separated("\t"), lists="\t", has_fields=True),
+        Format("csv", _OF_TEXT, (".csv",), _csv, _separated(","), lists=",", has_fields=True),
+        Format("matrix", dict.fromkeys(_OF_EVERY_PAIR, _MATRIX), matrix=_separated("\t")),
         Format("molten", {Results.DISTANCES: _ROWS}, lists="\t"),
         Format("parquet", dict.fromkeys(Results, _COLUMNS), (".parquet",), has_fields=True),
         Format("arrow", dict.fromkeys(Results, _COLUMNS), (".arrow", ".feather"), has_fields=True),
@@ -171,11 +172,9 @@ FORMATS: dict[str, Format] = {
         Format("aln", _of_pairs(Layout.BLOCKS), (".aln",)),
         Format("uc", {Results.CLUSTERS: _ROWS}, (".uc",)),
         Format("fasta", _of_pairs(_ROWS, hits=False) | {Results.CLUSTERS: _ROWS}, (".fasta", ".fa"), rows=_fasta),
-        Format("matrix", {Results.PAIRS: _MATRIX, Results.SCORES: _MATRIX}, matrix=_separated("\t")),
         Format("npy", dict.fromkeys(_OF_EVERY_PAIR, _ARRAY), (".npy",)),
         Format("npz", dict.fromkeys(_OF_EVERY_PAIR, _ARRAY), (".npz",)),
         Format("csr", dict.fromkeys(_OF_EVERY_PAIR, Layout.SPARSE)),
-        Format("condensed", {Results.DISTANCES: _ARRAY}, square="the condensed form"),
         Format("phylip", {Results.PAIRS: _MATRIX, Results.DISTANCES: _MATRIX}, (".phy",), matrix=_phylip, square="phylip"),
         Format("mega", {Results.DISTANCES: _MATRIX}, (".meg",), matrix=_mega, square="mega"),
     )

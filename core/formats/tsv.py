@@ -1,4 +1,4 @@
-"""A table with the columns of --fields, tab-separated, with a line of their names."""
+"""A table with the columns of --fields, with a line of their names: separated by tabs, or by commas as RFC 4180 has it."""
 
 from __future__ import annotations
 
@@ -24,3 +24,13 @@ class Tsv:
 
     def columns(self, block: Block, keep: Booleans | None) -> list[Column]:
         return [f.column(block) for f in self.fields]
+
+
+class Csv(Tsv):
+    """Texts with commas or quotes in quotes."""
+
+    def header(self, task: Task) -> bytes:
+        return super().header(task).replace(b"\t", b",")
+
+    def columns(self, block: Block, keep: Booleans | None) -> list[Column]:
+        return [(f.quoted or f.column)(block).between("", ",") for f in self.fields]

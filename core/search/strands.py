@@ -46,5 +46,7 @@ def make_strands(sequences: SequenceSet, alphabet: Alphabet, strand: str) -> Str
     offsets = np.zeros(len(pieces) + 1, dtype=np.int64)
     np.cumsum([len(piece) for piece in pieces], out=offsets[1:])
     per_record = 2 if strand == BOTH else 1
-    ids = sequences.id_column.select(np.repeat(np.arange(len(sequences)), per_record))
-    return Stranded(SequenceSet(sequences.source, ids, np.concatenate(pieces), offsets), per_record, strand == MINUS)
+    of = np.repeat(np.arange(len(sequences)), per_record)
+    ids, described = sequences.id_column.select(of), sequences.descriptions.select(of) if sequences.descriptions is not None else None
+    queries = SequenceSet(sequences.source, ids, np.concatenate(pieces), offsets, descriptions=described)
+    return Stranded(queries, per_record, strand == MINUS)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from gpualign.core.alphabet import PROTEIN
 from gpualign.core.blocks import Block, Booleans, Pair
 from gpualign.core.engine import Task
 from gpualign.core.filter import Filter
@@ -19,7 +20,8 @@ _LEAST_LETTERS = 10
 class BlocksSink(PairsSink):
     """Writes each pair as a summary and its alignment, in lines of `width` characters at most (but ten letters at least).
 
-    Between the sequences | stands for equal letters, . for unequal ones; numbers at the ends count letters from 1.
+    Between the sequences | stands for equal letters, . for unequal ones, of proteins + for those of a positive score; numbers at the ends
+    count letters from 1.
     """
 
     def __init__(
@@ -27,6 +29,7 @@ class BlocksSink(PairsSink):
     ) -> None:
         super().__init__(stream, task, filter, identity_definition)
         self._width = width
+        self._shows_similar = task.alphabet.name == PROTEIN.name and not task.scoring.edit
 
     def write_block(self, block: Block, keep: Booleans | None) -> None:
         for pair in np.argwhere(block.wanted(keep)).tolist():
@@ -61,6 +64,8 @@ class BlocksSink(PairsSink):
     def _lines(self, block: Block, pair: Pair, names: tuple[str, str], firsts: tuple[int, int], steps: tuple[int, int]) -> Iterator[str]:
         query, target = block.records(pair)
         upper, middle, lower = (block.path_text(pair, kind) for kind in ("query", "markers", "target"))
+        if self._shows_similar:
+            middle = self._with_similar(upper, middle, lower)
         label = min(max(map(len, names)), 20)
         digits = len(str(int(max(block.task.queries.lengths[query], block.task.targets.lengths[target]))))
         letters = max(_LEAST_LETTERS, self._width - label - 2 * digits - 3)
@@ -77,6 +82,16 @@ class BlocksSink(PairsSink):
         if not middle:
             yield "no letters are aligned"
             yield ""
+
+    def _with_similar(self, upper: str, middle: str, lower: str) -> str:
+        """The line between two sequences, with + where unequal letters have a positive score."""
+        signs = np.frombuffer(middle.encode(), dtype=np.uint8)
+        unequal = np.flatnonzero(signs == ord("."))
+        codes = (PROTEIN.encoding[np.frombuffer(line.encode(), dtype=np.uint8)[unequal]] for line in (upper, lower))
+        similar = self.task.scoring.substitution[tuple(codes)] > 0
+        changed = signs.copy()
+        changed[unequal[similar]] = ord("+")
+        return str(changed.tobytes(), "ascii")
 
 
 def _letters(count: int) -> str:

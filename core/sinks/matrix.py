@@ -19,25 +19,37 @@ from gpualign.core.sinks.placing import Placement
 
 @dataclass(frozen=True)
 class Value:
-    """What a matrix holds: "score" (int32 or int64), "identity" or "distance", which is 1 - identity (float64)."""
+    """What a matrix holds: "score" (int32 or int64), "identity" or "distance", which is 1 - identity (float64). edit: scores are edit
+    distances, and so are distances."""
 
     name: str
     identity_definition: int
+    edit: bool = False
+
+    @property
+    def kind(self) -> str:
+        """score, identity or distance, for people and programs."""
+        return "distance" if self.edit and self.name == "score" else self.name
+
+    @property
+    def _of_engine(self) -> bool:
+        """Whether it is what engines compute of every pair."""
+        return self.name == "score" or (self.edit and self.name == "distance")
 
     @property
     def detail(self) -> Detail:
-        return Detail.SCORE if self.name == "score" else Detail.STATISTICS
+        return Detail.SCORE if self._of_engine else Detail.STATISTICS
 
     @property
     def array_name(self) -> str:
-        return "scores" if self.name == "score" else self.name
+        return "scores" if self.kind == "score" else self.kind
 
     def dtype(self, task: Task) -> Numbers:
-        return task.dtype if self.name == "score" else np.dtype(np.float64)
+        return task.dtype if self._of_engine else np.dtype(np.float64)
 
     def of(self, block: Block) -> npt.NDArray[Any]:
         """Values of a block's pairs, of the shape of its scores."""
-        if self.name == "score":
+        if self._of_engine:
             return block.scores
         found = block.identity_fraction
         return found if self.name == "identity" else 1 - found

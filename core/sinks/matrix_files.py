@@ -128,21 +128,24 @@ def write_ids(stream: ByteWriter, records: Named) -> None:
 def write_matrix_text(
     stream: ByteWriter, matrix: npt.NDArray[Any], queries: Named, targets: Named, separator: str = "\t", decimals: int = DECIMALS
 ) -> None:
-    """A header line of target ids behind an empty cell, then a line a query: its id and values."""
-    header = "".join(f"{separator}{name}" for name in targets.ids)
+    """A header line of target ids behind an empty cell, then a line a query: its id and values. Between commas ids are quoted."""
+    header = "".join(f"{separator}{name}" for name in _cells(targets, separator))
     stream.write((header + "\n").encode("utf-8", "surrogateescape"))
-    _write_rows(stream, matrix, queries, separator, decimals)
+    _write_rows(stream, matrix, _cells(queries, separator), separator, decimals)
+
+
+def _cells(records: Named, separator: str) -> TextColumn:
+    return records.id_column.quoted if separator == "," else records.id_column
 
 
 def write_phylip(stream: ByteWriter, matrix: npt.NDArray[Any], records: Named, decimals: int = DECIMALS) -> None:
     """A square distance matrix as PHYLIP's programs read it, with ids of any length ("relaxed")."""
     stream.write(f"{len(records.ids)}\n".encode())
-    _write_rows(stream, matrix, records, " ", decimals)
+    _write_rows(stream, matrix, records.id_column, " ", decimals)
 
 
-def _write_rows(stream: ByteWriter, matrix: npt.NDArray[Any], records: Named, separator: str, decimals: int) -> None:
+def _write_rows(stream: ByteWriter, matrix: npt.NDArray[Any], ids: TextColumn, separator: str, decimals: int) -> None:
     step = max(1, _ROW_BYTES // max(1, 12 * matrix.shape[1]))
-    ids = records.id_column
     for row in range(0, matrix.shape[0], step):
         part = np.ascontiguousarray(matrix[row : row + step])
         stream.write(format_matrix_rows(ids.text, ids.offsets[row : row + len(part) + 1], part, separator, decimals))

@@ -68,17 +68,19 @@ RecordScanner::Fed RecordScanner::feed(const char* data, size_t size, bool last)
   const char* const end = data + size;
   for (StringColumn* column : {&ids_, &letters_}) column->text.room(size + kSlack);
   while (data < end) {
-    const size_t before = letters_.text.size(), ids_before = ids_.text.size();
+    const size_t before = letters_.text.size(), ids_before = ids_.text.size(), described_before = descriptions_.text.size();
     const char* next = nullptr;
     const Record found = kind_ == Kind::kFasta ? take_fasta(data, end, last, &next) : take_fastq(data, end, last, &next);
     if (found == Record::kTaken) {
       ids_.close();
       letters_.close();
+      if (described_) descriptions_.close();
       data = next;
       continue;
     }
     letters_.text.cut(before);
     ids_.text.cut(ids_before);
+    descriptions_.text.cut(described_before);
     const char* strange = data;
     if (found == Record::kStrange) {
       strange = kind_ == Kind::kFasta ? end_of_fasta(data, end, last) : end;
@@ -89,15 +91,18 @@ RecordScanner::Fed RecordScanner::feed(const char* data, size_t size, bool last)
   return {size, size};
 }
 
-void RecordScanner::append(std::string_view id, std::string_view letters) {
+void RecordScanner::append(std::string_view id, std::string_view letters, std::string_view description) {
   ids_.text.append(id);
   ids_.close();
   letters_.text.append(letters);
   letters_.close();
+  if (!described_) return;
+  descriptions_.text.append(description);
+  descriptions_.close();
 }
 
-// The first word of a title, which begins behind its '>' or '@'. Where that line ends is looked for once, as most titles have no more
-// than the word.
+// The first word of a title and, where it is wanted, the rest of it. A title begins behind its '>' or '@'. Where that line ends is looked
+// for once, as most titles have no more than the word.
 RecordScanner::Record RecordScanner::take_title(const char* at, const char* end, bool last, const char** next) {
   while (at < end && is_blank(*at)) at++;
   const size_t word = copy_plain(at, end, ids_.text.tail());
@@ -106,6 +111,12 @@ RecordScanner::Record RecordScanner::take_title(const char* at, const char* end,
   const Line rest = line_at(at, end, last);
   if (!rest.next) return Record::kPartial;
   *next = rest.next;
+  if (described_) {
+    std::string_view text = rest.text;
+    while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
+    while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+    descriptions_.text.append(text);
+  }
   const bool strange = !rest.text.empty() && (!is_blank(rest.text[0]) || std::memchr(rest.text.data(), '\r', rest.text.size()));
   return strange ? Record::kStrange : Record::kTaken;
 }

@@ -1,4 +1,5 @@
-// FASTA and FASTQ text as two columns: ids, the first words of titles, and letters without white space.
+// FASTA and FASTQ text as columns: ids, the first words of titles, letters without white space, and where they are wanted descriptions,
+// what follows the ids.
 //
 // Records are taken whole or not at all. A record that holds what only a full parser knows how to read (other line ends than \n and
 // \r\n, control characters, ids and letters beyond ASCII, FASTQ over several lines) is not touched: the caller reads it another way,
@@ -25,8 +26,8 @@ class RecordScanner {
  public:
   static constexpr size_t kSlack = 16;  // bytes that may be written behind the last
   enum class Kind { kFasta, kFastq };
-  // letters: about how many there will be, if that is known.
-  RecordScanner(Kind kind, size_t letters) : kind_(kind) { letters_.text.reserve(letters + kSlack); }
+  // letters: about how many there will be, if that is known. described: whether descriptions are kept.
+  RecordScanner(Kind kind, size_t letters, bool described) : kind_(kind), described_(described) { letters_.text.reserve(letters + kSlack); }
 
   // Of the bytes that were fed: those before `taken` are in the columns. Those from there to `strange` are of a record for another
   // reader; it may be more than one record by its rules, and with FASTQ it is all that follows, in bytes that were not fed as well.
@@ -37,10 +38,11 @@ class RecordScanner {
 
   // data: begins with a record. last: the file ends with these bytes.
   Fed feed(const char* data, size_t size, bool last);
-  void append(std::string_view id, std::string_view letters);
+  void append(std::string_view id, std::string_view letters, std::string_view description);
 
   StringColumn& ids() { return ids_; }
   StringColumn& letters() { return letters_; }
+  StringColumn& descriptions() { return descriptions_; }  // empty where they are not kept
 
  private:
   enum class Record { kTaken, kPartial, kStrange };
@@ -50,7 +52,8 @@ class RecordScanner {
   Record take_title(const char* at, const char* end, bool last, const char** next);
 
   Kind kind_;
-  StringColumn ids_, letters_;
+  bool described_;
+  StringColumn ids_, letters_, descriptions_;
 };
 
 }  // namespace gpualign

@@ -44,10 +44,11 @@ NB_MODULE(_records, m) {
   nb::class_<RecordScanner>(m, "RecordScanner", "Takes records from text: ids and letters, those in ASCII and of ordinary form.")
       .def(
           "__init__",
-          [](RecordScanner* self, bool fastq, size_t letters) {
-            new (self) RecordScanner(fastq ? RecordScanner::Kind::kFastq : RecordScanner::Kind::kFasta, letters);
+          [](RecordScanner* self, bool fastq, size_t letters, bool described) {
+            new (self) RecordScanner(fastq ? RecordScanner::Kind::kFastq : RecordScanner::Kind::kFasta, letters, described);
           },
-          nb::arg("fastq"), nb::arg("letters"), "letters: how many there may be, 0 if that is not known.")
+          nb::arg("fastq"), nb::arg("letters"), nb::arg("described") = false,
+          "letters: how many there may be, 0 if that is not known; described: whether what follows ids is kept.")
       .def(
           "feed",
           [](RecordScanner& self, Input<uint8_t> data, bool last) {
@@ -59,13 +60,18 @@ NB_MODULE(_records, m) {
           "Text that begins with a record; last: and ends with the file. (a, b): data[:a] is taken, data[a:b] wants another reader,\n"
           "and with FASTQ all that follows as well.")
       .def(
-          "append", [](RecordScanner& self, const nb::bytes& id, const nb::bytes& letters) { self.append(view(id), view(letters)); },
-          nb::arg("id"), nb::arg("letters"), "A record that another reader read.")
+          "append",
+          [](RecordScanner& self, const nb::bytes& id, const nb::bytes& letters, const nb::bytes& description) {
+            self.append(view(id), view(letters), view(description));
+          },
+          nb::arg("id"), nb::arg("letters"), nb::arg("description") = nb::bytes(""), "A record that another reader read.")
       .def_prop_ro(
           "letters", [](RecordScanner& self) { return self.letters().text.size(); }, "Letters that are held.")
       .def(
-          "take", [](RecordScanner& self) { return std::make_pair(taken(self.ids()), taken(self.letters())); },
-          "Ids and letters, each as (uint8[bytes], int64[records + 1] offsets); nothing is held afterwards.");
+          "take", [](RecordScanner& self) { return std::make_tuple(taken(self.ids()), taken(self.letters()), taken(self.descriptions())); },
+          "Ids, letters and descriptions, each as (uint8[bytes], int64[records + 1] offsets); nothing is held afterwards. Descriptions "
+          "that\n"
+          "are not kept are a column without strings.");
 
   m.def(
       "count_kinds",

@@ -13,7 +13,7 @@ from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import Path, Source, inputs_of
 from gpualign.core.engine import Detail, EndGaps
 from gpualign.core.errors import InputError
-from gpualign.core.fields import parse_fields
+from gpualign.core.fields import parse_fields, tell_descriptions
 from gpualign.core.filter import Filter
 from gpualign.core.identity import DEFAULT, DEFINITIONS
 from gpualign.core.plan import Pairing
@@ -45,11 +45,12 @@ def nw(
 ) -> Matrix:
     """Align every pair globally (Needleman-Wunsch), and return a value of each: what `gpualign nw -o FILE.npy` writes.
 
-    seqs: one set, compared with itself, or the queries of `targets`. value: "score" (with `gpualign.EDIT` the edit distance), "identity"
-    or "distance", which is 1 - identity. end_gaps: "penalised", "free", "query" or "target"; identity_def: vsearch's numbers, 0 to 4. out:
-    the matrix goes to this .npy file and is mapped from it. device: "auto", "cpu", "cuda", "all", ...; threads: of the CPU; memory:
-    bytes for work beside the sequences and the matrix; executor: its workers compute (a `concurrent.futures.Executor`, Dask's
-    `client.get_executor()`), device and threads are then of theirs; progress: called with DP cells done and in all.
+    seqs: one set, compared with itself, or the queries of `targets`. value: "score", "identity" or "distance", which is 1 - identity; with
+    `gpualign.EDIT` score and distance are both the edit distance. end_gaps: "penalised", "free", "query" or "target"; identity_def:
+    vsearch's numbers, 0 to 4. out: the matrix goes to this .npy file and is mapped from it. device: "auto", "cpu", "cuda", "all", ...;
+    threads: of the CPU; memory: bytes for work beside the sequences and the matrix; executor: its workers compute (a
+    `concurrent.futures.Executor`, Dask's `client.get_executor()`), device and threads are then of theirs; progress: called with DP cells
+    done and in all.
 
     Raises `InputError` for bad input, `RunError` where a device or memory fails.
 
@@ -58,7 +59,7 @@ def nw(
     """
     if value not in ("score", "identity", "distance"):
         raise InputError(f"value {value!r}: score, identity or distance is wanted")
-    kept = Value(value, _checked_definition(identity_def))
+    kept = Value(value, _checked_definition(identity_def), checked_scoring(scoring).edit)
     options = _options(scoring, end_gaps, kept.detail, Pairing.ABOVE_OR_EQUAL, device, threads, memory, executor)
     job = prepare(inputs_of(seqs, targets), options, LOG)
 
@@ -68,7 +69,7 @@ def nw(
         return sink.matrix
 
     one_set = job.task.targets is job.task.queries
-    return Matrix(filled_values(out, fill), list(job.task.queries.ids), list(job.task.targets.ids), value, one_set)
+    return Matrix(filled_values(out, fill), list(job.task.queries.ids), list(job.task.targets.ids), kept.kind, one_set)
 
 
 def pairs(
@@ -141,7 +142,9 @@ def iter_pairs(
     ...     print(list(table))
     [{'query': '0', 'target': '1', 'cigar': '1=1I2='}]
     """
-    columns = parse_fields(",".join(fields))
+    columns = parse_fields(",".join(fields), edit=checked_scoring(scoring).edit)
+    if lacking := sorted(tell_descriptions(",".join(fields))):
+        raise InputError(f"fields: {lacking[0]} is of files; sequences in memory have no descriptions")
     if batch < 1:
         raise InputError(f"batch {batch}: 1 or more is wanted")
     filter = _filter(checked_scoring(scoring), max_distance, min_identity, min_score, min_coverage)

@@ -47,6 +47,12 @@ def _lines(data):
     return data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
 
 
+def _is_list(data):
+    """Whether these are sequences without titles, a short line each."""
+    lines = [line for line in data.replace(b"\r", b"").split(b"\n") if line]
+    return len(lines) > 1 and all(re.fullmatch(rb"[A-Z*]{1,50}", line) for line in lines)
+
+
 def sequences(data, alphabet, without_empty=False):
     """[(id, upper-case letters)] of FASTA or four-line FASTQ; a database may have records without letters, which are left out."""
     data = unpacked(data)
@@ -59,6 +65,8 @@ def sequences(data, alphabet, without_empty=False):
         found = [(record[0], b"".join(record[1:])) for record in _fasta(body)]
     elif body.startswith(b"@"):
         found = _fastq(body)
+    elif _is_list(data):
+        found = [(line, line) for line in data.split()]
     else:
         raise Refuse("neither FASTA nor FASTQ")
     letters = _DNA + "U" if alphabet == "dna" else _PROTEIN
@@ -265,7 +273,7 @@ def score_table(queries, targets, costs, local=False, with_self=False, least=Non
     match, mismatch, gap_open, gap_extend = costs or (0, -1, 1, 1)
     values = np.where(np.eye(128, dtype=bool), match, mismatch)
     measure = local_score if local else global_score
-    lines = ["query\ttarget\tscore"]
+    lines = ["query\ttarget\tscore" if costs else "query\ttarget\tdistance"]
     for i, (query, text) in enumerate(queries):
         for target, other in queries[i if with_self else i + 1 :] if targets is None else targets:
             score = measure(_codes(text), _codes(other), values, gap_open, gap_extend)

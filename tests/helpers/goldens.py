@@ -57,12 +57,14 @@ _SCORES = [
     _golden("pairs_two_files.tsv", "nw", ONE, TWO),
     _golden("pairs_fields.tsv", "nw", "--fields", "tlen,qlen,score,target,query", ONE),
     _golden("pairs_edit.tsv", "nw", "--edit", ONE),
+    _golden("pairs.csv", "nw", "--format", "csv", "--fields", "target,score,distance,identity,cigar,query", ONE),
     _golden("pairs_max_distance.tsv", "nw", "--edit", "--max-distance", 3, ONE),
     _golden("pairs_min_score.tsv", "nw", "--min-score", 20, ONE),
     _golden("pairs_match.tsv", "nw", "--match", 2, "--mismatch", -1, "--gap", 1, ONE),
     _golden("pairs_hoxd70.tsv", "nw", "--matrix", "hoxd70", "--gap-open", 400, "--gap-extend", 30, ACGT),
     _golden("pairs_protein.tsv", "nw", "--alphabet", "protein", "--matrix", "PAM250", ONE),
     _golden("matrix.tsv", "nw", "--format", "matrix", ONE),
+    _golden("edit_matrix.csv", "nw", "--edit", "--value", "distance", ONE, output="x.csv"),
     _golden("matrix_two_files.tsv", "nw", "--format", "matrix", ONE, TWO),
     _golden("matrix.npy", "nw", ONE, output="x.npy"),
     _golden("matrix.npz", "nw", ONE, output="x.npz"),
@@ -87,6 +89,7 @@ _ALIGNMENTS = [
         "near_edit.tsv",
         *("nw", "--fields", "query,target,score,identity", "--edit", "--max-distance", 3, "--min-identity", 0.8, ONE),
     ),
+    _golden("near_identity.tsv", "nw", "--edit", "--min-identity", 0.9, ONE),
     _golden("near_distance.tsv", "nw", "--max-distance", 0.1, ONE),
     _golden("protein.aln", "nw", "--alphabet", "protein", "--format", "aln", ONE, TWO),
 ]
@@ -94,7 +97,7 @@ _ALIGNMENTS = [
 _HITS = [
     _golden(f"{name}.{format}", "sw", *inputs, "--max-evalue", "1e-3", "--format", format)
     for name, inputs in (("hits", (PROTEINS_QUERY, PROTEINS_DB, "--max-hits", 4)), ("hits_dna", (GENES_QUERY, GENES_DB)))
-    for format in ("tsv", "m8", "paf", "sam", "aln")
+    for format in ("tsv", "csv", "m8", "paf", "sam", "aln")
 ] + [
     _golden("hits_estimated.m8", "sw", GENES_QUERY, GENES_DB, "--evalue", "estimate", "--format", "m8"),
     _golden("every_score.tsv", "sw", "--all", GENES_QUERY, GENES_DB),
@@ -119,6 +122,7 @@ _DISTANCES = [
         ("near_rectangle.csv", "--max-distance", 1, "--format", "csv", "--compared", CORE, OLD),
         ("near_fraction.tsv", "--max-distance", 0.1, "--metric", "fraction", "--compared", CORE),
         ("compared.molten", "--format", "molten", "--compared", CORE, OLD),
+        ("added.tsv", "--compared", "--add", OLD, CORE),
         ("added.csv", "--max-distance", 1, "--format", "csv", "--add", OLD, CORE),
         ("added.molten", "--format", "molten", "--compared", "--min-compared", 19, "--add", OLD, CORE),
         ("snps_ibs.tsv", "--metric", "ibs", SNPS),
@@ -138,6 +142,7 @@ _CLUSTERS = [
     _golden(f"cluster/{name}", "cluster", *words)
     for name, *words in (
         ("single.tsv", "--max-distance", 0.3, ONE),
+        ("single.csv", "--max-distance", 0.3, "--format", "csv", ONE),
         ("complete.tsv", "--max-distance", 0.3, "--method", "complete", ONE),
         ("average.tsv", "--edit", "--max-distance", 4, "--method", "average", ONE),
         ("greedy.tsv", "--min-identity", 0.5, "--method", "greedy", ONE),

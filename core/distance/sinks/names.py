@@ -12,7 +12,6 @@ _REPLACED = {
     "phylip": re.compile(r"\s"),  # programs end names at the first blank
     "mega": re.compile(r"[\s;\[\]#\"!]"),
 }
-_QUOTED = re.compile(r'[",]')
 
 
 def written_samples(format: str, samples: Samples) -> tuple[Samples, list[tuple[str, str]]]:
@@ -22,14 +21,12 @@ def written_samples(format: str, samples: Samples) -> tuple[Samples, list[tuple[
     """
     queries, changed = _written(format, samples.queries)
     if samples.one_set:
-        return (make_samples(queries) if changed or format == "csv" else samples), changed
+        return (make_samples(queries) if changed else samples), changed
     targets, also = _written(format, samples.targets)
     return replace(samples, queries=Names(queries), targets=Names(targets)), changed + also
 
 
 def _written(format: str, names: Names) -> tuple[list[str], list[tuple[str, str]]]:
-    if format == "csv":
-        return [_quoted(name) for name in names.ids], []
     signs = _REPLACED.get(format)
     if signs is None:
         return names.ids, []
@@ -41,8 +38,3 @@ def _written(format: str, names: Names) -> tuple[list[str], list[tuple[str, str]
                 f"{format} has no place for some signs: ids {first[name]!r} and {other!r} would both be {name!r}; rename one of them"
             )
     return written, [(name, other) for name, other in zip(names.ids, written, strict=True) if name != other]
-
-
-def _quoted(name: str) -> str:
-    """As RFC 4180 has it: in quotes where it holds a comma or quotes, which are doubled."""
-    return '"' + name.replace('"', '""') + '"' if _QUOTED.search(name) else name

@@ -13,16 +13,27 @@ from gpualign.core.distance.metrics import Integers, Values
 from gpualign.core.distance.sinks.base import BandDistances, NearDistances
 from gpualign.core.sinks.matrix_files import Named
 from gpualign.core.sinks.writer import ByteWriter
+from gpualign.core.text import TextColumn
 
 _BLOCK_CELLS = 1 << 18
 
 
 @dataclass(frozen=True)
 class PairText:
-    """How pairs are written. decimals: of distances, 0 for counts."""
+    """How pairs are written. decimals: of distances, 0 for counts. headed: whether a line with the names of the columns comes first."""
 
     separator: str
     decimals: int
+    headed: bool = False
+
+    def cells(self, ids: TextColumn) -> TextColumn:
+        """Ids as they are written."""
+        return ids.quoted if self.separator == "," else ids
+
+    def header(self, compared: bool) -> bytes:
+        """What stands before the first pair."""
+        names = ["query", "target", "distance", *(["compared"] if compared else [])]
+        return (self.separator.join(names) + "\n").encode() if self.headed else b""
 
 
 def _columns(queries: Column, targets: Column, values: Values, compared: Integers | None, text: PairText) -> list[Column]:
@@ -86,17 +97,23 @@ class PairsSink:
 
 
 class NearPairsSink(PairsSink):
-    """A line for each near pair."""
+    """A line for each near pair. compared: whether they come with their compared sites."""
 
-    def __init__(self, stream: ByteWriter, text: PairText) -> None:
+    def __init__(self, stream: ByteWriter, text: PairText, compared: bool = False) -> None:
         self._stream = stream
         self._text = text
+        self._compared = compared
         self.pairs = 0
+
+    def begin(self, samples: Samples) -> None:
+        super().begin(samples)
+        self._stream.write(self._text.header(self._compared))
 
     def write_pairs(self, pairs: NearDistances) -> None:
         """The pairs are a row of the block, with two texts each."""
         samples, count = self.samples, len(pairs.queries)
-        queries, targets = samples.queries.id_column.select(pairs.queries), samples.targets.id_column.select(pairs.targets)
+        columns_of_ids = (self._text.cells(records.id_column) for records in (samples.queries, samples.targets))
+        queries, targets = (ids.select(which) for ids, which in zip(columns_of_ids, (pairs.queries, pairs.targets), strict=True))
         ids = Column.target_text(queries.text, queries.offsets), Column.target_text(targets.text, targets.offsets)
         compared = pairs.compared[None, :] if pairs.compared is not None else None
         columns = _columns(*ids, pairs.values[None, :], compared, self._text)

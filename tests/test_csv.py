@@ -1,0 +1,94 @@
+"""Tables and matrices with commas, as Python's csv reads them, beside the same with tabs."""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from command import gpualign, gpualign_here
+
+from gpualign.core.text import TextColumn
+
+STRANGE = ["a,1", 'b"2', '"c"', "d", ',"']
+"""Ids that csv has to quote, and one that it does not."""
+LETTERS = ["ACGTACGTAC", "ACGTACGTAA", "ACGAACGTAC", "TTGTACGTAC", "ACGTACGTAC"]
+
+
+@pytest.fixture
+def strange(tmp_path, monkeypatch):
+    """The name of a file whose records have these ids; and it is also an alignment."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.fa").write_text("".join(f">{name}\n{letters}\n" for name, letters in zip(STRANGE, LETTERS, strict=True)))
+    return "x.fa"
+
+
+def rows(text, commas):
+    text = text.decode()
+    return list(csv.reader(io.StringIO(text))) if commas else [line.split("\t") for line in text.splitlines()]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["nw"],
+        ["nw", "--edit", "--max-distance", "3"],
+        ["nw", "--fields", "target,distance,qaln,query"],
+        ["nw", "--value", "identity"],
+        ["sw", "--min-score", "1", "--strand", "plus"],
+        ["sw", "--all", "--strand", "plus"],
+        ["dist"],
+        ["dist", "--max-distance", "2", "--compared"],
+        ["cluster", "--edit", "--max-distance", "1"],
+    ],
+    ids=" ".join,
+)
+def test_commas_say_what_tabs_say(strange, words):
+    command, *options = words
+    found = [rows(gpualign_here(command, "-q", strange, *options, "--format", format)[0], format == "csv") for format in ("tsv", "csv")]
+    assert found[0] == found[1]
+    assert {cell for row in found[0] for cell in row} & set(STRANGE) == set(STRANGE)
+
+
+def test_other_commands_read_them(strange):
+    """Pairs and matrices with quoted ids, whole and in shares."""
+    expected = gpualign_here("cluster", "-q", strange, "--edit", "--max-distance", "1")[0]
+    for words in (["nw", "--edit"], ["nw", "--edit", "--max-distance", "1"], ["dist"], ["dist", "--max-distance", "1"]):
+        command, *options = words
+        name, of_list = "out.csv", command == "nw" or len(options) > 0
+        gpualign_here(command, "-q", strange, *options, "-o", name)
+        given = ["--edges" if of_list else "--distances", name]
+        assert gpualign_here("cluster", "-q", strange, *given, "--max-distance", "1")[0] == expected, words
+        whole = Path(name).read_bytes()
+        for share in ("1/2", "2/2"):
+            gpualign_here(command, "-q", strange, *options, "-o", name, "--shard", share)
+        gpualign_here("merge", "-q", f"{name}.1-of-2.part", f"{name}.2-of-2.part", "-o", "merged.csv")
+        assert Path("merged.csv").read_bytes() == whole, words
+
+
+MATRICES = [["nw", "--edit", "--value", "distance"], ["nw", "--edit", "--format", "matrix"], ["dist", "--format", "matrix"]]
+
+
+def test_a_matrix_has_the_separator_of_its_name(strange):
+    expected = gpualign_here("dist", "-q", strange)[0]
+    for command, *options in MATRICES:
+        for name in ("m.csv", "m.tsv", "m.txt" if "--format" in options else "n.tsv"):
+            gpualign_here(command, "-q", strange, *options, "-o", name)
+            assert rows(Path(name).read_bytes(), name.endswith("csv")) == rows(expected, False)
+
+
+def test_a_table_goes_on(strange):
+    """--resume of what is complete changes nothing, and of what is not there begins."""
+    gpualign("dist", "-q", strange, "--max-distance", "2", "-o", "x.csv", "--resume")
+    first = Path("x.csv").read_bytes()
+    gpualign("dist", "-q", strange, "--max-distance", "2", "-o", "x.csv", "--resume")
+    assert Path("x.csv").read_bytes() == first
+    assert first.startswith(b"query,target,distance\n")
+
+
+def test_quoting():
+    column = TextColumn.of(["a", "b,c", 'd"e', ""])
+    assert list(column.quoted) == ["a", '"b,c"', '"d""e"', ""]
+    plain = TextColumn.of(["a", "b c"])
+    assert plain.quoted is plain
+    assert column[1:2].quoted[0] == '"b,c"'
+    assert column[:1].quoted is not column
