@@ -82,10 +82,10 @@ def test_python_takes_its_own_matrices(small_16s):
 @pytest.mark.parametrize(
     "words", [["--max-distance", "2"], ["--max-distance", "2", "--compared", "--format", "csv"], ["--format", "molten"]], ids=" ".join
 )
-def test_lists_of_dist_have_no_header(words):
+def test_lists_of_dist_are_taken_also_joined_by_cat(words):
     """Near pairs, between tabs or commas, or every pair in both orders; records without near pairs are those of the sequences."""
     listed = gpualign("dist", CORE, *words).stdout
-    found = gpualign("cluster", "--edges", "-", CORE, "--degap", "--max-distance", "2", stdin=listed).stdout
+    found = gpualign("cluster", "--edges", "-", CORE, "--degap", "--max-distance", "2", stdin=listed + listed).stdout
     matrix = gpualign("dist", CORE).stdout
     assert clusters(found) == clusters(gpualign("cluster", "--distances", "-", "--max-distance", "2", stdin=matrix).stdout)
 

@@ -42,8 +42,8 @@ class _Columns:
 
 
 def read_edges(path: str, edit: bool, by_identity: bool, ids: Sequence[str] | None = None) -> EdgeList:
-    """A table with a header that names the columns query, target and distance, identity or score; or, without a header, the lists of
-    `dist`: two ids and a distance. Tabs or commas separate columns; - is standard input.
+    """A table with a header, which may be repeated, that names the columns query, target and distance, identity or score; or, without a
+    header, two ids and a distance. Tabs or commas separate columns; - is standard input.
 
     edit: the scores are edit distances; other scores are no distances. by_identity: identities are wanted. ids: of all records; None: the
     records are those in the list, in the order in which they come. Raises `InputError` naming the line.
@@ -57,7 +57,9 @@ def read_edges(path: str, edit: bool, by_identity: bool, ids: Sequence[str] | No
         names = [name.strip() for name in next(_cells([first], separator, source))]
         columns = _columns(names, edit, by_identity, source)
         lines = text if columns.headed else itertools.chain([first], text)
-        found = _parse(enumerate(_cells(lines, separator, source), 2 if columns.headed else 1), columns, ids, source)
+        rows = enumerate(_cells(lines, separator, source), 2 if columns.headed else 1)
+        headers = [names] if columns.headed else []  # more than one where lists were joined by cat
+        found = _parse(((line, cells) for line, cells in rows if cells not in headers), columns, ids, source)
     return EdgeList(found, columns.kind == "identity")
 
 
