@@ -64,8 +64,11 @@ def cluster_spec(output: str, format: str | None, uc: str | None, representative
     return spec
 
 
-def read_given(edges: str | None, distances: str | None, edit: bool, by_identity: bool, ids: Sequence[str] | None) -> tuple[Given, bool]:
-    """(what is known, whether it is identities) of a list of pairs or a matrix. edit: scores are edit distances; ids: of the sequences.
+def read_given(
+    edges: str | None, distances: str | None, edit: bool | None, by_identity: bool, ids: Sequence[str] | None
+) -> tuple[Given, bool]:
+    """(what is known, whether it is identities) of a list of pairs or a matrix. edit: scores are edit distances (None: there is no
+    --edit to say so); ids: of the sequences.
 
     Raises `InputError` for what is neither distances nor identities, and for records that are not the sequences'.
     """
@@ -78,7 +81,8 @@ def read_given(edges: str | None, distances: str | None, edit: bool, by_identity
         raise InputError(f"{distances}: {_why_not_one_set(stored)}; distances of one set with itself are wanted")
     kind = "distance" if edit else guess_kind(stored.values, stored.name, True)
     if kind not in ("distance", "identity"):
-        raise InputError(f"{distances}: holds scores, which are no distances; say --edit if they are edit distances")
+        advice = "write distances, with --value distance" if edit is None else "say --edit if they are edit distances"
+        raise InputError(f"{distances}: holds scores, which are no distances; {advice}")
     values = stored.values
     if np.isinf(values).any() or (values < 0).any() or (kind == "identity" and (values > 1).any()):
         found = values[np.isinf(values) | (values < 0) | (values > 1 if kind == "identity" else False)][0]

@@ -45,6 +45,7 @@ def test_all_of_it(here):
     assert (versions["gpualign"], versions["python"], versions["numpy"]) == (package.__version__, platform.python_version(), np.__version__)
     options = found["options"]
     assert (options["seqs"], options["seqs2"], options["min_identity"], options["identity_def"]) == ("x.fa", None, 0.9, 2)
+    assert (options["self"], "with_self" in options) == (False, False)
     assert (options["format"], options["edit"], options["memory"]) == (None, False, 1 << 30)
     assert found["resolved"] == {
         "threads": 1,

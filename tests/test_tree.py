@@ -293,7 +293,7 @@ def test_negative_branches_are_told_and_written_as_none(tmp_path):
         (["d.npz", "--method", "upgmma"], "did you mean upgma?"),
         (["d.npz", "-o", "d.npz"], "d.npz"),
         (["nan.tsv", "--method", "upgma"], "--method upgma takes all distances, also of 'a' and 'b'"),
-        (["scores.npz"], "scores"),
+        (["scores.npz"], "holds scores, which are no distances; write distances, with --value distance"),
         (["none"], "none: no such file"),
     ],
 )

@@ -41,12 +41,13 @@ class _Columns:
     headed: bool
 
 
-def read_edges(path: str, edit: bool, by_identity: bool, ids: Sequence[str] | None = None) -> EdgeList:
+def read_edges(path: str, edit: bool | None, by_identity: bool, ids: Sequence[str] | None = None) -> EdgeList:
     """A table with a header, which may be repeated, that names the columns query, target and distance, identity or score; or, without a
     header, two ids and a distance. Tabs or commas separate columns; - is standard input.
 
-    edit: the scores are edit distances; other scores are no distances. by_identity: identities are wanted. ids: of all records; None: the
-    records are those in the list, in the order in which they come. Raises `InputError` naming the line.
+    edit: the scores are edit distances (None: there is no --edit to say so); other scores are no distances. by_identity: identities are
+    wanted. ids: of all records; None: the records are those in the list, in the order in which they come. Raises `InputError` naming the
+    line.
     """
     with open_input(path) as (stream, source):
         text = io.TextIOWrapper(unpack(stream, source)[1], encoding="utf-8-sig", errors="surrogateescape")
@@ -76,7 +77,7 @@ def _cells(lines: Iterable[str], separator: str, source: str) -> Iterator[list[s
         raise InputError(f"{source}: no table that commas separate ({error})") from None
 
 
-def _columns(names: list[str], edit: bool, by_identity: bool, source: str) -> _Columns:
+def _columns(names: list[str], edit: bool | None, by_identity: bool, source: str) -> _Columns:
     if set(_ENDS) <= set(names):
         kind = _kind(names, edit, by_identity, source)
         query, target, value = (names.index(name) for name in (*_ENDS, kind))
@@ -91,7 +92,7 @@ def _columns(names: list[str], edit: bool, by_identity: bool, source: str) -> _C
     return _Columns(0, 1, 2, len(names), "distance", False)
 
 
-def _kind(names: list[str], edit: bool, by_identity: bool, source: str) -> str:
+def _kind(names: list[str], edit: bool | None, by_identity: bool, source: str) -> str:
     """The column that says how near a pair is."""
     wanted = ["identity"] if by_identity else ["distance", "score"] if edit else ["distance", "identity"]
     for name in wanted:
@@ -99,7 +100,8 @@ def _kind(names: list[str], edit: bool, by_identity: bool, source: str) -> str:
             return name
     there = f"{source}: the columns are {', '.join(names)}"
     if "score" in names and not by_identity:
-        raise InputError(f"{there}; scores are no distances: say --edit if they are edit distances, or write distance or identity")
+        advice = "write distance or identity" if edit is None else "say --edit if they are edit distances, or write distance or identity"
+        raise InputError(f"{there}; scores are no distances: {advice}")
     raise InputError(f"{there}; the column {' or '.join(wanted)} is wanted")
 
 

@@ -157,9 +157,12 @@ def counts_of(inputs: Inputs, first: str, second: str | None) -> dict[str, Count
 
 
 def _options(context: click.Context) -> dict[str, object]:
-    """Every parameter of the command: its value, a default where none was given."""
-    names = [parameter.name or "" for parameter in context.command.params]
-    return {name.rstrip("_"): _plain(context.params.get(name)) for name in names}
+    """Every parameter of the command by its long name: its value, a default where none was given."""
+
+    def name(parameter: click.Parameter) -> str:
+        return max(parameter.opts, key=len).removeprefix("--").replace("-", "_")
+
+    return {name(one): _plain(context.params.get(one.name or "")) for one in context.command.params}
 
 
 def _plain(value: object) -> object:
