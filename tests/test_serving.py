@@ -1,10 +1,12 @@
 """Tiles of several calls through one run of a worker's engine."""
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
+from command import LIMIT
 from work import edit, relatives, two_valued
 
 from gpualign.core.budget import Budget
@@ -19,24 +21,23 @@ from gpualign.cpu.engine import CpuEngine
 
 BUDGET = Budget.of(1 << 28)
 LETTERS = 4
-LIMIT = 60  # seconds that a test waits for what comes at once
 
 
 class Engine:
     """A prepared task, counting its runs. gate: results wait for it; ahead: a tile is taken before the result of the one before is handed
-    on, as GPUs do; fails: so many runs fail when they have begun."""
+    on, as GPUs do; fails: so many runs fail when they have begun, early: before they take a tile."""
 
-    def __init__(self, prepared, ahead=False, fails=0):
+    def __init__(self, prepared, ahead=False, fails=0, early=False):
         self.task, self.kernel, self.hardware = prepared.task, prepared.kernel, prepared.hardware
         self.limits = replace(prepared.limits, lanes=3, tile_cells=5_000)
-        self._prepared, self._ahead, self._fails = prepared, ahead, fails
+        self._prepared, self._ahead, self._fails, self._early = prepared, ahead, fails, early
         self.gate, self.runs = threading.Event(), 0
 
     def run(self, tiles):
         self.runs += 1
         self.gate.wait(LIMIT)
         if self.runs <= self._fails:
-            next(tiles)
+            self._early or next(tiles)
             raise RunError("the device is lost")
         if not self._ahead:
             yield from self._prepared.run(tiles)
@@ -73,8 +74,10 @@ def test_calls_that_wait_share_a_run(task, ahead):
     serve = TaskServer(engine, 1e9)
     with ThreadPoolExecutor(len(tiles)) as callers:
         answers = [callers.submit(serve, pack_tile(tile)) for tile in tiles]
+        end = time.monotonic() + LIMIT
         while len(serve._run._asked) < len(tiles):
-            threading.Event().wait(0.001)
+            assert time.monotonic() < end, "hangs"
+            time.sleep(0.001)
         engine.gate.set()
         found = {tile.number: scores(task, tile, answer.result(LIMIT)) for tile, answer in zip(tiles, answers, strict=True)}
     assert len(tiles) > 5
@@ -93,9 +96,10 @@ def test_a_lone_call_waits_for_no_other(task, ahead):
             assert scores(task, tile, caller.submit(serve, pack_tile(tile)).result(LIMIT)) == expected[tile.number]
 
 
-def test_an_error_is_that_of_the_calls_it_concerns(task):
+@pytest.mark.parametrize("early", [False, True])
+def test_an_error_is_that_of_the_calls_it_concerns(task, early):
     prepared = CpuEngine(1).prepare(task, BUDGET)
-    engine, (tile, *_) = Engine(prepared, fails=1), tiles_of(task, prepared)
+    engine, (tile, *_) = Engine(prepared, fails=1, early=early), tiles_of(task, prepared)
     engine.gate.set()
     serve = TaskServer(engine, 1e9)
     with ThreadPoolExecutor(1) as caller:

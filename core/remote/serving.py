@@ -60,8 +60,15 @@ class _Run:
                     for result in results:
                         begun.pop(id(result.tile)).set_result(result)
             except BaseException as error:  # each caller raises it
-                for answer in begun.values():
+                for answer in begun.values() or self._every():
                     answer.set_exception(error)
+
+    def _every(self) -> list[Future[TileResult]]:
+        """Of the calls whose tiles nobody has taken: a run that fails before it takes one would fail again, and without end."""
+        with self._lock:
+            answers = [answer for _, answer in self._asked]
+            self._asked.clear()
+        return answers
 
     def _has_more(self) -> bool:
         with self._lock:
