@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from pathlib import Path
+from typing import Any
 
 from gpualign.core.dataclass import dataclass
 
@@ -37,12 +39,22 @@ def find_driver() -> Driver | None:
     except OSError:
         return None
     version = ctypes.c_int()
-    library.cuDriverGetVersion(ctypes.byref(version))
-    try:
-        mapped = [line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "/libcuda.so" in line]
-    except OSError:
-        mapped = []
-    return Driver(version.value, str(Path(mapped[0]).parent) if mapped else "/usr/lib")
+    if library.cuDriverGetVersion(ctypes.byref(version)):
+        return None  # a toolkit's stub
+    return Driver(version.value, _folder_of(library.cuDriverGetVersion))
+
+
+class _Where(ctypes.Structure):
+    """Dl_info of dladdr(3)."""
+
+    _fields_ = (("file", ctypes.c_char_p), ("base", ctypes.c_void_p), ("symbol", ctypes.c_char_p), ("address", ctypes.c_void_p))
+
+
+def _folder_of(function: Any) -> str:
+    """Where the library lies that a function is of."""
+    found = _Where()
+    ctypes.CDLL(None).dladdr(ctypes.cast(function, ctypes.c_void_p), ctypes.byref(found))
+    return str(Path(os.fsdecode(found.file)).absolute().parent)
 
 
 def build_command(driver: Driver, anew: bool = False) -> str:

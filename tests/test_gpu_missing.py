@@ -109,8 +109,16 @@ def test_the_driver_says_its_version_and_where_it_is(monkeypatch, tmp_path):
     monkeypatch.setattr(missing, "_LIBRARY", str(library))
     found = find_driver()
     assert found.title == "12.4"
-    if sys.platform == "linux":
-        assert found.folder == str(tmp_path)
+    assert found.folder == str(tmp_path)
+
+
+@pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
+def test_a_stub_is_no_driver(monkeypatch, tmp_path):
+    source, library = tmp_path / "driver.cpp", tmp_path / "libcuda.so.1"
+    source.write_text('extern "C" int cuDriverGetVersion(int*) { return 34; }')
+    subprocess.run([compiler(), "-shared", "-fPIC", "-o", library, source], check=True)
+    monkeypatch.setattr(missing, "_LIBRARY", str(library))
+    assert find_driver() is None
 
 
 def test_a_machine_without_a_driver(monkeypatch):
