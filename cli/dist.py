@@ -133,7 +133,7 @@ def dist(
         from gpualign.cli.pictures.plots import check_plot
 
         picture = check_plot(plot, spec.without_matrix)
-    outputs = [*output_paths(spec.path, spec.format, others is None), *([spec.beside] if spec.beside else [])]
+    outputs = [*output_paths(spec.path, spec.format, others is None, shard), *([spec.beside] if spec.beside and not shard else [])]
     paths = [*files_of(samples), *(files_of(others) if others else [])]
     again = read_again([samples, *([others] if others else [])])
     if (resume or shard) and again is None:

@@ -11,9 +11,11 @@ import click
 
 from gpualign.cli.log import Log, begin, record
 from gpualign.cli.outputs.files import check_outputs, naming_output
+from gpualign.cli.outputs.naming import kept_of
 from gpualign.cli.outputs.summary import RunSummary
 from gpualign.cli.progress import ProgressBar, write_now
 from gpualign.cli.stages import COMPUTING, READING, WRITING, Stages
+from gpualign.core.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,8 +44,12 @@ class Messages:
     def begin(self, inputs: Iterable[str | None], outputs: Iterable[Path | None], resume: bool = False) -> None:
         """The files of the run are known. resume: of one that goes on the log does too. Raises `InputError` where one that is written is an
         input, or two of them are the same."""
-        inputs, log, summary = list(inputs), self._log, self.of_run
-        check_outputs(inputs, [*outputs, *([log.path] if log else []), *([summary.path] if summary.path else [])])
+        inputs, outputs, log, summary = list(inputs), list(outputs), self._log, self.of_run
+        beside = {"--log": log.path if log else None, "--summary": summary.path}
+        check_outputs(inputs, [*outputs, *(path for path in beside.values() if path)])
+        for option, path in beside.items():
+            if path is not None and any(output is not None and kept_of(output, path) for output in outputs):
+                raise InputError(f"{option} {path}: a name that an interrupted run leaves its work under; choose another")
         summary.begin(inputs)
         if log is not None:
             with naming_output(log.path):

@@ -146,7 +146,7 @@ def nw(
     wanted = OutputOptions(output, format_, fields, identity_def, *thresholds, value, condensed, plot, min_coverage, nearest, resume, shard)
     spec = output_spec(wanted, edit, others is None, with_self, add is not None)
     pictures = [spec.picture.path] if spec.picture else []
-    messages.begin([seqs, others, matrix], [*output_paths(spec.path, spec.format, others is None), *pictures], resume)
+    messages.begin([seqs, others, matrix], [*output_paths(spec.path, spec.format, others is None, shard), *pictures], resume)
 
     scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None, edit)
     inputs = read_inputs(

@@ -124,9 +124,9 @@ def sw(
     of_scores = scores_spec(wanted, strand, db is None, with_self) if everything else None
     of_hits = None if everything else hit_spec(wanted)
     if of_scores is not None:
-        messages.begin([query, db, matrix], output_paths(of_scores.path, of_scores.format, db is None), resume)
+        messages.begin([query, db, matrix], output_paths(of_scores.path, of_scores.format, db is None, shard), resume)
     elif of_hits is not None:
-        messages.begin([query, db, matrix], [of_hits.path], resume)
+        messages.begin([query, db, matrix], output_paths(of_hits.path, of_hits.format, db is None, shard), resume)
 
     scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None)
     described = tell_descriptions(fields)

@@ -151,3 +151,30 @@ def test_a_bug_is_in_it_whole(here):
     assert done.returncode == 1
     assert lines(here / "run.log")[1:] == done.stderr.splitlines()
     assert "ZeroDivisionError: a bug" in done.stderr
+
+
+@pytest.mark.parametrize("option", ["--log", "--summary"])
+@pytest.mark.parametrize("name", ["x.tsv.journal", "x.tsv.part", "x.tsv.near.part", "./x.tsv.part"])
+def test_names_of_what_an_interrupted_run_leaves_are_refused(here, option, name):
+    with pytest.raises(InputError, match=f"{option} .*: a name that an interrupted run leaves its work under; choose another"):
+        gpualign_here("nw", "x.fa", "-o", "x.tsv", option, name)
+    assert [path.name for path in here.iterdir()] == ["x.fa"]
+
+
+@pytest.mark.parametrize("words", [["nw"], ["sw"], ["sw", "--all"], ["dist"]], ids=" ".join)
+def test_the_part_of_a_share_is_an_output(here, words):
+    (here / "x.tsv.1-of-2.part").write_bytes(NEAR)
+    share = ["-o", "x.tsv", "--shard", "1/2"]
+    with pytest.raises(InputError, match=r"the output x\.tsv\.1-of-2\.part is also an input"):
+        gpualign_here(*words, "x.tsv.1-of-2.part", *share)
+    with pytest.raises(InputError, match=r"--log x\.tsv\.1-of-2\.part: a name|are the same file"):
+        gpualign_here(*words, "x.fa", *share, "--log", "x.tsv.1-of-2.part")
+    assert (here / "x.tsv.1-of-2.part").read_bytes() == NEAR
+
+
+def test_a_pipe_that_nobody_reads_is_refused(here):
+    os.mkfifo("log")
+    done = gpualign("nw", "x.fa", "-o", "x.tsv", "--log", "log", check=False)
+    assert done.returncode == 1
+    assert b"cannot write log: " in done.stderr
+    assert not (here / "x.tsv").exists()

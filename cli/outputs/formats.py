@@ -17,6 +17,7 @@ from gpualign.core.sinks.matrix_files import Named, id_list_names, id_lists
 
 if TYPE_CHECKING:
     from gpualign.cli.outputs.portion import Writing
+    from gpualign.cli.outputs.shards import Shard
     from gpualign.core.engine import Task
     from gpualign.core.fields import Field
     from gpualign.core.filter import Filter
@@ -133,9 +134,13 @@ def opened_rows(
             yield TableSink(text, task, rows, filter, identity_definition, threads), marks
 
 
-def output_paths(path: Path | None, format: str, one_set: bool) -> list[Path | None]:
-    """All files that an output in this format is: itself, and the lists of ids that belong to an .npy array."""
-    if path is None or format != "npy":
+def output_paths(path: Path | None, format: str, one_set: bool, shard: Shard | None = None) -> list[Path | None]:
+    """All files that an output in this format is: itself, and the lists of ids that belong to an .npy array; of a share its part alone."""
+    if path is None:
+        return [None]
+    if shard is not None:
+        return [shard.path(path)]
+    if format != "npy":
         return [path]
     return [path, *(_id_list(path, name) for name in id_list_names(one_set))]
 

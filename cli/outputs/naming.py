@@ -18,6 +18,12 @@ from gpualign.core.errors import InputError
 from gpualign.core.journal import Finished
 
 
+def kept_of(output: Path, path: Path) -> bool:
+    """Whether a run that is interrupted may leave something of an output under this name (resumption.py)."""
+    kept = path.name.startswith(f"{output.name}.") and path.name.endswith(".part")
+    return path.absolute().parent == output.absolute().parent and (kept or path.name == f"{output.name}.journal")
+
+
 @dataclass
 class Unnamed:
     """A file on its way. part: its name now; final: the name that it will have, None: it is thrown away."""
