@@ -30,7 +30,7 @@ def tree(matrix: str | None, edges: str | None, method: str, output: str, log: s
     takes a list of near pairs, and is then one tree for each connected part, a line each.
 
     Neighbour joining's tree is unrooted: its last three nodes meet in the root. The root of a spanning tree is its first record; its inner
-    nodes are records too. `gpualign plot --tree` draws a tree beside the matrix.
+    nodes are records too. `gpualign plot --tree` draws a tree of the other two kinds beside the matrix.
 
     \b
     Examples:

@@ -85,7 +85,7 @@ def test_a_signal_asks(long_run, tmp_path, quiet):
         open(tmp_path / "said", "w") as said,
         started([*long_run, *quiet], cwd=tmp_path, stderr=said, stdin=subprocess.DEVNULL) as job,
     ):
-        wait_until(lambda: any(tmp_path.glob(".*.part")), job)
+        wait_until(lambda: any(tmp_path.glob("*.part")), job)
 
         def answered():
             job.send_signal(signal.SIGUSR1)

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from command import LIMIT
 
 from gpualign.core.sinks import reserving
 from gpualign.core.sinks.matrix_files import NpyArray
@@ -24,7 +25,8 @@ def asked(monkeypatch):
     return calls
 
 
-def test_all_is_reserved_at_once_where_that_takes_no_time(tmp_path, asked):
+def test_all_is_reserved_at_once_where_that_takes_no_time(tmp_path, asked, monkeypatch):
+    monkeypatch.setattr(reserving, "_MOMENT", LIMIT)
     with open(tmp_path / "x", "w+b") as file:
         room = Reservation(file, SIZE)
         before = list(asked)

@@ -11,9 +11,9 @@ import time
 
 import numpy as np
 import pytest
-from command import LIMIT, gpualign_here
+from command import GPUALIGN, LIMIT, gpualign_here
 from eager import EAGER, command, marked
-from processes import started
+from processes import default_signals, started
 
 LETTERS = np.array(list("ACGT"))
 
@@ -75,7 +75,7 @@ def small(words):
 
 
 def run(words, cwd):
-    return subprocess.run(command(*words), capture_output=True, text=True, cwd=cwd, timeout=LIMIT)
+    return subprocess.run(command(*words), capture_output=True, text=True, cwd=cwd, timeout=LIMIT, preexec_fn=default_signals)
 
 
 @pytest.mark.slow
@@ -136,8 +136,8 @@ def test_a_run_that_only_had_to_mirror_its_matrix_ends_with_the_same_bytes(folde
 
 def interrupt_with_a_mark(words, cwd, signum):
     """Ends the run at its second mark; what it said."""
-    env = {**os.environ, "EAGER_KILL": f"2 0 {int(signum)}"}
-    done = subprocess.run(command(*words), capture_output=True, text=True, cwd=cwd, timeout=LIMIT, env=env)
+    more = {"env": {**os.environ, "EAGER_KILL": f"2 0 {int(signum)}"}, "preexec_fn": default_signals}
+    done = subprocess.run(command(*words), capture_output=True, text=True, cwd=cwd, timeout=LIMIT, **more)
     return done.returncode, done.stderr
 
 
@@ -279,13 +279,14 @@ def test_a_run_that_was_killed_before_its_first_mark_begins_again(interrupted, f
 def test_a_short_run_takes_away_what_a_killed_one_had_left(interrupted, tmp_path):
     words, _ = interrupted
     os.truncate(tmp_path / "x.tsv.journal", 0)
-    done = subprocess.run(["gpualign", *words, "--resume"], capture_output=True, cwd=tmp_path, timeout=LIMIT)
+    done = subprocess.run([GPUALIGN, *words, "--resume"], capture_output=True, cwd=tmp_path, timeout=LIMIT)
     assert done.returncode == 0
     assert list(outputs(tmp_path)) == ["x.tsv"]
 
 
 def patched(code, words, cwd):
-    return subprocess.run([sys.executable, "-c", code + EAGER, *words], capture_output=True, text=True, cwd=cwd, timeout=LIMIT)
+    words = [sys.executable, "-c", code + EAGER, *words]
+    return subprocess.run(words, capture_output=True, text=True, cwd=cwd, timeout=LIMIT, preexec_fn=default_signals)
 
 
 FAILS = (
@@ -385,7 +386,7 @@ def test_a_full_disk_leaves_what_is_done(folder, tmp_path):
 
 def test_a_short_run_leaves_nothing(folder, tmp_path):
     link(folder, tmp_path)
-    done = subprocess.run(["gpualign", *RUNS["gzip"]], capture_output=True, text=True, cwd=tmp_path)
+    done = subprocess.run([GPUALIGN, *RUNS["gzip"]], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0
     assert list(outputs(tmp_path)) == ["x.tsv.gz"]
     text = gzip.decompress((tmp_path / "x.tsv.gz").read_bytes())

@@ -111,6 +111,7 @@ def test_each_command(here, words, results, outputs):
 def test_what_each_step_has_left(here, rng):
     letters = rng.integers(0, 4, (300, 200))
     letters[150:, :190] = letters[:150, :190]  # each has a near one
+    letters[150:, 199] = (letters[:150, 199] + 1) % 4  # and none is the same
     text = np.frombuffer(b"ACGT", np.uint8)[letters]
     (here / "many.fa").write_bytes(b"".join(b">r%d\n%s\n" % (i, row.tobytes()) for i, row in enumerate(text)))
     results = summary_of("nw", "many.fa", "--edit", "--max-distance", "10", "-o", "o.tsv")["results"]

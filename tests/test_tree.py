@@ -244,8 +244,8 @@ def test_a_chain_of_thousands_is_written():
 
 
 @pytest.fixture
-def folder(tmp_path, rng):
-    values = np.rint(some_distances(rng, 12) * 40).astype(np.int32)
+def folder(tmp_path):
+    values = np.rint(some_distances(np.random.default_rng(1), 12) * 40).astype(np.int32)  # of which some are near and some are not
     np.savez(tmp_path / "d.npz", distances=values, ids=np.array(names(12)))
     near = [f"s{i}\ts{j}\t{values[i, j]}\n" for i, j in combinations(range(12), 2) if values[i, j] <= 18]
     (tmp_path / "near.tsv").write_text("query\ttarget\tdistance\n" + "".join(near))

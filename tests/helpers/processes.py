@@ -14,14 +14,14 @@ from pathlib import Path
 
 from command import LIMIT
 
-_STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_OURS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1)
 
 
 def default_signals():
-    """For `preexec_fn`: what stops a process does so, also where the tests run under nohup or in the background of a script."""
-    for signum in _STOPPING:
+    """For `preexec_fn`: what stops a process or asks it does so, also where the tests run under nohup or in the background of a script."""
+    for signum in _OURS:
         signal.signal(signum, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _OURS)
 
 
 @contextmanager
