@@ -12,7 +12,7 @@ from gpualign.core.alphabet import DNA
 from gpualign.core.bands import BandResults
 from gpualign.core.blocks import HitBlock, PairBlock
 from gpualign.core.engine import STATISTICS, Detail, EndGaps, Runs, Task
-from gpualign.core.fields import FIELDS
+from gpualign.core.fields import FIELDS, tell_descriptions
 from gpualign.core.filter import Filter
 from gpualign.core.formats.fasta import AlignedFasta
 from gpualign.core.formats.m8 import M8
@@ -28,7 +28,7 @@ from gpualign.core.sinks.blocks import BlocksSink
 from gpualign.core.sinks.table import TableSink
 from gpualign.core.text import TextColumn
 
-OF_PAIRS = [field for field in FIELDS.values() if not field.of_hits]
+OF_PAIRS = [field for field in FIELDS.values() if not field.of_hits and not tell_descriptions(field.name)]
 OF_HITS = [field for field in FIELDS.values() if field.of_hits]
 SCHEME = two_valued(4, 5, -4, 10, 1)
 

@@ -260,7 +260,7 @@ def test_an_interrupt_stops_every_device_at_its_next_piece(rng, monkeypatch, sma
     with pytest.raises(KeyboardInterrupt):
         next(prepared.counter.run(prepared.panels, prepared.plan.bands(), interrupt))
     assert len(list(cut_panels(prepared.panels, 1 << 16))) > 1
-    assert len(pieces) == 1
+    assert len(pieces) <= 2  # of seven; the next one may have begun when the first device is closed
     for device in devices:
         assert device.used == 0
         assert not device.opened

@@ -130,6 +130,7 @@ def driver(monkeypatch):
     package = types.ModuleType("pycuda")
     package.driver = fake
     fake.init = lambda: None
+    fake.get_driver_version = lambda: 13000
     fake.Error, fake.MemoryError = Error, MemoryError_
     fake.Device, fake.Context, fake.Event, fake.Stream = Device, Context, Event, type("Stream", (), {})
     fake.device_attribute = types.SimpleNamespace(**{name: name for name in ATTRIBUTES})
@@ -145,7 +146,7 @@ def driver(monkeypatch):
     monkeypatch.setitem(sys.modules, "pycuda.driver", fake)
     monkeypatch.delitem(sys.modules, "gpualign.gpu.driver", raising=False)
     module = importlib.import_module("gpualign.gpu.driver")
-    monkeypatch.setattr(module, "cubin", lambda kernel, arch: kernel)
+    monkeypatch.setattr(module, "cubin", lambda kernel, arch, driver: kernel)
     yield module
     sys.modules.pop("gpualign.gpu.driver", None)
 

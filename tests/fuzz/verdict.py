@@ -3,6 +3,7 @@
 import re
 import signal
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from fuzz.reference import NoOpinion, Refuse
 
@@ -98,7 +99,9 @@ def _judge_files(add, case, outcome, sent, shown):
     for name, data in case.files.items():
         if outcome.after.get(name) != data:
             add((f"input changed ({case.words[0]})", name))
-    made = sorted(set(outcome.after) - set(case.files))
+    asked = {word.partition("=")[2] for word in case.words if word.startswith(("--log=", "--summary="))}
+    asked |= {word for option, word in pairwise(case.words) if option in ("--log", "--summary")}
+    made = sorted(set(outcome.after) - set(case.files) - asked)
     if sent and shown == _SIGNALLED[sent]:
         made = [name for name in made if not (name == case.output and case.judge)]
         made = [name for name in made if not _is_kept(case, outcome, made, name)]
