@@ -23,6 +23,7 @@ size_t checked(Square distances) {
 }  // namespace
 
 NB_MODULE(_joining, m) {
+  nb::set_leak_warnings(false);  // an error's traceback still holds objects when the process ends
   m.doc() = "Neighbour joining.";
   nb::class_<Joining>(m, "Joining", "Neighbour joining of float64[count][count] distances, symmetric and finite, count >= 3.")
       .def(

@@ -39,6 +39,7 @@ std::string_view view(const nb::bytes& text) { return {text.c_str(), text.size()
 }  // namespace
 
 NB_MODULE(_records, m) {
+  nb::set_leak_warnings(false);  // an error's traceback still holds objects when the process ends
   m.doc() = "Records of FASTA and FASTQ files, and their letters.";
 
   nb::class_<RecordScanner>(m, "RecordScanner", "Takes records from text: ids and letters, those in ASCII and of ordinary form.")

@@ -270,6 +270,7 @@ nb::bytes pair_string(const Alignments& a, size_t r, size_t t, const std::string
 }  // namespace
 
 NB_MODULE(_rows, m) {
+  nb::set_leak_warnings(false);  // an error's traceback still holds objects when the process ends
   m.doc() = "Formats blocks of results as rows of text.";
   nb::class_<Alignments>(m, "Alignments", "The paths of a block of pairs, for columns of text made of them.")
       .def("__init__",

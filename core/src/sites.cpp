@@ -199,6 +199,7 @@ std::vector<bool> seen_in(const uint8_t* codes, size_t size) {
 }  // namespace
 
 NB_MODULE(_sites, m) {
+  nb::set_leak_warnings(false);  // an error's traceback still holds objects when the process ends
   m.doc() = "From files of calls to bit planes. A call is a byte, its code; 255 is a missing one.";
   m.attr("MISSING") = static_cast<int>(kMissing);
   m.attr("SKIP") = static_cast<int>(kSkip);

@@ -150,6 +150,7 @@ nb::object align(const std::string& instruction_set, Codes query_codes, Numbers 
 }  // namespace
 
 NB_MODULE(_kernels, m) {
+  nb::set_leak_warnings(false);  // an error's traceback still holds objects when the process ends
   m.doc() = "Vectorised alignment kernels for the CPU.";
 
   nb::exception<ScratchTooSmall>(m, "ScratchTooSmall").doc() = "A pair needs more scratch memory than its recipe allows a worker.";

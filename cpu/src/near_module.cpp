@@ -116,6 +116,7 @@ std::optional<nb::ndarray<nb::numpy, int32_t>> within(const std::string& instruc
 }  // namespace
 
 NB_MODULE(_near, m) {
+  nb::set_leak_warnings(false);  // an error's traceback still holds objects when the process ends
   m.doc() = "Pairs of records within an edit distance, and no others.";
   m.attr("Cancel") = nb::module_::import_("gpualign.cpu._kernels").attr("Cancel");
 

@@ -83,6 +83,7 @@ std::optional<Candidates> candidates(const Neighbourhoods& index, Numbers query_
 }  // namespace
 
 NB_MODULE(_neighbours, m) {
+  nb::set_leak_warnings(false);  // an error's traceback still holds objects when the process ends
   m.doc() = "Near pairs of short strings, by neighbourhoods of deletions.";
   nb::module_::import_("gpualign.cpu._kernels");  // has Cancel
   m.attr("MOST_DELETIONS") = kMostDeletions;
