@@ -106,7 +106,8 @@ def cluster(
         job, alignments = prepare(inputs, options, messages)
         ids, of_identities = inputs.queries.ids, not (edit and max_distance is not None)
     else:
-        found, of_identities = read_given(edges, distances, edit, min_identity is not None, inputs.queries.ids if inputs else None)
+        known_ids = inputs.queries.ids if inputs else None
+        found, of_identities = read_given(edges, distances, edit, min_identity is not None, known_ids, messages.note)
         messages.of_run.have_read(counts, resources, format=spec.format)
         inputs, alignments, ids = in_order_of(found, inputs), None, list(found.ids)
         job = prepare_given(found, of_identities, inputs.queries.lengths if inputs else None, options, messages)

@@ -65,7 +65,12 @@ def cluster_spec(output: str, format: str | None, uc: str | None, representative
 
 
 def read_given(
-    edges: str | None, distances: str | None, edit: bool | None, by_identity: bool, ids: Sequence[str] | None
+    edges: str | None,
+    distances: str | None,
+    edit: bool | None,
+    by_identity: bool,
+    ids: Sequence[str] | None,
+    note: Callable[[str], None],
 ) -> tuple[Given, bool]:
     """(what is known, whether it is identities) of a list of pairs or a matrix. edit: scores are edit distances (None: there is no
     --edit to say so); ids: of the sequences.
@@ -77,6 +82,8 @@ def read_given(
         return listed.pairs, listed.of_identities
     assert distances is not None
     stored = read_matrix(distances)
+    if stored.numbered:
+        note(f"{distances} has no ids, in itself or beside it; records are numbered")
     if not stored.one_set:
         raise InputError(f"{distances}: {_why_not_one_set(stored)}; distances of one set with itself are wanted")
     kind = "distance" if edit else guess_kind(stored.values, stored.name, True)

@@ -169,7 +169,7 @@ def output_options(function: F) -> F:
             "--min-coverage",
             type=FiniteType(),
             metavar="F",
-            help="Write only pairs in which this fraction or more of each sequence's letters is aligned with letters of the other.",
+            help="Write only pairs of which at least this fraction of each sequence is aligned with letters of the other.",
         ),
         click.option(
             "--max-distance",
@@ -221,7 +221,7 @@ def cluster_options(function: F) -> F:
             "--min-coverage",
             type=FiniteType(),
             metavar="F",
-            help="Also require that this fraction or more of each sequence's letters is aligned with letters of the other.",
+            help="Also require that at least this fraction of each sequence is aligned with letters of the other.",
         ),
         _identity_option(),
         click.option(
@@ -339,12 +339,13 @@ def nodes_option(function: F) -> F:
 
 def log_option(function: F) -> F:
     """What is said, in a file."""
+    return _log_option("")(function)
+
+
+def _log_option(more: str) -> Callable[[F], F]:
     return click.option(
-        "--log",
-        type=PathType(),
-        metavar="FILE",
-        help="Write the messages to this file too, with times, and also with -q; --resume goes on with it.",
-    )(function)
+        "--log", type=PathType(), metavar="FILE", help=f"Write the messages to this file too, with times, and also with -q{more}."
+    )
 
 
 def run_options(function: F) -> F:
@@ -364,13 +365,13 @@ def run_options(function: F) -> F:
             "--memory", type=SizeType(), metavar="SIZE", help="Memory budget, for instance 500M.  [2G, at most half of the memory there is]"
         ),
         click.option("--dry-run", is_flag=True, help="Print the plan, its memory and a time estimate; compute nothing."),
-        log_option,
+        _log_option("; --resume goes on with it"),
         click.option(
             "--summary",
             type=PathType(),
             metavar="FILE",
             help="Write what the run read, did and wrote to this file too, as JSON; NAME_mqc.json is a section for MultiQC.",
         ),
-        click.option("-q", "--quiet", is_flag=True, help="No notes, no progress, no summary."),
+        click.option("-q", "--quiet", is_flag=True, help="No notes and no progress on stderr."),
         click.option("-v", "--verbose", is_flag=True, help="Also report which kernel runs and how the work is cut."),
     )(function)

@@ -31,7 +31,8 @@ from gpualign.cli.typos import ChoiceType
     "--groups",
     type=PathType(),
     metavar="TABLE",
-    help="Colours beside the rows: a table with an id and one or more groups per line, in columns that tabs or commas separate.",
+    help="Colours beside the rows: a table with an id and one or more groups per line, separated by tabs or commas; a"
+    " first line that does not begin with an id names the groups.",
 )
 @click.option(
     "--order",
@@ -104,6 +105,8 @@ def plot(
     style = Style(title, cmap, linkage, vmin, vmax)
     check_style(style)
     stored = read_matrix(matrix)
+    if stored.numbered:
+        messages.note(f"{matrix} has no ids, in itself or beside it; records are numbered")
     kind = value or guess_kind(stored.values, stored.name, stored.one_set)
     if kind is None:
         raise InputError(f"{matrix}: pairs i < j alone do not tell scores from distances; say which with --value")

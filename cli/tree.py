@@ -55,10 +55,12 @@ def tree(matrix: str | None, edges: str | None, method: str, output: str, log: s
     as_table = path is not None and path.name.endswith((".tsv", ".tsv.gz"))
     if as_table and method != "mst":
         raise InputError(f"-o {output}: only --method mst has a table of edges; Newick has no name of its own, for instance .nwk")
+    if path is not None and path.suffix.lower() in (".png", ".svg", ".pdf"):
+        raise InputError(f"-o {output}: tree writes Newick; for a picture give that to gpualign plot MATRIX --tree FILE -o {output}")
     check_libraries()
     messages.begin([matrix, edges], [path])
     with OutputFiles(messages.note) as files, naming_output(path), files.text(path) as out:
-        given, of_identities = read_given(edges, matrix, None, False, None)
+        given, of_identities = read_given(edges, matrix, None, False, None, messages.note)
         found = make_tree(given, of_identities, method, messages)
         for line in edge_rows(found) if as_table else newick(found):
             out.write(line.encode("utf-8", "surrogateescape"))

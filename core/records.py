@@ -57,7 +57,10 @@ def read_records(stream: BinaryIO, source: str, letters: int | None = None, desc
             return
         start = body.splitlines()[0][:40].decode("utf-8", "backslashreplace")
         other = "; tables of SNPs and VCF are for gpualign dist" if "\t" in start or start.startswith("##fileformat=VCF") else ""
-        raise InputError(f"{source}: neither FASTA (a line starting with '>') nor FASTQ ('@'); the file starts with {start!r}{other}")
+        raise InputError(
+            f"{source}: neither FASTA (a line starting with '>') nor FASTQ ('@'), nor a list of short sequences (two lines or more of 1 to"
+            f" 50 capital letters each); the file starts with {start!r}{other}"
+        )
     blank = first[: len(first) - len(body)]
     if blank and blank[-1:] not in (b"\n", b"\r"):
         raise InputError(f"{source}: white space before the first {body[:1].decode()!r}, with which its line has to start")

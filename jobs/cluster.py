@@ -221,7 +221,9 @@ class _Known:
         return self.given.near(self.threshold)
 
     def among(self, members: Integers, progress: GrowingProgress) -> Floats:
-        return self.threshold.distances(self.given.among(members, "average linkage takes the mean of all distances"))
+        return self.threshold.distances(
+            self.given.among(members, "--method average (not single and complete) takes the mean of all distances")
+        )
 
     def describe(self) -> Rows:
         return [("records", f"{len(self.given.ids):,}"), ("pairs", f"{self.given.known:,} known")]

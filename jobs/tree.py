@@ -38,7 +38,9 @@ def make_tree(given: ListedPairs | MatrixOfPairs, of_identities: bool, method: s
         if (parts := len(tree.roots)) > 1:
             notes.note(f"{parts:,} trees, as no known distance leads from one to the other")
         return tree
-    condensed = everything.distances(given.among(np.arange(len(given.ids)), f"--method {method} takes all distances"))
+    condensed = everything.distances(
+        given.among(np.arange(len(given.ids)), f"--method {method} (not mst) takes the distances of all pairs")
+    )
     if method == "upgma":
         return upgma(given.ids, condensed)
     tree, negative = neighbour_joining(given.ids, condensed).without_negative_lengths()

@@ -14,7 +14,8 @@ FILES = {
     "empty file": (b"", "{path}: empty file; expected FASTA or FASTQ records"),
     "no records": (
         b"# nothing here\n",
-        "{path}: neither FASTA (a line starting with '>') nor FASTQ ('@'); the file starts with '# nothing here'",
+        "{path}: neither FASTA (a line starting with '>') nor FASTQ ('@'), nor a list of short sequences (two lines or more of 1 to 50"
+        " capital letters each); the file starts with '# nothing here'",
     ),
     "no letters": (b">a\nACGT\n>b\n>c\nAC\n", "{path}: record 'b' (number 2) has no letters"),
     "duplicate ids": (

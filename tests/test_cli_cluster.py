@@ -124,7 +124,7 @@ def test_a_pair_without_a_distance_is_not_near(folder):
     assert b"1 pairs have no distance, and are not near" in done.stderr
     done = gpualign("cluster", "--distances", "m.tsv", "--max-distance", "1", "--method", "average", cwd=folder, check=False)
     assert done.returncode == 2
-    assert b"average linkage takes the mean of all distances, also of 'a' and 'c': the matrix has no value for it" in done.stderr
+    assert b"takes the mean of all distances, and 'a' and 'c' have none: leave such records out" in done.stderr
 
 
 def test_orders_of_greedy_centroids(folder):
@@ -243,7 +243,10 @@ def refused(words, folder, code=2):
         (["--edges", "list.tsv", "--max-distance", "1", "--format", "fasta"], "fasta writes sequences, and there are none"),
         (["--edges", "list.tsv", "--max-distance", "1", "--representatives", "x.fa"], "--representatives writes sequences"),
         (["--edges", "list.tsv", "--min-identity", "0.9"], "the columns are query, target, distance; the column identity is wanted"),
-        (["--edges", "list.tsv", "--max-distance", "9", "--method", "average"], "also of 'a' and 'c': the list has no value for it"),
+        (
+            ["--edges", "list.tsv", "--max-distance", "9", "--method", "average"],
+            "and 'a' and 'c' have none: write all pairs, without a threshold",
+        ),
         (["genes.fa", "--min-identity", "0.9", "-o", "x.uc", "--uc", "x.uc"], "name the same file"),
         (["genes.fa", "--min-identity", "0.9", "-o", "genes.fa"], "is also an input"),
         (["genes.fa", "--min-identity", "0.9", "-o", "x.clstr"], "end it in .tsv, .csv, .parquet, .arrow, .feather, .uc, .fasta, .fa"),
@@ -273,7 +276,7 @@ def test_bad_usage(folder, words, message):
         ("a\tb\t1_000\n", "x: line 1 is"),
         ("query\ttarget\tidentity\na\tb\t97.5\n", "x: line 2: '97.5' where an identity from 0 to 1 is wanted"),
         ("a,b,1\nc,a,2\nb,a,3\n", "x: lines 1 and 3 say 1 and 3 of 'a' and 'b'; a pair has one value"),
-        ("a\0b", "x: line 1 is"),
+        ("a\0b", "x: a binary file; a list of pairs is wanted, as .tsv or .csv"),
     ],
     ids=range(14),
 )

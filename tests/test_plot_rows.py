@@ -241,14 +241,17 @@ def test_branches_without_lengths_are_equally_long(tmp_path):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("", "0 trees; one is wanted"),
+        ("", "no tree in Newick's format, which begins with '('"),
         ("(s0,s1);\n(s2,s3);\n", "2 trees; one is wanted"),
         ("(s0,s1", "no tree in Newick's format: Mismatch, 1 open vs 0 close parentheses"),
         ("(s0,s1,,s2);", "a leaf has no name"),
         ("(s0,(s1,s0));", "two leaves are called 's0'"),
         ("(s0:1,s1:1e999);", "a branch has a length that is no finite number"),
-        ("(s0,s1,s2);", "--tree: 's3' is in the matrix alone, 1 such id in all"),
+        ("(s0,s1,s2);", "--tree: 's3' is in the matrix alone; the leaves are to be the records of the matrix"),
+        ("(s0,s1);", "--tree: 's2' and 1 more are in the matrix alone"),
         ("(s0,s1,s2,s3,zz);", "--tree: 'zz' is in the tree alone"),
+        (f"(s0,s1,s2,s3,{'z' * 99});", "--tree: 'zzzzzzzzzzzzzzzzzzzz\\u2026zzzzzzzzzzzzzzzzzzz' is in the tree alone"),
+        (">s0\nACGT\n", "no tree in Newick's format, which begins with '('"),
     ],
 )
 def test_trees_that_are_refused(tmp_path, rng, text, reason):

@@ -269,6 +269,13 @@ def test_the_command_writes_trees(folder):
     assert (folder / "t.nwk.gz").read_bytes().startswith(b"\x1f\x8b")
 
 
+def test_records_without_ids_are_numbered_and_that_is_told(folder):
+    np.save(folder / "alone.npy", np.load(folder / "d.npz")["distances"])
+    done = gpualign("tree", "alone.npy", "--method", "mst", cwd=folder)
+    assert b"alone.npy has no ids, in itself or beside it; records are numbered\n" in done.stderr
+    assert done.stdout.rstrip().endswith(b")1;")
+
+
 def test_identities_are_distances_from_one(folder):
     values = np.load(folder / "d.npz")["distances"] / 100
     np.savez(folder / "i.npz", identity=1 - values, ids=np.array(names(12)))
@@ -288,11 +295,14 @@ def test_negative_branches_are_told_and_written_as_none(tmp_path):
     [
         ([], "give a matrix of distances, or a list of pairs with --edges"),
         (["d.npz", "--edges", "near.tsv"], "found both"),
-        (["--edges", "near.tsv"], "--method nj takes all distances, also of"),
+        (["--edges", "near.tsv"], "--method nj (not mst) takes the distances of all pairs, and "),
+        (["d.npz", "-o", "x.png"], "for a picture give that to gpualign plot MATRIX --tree FILE -o x.png"),
+        (["--edges", "n.parquet", "--method", "mst"], "n.parquet: a binary file; a list of pairs is wanted, as .tsv or .csv"),
+        (["csr.npz"], "csr.npz: a sparse matrix (csr), which lacks pairs"),
         (["d.npz", "-o", "x.tsv"], "only --method mst has a table of edges"),
         (["d.npz", "--method", "upgmma"], "did you mean upgma?"),
         (["d.npz", "-o", "d.npz"], "d.npz"),
-        (["nan.tsv", "--method", "upgma"], "--method upgma takes all distances, also of 'a' and 'b'"),
+        (["nan.tsv", "--method", "upgma"], "all pairs, and 'a' and 'b' have none: leave such records out"),
         (["scores.npz"], "holds scores, which are no distances; write distances, with --value distance"),
         (["none"], "none: no such file"),
     ],
@@ -300,6 +310,8 @@ def test_negative_branches_are_told_and_written_as_none(tmp_path):
 def test_refusals(folder, arguments, reason):
     (folder / "nan.tsv").write_text("\ta\tb\na\t0\tnan\nb\tnan\t0\n")
     np.savez(folder / "scores.npz", scores=np.array([[5, 2], [2, 5]]), ids=np.array(["a", "b"]))
+    (folder / "n.parquet").write_bytes(b"PAR1\x15\0\x15\n")
+    np.savez(folder / "csr.npz", indices=np.zeros(1), indptr=np.zeros(3), data=np.ones(1), shape=np.array([2, 2]), format=np.array(b"csr"))
     before = sorted(path.name for path in folder.iterdir())
     done = gpualign("tree", *arguments, cwd=folder, check=False)
     assert done.returncode == 2

@@ -52,6 +52,8 @@ def read_edges(path: str, edit: bool | None, by_identity: bool, ids: Sequence[st
     with open_input(path) as (stream, source):
         text = io.TextIOWrapper(unpack(stream, source)[1], encoding="utf-8-sig", errors="surrogateescape")
         first = text.readline()
+        if "\0" in first:
+            raise InputError(f"{source}: a binary file; a list of pairs is wanted, as .tsv or .csv")
         if not first.strip():
             raise InputError(f"{source}: {'line 1 is empty' if first else 'empty file'}; a list of pairs is wanted")
         separator = "\t" if "\t" in first else ","

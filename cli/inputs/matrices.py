@@ -30,7 +30,8 @@ _LARGEST = 1e100
 class StoredMatrix:
     """values: numbers as they stand in the file, [rows][columns], or the vector of pairs i < j of a condensed matrix.
 
-    one_set: rows and columns are the same records. name: what the file says that it holds (of .npz the array's name), or None.
+    one_set: rows and columns are the same records. name: what the file says that it holds (of .npz the array's name), or None. numbered:
+    it names no records; they are 1, 2, ...
     """
 
     values: Matrix
@@ -38,6 +39,7 @@ class StoredMatrix:
     columns: list[str]
     one_set: bool
     name: str | None
+    numbered: bool
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def _checked(found: _Found, source: str) -> StoredMatrix:
         lists.append(ids if ids is not None else [str(k) for k in range(1, count + 1)])
     rows, columns = lists
     one_set = values.ndim == 1 or (rows == columns and _is_symmetric(values))
-    return StoredMatrix(values, rows, columns, one_set, found.name)
+    return StoredMatrix(values, rows, columns, one_set, found.name, found.ids == (None, None))
 
 
 def _is_symmetric(values: Matrix) -> bool:
@@ -116,6 +118,8 @@ def _ids_beside(path: Path, values: Matrix) -> tuple[list[str] | None, list[str]
 
 def _of_npz(arrays: dict[str, Matrix], source: str) -> _Found:
     names = [name for name in arrays if name not in _BESIDE]
+    if {"indices", "indptr"} <= set(names):
+        raise InputError(f"{source}: a sparse matrix (csr), which lacks pairs; write a whole one, or a list for --edges")
     if len(names) != 1:
         raise InputError(f"{source}: holds {', '.join(map(repr, arrays)) or 'no arrays'}; one matrix is wanted")
 

@@ -26,6 +26,8 @@ def read_tree(path: str) -> Tree:
         trees = list(parse(io.StringIO(text)).parse())
     except (NewickError, ValueError, AttributeError, IndexError, RecursionError) as error:
         raise InputError(f"{source}: no tree in Newick's format: {error}") from None
+    if not text.lstrip().startswith("("):  # any text is the name of a tree's only node
+        raise InputError(f"{source}: no tree in Newick's format, which begins with '(' and ends with ';'")
     if len(trees) != 1:
         raise InputError(f"{source}: {len(trees):,} trees; one is wanted")
     return _tree(trees[0].root, source)

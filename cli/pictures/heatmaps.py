@@ -226,9 +226,12 @@ def by_tree(heat: HeatMap, tree: Tree) -> Order:
     number = {name: k for k, name in enumerate(heat.rows)}
     if not heat.one_set or len(number) < len(heat.rows):
         raise InputError("--tree: the matrix is of two sets, or has an id twice; a tree is of one set, of which each record has its own id")
-    if other := sorted(number.keys() ^ set(tree.ids)):
-        where = "tree" if other[0] in set(tree.ids) else "matrix"
-        raise InputError(f"--tree: {other[0]!a} is in the {where} alone, {len(other):,} such id{'' if len(other) == 1 else 's'} in all")
+    leaves = set(tree.ids)
+    for where, alone in (("matrix", number.keys() - leaves), ("tree", leaves - number.keys())):
+        if alone:
+            others = f" and {len(alone) - 1:,} more are" if len(alone) > 1 else " is"
+            name = ascii(_cut(min(alone), _WHOLE_IDS))
+            raise InputError(f"--tree: {name}{others} in the {where} alone; the leaves are to be the records of the matrix")
     rows = np.array([number[name] for name in tree.ids], dtype=np.intp)
     return Order(rows, rows, brackets_of(tree))
 

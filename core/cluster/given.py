@@ -55,7 +55,7 @@ class ListedPairs:
         """Values of all pairs of some records, condensed. Raises `InputError`, with why it is wanted, where one is not in the list."""
         i, j = np.triu_indices(len(members), 1)
         found = self.pairs.between(members[i], members[j])
-        return _complete(found, self.ids, members, why, "the list has no value for it; write all pairs, without a threshold")
+        return _complete(found, self.ids, members, why, "write all pairs, without a threshold")
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class MatrixOfPairs:
     def among(self, members: Integers, why: str) -> Floats:
         """Values of all pairs of some records, condensed. Raises `InputError`, with why it is wanted, where one has none."""
         rows = [self._row(k)[members[place + 1 :] - k - 1] for place, k in enumerate(members.tolist())]
-        return _complete(np.concatenate(rows), self.ids, members, why, "the matrix has no value for it")
+        return _complete(np.concatenate(rows), self.ids, members, why, "leave such records out")
 
 
 def _complete(condensed: Floats, ids: Sequence[str], members: Integers, why: str, reason: str) -> Floats:
@@ -105,5 +105,5 @@ def _complete(condensed: Floats, ids: Sequence[str], members: Integers, why: str
         i, j = np.triu_indices(len(members), 1)
         at = int(missing.argmax())
         one, other = ids[members[i[at]]], ids[members[j[at]]]
-        raise InputError(f"{why}, also of {one!r} and {other!r}: {reason}, or choose another --method")
+        raise InputError(f"{why}, and {one!r} and {other!r} have none: {reason}")
     return condensed
