@@ -34,11 +34,10 @@ class Log:
     def open(self, append: bool) -> None:
         """Begin the file, or go on behind what it holds. Raises `OSError`."""
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | (0 if append else os.O_TRUNC)
-        # A pipe that nobody reads is an error, and not something to wait for.
-        descriptor = os.open(self.path, flags | os.O_NONBLOCK, 0o666)
-        os.set_blocking(descriptor, True)
         with signals.postponed():  # the last words of a run that is ended here wait for those before them
-            self._descriptor = descriptor
+            # A pipe that nobody reads is an error, and not something to wait for.
+            self._descriptor = os.open(self.path, flags | os.O_NONBLOCK, 0o666)
+            os.set_blocking(self._descriptor, True)
             self._write(b"".join(self._waiting))
 
     def record(self, text: str) -> None:
