@@ -25,10 +25,12 @@ def asked(monkeypatch):
     return calls
 
 
-def test_all_is_reserved_at_once_where_that_takes_no_time(tmp_path, asked, monkeypatch):
+def test_all_is_reserved_with_the_first_rows_where_that_takes_no_time(tmp_path, asked, monkeypatch):
     monkeypatch.setattr(reserving, "_MOMENT", LIMIT)
     with open(tmp_path / "x", "w+b") as file:
         room = Reservation(file, SIZE)
+        assert asked == []  # nothing that the first kernels would wait for
+        room.up_to(10)
         before = list(asked)
         room.up_to(SIZE)
     assert asked == before
@@ -65,7 +67,7 @@ def test_a_disk_that_is_clearly_full_is_told_before_any_work(tmp_path, monkeypat
 def test_what_a_file_has_already_is_not_asked_for_again(tmp_path, monkeypatch):
     """Of a run that goes on."""
     with open(tmp_path / "x", "w+b") as file:
-        Reservation(file, SIZE)
+        Reservation(file, SIZE).up_to(SIZE)
         file.write(b"there")
         file.flush()
         monkeypatch.setattr(os, "fstatvfs", lambda file: SimpleNamespace(f_blocks=100, f_bfree=1, f_frsize=4096))

@@ -8,7 +8,7 @@ import time
 from typing import BinaryIO
 
 _MOMENT = 0.05
-"""Seconds that may be spent before there is anything to write. On a disk all of a file is reserved in less."""
+"""Seconds that may be spent on more than what is about to be written. On a disk all of a file is reserved in less."""
 
 _PIECE = 64 << 20
 
@@ -16,8 +16,9 @@ _PIECE = 64 << 20
 class Reservation:
     """Makes sure of room for a file of a known size, so that a full disk is an OSError and not a bus error in the map.
 
-    A file system in memory clears what it gives, some 5 GB a second, which devices would have to wait for: it gives a part at once, and
-    the rest as it is needed. Raises `OSError`, at once where there is clearly no room for all.
+    A file system in memory clears what it gives, some 5 GB a second, which devices would have to wait for: it gives a part when the first
+    bytes are written, while devices compute, and the rest as it is needed. Raises `OSError`, at once where there is clearly no room for
+    all.
     """
 
     def __init__(self, file: BinaryIO, size: int) -> None:
@@ -30,17 +31,23 @@ class Reservation:
             return
         self._look_for_room()
         os.truncate(file.fileno(), size)
-        until, piece = time.monotonic() + _MOMENT, _PIECE
-        while self._done < size and time.monotonic() < until:
-            self.up_to(self._done + piece)
-            piece *= 2
 
     def up_to(self, stop: int) -> None:
         """Bytes [0, stop) may be written."""
-        if stop > self._done:
-            stop = min(self._size, max(stop, self._done + _PIECE))
-            os.posix_fallocate(self._file.fileno(), self._done, stop - self._done)
-            self._done = stop
+        if stop <= self._done:
+            return
+        first = not self._done
+        self._take(max(stop, self._done + _PIECE))
+        if first:
+            until, piece = time.monotonic() + _MOMENT, _PIECE
+            while self._done < self._size and time.monotonic() < until:
+                self._take(self._done + piece)
+                piece *= 2
+
+    def _take(self, stop: int) -> None:
+        stop = min(self._size, stop)
+        os.posix_fallocate(self._file.fileno(), self._done, stop - self._done)
+        self._done = stop
 
     def _look_for_room(self) -> None:
         disk = os.fstatvfs(self._file.fileno())
