@@ -42,6 +42,34 @@ class _Lost:
     error: RunError
 
 
+class _Room:
+    """Of results that wait for the consumer: for `waiting` of the largest tile so far, by its cells.
+
+    The memory of a result grows with the cells of its tile. The small tiles near the end of a run, whose number alone would fill the
+    room, have their workers wait for nobody while a whole band is written.
+    """
+
+    def __init__(self, waiting: int) -> None:
+        self._waiting = waiting
+        self._largest = 1
+        self._held = 0
+        self._changed = threading.Condition()
+
+    def take(self, cells: int, seconds: float) -> bool:
+        """Whether there is room, or comes to be within some time. One result always has room."""
+        with self._changed:
+            self._largest = max(self._largest, cells)
+            found = self._changed.wait_for(lambda: not self._held or self._held + cells <= self._waiting * self._largest, seconds)
+            self._held += cells * found
+            return found
+
+    def give(self, cells: int) -> None:
+        """A result is with the consumer."""
+        with self._changed:
+            self._held -= cells
+            self._changed.notify_all()
+
+
 class _Work(Generic[Result]):
     """What all workers of a run share: tiles that nobody has taken, and results that nobody has."""
 
@@ -49,7 +77,8 @@ class _Work(Generic[Result]):
         self._pulling = Pulling(tiles, workers, sharing)
         self._changed = threading.Condition()
         self._stop = threading.Event()
-        self.done: queue.Queue[Result | BaseException | _Lost | None] = queue.Queue(maxsize=waiting)
+        self.room = _Room(waiting)
+        self.done: queue.SimpleQueue[Result | BaseException | _Lost | None] = queue.SimpleQueue()
 
     def take(self, worker: int) -> Tile | None:
         """A tile; None where there is none for this worker at the moment, or work is to end."""
@@ -105,17 +134,19 @@ class Counter(Generic[Result]):
 
     def deliver(self, result: Result) -> None:
         """Hand on a result. Waits for room, unless work is to end."""
-        self.put(result)
+        self.deliver_part(result)
         self._work.close_one(self._worker, self.taken.pop(result.tile.number))
 
-    def put(self, item: Result | BaseException | _Lost | None) -> None:
-        """The same of a part of a result, of an error, or of the end of this worker (None)."""
+    def deliver_part(self, result: Result) -> None:
+        """The same of a part of a result, which takes as much room as all of it; more of it follows."""
         while not self.stopped():
-            try:
-                self._work.done.put(item, timeout=_LOOK_SECONDS)
+            if self._work.room.take(result.tile.cells, _LOOK_SECONDS):
+                self._work.done.put(result)
                 return
-            except queue.Full:
-                continue
+
+    def tell(self, event: BaseException | _Lost | None) -> None:
+        """Of an error, or of the end of this worker (None)."""
+        self._work.done.put(event)
 
     def stopped(self) -> bool:
         """Whether the consumer wants no more."""
@@ -143,7 +174,8 @@ def run_workers(
     lost: Callable[[int, RunError], None] | None = None,
     sharing: Sharing | None = None,
 ) -> Iterator[Result]:
-    """Results of all tiles in any order, from a thread for each worker. `waiting`: results that may wait for the consumer.
+    """Results of all tiles in any order, from a thread for each worker. `waiting`: results that may wait for
+    the consumer; of small tiles more, as `_Room` has it.
 
     Raises the first error of a worker. lost: told of a worker, by its number, whose hardware fails (`RunError`) while others are left:
     those do its tiles as well, and may be called again for it. stop: called when the iterator is closed, finished or fails, to end what a
@@ -164,10 +196,10 @@ def run_workers(
                 worker(counter)
         except RunError as error:
             goes_on = lost is not None and shared.lose(number, list(counter.taken.values()))
-            counter.put(_Lost(number, error) if goes_on else error)
+            counter.tell(_Lost(number, error) if goes_on else error)
         except BaseException as error:  # handed to the consumer, which raises it
-            counter.put(error)
-        counter.put(None)
+            counter.tell(error)
+        counter.tell(None)
 
     threads = [threading.Thread(target=work, args=pair, name=f"{name}-{pair[0]}", daemon=True) for pair in enumerate(workers)]
     for thread in threads:
@@ -189,6 +221,7 @@ def run_workers(
             elif isinstance(item, BaseException):
                 raise item
             else:
+                shared.room.give(item.tile.cells)
                 yield item
     finally:
         shared.stop()

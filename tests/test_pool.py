@@ -15,7 +15,7 @@ WAITING = 3
 
 
 def tiles_of(count):
-    return (SimpleNamespace(number=k) for k in range(count))
+    return (SimpleNamespace(number=k, cells=9) for k in range(count))
 
 
 def result_of(tile):
@@ -35,6 +35,35 @@ def numbers(results):
 @pytest.mark.parametrize("count", [0, 1, 50])
 def test_every_tile_comes_once(workers, count):
     assert numbers(run_workers(tiles_of(count), [work] * workers, WAITING, "test")) == list(range(count))
+
+
+def delivered_before_a_second_is_taken(cells, waiting, seconds):
+    """How many results of tiles of these cells a worker has handed on by then, all but one at most."""
+    handed = []
+    last_but_one = threading.Event()
+
+    def counts(counter):
+        while (tile := counter.next_tile()) is not None:
+            counter.deliver(result_of(tile))
+            handed.append(tile.number)
+            if len(handed) == len(cells) - 1:
+                last_but_one.set()
+
+    found = run_workers((SimpleNamespace(number=k, cells=n) for k, n in enumerate(cells)), [counts], waiting, "test")
+    next(found)
+    last_but_one.wait(seconds)
+    before = len(handed)
+    found.close()
+    return before
+
+
+@pytest.mark.parametrize("first", [1, 100])
+def test_large_results_wait_for_the_consumer(first):
+    assert delivered_before_a_second_is_taken([first, *[100] * 9], WAITING, 0.3) <= WAITING + 1
+
+
+def test_small_results_behind_a_large_one_do_not():
+    assert delivered_before_a_second_is_taken([100, *[2] * 100], WAITING, LIMIT) >= 100
 
 
 @pytest.mark.parametrize("error", [RunError("broken"), ValueError("wrong")], ids=["hardware", "bug"])

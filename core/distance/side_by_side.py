@@ -193,7 +193,7 @@ def _worker(
                     assert tile is not None
                     items.append(item)
                     if most is not None and sum(map(len, items)) > most and line.wait(tile.number, taken.stopped):
-                        taken.put(_Share(tile, number, items, False))
+                        taken.deliver_part(_Share(tile, number, items, False))
                         items = []
         except _Ended:
             pass
