@@ -7,8 +7,8 @@ import os
 import time
 from typing import BinaryIO
 
-_MOMENT = 0.05
-"""Seconds that may be spent on more than what is about to be written. On a disk all of a file is reserved in less."""
+_MOMENT = 0.1
+"""Seconds that may be spent each time on more than what is about to be written. On a disk all of a file is reserved in less."""
 
 _PIECE = 64 << 20
 
@@ -16,9 +16,9 @@ _PIECE = 64 << 20
 class Reservation:
     """Makes sure of room for a file of a known size, so that a full disk is an OSError and not a bus error in the map.
 
-    A file system in memory clears what it gives, some 5 GB a second, which devices would have to wait for: it gives a part when the first
-    bytes are written, while devices compute, and the rest as it is needed. Raises `OSError`, at once where there is clearly no room for
-    all.
+    A file system in memory clears what it gives, some 5 GB a second, which devices would have to wait for: it gives the file in parts
+    whenever something is written, while devices compute, so that all is there before results come fast, near the end. Raises `OSError`,
+    at once where there is clearly no room for all.
     """
 
     def __init__(self, file: BinaryIO, size: int) -> None:
@@ -34,15 +34,13 @@ class Reservation:
 
     def up_to(self, stop: int) -> None:
         """Bytes [0, stop) may be written."""
-        if stop <= self._done:
+        if self._done == self._size:
             return
-        first = not self._done
         self._take(max(stop, self._done + _PIECE))
-        if first:
-            until, piece = time.monotonic() + _MOMENT, _PIECE
-            while self._done < self._size and time.monotonic() < until:
-                self._take(self._done + piece)
-                piece *= 2
+        until, piece = time.monotonic() + _MOMENT, _PIECE
+        while self._done < self._size and time.monotonic() < until:
+            self._take(self._done + piece)
+            piece *= 2
 
     def _take(self, stop: int) -> None:
         stop = min(self._size, stop)
