@@ -13,6 +13,7 @@ from typing import BinaryIO, cast
 
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
+from gpualign.core.opening import open_file
 
 _PEEK = 4096
 _UTF16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
@@ -55,6 +56,13 @@ _COMPRESSIONS: dict[bytes, tuple[str, Callable[[BinaryIO], BinaryIO]]] = {
 """By the bytes that files begin with. Opened where they are met: each library takes time to import."""
 _MAGIC = 6
 """Bytes that tell a compression."""
+
+
+def compression_of(path: str) -> str | None:
+    """gzip, bzip2, xz or zstd, if a regular file is compressed with it."""
+    with open_file(path) as stream:
+        first = stream.read(_MAGIC)
+    return next((kind for magic, (kind, _) in _COMPRESSIONS.items() if first.startswith(magic)), None)
 
 
 class Prefixed(io.RawIOBase):

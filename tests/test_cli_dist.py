@@ -1,6 +1,8 @@
 """`gpualign dist` through the installed executable: what is written, inputs, errors, what users feed it."""
 
+import bz2
 import gzip
+import lzma
 import os
 import shutil
 import signal
@@ -15,6 +17,11 @@ from processes import interrupt
 from sites import vcf_text, write_fileset
 
 from gpualign.cpu.distance import instruction_sets
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 
 def dist(*arguments, **options):
@@ -80,6 +87,30 @@ def test_inputs_of_all_kinds_give_the_same(tmp_path, rng):
         }
         for name, done in found.items():
             assert done.stdout == expected, name
+
+
+@pytest.mark.parametrize("packed", [bz2.compress, lzma.compress, zstd.compress, gzip.compress], ids=["bzip2", "xz", "zstd", "gzip"])
+def test_packed_files_of_all_kinds(tmp_path, packed):
+    """Told by content, whatever the name."""
+    texts = {
+        "alignment": b">a\nACGT\n>b\nACGA\n>c\nNNTT\n",
+        "table": b"id\trs1\trs2\trs3\na\t0\t1\t2\nb\t2\t1\t.\nc\t0\t0\t0\n",
+        "vcf": vcf_text("abc", [(["C", "A"], ["0/0", "0|1", "./."]), (["A", "C", "G"], ["0/2", "2|1", "1/1"])]).encode(),
+    }
+    for kind, text in texts.items():
+        for name, content in (("plain", text), ("packed", packed(text))):
+            (tmp_path / f"{kind}.{name}").write_bytes(content)
+        plain, same = (gpualign_here("dist", "-q", tmp_path / f"{kind}.{name}", "--device", "cpu")[0] for name in ("plain", "packed"))
+        assert plain == same
+        assert len(plain.splitlines()) == 4
+
+
+def test_damaged_zstd_of_a_vcf(tmp_path):
+    text = vcf_text("abc", [(["C", "A"], ["0/0", "0|1", "./."])] * 2000).encode()
+    (tmp_path / "x.vcf.zst").write_bytes(zstd.compress(text)[:-20])
+    done = dist(tmp_path / "x.vcf.zst", check=False)
+    assert done.returncode == 2
+    assert b"x.vcf.zst: truncated zstd file" in done.stderr
 
 
 def test_engines_threads_and_memory_do_not_change_a_byte(tmp_path, rng):

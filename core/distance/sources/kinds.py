@@ -15,7 +15,7 @@ from gpualign.core.distance.sources.bed import MAGIC, read_filesets
 from gpualign.core.distance.sources.fasta import AlignmentText, read_alignments
 from gpualign.core.distance.sources.table import read_tables
 from gpualign.core.errors import InputError
-from gpualign.core.unpack import PlainText, plain_text, unpack
+from gpualign.core.unpack import PlainText, compression_of, plain_text, unpack
 
 
 @dataclass(frozen=True)
@@ -137,8 +137,9 @@ def _check_options(options: CallOptions, file: _Known) -> None:
 
 
 def _named(known: _Known, files: ScratchFiles) -> str:
-    """A path for a library that opens files itself; what can be read only once goes to a file first."""
-    if known.path is not None and Path(known.path).is_file():
+    """A path for a library that opens files itself, and unpacks gzip alone; what else is packed, or can be read only once, goes to a file
+    first."""
+    if known.path is not None and Path(known.path).is_file() and compression_of(known.path) in (None, "gzip"):
         return known.path
     file, path = files.named_scratch(".vcf")
     shutil.copyfileobj(known.stream, file, 1 << 20)
