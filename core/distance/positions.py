@@ -1,0 +1,97 @@
+"""Where the sites of an input lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import field
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.dataclass import dataclass
+from gpualign.core.distance.intervals import OPEN_END, Intervals
+from gpualign.core.errors import InputError
+
+_MOST_NAMED = 5
+
+
+class Positions(Protocol):
+    """Of all sites of one input, in its order."""
+
+    def covered(self, intervals: Intervals) -> npt.NDArray[np.bool_]:
+        """Which sites lie in one of the intervals: bool[sites]. Raises `InputError` for intervals that cannot be of this input."""
+
+    def absent(self, intervals: Intervals) -> list[str]:
+        """Chromosomes of the intervals on which the input has no site."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Of an alignment: columns, from 1 on. They have no chromosome, so that intervals may name any one. source: the input's name."""
+
+    source: str
+    count: int
+
+    def covered(self, intervals: Intervals) -> npt.NDArray[np.bool_]:
+        if len(names := list(intervals.by_chromosome)) > 1:
+            raise InputError(
+                f"{intervals.first_name(names[1])}: a second chromosome, {names[1]!r} after {names[0]!r}; {self.source} is an alignment,"
+                " whose columns are one stretch: give intervals of its columns, all with one name"
+            )
+        for stretches in intervals.by_chromosome.values():
+            beyond = (stretches.starts >= self.count) & (stretches.stops > stretches.starts)
+            beyond |= (stretches.stops > self.count) & (stretches.stops != OPEN_END)
+            if beyond.any():
+                first = int(np.flatnonzero(beyond)[0])
+                start, stop = int(stretches.starts[first]), int(stretches.stops[first])
+                reaches = f"begins at {start + 1:,}" if stop == OPEN_END else f"reaches to {stop:,}"
+                raise InputError(
+                    f"{intervals.name(int(stretches.numbers[first]))}: the interval {reaches}, {self.source} has {self.count:,} columns;"
+                    " positions are those of columns: an alignment of variable sites alone has lost the genome's"
+                )
+            return stretches.cover(np.arange(self.count, dtype=np.int64))
+        return np.zeros(self.count, dtype=bool)
+
+    def absent(self, intervals: Intervals) -> list[str]:
+        return []
+
+
+@dataclass(frozen=True)
+class Variants:
+    """Of records with a chromosome and a position. chromosomes: names; numbers: of each site's chromosome among them, int32[sites];
+    positions: from 1 on, int64[sites]. source: the input's name."""
+
+    source: str
+    chromosomes: list[str]
+    numbers: npt.NDArray[np.int32] = field(repr=False)
+    positions: npt.NDArray[np.int64] = field(repr=False)
+
+    @classmethod
+    def of(cls, source: str, sites: Iterable[tuple[str, int]], count: int) -> Variants:
+        """sites: chromosome and position of each, `count` of them."""
+        known: dict[str, int] = {}
+        numbers, positions = np.empty(count, dtype=np.int32), np.empty(count, dtype=np.int64)
+        for k, (chromosome, position) in enumerate(sites):
+            numbers[k], positions[k] = known.setdefault(chromosome, len(known)), position
+        return cls(source, list(known), numbers, positions)
+
+    def covered(self, intervals: Intervals) -> npt.NDArray[np.bool_]:
+        absent = self.absent(intervals)
+        if absent and (not intervals.listed or len(absent) == len(intervals.by_chromosome)):
+            shown = [repr(name) for name in self.chromosomes[:_MOST_NAMED]]
+            more = len(self.chromosomes) - len(shown)
+            raise InputError(
+                f"{intervals.first_name(absent[0])}: no site of {self.source} is on {absent[0]!r}; its chromosomes are {', '.join(shown)}"
+                + (f" and {more:,} more" if more else "")
+            )
+        covered = np.zeros(len(self.positions), dtype=bool)
+        for number, chromosome in enumerate(self.chromosomes):
+            if (stretches := intervals.by_chromosome.get(chromosome)) is not None:
+                some = np.flatnonzero(self.numbers == number)
+                covered[some] = stretches.cover(self.positions[some] - 1)
+        return covered
+
+    def absent(self, intervals: Intervals) -> list[str]:
+        known = set(self.chromosomes)
+        return [name for name in intervals.by_chromosome if name not in known]

@@ -1,0 +1,143 @@
+"""Where sites lie: BED files, regions of the command line, and which sites they cover, by plain loops."""
+
+import gzip
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sites import stream
+
+from gpualign.core.distance.intervals import parse_regions, read_bed
+from gpualign.core.distance.positions import Columns, Variants
+from gpualign.core.errors import InputError
+
+
+def bed(text):
+    return read_bed(stream(text), "m.bed")
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("xyz"), st.integers(0, 60), st.integers(0, 20)), max_size=8),
+    st.lists(st.tuples(st.sampled_from("xyzw"), st.integers(-1, 70)), min_size=1, max_size=40),
+)
+def test_intervals_cover_what_lies_in_one_of_them(intervals, sites):
+    """BED counts from 0 and ends before its end, positions count from 1."""
+    found = bed("".join(f"{name}\t{start}\t{start + size}\n" for name, start, size in intervals))
+    variants = Variants.of("x.vcf", sites, len(sites))
+    inside = [any(name == chrom and start < pos <= start + size for name, start, size in intervals) for chrom, pos in sites]
+    known = {chrom for chrom, _ in sites}
+    named = list(dict.fromkeys(name for name, _, _ in intervals))
+    assert variants.absent(found) == [name for name in named if name not in known]
+    if named and not known & set(named):
+        with pytest.raises(InputError, match=r"m\.bed: line 1: no site of x\.vcf is on "):
+            variants.covered(found)
+    else:
+        assert variants.covered(found).tolist() == inside
+
+
+@given(st.lists(st.tuples(st.integers(1, 40), st.integers(0, 10)), min_size=1, max_size=5))
+def test_regions_of_columns(regions):
+    """The same names stand for the same stretches, in whatever form."""
+    columns = Columns("x.aln", 50)
+    expected = [any(first <= column <= first + more for first, more in regions) for column in range(1, 51)]
+    assert columns.covered(parse_regions(",".join(f"r:{first}-{first + more}" for first, more in regions))).tolist() == expected
+    assert columns.covered(bed("".join(f"r {first - 1} {first + more}\n" for first, more in regions))).tolist() == expected
+
+
+def test_forms_of_regions():
+    columns = Columns("x.aln", 9)
+
+    def found(text):
+        return "".join(str(k) for k in np.flatnonzero(columns.covered(parse_regions(text))) + 1)
+
+    assert found("chr") == "123456789"
+    assert found("chr:3") == "3"
+    assert found("chr:3-5") == "345"
+    assert found("chr:7-") == "789"
+    assert found("chr:7-, chr:2 ,chr:2-3") == "23789"
+    assert found("HLA-A*01:01:3-4") == "34"
+
+
+def test_what_bed_files_hold():
+    columns = Columns("x.aln", 9)
+    lines = [
+        "\ufefftrack name=x description='a b'",
+        "browser position x:1-5",
+        "# a comment",
+        "",
+        "x\t1\t3\tname\t0\t+",
+        "  x 5 5 ",
+        "x\t8\t9",
+    ]
+    for end in ("\n", "\r\n"):
+        text = end.join(lines).encode()
+        for content in (text, text + end.encode(), gzip.compress(text)):
+            assert (np.flatnonzero(columns.covered(bed(content))) + 1).tolist() == [2, 3, 9]
+    assert not columns.covered(bed("# nothing\n")).any()
+    assert columns.covered(bed("a name with blanks\t0\t9\n")).all()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x\t1\t3\nx\t5\n", "m.bed: line 2 has 2 columns, at least 3 are wanted. BED has a line for each interval"),
+        ("x\n", "m.bed: line 1 has 1 column, at least"),
+        ("#\nx\tone\t3\n", "m.bed: line 2, column 2: 'one' is no position"),
+        ("x\t1\t-3\r\n", "m.bed: line 1, column 3: '-3' is no position"),
+        ("x\t1\t3.5\n", "m.bed: line 1, column 3: '3.5' is no position"),
+        ("x\t1\t" + "9" * 5000, "m.bed: line 1, column 3: '999"),
+        ("x\t7\t3\n", "m.bed: line 1, columns 2 and 3: the start 7 is behind the end 3"),
+        ("chrom\tstart\tend\nx\t1\t2\n", "m.bed: line 1, column 2: 'start' is no position"),
+        (b"\x6c\x1b\x01\x00\x00", "m.bed: a PLINK fileset of genotypes, not BED text"),
+        (b"x\t1\0", "m.bed: a binary file, not BED text"),
+        (gzip.compress(b"x\t1\t2\n" * 999)[:-9], "m.bed: truncated gzip file"),
+    ],
+)
+def test_bed_that_is_refused(text, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        bed(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "'' is no region"),
+        ("x:1-2,", "'' is no region"),
+        ("x:a-b", "'x:a-b' is no region"),
+        ("x:-5", "'x:-5' is no region"),
+        ("x:5-7-9", "'x:5-7-9' is no region"),
+        (":5", "':5' is no region"),
+        ("x:0-5", "'x:0-5': positions count from 1"),
+        ("x:7-5", "'x:7-5': the region ends before it begins"),
+        ("x:" + "9" * 30, "is no region"),
+    ],
+)
+def test_regions_that_are_refused(text, message):
+    with pytest.raises(InputError, match=r"^--regions: .*" + re.escape(message)):
+        parse_regions(text)
+
+
+@pytest.mark.parametrize(
+    ("intervals", "message"),
+    [
+        (bed("x\t1\t3\ny\t1\t3\n"), "m.bed: line 2: a second chromosome, 'y' after 'x'; x.aln is an alignment"),
+        (bed("x\t1\t3\nx\t8\t11\n"), "m.bed: line 2: the interval reaches to 11, x.aln has 10 columns"),
+        (parse_regions("x:11-"), "--regions: 'x:11-': the interval begins at 11, x.aln has 10 columns"),
+    ],
+)
+def test_intervals_that_are_of_no_alignment(intervals, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        Columns("x.aln", 10).covered(intervals)
+    assert Columns("x.aln", 11).covered(parse_regions("x:11-")).any()
+
+
+def test_chromosomes_that_are_not_there():
+    variants = Variants.of("x.vcf", [(f"chr{k}", 5) for k in range(1, 9)], 8)
+    with pytest.raises(InputError, match=r"--regions: '1:5': no site of x.vcf is on '1'; its chromosomes are 'chr1', .*'chr5' and 3 more"):
+        variants.covered(parse_regions("chr1,1:5"))  # who writes a name wants it
+    assert variants.covered(bed("chr1\t0\t9\nchrM\t0\t9\n")).sum() == 1  # a file may be for more than this input
+    assert not variants.covered(bed("")).any()
+    with pytest.raises(InputError, match=r"m.bed: line 1: no site of x.vcf is on '1'"):
+        variants.covered(bed("1\t0\t9\n2\t0\t9\n"))
