@@ -68,6 +68,14 @@ class AlignmentScanner:
     def reference(self, sites: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> list[int]:
         """How often each code is the first call of these sites."""
 
+    def count_calls(self, out: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')]) -> None:
+        """How many rows have a call at each site, into uint32 out[sites]."""
+
+    def called_at(self, chosen: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> list[int]:
+        """
+        chosen: 1 or 0 for each site. How many calls each row has at the chosen sites.
+        """
+
 class AlignedSites:
     """Calls of all rows of a scanner at some sites."""
 
@@ -95,6 +103,12 @@ def pack(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='
 def count_calls(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], first_sample: int, samples: int, out: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """
     Sites with a call, of some samples of codes[samples][sites], into their places of int64 out[samples].
+    """
+
+def count_codes(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], wanted: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], first_site: int, sites: int, out: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu')]) -> None:
+    """
+    Samples that have each of the codes `wanted`, at some sites of codes[samples][sites], into their places of uint32
+    out[wanted][sites].
     """
 
 def seen_codes(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)]) -> list[bool]:

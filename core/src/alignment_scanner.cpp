@@ -120,6 +120,50 @@ int64_t AlignmentScanner::letters(uint8_t byte) const {
   return out;
 }
 
+void AlignmentScanner::count_calls(uint32_t* counts) const {
+  const auto length = static_cast<size_t>(this->length());
+  // Runs of missing calls are kept by how the number of calls changes from one site to the next, which wraps around as unsigned sums do.
+  std::fill(counts, counts + length, 0);
+  uint32_t sparse = 0;
+  std::vector<uint32_t> of_dense;
+  CodeBuffer from_file;
+  for (const Row& row : rows()) {
+    if (row.is_dense) {
+      of_dense.resize(length);
+      const uint8_t* codes = dense_.codes(row, 0, static_cast<int64_t>(length) - 1, from_file);
+      for (size_t k = 0; k < length; k++) of_dense[k] += codes[k] != kMissing;
+      continue;
+    }
+    sparse++;
+    for (size_t k = 0; k < row.starts.size(); k++) {
+      counts[row.starts[k]]--;
+      if (row.stops[k] < length) counts[row.stops[k]]++;
+    }
+  }
+  uint32_t now = sparse;
+  for (size_t k = 0; k < length; k++) counts[k] = (now += counts[k]) + (of_dense.empty() ? 0 : of_dense[k]);
+}
+
+std::vector<int64_t> AlignmentScanner::called_at(const uint8_t* chosen) const {
+  const auto length = static_cast<size_t>(this->length());
+  std::vector<uint32_t> before(length + 1);  // chosen sites before each
+  for (size_t k = 0; k < length; k++) before[k + 1] = before[k] + chosen[k];
+  std::vector<int64_t> out;
+  CodeBuffer from_file;
+  for (const Row& row : rows()) {
+    int64_t count = 0;
+    if (row.is_dense) {
+      const uint8_t* codes = dense_.codes(row, 0, static_cast<int64_t>(length) - 1, from_file);
+      for (size_t k = 0; k < length; k++) count += chosen[k] & static_cast<uint8_t>(codes[k] != kMissing);
+    } else {
+      count = before[length];
+      for (size_t k = 0; k < row.starts.size(); k++) count -= before[row.stops[k]] - before[row.starts[k]];
+    }
+    out.push_back(count);
+  }
+  return out;
+}
+
 AlignedSites::AlignedSites(const AlignmentScanner& scanner, const uint32_t* sites, int64_t count, bool calls_only)
     : scanner_(scanner), sites_(sites, sites + count), calls_only_(calls_only), rank_(count ? sites[count - 1] - sites[0] + 2 : 0) {
   for (int64_t k = 0; k < count; k++) rank_[sites[k] - sites[0] + 1] = 1;

@@ -53,6 +53,10 @@ class AlignmentScanner {
   const std::vector<uint8_t>& reference() const { return readers_[0]->reference(); }
   bool varies(int64_t site) const { return readers_[0]->flags(site) & kVaries; }
   bool has_missing(int64_t site) const { return readers_[0]->flags(site) & kHasMissing; }
+  // How many rows have a call at each site, into counts[length()].
+  void count_calls(uint32_t* counts) const;
+  // chosen[length()]: 1 or 0. How many calls each row has at the chosen sites.
+  std::vector<int64_t> called_at(const uint8_t* chosen) const;
 
  private:
   friend class AlignedSites;

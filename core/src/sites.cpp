@@ -164,6 +164,30 @@ void count_calls(Input<uint8_t, 2> codes, size_t first, size_t count, Output<int
   }
 }
 
+// How many samples have each of some codes at sites first .. first + count, into out[codes][all sites].
+void count_codes(Input<uint8_t, 2> codes, Input<uint8_t, 1> wanted, size_t first, size_t count, Output<uint32_t, 2> out) {
+  const size_t samples = codes.shape(0), sites = codes.shape(1);
+  if (first + count > sites || out.shape(0) != wanted.shape(0) || out.shape(1) != sites) throw nb::value_error("the shapes do not fit");
+  nb::gil_scoped_release unlocked;
+  constexpr size_t kSites = 1024;  // of which counts and a row's codes stay in the nearest cache
+  for (size_t begin = first; begin < first + count; begin += kSites) {
+    const size_t here = std::min(kSites, first + count - begin);
+    for (size_t k = 0; k < wanted.shape(0); k++) {
+      const uint8_t code = wanted(k);
+      uint32_t* const total = out.data() + k * sites + begin;
+      std::fill(total, total + here, 0);
+      for (size_t start = 0; start < samples; start += 255) {  // a byte counts to 255, so that compilers count in vectors of bytes
+        uint8_t some[kSites] = {};
+        for (size_t s = start; s < std::min(samples, start + 255); s++) {
+          const uint8_t* row = codes.data() + s * sites + begin;
+          for (size_t j = 0; j < here; j++) some[j] = static_cast<uint8_t>(some[j] + (row[j] == code));
+        }
+        for (size_t j = 0; j < here; j++) total[j] += some[j];
+      }
+    }
+  }
+}
+
 // Runs what reads files with Python's lock released; what the system reports becomes an OSError.
 template <class Action>
 auto reading(Action action) {
@@ -272,7 +296,23 @@ NB_MODULE(_sites, m) {
             for (size_t k = 0; k < sites.shape(0); k++) counts[self.reference()[sites(k)]]++;
             return std::vector<int64_t>(counts, counts + 256);
           },
-          nb::arg("sites"), "How often each code is the first call of these sites.");
+          nb::arg("sites"), "How often each code is the first call of these sites.")
+      .def(
+          "count_calls",
+          [](const AlignmentScanner& self, Output<uint32_t, 1> out) {
+            if (static_cast<int64_t>(out.shape(0)) != self.length()) throw nb::value_error("the shapes do not fit");
+            nb::gil_scoped_release unlocked;
+            self.count_calls(out.data());
+          },
+          nb::arg("out"), "How many rows have a call at each site, into uint32 out[sites].")
+      .def(
+          "called_at",
+          [](const AlignmentScanner& self, Input<uint8_t, 1> chosen) {
+            if (static_cast<int64_t>(chosen.shape(0)) != self.length()) throw nb::value_error("the shapes do not fit");
+            nb::gil_scoped_release unlocked;
+            return self.called_at(chosen.data());
+          },
+          nb::arg("chosen"), "chosen: 1 or 0 for each site. How many calls each row has at the chosen sites.");
 
   nb::class_<AlignedSites>(m, "AlignedSites", "Calls of all rows of a scanner at some sites.")
       .def(
@@ -300,6 +340,9 @@ NB_MODULE(_sites, m) {
         "codes[samples][sites] of some samples into uint64 planes[up to 8][samples][words]; bit p of table[code] goes to plane p.");
   m.def("count_calls", &count_calls, nb::arg("codes"), nb::arg("first_sample"), nb::arg("samples"), nb::arg("out"),
         "Sites with a call, of some samples of codes[samples][sites], into their places of int64 out[samples].");
+  m.def("count_codes", &count_codes, nb::arg("codes"), nb::arg("wanted"), nb::arg("first_site"), nb::arg("sites"), nb::arg("out"),
+        "Samples that have each of the codes `wanted`, at some sites of codes[samples][sites], into their places of uint32\n"
+        "out[wanted][sites].");
   m.def(
       "seen_codes",
       [](Input<uint8_t, 2> codes) {

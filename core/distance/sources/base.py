@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import BinaryIO, Protocol, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.calls import MISSING, Codes, Kind, Samples
 from gpualign.core.distance.metrics import Integers
 from gpualign.core.distance.pack import count_calls
+from gpualign.core.distance.positions import Positions
 from gpualign.core.distance.recipe import Need
 from gpualign.core.distance.scratch import Scratch
+from gpualign.core.distance.sources.counts import SiteCounts, count_sites
 from gpualign.core.distance.workers import Workers
 
 
@@ -60,6 +63,15 @@ class Source(Protocol):
 
     def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: Workers) -> Iterator[Codes]:
         """uint8[samples][sites] of about so many bytes, good until the next is asked for; tells `omitted` what is left out."""
+
+    def locate(self) -> Positions | None:
+        """Where the sites of the input lie; None where they have no positions."""
+
+    def count(self, minor: bool, panel_bytes: int, workers: Workers) -> SiteCounts:
+        """Of each site. minor: its rarer alleles too."""
+
+    def only(self, keep: npt.NDArray[np.bool_]) -> Source:
+        """The same with some of its sites alone: bool[sites]."""
 
 
 class RowStore:
@@ -135,24 +147,55 @@ Block: TypeAlias = Callable[[int, int, Workers], Codes]
 
 @dataclass(frozen=True)
 class DenseSource:
-    """Calls that can be read anywhere, by a block of each input."""
+    """Calls that can be read anywhere, by a block of each input. chosen: the only sites of these that count, ascending, int64[sites]; None:
+    all. positions: of all sites, where they have some."""
 
     samples: Samples
     kind: Kind
     sites: int
     blocks: Sequence[Block]
     nbytes: int = 0
+    positions: Callable[[], Positions] | None = None
+    chosen: Integers | None = None
     called: None = field(default=None, init=False)
 
+    def locate(self) -> Positions | None:
+        return None if self.positions is None else self.positions()
+
+    def count(self, minor: bool, panel_bytes: int, workers: Workers) -> SiteCounts:
+        return SiteCounts.joined([count_sites(codes, self.kind, minor, workers) for codes in self._codes(panel_bytes, workers)])
+
+    def only(self, keep: npt.NDArray[np.bool_]) -> DenseSource:
+        chosen = np.flatnonzero(keep) if self.chosen is None else self.chosen[keep]
+        return replace(self, sites=len(chosen), chosen=chosen)
+
     def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: Workers) -> Iterator[Codes]:
-        step = max(512, panel_bytes // self.samples.total)
         omitted.called = np.zeros(self.samples.total, dtype=np.int64)
-        for start in range(0, self.sites, step):
-            stop = min(self.sites, start + step)
-            parts = [block(start, stop, workers) for block in self.blocks]
-            codes = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        for codes in self._codes(panel_bytes, workers):
             omitted.called += count_calls(codes, workers)
             if selection.complete:
                 codes = np.ascontiguousarray(codes[:, ~np.any(codes == MISSING, axis=0)])
             if codes.shape[1]:
                 yield codes
+
+    def _codes(self, panel_bytes: int, workers: Workers) -> Iterator[Codes]:
+        """Of all sites that count, about so many bytes at a time."""
+        step = max(512, panel_bytes // self.samples.total)
+        if self.chosen is None:
+            for start in range(0, self.sites, step):
+                yield self._read(start, min(self.sites, start + step), workers)
+            return
+        parts, held, first = list[Codes](), 0, 0  # where few sites are chosen a panel has those of several stretches
+        while first < self.sites:
+            start = int(self.chosen[first])
+            last = int(np.searchsorted(self.chosen, start + step))
+            codes = self._read(start, int(self.chosen[last - 1]) + 1, workers)
+            parts.append(codes[:, self.chosen[first:last] - start])
+            held, first = held + last - first, last
+            if held >= step or first == self.sites:
+                yield np.ascontiguousarray(np.concatenate(parts, axis=1))
+                parts, held = [], 0
+
+    def _read(self, start: int, stop: int, workers: Workers) -> Codes:
+        parts = [block(start, stop, workers) for block in self.blocks]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)

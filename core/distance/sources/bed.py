@@ -6,6 +6,7 @@ most runs take (tests compare with it).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from gpualign.core import _sites
 from gpualign.core.distance.calls import MISSING, Codes, Kind, make_samples
+from gpualign.core.distance.positions import Variants
 from gpualign.core.distance.sources.base import Block, DenseSource
 from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import InputError
@@ -21,6 +23,7 @@ from gpualign.core.ids import unique_ids
 
 MAGIC = b"\x6c\x1b"
 _SITE_MAJOR = 1
+_POSITION = re.compile("-?[0-9]{1,18}")
 _SAMPLES = 4  # of a byte
 
 
@@ -64,6 +67,16 @@ class _Fileset:
             )
         self._packed = np.memmap(path, dtype=np.uint8, mode="r", offset=3, shape=(len(self.sites), row_bytes))
 
+    def positions(self) -> Variants:
+        """Raises `InputError` where the .bim has something else in their place."""
+        sites = []
+        for number, (chromosome, position, *_) in enumerate(self.sites, 1):
+            if not _POSITION.fullmatch(position):
+                bim = self.path.with_suffix(".bim")
+                raise InputError(f"{bim}: line {number}, column 4: {position!r} is no position, by which sites are to be chosen")
+            sites.append((chromosome, int(position)))
+        return Variants.of(str(self.path), sites, len(sites))
+
     def block(self, swapped: npt.NDArray[np.bool_] | None) -> Block:
         """Of `swapped` sites the other allele is counted."""
 
@@ -105,4 +118,5 @@ def read_filesets(paths: Sequence[Path], allow_duplicates: bool) -> DenseSource:
     filesets = [_Fileset(path) for path in paths]
     ids = [unique_ids(f.ids, str(f.path), allow_duplicates) for f in filesets]
     blocks = [f.block(_swapped(filesets[0], f) if f is not filesets[0] else None) for f in filesets]
-    return DenseSource(make_samples(*ids), Kind.GENOTYPE, len(filesets[0].sites), blocks)
+    first = filesets[0]
+    return DenseSource(make_samples(*ids), Kind.GENOTYPE, len(first.sites), blocks, positions=first.positions)

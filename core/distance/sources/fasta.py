@@ -7,7 +7,8 @@ memory grows with what distinguishes the samples and sites at which all agree co
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import BinaryIO
+from functools import cached_property
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -16,9 +17,11 @@ from gpualign.core import _sites
 from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.calls import Codes, Kind, Samples, letter_table, make_samples
 from gpualign.core.distance.metrics import Integers
+from gpualign.core.distance.positions import Columns, Positions
 from gpualign.core.distance.recipe import Need
 from gpualign.core.distance.scratch import Scratch
 from gpualign.core.distance.sources.base import Omitted, Selection
+from gpualign.core.distance.sources.counts import SiteCounts, count_sites
 from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import InputError
 from gpualign.core.ids import unique_ids
@@ -35,37 +38,74 @@ _AMINO_ACIDS = b"EFILPQefilpq"
 
 
 class AlignmentSource:
-    """Implements `base.Source`."""
+    """Implements `base.Source`. source: its name for messages; chosen: 1 for sites that count, else 0, uint8[columns]; None: all do."""
 
-    def __init__(self, scanner: _sites.AlignmentScanner, samples: Samples, kind: Kind) -> None:
+    def __init__(
+        self, scanner: _sites.AlignmentScanner, samples: Samples, kind: Kind, source: str, chosen: npt.NDArray[np.uint8] | None = None
+    ) -> None:
         self._scanner = scanner
+        self._source = source
+        self._chosen = chosen
         self.samples = samples
         self.kind = kind
 
     @property
     def sites(self) -> int:
-        return self._scanner.length
+        return self._scanner.length if self._chosen is None else int(np.count_nonzero(self._chosen))
 
     @property
     def nbytes(self) -> int:
         return self._scanner.nbytes
 
-    @property
+    @cached_property
     def called(self) -> Integers:
-        return np.array(self._scanner.called, dtype=np.int64)
+        scanner = self._scanner
+        return np.array(scanner.called if self._chosen is None else scanner.called_at(self._chosen), dtype=np.int64)
+
+    def locate(self) -> Positions:
+        return Columns(self._source, self._scanner.length)
+
+    def count(self, minor: bool, panel_bytes: int, workers: Workers) -> SiteCounts:
+        found = np.empty(self._scanner.length, dtype=np.uint32)
+        self._scanner.count_calls(found)
+        if not minor:
+            return SiteCounts.of(self.kind, self._of_chosen(found), None)
+        # A site at which all calls are equal has one allele.
+        rarer, done = np.zeros(len(found), dtype=np.int64), 0
+        varying = self._find(varying=True, constant=False, missing=True, complete=True)
+        for codes in self._fill(varying, False, panel_bytes, workers):
+            some = varying[done : done + codes.shape[1]]
+            of_some = count_sites(codes, self.kind, True, workers).minor
+            assert of_some is not None
+            rarer[some], done = of_some, done + len(some)
+        return SiteCounts.of(self.kind, self._of_chosen(found), self._of_chosen(rarer))
+
+    def _of_chosen(self, values: npt.NDArray[Any]) -> Integers:
+        return (values if self._chosen is None else values[self._chosen.view(bool)]).astype(np.int64)
+
+    def only(self, keep: npt.NDArray[np.bool_]) -> AlignmentSource:
+        chosen = keep.copy() if self._chosen is None else self._chosen.view(bool).copy()
+        if self._chosen is not None:
+            chosen[chosen] = keep
+        return AlignmentSource(self._scanner, self.samples, self.kind, self._source, chosen.view(np.uint8))
+
+    def _find(self, varying: bool, constant: bool, missing: bool, complete: bool) -> npt.NDArray[np.uint32]:
+        """Of those that count, as the scanner finds them."""
+        found = self._scanner.sites(varying, constant, missing, complete)
+        return found if self._chosen is None else found[self._chosen[found].view(bool)]
 
     def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: Workers) -> Iterator[Codes]:
-        scanner, incomplete = self._scanner, not selection.complete
+        incomplete = not selection.complete
         everything = selection.need is Need.CALLS
         # Of sites at which all calls are equal, only which samples have one can matter; where all have one, nothing does.
-        differing = scanner.sites(varying=True, constant=everything and incomplete, missing=incomplete, complete=True)
-        equal = scanner.sites(varying=False, constant=True, missing=False, complete=True)
+        differing = self._find(varying=True, constant=everything and incomplete, missing=incomplete, complete=True)
+        equal = self._find(varying=False, constant=True, missing=False, complete=True)
         if everything and incomplete:
             differing = np.setdiff1d(differing, equal, assume_unique=True)
-        omitted.sites_by_code = {code: count for code, count in enumerate(scanner.reference(equal)) if count}
+        omitted.sites_by_code = {code: count for code, count in enumerate(self._scanner.reference(equal)) if count}
         yield from self._fill(differing, False, panel_bytes, workers)
         if selection.need is Need.COMPARED and incomplete:
-            yield from self._fill(scanner.sites(varying=False, constant=True, missing=True, complete=False), True, panel_bytes, workers)
+            yield from self._fill(self._find(varying=False, constant=True, missing=True, complete=False), True, panel_bytes, workers)
 
     def _fill(self, sites: npt.NDArray[np.uint32], calls_only: bool, panel_bytes: int, workers: Workers) -> Iterator[Codes]:
         step = max(1, min(len(sites), max(512, panel_bytes // self.samples.total)))
@@ -125,7 +165,7 @@ def read_alignments(
         if sum(scanner.letters(byte) for byte in _AMINO_ACIDS) > sampled / 10:
             raise InputError(f"{inputs[0].source}: these look like proteins, not nucleotides; --all-letters compares every letter")
     kind = Kind.LETTER if every_letter else Kind.NUCLEOTIDE
-    return AlignmentSource(scanner, make_samples(*lists), kind)
+    return AlignmentSource(scanner, make_samples(*lists), kind, inputs[0].source)
 
 
 def _read_file(scanner: _sites.AlignmentScanner, text: PlainText, threads: int) -> None:

@@ -22,6 +22,7 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 
 from gpualign.core.distance.calls import Kind, make_samples
+from gpualign.core.distance.positions import Variants
 from gpualign.core.distance.scratch import Scratch
 from gpualign.core.distance.sources import vcf_records
 from gpualign.core.distance.sources.base import Block, DenseSource, RowStore
@@ -169,7 +170,10 @@ def read_variants(inputs: Sequence[tuple[str, str]], allow_duplicates: bool, mem
                 f"{other.source}: {len(other.sites):,} records, {first.source} has {len(first.sites):,}; sites must be the same"
             )
     ids = [unique_ids(f.ids, f.source, allow_duplicates) for f in files]
-    return DenseSource(make_samples(*ids), Kind.GENOTYPE, len(first.sites), [f.block() for f in files], sum(f.store.nbytes for f in files))
+    places = ((chromosome, position) for chromosome, position, *_ in first.sites)
+    positions = Variants.of(first.source, places, len(first.sites))
+    blocks, held = [f.block() for f in files], sum(f.store.nbytes for f in files)
+    return DenseSource(make_samples(*ids), Kind.GENOTYPE, len(first.sites), blocks, held, lambda: positions)
 
 
 def _site(site: tuple[Any, ...]) -> str:

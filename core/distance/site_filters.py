@@ -1,0 +1,101 @@
+"""Which sites of an input are used: by where they lie, in how many samples they are called, and how rare their alleles are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.dataclass import dataclass
+from gpualign.core.distance.intervals import Intervals
+from gpualign.core.distance.sources.base import Source
+from gpualign.core.distance.sources.counts import SiteCounts
+from gpualign.core.distance.workers import Workers
+from gpualign.core.errors import InputError
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+
+@dataclass(frozen=True)
+class SiteFilters:
+    """What a site must pass, in this order; None: everything passes.
+
+    regions: it lies in them; mask: it does not. core: at least this share of the samples has a call. maf: of the alleles of these calls at
+    least this share is of the second most common one. All samples of one input, or of two, count.
+    """
+
+    regions: Intervals | None = None
+    mask: Intervals | None = None
+    core: Fraction | None = None
+    maf: Fraction | None = None
+
+    @property
+    def given(self) -> bool:
+        return any(one is not None for one in (self.regions, self.mask, self.core, self.maf))
+
+
+@dataclass(frozen=True)
+class SitesLeft:
+    """What filters have done. read: sites of the input; out: how many each filter that was given has taken, in their order; used: that are
+    left. absent: chromosomes of intervals on which the input has no site, by the name of these intervals."""
+
+    read: int
+    out: dict[str, int] = field(default_factory=dict)
+    absent: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def used(self) -> int:
+        return self.read - sum(self.out.values())
+
+
+def choose_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers: Workers) -> tuple[Source, SitesLeft]:
+    """The sites that pass, which may be none. panel_bytes: of calls that are looked at together.
+
+    Raises `InputError` for intervals of sites without positions, and for intervals that cannot be of this input.
+    """
+    read, out, absent = source.sites, dict[str, int](), dict[str, list[str]]()
+    by_place = [(name, some) for name, some in (("regions", filters.regions), ("mask", filters.mask)) if some is not None]
+    if by_place:
+        positions = source.locate()
+        if positions is None:
+            raise InputError(
+                f"--{by_place[0][0]} goes by the positions of sites, and those of tables have none: leave out columns of the table, or give"
+                " an alignment, VCF, BCF or a PLINK fileset"
+            )
+        keep = np.ones(read, dtype=bool)
+        for name, intervals in by_place:
+            covered = positions.covered(intervals)
+            if names := positions.absent(intervals):
+                absent[intervals.source] = names
+            out[name] = int(np.count_nonzero(keep & (covered if name == "mask" else ~covered)))
+            keep &= ~covered if name == "mask" else covered
+        source = source.only(keep)
+    shares = [(name, share) for name, share in (("core", filters.core), ("maf", filters.maf)) if share is not None]
+    out |= {name: 0 for name, _ in shares}
+    if shares and source.sites:
+        counts = source.count(filters.maf is not None, panel_bytes, workers)
+        keep = np.ones(source.sites, dtype=bool)
+        for name, share in shares:
+            passes = counts.called >= _least(share, source.samples.total) if name == "core" else _frequent(counts, share)
+            out[name] = int(np.count_nonzero(keep & ~passes))
+            keep &= passes
+        source = source.only(keep)
+    return source, SitesLeft(read, out, absent)
+
+
+def _least(share: Fraction, whole: int) -> int:
+    """That is this share of them or more; 1 at least, unless the share is 0."""
+    return max(math.ceil(share * whole), 1 if share else 0)
+
+
+def _frequent(counts: SiteCounts, share: Fraction) -> npt.NDArray[np.bool_]:
+    """Sites of whose alleles at least this share is of the second most common one."""
+    assert counts.minor is not None
+    wholes, places = np.unique(counts.alleles, return_inverse=True)
+    least = np.array([_least(share, whole) for whole in wholes.tolist()], dtype=np.int64)
+    frequent: npt.NDArray[np.bool_] = counts.minor >= least[places]
+    return frequent

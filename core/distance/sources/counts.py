@@ -1,0 +1,56 @@
+"""How many calls a site has, and of which alleles."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import field
+
+import numpy as np
+
+from gpualign.core import _sites
+from gpualign.core.dataclass import dataclass
+from gpualign.core.distance.calls import MISSING, Codes, Kind, alleles_of
+from gpualign.core.distance.metrics import Integers
+from gpualign.core.distance.pack import used_codes
+from gpualign.core.distance.workers import Workers
+
+
+@dataclass(frozen=True)
+class SiteCounts:
+    """Of each site, int64[sites]. called: samples with a call. alleles: copies of an allele that they have, two in a genotype, one in a
+    letter. minor: copies of the second most common allele, 0 where there is one alone; None where nobody asked for it."""
+
+    called: Integers = field(repr=False)
+    alleles: Integers = field(repr=False)
+    minor: Integers | None = field(repr=False)
+
+    @classmethod
+    def of(cls, kind: Kind, called: Integers, minor: Integers | None) -> SiteCounts:
+        """With as many alleles as calls of this kind have."""
+        return cls(called, called * (2 if kind is Kind.GENOTYPE else 1), minor)
+
+    @classmethod
+    def joined(cls, parts: Sequence[SiteCounts]) -> SiteCounts:
+        """One after the other."""
+        minor = [part.minor for part in parts if part.minor is not None]
+        called, alleles = (np.concatenate(some) for some in ([part.called for part in parts], [part.alleles for part in parts]))
+        return cls(called, alleles, np.concatenate(minor) if minor else None)
+
+
+def count_sites(codes: Codes, kind: Kind, minor: bool, workers: Workers) -> SiteCounts:
+    """Of codes[samples][sites]. minor: the second most common allele too."""
+    samples, sites = codes.shape
+    wanted = np.array([MISSING, *sorted(used_codes(codes, workers) - {MISSING} if minor else ())], dtype=np.uint8)
+    found = np.empty((len(wanted), sites), dtype=np.uint32)
+    workers.map(lambda share: _sites.count_codes(codes, wanted, *share, found), workers.shares(sites))
+    missing, *counts = found.astype(np.int64)
+    called = samples - missing
+    if not minor:
+        return SiteCounts.of(kind, called, None)
+    copies: dict[int, Integers] = {}
+    for code, count in zip(wanted[1:].tolist(), counts, strict=True):
+        for allele in alleles_of(code) if kind is Kind.GENOTYPE else (code,):
+            copies[allele] = copies[allele] + count if allele in copies else count
+    if len(copies) < 2:
+        return SiteCounts.of(kind, called, np.zeros(sites, dtype=np.int64))
+    return SiteCounts.of(kind, called, np.sort(np.stack(list(copies.values())), axis=0)[-2])
