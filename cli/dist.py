@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gpualign.cli.completion import PathType
-from gpualign.cli.options import distance_kernel_option, distance_output_options, going_on_options, nodes_option, run_options
+from gpualign.cli.options import distance_kernel_option, distance_output_options, going_on_options, nodes_option, run_options, site_options
 from gpualign.cli.typos import ChoiceType
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Pairs with fewer compared sites have no distance (nan) and are not near; with a point (0.5) a fraction of the sites.",
 )
+@site_options
 @click.option("--transpose", is_flag=True, help="Tables: a row is a SNP, a column a sample.")
 @click.option("--no-header", is_flag=True, help="Tables: the first line is data; sites, or with --transpose samples, are numbered from 1.")
 @click.option("--allow-duplicates", is_flag=True, help="Number repeated sample ids (id, id_2, ...) instead of refusing them.")
@@ -57,6 +58,10 @@ def dist(
     missing: str,
     all_letters: bool,
     min_compared: str,
+    regions: str | None,
+    mask: str | None,
+    core: str | None,
+    maf: str | None,
     transpose: bool,
     no_header: bool,
     allow_duplicates: bool,
@@ -85,7 +90,8 @@ def dist(
     SAMPLES is an alignment (FASTA, rows of one length), a table of genotypes (tab- or comma-separated; a header of SNP ids, then one row
     per sample: its id and 0, 1, 2 or letters), VCF or BCF, or a PLINK .bed with its .bim and .fam; text may be compressed, - is standard
     input. With OTHERS, which must have the same sites, every sample of SAMPLES is compared with every one of OTHERS; with --add OLD
-    samples are compared with each other and with all of OLD, in one list.
+    samples are compared with each other and with all of OLD, in one list. --regions, --mask, --core and --maf choose sites, in this order,
+    by all samples of both files.
 
     \b
     Examples:
@@ -95,6 +101,7 @@ def dist(
       gpualign dist cohort.vcf.gz --metric ibs -o ibs.tsv
       gpualign dist new.aln old.aln --format molten         new samples against old ones
       gpualign dist new.aln --add old.aln --max-distance 12 > more.tsv     and among each other, in one list
+      gpualign dist full.aln --mask repeats.bed --core 0.95 > d.tsv        sites called in 95 % of samples
       gpualign dist cohort.bed --plot heat.png > d.tsv      a clustered heat map as well
     """
     from gpualign.jobs.early import distance_seconds, start_early
@@ -104,6 +111,7 @@ def dist(
     from contextlib import ExitStack
 
     from gpualign.cli.inputs.calls import files_of, open_calls, read_again
+    from gpualign.cli.inputs.sites import interval_files, site_filters
     from gpualign.cli.messages import Messages, print_plan
     from gpualign.cli.nodes import find_resources
     from gpualign.cli.outputs.distances import DistanceWriter, distance_spec, least_compared, no_distance
@@ -125,7 +133,7 @@ def dist(
         if others is not None:
             raise InputError("--add is for one file, whose samples are compared with each other too; for two files leave it out")
         others = add
-    check_stdin(samples, others)
+    check_stdin(samples, others, mask)
     resources = find_resources(cluster, device, threads, memory, messages, kernel)
     spec = distance_spec(output, format_, max_distance, compared, others is None, add is not None, resume, shard, plot, condensed)
     picture = None
@@ -134,15 +142,17 @@ def dist(
 
         picture = check_plot(plot, spec.without_matrix)
     outputs = [*output_paths(spec.path, spec.format, others is None, shard), *([spec.beside] if spec.beside and not shard else [])]
-    paths = [*files_of(samples), *(files_of(others) if others else [])]
-    again = read_again([samples, *([others] if others else [])])
+    intervals = interval_files(regions, mask)
+    paths = [*files_of(samples), *(files_of(others) if others else []), *intervals]
+    again = read_again([samples, *([others] if others else [])], intervals)
     if (resume or shard) and again is None:
         raise InputError(f"--{'resume' if resume else 'shard'}: what came through a pipe cannot be read again; name files")
     nbytes = sum(os.path.getsize(path) for path in again or ())
     messages.begin(paths, [*outputs, *([picture.path] if picture else [])], resume)
     calls = CallOptions(transpose, no_header, all_letters, allow_duplicates)
     least = least_compared(min_compared)
-    options = DistOptions(metric, MissingRule(missing), compared, least, calls, max_distance, add is not None, kernel, resources)
+    sites = site_filters(regions, mask, core, maf)
+    options = DistOptions(metric, MissingRule(missing), compared, least, calls, max_distance, add is not None, kernel, resources, sites)
     task = options.task()  # what contradicts itself is refused before anything is read
     engine = named_engine(options, messages)
     with OutputFiles(messages.note) as files:
@@ -180,7 +190,7 @@ def dist(
             from gpualign.cli.pictures.plots import write_plot
 
             write_plot(picture, of_distances(values, job.samples, metric), files, messages)
-        messages.of_run.write(files, (job.hardware, job.kernel), {"samples": job.samples.total, **totals.figures})
+        messages.of_run.write(files, (job.hardware, job.kernel), {"samples": job.samples.total, **totals.figures, **job.figures})
     if lacking := job.lacking(totals):
         messages.note(f"{lacking}: {no_distance(spec, job)}")
     messages.distance_summary(job.samples.total, totals, job.hardware)

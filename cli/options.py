@@ -250,6 +250,21 @@ def cluster_output_options(function: F) -> F:
     )(function)
 
 
+def site_options(function: F) -> F:
+    """Which sites are used."""
+    return _stack(
+        click.option(
+            "--regions",
+            type=PathType(),
+            metavar="LIST|BED",
+            help="Use only sites in these regions: CHR, CHR:POS, CHR:FROM-TO, with commas between several, or a BED file.",
+        ),
+        click.option("--mask", type=PathType(), metavar="BED", help="Leave out sites in the intervals of this file."),
+        click.option("--core", metavar="F", help="Use only sites that have a call in at least this share of the samples (0.95)."),
+        click.option("--maf", metavar="F", help="Use only sites whose minor allele has at least this share of the alleles (0.05)."),
+    )(function)
+
+
 def distance_output_options(function: F) -> F:
     """Which distances are written, and where."""
     return _stack(

@@ -24,6 +24,7 @@ from gpualign.core.distance.runner import DistanceTask, DistanceTotals, Prepared
 from gpualign.core.distance.scratch import Scratch, ScratchFiles
 from gpualign.core.distance.sinks.base import AnySink
 from gpualign.core.distance.sinks.names import written_samples
+from gpualign.core.distance.site_filters import SiteFilters, SitesLeft
 from gpualign.core.distance.sources.base import Source
 from gpualign.core.distance.sources.kinds import CallFile, CallOptions, read_calls
 from gpualign.core.errors import InputError
@@ -35,6 +36,7 @@ from gpualign.jobs.engines import AUTO, Resources, pick_distance_engine
 from gpualign.jobs.notes import Notes
 from gpualign.jobs.pairs import Rows, Work
 from gpualign.jobs.quality import few_calls, lacking_pairs
+from gpualign.jobs.sites import chosen_sites
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -57,6 +59,7 @@ class DistOptions:
     added: bool = False
     kernel: str = AUTO
     resources: Resources = field(default_factory=Resources)
+    sites: SiteFilters = field(default_factory=SiteFilters)
 
     def task(self) -> DistanceTask:
         """What is to be computed. Raises `InputError` for contradictions."""
@@ -75,9 +78,10 @@ class DistOptions:
 
 @dataclass(frozen=True)
 class DistJob:
-    """A run that is ready to go. Nothing of it changes by asking."""
+    """A run that is ready to go. Nothing of it changes by asking. left: what has become of the input's sites, None where all are used."""
 
     prepared: Prepared
+    left: SitesLeft | None = None
 
     @property
     def samples(self) -> Samples:
@@ -125,7 +129,7 @@ class DistJob:
         if changed:
             name, other = changed[0]
             notes.note(f"{format} has no place for some signs: {len(changed):,} ids are changed, such as {name!r} to {other!r}")
-        return DistJob(replace(self.prepared, samples=samples))
+        return replace(self, prepared=replace(self.prepared, samples=samples))
 
     @property
     def row_work(self) -> Work:
@@ -136,7 +140,12 @@ class DistJob:
 
     def part(self, start: int, stop: int) -> DistJob:
         """The same for the pairs of queries [start, stop) alone."""
-        return DistJob(self.prepared.part(start, stop))
+        return replace(self, prepared=self.prepared.part(start, stop))
+
+    @property
+    def figures(self) -> dict[str, object]:
+        """Of the choice of sites, for the summary."""
+        return {} if self.left is None else {"sites_read": self.left.read, "sites_left_out": self.left.out}
 
     def run(self, sink: AnySink, progress: Progress, marks: Marks = UNMARKED) -> DistanceTotals:
         """Compute all distances. Raises `RunError` where the hardware fails."""
@@ -160,16 +169,18 @@ def named_engine(options: DistOptions, notes: Notes) -> DistanceEngine | None:
 
 
 def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None, scratch: Scratch, notes: Notes) -> DistJob:
-    """Make bit planes of the calls and plan the work; the source is not needed any more when this returns. engine: see
+    """Choose sites, make bit planes of their calls and plan the work; the source is not needed any more when this returns. engine: see
     `named_engine`.
 
-    Raises `InputError` for options and calls that do not go together, `RunError` where the memory is too small.
+    Raises `InputError` for options and calls that do not go together and where no site is left, `RunError` where the memory is too small.
     """
+    budget = options.budget(source.nbytes)
+    source, left = chosen_sites(source, options.sites, budget.panel, options.resources.host_threads, notes)
     if engine is None:
         engine = pick_distance_engine(options.resources, notes, comparisons=float(source.samples.pairs) * source.sites)
-    prepared = runner.prepare(source, options.task(), engine, options.budget(source.nbytes), scratch)
+    prepared = runner.prepare(source, options.task(), engine, budget, scratch)
     plan = prepared.plan
     notes.detail(f"{prepared.counter.kernel}; {len(prepared.panels)} panels of sites, {plan.count} bands of up to {plan.rows} samples")
     if few := few_calls(prepared):
         notes.note(few)
-    return DistJob(prepared)
+    return DistJob(prepared, left)

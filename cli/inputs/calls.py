@@ -15,11 +15,12 @@ def files_of(path: str) -> list[str]:
     return [path] if path == STDIO else fileset_files(path)
 
 
-def read_again(paths: Sequence[str]) -> list[str] | None:
-    """The files that hold these inputs, in their order; None where one is none, and what was read of it cannot be read again."""
-    if any(path == STDIO or not os.path.isfile(fileset_path(path)) for path in paths):
+def read_again(paths: Sequence[str], intervals: Sequence[str]) -> list[str] | None:
+    """The files that hold these inputs, and the intervals that choose their sites, in their order; None where one is none, and what was
+    read of it cannot be read again."""
+    if any(path == STDIO or not os.path.isfile(path) for path in [*map(fileset_path, paths), *intervals]):
         return None
-    return [name for path in paths for name in files_of(path) if os.path.isfile(name)]
+    return [name for path in paths for name in files_of(path) if os.path.isfile(name)] + [*intervals]
 
 
 def open_calls(paths: Sequence[str], stack: ExitStack) -> Iterator[CallFile]:

@@ -11,11 +11,12 @@ FOLDER = ROOT / "tests" / "golden"
 ONE, TWO, ACGT = FOLDER / "input.fasta", FOLDER / "targets.fasta", FOLDER / "acgt.fasta"
 CORE, OLD, FAILED = FOLDER / "dist" / "core.aln", FOLDER / "dist" / "old.aln", FOLDER / "dist" / "failed.aln"
 """FAILED: bad has no call; half and other have no site in common."""
+MASK = FOLDER / "dist" / "mask.bed"
 GENES_QUERY, GENES_DB = FOLDER / "strands" / "queries.fasta", FOLDER / "strands" / "db.fasta"
 """A database of DNA, and queries of which some lie on the other strand."""
 PROTEINS_QUERY, PROTEINS_DB, SNPS = (ROOT / "data" / name for name in ("proteins_query.fasta", "proteins_db.fasta", "snps.tsv"))
 
-INPUTS = {ONE, TWO, ACGT, CORE, OLD, FAILED, GENES_QUERY, GENES_DB}
+INPUTS = {ONE, TWO, ACGT, CORE, OLD, FAILED, MASK, GENES_QUERY, GENES_DB}
 """What lies among the golden files and is read, not written."""
 
 EVERY_FIELD = (
@@ -134,6 +135,10 @@ _DISTANCES = [
         ("failed_near_half.tsv", "--max-distance", 1, "--min-compared", 0.5, FAILED),
         ("failed_complete.tsv", "--missing", "complete", FAILED),
         ("failed_as_difference.tsv", "--missing", "as-difference", "--min-compared", "1.0", FAILED),
+        ("sites.tsv", "--mask", MASK, "--core", 0.75, "--maf", 0.25, "--metric", "fraction", CORE),
+        ("sites_rectangle.molten", "--regions", "NC_1:5-", "--mask", MASK, "--format", "molten", "--compared", CORE, OLD),
+        ("sites_added.csv", "--core", 1, "--maf", 0.3, "--max-distance", 3, "--format", "csv", "--compared", "--add", OLD, CORE),
+        ("snps_sites_ibs.tsv", "--core", 0.9, "--maf", 0.1, "--metric", "ibs", SNPS),
         ("failed_fraction.tsv", "--metric", "fraction", "--min-compared", 3, FAILED),
     )
 ]

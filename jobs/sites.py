@@ -1,0 +1,40 @@
+"""Chooses the sites of an input that are used, and tells what has become of the others."""
+
+from __future__ import annotations
+
+from gpualign.core.distance.site_filters import SiteFilters, SitesLeft, choose_sites
+from gpualign.core.distance.sources.base import Source
+from gpualign.core.distance.workers import Workers
+from gpualign.core.errors import InputError
+from gpualign.jobs.notes import Notes
+
+_MOST_NAMED = 5
+
+
+def chosen_sites(source: Source, filters: SiteFilters, panel_bytes: int, threads: int, notes: Notes) -> tuple[Source, SitesLeft | None]:
+    """The source with the sites that pass the filters, and how many each filter has taken; None where none was given.
+
+    Raises `InputError` as `choose_sites` does, and where no site is left.
+    """
+    if not filters.given:
+        return source, None
+    with Workers(threads) as workers:
+        source, left = choose_sites(source, filters, panel_bytes, workers)
+    for intervals, names in left.absent.items():
+        shown = ", ".join(names[:_MOST_NAMED]) + (f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else "")
+        notes.note(f"{intervals}: {len(names):,} of its chromosomes have no site of the input: {shown}")
+    if not left.used:
+        raise InputError(f"no site is left; {describe(filters, left)}")
+    notes.note(describe(filters, left))
+    return source, left
+
+
+def describe(filters: SiteFilters, left: SitesLeft) -> str:
+    """What has become of the sites, for people."""
+    why = {"regions": "outside regions", "mask": "masked"}
+    if filters.core is not None:
+        why["core"] = f"called in fewer than {float(100 * filters.core):g} % of samples"
+    if filters.maf is not None:
+        why["maf"] = f"minor allele rarer than {float(filters.maf):g}"
+    taken = [f"{why[name]}: {count:,}" for name, count in left.out.items()]
+    return "; ".join([f"sites: {left.read:,}", *taken, f"used: {left.used:,}"])
