@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+import os
+
+from gpualign.core.distance.intervals import Intervals, parse_regions, read_bed
 from gpualign.core.distance.site_filters import SiteFilters, SitesLeft, choose_sites
 from gpualign.core.distance.sources.base import Source
 from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import InputError
+from gpualign.core.opening import open_file
 from gpualign.jobs.notes import Notes
 
 _MOST_NAMED = 5
+
+
+def names_file(regions: str) -> bool:
+    """Whether regions are in a file, and this is its name."""
+    return os.path.exists(regions) and not os.path.isdir(regions)
+
+
+def read_regions(regions: str) -> Intervals:
+    """A list of regions, or a BED file of this name. Raises `InputError` as `parse_regions` and `read_bed` do."""
+    return read_intervals(regions) if names_file(regions) else parse_regions(regions)
+
+
+def read_intervals(path: str) -> Intervals:
+    """Of a BED file. Raises `InputError` as `read_bed` does."""
+    with open_file(path) as stream:
+        return read_bed(stream, path)
 
 
 def chosen_sites(source: Source, filters: SiteFilters, panel_bytes: int, threads: int, notes: Notes) -> tuple[Source, SitesLeft | None]:

@@ -276,10 +276,30 @@ def test_dist_of_letters(tmp_path):
     assert np.isnan(gpualign.dist(letters, min_compared=0.9).values[0, 1])
 
 
+def test_chosen_sites(tmp_path):
+    (tmp_path / "x.aln").write_text(">a\nACGTAC\n>b\nACGTNC\n>c\nTGNANG\n>d\nTGGAAC\n")
+    (tmp_path / "m.bed").write_text("ref\t0\t1\n")
+
+    def found(**choice):
+        return gpualign.dist(tmp_path / "x.aln", **choice).values[0].tolist()
+
+    assert found() == [0, 0, 4, 3]
+    assert found(mask=tmp_path / "m.bed") == found(regions="ref:2-") == [0, 0, 3, 2]
+    assert found(regions=tmp_path / "m.bed") == [0, 0, 1, 1]
+    assert found(core=0.75) == [0, 0, 4, 3]
+    assert found(core=1) == [0, 0, 4, 3]
+    assert found(maf=0.5) == [0, 0, 3, 3]
+    letters = np.array([[*"ACGT"], [*"ACGA"], [*"NCTA"]])
+    assert gpualign.dist(letters, core=1.0, maf=np.float64(0.3)).values.tolist() == [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
+
+
 REFUSED = [
     (lambda: gpualign.dist("no/such.aln"), "no such file"),
     (lambda: gpualign.dist(np.zeros((2, 3)), metric="manhattan"), "manhattan"),
     (lambda: gpualign.dist(np.zeros((2, 3)), min_compared=0), "min_compared"),
+    (lambda: gpualign.dist(np.zeros((2, 3)), core=95), "core 95: a share from 0 to 1 is wanted"),
+    (lambda: gpualign.dist(np.zeros((2, 3)), maf=0.6), "maf 0.6: a share from 0 to 0.5 is wanted"),
+    (lambda: gpualign.dist(np.zeros((2, 3)), regions="x:1-2"), "those of tables and arrays have none"),
     (lambda: gpualign.dist(np.full((2, 3), 7)), "site"),
     (lambda: gpualign.dist(np.zeros((2, 3)), "x.tsv"), "one kind"),
     (lambda: gpualign.dist(np.zeros((2, 3)), ids=["a"]), "ids"),

@@ -146,7 +146,9 @@ def test_all_inputs_of_the_same_genotypes(rng, tmp_path, monkeypatch):
     assert len({dist(name, *calls_alone) for name in ("x.vcf", "x.bed", "x.tsv", "x")}) == 1
     for by_place in (["--mask", "m.bed.gz"], ["--regions", "1:5-40,1:80-"], ["--regions", "m.bed.gz"]):
         assert len({dist(name, *calls_alone, *by_place) for name in ("x.vcf", "x.bed")}) == 1
-        assert refused("x.tsv", *by_place).startswith(f"{by_place[0]} goes by the positions of sites, and those of tables have none")
+        assert refused("x.tsv", *by_place).startswith(
+            f"{by_place[0]} goes by the positions of sites, and those of tables and arrays have none"
+        )
     assert dist("x.bed", "--mask", "m.bed.gz")[1] == "sites: 90; masked: 17; used: 73"
     notes = gpualign_here("dist", "x.bed", "--mask", "m.bed.gz")[1]
     assert "gpualign dist: m.bed.gz: 1 of its chromosomes have no site of the input: X\n" in notes

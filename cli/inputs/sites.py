@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-import os
 import re
 from fractions import Fraction
 
 from gpualign.cli.outputs.files import open_input
-from gpualign.core.distance.intervals import Intervals, parse_regions, read_bed
+from gpualign.core.distance.intervals import Intervals, read_bed
 from gpualign.core.distance.site_filters import SiteFilters
 from gpualign.core.errors import InputError
+from gpualign.jobs.sites import names_file, read_regions
 
 _HALF = Fraction(1, 2)
 
 
 def interval_files(regions: str | None, mask: str | None) -> list[str]:
     """The BED files that are named."""
-    return [path for path in (regions if regions is not None and _is_file(regions) else None, mask) if path is not None]
+    return [path for path in (regions if regions is not None and names_file(regions) else None, mask) if path is not None]
 
 
 def site_filters(regions: str | None, mask: str | None, core: str | None, maf: str | None) -> SiteFilters:
     """What --regions, --mask, --core and --maf ask for. Raises `InputError` naming the option, or file, line and column."""
     shares = _share("--core", core, Fraction(1)), _share("--maf", maf, _HALF)
-    places = None if regions is None else _read(regions) if _is_file(regions) else parse_regions(regions)
-    return SiteFilters(places, None if mask is None else _read(mask), *shares)
+    return SiteFilters(None if regions is None else read_regions(regions), None if mask is None else _mask(mask), *shares)
 
 
-def _is_file(regions: str) -> bool:
-    """Whether these are in a file: a region is no name of one."""
-    return os.path.exists(regions) and not os.path.isdir(regions)
-
-
-def _read(path: str) -> Intervals:
+def _mask(path: str) -> Intervals:
     with open_input(path) as (stream, source):
         return read_bed(stream, source)
 

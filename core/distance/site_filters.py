@@ -63,7 +63,7 @@ def choose_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers
         positions = source.locate()
         if positions is None:
             raise InputError(
-                f"--{by_place[0][0]} goes by the positions of sites, and those of tables have none: leave out columns of the table, or give"
+                f"--{by_place[0][0]} goes by the positions of sites, and those of tables and arrays have none: leave out columns, or give"
                 " an alignment, VCF, BCF or a PLINK fileset"
             )
         keep = np.ones(read, dtype=bool)

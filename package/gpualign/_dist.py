@@ -18,6 +18,7 @@ from gpualign._sequences import Path
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.scratch import TemporaryFiles
 from gpualign.core.distance.sinks.matrix import MatrixSink
+from gpualign.core.distance.site_filters import SiteFilters
 from gpualign.core.distance.sources.array import CallArray, read_arrays
 from gpualign.core.distance.sources.base import Source
 from gpualign.core.distance.sources.kinds import CallFile, CallOptions, fileset_path
@@ -26,6 +27,7 @@ from gpualign.core.opening import open_file
 from gpualign.core.sinks.matrix_files import ArrayMaker, FilledArray
 from gpualign.jobs.dist import DistOptions, named_engine, prepare
 from gpualign.jobs.dist import read as read_calls
+from gpualign.jobs.sites import read_intervals, read_regions
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -41,6 +43,10 @@ def dist(
     metric: str = "hamming",
     missing: str = "pairwise",
     min_compared: int | float = 1,
+    regions: Path | None = None,
+    mask: Path | None = None,
+    core: float | None = None,
+    maf: float | None = None,
     ids: Sequence[str] | None = None,
     other_ids: Sequence[str] | None = None,
     all_letters: bool = False,
@@ -59,8 +65,10 @@ def dist(
     nan are missing calls), or of letters ("S1", "U1", or uint8 of ASCII). others: of the same sites, what samples are compared with.
     metric: "hamming", "fraction", "ibs", "allele", "jc69" or "tn93"; missing: "pairwise", "complete" or "as-difference"; min_compared:
     pairs with fewer compared sites, or with a smaller fraction of the sites, have no distance (NaN): a whole number, or a float up to 1.0.
-    ids, other_ids: of the rows of arrays. out: the matrix goes to this .npy file and is mapped from it. Other
-    arguments and errors as for `gpualign.nw`; progress is told of comparisons.
+    regions: "CHR:FROM-TO", several with commas, or a BED file; mask: a BED file; core: least share of samples with a call; maf: least share
+    of the minor allele: only sites that pass are used, as with the options of `gpualign dist`; tables and arrays have no positions.
+    ids, other_ids: of the rows of arrays. out: the matrix goes to this .npy file and is mapped from it. Other arguments and errors as for
+    `gpualign.nw`; progress is told of comparisons.
 
     >>> import numpy as np
     >>> dist(np.array([[0, 1, 2, 0], [0, 2, 2, 1], [0, 0, -1, 0]])).values.tolist()
@@ -70,9 +78,14 @@ def dist(
     if metric not in METRICS or missing not in rules:
         raise InputError(f"metric {metric!r}, missing {missing!r}: {', '.join(METRICS)} and {', '.join(rules)} are known")
     calls = CallOptions(transpose, False, all_letters, allow_duplicates)
-    options = DistOptions(
-        metric, rules[missing], False, _least(min_compared), calls, resources=resources(device, threads, memory, executor)
+    sites = SiteFilters(
+        None if regions is None else read_regions(os.fspath(regions)),
+        None if mask is None else read_intervals(os.fspath(mask)),
+        _share("core", core, 1),
+        _share("maf", maf, 0.5),
     )
+    how = resources(device, threads, memory, executor)
+    options = DistOptions(metric, rules[missing], False, _least(min_compared), calls, resources=how, sites=sites)
     options.task()  # what contradicts itself is refused before anything is read
     given = [(samples, ids)] if others is None else [(samples, ids), (others, other_ids)]
     with TemporaryFiles() as files:
@@ -98,6 +111,14 @@ def _least(given: float) -> int | Fraction:
     if isinstance(given, float) and 0 < given <= 1:
         return Fraction(str(given))  # as it is written: 0.1 is a tenth
     raise InputError(f"min_compared {given!r}: a whole number of sites from 1 on, or a fraction of them up to 1.0 is wanted")
+
+
+def _share(name: str, given: float | None, most: float) -> Fraction | None:
+    if given is None:
+        return None
+    if isinstance(given, (int, float, np.integer, np.floating)) and 0 <= given <= most:
+        return Fraction(str(given))
+    raise InputError(f"{name} {given!r}: a share from 0 to {most} is wanted")
 
 
 def _source(given: list[tuple[Calls, Sequence[str] | None]], options: DistOptions, files: TemporaryFiles) -> Source:
