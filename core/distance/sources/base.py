@@ -190,10 +190,11 @@ class DenseSource:
             start = int(self.chosen[first])
             last = int(np.searchsorted(self.chosen, start + step))
             codes = self._read(start, int(self.chosen[last - 1]) + 1, workers)
-            parts.append(codes[:, self.chosen[first:last] - start])
+            all_of_them = codes.shape[1] == last - first
+            parts.append(codes if all_of_them else np.take(codes, self.chosen[first:last] - start, axis=1))
             held, first = held + last - first, last
             if held >= step or first == self.sites:
-                yield np.ascontiguousarray(np.concatenate(parts, axis=1))
+                yield parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
                 parts, held = [], 0
 
     def _read(self, start: int, stop: int, workers: Workers) -> Codes:
