@@ -1,11 +1,13 @@
 """`gpualign dist` of a big alignment: reading, making bit planes and counting alone, and the whole command beside them; peers.
 
 python benchmarks/dist_command.py [--samples 5000] [--sites 30000] [--lines 0 60 80] [--threads 1 2] [--device cpu] [--runs 5]
-    [--peers PYTHON] [--output results/dist_command.md]
+    [--peers PYTHON] [--choosing] [--output results/dist_command.md]
 python benchmarks/dist_command.py --samples 40000 --device cuda:0 --threads 16
+python benchmarks/dist_command.py --samples 2000 --lines 80 --choosing
 
 Genomes of a tree (`write_outbreak` in common.py), near pairs as .tsv and .npz and whole matrices as .npy. peers: a Python that has
-hammingdist and pairsnp, if any; these write whole matrices. The parts are timed inside one process each, in turns with the commands.
+hammingdist and pairsnp, if any; these write whole matrices. choosing: also whole commands with options that choose sites. The parts are
+timed inside one process each, in turns with the commands.
 """
 
 from __future__ import annotations
@@ -109,6 +111,26 @@ def peers(path: Path, options: argparse.Namespace) -> list[list[str]]:
     return rows
 
 
+CHOICES = [[], ["--core", "0.95"], ["--mask", "mask.bed"], ["--maf", "0.01"], ["--mask", "mask.bed", "--core", "0.95", "--maf", "0.01"]]
+
+
+def choosing(path: Path, options: argparse.Namespace) -> list[list[str]]:
+    """Rows: whole matrices of the alignment that was written last, of the sites that options choose, in turns."""
+    lines = (f"x\t{start}\t{start + 50}\n" for start in range(0, options.sites - 50, 1000))
+    path.with_name("mask.bed").write_text("".join(lines))
+    found: list[list[tuple[float, float]]] = [[] for _ in CHOICES]
+    for _ in range(options.runs):
+        for times, choice in zip(found, CHOICES, strict=True):
+            words = ["-q", path, "--device", options.device, "--threads", options.threads[-1], "-o", "whole.npy"]
+            took, _, memory = usage([sys.executable, "-m", "gpualign", "dist", *choice, *words], path.parent)
+            times.append((took, memory))
+    best = [min(times) for times in found]
+    return [
+        [" ".join(choice) or "all sites", f"{took:.2f}", f"{took / best[0][0]:.2f}", f"{memory:,.0f}"]
+        for choice, (took, memory) in zip(CHOICES, best, strict=True)
+    ]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--samples", type=int, default=5000)
@@ -118,6 +140,7 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--peers", help="a Python with hammingdist and pairsnp")
+    parser.add_argument("--choosing", action="store_true", help="also with options that choose sites")
     parser.add_argument("--output")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
@@ -141,6 +164,9 @@ def main() -> None:
             sections.append(
                 table("Peers", ["what", "s", "processor s", "MB"], peers(path, options), ["Once each, the last alignment above."])
             )
+        if options.choosing:
+            note = f"Best of {options.runs}, in turns, whole.npy, {options.threads[-1]} threads; mask.bed has a twentieth of the sites."
+            sections.append(table("Choosing sites", ["options", "s", "ratio", "MB"], choosing(path, options), [note]))
         print(f"{time.perf_counter() - start:.0f} s in all")
     finish("\n".join(sections), options.output)
 
