@@ -25,7 +25,7 @@ def bed(text):
 def test_intervals_cover_what_lies_in_one_of_them(intervals, sites):
     """BED counts from 0 and ends before its end, positions count from 1."""
     found = bed("".join(f"{name}\t{start}\t{start + size}\n" for name, start, size in intervals))
-    variants = Variants.of("x.vcf", sites, len(sites))
+    variants = Variants.of("x.vcf", sites)
     inside = [any(name == chrom and start < pos <= start + size for name, start, size in intervals) for chrom, pos in sites]
     known = {chrom for chrom, _ in sites}
     named = list(dict.fromkeys(name for name, _, _ in intervals))
@@ -100,6 +100,26 @@ def test_bed_that_is_refused(text, message):
         bed(text)
 
 
+@given(
+    st.lists(st.sampled_from(["x", "chr1", "track", "#", "1", "20", "-3", "+4", "\t", " ", "\n", "\r\n", "é"]), max_size=30).map("".join)
+)
+def test_any_text_is_bed_or_refused(text):
+    """As lines of three columns or more, or with a message that names the line."""
+    lines = [line for line in text.split("\n") if line.split() and line.split()[0] != "track" and not line.strip().startswith("#")]
+    try:
+        found = bed(text)
+    except InputError as error:
+        message = str(error)
+    else:
+        assert sum(len(some.starts) for some in found.by_chromosome.values()) == len(lines)
+        return
+    number, column = re.match(
+        r"m\.bed: line ([0-9]+)(?:, columns? ([23]).* is no position| has [12] columns?|.* is behind)", message
+    ).groups()
+    if column:
+        assert text.split("\n")[int(number) - 1] in lines
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -134,7 +154,7 @@ def test_intervals_that_are_of_no_alignment(intervals, message):
 
 
 def test_chromosomes_that_are_not_there():
-    variants = Variants.of("x.vcf", [(f"chr{k}", 5) for k in range(1, 9)], 8)
+    variants = Variants.of("x.vcf", [(f"chr{k}", 5) for k in range(1, 9)])
     with pytest.raises(InputError, match=r"--regions: '1:5': no site of x.vcf is on '1'; its chromosomes are 'chr1', .*'chr5' and 3 more"):
         variants.covered(parse_regions("chr1,1:5"))  # who writes a name wants it
     assert variants.covered(bed("chr1\t0\t9\nchrM\t0\t9\n")).sum() == 1  # a file may be for more than this input

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from array import array
+from collections.abc import Callable
 from dataclasses import field
 from typing import BinaryIO
 
@@ -58,13 +59,18 @@ class Intervals:
         return self.name(int(self.by_chromosome[chromosome].numbers[0]))
 
 
-def _intervals(found: Iterable[tuple[str, int, int, int]], source: str, name: Callable[[int], str], listed: bool) -> Intervals:
-    """found: (chromosome, start, stop, number)."""
-    rows: dict[str, list[tuple[int, int, int]]] = {}
-    for chromosome, *row in found:
-        rows.setdefault(chromosome, []).append((row[0], row[1], row[2]))
-    columns = {chromosome: np.array(some, dtype=np.int64).T for chromosome, some in rows.items()}
-    return Intervals({chromosome: Stretches(*some) for chromosome, some in columns.items()}, source, name, listed)
+class _Rows:
+    """Stretches as they come, in columns of numbers."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, array[int]] = {}
+
+    def add(self, chromosome: str, start: int, stop: int, number: int) -> None:
+        self._numbers.setdefault(chromosome, array("q")).extend((start, stop, number))
+
+    def intervals(self, source: str, name: Callable[[int], str], listed: bool) -> Intervals:
+        columns = {chromosome: np.array(some, dtype=np.int64).reshape(-1, 3).T for chromosome, some in self._numbers.items()}
+        return Intervals({chromosome: Stretches(*some) for chromosome, some in columns.items()}, source, name, listed)
 
 
 def read_bed(stream: BinaryIO, source: str) -> Intervals:
@@ -77,24 +83,27 @@ def read_bed(stream: BinaryIO, source: str) -> Intervals:
         kind = "a PLINK fileset of genotypes" if first.startswith(b"\x6c\x1b") else "a binary file"
         raise InputError(f"{source}: {kind}, not BED text. {_BED}")
 
-    def found() -> Iterable[tuple[str, int, int, int]]:
-        for number, line in enumerate(stream, 1):
-            text = line.strip()
-            if not text or text.startswith(b"#") or text.split(None, 1)[0] in _HEADERS:
-                continue
-            # Names may have blanks where columns are separated by tabs.
-            cells = [cell.strip() for cell in text.split(b"\t", 3)] if b"\t" in text else text.split(None, 3)
-            if len(cells) < 3:
-                raise InputError(f"{source}: line {number} has {len(cells)} column{'s'[: len(cells) != 1]}, at least 3 are wanted. {_BED}")
-            for column, cell in enumerate(cells[1:3], 2):
-                if not cell.isdigit() or len(cell) > _MOST_DIGITS:
-                    raise InputError(f"{source}: line {number}, column {column}: {_text(cell)!r} is no position. {_BED}")
-            start, stop = int(cells[1]), int(cells[2])
-            if start > stop:
-                raise InputError(f"{source}: line {number}, columns 2 and 3: the start {start:,} is behind the end {stop:,}. {_BED}")
-            yield _text(cells[0]), start, stop, number
+    rows = _Rows()
+    for number, line in enumerate(stream, 1):
+        text = line.strip()
+        if not text or text.startswith(b"#") or text.split(None, 1)[0] in _HEADERS:
+            continue
+        # Names may have blanks where columns are separated by tabs.
+        cells = text.split(b"\t", 3) if b"\t" in text else text.split(None, 3)
+        if len(cells) < 3:
+            raise InputError(f"{source}: line {number} has {len(cells)} column{'s'[: len(cells) != 1]}, at least 3 are wanted. {_BED}")
+        start, stop = (_position(cells[column], column, number, source) for column in (1, 2))
+        if start > stop:
+            raise InputError(f"{source}: line {number}, columns 2 and 3: the start {start:,} is behind the end {stop:,}. {_BED}")
+        rows.add(_text(cells[0].strip()), start, stop, number)
+    return rows.intervals(source, lambda number: f"{source}: line {number}", listed=True)
 
-    return _intervals(found(), source, lambda number: f"{source}: line {number}", listed=True)
+
+def _position(cell: bytes, column: int, line: int, source: str) -> int:
+    digits = cell.strip()
+    if not digits.isdigit() or len(digits) > _MOST_DIGITS:
+        raise InputError(f"{source}: line {line}, column {column + 1}: {_text(digits)!r} is no position. {_BED}")
+    return int(digits)
 
 
 def parse_regions(text: str, option: str = "--regions") -> Intervals:
@@ -104,26 +113,25 @@ def parse_regions(text: str, option: str = "--regions") -> Intervals:
     """
     items = [item.strip() for item in text.split(",")]
 
-    def found() -> Iterable[tuple[str, int, int, int]]:
-        for number, item in enumerate(items):
-            match = _REGION.fullmatch(item)
-            if not match or (match["first"] is None and ":" in item):
-                raise InputError(
-                    f"{option}: {item!r} is no region; write CHR, CHR:POS, CHR:FROM-TO or CHR:FROM-, with commas between several, or name"
-                    " a BED file that is there"
-                )
-            if match["first"] is None:
-                yield match["name"], 0, OPEN_END, number
-                continue
-            first = int(match["first"])
-            last = int(match["last"]) if match["last"] else OPEN_END if match["dash"] else first
-            if first < 1:
-                raise InputError(f"{option}: {item!r}: positions count from 1")
-            if first > last:
-                raise InputError(f"{option}: {item!r}: the region ends before it begins")
-            yield match["name"], first - 1, last, number
-
-    return _intervals(found(), option, lambda number: f"{option}: {items[number]!r}", listed=False)
+    rows = _Rows()
+    for number, item in enumerate(items):
+        match = _REGION.fullmatch(item)
+        if not match or (match["first"] is None and ":" in item):
+            raise InputError(
+                f"{option}: {item!r} is no region; write CHR, CHR:POS, CHR:FROM-TO or CHR:FROM-, with commas between several, or name"
+                " a BED file that is there"
+            )
+        if match["first"] is None:
+            rows.add(match["name"], 0, OPEN_END, number)
+            continue
+        first = int(match["first"])
+        last = int(match["last"]) if match["last"] else OPEN_END if match["dash"] else first
+        if first < 1:
+            raise InputError(f"{option}: {item!r}: positions count from 1")
+        if first > last:
+            raise InputError(f"{option}: {item!r}: the region ends before it begins")
+        rows.add(match["name"], first - 1, last, number)
+    return rows.intervals(option, lambda number: f"{option}: {items[number]!r}", listed=False)
 
 
 def _text(cell: bytes) -> str:

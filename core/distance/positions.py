@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import field
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -68,13 +68,11 @@ class Variants:
     positions: npt.NDArray[np.int64] = field(repr=False)
 
     @classmethod
-    def of(cls, source: str, sites: Iterable[tuple[str, int]], count: int) -> Variants:
-        """sites: chromosome and position of each, `count` of them."""
+    def of(cls, source: str, sites: Sequence[tuple[Any, ...]]) -> Variants:
+        """sites: chromosome, position and what else there is, of each."""
         known: dict[str, int] = {}
-        numbers, positions = np.empty(count, dtype=np.int32), np.empty(count, dtype=np.int64)
-        for k, (chromosome, position) in enumerate(sites):
-            numbers[k], positions[k] = known.setdefault(chromosome, len(known)), position
-        return cls(source, list(known), numbers, positions)
+        numbers = np.fromiter((known.setdefault(site[0], len(known)) for site in sites), np.int32, len(sites))
+        return cls(source, list(known), numbers, np.fromiter((site[1] for site in sites), np.int64, len(sites)))
 
     def covered(self, intervals: Intervals) -> npt.NDArray[np.bool_]:
         absent = self.absent(intervals)
@@ -86,9 +84,11 @@ class Variants:
                 + (f" and {more:,} more" if more else "")
             )
         covered = np.zeros(len(self.positions), dtype=bool)
+        order = np.argsort(self.numbers, kind="stable")  # once for all: a draft genome has thousands of contigs
+        bounds = np.searchsorted(self.numbers[order], np.arange(len(self.chromosomes) + 1))
         for number, chromosome in enumerate(self.chromosomes):
             if (stretches := intervals.by_chromosome.get(chromosome)) is not None:
-                some = np.flatnonzero(self.numbers == number)
+                some = order[bounds[number] : bounds[number + 1]]
                 covered[some] = stretches.cover(self.positions[some] - 1)
         return covered
 

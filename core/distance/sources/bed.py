@@ -75,7 +75,7 @@ class _Fileset:
                 bim = self.path.with_suffix(".bim")
                 raise InputError(f"{bim}: line {number}, column 4: {position!r} is no position, by which sites are to be chosen")
             sites.append((chromosome, int(position)))
-        return Variants.of(str(self.path), sites, len(sites))
+        return Variants.of(str(self.path), sites)
 
     def block(self, swapped: npt.NDArray[np.bool_] | None) -> Block:
         """Of `swapped` sites the other allele is counted."""

@@ -170,8 +170,7 @@ def read_variants(inputs: Sequence[tuple[str, str]], allow_duplicates: bool, mem
                 f"{other.source}: {len(other.sites):,} records, {first.source} has {len(first.sites):,}; sites must be the same"
             )
     ids = [unique_ids(f.ids, f.source, allow_duplicates) for f in files]
-    places = ((chromosome, position) for chromosome, position, *_ in first.sites)
-    positions = Variants.of(first.source, places, len(first.sites))
+    positions = Variants.of(first.source, first.sites)
     blocks, held = [f.block() for f in files], sum(f.store.nbytes for f in files)
     return DenseSource(make_samples(*ids), Kind.GENOTYPE, len(first.sites), blocks, held, lambda: positions)
 
