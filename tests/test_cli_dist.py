@@ -1,6 +1,7 @@
 """`gpualign dist` through the installed executable: what is written, inputs, errors, what users feed it."""
 
 import bz2
+import csv
 import gzip
 import lzma
 import os
@@ -169,6 +170,16 @@ def test_refusals(tmp_path, arguments, message):
     assert message in done.stderr.decode()
     assert done.stdout == b""
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("options", [[], ["--max-distance", "2"], ["--compared"]], ids=" ".join)
+def test_molten_has_commas_in_a_csv_file(options, tmp_path):
+    (tmp_path / "x.aln").write_text(">a,b\nACGT\n>c\nACGA\n")
+    text = dist(tmp_path / "x.aln", "--format", "molten", *options).stdout.decode()
+    dist(tmp_path / "x.aln", "--format", "molten", *options, "-o", tmp_path / "x.csv")
+    with open(tmp_path / "x.csv", newline="") as file:
+        assert list(csv.reader(file)) == [line.split("\t") for line in text.splitlines()]
+    assert text.startswith("a,b\t")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpualign.cli.outputs.files import naming_output
-from gpualign.cli.outputs.formats import check_condensed, container_of, pick_format, with_separator
+from gpualign.cli.outputs.formats import check_condensed, container_of, pick_format, separator_of, with_separator
 from gpualign.cli.outputs.keeping import check_resume
 from gpualign.cli.outputs.matrices import MatrixSpec, write_matrices, write_sparse
 from gpualign.cli.outputs.shards import Shard, check_shard
@@ -196,7 +196,7 @@ class DistanceWriter:
         if spec.layout is Layout.SPARSE:
             return self._sparse(samples, run)
         with self._writing.text() as (lines, marks):
-            text = PairText(FORMATS[spec.format].lists or "\t", self._decimals, headed=spec.format != "molten")
+            text = PairText(separator_of(spec.format, spec.path), self._decimals, headed=spec.format != "molten")
             return run(NearPairsSink(lines, text, spec.compared), marks)
 
     def _sparse(self, samples: Samples, run: Run) -> DistanceTotals:

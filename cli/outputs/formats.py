@@ -55,7 +55,16 @@ def pick_format(output: str, format: str | None, results: Results) -> tuple[str,
 
 def with_separator(format: str, path: Path | None) -> str:
     """`matrix`, which says nothing of tabs and commas, as the format of that text which the name asks for."""
-    return "csv" if format == "matrix" and path is not None and path.name.lower().endswith((".csv", ".csv.gz")) else format
+    return "csv" if format == "matrix" and _is_csv(path) else format
+
+
+def separator_of(format: str, path: Path | None) -> str:
+    """What stands between the columns of a list of pairs: the format's own, but that of the name for `molten`, which says nothing of it."""
+    return "," if format == "molten" and _is_csv(path) else FORMATS[format].lists or "\t"
+
+
+def _is_csv(path: Path | None) -> bool:
+    return path is not None and path.name.lower().endswith((".csv", ".csv.gz"))
 
 
 def check_fields(fields: str | None, format: str) -> None:

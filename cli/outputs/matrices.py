@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.cli.outputs.files import OutputFiles
-from gpualign.cli.outputs.formats import open_id_lists
+from gpualign.cli.outputs.formats import open_id_lists, separator_of
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 from gpualign.core.formats.registry import FORMATS, Labels
@@ -84,7 +84,7 @@ def _write_texts(spec: MatrixSpec, files: OutputFiles, queries: Named, targets: 
         if spec.format == "molten":
             from gpualign.core.distance.sinks.pairs import PairText, write_molten
 
-            text = PairText("\t", spec.decimals if filled[0].dtype.kind == "f" else 0)
+            text = PairText(separator_of(spec.format, spec.path), spec.decimals if filled[0].dtype.kind == "f" else 0)
             write_molten(streams[0], queries, targets, filled[0], filled[1] if len(filled) > 1 else None, text)
             return told, filled
         if spec.format == "phylip":

@@ -58,7 +58,7 @@ def _steps(rows: int, columns: int) -> Iterator[tuple[int, int]]:
 
 def write_molten(stream: ByteWriter, queries: Named, targets: Named, values: Values, compared: Integers | None, text: PairText) -> None:
     """A line for each query and each target, itself included, as snp-dists -m has them."""
-    rows, columns = queries.id_column, targets.id_column
+    rows, columns = text.cells(queries.id_column), text.cells(targets.id_column)
     ids = Column.query_text(rows.text, rows.offsets), Column.target_text(columns.text, columns.offsets)
     for start, stop in _steps(*values.shape):
         some = compared[start:stop] if compared is not None else None
