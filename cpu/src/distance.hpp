@@ -4,7 +4,7 @@
 
 namespace gpualign {
 
-constexpr int kMaxPlanes = 8;  // of one sample in an operation
+constexpr int kMaxPlanes = 32;  // of one sample in an operation: the bits of a code
 constexpr int kMaxLimits = 2;
 
 // Counts of the tile's pairs, laid out as `out` is (which they may be), and the most that still matters: see DistanceTile.

@@ -2,6 +2,7 @@
 //
 // A vector holds 64 * kWords sites. For each pair and vector an operation makes one vector of bits to be counted:
 //   Differ  OR over planes of (x ^ y), and the calls of both: 1 or 2 logic operations a plane
+//   DifferMany  the same of more planes than registers hold, which are gone through for a block of pairs at a time
 //   Both    x & y
 // Counting is what costs. With vector popcounts a block of kRows x kColumns pairs keeps a vector of sums each in registers, so that a
 // vector that is loaded serves several pairs. Without them a carry-save adder tree (Harley and Seal; Mula, Kurz, Lemire 2018,
@@ -20,11 +21,15 @@
 namespace gpualign::GPUALIGN_ISA {
 
 constexpr int64_t kChunkWords = 256;   // 16,384 sites: 2 KB a plane and sample
+constexpr int64_t kLineWords = 8;      // of a cache line, of which sample_words is a multiple
 constexpr int64_t kFirstWords = 64;    // of a tile whose pairs may be left
 constexpr int64_t kCachedColumns = 4;  // in L1: 24 KB of three planes
 constexpr int64_t kCachedRows = 64;    // in L2: 384 KB
 
 static inline int32_t sum(Words v) {
+#if defined(GPUALIGN_AVX512)
+  return static_cast<int32_t>(_mm512_reduce_add_epi64((__m512i)v));
+#endif
   uint64_t out = 0;
   for (int k = 0; k < kWords; k++) out += v[k];
   return static_cast<int32_t>(out);
@@ -50,9 +55,15 @@ static inline void add_bits(Words& high, Words& low, Words a, Words b, Words c) 
 #endif
 }
 
+constexpr int kFewPlanes = 4;  // of Differ
+// Blocks of pairs share loads; 4 x 4 sums leave half of the 32 registers to operands.
+constexpr int kBlock = kCountsBits ? 4 : 1;
+
 // ---- operations: the vectors of a row and of a column, and the bits of their pair
 template <int Planes, bool Masked>
 struct Differ {
+  static constexpr int kRows = kBlock, kColumns = kBlock;
+  static constexpr int64_t chunk() { return kChunkWords; }
   int64_t at[Planes], mask;  // offsets of planes
   struct Sample {
     Words bits[Planes], calls;
@@ -72,7 +83,21 @@ struct Differ {
   }
 };
 
+// mask: as in Differ. The planes of a chunk take as much of the caches as three of kChunkWords do.
+template <bool Masked>
+struct DifferMany {
+  static constexpr int kRows = kCountsBits ? 4 : 2, kColumns = 2;
+  int64_t chunk() const {
+    const int64_t lines = 3 * kChunkWords / (count + 1) / kLineWords;
+    return kLineWords * (lines ? lines : 1);
+  }
+  int64_t at[kMaxPlanes], mask;
+  int count;
+};
+
 struct Both {
+  static constexpr int kRows = kBlock, kColumns = kBlock;
+  static constexpr int64_t chunk() { return kChunkWords; }
   int64_t left, right;
   using Sample = Words;
   Words row(const uint64_t* from) const { return load(from + left); }
@@ -81,13 +106,11 @@ struct Both {
 };
 
 // ---- pairs of a block over a chunk of words
-// Blocks of pairs share loads; 4 x 4 sums leave half of the 32 registers to operands.
-constexpr int kRows = kCountsBits ? 4 : 1, kColumns = kCountsBits ? 4 : 1;
-
 template <class Operation>
 static inline void count_block(const Operation& operation, const uint64_t* const* x, const uint64_t* const* y, int64_t words,
                                int32_t* counts) {
 #if defined(__AVX512VPOPCNTDQ__) && defined(GPUALIGN_AVX512)
+  constexpr int kRows = Operation::kRows, kColumns = Operation::kColumns;
   Words sums[kRows][kColumns] = {};
   for (int64_t w = 0; w < words; w += kWords) {
     typename Operation::Sample rows[kRows];
@@ -126,11 +149,51 @@ static inline void count_block(const Operation& operation, const uint64_t* const
 #endif
 }
 
+// Bits of every pair of the block are gathered plane by plane: two rows and two columns serve four pairs with each vector that is loaded.
+template <bool Masked>
+static inline void count_block(const DifferMany<Masked>& operation, const uint64_t* const* x, const uint64_t* const* y, int64_t words,
+                               int32_t* counts) {
+  constexpr int kRows = DifferMany<Masked>::kRows, kColumns = DifferMany<Masked>::kColumns;
+  Words sums[kRows][kColumns] = {};
+  for (int64_t w = 0; w < words; w += kWords) {
+    Words bits[kRows][kColumns] = {}, rows[kRows];
+    for (int p = 0; p < operation.count; p++) {
+      const int64_t at = operation.at[p] + w;
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; r++) rows[r] = load(x[r] + at);
+#pragma GCC unroll 4
+      for (int c = 0; c < kColumns; c++) {
+        const Words column = load(y[c] + at);
+#pragma GCC unroll 4
+        for (int r = 0; r < kRows; r++) bits[r][c] = xor_or(bits[r][c], rows[r], column);
+      }
+    }
+    if (Masked) {
+#pragma GCC unroll 4
+      for (int r = 0; r < kRows; r++) rows[r] = load(x[r] + operation.mask + w);
+#pragma GCC unroll 4
+      for (int c = 0; c < kColumns; c++) {
+        const Words column = load(y[c] + operation.mask + w);
+#pragma GCC unroll 4
+        for (int r = 0; r < kRows; r++) bits[r][c] = and3(bits[r][c], rows[r], column);
+      }
+    }
+#pragma GCC unroll 4
+    for (int r = 0; r < kRows; r++)
+#pragma GCC unroll 4
+      for (int c = 0; c < kColumns; c++) sums[r][c] += count_bits(bits[r][c]);
+  }
+  for (int r = 0; r < kRows; r++)
+    for (int c = 0; c < kColumns; c++) counts[r * kColumns + c] = sum(sums[r][c]);
+}
+
 template <class Operation>
 static void count_tile(const DistanceTile& tile, const Operation& operation) {
+  constexpr int kRows = Operation::kRows, kColumns = Operation::kColumns;
   const auto smaller = [](int64_t a, int64_t b) { return a < b ? a : b; };
-  int64_t longest = tile.limit_count ? kFirstWords : kChunkWords;
-  for (int64_t first = 0, words; first < tile.sample_words; first += words, longest = smaller(2 * longest, kChunkWords)) {
+  const int64_t most = operation.chunk();
+  int64_t longest = tile.limit_count ? smaller(kFirstWords, most) : most;
+  for (int64_t first = 0, words; first < tile.sample_words; first += words, longest = smaller(2 * longest, most)) {
     words = smaller(tile.sample_words - first, longest);
     const auto sample = [&](int64_t s) { return tile.base + s * tile.sample_words + first; };
     const auto left = [&](int64_t row, int64_t column) {
@@ -167,11 +230,22 @@ static void differ_of(const DistanceTile& tile, const int* planes, int mask) {
   count_tile(tile, operation);
 }
 
+template <bool Masked>
+static void differ_many(const DistanceTile& tile, const int* planes, int count, int mask) {
+  DifferMany<Masked> operation;
+  for (int p = 0; p < count; p++) operation.at[p] = planes[p] * tile.plane_words;
+  operation.mask = mask * tile.plane_words;
+  operation.count = count;
+  count_tile(tile, operation);
+}
+
 template <int Planes>
 static void differ_planes(const DistanceTile& tile, const int* planes, int count, int mask) {
-  if constexpr (Planes <= kMaxPlanes) {
+  if constexpr (Planes <= kFewPlanes) {
     if (count != Planes) return differ_planes<Planes + 1>(tile, planes, count, mask);
     return mask < 0 ? differ_of<Planes, false>(tile, planes, mask) : differ_of<Planes, true>(tile, planes, mask);
+  } else {
+    return mask < 0 ? differ_many<false>(tile, planes, count, mask) : differ_many<true>(tile, planes, count, mask);
   }
 }
 
