@@ -33,6 +33,15 @@ if TYPE_CHECKING:
     help="Missing calls: pairwise: skip the site for that pair; complete: skip sites where any sample has none; as-difference: they differ"
     " from every call.",
 )
+@click.option(
+    "--type",
+    "type_",
+    type=ChoiceType(["auto", "calls", "alleles"]),
+    default="auto",
+    show_default=True,
+    help="Tables: alleles: numbers or hashes of alleles (MLST, cgMLST, wgMLST), 0 is missing; calls: genotypes or letters; auto: by what is"
+    " in the cells.",
+)
 @click.option("--all-letters", is_flag=True, help="Letters: compare every letter, gaps too.  [A, C, G, T alone; others are missing]")
 @click.option(
     "--min-compared",
@@ -56,6 +65,7 @@ def dist(
     others: str | None,
     metric: str,
     missing: str,
+    type_: str,
     all_letters: bool,
     min_compared: str,
     regions: str | None,
@@ -85,19 +95,20 @@ def dist(
     quiet: bool,
     verbose: bool,
 ) -> None:
-    """SNP and genotype distances of all pairs of samples, exact.
+    """SNP, genotype and allele (cgMLST) distances of all pairs of samples, exact.
 
     SAMPLES is an alignment (FASTA, rows of one length), a table of genotypes (tab- or comma-separated; a header of SNP ids, then one row
-    per sample: its id and 0, 1, 2 or letters), VCF or BCF, or a PLINK .bed with its .bim and .fam; text may be compressed, - is standard
-    input. With OTHERS, which must have the same sites, every sample of SAMPLES is compared with every one of OTHERS; with --add OLD
-    samples are compared with each other and with all of OLD, in one list. --regions, --mask, --core and --maf choose sites, in this order,
-    by all samples of both files.
+    per sample: its id and 0, 1, 2 or letters) or of alleles (chewBBACA, PubMLST), VCF or BCF, or a PLINK .bed with its .bim and .fam;
+    text may be compressed, - is standard input. With OTHERS, which must have the same sites, every sample of SAMPLES is compared with
+    every one of OTHERS; with --add OLD samples are compared with each other and with all of OLD, in one list. --regions, --mask, --core
+    and --maf choose sites, in this order, by all samples of both files.
 
     \b
     Examples:
       gpualign dist core.aln > distances.tsv                SNP distances of a core-genome alignment
       gpualign dist snps.tsv -o distances.npy               ids in distances.ids.txt
       gpualign dist core.aln --max-distance 12 > near.tsv   pairs for outbreak clusters
+      gpualign dist results_alleles.tsv > distances.tsv     allele differences of a cgMLST table
       gpualign dist cohort.vcf.gz --metric ibs -o ibs.tsv
       gpualign dist new.aln old.aln --format molten         new samples against old ones
       gpualign dist new.aln --add old.aln --max-distance 12 > more.tsv     and among each other, in one list
@@ -123,6 +134,7 @@ def dist(
     from gpualign.core.distance.runner import DistanceTotals
     from gpualign.core.distance.sinks.base import AnySink
     from gpualign.core.distance.sources.kinds import CallOptions
+    from gpualign.core.distance.sources.table import TableType
     from gpualign.core.errors import InputError
     from gpualign.core.formats.registry import Results
     from gpualign.core.road import Marks
@@ -149,7 +161,7 @@ def dist(
         raise InputError(f"--{'resume' if resume else 'shard'}: what came through a pipe cannot be read again; name files")
     nbytes = sum(os.path.getsize(path) for path in again or ())
     messages.begin(paths, [*outputs, *([picture.path] if picture else [])], resume)
-    calls = CallOptions(transpose, no_header, all_letters, allow_duplicates)
+    calls = CallOptions(transpose, no_header, all_letters, allow_duplicates, TableType(type_))
     least = least_compared(min_compared)
     sites = site_filters(regions, mask, core, maf)
     options = DistOptions(metric, MissingRule(missing), compared, least, calls, max_distance, add is not None, kernel, resources, sites)

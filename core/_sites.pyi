@@ -2,6 +2,7 @@
 From files of calls to bit planes. A call is a byte, its code; 255 is a missing one.
 """
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy
@@ -13,6 +14,8 @@ MISSING: int = 255
 SKIP: int = 254
 
 BAD: int = 253
+
+NO_ALLELE: int = 4294967295
 
 class AlignmentScanner:
     """
@@ -88,6 +91,24 @@ class AlignedSites:
 def parse_row(line: bytes, start: int, separator: str, table: Annotated[NDArray[numpy.uint8], dict(shape=(256), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> tuple[int, int]:
     """
     Codes of a line's cells from byte `start` on; (cells, the first bad cell or -1).
+    """
+
+def parse_alleles(line: bytes, start: int, separator: str, missing: Sequence[str], out: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')]) -> tuple[int, list[int]]:
+    """
+    Numbers of the alleles in a line's cells from byte `start` on, NO_ALLELE for 0, empty cells and the words in `missing`; (cells,
+    those that are none of these).
+    """
+
+def code_alleles(numbers: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], first_locus: int, loci: int, codes: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu')], counts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], lacking: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> None:
+    """
+    numbers[samples][loci] of some loci as codes from 0 on, into their places of codes[loci][samples], NO_ALLELE where there is none;
+    counts[loci]: alleles; lacking[loci]: samples without one.
+    """
+
+def pack_alleles(codes: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], loci: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], bits: int, called: bool, first_sample: int, samples: int, planes: Annotated[NDArray[numpy.uint64], dict(shape=(None, None, None), order='C', device='cpu')]) -> None:
+    """
+    codes[all loci][samples] of the `loci`, for some samples, into planes[bits, and one more where `called`][samples][words]: the bits
+    of the codes, and which of them are alleles.
     """
 
 def decode_bed(packed: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], first_byte: int, out: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')]) -> None:

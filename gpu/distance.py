@@ -275,6 +275,8 @@ class CudaDistanceEngine:
         self._log = log
 
     def prepare(self, wanted: Wanted, memory: int) -> Counter:
+        if wanted.numbered:
+            raise RunError("alleles of loci are compared on the CPU; give --device cpu")
         device_bytes = self._device.total_memory // 4
         hardware, facts = f"cuda ({self._device.name})", self._device.hardware
         rate = self._kernel.rate * facts.multiprocessors * facts.clock

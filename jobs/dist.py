@@ -16,7 +16,7 @@ import numpy as np
 from gpualign.core.dataclass import dataclass
 from gpualign.core.distance import runner
 from gpualign.core.distance.budget import DistanceBudget
-from gpualign.core.distance.calls import Samples
+from gpualign.core.distance.calls import Kind, Samples
 from gpualign.core.distance.engine import DistanceEngine
 from gpualign.core.distance.metrics import MissingRule, metric_named
 from gpualign.core.distance.recipe import Measure, Wanted
@@ -27,6 +27,7 @@ from gpualign.core.distance.sinks.names import written_samples
 from gpualign.core.distance.site_filters import SiteFilters, SitesLeft
 from gpualign.core.distance.sources.base import Source
 from gpualign.core.distance.sources.kinds import CallFile, CallOptions, read_calls
+from gpualign.core.distance.sources.table import TableType
 from gpualign.core.errors import InputError
 from gpualign.core.road import UNMARKED, Marks, Progress
 from gpualign.core.sinks.matrix_files import Numbers
@@ -181,6 +182,8 @@ def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None,
     prepared = runner.prepare(source, options.task(), engine, budget, scratch)
     plan = prepared.plan
     notes.detail(f"{prepared.counter.kernel}; {len(prepared.panels)} panels of sites, {plan.count} bands of up to {plan.rows} samples")
+    if source.kind is Kind.ALLELE and options.calls.type is TableType.AUTO:
+        notes.note("the table holds alleles of loci; 0 is a missing one (--type alleles says so; --type calls reads genotypes)")
     if few := few_calls(prepared):
         notes.note(few)
     return DistJob(prepared, left)

@@ -195,7 +195,7 @@ def test_molten_has_commas_in_a_csv_file(options, tmp_path):
         (b"\x6c\x1b\x01\x00", "in.dat.*no such file|needs its .bim|x.fam|in.fam"),
         (b">a\nACGT\n>a\nACGT\n", "the same id 'a'"),
         (b">a\nAC GT\n>b\nACGTA\n", "record 'b' (number 2) has 5 sites"),
-        (b"id\tx\na\t0\nb\t7\n", "'7' in a table of genotypes"),
+        (b"id\tx\na\t0\nb\t7x\n", "'7x' in a table of genotypes"),
     ],
 )
 def test_bad_files(tmp_path, content, message):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +14,8 @@ from gpualign.core.dataclass import dataclass
 from gpualign.core.text import TextColumn
 
 Codes = npt.NDArray[np.uint8]
+Calls = npt.NDArray[np.unsignedinteger[Any]]
+"""Codes (uint8), or numbers of alleles (uint32); the highest number is a missing call in both."""
 
 MISSING: int = _sites.MISSING
 """The code of a call that was not made."""
@@ -26,12 +29,14 @@ class Kind(Enum):
     """What the codes of calls mean.
 
     GENOTYPE: the unordered pair of alleles a <= b is b (b + 1) / 2 + a, VCF's order; with two alleles that is the number of second ones:
-    0, 1, 2. NUCLEOTIDE: A, C, G, T are 0 to 3. LETTER: upper-case ASCII, equal or not.
+    0, 1, 2. NUCLEOTIDE: A, C, G, T are 0 to 3. LETTER: upper-case ASCII, equal or not. ALLELE: the number of a locus's allele, of 32 bits,
+    equal or not.
     """
 
     GENOTYPE = "genotypes"
     NUCLEOTIDE = "nucleotides"
     LETTER = "letters"
+    ALLELE = "alleles of loci"
 
 
 def alleles_of(code: int) -> tuple[int, int]:

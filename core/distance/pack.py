@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core import _sites
-from gpualign.core.distance.calls import MISSING, Codes
+from gpualign.core.distance.calls import MISSING, Calls, Codes
 from gpualign.core.distance.engine import Bits, Counter, Panel, empty_planes
+from gpualign.core.distance.pack_alleles import pack_alleles
 from gpualign.core.distance.recipe import SECOND_ALLELE, make_recipe
 from gpualign.core.distance.workers import Workers
 
@@ -22,15 +23,28 @@ def used_codes(codes: Codes, workers: Workers) -> frozenset[int]:
     return frozenset(np.flatnonzero(np.any(seen, axis=0)).tolist())
 
 
-def count_calls(codes: Codes, workers: Workers) -> npt.NDArray[np.int64]:
+def count_calls(calls: Calls, workers: Workers) -> npt.NDArray[np.int64]:
     """Sites at which each sample has a call: int64[samples]."""
-    called = np.empty(len(codes), dtype=np.int64)
-    workers.map(lambda share: _sites.count_calls(codes, *share, called), workers.shares(len(codes)))
+    called = np.empty(len(calls), dtype=np.int64)
+
+    def count(share: tuple[int, int]) -> None:
+        if calls.dtype == np.uint8:
+            _sites.count_calls(calls.view(np.uint8), *share, called)
+        else:
+            some = slice(share[0], sum(share))
+            called[some] = np.count_nonzero(calls[some] != _sites.NO_ALLELE, axis=1)
+
+    workers.map(count, workers.shares(len(calls)))
     return called
 
 
-def pack_panels(codes: Codes, counter: Counter, workers: Workers) -> Iterator[Panel]:
-    """Bit planes of codes, uint8[samples][sites], as a counter wants them, in as many panels as are best."""
+def pack_panels(calls: Calls, counter: Counter, workers: Workers) -> Iterator[Panel]:
+    """Bit planes of codes, uint8[samples][sites], or of numbers of alleles, uint32, as a counter wants them, in as many panels as are
+    best."""
+    if counter.wanted.numbered:
+        yield from pack_alleles(calls.view(np.uint32), counter, workers)
+        return
+    codes = calls.view(np.uint8)
     used = used_codes(codes, workers)
     if not counter.wanted.apart(used):
         yield pack_panel(codes, used, counter, workers)

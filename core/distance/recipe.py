@@ -6,7 +6,8 @@ planes, summed over sites:
     DIFFER  popcount(((p0(x) ^ p0(y)) | (p1(x) ^ p1(y)) | ...) & m(x) & m(y))      p: planes of the code's bits, m: called
     AND     popcount(l0(x) & r0(y)) + popcount(l1(x) & r1(y)) + ...
 
-DIFFER is the shorter way where a processor has logic to spare; binary tensor cores have AND alone, with a plane for each code.
+DIFFER is the shorter way where a processor has logic to spare; binary tensor cores have AND alone, with a plane for each code. Where a site
+may have thousands of different calls, as loci have alleles, DIFFER is the way everywhere: it takes a plane for each bit of a code.
 """
 
 from __future__ import annotations
@@ -45,11 +46,13 @@ class Need(Enum):
 
 @dataclass(frozen=True)
 class Wanted:
-    """compared: also the sites at which both samples have calls. near: not of every pair, but of those that a rule (choice.py) chooses."""
+    """compared: also the sites at which both samples have calls. near: not of every pair, but of those that a rule (choice.py) chooses.
+    numbered: a site may have any number of calls, whose codes' bits are planes; otherwise calls are few."""
 
     measure: Measure
     compared: bool
     near: bool = False
+    numbered: bool = False
 
     @property
     def need(self) -> Need:
@@ -85,7 +88,7 @@ class Term:
 
 @dataclass(frozen=True)
 class PanelRecipe:
-    """constants: what each site adds to a count of every pair."""
+    """planes: the codes of each; none where planes are the bits of codes. constants: what each site adds to a count of every pair."""
 
     planes: tuple[Plane, ...]
     terms: tuple[Term, ...]
@@ -155,6 +158,18 @@ def make_recipe(wanted: Wanted, used: frozenset[int], products_only: bool) -> Pa
     else:
         terms += _substitutions(calls, planes)
     return PanelRecipe(tuple(planes.planes), tuple(terms), tuple(constants))
+
+
+def make_code_recipe(wanted: Wanted, bits: int, missing: bool) -> PanelRecipe:
+    """For a panel with calls of any codes: planes 0 .. bits - 1 are the bits of codes, and where calls are `missing` plane `bits` is the
+    calls."""
+    called = bits if missing else None
+    terms: list[Term] = []
+    if wanted.compared and called is not None:
+        terms.append(Term("compared", Operation.AND, (called,), (called,)))
+    if bits:
+        terms.append(Term("differences", Operation.DIFFER, tuple(range(bits)), tuple(range(bits)), called))
+    return PanelRecipe((), tuple(terms), (("compared", 1),) if wanted.compared and not missing else ())
 
 
 def _matches(calls: list[int], planes: _Planes) -> list[Term]:

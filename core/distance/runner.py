@@ -13,7 +13,7 @@ import numpy as np
 
 from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.budget import DistanceBudget
-from gpualign.core.distance.calls import Samples, count_pairs
+from gpualign.core.distance.calls import Kind, Samples, count_pairs
 from gpualign.core.distance.choice import ChosenPairs, Rule
 from gpualign.core.distance.coverage import Coverage, fewest_sites
 from gpualign.core.distance.engine import Band, Counter, CountMatrix, DistanceEngine, Panel
@@ -139,7 +139,8 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
     if source.sites >= _MOST_SITES:
         raise InputError(f"{source.sites:,} sites; up to {_MOST_SITES - 1:,} are counted in one run")
     store, omitted, sites = PanelStore(budget.planes, scratch), Omitted(), 0
-    samples, called, wanted = task.samples_of(source), source.called, task.wanted
+    asked = replace(task.wanted, numbered=source.kind is Kind.ALLELE)
+    samples, called, wanted = task.samples_of(source), source.called, asked
     # Compared sites cost planes and a product of them: they are counted only where calls do not tell which pairs have too few. Where calls
     # are known only when all panels are made, these are made for it.
     if task.missing is MissingRule.PAIRWISE and (called is None or not _coverage(samples, task, called, source.sites).decides):
@@ -157,8 +158,8 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
         assert omitted.called is not None  # what a source does not know it tells with its panels
         called = omitted.called
     coverage, panels = _coverage(samples, task, called, counted), store.panels
-    if coverage.decides and wanted != task.wanted:
-        counter = replace(counter, wanted=task.wanted)
+    if coverage.decides and wanted != asked:
+        counter = replace(counter, wanted=asked)
         panels = [replace(panel, recipe=keep_counts(panel.recipe, counter.names)) for panel in panels]
     dtype = task.metric.dtype if coverage.suffices else np.dtype(np.float64)
     bands = _plan(samples, counter, dtype)

@@ -72,7 +72,7 @@ class DistancesSideBySide:
         first = counters[0]
         band_bytes = first.band_bytes if wanted.near else min(counter.band_bytes for counter in counters)
         # Whole chunks of a GPU's kernels are whole vectors of a CPU's too.
-        words = next((counter for counter in counters if counter.products_only), first).words
+        words = max(counters, key=lambda counter: counter.words(1)).words
         run = _Run(counters, share, self._note)
         return Counter(
             wanted,

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.dataclass import dataclass
+from gpualign.core.distance.calls import Kind
 from gpualign.core.distance.intervals import Intervals
 from gpualign.core.distance.sources.base import Source
 from gpualign.core.distance.sources.counts import SiteCounts
@@ -75,6 +76,8 @@ def choose_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers
             keep &= ~covered if name == "mask" else covered
         source = source.only(keep)
     shares = [(name, share) for name, share in (("core", filters.core), ("maf", filters.maf)) if share is not None]
+    if filters.maf is not None and source.kind is Kind.ALLELE:
+        raise InputError("--maf is for sites with a rarer allele; loci of tables of alleles have many. --core chooses them by their calls")
     out |= {name: 0 for name, _ in shares}
     if shares and source.sites:
         counts = source.count(filters.maf is not None, panel_bytes, workers)

@@ -16,6 +16,7 @@
 #endif
 
 #include "alignment_scanner.hpp"
+#include "alleles.hpp"
 
 namespace nb = nanobind;
 using namespace gpualign;
@@ -66,6 +67,16 @@ std::tuple<int64_t, int64_t> parse_row(nb::bytes line, int64_t start, char separ
     at++;
   }
   return {cells, bad};
+}
+
+// ---- tables of alleles
+std::tuple<int64_t, std::vector<int64_t>> parse_alleles(nb::bytes line, int64_t start, char separator,
+                                                        const std::vector<std::string>& missing, Output<uint32_t, 1> out) {
+  const char* text = line.c_str();
+  if (start < 0 || static_cast<size_t>(start) > line.size()) throw nb::value_error("the line is shorter");
+  nb::gil_scoped_release unlocked;
+  AlleleRow row = read_alleles(text + start, text + line.size(), separator, missing, out.data(), static_cast<int64_t>(out.shape(0)));
+  return {row.cells, std::move(row.others)};
 }
 
 // ---- PLINK's .bed: two bits a call, from the lowest on: 0 two A1, 1 missing, 2 one of each, 3 two A2. Codes count A1.
@@ -228,6 +239,7 @@ NB_MODULE(_sites, m) {
   m.attr("MISSING") = static_cast<int>(kMissing);
   m.attr("SKIP") = static_cast<int>(kSkip);
   m.attr("BAD") = static_cast<int>(kBad);
+  m.attr("NO_ALLELE") = kNoAllele;
 
   nb::class_<AlignmentScanner>(m, "AlignmentScanner", "Reads aligned FASTA; keeps of each row what distinguishes it from the others.")
       .def(
@@ -334,6 +346,40 @@ NB_MODULE(_sites, m) {
 
   m.def("parse_row", &parse_row, nb::arg("line"), nb::arg("start"), nb::arg("separator"), nb::arg("table"), nb::arg("out"),
         "Codes of a line's cells from byte `start` on; (cells, the first bad cell or -1).");
+  m.def("parse_alleles", &parse_alleles, nb::arg("line"), nb::arg("start"), nb::arg("separator"), nb::arg("missing"), nb::arg("out"),
+        "Numbers of the alleles in a line's cells from byte `start` on, NO_ALLELE for 0, empty cells and the words in `missing`; (cells,\n"
+        "those that are none of these).");
+  m.def(
+      "code_alleles",
+      [](Input<uint32_t, 2> numbers, int64_t first, int64_t count, Output<uint32_t, 2> codes, Output<int64_t, 1> counts,
+         Output<int64_t, 1> lacking) {
+        const int64_t samples = static_cast<int64_t>(numbers.shape(0)), loci = static_cast<int64_t>(numbers.shape(1));
+        if (codes.shape(0) != numbers.shape(1) || codes.shape(1) != numbers.shape(0) || counts.shape(0) != numbers.shape(1) ||
+            lacking.shape(0) != numbers.shape(1) || first < 0 || count < 0 || first + count > loci)
+          throw nb::value_error("the shapes do not fit");
+        nb::gil_scoped_release unlocked;
+        code_alleles(numbers.data(), samples, loci, first, first + count, codes.data(), counts.data(), lacking.data());
+      },
+      nb::arg("numbers"), nb::arg("first_locus"), nb::arg("loci"), nb::arg("codes"), nb::arg("counts"), nb::arg("lacking"),
+      "numbers[samples][loci] of some loci as codes from 0 on, into their places of codes[loci][samples], NO_ALLELE where there is none;\n"
+      "counts[loci]: alleles; lacking[loci]: samples without one.");
+  m.def(
+      "pack_alleles",
+      [](Input<uint32_t, 2> codes, Input<int64_t, 1> loci, int bits, bool called, int64_t first, int64_t count,
+         Output<uint64_t, 3> planes) {
+        const int64_t samples = static_cast<int64_t>(codes.shape(1)), chosen = static_cast<int64_t>(loci.shape(0));
+        const bool known = std::all_of(loci.data(), loci.data() + chosen,
+                                       [&](int64_t locus) { return 0 <= locus && locus < static_cast<int64_t>(codes.shape(0)); });
+        if (!known || bits < 0 || bits > 32 || planes.shape(0) != static_cast<size_t>(bits + called) || planes.shape(1) != codes.shape(1) ||
+            planes.shape(2) * 64 < loci.shape(0) || first < 0 || count < 0 || first + count > samples)
+          throw nb::value_error("the shapes do not fit");
+        nb::gil_scoped_release unlocked;
+        pack_alleles(codes.data(), samples, loci.data(), chosen, bits, called, first, first + count, planes.data(),
+                     static_cast<int64_t>(planes.shape(2)));
+      },
+      nb::arg("codes"), nb::arg("loci"), nb::arg("bits"), nb::arg("called"), nb::arg("first_sample"), nb::arg("samples"), nb::arg("planes"),
+      "codes[all loci][samples] of the `loci`, for some samples, into planes[bits, and one more where `called`][samples][words]: the bits\n"
+      "of the codes, and which of them are alleles.");
   m.def("decode_bed", &decode_bed, nb::arg("packed"), nb::arg("first_byte"), nb::arg("out"),
         "uint8[sites][bytes] of a .bed file, from byte first_byte of each site on, into codes[samples][sites].");
   m.def("pack", &pack, nb::arg("codes"), nb::arg("table"), nb::arg("first_sample"), nb::arg("samples"), nb::arg("planes"),

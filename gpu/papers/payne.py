@@ -83,6 +83,8 @@ class PayneEngine(OneDevice):
         self._kernel = Kernel("payne.cu", f"payne_{method}", (("THREADS", str(block)),))
 
     def prepare(self, wanted: Wanted, memory: int) -> Counter:
+        if wanted.numbered:
+            raise InputError("the kernels of Payne 2010 compare genotypes and letters, not alleles of loci; leave out --kernel")
         band_bytes = min(memory, self._device.total_memory // 4)
         return Counter(wanted, False, _padded_words, band_bytes, self._threads, f"Payne 2010, {self._method}", self.describe(), self._count)
 

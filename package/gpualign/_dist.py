@@ -22,6 +22,7 @@ from gpualign.core.distance.site_filters import SiteFilters
 from gpualign.core.distance.sources.array import CallArray, read_arrays
 from gpualign.core.distance.sources.base import Source
 from gpualign.core.distance.sources.kinds import CallFile, CallOptions, fileset_path
+from gpualign.core.distance.sources.table import TableType
 from gpualign.core.errors import InputError
 from gpualign.core.opening import open_file
 from gpualign.core.sinks.matrix_files import ArrayMaker, FilledArray
@@ -49,6 +50,7 @@ def dist(
     maf: float | None = None,
     ids: Sequence[str] | None = None,
     other_ids: Sequence[str] | None = None,
+    type: str = "auto",
     all_letters: bool = False,
     transpose: bool = False,
     allow_duplicates: bool = False,
@@ -61,8 +63,9 @@ def dist(
 ) -> Matrix:
     """Distances of all pairs of samples by their SNPs or genotypes: what `gpualign dist -o FILE.npy` writes.
 
-    samples: an alignment, a table, VCF, BCF or a PLINK .bed, by path or open; or an array [samples][sites] of genotypes 0, 1, 2 (-1, -9 or
-    nan are missing calls), or of letters ("S1", "U1", or uint8 of ASCII). others: of the same sites, what samples are compared with.
+    samples: an alignment, a table (type: what is in it: "auto", "calls" or "alleles"), VCF, BCF or a PLINK .bed, by path or open; or an
+    array [samples][sites] of genotypes 0, 1, 2 (-1, -9 or nan are missing calls), or of letters ("S1", "U1", or uint8 of ASCII).
+    others: of the same sites, what samples are compared with.
     metric: "hamming", "fraction", "ibs", "allele", "jc69" or "tn93"; missing: "pairwise", "complete" or "as-difference"; min_compared:
     pairs with fewer compared sites, or with a smaller fraction of the sites, have no distance (NaN): a whole number, or a float up to 1.0.
     regions: "CHR:FROM-TO", several with commas, or a BED file; mask: a BED file; core: least share of samples with a call; maf: least share
@@ -77,7 +80,10 @@ def dist(
     rules = {rule.value: rule for rule in MissingRule}
     if metric not in METRICS or missing not in rules:
         raise InputError(f"metric {metric!r}, missing {missing!r}: {', '.join(METRICS)} and {', '.join(rules)} are known")
-    calls = CallOptions(transpose, False, all_letters, allow_duplicates)
+    types = {one.value: one for one in TableType}
+    if type not in types:
+        raise InputError(f"type {type!r}: {', '.join(types)} are known")
+    calls = CallOptions(transpose, False, all_letters, allow_duplicates, types[type])
     sites = SiteFilters(
         None if regions is None else read_regions(os.fspath(regions)),
         None if mask is None else read_intervals(os.fspath(mask)),
@@ -126,6 +132,8 @@ def _source(given: list[tuple[Calls, Sequence[str] | None]], options: DistOption
     if all(arrays):
         if options.calls.transpose:
             raise InputError("transpose is for tables; give array.T")
+        if options.calls.type is TableType.ALLELES:
+            raise InputError("type 'alleles' is for tables in files; arrays hold genotypes or letters")
         named = [CallArray(cast("npt.NDArray[Any]", one), names, "array") for one, names in given]
         return read_arrays(named, options.calls.every_letter, allow_duplicates=options.calls.allow_duplicates)
     if any(arrays):

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.dataclass import dataclass
-from gpualign.core.distance.calls import MISSING, Codes, Kind, Samples
+from gpualign.core.distance.calls import Calls, Codes, Kind, Samples
 from gpualign.core.distance.metrics import Integers
 from gpualign.core.distance.pack import count_calls
 from gpualign.core.distance.positions import Positions
@@ -61,8 +61,9 @@ class Source(Protocol):
     def called(self) -> Integers | None:
         """Sites at which each sample has a call, int64[samples]; None where only `panels` finds out, and tells `omitted`."""
 
-    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: Workers) -> Iterator[Codes]:
-        """uint8[samples][sites] of about so many bytes, good until the next is asked for; tells `omitted` what is left out."""
+    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: Workers) -> Iterator[Calls]:
+        """uint8[samples][sites], of alleles uint32, of about so many bytes, good until the next is asked for; tells `omitted` what is
+        left out."""
 
     def locate(self) -> Positions | None:
         """Where the sites of the input lie; None where they have no positions."""
@@ -141,20 +142,21 @@ class RowStore:
         return np.concatenate(parts)
 
 
-Block: TypeAlias = Callable[[int, int, Workers], Codes]
-"""Calls of sites start .. stop of one input: uint8[samples][sites]."""
+Block: TypeAlias = Callable[[int, int, Workers], Calls]
+"""Calls of sites start .. stop of one input: uint8[samples][sites], of alleles uint32."""
 
 
 @dataclass(frozen=True)
 class DenseSource:
-    """Calls that can be read anywhere, by a block of each input. chosen: the only sites of these that count, ascending, int64[sites]; None:
-    all. positions: of all sites, where they have some."""
+    """Calls that can be read anywhere, by a block of each input. call_bytes: memory that one takes in a panel. chosen: the only sites of
+    these that count, ascending, int64[sites]; None: all. positions: of all sites, where they have some."""
 
     samples: Samples
     kind: Kind
     sites: int
     blocks: Sequence[Block]
     nbytes: int = 0
+    call_bytes: int = 1
     positions: Callable[[], Positions] | None = None
     chosen: Integers | None = None
     called: None = field(default=None, init=False)
@@ -169,23 +171,23 @@ class DenseSource:
         chosen = np.flatnonzero(keep) if self.chosen is None else self.chosen[keep]
         return replace(self, sites=len(chosen), chosen=chosen)
 
-    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: Workers) -> Iterator[Codes]:
+    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: Workers) -> Iterator[Calls]:
         omitted.called = np.zeros(self.samples.total, dtype=np.int64)
         for codes in self._codes(panel_bytes, workers):
             omitted.called += count_calls(codes, workers)
             if selection.complete:
-                codes = np.ascontiguousarray(codes[:, ~np.any(codes == MISSING, axis=0)])
+                codes = np.ascontiguousarray(codes[:, ~np.any(codes == np.iinfo(codes.dtype.type).max, axis=0)])
             if codes.shape[1]:
                 yield codes
 
-    def _codes(self, panel_bytes: int, workers: Workers) -> Iterator[Codes]:
+    def _codes(self, panel_bytes: int, workers: Workers) -> Iterator[Calls]:
         """Of all sites that count, about so many bytes at a time."""
-        step = max(512, panel_bytes // self.samples.total)
+        step = max(512, panel_bytes // (self.call_bytes * self.samples.total))
         if self.chosen is None:
             for start in range(0, self.sites, step):
                 yield self._read(start, min(self.sites, start + step), workers)
             return
-        parts, held, first = list[Codes](), 0, 0  # where few sites are chosen a panel has those of several stretches
+        parts, held, first = list[Calls](), 0, 0  # where few sites are chosen a panel has those of several stretches
         while first < self.sites:
             start = int(self.chosen[first])
             last = int(np.searchsorted(self.chosen, start + step))
@@ -197,6 +199,6 @@ class DenseSource:
                 yield parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
                 parts, held = [], 0
 
-    def _read(self, start: int, stop: int, workers: Workers) -> Codes:
+    def _read(self, start: int, stop: int, workers: Workers) -> Calls:
         parts = [block(start, stop, workers) for block in self.blocks]
         return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpualign.core import _sites
 from gpualign.core.dataclass import dataclass
-from gpualign.core.distance.calls import MISSING, Codes, Kind, alleles_of
+from gpualign.core.distance.calls import MISSING, Calls, Kind, alleles_of
 from gpualign.core.distance.metrics import Integers
 from gpualign.core.distance.pack import used_codes
 from gpualign.core.distance.workers import Workers
@@ -37,9 +37,12 @@ class SiteCounts:
         return cls(called, alleles, np.concatenate(minor) if minor else None)
 
 
-def count_sites(codes: Codes, kind: Kind, minor: bool, workers: Workers) -> SiteCounts:
-    """Of codes[samples][sites]. minor: the second most common allele too."""
-    samples, sites = codes.shape
+def count_sites(calls: Calls, kind: Kind, minor: bool, workers: Workers) -> SiteCounts:
+    """Of calls[samples][sites]: codes, uint8, or numbers of alleles, uint32. minor: the second most common allele too, of codes alone."""
+    samples, sites = calls.shape
+    if calls.dtype != np.uint8:
+        return SiteCounts.of(kind, np.count_nonzero(calls != _sites.NO_ALLELE, axis=0), None)
+    codes = calls.view(np.uint8)
     wanted = np.array([MISSING, *sorted(used_codes(codes, workers) - {MISSING} if minor else ())], dtype=np.uint8)
     found = np.empty((len(wanted), sites), dtype=np.uint32)
     workers.map(lambda share: _sites.count_codes(codes, wanted, *share, found), workers.shares(sites))

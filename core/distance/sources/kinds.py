@@ -13,7 +13,7 @@ from gpualign.core.distance.scratch import ScratchFiles
 from gpualign.core.distance.sources.base import Source
 from gpualign.core.distance.sources.bed import MAGIC, read_filesets
 from gpualign.core.distance.sources.fasta import AlignmentText, read_alignments
-from gpualign.core.distance.sources.table import read_tables
+from gpualign.core.distance.sources.table import TableType, read_tables
 from gpualign.core.errors import InputError
 from gpualign.core.unpack import PlainText, compression_of, plain_text, unpack
 
@@ -21,12 +21,13 @@ from gpualign.core.unpack import PlainText, compression_of, plain_text, unpack
 @dataclass(frozen=True)
 class CallOptions:
     """How calls are read. transpose: in tables a row is a site; no_header: their first line is data. every_letter: as for
-    `calls.letter_table`. allow_duplicates: repeated ids are numbered."""
+    `calls.letter_table`. allow_duplicates: repeated ids are numbered. type: what tables hold."""
 
     transpose: bool = False
     no_header: bool = False
     every_letter: bool = False
     allow_duplicates: bool = False
+    type: TableType = TableType.AUTO
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,8 @@ def read_calls(inputs: Iterable[CallFile], options: CallOptions, memory: int, fi
         return read_alignments(texts, options.every_letter, options.allow_duplicates, memory, files.scratch, threads)
     streams = [(k.stream, k.source) for k in known]
     header = not options.no_header
-    return read_tables(streams, options.transpose, options.every_letter, options.allow_duplicates, memory, files.scratch, header)
+    every_letter, duplicates = options.every_letter, options.allow_duplicates
+    return read_tables(streams, options.transpose, every_letter, duplicates, memory, files.scratch, header, options.type)
 
 
 def _check_options(options: CallOptions, file: _Known) -> None:
@@ -132,6 +134,10 @@ def _check_options(options: CallOptions, file: _Known) -> None:
         raise InputError(f"--transpose is for tables; {file.source} is {file.kind.value}")
     if options.no_header and file.kind is not FileKind.TABLE:
         raise InputError(f"--no-header is for tables; {file.source} is {file.kind.value}")
+    if options.type is TableType.ALLELES and file.kind is not FileKind.TABLE:
+        raise InputError(f"--type alleles is for tables; {file.source} is {file.kind.value}")
+    if options.type is TableType.ALLELES and options.every_letter:
+        raise InputError("--all-letters is for letters, not for --type alleles")
     if options.every_letter and file.kind in (FileKind.VARIANTS, FileKind.FILESET):
         raise InputError(f"--all-letters is for alignments and tables of letters; {file.source} is {file.kind.value}")
 

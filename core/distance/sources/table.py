@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from enum import Enum
 from itertools import chain
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -13,6 +14,14 @@ from gpualign.core import _sites
 from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.calls import Codes, Kind, cell_table, make_samples, number_table
 from gpualign.core.distance.scratch import Scratch
+from gpualign.core.distance.sources.alleles import (
+    CELL_BYTES,
+    AlleleCells,
+    holds_alleles,
+    is_row_of_alleles,
+    no_allele,
+    refuse_other_columns,
+)
 from gpualign.core.distance.sources.base import Block, DenseSource, RowStore
 from gpualign.core.errors import InputError
 from gpualign.core.ids import unique_ids
@@ -22,7 +31,7 @@ _MISSING_WORDS = "empty, ., -, ?, N, NA, -1 or -9"
 _NUCLEOTIDE_CODES = "ACGTUNRYSWKMBDHV"
 
 _FIRST_TITLE = re.compile(
-    "#.*|(accession|genome|iid|individual|isolate|loci|locus|marker|name|pos|position|rs|sample|site|snp|strain|taxa|taxon|variant)?s?"
+    "#.*|(accession|assembly|c?gst|file|genome|iid|individual|isolate|loci|locus|marker|name|pos|position|rs|sample|site|snp|strain|taxa|taxon|variant)?s?"
     "[ _]?(id|name)?s?",
     re.IGNORECASE,
 )
@@ -37,6 +46,18 @@ def _letters_of_data(every_letter: bool) -> Codes:
     return table
 
 
+_LOOKED_AT = 1 << 16
+"""Bytes of a table, in whole lines, that tell whether it holds alleles; a line of data at least."""
+
+
+class TableType(Enum):
+    """What the cells of a table are. AUTO: as they look; CALLS: genotypes or letters; ALLELES: alleles of loci."""
+
+    AUTO = "auto"
+    CALLS = "calls"
+    ALLELES = "alleles"
+
+
 @dataclass
 class _Table:
     """One file: ids of its rows and columns, and the codes of its cells."""
@@ -49,21 +70,22 @@ class _Table:
 
 
 class _TableReader:
-    """Reads one file; `kind` is None until a call tells."""
+    """Reads one file; `kind` is None until a call tells. alleles: reads the cells of a table of alleles; None: it is none."""
 
-    def __init__(self, source: str, transpose: bool, every_letter: bool, header: bool) -> None:
+    def __init__(self, source: str, transpose: bool, every_letter: bool, header: bool, alleles: AlleleCells | None) -> None:
         self._source = source
         self._header = header
         self._row, self._column = ("site", "sample") if transpose else ("sample", "site")
         self._every_letter = every_letter
-        self._kind: Kind | None = None
+        self._alleles = alleles
+        self._kind: Kind | None = Kind.ALLELE if alleles else None
         self._table = number_table()
 
     def read(self, lines: Iterator[bytes], limit: int, scratch: Scratch) -> _Table:
         header = next(lines, None)
         if header is None:
             raise InputError(f"{self._source}: empty file; expected a table, an alignment, a VCF or a .bed file")
-        separator = "\t" if b"\t" in header else ","
+        separator = _separator(header)
         titles = _cells(header, separator)
         row_ids: list[str] = []
         store: RowStore | None = None
@@ -77,13 +99,16 @@ class _TableReader:
             name = _text(line if start < 0 else line[:start])
             if store is None:
                 titles = self._titles(header, line, separator, titles)
-                store = RowStore(len(titles), limit, scratch)
+                store = RowStore(len(titles) * (CELL_BYTES if self._alleles else 1), limit, scratch)
             row = store.new_row()
             found = bad = 0
             if start >= 0:
                 if self._kind is None:
                     self._decide(line[start + 1 :], separator)
-                found, bad = _sites.parse_row(line, start + 1, separator, self._table, row)
+                if self._alleles:
+                    found, bad = self._alleles.parse(line, start + 1, separator, row)
+                else:
+                    found, bad = _sites.parse_row(line, start + 1, separator, self._table, row)
             if found != len(titles):
                 raise InputError(f"{self._source}: line {number} ({name!r}) has {found + 1} cells, the header has {len(titles) + 1}")
             if bad >= 0:
@@ -93,6 +118,8 @@ class _TableReader:
             self._refuse_data(header, separator, titles)
             raise InputError(f"{self._source}: no {self._row}s: the table ends after its header")
         store.done()
+        if self._alleles:
+            refuse_other_columns(self._source, row_ids if self._row == "site" else titles, "row" if self._row == "site" else "column")
         return _Table(self._source, row_ids, titles, self._kind or Kind.GENOTYPE, store)
 
     def _titles(self, header: bytes, line: bytes, separator: str, titles: list[str]) -> list[str]:
@@ -110,7 +137,9 @@ class _TableReader:
         return titles[1:]
 
     def _decide(self, cells: bytes, separator: str) -> None:
-        """The first call tells what the table holds."""
+        """The first call tells what the table holds, where that is not known."""
+        if self._alleles:
+            return
         for cell in _cells(cells, separator):
             word = cell.removesuffix(".0")
             if word in ("0", "1", "2"):
@@ -130,28 +159,36 @@ class _TableReader:
         start = header.find(separator.encode()) + 1
         if not start or (named and len(set(titles[1:])) == len(titles[1:])):
             return
-        tables = [] if self._kind in (Kind.NUCLEOTIDE, Kind.LETTER) else [number_table()]
-        tables += [] if self._kind is Kind.GENOTYPE else [_letters_of_data(self._every_letter)]
+        if self._alleles and is_row_of_alleles(titles[1:]):
+            raise self._data_for_header()
+        tables = [] if self._kind in (Kind.NUCLEOTIDE, Kind.LETTER, Kind.ALLELE) else [number_table()]
+        tables += [] if self._kind in (Kind.GENOTYPE, Kind.ALLELE) else [_letters_of_data(self._every_letter)]
         codes: Codes = np.empty(len(titles), dtype=np.uint8)
         for table in tables:
             _, bad = _sites.parse_row(header.rstrip(b"\r\n"), start, separator, table, codes)
             if bad < 0:
-                raise InputError(
-                    f"{self._source}: the first line holds calls; a header with the {self._column}s' ids is wanted there. "
-                    "Where it is data, --no-header reads it; where it is a header, let its first cell say id"
-                )
+                raise self._data_for_header()
+
+    def _data_for_header(self) -> InputError:
+        return InputError(
+            f"{self._source}: the first line holds calls; a header with the {self._column}s' ids is wanted there. "
+            "Where it is data, --no-header reads it; where it is a header, let its first cell say id"
+        )
 
     def _refuse_cell(self, line: bytes, separator: str, number: int, name: str, title: str, column: int) -> None:
         cell = _cells(line, separator)[column + 1]
+        place = f"{self._source}: line {number} ({name!r}), column {column + 2} ({title!r})"
+        if self._alleles:
+            raise InputError(f"{place}: {no_allele(cell, self._row == 'site')}")
         expected = "0, 1, 2" if self._kind is not Kind.NUCLEOTIDE else "A, C, G, T"
         kind = "genotypes" if self._kind is not Kind.NUCLEOTIDE else "letters"
         turned = "" if len(line) < 3 or len(cell) < 2 else "; a table with a row a SNP is read with --transpose"
         if number == 1:
             turned = "; if the first line is a header, leave out --no-header"
-        raise InputError(
-            f"{self._source}: line {number} ({name!r}), column {column + 2} ({title!r}): {cell[:20]!r} in a table of {kind}; expected "
-            f"{expected}, or for a missing call {_MISSING_WORDS}{turned}"
-        )
+        if cell.isdecimal() and self._kind is Kind.GENOTYPE:
+            turned = "; numbers of alleles are read with --type alleles"
+        wanted = f"{expected}, or for a missing call {_MISSING_WORDS}"
+        raise InputError(f"{place}: {cell[:20]!r} in a table of {kind}; expected {wanted}{turned}")
 
 
 def _text(cell: bytes) -> str:
@@ -160,6 +197,22 @@ def _text(cell: bytes) -> str:
 
 def _cells(line: bytes, separator: str) -> list[str]:
     return [_text(cell) for cell in line.rstrip(b"\r\n").split(separator.encode())]
+
+
+def _separator(header: bytes) -> str:
+    return "\t" if b"\t" in header else ","
+
+
+def _begun(lines: Iterator[bytes]) -> tuple[list[bytes], Iterator[bytes]]:
+    """(the first lines, all lines)."""
+    first: list[bytes] = []
+    size = 0
+    for line in lines:
+        first.append(line)
+        size += len(line)
+        if size > _LOOKED_AT and len(first) > 1:
+            break
+    return first, chain(first, lines)
 
 
 def _lines(stream: BinaryIO) -> Iterator[bytes]:
@@ -178,15 +231,24 @@ def read_tables(
     memory: int,
     scratch: Scratch,
     header: bool = True,
+    type: TableType = TableType.AUTO,
 ) -> DenseSource:
     """Read one table, or two with the same sites. transpose: a row is a site. header: the first line has ids; else columns are numbered.
+    type: of both tables; two are taken for tables of alleles where either looks like one.
 
     Raises `InputError` naming file, line and column for ragged rows, cells that are no calls, repeated ids, sites that differ, and for data
     where the header should be.
     """
+    begun = [_begun(_lines(stream)) for stream, _ in inputs]
+    alleles = type is TableType.ALLELES
+    if type is TableType.AUTO and not every_letter:
+        alleles = any(
+            holds_alleles(_cells(line, _separator(first[0]))[1:] for line in (first[1:] if header else first)) for first, _ in begun
+        )
+    cells = AlleleCells() if alleles else None
     tables = [
-        _TableReader(source, transpose, every_letter, header).read(_lines(stream), memory // len(inputs), scratch)
-        for stream, source in inputs
+        _TableReader(source, transpose, every_letter, header, cells).read(lines, memory // len(inputs), scratch)
+        for (_, source), (_, lines) in zip(inputs, begun, strict=True)
     ]
     sites = [t.row_ids if transpose else t.column_ids for t in tables]
     for table, found in zip(tables[1:], sites[1:], strict=True):
@@ -200,13 +262,14 @@ def read_tables(
                 f"{table.source}: site {place + 1} is {names[1]}, in {tables[0].source} it is {names[0]}; sites must be the same"
             )
     ids = [unique_ids(t.column_ids if transpose else t.row_ids, t.source, allow_duplicates) for t in tables]
-    blocks = [(_turned if transpose else _straight)(t.store) for t in tables]
-    return DenseSource(make_samples(*ids), tables[0].kind, len(sites[0]), blocks, sum(t.store.nbytes for t in tables))
+    blocks = [(_turned if transpose else _straight)(t.store, np.dtype(np.uint32 if alleles else np.uint8)) for t in tables]
+    held = sum(t.store.nbytes for t in tables)
+    return DenseSource(make_samples(*ids), tables[0].kind, len(sites[0]), blocks, held, 2 * CELL_BYTES if alleles else 1)
 
 
-def _straight(store: RowStore) -> Block:
-    return lambda start, stop, _: store.columns(start, stop)
+def _straight(store: RowStore, dtype: np.dtype[Any]) -> Block:
+    return lambda start, stop, _: store.columns(start * dtype.itemsize, stop * dtype.itemsize).view(dtype)
 
 
-def _turned(store: RowStore) -> Block:
-    return lambda start, stop, _: np.ascontiguousarray(store.rows(start, stop).T)
+def _turned(store: RowStore, dtype: np.dtype[Any]) -> Block:
+    return lambda start, stop, _: np.ascontiguousarray(store.rows(start, stop).view(dtype).T)

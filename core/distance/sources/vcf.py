@@ -172,7 +172,7 @@ def read_variants(inputs: Sequence[tuple[str, str]], allow_duplicates: bool, mem
     ids = [unique_ids(f.ids, f.source, allow_duplicates) for f in files]
     positions = Variants.of(first.source, first.sites)
     blocks, held = [f.block() for f in files], sum(f.store.nbytes for f in files)
-    return DenseSource(make_samples(*ids), Kind.GENOTYPE, len(first.sites), blocks, held, lambda: positions)
+    return DenseSource(make_samples(*ids), Kind.GENOTYPE, len(first.sites), blocks, held, positions=lambda: positions)
 
 
 def _site(site: tuple[Any, ...]) -> str:
