@@ -123,6 +123,8 @@ DEVICE uint64_t shift_in(uint64_t word, uint32_t above) { return word >> 1 | sta
 LOGIC3(or3, 0xFE, a | b | c)
 LOGIC3(xor3, 0x96, a ^ b ^ c)
 LOGIC3(majority, 0xE8, (a & b) | (a & c) | (b & c))
+LOGIC3(and3, 0x80, a & b & c)
+LOGIC3(or_xor, 0xF6, a | (b ^ c))
 LOGIC3(or_and_not, 0xF4, a | (b & ~c))
 LOGIC3(not_or_and_not, 0x4F, ~a | (b & ~c))
 

@@ -176,6 +176,11 @@ DISTANCE = np.dtype(
     align=True,
 )
 
+MOST_BITS = 32
+"""Of a code, in a launch of the kernel that compares codes (kMostBits)."""
+
+DIFFER = _struct(("pairs", DISTANCE), ("bits", np.dtype((np.int32, MOST_BITS))), ("bit_count", _I), ("mask", _I))
+
 MOST_COUNTS = 8
 """Matrices of counts that pairs are chosen by (kMostCounts)."""
 
@@ -268,6 +273,7 @@ STRUCTS = {
     "NearGatherArgs": NEAR_GATHER,
     "NearScreenArgs": NEAR_SCREEN,
     "NearVerifyArgs": NEAR_VERIFY,
+    "DifferArgs": DIFFER,
     "PayneArgs": PAYNE,
     "MunekawaArgs": MUNEKAWA,
     "LiArgs": LI,

@@ -17,17 +17,20 @@ import numpy.typing as npt
 from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.choice import ChosenPairs, Rule, record_bytes
 from gpualign.core.distance.engine import Band, Bands, ChosenParts, CountedBands, Counter, CountMatrix, Panel
-from gpualign.core.distance.recipe import Wanted
+from gpualign.core.distance.recipe import Operation, Term, Wanted
 from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import RunError
+from gpualign.gpu.arguments import DIFFER as DIFFER_ARGUMENTS
 from gpualign.gpu.arguments import DISTANCE, arguments
 from gpualign.gpu.device import Device, Event, Memory, OutOfMemory, Stream, wait_for
 from gpualign.gpu.distance_choice import MOST_RECORDS, DeviceChooser, needed_counts
 from gpualign.gpu.distance_kernels import (
     CHUNK_WORDS,
+    DIFFER,
     PIECE_BYTES,
     PIECE_COMPARISONS,
     DistanceKernel,
+    Launch,
     Piece,
     cut_panels,
     in_launches,
@@ -92,7 +95,9 @@ class _Worker:
         stay too; None: they come back."""
         device = self._device
         device.open()
-        self._function = device.function(self._kernel.kernel)
+        operations = {term.operation for panel in panels for term in panel.recipe.terms}
+        kernels = [DIFFER if operation is Operation.DIFFER else self._kernel for operation in operations]
+        self._functions = {kernel: device.function(kernel.kernel) for kernel in kernels}
         count_bytes = 4 * counts * pairs
         self._counts = self._allocate(count_bytes)
         self._ballast = self._allocate(_BALLAST).address if self._log else 0
@@ -175,8 +180,8 @@ class _Worker:
             if self._log:  # the device is kept busy while the host launches, so that short kernels do not count the host's time
                 slot.stream.fill(self._ballast, 0, _BALLAST)
             begun = slot.stream.record() if self._log else None
-            for filled, grid in launches:
-                slot.stream.launch(self._function, grid, self._kernel.threads, filled, self._kernel.shared)
+            for kernel, filled, grid in launches:
+                slot.stream.launch(self._functions[kernel], grid, kernel.threads, filled, kernel.shared)
             slot.busy = slot.stream.record()
             if self._log and begun is not None:
                 ended = slot.busy
@@ -214,32 +219,46 @@ class _Worker:
             staging.busy = slot.stream.record()
         return memory.address
 
-    def _launches(self, piece: Piece, planes: int, band: Band, places: dict[str, int]) -> Iterator[tuple[np.void, int]]:
-        rows, columns = band.shape
-        sample_bytes = piece.words * 8
+    def _launches(self, piece: Piece, planes: int, band: Band, places: dict[str, int]) -> Iterator[tuple[DistanceKernel, np.void, int]]:
+        multiprocessors = self._device.hardware.multiprocessors
+        chunks = piece.words // CHUNK_WORDS
         for term in piece.recipe.terms:
+            place = planes, places[term.count]
+            if term.operation is Operation.DIFFER:
+                launch = plan_launch(DIFFER, band, chunks, multiprocessors)
+                pairs = _pairs(piece, place, band, term, launch, (0,), (0,))
+                mask = -1 if term.mask is None else term.mask
+                yield DIFFER, arguments(DIFFER_ARGUMENTS, pairs=pairs, bits=term.left, bit_count=len(term.left), mask=mask), launch.grid
+                continue
             for left, right in in_launches(term.left, term.right):
-                chunks = len(left) * piece.words // CHUNK_WORDS
-                launch = plan_launch(self._kernel, band, chunks, self._device.hardware.multiprocessors)
-                filled = arguments(
-                    DISTANCE,
-                    planes=planes,
-                    out=places[term.count],
-                    plane_bytes=piece.samples * sample_bytes,
-                    sample_bytes=sample_bytes,
-                    out_stride=columns,
-                    left=left,
-                    right=right,
-                    count=len(left),
-                    row_start=band.start,
-                    row_count=rows,
-                    column_start=band.first_target,
-                    column_count=columns,
-                    splits=launch.splits,
-                    weight=term.weight,
-                    upper=band.upper,
-                )
-                yield filled, launch.grid
+                launch = plan_launch(self._kernel, band, len(left) * chunks, multiprocessors)
+                yield self._kernel, _pairs(piece, place, band, term, launch, left, right), launch.grid
+
+
+def _pairs(
+    piece: Piece, place: tuple[int, int], band: Band, term: Term, launch: Launch, left: Sequence[int], right: Sequence[int]
+) -> np.void:
+    """What kernels are told of a band's pairs. place: addresses of the planes and of the counts."""
+    rows, columns = band.shape
+    sample_bytes = piece.words * 8
+    return arguments(
+        DISTANCE,
+        planes=place[0],
+        out=place[1],
+        plane_bytes=piece.samples * sample_bytes,
+        sample_bytes=sample_bytes,
+        out_stride=columns,
+        left=left,
+        right=right,
+        count=len(left),
+        row_start=band.start,
+        row_count=rows,
+        column_start=band.first_target,
+        column_count=columns,
+        splits=launch.splits,
+        weight=term.weight,
+        upper=band.upper,
+    )
 
 
 @dataclass(frozen=True)
@@ -275,20 +294,19 @@ class CudaDistanceEngine:
         self._log = log
 
     def prepare(self, wanted: Wanted, memory: int) -> Counter:
-        if wanted.numbered:
-            raise RunError("alleles of loci are compared on the CPU; give --device cpu")
         device_bytes = self._device.total_memory // 4
         hardware, facts = f"cuda ({self._device.name})", self._device.hardware
-        rate = self._kernel.rate * facts.multiprocessors * facts.clock
-        told = self._threads, self._kernel.title, hardware
+        kernel, products_only = (DIFFER, False) if wanted.numbered else (self._kernel, True)
+        rate = kernel.rate * facts.multiprocessors * facts.clock
+        told = self._threads, kernel.title, hardware
         if not wanted.near:
-            return Counter(wanted, True, padded_words, min(memory, device_bytes), *told, self._count, rate=rate)
+            return Counter(wanted, products_only, padded_words, min(memory, device_bytes), *told, self._count, rate=rate)
 
         def pick(panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], rule: Rule, advance: Callable[[int], None]) -> ChosenParts:
             return self._pick(panels, bands, names, rule, memory // record_bytes(len(names)), advance)
 
         # Counts take no memory of the host.
-        return Counter(wanted, True, padded_words, device_bytes, *told, self._count, pick, rate)
+        return Counter(wanted, products_only, padded_words, device_bytes, *told, self._count, pick, rate)
 
     @contextmanager
     def _opened(self, panels: Sequence[Panel], pairs: int, counts: int, near: _Near | None) -> Iterator[tuple[_Worker, ThreadPoolExecutor]]:

@@ -47,6 +47,9 @@ POPC = DistanceKernel(Kernel("distance_popc.cu", "distance_popc"), "popc", 64, 6
 MMA = DistanceKernel(Kernel("distance_mma.cu", "distance_mma"), "binary tensor cores (mma)", 128, 128, 256, 400, 3 * 256 * _STAGE)
 WGMMA = DistanceKernel(Kernel("distance_wgmma.cu", "distance_wgmma"), "binary tensor cores (wgmma)", 128, 256, 256, 800, 4 * 384 * _STAGE)
 
+DIFFER = DistanceKernel(Kernel("distance_differ.cu", "distance_differ"), "logic of three inputs", 64, 64, 256, 120)
+"""Of terms with Operation.DIFFER, on every device."""
+
 
 def usable_kernels(arch: str) -> tuple[DistanceKernel, ...]:
     """Those that an architecture, as compilers call it, runs, fastest first; a name that is none is a device without tensor cores."""

@@ -11,13 +11,14 @@ from pathlib import Path
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent / "helpers"))
-from distance_oracle import compute, compute_counts, dense_source, near_pairs
+from distance_oracle import allele_source, compute, compute_counts, dense_source, near_pairs
 from host_device import name_of
 from oracle import local_score
 from work import edit, records, run_paths, run_scores, sequence_set, two_valued
 
 from gpualign.core.budget import Budget
 from gpualign.core.distance.calls import MISSING
+from gpualign.core.distance.sources.alleles import NO_ALLELE
 from gpualign.core.engine import EndGaps, Mode, Task
 from gpualign.core.near.bounds import distance_bound
 from gpualign.core.near.steps import Left, Steps
@@ -27,7 +28,7 @@ from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu import worker
 from gpualign.gpu.distance import CudaDistanceEngine
-from gpualign.gpu.distance_kernels import MMA, POPC, WGMMA, usable_kernels
+from gpualign.gpu.distance_kernels import DIFFER, MMA, POPC, WGMMA, usable_kernels
 from gpualign.gpu.driver import CudaDevice
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.families import chain, chain_edit, slices, threads
@@ -38,7 +39,7 @@ from gpualign.gpu.papers import li, munekawa, payne
 
 
 def distances(rng):
-    """Every kernel that multiplies bit planes, at the edges of tiles and chunks."""
+    """Every kernel of bit planes, at the edges of tiles and chunks."""
     codes = rng.integers(0, 3, (140, 2100), dtype=np.uint8)
     codes[rng.random(codes.shape) < 0.1] = MISSING
     for kernel in (POPC, MMA, WGMMA):
@@ -50,6 +51,11 @@ def distances(rng):
         near, _ = near_pairs(dense_source(codes), CudaDistanceEngine(device, 1, kernel), "fraction", 0.66)
         assert near.pairs == near_pairs(dense_source(codes), CpuDistanceEngine(1), "fraction", 0.66)[0].pairs
         print(kernel.title)
+    numbers = rng.integers(0, 600, (140, 1100), dtype=np.uint32)
+    numbers[rng.random(numbers.shape) < 0.1] = NO_ALLELE
+    found, expected = (compute(allele_source(numbers), one, "fraction") for one in (CudaDistanceEngine(device, 1), CpuDistanceEngine(1)))
+    assert all(np.array_equal(a, b) for a, b in zip(found, expected, strict=True))
+    print(DIFFER.title)
 
 
 def near(rng):

@@ -9,11 +9,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from command import gpualign_here
+from distance_oracle import allele_source
 from hypothesis import given
 from hypothesis import strategies as st
+from sites import stream
 
 from gpualign.core.distance.budget import DistanceBudget
-from gpualign.core.distance.calls import Kind, make_samples
+from gpualign.core.distance.calls import Kind
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.pack_alleles import panels_of_loci
 from gpualign.core.distance.recipe import Measure, Wanted
@@ -22,14 +25,10 @@ from gpualign.core.distance.side_by_side import DistancesSideBySide
 from gpualign.core.distance.sinks.matrix import MatrixSink
 from gpualign.core.distance.sinks.pairs import PairsSink
 from gpualign.core.distance.sources.alleles import NO_ALLELE
-from gpualign.core.distance.sources.base import DenseSource
 from gpualign.core.distance.sources.table import TableType, read_tables
 from gpualign.core.errors import InputError
 from gpualign.core.sinks.memory import Discard, MemoryArray
 from gpualign.cpu.distance import CpuDistanceEngine, instruction_sets
-
-from .helpers.command import gpualign_here
-from .helpers.sites import stream
 
 RULES = {rule.value: rule for rule in MissingRule}
 VARIANTS = [name for name, supported in instruction_sets() if supported]
@@ -66,10 +65,7 @@ def cgmlst_dists(text):
 # ---- runs
 def source_of(alleles, queries=None):
     """The first `queries` rows against the others, or all of one set; 0: missing."""
-    numbers = np.where(np.asarray(alleles) > 0, alleles, NO_ALLELE).astype(np.uint32)
-    ids = [str(k) for k in range(len(numbers))]
-    samples = make_samples(ids) if queries is None else make_samples(ids[:queries], ids[queries:])
-    return DenseSource(samples, Kind.ALLELE, numbers.shape[1], [lambda a, b, _: np.ascontiguousarray(numbers[:, a:b])])
+    return allele_source(np.where(np.asarray(alleles) > 0, alleles, NO_ALLELE).astype(np.uint32), queries)
 
 
 def prepared(source, task, engine=None, memory=1 << 28):

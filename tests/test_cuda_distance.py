@@ -7,7 +7,7 @@ import threading
 import numpy as np
 import pytest
 from command import LIMIT
-from distance_oracle import compute, dense_source, near_pairs, random_codes, related
+from distance_oracle import allele_source, compute, dense_source, near_pairs, random_codes, related
 from host_device import HostDevice, HostStream, compiler
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,9 +16,10 @@ from gpualign.core.distance.budget import DistanceBudget
 from gpualign.core.distance.calls import Kind
 from gpualign.core.distance.engine import Band, Panel
 from gpualign.core.distance.metrics import METRICS, MissingRule
-from gpualign.core.distance.recipe import Operation, PanelRecipe, Term
+from gpualign.core.distance.recipe import Measure, Operation, PanelRecipe, Term, Wanted, make_code_recipe
 from gpualign.core.distance.runner import DistanceTask, prepare
 from gpualign.core.distance.side_by_side import DistancesSideBySide
+from gpualign.core.distance.sources.alleles import NO_ALLELE
 from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.gpu import distance as cuda_distance
 from gpualign.gpu.distance import CudaDistanceEngine
@@ -320,3 +321,49 @@ def test_few_samples_split_the_sum():
     assert launch.grid >= 4 * 132
     assert plan_launch(WGMMA, band, 3, 132).splits == 1
     assert plan_launch(WGMMA, Band(0, 20_000, 0, 20_000, True), 10_000, 132).splits == 1
+
+
+@pytest.fixture(params=[1, 40])
+def numbers(request, rng):
+    """Numbers of alleles, of loci with few of them and with many, of related samples."""
+    samples = 150
+    kinds = np.concatenate([np.ones(90, int), rng.integers(2, 40, 900), rng.integers(300, 3000, 300)])
+    alleles = rng.integers(0, 1 << 30, (6, len(kinds)))[rng.integers(0, 6, samples)]
+    changed = rng.random(alleles.shape) < 0.3
+    alleles[changed] = rng.integers(0, 1 << 30, int(changed.sum()))
+    numbers = (alleles % kinds).astype(np.uint32)
+    numbers[rng.random(numbers.shape) < (0 if request.param == 1 else 0.05)] = NO_ALLELE
+    return numbers
+
+
+@pytest.mark.parametrize("queries", [None, 66])
+def test_alleles(numbers, device, queries, monkeypatch):
+    """More planes than a stage of the kernel has room for, and fewer; whole matrices with their compared loci, and near pairs."""
+    engine, source = CudaDistanceEngine(device, 2), allele_source(numbers, queries)
+    for rule in ("pairwise", "as-difference"):
+        same(source, engine, "hamming", rule)
+    same(source, engine, "fraction", memory=1 << 21)
+    for most in (800, 0.6):
+        metric = "fraction" if most < 1 else "hamming"
+        expected, found = (near_pairs(source, one, metric, most)[0].pairs for one in (CpuDistanceEngine(1), engine))
+        assert found == expected
+        assert found
+    small_pieces(monkeypatch)
+    same(source, engine, "hamming", memory=1 << 21)
+
+
+def test_alleles_of_many_bits(rng, device):
+    """More planes than 16: with two samples to each allele, and all planes of a code of 32 bits in one launch."""
+    engine = CudaDistanceEngine(device, 1)
+    bits = rng.integers(0, 1 << 63, (33, 70, CHUNK_WORDS), dtype=np.uint64)
+    bits[:32, 40:] = bits[:32, :30]
+    bits[13, 45, 3] ^= np.uint64(5)
+    recipe = make_code_recipe(Wanted(Measure.DIFFERENCES, True, numbered=True), 32, True)
+    panel, band = Panel(bits, 1024, recipe), Band(0, 70, 0, 70, False)
+    found = []
+    for one in (engine, CpuDistanceEngine(1)):
+        counter = one.prepare(Wanted(Measure.DIFFERENCES, True, numbered=True), 1 << 26)
+        ((_, counts),) = list(counter.run([panel], [band], lambda _: None))
+        found.append(counts)
+    for name in ("differences", "compared"):
+        np.testing.assert_array_equal(found[0][name], found[1][name])

@@ -18,6 +18,13 @@ from gpualign.core.sinks.memory import Discard, MemoryArray
 from gpualign.cpu.distance import CpuDistanceEngine
 
 
+def allele_source(numbers, queries=None):
+    """Of numbers of alleles, uint32[samples][loci]: the first `queries` rows against the others, or all of one set."""
+    ids = [str(k) for k in range(len(numbers))]
+    samples = make_samples(ids) if queries is None else make_samples(ids[:queries], ids[queries:])
+    return DenseSource(samples, Kind.ALLELE, numbers.shape[1], [lambda a, b, _: np.ascontiguousarray(numbers[:, a:b])])
+
+
 class ProductsOnly(CpuDistanceEngine):
     """The CPU doing what binary tensor cores do."""
 

@@ -12,11 +12,14 @@ ONE, TWO, ACGT = FOLDER / "input.fasta", FOLDER / "targets.fasta", FOLDER / "acg
 CORE, OLD, FAILED = FOLDER / "dist" / "core.aln", FOLDER / "dist" / "old.aln", FOLDER / "dist" / "failed.aln"
 """FAILED: bad has no call; half and other have no site in common."""
 MASK = FOLDER / "dist" / "mask.bed"
+ALLELES = FOLDER / "dist" / "alleles_input.tsv"
+"""As chewBBACA writes them; the last two isolates have no locus in common."""
 GENES_QUERY, GENES_DB = FOLDER / "strands" / "queries.fasta", FOLDER / "strands" / "db.fasta"
 """A database of DNA, and queries of which some lie on the other strand."""
 PROTEINS_QUERY, PROTEINS_DB, SNPS = (ROOT / "data" / name for name in ("proteins_query.fasta", "proteins_db.fasta", "snps.tsv"))
 
 INPUTS = {ONE, TWO, ACGT, CORE, OLD, FAILED, MASK, GENES_QUERY, GENES_DB}
+INPUTS = {ONE, TWO, ACGT, CORE, OLD, FAILED, ALLELES, GENES_QUERY, GENES_DB}
 """What lies among the golden files and is read, not written."""
 
 EVERY_FIELD = (
@@ -128,6 +131,10 @@ _DISTANCES = [
         ("added.molten", "--format", "molten", "--compared", "--min-compared", 19, "--add", OLD, CORE),
         ("snps_ibs.tsv", "--metric", "ibs", SNPS),
         ("snps_allele.tsv", "--metric", "allele", SNPS),
+        ("alleles.tsv", ALLELES),
+        ("alleles.molten", "--format", "molten", "--compared", "--min-compared", 19, ALLELES),
+        ("alleles_as_difference.tsv", "--missing", "as-difference", "--metric", "fraction", ALLELES),
+        ("alleles_near.tsv", "--max-distance", 9, "--compared", "--type", "alleles", ALLELES),
         ("failed.tsv", FAILED),
         ("failed.molten", "--format", "molten", "--compared", FAILED),
         ("failed.meg", "--format", "mega", "--min-compared", 6, FAILED),
