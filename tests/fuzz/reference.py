@@ -141,6 +141,11 @@ def _samples(ids, codes):
     return ids, codes
 
 
+_OF_ALLELES = re.compile(
+    r"[3-9](\.0)?|[0-9]{2,}(\.0)?|[0-9a-f]{8,}|INF-.*|\*[0-9]+|P?LNF|PLOT[35]?|LOTSC|NIPH(EM)?|PAMA|ALM|ASM", re.IGNORECASE
+)
+"""Cells that make a table one of alleles, if there are enough of them."""
+
 _NONE = {"", ".", "-", "?", "n", "na", "nan", "-1", "-9"}
 
 
@@ -158,6 +163,8 @@ def table(data):
     header, *rows = ([cell.strip().strip('"') for cell in line.decode().split(separator)] for line in lines)
     if header[0].startswith((">", "@", "##")) or '"' in "".join(cell for row in rows for cell in row):
         raise NoOpinion
+    if any(_OF_ALLELES.fullmatch(cell) for row in rows for cell in row[1:]):
+        raise NoOpinion  # it may be a table of alleles
     width = len(header) - 1 if len(rows[0]) == len(header) else len(header)
     codes, kind = [], None
     for row in rows:

@@ -18,8 +18,7 @@ GENES_QUERY, GENES_DB = FOLDER / "strands" / "queries.fasta", FOLDER / "strands"
 """A database of DNA, and queries of which some lie on the other strand."""
 PROTEINS_QUERY, PROTEINS_DB, SNPS = (ROOT / "data" / name for name in ("proteins_query.fasta", "proteins_db.fasta", "snps.tsv"))
 
-INPUTS = {ONE, TWO, ACGT, CORE, OLD, FAILED, MASK, GENES_QUERY, GENES_DB}
-INPUTS = {ONE, TWO, ACGT, CORE, OLD, FAILED, ALLELES, GENES_QUERY, GENES_DB}
+INPUTS = {ONE, TWO, ACGT, CORE, OLD, FAILED, MASK, ALLELES, GENES_QUERY, GENES_DB}
 """What lies among the golden files and is read, not written."""
 
 EVERY_FIELD = (
