@@ -4,23 +4,25 @@ import gzip
 import re
 import shutil
 import subprocess
-from contextlib import ExitStack
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from command import gpualign_here
 from distance_oracle import allele_source
+from host_device import HostDevice
 from hypothesis import given
 from hypothesis import strategies as st
 from sites import stream
 
+import gpualign
 from gpualign.core.distance.budget import DistanceBudget
 from gpualign.core.distance.calls import Kind
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.pack_alleles import panels_of_loci
 from gpualign.core.distance.recipe import Measure, Wanted
 from gpualign.core.distance.runner import DistanceTask, measure, prepare
+from gpualign.core.distance.scratch import TemporaryFiles
 from gpualign.core.distance.side_by_side import DistancesSideBySide
 from gpualign.core.distance.sinks.matrix import MatrixSink
 from gpualign.core.distance.sinks.pairs import PairsSink
@@ -29,6 +31,7 @@ from gpualign.core.distance.sources.table import TableType, read_tables
 from gpualign.core.errors import InputError
 from gpualign.core.sinks.memory import Discard, MemoryArray
 from gpualign.cpu.distance import CpuDistanceEngine, instruction_sets
+from gpualign.gpu.papers.payne import PayneEngine
 
 RULES = {rule.value: rule for rule in MissingRule}
 VARIANTS = [name for name, supported in instruction_sets() if supported]
@@ -69,12 +72,8 @@ def source_of(alleles, queries=None):
 
 
 def prepared(source, task, engine=None, memory=1 << 28):
-    with ExitStack() as stack:
-        from gpualign.core.distance.scratch import TemporaryFiles
-
-        scratch = stack.enter_context(TemporaryFiles()).scratch
-        job = prepare(source, task, engine or CpuDistanceEngine(1), DistanceBudget.of(memory), scratch)
-        yield job
+    with TemporaryFiles() as files:
+        yield prepare(source, task, engine or CpuDistanceEngine(1), DistanceBudget.of(memory), files.scratch)
 
 
 def distances(source, metric="hamming", rule="pairwise", engine=None, memory=1 << 28, least=1):
@@ -111,12 +110,9 @@ def some_alleles(rng, samples, loci, kinds, missing):
 
 
 def table(*texts, type=TableType.AUTO, transpose=False, header=True, memory=1 << 20):
-    with ExitStack() as stack:
-        from gpualign.core.distance.scratch import TemporaryFiles
-
-        scratch = stack.enter_context(TemporaryFiles()).scratch
+    with TemporaryFiles() as files:
         inputs = [(stream(text), f"{k}.tsv") for k, text in enumerate(texts)]
-        source = read_tables(inputs, transpose, False, False, memory, scratch, header, type)
+        source = read_tables(inputs, transpose, False, False, memory, files.scratch, header, type)
         return source, distances(source)
 
 
@@ -351,6 +347,28 @@ def test_command(cgmlst, tmp_path):
     assert gpualign_here("dist", packed, "--type", "alleles")[0] == out
     listed, _ = gpualign_here("dist", "-q", cgmlst, "--max-distance", 1, "--min-compared", 5, "--compared")
     assert listed.decode().splitlines() == ["query\ttarget\tdistance\tcompared", "S1\tS5\t1\t5", "S3\tS4\t1\t5", "S3\tS5\t1\t5"]
+
+
+def test_what_does_not_go_with_alleles(cgmlst, tmp_path):
+    alignment = tmp_path / "core.aln"
+    alignment.write_text(">a\nACGT\n>b\nACGA\n")
+    for words, message in (
+        ((alignment, "--type", "alleles"), "--type alleles is for tables; .*core.aln is an alignment"),
+        ((cgmlst, "--type", "alleles", "--all-letters"), "--all-letters is for letters, not for --type alleles"),
+        ((cgmlst, "--type", "calls"), "'INF-2' in a table of genotypes"),
+    ):
+        with pytest.raises(InputError, match=message):
+            gpualign_here("dist", *words)
+    with pytest.raises(InputError, match="not alleles of loci; leave out --kernel"):
+        PayneEngine(HostDevice(), "naive", 1).prepare(Wanted(Measure.DIFFERENCES, False, numbered=True), 1 << 20)
+
+
+def test_from_python(cgmlst):
+    np.testing.assert_array_equal(gpualign.dist(cgmlst, type="alleles").values, cgmlst_dists(CHEWBBACA))
+    with pytest.raises(InputError, match="type 'mlst': auto, calls, alleles are known"):
+        gpualign.dist(cgmlst, type="mlst")
+    with pytest.raises(InputError, match="type 'alleles' is for tables in files"):
+        gpualign.dist(np.array([[1, 2]]), type="alleles")
 
 
 @pytest.mark.skipif(shutil.which("cgmlst-dists") is None, reason="no cgmlst-dists on the path")

@@ -13,6 +13,7 @@ import numpy as np
 
 from gpualign.core import _sites
 from gpualign.core.distance.calls import Codes
+from gpualign.core.errors import InputError
 
 CELL_BYTES = 4
 """Of an allele's number, uint32."""
@@ -64,8 +65,6 @@ def holds_alleles(rows: Iterable[Sequence[str]]) -> bool:
 
 def refuse_other_columns(source: str, titles: Sequence[str], what: str) -> None:
     """Raises `InputError` for columns (`what`: rows) that have titles of something else than loci."""
-    from gpualign.core.errors import InputError
-
     for number, title in enumerate(titles):
         if title.lower().replace(" ", "_") in _NO_LOCI:
             place = f"column {number + 2}" if what == "column" else f"row {number + 1} below the header"
