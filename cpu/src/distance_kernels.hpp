@@ -2,7 +2,8 @@
 //
 // A vector holds 64 * kWords sites. For each pair and vector an operation makes one vector of bits to be counted:
 //   Differ  OR over planes of (x ^ y), and the calls of both: 1 or 2 logic operations a plane
-//   DifferMany  the same of more planes than registers hold, which are gone through for a block of pairs at a time
+//   DifferMany  the same, plane by plane for a block of pairs: for more planes than registers hold, and for few words, where it is
+//           as quick to begin as to go on
 //   Both    x & y
 // Counting is what costs. With vector popcounts a block of kRows x kColumns pairs keeps a vector of sums each in registers, so that a
 // vector that is loaded serves several pairs. Without them a carry-save adder tree (Harley and Seal; Mula, Kurz, Lemire 2018,
@@ -55,7 +56,8 @@ static inline void add_bits(Words& high, Words& low, Words a, Words b, Words c) 
 #endif
 }
 
-constexpr int kFewPlanes = 4;  // of Differ
+constexpr int kFewPlanes = 4;  // of Differ, and the words beyond which it is the quicker one
+constexpr int64_t kShortWords = 64;
 // Blocks of pairs share loads; 4 x 4 sums leave half of the 32 registers to operands.
 constexpr int kBlock = kCountsBits ? 4 : 1;
 
@@ -244,12 +246,13 @@ static void differ_planes(const DistanceTile& tile, const int* planes, int count
   if constexpr (Planes <= kFewPlanes) {
     if (count != Planes) return differ_planes<Planes + 1>(tile, planes, count, mask);
     return mask < 0 ? differ_of<Planes, false>(tile, planes, mask) : differ_of<Planes, true>(tile, planes, mask);
-  } else {
-    return mask < 0 ? differ_many<false>(tile, planes, count, mask) : differ_many<true>(tile, planes, count, mask);
   }
 }
 
-static void differ(const DistanceTile& tile, const int* planes, int count, int mask) { differ_planes<1>(tile, planes, count, mask); }
+static void differ(const DistanceTile& tile, const int* planes, int count, int mask) {
+  if (count == 1 || (count <= kFewPlanes && tile.sample_words > kShortWords)) return differ_planes<1>(tile, planes, count, mask);
+  return mask < 0 ? differ_many<false>(tile, planes, count, mask) : differ_many<true>(tile, planes, count, mask);
+}
 
 static void both(const DistanceTile& tile, const int* left, const int* right, int count) {
   for (int k = 0; k < count; k++) count_tile(tile, Both{left[k] * tile.plane_words, right[k] * tile.plane_words});
