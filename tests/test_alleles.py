@@ -246,7 +246,7 @@ def test_spellings_of_one_allele(words):
 
 
 def test_hashes_and_long_numbers_are_told_apart():
-    words = ["4294967295", "4294967296", "2147483648", "da39a3ee", "da39a3ef", "123456789", "1234567890"]
+    words = ["4294967295", "4294967296", "2147483648", "da39a3ee", "da39a3ef", "deadbeef", "123456789", "1234567890"]
     _, (found, _) = table("FILE\ta\n" + "".join(f"s{k}\t{word}\n" for k, word in enumerate(words)))
     np.testing.assert_array_equal(found, 1 - np.eye(len(words)))
 

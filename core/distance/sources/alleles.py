@@ -28,7 +28,7 @@ MISSING_WORDS = ("-", "?", ".", "N", "X", "I", "NA", "N/A", "NAN", "NONE", "NULL
 _EXPECTED = "5, INF-5, *5 or a hash, or for a missing one 0, empty, -, ?, N, NA, LNF, NIPH, NIPHEM, PLOT3, PLOT5, LOTSC, PAMA, ASM or ALM"
 
 _NUMBER = re.compile(r"(?:INF-)?\*?([0-9]+)(?:\.0)?", re.IGNORECASE)
-_HASH = re.compile(r"(?:INF-)?\*?((?=.*[0-9])[0-9a-f]{6,128})", re.IGNORECASE)
+_HASH = re.compile(r"(?:INF-)?\*?([0-9a-f]{8,128})", re.IGNORECASE)
 _UNCERTAIN = re.compile(r"-[0-9]+(?:\.0)?|[~*]?[0-9]+\?|~[0-9]+|[0-9]+(?:[;|/,:] ?[0-9]+)+")
 """Incomplete alleles (EnteroBase: -5; mlst: 5?, ~5), and several alleles of a locus (PubMLST: 5;7)."""
 
