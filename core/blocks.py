@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from gpualign.core.near.align import Aligned
     from gpualign.core.near.pairs import NearPairs
     from gpualign.core.search.hits import Hits
+    from gpualign.core.search.readings import Sides
     from gpualign.core.search.significance import Reals, SearchSpace
-    from gpualign.core.search.strands import Stranded
 
 Booleans: TypeAlias = npt.NDArray[np.bool_]
 
@@ -52,27 +52,48 @@ class Block(ABC):
     @property
     @abstractmethod
     def statistics(self) -> Statistics:
-        """As people count: the ends of a reverse complement are told on the sequence that was given."""
+        """As people count: the ends of a reverse complement or a translation are told on the sequence that was given."""
 
     @property
     @abstractmethod
     def lengths(self) -> tuple[Integers, Integers]:
-        """Letters of the queries and of the targets, int64 of shapes that go with that of `scores`."""
+        """Letters of the queries and of the targets as they were aligned, int64 of shapes that go with that of `scores`."""
+
+    @property
+    def given_lengths(self) -> tuple[Integers, Integers]:
+        """The same of the records that were given: nucleotides, where their translations were aligned."""
+        return self.lengths
+
+    @property
+    def record_lengths(self) -> tuple[Integers, Integers]:
+        """The same by records of `task.queries` and `task.targets`: int64[records]."""
+        return self.task.queries.lengths, self.task.targets.lengths
 
     @property
     @abstractmethod
     def given(self) -> Integers:
-        """The records that the queries are, or are strands of, in input order: int64. Those of consecutive pairs do not fall."""
+        """The records that were given and are the queries, or that they are readings of, in input order: int64. Those of consecutive
+        pairs do not fall."""
 
     @property
     @abstractmethod
     def target_records(self) -> Integers:
-        """The records of `task.targets` that the targets are: int64 of a shape that goes with that of `scores`."""
+        """The same of the targets: int64 of a shape that goes with that of `scores`."""
 
     @property
     def minus(self) -> Booleans:
-        """Which queries are reverse complements of what was given."""
+        """Which queries are reverse complements of what was given, or translations of these."""
         return np.broadcast_to(np.False_, self.scores.shape)
+
+    @property
+    def target_minus(self) -> Booleans:
+        """Which targets are translations of reverse complements."""
+        return np.broadcast_to(np.False_, self.scores.shape)
+
+    @property
+    def codons(self) -> tuple[int, int]:
+        """Letters of the queries and of the targets, as they were given, that an aligned letter stands for: 3 of translations, else 1."""
+        return 1, 1
 
     @abstractmethod
     def records(self, pair: Pair) -> tuple[int, int]:
@@ -91,7 +112,7 @@ class Block(ABC):
         """The pairs that are written, where a filter keeps these (None: all)."""
 
     def written_records(self, keep: Booleans | None) -> tuple[Integers, Integers]:
-        """Of these pairs, in order, the records that were given as queries, and those of `task.targets`: int64[pairs]."""
+        """Of these pairs, in order, the records that were given as queries and as targets: int64[pairs]."""
         wanted = self.wanted(keep)
         given, targets = (np.broadcast_to(records, wanted.shape)[wanted] for records in (self.given, self.target_records))
         return given, targets
@@ -117,7 +138,7 @@ class Block(ABC):
         """The whole queries, as they were aligned."""
 
     def strands(self) -> Column:
-        """+, or - where the query is a reverse complement."""
+        """+, or - where one of the two, the query or the target, is a reverse complement."""
         return Column.constant("+")
 
     def bits(self, form: Callable[[float], str], unknown: str) -> Column:
@@ -154,9 +175,9 @@ class Block(ABC):
         return fraction(*self.identity)
 
     def covered(self, side: str) -> tuple[Integers, Integers]:
-        """Aligned letters of the "query" or the "target", and all of them."""
+        """Aligned letters of the "query" or the "target" as it was given, and all of them."""
         spans = self.statistics[f"{side}_end"].astype(np.int64) - self.statistics[f"{side}_start"]
-        return spans, np.broadcast_to(self.lengths[0 if side == "query" else 1], spans.shape)
+        return spans, np.broadcast_to(self.given_lengths[0 if side == "query" else 1], spans.shape)
 
     def numbers(self, values: npt.NDArray[np.signedinteger]) -> Column:
         """A column of a whole number of each pair, int32 or int64."""
@@ -365,12 +386,12 @@ class NearBlock(ListBlock):
 class HitBlock(ListBlock):
     """Hits of a search.
 
-    stranded: what the queries are. space: what E-values are counted in, or None. traced: statistics and paths, `STATISTICS`[hits] and
-    runs of [hits], or None where no column needs them.
+    sides: what the queries and targets are. space: what E-values are counted in, or None. traced: statistics and paths, `STATISTICS`[hits]
+    and runs of [hits], or None where no column needs them.
     """
 
     hits: Hits
-    stranded: Stranded
+    sides: Sides
     space: SearchSpace | None
     traced: tuple[Statistics, Runs] | None
 
@@ -384,22 +405,53 @@ class HitBlock(ListBlock):
 
     @cached_property
     def statistics(self) -> Statistics:
-        (found, _), minus = self._paths, self.minus
-        if not minus.any():
+        found, _ = self._paths
+        if self.codons == (1, 1) and not self.minus.any():
             return found
-        turned: Statistics = found.copy()
-        lengths = self.lengths[0][minus]
-        turned["query_start"][minus] = lengths - found["query_end"][minus]
-        turned["query_end"][minus] = lengths - found["query_start"][minus]
-        return turned
+        placed: Statistics = found.copy()
+        for side, readings, numbers in zip(("query", "target"), (self.sides.queries, self.sides.targets), self.listed, strict=True):
+            starts, ends = readings.place(numbers, found[f"{side}_start"], found[f"{side}_end"])
+            placed[f"{side}_start"], placed[f"{side}_end"] = starts, ends
+        return placed
 
     @property
     def given(self) -> Integers:
-        return self.stranded.records(self.hits.queries)
+        return self.sides.queries.records(self.hits.queries)
+
+    @property
+    def target_records(self) -> Integers:
+        return self.sides.targets.records(self.hits.targets)
+
+    @property
+    def given_lengths(self) -> tuple[Integers, Integers]:
+        queries, targets = self.record_lengths
+        return queries[self.hits.queries], targets[self.hits.targets]
+
+    @property
+    def record_lengths(self) -> tuple[Integers, Integers]:
+        return self.sides.queries.lengths, self.sides.targets.lengths
 
     @cached_property
     def minus(self) -> Booleans:
-        return self.stranded.is_minus(self.hits.queries)
+        return self.sides.queries.is_minus(self.hits.queries)
+
+    @cached_property
+    def target_minus(self) -> Booleans:
+        return self.sides.targets.is_minus(self.hits.targets)
+
+    @property
+    def codons(self) -> tuple[int, int]:
+        return self.sides.queries.letters, self.sides.targets.letters
+
+    @cached_property
+    def frames(self) -> tuple[Integers, Integers]:
+        """Reading frames of the queries and the targets, -3 to 3: int64[hits]; 0 where they were not translated."""
+        of_queries, of_targets = self.sides.queries, self.sides.targets
+        none = np.zeros(len(self.hits), dtype=np.int64)
+        return (
+            of_queries.frames_of(self.hits.queries) if of_queries.translated else none,
+            of_targets.frames_of(self.hits.targets) if of_targets.translated else none,
+        )
 
     def significance(self, pair: Pair) -> tuple[float, float] | None:
         known = self._significance
@@ -409,7 +461,8 @@ class HitBlock(ListBlock):
         return self
 
     def strands(self) -> Column:
-        return _text(TextColumn.of(["-" if minus else "+" for minus in self.minus.tolist()]))
+        opposite = self.minus != self.target_minus
+        return _text(TextColumn.of(["-" if minus else "+" for minus in opposite.tolist()]))
 
     def bits(self, form: Callable[[float], str], unknown: str) -> Column:
         known = self._significance
@@ -437,7 +490,7 @@ class HitBlock(ListBlock):
         """Bit scores and E-values."""
         if self.space is None:
             return None
-        return self.space.parameters.bits(self.hits.scores), self.space.evalues(self.hits.scores, *self.lengths)
+        return self.space.parameters.bits(self.hits.scores), self.sides.evalues(self.space, self.hits)
 
 
 def _letters(task: Task) -> npt.NDArray[np.uint8]:

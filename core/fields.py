@@ -40,13 +40,13 @@ def described(sequences: SequenceSet) -> TextColumn:
 
 
 def query_lengths(block: Block) -> Column:
-    """Letters of the queries."""
-    return block.query_numbers(block.task.queries.lengths)
+    """Letters of the queries as they were given."""
+    return block.query_numbers(block.record_lengths[0])
 
 
 def target_lengths(block: Block) -> Column:
-    """Letters of the targets."""
-    return block.target_numbers(block.task.targets.lengths)
+    """Letters of the targets as they were given."""
+    return block.target_numbers(block.record_lengths[1])
 
 
 Values = Callable[[Block], npt.NDArray[Any]]
@@ -175,8 +175,8 @@ FIELDS: dict[str, Field] = {
         ),
         _text("qtitle", "what follows the query's id in its file", lambda b: b.query_text, lambda b: described(b.task.queries)),
         _text("ttitle", "what follows the target's id in its file", lambda b: b.target_text, lambda b: described(b.task.targets)),
-        Field("qlen", "letters of the query", query_lengths, values=lambda b: b.lengths[0], dtype=_INT64),
-        Field("tlen", "letters of the target", target_lengths, values=lambda b: b.lengths[1], dtype=_INT64),
+        Field("qlen", "letters of the query", query_lengths, values=lambda b: b.given_lengths[0], dtype=_INT64),
+        Field("tlen", "letters of the target", target_lengths, values=lambda b: b.given_lengths[1], dtype=_INT64),
         Field(
             "identity",
             "fraction of equal letters, by --identity-def",

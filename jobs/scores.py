@@ -11,7 +11,7 @@ from gpualign.core.engine import Engine
 from gpualign.core.plan import Pairing
 from gpualign.core.scoring import Scoring, ScoringOptions
 from gpualign.core.search.masking import NONE
-from gpualign.core.search.strands import PLUS, make_strands
+from gpualign.core.search.readings import PLUS, make_strands
 from gpualign.jobs.engines import AUTO, Resources, pick_local_engine
 from gpualign.jobs.inputs import Inputs
 from gpualign.jobs.masking import mask_queries
@@ -49,5 +49,5 @@ def prepare(inputs: Inputs, options: ScoresOptions, notes: Notes = UNHEARD, engi
         if inputs.one_set:
             pairing = o.pairing
     else:  # the score of i's reverse complement with j is that of j's with i only for most matrices
-        task = replace(task, queries=make_strands(task.queries, task.alphabet, o.strand or PLUS).queries, targets=targets)
+        task = replace(task, queries=make_strands(task.queries, task.alphabet, o.strand or PLUS).sequences, targets=targets)
     return prepare_pairs(task, pairing, engine, o.resources, notes)

@@ -13,9 +13,9 @@ from gpualign.core.filter import Filter
 from gpualign.core.road import UNMARKED, Marks, Totals
 from gpualign.core.scoring import Scoring, ScoringOptions
 from gpualign.core.search.masking import NONE, check_method, method_for
+from gpualign.core.search.readings import BOTH, PLUS, Sides, as_given, make_strands
 from gpualign.core.search.runner import GrowingProgress, SearchPlan, find_hits, plan_search, run_search
 from gpualign.core.search.significance import Parameters, SearchSpace, published
-from gpualign.core.search.strands import BOTH, PLUS, make_strands
 from gpualign.core.sinks.hits import NOTABLE, HitFilter, HitsWriter, Unwritten
 from gpualign.core.sinks.pairs import PairsSink
 from gpualign.cpu.engine import CpuEngine
@@ -119,7 +119,7 @@ class SearchJob:
     @property
     def row_work(self) -> Work:
         """What each record takes as a query, about: float64[records]."""
-        cells: Work = self.search.plan.row_cells.reshape(-1, self.search.stranded.per_record).sum(axis=1)
+        cells: Work = self.search.plan.row_cells.reshape(-1, self.search.sides.queries.per_record).sum(axis=1)
         return cells
 
     def part(self, start: int, stop: int) -> SearchJob:
@@ -149,7 +149,7 @@ class SearchJob:
             if self.options.traced:
                 trace = stack.enter_context(HitTracer(search.task, self._cpu(), self.trace_memory)).trace
             yield (
-                HitsWriter(report, search.task, search.stranded, search.filter, space, trace, self.options.identity_definition),
+                HitsWriter(report, search.task, search.sides, search.filter, space, trace, self.options.identity_definition),
                 space,
             )
 
@@ -159,7 +159,7 @@ class SearchJob:
 
     def _space(self) -> SearchSpace | None:
         """What E-values are counted in; notes where its parameters are from. It stays that of the sequences and scoring as given."""
-        o, task = self.options, self.task
+        o, task, sides = self.options, self.task, self.search.sides
         if o.evalue == "none":
             return None
         parameters: Parameters | None = None if o.evalue == "estimate" else published(task.scoring)
@@ -169,7 +169,7 @@ class SearchJob:
             from gpualign.core.search.estimate import letter_frequencies, simulate_parameters
             from gpualign.cpu.simulate import CpuSimulator
 
-            frequencies = letter_frequencies(task.targets, task.alphabet.unambiguous)
+            frequencies = letter_frequencies(sides.targets.sequences, task.alphabet.unambiguous)
             parameters = simulate_parameters(task.scoring, frequencies, CpuSimulator(task.scoring, task.alphabet, self._cpu()))
         if parameters is None:
             if o.max_evalue is not None:
@@ -179,7 +179,7 @@ class SearchJob:
             self.notes.note(f"no E-values: with {task.scoring.name} the scores of random sequences grow as fast as their length")
             return None
         self.notes.note(f"E-values by {parameters.source}: lambda {parameters.lambda_:.4g}, K {parameters.k:.3g}")
-        return SearchSpace(parameters, int(task.targets.offsets[-1]), len(task.targets), self.search.stranded.per_record)
+        return SearchSpace(parameters, sides.targets.chance_letters, len(task.targets), sides.strands)
 
 
 def prepare(inputs: Inputs, options: SwOptions, notes: Notes = UNHEARD, engine: Engine | None = None) -> SearchJob:
@@ -199,10 +199,12 @@ def prepare(inputs: Inputs, options: SwOptions, notes: Notes = UNHEARD, engine: 
         inputs.one_set and not o.with_self,
         Filter(least_identity=o.min_identity),
     )
-    masked = mask_queries(task, o.mask or (NONE if o.evalue == "none" else method_for(task.alphabet)), notes)
-    stranded = make_strands(masked.queries, task.alphabet, o.strand or (BOTH if task.alphabet.name == "dna" else PLUS))
-    left = memory_left(replace(masked, queries=stranded.queries), o.resources.memory)
-    search = plan_search(masked, stranded, filter, engine, left - left // _TRACE_SHARE)
+    method = o.mask or (NONE if o.evalue == "none" else method_for(task.alphabet))
+    masked = mask_queries(task, method, notes)
+    strands = make_strands(masked.queries, task.alphabet, o.strand or (BOTH if task.alphabet.name == "dna" else PLUS))
+    sides = Sides(strands, as_given(masked.targets))
+    left = memory_left(replace(masked, queries=sides.queries.sequences), o.resources.memory)
+    search = plan_search(masked, sides, filter, engine, left - left // _TRACE_SHARE)
     notes.detail(describe_work(search.prepared, search.plan))
     return SearchJob(task, o, search, engine, left // _TRACE_SHARE, notes)
 

@@ -22,8 +22,8 @@ from gpualign.core.formats.tsv import Tsv
 from gpualign.core.plan import Band, Pairing
 from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.core.search.hits import Hits
+from gpualign.core.search.readings import Sides, as_given, make_strands
 from gpualign.core.search.significance import SearchSpace, published
-from gpualign.core.search.strands import Stranded, make_strands
 from gpualign.core.sinks.blocks import BlocksSink
 from gpualign.core.sinks.table import TableSink
 from gpualign.core.text import TextColumn
@@ -45,8 +45,8 @@ class Aligned:
     def __init__(self, rng, stranded=None):
         self.queries = relatives(rng, 12, 90, 4)
         self.targets = relatives(rng, 12, 90, 4)
-        self.stranded = stranded(self.queries) if stranded else Stranded(self.queries, 1, False)
-        self.task = Task(self.stranded.queries, self.targets, SCHEME, detail=Detail.PATH, end_gaps=EndGaps.FREE)
+        self.sides = Sides(stranded(self.queries) if stranded else as_given(self.queries), as_given(self.targets))
+        self.task = Task(self.sides.queries.sequences, self.targets, SCHEME, detail=Detail.PATH, end_gaps=EndGaps.FREE)
         self.found = run_paths(self.task.queries, self.targets, SCHEME, EndGaps.FREE)
 
     def results(self, pairs):
@@ -66,7 +66,7 @@ class Aligned:
     def hits(self, pairs, definition=2, space=None):
         queries, targets = np.array(pairs, dtype=np.int64).reshape(-1, 2).T.copy()
         hits = Hits(queries, targets, self.found.scores[queries, targets])
-        return HitBlock(self.task, definition, hits, self.stranded, space, self.results(pairs))
+        return HitBlock(self.task, definition, hits, self.sides, space, self.results(pairs))
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gpualign.core.alphabet import DNA, PROTEIN
 from gpualign.core.search.hits import best_targets, order_best
-from gpualign.core.search.strands import make_strands
+from gpualign.core.search.readings import make_strands
 from gpualign.core.sequences import encode
 from gpualign.core.text import TextColumn
 
@@ -34,19 +34,19 @@ def test_strands():
     both = make_strands(sequences, DNA, "both")
     letters = np.frombuffer(DNA.letters.encode(), dtype=np.uint8)
     texts = [
-        "".join(map(chr, letters[both.queries.codes[a:b]]))
-        for a, b in zip(both.queries.offsets[:-1], both.queries.offsets[1:], strict=True)
+        "".join(map(chr, letters[both.sequences.codes[a:b]]))
+        for a, b in zip(both.sequences.offsets[:-1], both.sequences.offsets[1:], strict=True)
     ]
     assert texts == ["AACGTRYN", "NRYACGTT", "GATTACA", "TGTAATC"]
-    assert list(both.queries.ids) == ["a", "a", "b", "b"]
+    assert list(both.sequences.ids) == ["a", "a", "b", "b"]
     rows = np.arange(4)
     assert both.records(rows).tolist() == [0, 0, 1, 1]
     assert both.is_minus(rows).tolist() == [False, True, False, True]
     minus = make_strands(sequences, DNA, "minus")
-    assert minus.queries.codes.tolist() == [*both.queries.codes[8:16], *both.queries.codes[23:]]
+    assert minus.sequences.codes.tolist() == [*both.sequences.codes[8:16], *both.sequences.codes[23:]]
     assert minus.is_minus(np.arange(2)).all()
     proteins = encode("test", ["p"], TextColumn.joined([b"MKV"]), PROTEIN)
-    assert make_strands(proteins, PROTEIN, "plus").queries is proteins
+    assert make_strands(proteins, PROTEIN, "plus").sequences is proteins
 
 
 @pytest.mark.parametrize("letter", DNA.letters)

@@ -15,8 +15,8 @@ from gpualign.core.search import runner
 from gpualign.core.search.gather import Found
 from gpualign.core.search.hits import Hits
 from gpualign.core.search.order import HitOrder
+from gpualign.core.search.readings import Sides, as_given, make_strands
 from gpualign.core.search.significance import SearchSpace, published
-from gpualign.core.search.strands import make_strands
 from gpualign.core.sinks.hits import HitFilter, HitsWriter
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu.engine import CudaEngine
@@ -55,13 +55,14 @@ class Progress:
 
 def search(queries, targets, scheme, filter, engine, space=None, strand="plus", memory=1 << 28):
     stranded = make_strands(queries, DNA, strand)
-    planned = runner.plan_search(Task(queries, targets, scheme, Mode.LOCAL), stranded, filter, engine, memory)
+    sides = Sides(stranded, as_given(targets))
+    planned = runner.plan_search(Task(queries, targets, scheme, Mode.LOCAL), sides, filter, engine, memory)
     report, progress = Report(), Progress()
     progress.expect(planned.plan.cells)
-    writer = HitsWriter(report, planned.task, stranded, filter, space, None)
+    writer = HitsWriter(report, planned.task, sides, filter, space, None)
     totals = runner.run_search(planned, space, engine, writer, progress)
     assert progress.done == progress.expected == totals.work
-    assert totals.pairs == len(stranded.queries) * len(targets)
+    assert totals.pairs == len(stranded.sequences) * len(targets)
     assert writer.written == len(report.rows)
     assert report.steps == ["open", "finish"]
     return report.rows, writer.unwritten, totals.work / planned.plan.cells
@@ -70,7 +71,7 @@ def search(queries, targets, scheme, filter, engine, space=None, strand="plus", 
 def expected(queries, targets, scheme, filter, space=None, strand="plus"):
     """By all scores of all pairs."""
     stranded = make_strands(queries, DNA, strand)
-    scores = run_scores(stranded.queries, targets, scheme, mode=Mode.LOCAL).reshape(len(queries), -1, len(targets)).max(axis=1)
+    scores = run_scores(stranded.sequences, targets, scheme, mode=Mode.LOCAL).reshape(len(queries), -1, len(targets)).max(axis=1)
     rows = []
     for record, row in enumerate(scores):
         order = [t for t in sorted(range(len(targets)), key=lambda t, row=row: (-row[t], t)) if row[t] >= max(1, filter.least_score)]

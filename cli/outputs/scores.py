@@ -9,7 +9,7 @@ from gpualign.core.engine import Detail
 from gpualign.core.errors import InputError
 from gpualign.core.formats.registry import Results, formats_of
 from gpualign.core.search.masking import NONE
-from gpualign.core.search.strands import BOTH
+from gpualign.core.search.readings import BOTH
 
 
 def scores_spec(o: HitOptions, strand: str | None, one_set: bool, with_self: bool) -> OutputSpec:

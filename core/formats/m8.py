@@ -1,7 +1,8 @@
 """The twelve columns of BLAST's -outfmt 6, without a header.
 
 Alignments without an E-value, as global ones, have -1 in that column and a bit score of 0, as in vsearch's --blast6out. Of the
-reverse complement of a query, the ends on the target are told the wrong way round, as BLAST does.
+reverse complement of a query, the ends on the target are told the wrong way round, as BLAST does; where translations are aligned, the
+ends on whichever sequence was read as its reverse complement.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class M8:
         return b""
 
     def columns(self, block: Block, keep: Booleans | None) -> list[Column]:
-        starts, ends, minus = block.statistics["target_start"] + np.int32(1), block.statistics["target_end"], block.minus
+        turned = (np.False_, block.minus) if block.codons == (1, 1) else (block.minus, block.target_minus)
         return [
             fields.query_ids(block),
             fields.target_ids(block),
@@ -31,13 +32,17 @@ class M8:
             fields.lengths(block),
             fields.statistic("mismatches")(block),
             fields.statistic("gap_opens")(block),
-            fields.statistic("query_start", 1)(block),
-            fields.statistic("query_end")(block),
-            block.numbers(np.where(minus, ends, starts)),
-            block.numbers(np.where(minus, starts, ends)),
+            *_ends(block, "query", turned[0]),
+            *_ends(block, "target", turned[1]),
             block.evalues(blast_evalue, unknown="-1"),
             block.bits(blast_bits, unknown="0"),
         ]
+
+
+def _ends(block: Block, side: str, turned: Booleans | np.bool_) -> list[Column]:
+    """First and last letter of one side, the last one first where it is turned."""
+    starts, ends = block.statistics[f"{side}_start"] + np.int32(1), block.statistics[f"{side}_end"]
+    return [block.numbers(np.where(turned, ends, starts)), block.numbers(np.where(turned, starts, ends))]
 
 
 def blast_evalue(value: float) -> str:

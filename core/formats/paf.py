@@ -10,8 +10,8 @@ from gpualign.core.formats.base import alignment_score
 
 
 class Paf:
-    """Ends are 0-based and half-open; the strand is -, where the query's reverse complement is aligned; the mapping quality is 255
-    (missing)."""
+    """Ends are 0-based and half-open; the strand is -, where the reverse complement of one of the two is aligned; the mapping quality is
+    255 (missing). Of translations ends and lengths are in nucleotides, and all else in amino acids, as miniprot has it."""
 
     detail = Detail.PATH
 

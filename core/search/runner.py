@@ -26,8 +26,8 @@ from gpualign.core.search.floors import EvalueFloors, score_floors
 from gpualign.core.search.gather import BestAssembly, Found, PassingAssembly
 from gpualign.core.search.hits import Answers, Integers
 from gpualign.core.search.order import HitOrder
+from gpualign.core.search.readings import Sides
 from gpualign.core.search.significance import SearchSpace
-from gpualign.core.search.strands import Stranded
 from gpualign.core.sinks.hits import HitFilter
 
 _FIRST = 1000
@@ -50,12 +50,12 @@ class GrowingProgress(Progress, Protocol):
 
 @dataclass(frozen=True)
 class SearchPlan:
-    """prepared: for the stranded queries, with the targets that are kept at first; plan: of its run, were all queries searched at once;
-    budget: for the engine; group: queries that are searched before any is searched again."""
+    """prepared: for these sides, with the targets that are kept at first; plan: of its run, were all queries searched at once; budget: for
+    the engine; group: queries that are searched before any is searched again."""
 
     prepared: Prepared
     filter: HitFilter
-    stranded: Stranded
+    sides: Sides
     plan: Plan
     budget: Budget
     group: int
@@ -66,16 +66,16 @@ class SearchPlan:
 
     def part(self, start: int, stop: int) -> SearchPlan:
         """The same for records [start, stop) alone, as queries."""
-        per_record = self.stranded.per_record
+        per_record = self.sides.queries.per_record
         return replace(self, plan=self.plan.part(start * per_record, stop * per_record))
 
 
-def plan_search(task: Task, stranded: Stranded, filter: HitFilter, engine: Engine, memory: int) -> SearchPlan:
-    """Plan a search of the stranded queries for an engine with `memory` bytes beyond the sequences."""
-    task = replace(task, queries=stranded.queries)
+def plan_search(task: Task, sides: Sides, filter: HitFilter, engine: Engine, memory: int) -> SearchPlan:
+    """Plan a search of these queries and targets for an engine with `memory` bytes beyond the sequences."""
+    task = replace(task, queries=sides.queries.sequences, targets=sides.targets.sequences)
     targets, group = len(task.targets), len(task.queries)
     if filter.top is not None:
-        top = min(filter.top, targets)
+        top = min(filter.top * sides.targets.per_record, targets)  # the best may all be readings of the same records
     elif filter.most_evalue is None and filter.least_score <= 1:
         top = targets  # whatever has a score may pass
     else:
@@ -86,7 +86,7 @@ def plan_search(task: Task, stranded: Stranded, filter: HitFilter, engine: Engin
         group = max(1, held // (_HIT_BYTES * top))
     budget = Budget.of(memory)
     prepared = engine.prepare(replace(task, top=top), budget)
-    return SearchPlan(prepared, filter, stranded, plan_task(prepared, Pairing.ALL, stranded.per_record), budget, group)
+    return SearchPlan(prepared, filter, sides, plan_task(prepared, Pairing.ALL, sides.queries.per_record), budget, group)
 
 
 def run_search(
@@ -110,7 +110,7 @@ def find_hits(search: SearchPlan, space: SearchSpace | None, engine: Engine, pro
     """Hits of whole records, in their order, that may pass the filter; closing the iterator stops all work."""
     plan, prepared = search.plan, search.prepared
     if search.filter.top is not None:
-        begin = partial(BestAssembly, search.task, search.filter.least_score, search.stranded.per_record)
+        begin = partial(BestAssembly, search.task, search.filter.least_score, search.sides.queries.per_record)
         return bands_in_order(plan, prepared.run(plan.tiles()), begin, progress)
     return _Passing(search, _floors(search, space), engine, progress).hits()
 
@@ -135,7 +135,7 @@ def _floors(search: SearchPlan, space: SearchSpace | None) -> Integers:
     if search.filter.most_evalue is not None:
         assert space is not None
         best = int(search.task.scoring.substitution.max())
-        by_evalue = EvalueFloors(space, search.filter.most_evalue, search.task.targets.lengths, best)
+        by_evalue = EvalueFloors(space, search.filter.most_evalue, search.sides.targets.chance_lengths, best)
     return score_floors(search.task.queries.lengths, search.filter.least_score, by_evalue)
 
 
@@ -150,7 +150,7 @@ class _Passing:
 
     def hits(self) -> Iterator[Answers]:
         """Search every query of the plan."""
-        task, order = self.search.task, HitOrder(self.search.stranded.per_record)
+        task, order = self.search.task, HitOrder(self.search.sides.queries.per_record)
         first, end, targets = self.search.plan.start, self.search.plan.end, len(task.targets)
         top, start = task.top or 0, first
         while start < end:

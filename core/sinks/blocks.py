@@ -21,7 +21,7 @@ class BlocksSink(PairsSink):
     """Writes each pair as a summary and its alignment, in lines of `width` characters at most (but ten letters at least).
 
     Between the sequences | stands for equal letters, . for unequal ones, of proteins + for those of a positive score; numbers at the ends
-    count letters from 1.
+    count letters from 1, of translations nucleotides.
     """
 
     def __init__(
@@ -44,41 +44,53 @@ class BlocksSink(PairsSink):
         gaps, opens = int(counts["gaps"]), int(counts["gap_opens"])
         # In whole numbers, so that every machine rounds alike.
         hundredths = (2 * 10_000 * num + den) // (2 * den) if den else 0
-        yield f"query    {task.queries.ids[query]} ({_letters(task.queries.lengths[query])})"
-        yield f"target   {task.targets.ids[target]} ({_letters(task.targets.lengths[target])})"
+        lengths = block.record_lengths[0][query], block.record_lengths[1][target]
+        of_what = ["letter" if codon == 1 else "nucleotide" for codon in block.codons]
+        yield f"query    {task.queries.ids[query]} ({_count(lengths[0], of_what[0])})"
+        yield f"target   {task.targets.ids[target]} ({_count(lengths[1], of_what[1])})"
         yield f"{'distance' if task.scoring.edit else 'score':<9}{block.scores[pair]}"
         significance = block.significance(pair)
         if significance is not None:
             yield "bits     {:.1f}, E-value {:.3g}".format(*significance)
-        minus = bool(block.minus[pair])
-        if minus:
+        if block.codons != (1, 1):
+            yield f"frame    {', '.join(self._frames(block, pair))}"
+        elif block.minus[pair]:
             yield "strand   reverse complement of the query"
         yield f"identity {hundredths // 100}.{hundredths % 100:02d} % ({num} of {den})"
-        yield f"gaps     {opens} with {_letters(gaps)}" if gaps else "gaps     0"
+        yield f"gaps     {opens} with {_count(gaps, 'letter')}" if gaps else "gaps     0"
         yield ""
-        # Numbers of the first letters, and whether later ones are larger or smaller.
-        firsts = int(counts["query_end"] if minus else counts["query_start"] + 1), int(counts["target_start"]) + 1
+        # Numbers of the first letters, and what each letter adds to them.
+        ends = [(side, bool(turned[pair])) for side, turned in (("query", block.minus), ("target", block.target_minus))]
+        firsts = [int(counts[f"{side}_end"] if turned else counts[f"{side}_start"] + 1) for side, turned in ends]
+        steps = [-codon if turned else codon for codon, (_, turned) in zip(block.codons, ends, strict=True)]
         names = task.queries.ids[query], task.targets.ids[target]
-        yield from self._lines(block, pair, names, firsts, (-1 if minus else 1, 1))
+        yield from self._lines(block, pair, names, firsts, steps)
 
-    def _lines(self, block: Block, pair: Pair, names: tuple[str, str], firsts: tuple[int, int], steps: tuple[int, int]) -> Iterator[str]:
+    def _frames(self, block: Block, pair: Pair) -> Iterator[str]:
+        """The reading frames of what is translated, for people."""
+        for side, codon, frames in zip(("query", "target"), block.codons, block.as_hits().frames, strict=True):
+            if codon != 1:
+                yield f"{frames[pair]:+d} of the {side}"
+
+    def _lines(self, block: Block, pair: Pair, names: tuple[str, str], firsts: list[int], steps: list[int]) -> Iterator[str]:
         query, target = block.records(pair)
         upper, middle, lower = (block.path_text(pair, kind) for kind in ("query", "markers", "target"))
         if self._shows_similar:
             middle = self._with_similar(upper, middle, lower)
         label = min(max(map(len, names)), 20)
-        digits = len(str(int(max(block.task.queries.lengths[query], block.task.targets.lengths[target]))))
+        digits = len(str(int(max(block.record_lengths[0][query], block.record_lengths[1][target]))))
         letters = max(_LEAST_LETTERS, self._width - label - 2 * digits - 3)
         positions, step = np.array(firsts), np.array(steps)
+        within = step - np.sign(step)  # from the first to the last nucleotide of a codon
         for at in range(0, len(middle), letters):
             parts = upper[at : at + letters], lower[at : at + letters]
             used = [len(part) - part.count("-") for part in parts]
-            last = positions + step * (np.array(used) - 1)
+            last = positions + step * (np.array(used) - 1) + within
             yield f"{names[0][:label]:<{label}} {positions[0]:>{digits}} {parts[0]} {last[0]}"
             yield f"{'':<{label + digits + 2}}{middle[at : at + letters]}".rstrip()
             yield f"{names[1][:label]:<{label}} {positions[1]:>{digits}} {parts[1]} {last[1]}"
             yield ""
-            positions = last + step
+            positions = last + np.sign(step)
         if not middle:
             yield "no letters are aligned"
             yield ""
@@ -94,5 +106,5 @@ class BlocksSink(PairsSink):
         return str(changed.tobytes(), "ascii")
 
 
-def _letters(count: int) -> str:
-    return f"{count} letter" if count == 1 else f"{count} letters"
+def _count(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

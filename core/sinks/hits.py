@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import field
 
 import numpy as np
-import numpy.typing as npt
 
 from gpualign.core.arrays import distinct
 from gpualign.core.blocks import HitBlock
@@ -15,8 +14,8 @@ from gpualign.core.engine import Runs, Statistics, Task
 from gpualign.core.filter import Filter
 from gpualign.core.identity import DEFAULT
 from gpualign.core.search.hits import Answers, Hits, Integers
+from gpualign.core.search.readings import Sides
 from gpualign.core.search.significance import SearchSpace
-from gpualign.core.search.strands import Stranded
 from gpualign.core.sinks.pairs import PairsSink
 
 _CHUNK = 8192
@@ -62,14 +61,15 @@ class Unwritten:
 class HitsWriter:
     """Writes hits through a sink of pairs, `report`, whose columns may be those of hits.
 
-    task: the search, of stranded queries. space: what E-values are counted in, or None. trace: paths of hits, or None where rows tell none.
+    task: the search; sides: what its queries and targets are. space: what E-values are counted in, or None. trace: paths of hits, or None
+    where rows tell none.
     """
 
     def __init__(
         self,
         report: PairsSink,
         task: Task,
-        stranded: Stranded,
+        sides: Sides,
         filter: HitFilter,
         space: SearchSpace | None,
         trace: Trace | None,
@@ -77,7 +77,7 @@ class HitsWriter:
     ) -> None:
         self._report = report
         self._task = task
-        self._stranded = stranded
+        self._sides = sides
         self._filter = filter
         self._space = space
         self._trace = trace
@@ -90,8 +90,8 @@ class HitsWriter:
         self._report.open()
 
     def write(self, found: Answers) -> None:
-        """Take all hits of the next records, of all their strands, that may be written, in order of the queries."""
-        hits = self._best_of_strands(found.hits)
+        """Take all hits of the next records, of all their readings, that may be written, in order of the queries."""
+        hits = self._best_of_readings(found.hits)
         letters = np.cumsum(self._task.queries.lengths[hits.queries])
         start = 0
         while start < len(hits):
@@ -105,17 +105,18 @@ class HitsWriter:
         """No hit follows."""
         self._report.finish()
 
-    def _best_of_strands(self, hits: Hits) -> Hits:
-        """Of each record and target the better strand, then the best targets of each record."""
-        records = self._stranded.records(hits.queries)
+    def _best_of_readings(self, hits: Hits) -> Hits:
+        """Of each two records the best of their readings, of equal ones the first; then the best targets of each record."""
+        of_queries, of_targets = self._sides.queries, self._sides.targets
+        records = of_queries.records(hits.queries)
         if self._filter.without_self:
-            others = records != hits.targets
+            others = records != of_targets.records(hits.targets)
             hits, records = hits.part(others), records[others]
         ranks = self._task.targets.ranks[hits.targets]
         order = np.lexsort((hits.queries, ranks, -hits.scores, records))
         hits, records = hits.part(order), records[order]
-        if self._stranded.per_record > 1:
-            _, firsts = np.unique(records * len(self._task.targets) + hits.targets, return_index=True)
+        if of_queries.per_record > 1 or of_targets.per_record > 1:
+            _, firsts = np.unique(records * len(of_targets.given) + of_targets.records(hits.targets), return_index=True)
             firsts.sort()
             hits, records = hits.part(firsts), records[firsts]
         if self._filter.most is None:
@@ -128,7 +129,7 @@ class HitsWriter:
         """Those with beyond >= 0 are not written; 0 is the first of a record."""
         limit = self._filter.most_evalue
         chosen = beyond == 0 if limit is None else beyond >= 0
-        evalues = None if self._space is None else self._evalues(self._space, hits.part(chosen))
+        evalues = None if self._space is None else self._sides.evalues(self._space, hits.part(chosen))
         if evalues is not None and limit is not None:
             self.unwritten.queries += len(distinct(records[chosen][evalues <= limit]))
             return
@@ -136,16 +137,13 @@ class HitsWriter:
         if evalues is not None:
             self.unwritten.notable += int((evalues <= NOTABLE).sum())
 
-    def _evalues(self, space: SearchSpace, hits: Hits) -> npt.NDArray[np.float64]:
-        return space.evalues(hits.scores, self._task.queries.lengths[hits.queries], self._task.targets.lengths[hits.targets])
-
     def _write(self, hits: Hits) -> None:
         if self._space is not None and self._filter.most_evalue is not None:
-            hits = hits.part(self._evalues(self._space, hits) <= self._filter.most_evalue)
+            hits = hits.part(self._sides.evalues(self._space, hits) <= self._filter.most_evalue)
         if not len(hits):
             return
         traced = None if self._trace is None else self._trace(hits)
-        block = HitBlock(self._task, self._identity_definition, hits, self._stranded, self._space, traced)
+        block = HitBlock(self._task, self._identity_definition, hits, self._sides, self._space, traced)
         keep = self._filter.rows.keeps(block)
         self._report.write_block(block, keep)
         self.written += len(hits) if keep is None else int(keep.sum())

@@ -20,7 +20,7 @@ from gpualign.core.errors import InputError
 from gpualign.core.fields import HIT_FIELDS, UNTRACED_HIT_FIELDS, Field, parse_fields
 from gpualign.core.identity import DEFAULT, DEFINITIONS
 from gpualign.core.index import is_index
-from gpualign.core.search.strands import BOTH, MINUS, PLUS
+from gpualign.core.search.readings import BOTH, MINUS, PLUS
 from gpualign.core.sinks.pairs import PairsSink
 from gpualign.core.sinks.writer import Nowhere
 from gpualign.jobs.sw import SearchJob, SwOptions, prepare
