@@ -117,10 +117,11 @@ def hit_options(function: F) -> F:
         *_file_options(Results.HITS, Results.SCORES),
         click.option(
             "--fields",
-            type=ListType(f"bits,evalue,strand,{_FIELDS}"),
+            type=ListType(f"bits,evalue,strand,qframe,tframe,{_FIELDS}"),
             metavar="LIST",
-            help=f"Columns of tables: bits,evalue,strand, {_FIELDS}."
-            "  [query,target,score,bits,evalue,strand,identity,length,qstart,qend,tstart,tend,qcov,tcov]",
+            help=f"Columns of tables: bits,evalue,strand,qframe,tframe, {_FIELDS}."
+            "  [query,target,score,bits,evalue,strand,identity,length,qstart,qend,tstart,tend,qcov,tcov; with --translate qframe,tframe"
+            " instead of strand]",
         ),
         _identity_option(),
         click.option(

@@ -17,6 +17,7 @@ from gpualign.cli.options import (
     nodes_option,
     run_options,
 )
+from gpualign.cli.sizes import WholeType
 from gpualign.cli.typos import ChoiceType
 
 if TYPE_CHECKING:
@@ -29,6 +30,14 @@ if TYPE_CHECKING:
 @local_scoring_options
 @input_options
 @click.option("--strand", type=ChoiceType(["both", "plus", "minus"]), help="DNA: strands of the queries that are searched.  [both]")
+@click.option(
+    "--translate",
+    type=ChoiceType(["query", "target", "both"]),
+    help="Search nucleotides as proteins, in six frames: of the queries (like blastx), of DB (tblastn) or of both (tblastx).",
+)
+@click.option(
+    "--genetic-code", type=WholeType(1), metavar="N", help="With --translate: NCBI's number of the genetic code.  [1, the standard code]"
+)
 @click.option("--self", "with_self", is_flag=True, help="One file: also each sequence against itself.")
 @mask_option
 @hit_options
@@ -53,6 +62,8 @@ def sw(
     allow_duplicates: bool,
     degap: bool,
     strand: str | None,
+    translate: str | None,
+    genetic_code: int | None,
     with_self: bool,
     mask: str | None,
     output: str,
@@ -94,6 +105,7 @@ def sw(
       gpualign index db.fa -o db.gpa; gpualign sw query.fa db.gpa    a database that is searched often
       gpualign sw genes.fa --max-hits 5                              best relatives of each sequence
       gpualign sw a.fa b.fa --all -o scores.npy                      every score
+      gpualign sw contigs.fa proteins.fa --translate query           six frames against proteins, as blastx
     """
     from gpualign.jobs.early import alignment_seconds, start_early
 
@@ -110,6 +122,7 @@ def sw(
     from gpualign.core.fields import tell_descriptions
     from gpualign.core.index import is_index
     from gpualign.core.scoring import ScoringOptions
+    from gpualign.core.translation import STANDARD
     from gpualign.jobs import sw as search
     from gpualign.jobs.inputs import ReadOptions, read_inputs, read_with_index
 
@@ -117,9 +130,24 @@ def sw(
     check_stdin(query, db)
     if with_self and db is not None:
         raise InputError("--self is for one file; two files are compared record by record anyway")
+    if genetic_code is not None and translate is None:
+        raise InputError("--genetic-code is for --translate, which says what is translated")
     resources = find_resources(cluster, device, threads, memory, messages, kernel)
     wanted = HitOptions(
-        output, format_, fields, identity_def, max_hits, min_score, max_evalue, min_identity, evalue, no_traceback, mask, resume, shard
+        output,
+        format_,
+        fields,
+        identity_def,
+        max_hits,
+        min_score,
+        max_evalue,
+        min_identity,
+        evalue,
+        no_traceback,
+        mask,
+        resume,
+        shard,
+        translate,
     )
     of_scores = scores_spec(wanted, strand, db is None, with_self) if everything else None
     of_hits = None if everything else hit_spec(wanted)
@@ -131,11 +159,17 @@ def sw(
     scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None)
     described = tell_descriptions(fields)
     reading = ReadOptions(alphabet, allow_duplicates, degap, bool(described))
-    if db is not None and is_index(db):
-        if "ttitle" in described:
-            raise InputError(f"{db} is an index, which holds no descriptions for the column ttitle; search the file that it was made of")
-        with open_input(query) as opened:
-            inputs = read_with_index(opened, db, reading, messages)
+    by_index = db is not None and is_index(db)
+    if by_index and "ttitle" in described:
+        raise InputError(f"{db} is an index, which holds no descriptions for the column ttitle; search the file that it was made of")
+    if translate is not None:
+        from gpualign.jobs.translation import read_translated
+
+        opened = open_inputs(query, None if by_index else db)
+        inputs = read_translated(opened, translate, reading, db if by_index else None, messages)
+    elif db is not None and by_index:
+        with open_input(query) as stream:
+            inputs = read_with_index(stream, db, reading, messages)
     else:
         inputs = read_inputs(open_inputs(query, db), reading, messages, local=True)
     spec = of_scores or of_hits
@@ -151,5 +185,18 @@ def sw(
         write_every_pair(of_scores, job, job.sequences, dry_run, messages, resources.host_threads)
     elif of_hits is not None:
         thresholds = max_hits, min_score, max_evalue, min_identity
-        options = search.SwOptions(scoring, strand, with_self, mask, evalue, *thresholds, identity_def, of_hits.traced, resources, kernel)
+        options = search.SwOptions(
+            scoring,
+            strand,
+            with_self,
+            mask,
+            evalue,
+            *thresholds,
+            identity_def,
+            of_hits.traced,
+            resources,
+            kernel,
+            translate,
+            genetic_code or STANDARD,
+        )
         write_hits(of_hits, search.prepare(inputs, options, messages), dry_run, messages)

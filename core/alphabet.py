@@ -108,8 +108,8 @@ class Census:
         if self._protein is not None and self._dna is not None:
             raise InputError(
                 f"mixed alphabets: {self._dna} looks like DNA, {self._protein} like protein; "
-                "separate them, translate the nucleotides first (for instance with seqkit translate), or where all are of one kind say "
-                "which with --alphabet dna or --alphabet protein"
+                "separate them, translate the nucleotides first (for instance with seqkit translate; sw has --translate), or where all are "
+                "of one kind say which with --alphabet dna or --alphabet protein"
             )
         return PROTEIN if self._protein is not None or self._plain < 0.8 * self._letters else DNA
 

@@ -159,6 +159,15 @@ def _of_hits(name: str, meaning: str, column: Callable[[HitBlock], Column], valu
     )
 
 
+def _frame(name: str, meaning: str, side: int) -> Field:
+    """A field of reading frames."""
+
+    def frames(block: Block) -> npt.NDArray[np.int32]:
+        return block.as_hits().frames[side].astype(np.int32)
+
+    return Field(name, meaning, numbers(frames), of_hits=True, values=frames, dtype=_INT32)
+
+
 FIELDS: dict[str, Field] = {
     f.name: f
     for f in (
@@ -200,7 +209,9 @@ FIELDS: dict[str, Field] = {
         Field("taln", "aligned part of the target, with gaps", path("target"), _PATH),
         _coverage("qcov", "fraction of the query that is aligned", "query"),
         _coverage("tcov", "fraction of the target that is aligned", "target"),
-        _of_hits("strand", "+, or - where the query's reverse complement is aligned", HitBlock.strands),
+        _of_hits("strand", "+, or - where the reverse complement of one of the two is aligned", HitBlock.strands),
+        _frame("qframe", "reading frame of the query, 1 to 3 or -1 to -3; 0 where it is not translated", 0),
+        _frame("tframe", "reading frame of the target", 1),
         _of_hits("bits", "bit score", lambda hits: hits.bits("{:.1f}".format, "nan"), HitBlock.bit_scores),
         _of_hits("evalue", "hits this good that chance would give", lambda hits: hits.evalues("{:.3g}".format, "nan"), HitBlock.chances),
     )
@@ -211,6 +222,12 @@ _EDITS = _result("distance", "edit distance")
 
 HIT_FIELDS = "query,target,score,bits,evalue,strand,identity,length,qstart,qend,tstart,tend,qcov,tcov"
 UNTRACED_HIT_FIELDS = "query,target,score,bits,evalue,strand,qlen,tlen"
+
+
+def hit_fields(traced: bool, translated: bool) -> str:
+    """The columns of hits where nobody chooses them: of translations, frames in the place of the strand."""
+    shown = HIT_FIELDS if traced else UNTRACED_HIT_FIELDS
+    return shown.replace("strand", "qframe,tframe") if translated else shown
 
 
 def default_fields(edit: bool, min_identity: bool = False, max_distance: bool = False) -> str:

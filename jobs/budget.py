@@ -39,14 +39,13 @@ def sequence_bytes(task: Task) -> int:
     return task.queries.nbytes + (task.targets.nbytes if task.targets is not task.queries else 0)
 
 
-def memory_left(task: Task, memory: int | None) -> int:
-    """Memory beside the sequences; None: the default. Raises `RunError` if there is none."""
+def memory_left(task: Task, memory: int | None, held: int = 0) -> int:
+    """Memory beside the sequences, and others of so many bytes that are held; None: the default. Raises `RunError` if there is none."""
     total = memory or default_memory()
-    left = total - sequence_bytes(task)
+    taken = sequence_bytes(task) + held
+    left = total - taken
     if left <= 0:
-        raise RunError(
-            f"the memory budget is too small: the sequences alone take {sequence_bytes(task):,} bytes of {total:,}; raise --memory"
-        )
+        raise RunError(f"the memory budget is too small: the sequences alone take {taken:,} bytes of {total:,}; raise --memory")
     return left
 
 

@@ -60,17 +60,22 @@ def read_inputs(opened: Iterable[Opened], options: ReadOptions, notes: Notes = U
     """
     raw: list[RawRecords] = []
     for stream, source in opened:
-        allow_empty = local and bool(raw)
-        raw.append(read_raw(stream, source, options.allow_duplicates, allow_empty, options.degap, options.described))
-        if raw[-1].listed:
-            notes.note(f"{source}: a list of {len(raw[-1].ids):,} sequences, a line each, which are their own ids")
-        if empty := raw[-1].empty:
-            notes.note(f"{source}: left out {describe_empty(empty)}")
-        _note_gaps(raw[-1], notes)
+        raw.append(read_set(stream, source, options, local and bool(raw), notes))
     if options.alphabet == PROTEIN.name and (record := count_letters(raw).dna):
         notes.note(f"{record} looks like DNA; {READ_AS_PROTEIN}")
     chosen, sets = encode_all(raw, options.alphabet)
     return Inputs(sets[0], sets[-1], chosen, "by --alphabet" if options.alphabet != "auto" else BY_LETTERS)
+
+
+def read_set(stream: BinaryIO, source: str, options: ReadOptions, allow_empty: bool, notes: Notes) -> RawRecords:
+    """Read a file, and say what is out of the ordinary. allow_empty: leave records without letters out. Raises `InputError`."""
+    raw = read_raw(stream, source, options.allow_duplicates, allow_empty, options.degap, options.described)
+    if raw.listed:
+        notes.note(f"{source}: a list of {len(raw.ids):,} sequences, a line each, which are their own ids")
+    if raw.empty:
+        notes.note(f"{source}: left out {describe_empty(raw.empty)}")
+    _note_gaps(raw, notes)
+    return raw
 
 
 def add_targets(inputs: Inputs) -> Inputs:
@@ -92,14 +97,15 @@ def read_with_index(query: Opened, index: str, options: ReadOptions, notes: Note
     found = count_letters([raw])
     if alphabet is PROTEIN and found.dna and not found.protein and options.alphabet == "auto":
         raise InputError(
-            f"{found.dna} looks like DNA, and {index} is an index of proteins: translate the queries first (for instance with seqkit "
-            "translate), or search an index of DNA; if they are proteins, say --alphabet protein"
+            f"{found.dna} looks like DNA, and {index} is an index of proteins: translate the queries with --translate query, or search an "
+            "index of DNA; if they are proteins, say --alphabet protein"
         )
     try:
         queries = encode_all([raw], alphabet.name)[1][0]
     except InputError as error:
         if alphabet is DNA and found.protein:
-            raise InputError(f"{error}; {index} is an index of DNA: proteins are searched in an index of proteins") from None
+            hint = "proteins are searched in an index of proteins, or with --translate target"
+            raise InputError(f"{error}; {index} is an index of DNA: {hint}") from None
         raise
     return Inputs(queries, targets, alphabet, "by the index")
 

@@ -18,6 +18,7 @@ from gpualign.core.search.runner import GrowingProgress, SearchPlan, find_hits, 
 from gpualign.core.search.significance import Parameters, SearchSpace, published
 from gpualign.core.sinks.hits import NOTABLE, HitFilter, HitsWriter, Unwritten
 from gpualign.core.sinks.pairs import PairsSink
+from gpualign.core.translation import STANDARD
 from gpualign.cpu.engine import CpuEngine
 from gpualign.cpu.hit_paths import HitTracer
 from gpualign.jobs.budget import memory_left
@@ -35,7 +36,8 @@ _TRACE_SHARE = 4  # of the memory beside the sequences, one part in so many trac
 class SwOptions:
     """None = not given.
 
-    strand: "plus", "minus" or "both"; with_self: of one set, also hits of a record in itself; mask: "seg", "dust" or "none"; evalue:
+    strand: "plus", "minus" or "both"; translate: "query", "target" or "both", what is nucleotides and searched as proteins, by a number of
+    NCBI's genetic codes; with_self: of one set, also hits of a record in itself; mask: "seg", "dust" or "none"; evalue:
     "table", "estimate" or "none"; identity_definition: as core/identity.py numbers them; traced: whether alignments of hits are wanted.
     """
 
@@ -52,6 +54,8 @@ class SwOptions:
     traced: bool = True
     resources: Resources = field(default_factory=Resources)
     kernel: str = AUTO
+    translate: str | None = None
+    genetic_code: int = STANDARD
 
     @property
     def has_threshold(self) -> bool:
@@ -97,8 +101,8 @@ def check_search(task: Task, strand: str | None, mask: str | None) -> None:
 
 @dataclass(frozen=True)
 class SearchJob:
-    """A search, planned. task: the sequences and the scoring as they were given; search: what is computed, of masked queries and their
-    strands; trace_memory: bytes for tracing hits."""
+    """A search, planned. task: the sequences and the scoring as they were given, nucleotides among proteins where some are translated;
+    search: what is computed, of masked queries and their strands, or frames; trace_memory: bytes for tracing hits."""
 
     task: Task
     options: SwOptions
@@ -188,8 +192,13 @@ def prepare(inputs: Inputs, options: SwOptions, notes: Notes = UNHEARD, engine: 
     Raises `InputError` for options that the sequences do not fit, `RunError` where memory or a device is missing.
     """
     o = options
-    task = local_task(inputs, o.scoring, notes)
-    check_search(task, o.strand, o.mask)
+    translated = None
+    if o.translate is not None:
+        from gpualign.jobs.translation import translate_inputs
+
+        translated = translate_inputs(inputs, o.translate, o.genetic_code, o.strand, notes)
+    task = local_task(inputs if translated is None else translated.searched, o.scoring, notes)
+    check_search(task, None if translated else o.strand, o.mask)
     if engine is None:
         engine = pick_local_engine(o.resources, notes, o.kernel)
     filter = HitFilter(
@@ -200,10 +209,15 @@ def prepare(inputs: Inputs, options: SwOptions, notes: Notes = UNHEARD, engine: 
         Filter(least_identity=o.min_identity),
     )
     method = o.mask or (NONE if o.evalue == "none" else method_for(task.alphabet))
-    masked = mask_queries(task, method, notes)
-    strands = make_strands(masked.queries, task.alphabet, o.strand or (BOTH if task.alphabet.name == "dna" else PLUS))
-    sides = Sides(strands, as_given(masked.targets))
-    left = memory_left(replace(masked, queries=sides.queries.sequences), o.resources.memory)
+    if translated is None:
+        masked, held = mask_queries(task, method, notes), 0
+        strands = make_strands(masked.queries, task.alphabet, o.strand or (BOTH if task.alphabet.name == "dna" else PLUS))
+        sides = Sides(strands, as_given(masked.targets))
+    else:
+        masked, held = mask_queries(task, method, notes, translated.sides.queries.per_record), translated.held
+        sides = replace(translated.sides, queries=replace(translated.sides.queries, sequences=masked.queries))
+        task = replace(task, queries=translated.given.queries, targets=translated.given.targets)
+    left = memory_left(replace(masked, queries=sides.queries.sequences), o.resources.memory, held)
     search = plan_search(masked, sides, filter, engine, left - left // _TRACE_SHARE)
     notes.detail(describe_work(search.prepared, search.plan))
     return SearchJob(task, o, search, engine, left // _TRACE_SHARE, notes)

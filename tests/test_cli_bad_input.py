@@ -33,8 +33,8 @@ FILES = {
     "mixed alphabets": (
         b">gene\n" + DNA + b"\n>prot\nMEEPQSDPSV\n",
         "mixed alphabets: record 'gene' looks like DNA, record 'prot' like protein; "
-        "separate them, translate the nucleotides first (for instance with seqkit translate), or where all are of one kind say which with "
-        "--alphabet dna or --alphabet protein",
+        "separate them, translate the nucleotides first (for instance with seqkit translate; sw has --translate), or where all are of one "
+        "kind say which with --alphabet dna or --alphabet protein",
     ),
     "nameless": (b">\nACGT\n", "{path}: record 1 has no id behind its '>' or '@'"),
 }
@@ -222,7 +222,9 @@ def test_nucleotides_where_proteins_were_meant(tmp_path):
         gpualign("index", "-q", f"{name}.fa", "-o", f"{name}.gpa", cwd=tmp_path)
     assert "translate the nucleotides first" in refused(["sw", "dna.fa", "protein.fa"], tmp_path)
     said = refused(["sw", "dna.fa", "protein.gpa"], tmp_path)
-    assert "dna.fa: record 'g' looks like DNA, and protein.gpa is an index of proteins: translate the queries first" in said
+    assert (
+        "dna.fa: record 'g' looks like DNA, and protein.gpa is an index of proteins: translate the queries with --translate query" in said
+    )
     said = refused(["sw", "protein.fa", "dna.gpa"], tmp_path)
     assert "'E' at position 2 is not an IUPAC nucleotide letter" in said
     assert "; dna.gpa is an index of DNA" in said

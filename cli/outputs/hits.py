@@ -14,7 +14,7 @@ from gpualign.cli.outputs.shards import Shard, check_shard
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail
 from gpualign.core.errors import InputError
-from gpualign.core.fields import HIT_FIELDS, UNTRACED_HIT_FIELDS, parse_fields
+from gpualign.core.fields import hit_fields, parse_fields
 from gpualign.core.formats.registry import FORMATS, Results, formats_of
 from gpualign.jobs.sw import SearchJob
 
@@ -36,6 +36,7 @@ class HitOptions:
     mask: str | None = None
     resume: bool = False
     shard: Shard | None = None
+    translate: str | None = None
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,10 @@ def hit_spec(o: HitOptions) -> HitSpec:
     if o.format is not None and o.format not in formats_of(Results.HITS):
         raise InputError(f"--format {o.format} is a matrix of all pairs; it goes with --all")
     format, path = pick_format(o.output, o.format, Results.HITS)
+    if o.translate is not None and format == "sam":
+        raise InputError(
+            "SAM has no place for alignments of translations; with --translate write paf, which counts as miniprot does, or m8"
+        )
     check_fields(o.fields, format)
     check_resume(o.resume, path, format, Results.HITS)
     check_shard(o.shard, path, format, Results.HITS)
@@ -64,8 +69,7 @@ def hit_spec(o: HitOptions) -> HitSpec:
         raise InputError(
             "--max-evalue needs E-values" if o.evalue == "none" else f"--max-evalue: E-values are 0 or more; found {o.max_evalue:g}"
         )
-    default = UNTRACED_HIT_FIELDS if o.no_traceback else HIT_FIELDS
-    fields = parse_fields(o.fields or default, of_hits=True)
+    fields = parse_fields(o.fields or hit_fields(not o.no_traceback, o.translate is not None), of_hits=True)
     rows = rows_of(format, path, fields)
     if o.no_traceback:
         if o.min_identity is not None:

@@ -20,6 +20,7 @@ def scores_spec(o: HitOptions, strand: str | None, one_set: bool, with_self: boo
         "--min-identity": o.min_identity,
         "--evalue": o.evalue,
         "--no-traceback": o.no_traceback or None,
+        "--translate": o.translate,
     }
     for name, value in of_hits.items():
         if value is not None:

@@ -16,9 +16,12 @@ ALLELES = FOLDER / "dist" / "alleles_input.tsv"
 """As chewBBACA writes them; the last two isolates have no locus in common."""
 GENES_QUERY, GENES_DB = FOLDER / "strands" / "queries.fasta", FOLDER / "strands" / "db.fasta"
 """A database of DNA, and queries of which some lie on the other strand."""
+CODING_GENES, CODED_PROTEINS = FOLDER / "translated" / "genes.fasta", FOLDER / "translated" / "proteins.fasta"
+"""Genes that code for the proteins, with changes: in frame 2, in frame -3 with ambiguous codons and a stop, with a frameshift; and one too
+short for all frames."""
 PROTEINS_QUERY, PROTEINS_DB, SNPS = (ROOT / "data" / name for name in ("proteins_query.fasta", "proteins_db.fasta", "snps.tsv"))
 
-INPUTS = {ONE, TWO, ACGT, CORE, OLD, FAILED, MASK, ALLELES, GENES_QUERY, GENES_DB}
+INPUTS = {ONE, TWO, ACGT, CORE, OLD, FAILED, MASK, ALLELES, GENES_QUERY, GENES_DB, CODING_GENES, CODED_PROTEINS}
 """What lies among the golden files and is read, not written."""
 
 EVERY_FIELD = (
@@ -163,4 +166,18 @@ _CLUSTERS = [
     )
 ]
 
-GOLDENS = [*_SCORES, *_ALIGNMENTS, *_HITS, *_DISTANCES, *_CLUSTERS]
+_TRANSLATED = [
+    _golden(
+        f"translated/{which}.{format}",
+        *("sw", "--translate", which, *inputs, "--mask", "none", "--max-evalue", "1e-3", "--format", format),
+        *(("--fields", f"{EVERY_FIELD},bits,evalue,strand,qframe,tframe,qcov,tcov") if format == "csv" else ()),
+    )
+    for which, inputs in (
+        ("query", (CODING_GENES, CODED_PROTEINS)),
+        ("target", (CODED_PROTEINS, CODING_GENES)),
+        ("both", (CODING_GENES, CODING_GENES)),
+    )
+    for format in ("tsv", "csv", "m8", "paf", "aln")
+]
+
+GOLDENS = [*_SCORES, *_ALIGNMENTS, *_HITS, *_TRANSLATED, *_DISTANCES, *_CLUSTERS]

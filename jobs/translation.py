@@ -1,0 +1,138 @@
+"""Nucleotides that are searched as proteins: reading them, beside proteins or alone, and their six frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+import numpy as np
+
+from gpualign.core.alphabet import DNA, PROTEIN, Alphabet
+from gpualign.core.dataclass import dataclass
+from gpualign.core.errors import InputError
+from gpualign.core.index import open_index
+from gpualign.core.reader import RawRecords, count_letters, encode_all
+from gpualign.core.search.readings import BOTH as BOTH_STRANDS
+from gpualign.core.search.readings import Sides, as_given, make_frames
+from gpualign.core.sequences import SequenceSet
+from gpualign.core.translation import CODON, codon_table
+from gpualign.jobs.inputs import Inputs, Opened, ReadOptions, read_set
+from gpualign.jobs.notes import UNHEARD, Notes
+
+QUERY, TARGET, BOTH = "query", "target", "both"
+
+_TRANSLATED = {QUERY: (True, False), TARGET: (False, True), BOTH: (True, True)}
+"""Whether queries are, and whether targets are."""
+
+_SIDES = ("queries", "targets")
+
+
+def read_translated(opened: Iterable[Opened], which: str, options: ReadOptions, index: str | None = None, notes: Notes = UNHEARD) -> Inputs:
+    """Read queries and targets, or of one file both, of which `which` are nucleotides and the others proteins; both stay as they are until
+    `translate_inputs`. index: the targets, in place of a second file.
+
+    options.alphabet: "dna" or "protein" where what looks otherwise is that nevertheless. Raises `InputError`.
+    """
+    sets = []
+    for side, (stream, source) in enumerate(opened):
+        sets.append(encode_side(read_set(stream, source, options, side > 0, notes), side, which, options.alphabet))
+    if index is not None:
+        sets.append(_indexed(index, which))
+    return inputs_of_sides(sets, which)
+
+
+def inputs_of_sides(sets: list[SequenceSet], which: str) -> Inputs:
+    """Of queries and targets, or of one set. Raises `InputError` where one set would be both nucleotides and proteins."""
+    if len(sets) == 1 and which != BOTH:
+        raise InputError(f"--translate {which} compares nucleotides with proteins, in two files; --translate both compares one with itself")
+    return Inputs(sets[0], sets[-1], PROTEIN, f"--translate {which}")
+
+
+def encode_side(raw: RawRecords, side: int, which: str, alphabet: str) -> SequenceSet:
+    """Encode queries (side 0) or targets (side 1) as what they are with this choice of what is translated. Raises `InputError` where they
+    look otherwise, unless `alphabet` says what they are."""
+    found = count_letters([raw])
+    if _TRANSLATED[which][side]:
+        protein = found.protein
+        if protein is None and alphabet != DNA.name and found.alphabet() is PROTEIN:
+            protein = raw.source
+        if protein is not None:
+            hint = "" if found.protein else "; if they are nucleotides, say --alphabet dna"
+            raise InputError(f"{protein} looks like protein, and {_wants(which, side, DNA)}{hint}")
+        return encode_all([raw], DNA.name)[1][0]
+    dna = found.dna or (raw.source if found.protein is None and found.alphabet() is DNA else None)
+    if dna is not None and alphabet != PROTEIN.name:
+        raise InputError(f"{dna} looks like DNA, and {_wants(which, side, PROTEIN)}; if they are proteins, say --alphabet protein")
+    return encode_all([raw], PROTEIN.name)[1][0]
+
+
+def _wants(which: str, side: int, alphabet: Alphabet) -> str:
+    """What to say where one side is not what it was said to be."""
+    found = tuple(translated != (k == side) for k, translated in enumerate(_TRANSLATED[which]))
+    other = next((name for name, sides in _TRANSLATED.items() if sides == found), None)
+    hint = "proteins are searched in proteins without --translate" if other is None else f"--translate {other} is for such files"
+    return f"--translate {which} reads the {_SIDES[side]} as {alphabet.name}: {hint}"
+
+
+def _indexed(index: str, which: str) -> SequenceSet:
+    targets, alphabet = open_index(index)
+    wanted = DNA if _TRANSLATED[which][1] else PROTEIN
+    if alphabet is not wanted:
+        raise InputError(f"{index} is an index of {alphabet.name}, and --translate {which} wants targets of {wanted.name}")
+    return targets
+
+
+@dataclass(frozen=True)
+class Translated:
+    """given: inputs as they were read, of which some are nucleotides; searched: proteins in their place; sides: what these are."""
+
+    given: Inputs
+    searched: Inputs
+    sides: Sides
+
+    @property
+    def held(self) -> int:
+        """Bytes of nucleotides that are kept beside their translations."""
+        of_queries = self.given.queries.nbytes if self.sides.queries.translated else 0
+        return of_queries + (self.given.targets.nbytes if self.sides.targets.translated and not self.given.one_set else 0)
+
+
+def translate_inputs(inputs: Inputs, which: str, code: int, strand: str | None, notes: Notes = UNHEARD) -> Translated:
+    """Translate in all frames or, queries, in those of a strand. Targets that are shorter than a codon are left out.
+
+    code: a number of NCBI's genetic codes. Raises `InputError` for other numbers, for a strand of queries that are proteins, and for
+    queries that are shorter than a codon.
+    """
+    if strand is not None and not _TRANSLATED[which][0]:
+        raise InputError(f"--strand is about the queries, which are proteins with --translate {which}")
+    table = codon_table(code)
+    queries = inputs.queries
+    if _TRANSLATED[which][0] and len(short := np.flatnonzero(queries.lengths < CODON)):
+        record, letters = queries.ids[int(short[0])], int(queries.lengths[short[0]])
+        raise InputError(
+            f"{queries.source}: record {record!r} has {letters} of the {CODON} letters of a codon and cannot be translated; leave it out"
+        )
+    given = inputs if inputs.one_set or not _TRANSLATED[which][1] else replace(inputs, targets=_long_enough(inputs.targets, notes))
+    of_queries, of_targets = (
+        make_frames(sequences, table, of_strand) if translated else as_given(sequences)
+        for sequences, translated, of_strand in zip(
+            (given.queries, given.targets), _TRANSLATED[which], (strand or BOTH_STRANDS, BOTH_STRANDS), strict=True
+        )
+    )
+    what = " and ".join(side for side, translated in zip(_SIDES, _TRANSLATED[which], strict=True) if translated)
+    searched = Inputs(of_queries.sequences, of_targets.sequences, PROTEIN, f"{what} translated by genetic code {code}")
+    return Translated(given, searched, Sides(of_queries, of_targets))
+
+
+def _long_enough(targets: SequenceSet, notes: Notes) -> SequenceSet:
+    """Targets of a codon or more."""
+    kept = np.flatnonzero(targets.lengths >= CODON)
+    short = len(targets) - len(kept)
+    if not short:
+        return targets
+    if not len(kept):
+        raise InputError(f"{targets.source}: no record has the {CODON} letters of a codon")
+    first = targets.ids[int(np.argmin(targets.lengths >= CODON))]
+    who = f"record {first!r}, which is" if short == 1 else f"{short:,} records, {first!r} the first, which are"
+    notes.note(f"{targets.source}: left out {who} shorter than a codon")
+    return replace(targets.select(kept), places=None if targets.places is None else targets.places[kept])
