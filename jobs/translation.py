@@ -48,11 +48,16 @@ def inputs_of_sides(sets: list[SequenceSet], which: str) -> Inputs:
     return Inputs(sets[0], sets[-1], PROTEIN, f"--translate {which}")
 
 
-def encode_side(raw: RawRecords, side: int, which: str, alphabet: str) -> SequenceSet:
-    """Encode queries (side 0) or targets (side 1) as what they are with this choice of what is translated. Raises `InputError` where they
-    look otherwise, unless `alphabet` says what they are."""
+def alphabet_of(side: int, which: str) -> Alphabet:
+    """That of the queries (side 0) or the targets (side 1) with this choice of what is translated."""
+    return DNA if _TRANSLATED[which][side] else PROTEIN
+
+
+def encode_side(raw: RawRecords, side: int, which: str, alphabet: str = "auto") -> SequenceSet:
+    """Encode queries (side 0) or targets (side 1) in the alphabet that they have with this choice of what is translated. Raises
+    `InputError` where they look otherwise, unless `alphabet` says that they are."""
     found = count_letters([raw])
-    if _TRANSLATED[which][side]:
+    if alphabet_of(side, which) is DNA:
         protein = found.protein
         if protein is None and alphabet != DNA.name and found.alphabet() is PROTEIN:
             protein = raw.source
@@ -76,7 +81,7 @@ def _wants(which: str, side: int, alphabet: Alphabet) -> str:
 
 def _indexed(index: str, which: str) -> SequenceSet:
     targets, alphabet = open_index(index)
-    wanted = DNA if _TRANSLATED[which][1] else PROTEIN
+    wanted = alphabet_of(1, which)
     if alphabet is not wanted:
         raise InputError(f"{index} is an index of {alphabet.name}, and --translate {which} wants targets of {wanted.name}")
     return targets

@@ -11,8 +11,10 @@ from Bio.Seq import Seq
 from command import gpualign_here
 from goldens import CODED_PROTEINS, CODING_GENES
 
+import gpualign
 from gpualign.core.errors import InputError
 
+FILES = CODING_GENES, CODED_PROTEINS
 FRAMES = (1, 2, 3, -1, -2, -3)
 FIELDS = "query,target,score,qlen,tlen,length,matches,qstart,qend,tstart,tend,qaln,taln,strand,qframe,tframe,qcov,tcov,identity"
 MATRIX = substitution_matrices.load("BLOSUM62")
@@ -229,7 +231,7 @@ def test_what_cannot_be_translated(tmp_path, case):
     ],
 )
 def test_options_that_do_not_go_together(words, said):
-    files = (CODED_PROTEINS, CODING_GENES) if "target" in words else (CODING_GENES, CODED_PROTEINS)
+    files = FILES[::-1] if "target" in words else FILES
     with pytest.raises(InputError, match=said):
         sw(*files, *words)
 
@@ -263,3 +265,21 @@ def test_short_targets_are_left_out(tmp_path):
     out, said = gpualign_here("sw", "--device", "cpu", "--translate", "target", tmp_path / "p.fa", tmp_path / "n.fa", "--mask", "none")
     assert "n.fa: left out 2 records, 'x' the first, which are shorter than a codon" in said
     assert [line.split(b"\t")[1] for line in out.splitlines()[1:]] == [b"a"]
+
+
+def test_calls_from_python():
+    """The same rows as the command's; encoded sequences must be of the alphabet that is wanted."""
+    wanted = [
+        (row["query"], row["target"], int(row["score"]), int(row["qframe"]), int(row["qstart"]))
+        for row in sw("--translate", "query", *FILES)
+    ]
+    genes, proteins = (gpualign.read(path) for path in FILES)
+    for queries, targets in (FILES, (genes, proteins), (genes, FILES[1])):
+        hits = list(gpualign.sw(queries, targets, translate="query"))
+        found = [
+            (one.query, *row) for one in hits for row in zip(*(one[name] for name in ("target", "score", "qframe", "qstart")), strict=True)
+        ]
+        assert found == wanted
+    for bad in ({"translate": "target"}, {"translate": "query", "genetic_code": 8}, {"translate": "queries"}, {}):
+        with pytest.raises(InputError, match=r"alphabet|genetic-code 8|'queries'"):
+            gpualign.sw(genes, proteins, **bad)

@@ -157,6 +157,24 @@ def inputs_of(queries: Source, targets: Source | None) -> Inputs:
     return Inputs(sets[0], sets[-1], code, "as they were read")
 
 
+def translated_inputs_of(queries: Source, targets: Source | None, which: str) -> Inputs:
+    """The same of nucleotides and proteins: `which` of the two are translated, "query", "target" or "both"."""
+    from gpualign.jobs.translation import alphabet_of, encode_side, inputs_of_sides
+
+    given = [queries] if targets is None or targets is queries else [queries, targets]
+    sets = []
+    for side, one in enumerate(given):
+        if not isinstance(one, Sequences):
+            sets.append(encode_side(_raw(one), side, which))
+        elif one.code is alphabet_of(side, which):
+            sets.append(one.set)
+        else:
+            raise InputError(
+                f"translate={which!r} wants {'queries' if side == 0 else 'targets'} of the other alphabet; these are {one.alphabet}"
+            )
+    return inputs_of_sides(sets, which)
+
+
 def _raw(source: Source) -> RawRecords:
     if isinstance(source, (str, PathLike)) or hasattr(source, "read"):
         return _read(cast("Path | BinaryIO", source))

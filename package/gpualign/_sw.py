@@ -13,22 +13,28 @@ from gpualign._index import Index
 from gpualign._results import Hits, join_columns
 from gpualign._running import LOG, Progress, Reporter, resources
 from gpualign._scoring import Scoring, checked_scoring
-from gpualign._sequences import Source, inputs_of
+from gpualign._sequences import Source, inputs_of, translated_inputs_of
 from gpualign.core.blocks import Block, Booleans
 from gpualign.core.engine import Detail
 from gpualign.core.errors import InputError
-from gpualign.core.fields import HIT_FIELDS, UNTRACED_HIT_FIELDS, Field, parse_fields
+from gpualign.core.fields import Field, hit_fields, parse_fields
 from gpualign.core.identity import DEFAULT, DEFINITIONS
 from gpualign.core.index import is_index
 from gpualign.core.search.readings import BOTH, MINUS, PLUS
 from gpualign.core.sinks.pairs import PairsSink
 from gpualign.core.sinks.writer import Nowhere
+from gpualign.core.translation import STANDARD
 from gpualign.jobs.sw import SearchJob, SwOptions, prepare
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-_METHODS = {"mask": (None, "seg", "dust", "none"), "evalue": (None, "table", "estimate", "none"), "strand": (None, PLUS, MINUS, BOTH)}
+_METHODS = {
+    "mask": (None, "seg", "dust", "none"),
+    "evalue": (None, "table", "estimate", "none"),
+    "strand": (None, PLUS, MINUS, BOTH),
+    "translate": (None, "query", "target", "both"),
+}
 
 
 def sw(
@@ -41,6 +47,8 @@ def sw(
     max_evalue: float | None = None,
     min_identity: float | None = None,
     strand: str | None = None,
+    translate: str | None = None,
+    genetic_code: int = STANDARD,
     mask: str | None = None,
     evalue: str | None = None,
     traceback: bool = True,
@@ -58,7 +66,8 @@ def sw(
 
     db: sequences, a file, an index, or None: the queries are searched with each other. max_hits: the best so many of each query (default:
     25, or with a threshold all that pass); min_score, max_evalue, min_identity: thresholds. strand, for DNA: "both" (default), "plus" or
-    "minus"; mask: "seg", "dust" or "none" (default: what fits the alphabet); evalue: "table", "estimate" or "none"; traceback: False for
+    "minus"; translate: "query", "target" or "both", nucleotides that are searched as proteins in six frames, by NCBI's number of a genetic
+    code; mask: "seg", "dust" or "none" (default: what fits the alphabet); evalue: "table", "estimate" or "none"; traceback: False for
     scores alone. fields: columns as `gpualign sw --fields` has them. Closing the iterator stops all work. Other arguments and errors as
     for `gpualign.nw`; bad arguments are told at once.
 
@@ -66,7 +75,7 @@ def sw(
     >>> hits["target"], hits["score"].tolist()
     (['0'], [70])
     """
-    given = {"mask": mask, "evalue": evalue, "strand": strand}
+    given = {"mask": mask, "evalue": evalue, "strand": strand, "translate": translate}
     for name, one in given.items():
         if one not in _METHODS[name]:
             raise InputError(f"{name} {one!r}: {', '.join(str(known) for known in _METHODS[name] if known)} are known")
@@ -78,7 +87,7 @@ def sw(
         raise InputError(f"min_identity {min_identity:g}: a fraction from 0 to 1 is wanted")
     if max_evalue is not None and (evalue == "none" or not max_evalue >= 0):
         raise InputError("max_evalue needs E-values" if evalue == "none" else f"max_evalue {max_evalue:g}: 0 or more is wanted")
-    columns = parse_fields(",".join(fields) if fields else HIT_FIELDS if traceback else UNTRACED_HIT_FIELDS, of_hits=True)
+    columns = parse_fields(",".join(fields) if fields else hit_fields(traceback, translate is not None), of_hits=True)
     needed = [one.name for one in columns if one.detail is not Detail.SCORE] + (["min_identity"] if min_identity is not None else [])
     if needed and not traceback:
         raise InputError(f"{', '.join(needed)} needs alignments; leave out traceback=False")
@@ -95,8 +104,12 @@ def sw(
         identity_def,
         bool(needed),
         resources(device, threads, memory, executor),
+        translate=translate,
+        genetic_code=genetic_code,
     )
-    job = prepare(inputs_of(queries, _database(db)), options, LOG)
+    targets = _database(db)
+    inputs = inputs_of(queries, targets) if translate is None else translated_inputs_of(queries, targets, translate)
+    job = prepare(inputs, options, LOG)
     return _found(job, columns, Reporter(progress))
 
 
