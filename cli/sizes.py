@@ -65,10 +65,18 @@ class FiniteType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # ge
         try:
             number = float(str(value))
         except ValueError:
-            self.fail(f"{value!r} is no number", param, ctx)
+            self.fail(f"{value!r} is no number{_as_fraction(str(value))}", param, ctx)
         if not math.isfinite(number) or abs(number) > _EXACT:
             self.fail(f"{value!r}: a number from -2^53 to 2^53 is wanted", param, ctx)
         return number
+
+
+def _as_fraction(text: str) -> str:
+    """How a percentage is written here; nothing for what is none."""
+    try:
+        return f"; {text} is {float(text[:-1]) / 100:g}" if text.endswith("%") else ""
+    except ValueError:
+        return ""
 
 
 def terminal_width(path: Path | None) -> int:

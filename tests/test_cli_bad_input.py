@@ -109,6 +109,8 @@ def test_standard_input_is_named(tmp_path):
         (["--max-distance", "1.5"], "--max-distance is 1 - identity, from 0 to 1"),
         (["--max-distance", "1.5", "--edit"], "edit distances are whole numbers"),
         (["--min-identity", "97"], "97 % is 0.97"),
+        (["--min-identity", "97%"], "'97%' is no number; 97% is 0.97"),
+        (["--max-distance", "x%"], "'x%' is no number"),
         (["--min-identity", "0.9", "--format", "npy", "-o", "x.npy"], "a matrix holds every pair"),
         (["--identity-def", "5"], "5 is not in the range 0<=x<=4"),
         (["--value", "identity", "--format", "paf"], "paf is none: write --format matrix"),

@@ -103,7 +103,7 @@ def test_standard_output_is_refused_where_it_is_a_file(here):
     with open(here / "out.tsv", "wb") as out:
         done = subprocess.run([GPUALIGN, "nw", "x.fa", "--log", "out.tsv"], stdout=out, stderr=subprocess.PIPE)
     assert done.returncode == 2
-    assert done.stderr == b"gpualign: error: standard output and out.tsv are the same file; each output wants its own\n"
+    assert done.stderr == b"gpualign: error: standard output and out.tsv are the same file, named for two outputs; each wants its own\n"
 
 
 def test_devices_are_files_to_many(here):
@@ -167,7 +167,7 @@ def test_the_part_of_a_share_is_an_output(here, words):
     share = ["-o", "x.tsv", "--shard", "1/2"]
     with pytest.raises(InputError, match=r"the output x\.tsv\.1-of-2\.part is also an input"):
         gpualign_here(*words, "x.tsv.1-of-2.part", *share)
-    with pytest.raises(InputError, match=r"--log x\.tsv\.1-of-2\.part: a name|are the same file"):
+    with pytest.raises(InputError, match=r"--log x\.tsv\.1-of-2\.part: a name|named for two outputs"):
         gpualign_here(*words, "x.fa", *share, "--log", "x.tsv.1-of-2.part")
     assert (here / "x.tsv.1-of-2.part").read_bytes() == NEAR
 

@@ -96,7 +96,8 @@ def check_outputs(inputs: Iterable[str | None], outputs: Iterable[Path | None]) 
         there = "standard output" if output is None else str(output)
         what = _identity(STDIO if output is None else there, writing=True) or (output and not output.exists() and output.resolve())
         if what and what in written:
-            raise InputError(f"{written[what]} and {there} are the same file; each output wants its own")
+            both = f"{there} is" if written[what] == there else f"{written[what]} and {there} are the same file,"
+            raise InputError(f"{both} named for two outputs; each wants its own")
         written[what] = there
 
 
