@@ -16,6 +16,7 @@ from gpualign.cli.options import (
     plot_option,
     run_options,
     scoring_options,
+    strand_option,
 )
 from gpualign.cli.typos import ChoiceType
 
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 @click.option(
     "--add", type=PathType(), metavar="OLD", help="One file: also each sequence with all of OLD; those of OLD not with each other."
 )
+@strand_option
 @output_options
 @plot_option
 @click.option(
@@ -69,6 +71,7 @@ def nw(
     with_self: bool,
     end_gaps: str,
     add: str | None,
+    strand: str | None,
     output: str,
     format_: str | None,
     fields: str | None,
@@ -129,6 +132,7 @@ def nw(
     from gpualign.core.fields import tell_descriptions
     from gpualign.core.plan import Pairing
     from gpualign.core.scoring import ScoringOptions
+    from gpualign.core.search.readings import BOTH
     from gpualign.jobs.inputs import ReadOptions, add_targets, read_inputs
     from gpualign.jobs.nw import NwOptions, Wanted, prepare_wanted
 
@@ -143,7 +147,10 @@ def nw(
         raise InputError("--nearest chooses among other records; it does not go with --self")
     resources = find_resources(cluster, device, threads, memory, messages, kernel, traceback)
     thresholds = min_score, min_identity, max_distance
-    wanted = OutputOptions(output, format_, fields, identity_def, *thresholds, value, condensed, plot, min_coverage, nearest, resume, shard)
+    both = strand == BOTH
+    wanted = OutputOptions(
+        output, format_, fields, identity_def, *thresholds, value, condensed, plot, min_coverage, nearest, resume, shard, both
+    )
     spec = output_spec(wanted, edit, others is None, with_self, add is not None)
     pictures = [spec.picture.path] if spec.picture else []
     messages.begin([seqs, others, matrix], [*output_paths(spec.path, spec.format, others is None, shard), *pictures], resume)
@@ -158,7 +165,7 @@ def nw(
     pairing = Pairing.ABOVE_OR_EQUAL if with_self or (spec.is_matrix and not spec.condensed) else Pairing.ABOVE
     if nearest is not None:
         pairing = Pairing.ALL
-    options = NwOptions(scoring, EndGaps(end_gaps), spec.detail, pairing, resources, kernel, transfer, traceback == "host")
+    options = NwOptions(scoring, EndGaps(end_gaps), spec.detail, pairing, resources, kernel, transfer, traceback == "host", strand)
     job = prepare_wanted(inputs, options, Wanted(spec.filter, identity_def), messages)
     if job.pairs == 0 and not dry_run:
         messages.note("one sequence makes no pairs (--self aligns it with itself)")

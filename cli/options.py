@@ -103,7 +103,7 @@ def _file_options(*results: Results) -> tuple[Callable[[F], F], ...]:
 
 _FIELDS = (
     "query,target,score,distance,qlen,tlen, identity,matches,mismatches,length,gap_opens,gaps, qstart,qend,tstart,tend,qcov,tcov,"
-    " cigar,cigar_m,qaln,taln, qtitle,ttitle"
+    " cigar,cigar_m,qaln,taln, strand,qtitle,ttitle"
 )
 
 
@@ -117,9 +117,9 @@ def hit_options(function: F) -> F:
         *_file_options(Results.HITS, Results.SCORES),
         click.option(
             "--fields",
-            type=ListType(f"bits,evalue,strand,qframe,tframe,{_FIELDS}"),
+            type=ListType(f"bits,evalue,qframe,tframe,{_FIELDS}"),
             metavar="LIST",
-            help=f"Columns of tables: bits,evalue,strand,qframe,tframe, {_FIELDS}."
+            help=f"Columns of tables: bits,evalue,qframe,tframe, {_FIELDS}."
             "  [query,target,score,bits,evalue,strand,identity,length,qstart,qend,tstart,tend,qcov,tcov; with --translate qframe,tframe"
             " instead of strand]",
         ),
@@ -142,6 +142,15 @@ def hit_options(function: F) -> F:
     )(function)
 
 
+def strand_option(function: F) -> F:
+    """By which strands records are compared."""
+    return click.option(
+        "--strand",
+        type=ChoiceType(["both", "plus"]),
+        help="DNA: both: each pair by its better strand, the query as it is or its reverse complement.  [plus]",
+    )(function)
+
+
 def mask_option(function: F) -> F:
     """Which letters of the queries are not searched."""
     return click.option(
@@ -160,7 +169,7 @@ def output_options(function: F) -> F:
             "--fields",
             type=ListType(_FIELDS),
             metavar="LIST",
-            help=f"Columns of tables: {_FIELDS}.  [query,target,score, with --edit distance; and"
+            help=f"Columns of tables: {_FIELDS}.  [query,target,score, with --edit distance, with --strand both strand; and"
             " what --min-identity and --max-distance look at]",
         ),
         _identity_option(),

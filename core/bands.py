@@ -56,19 +56,22 @@ def bands_in_order(plan: Plan, results: Iterator[TileResult], begin: Callable[[B
 class BandResults:
     """All results of a band: arrays are [queries of the band][targets from band.first_target on], in record order.
 
-    scores, statistics and runs as in `TileAlignments`; statistics and runs are there where the task's detail asks for them.
+    scores, statistics, runs and minus as in `TileAlignments`; statistics and runs are there where the task's detail asks for them.
     """
 
     band: Band
     scores: Scores
     statistics: Statistics | None
     runs: Runs | None
+    minus: npt.NDArray[np.bool_] | None = None
 
     def rows(self, start: int, stop: int) -> BandResults:
         """The part of queries start .. stop-1, counted within the band."""
         part = slice(start, stop)
         runs = self.runs and Runs(self.runs.data, self.runs.starts[part], self.runs.sizes[part])
-        return BandResults(self.band, self.scores[part], None if self.statistics is None else self.statistics[part], runs)
+        statistics = None if self.statistics is None else self.statistics[part]
+        minus = None if self.minus is None else self.minus[part]
+        return BandResults(self.band, self.scores[part], statistics, runs, minus)
 
 
 class PairAssembly:
@@ -80,6 +83,7 @@ class PairAssembly:
         self._scores: Scores | None = None
         self._statistics = None if task.detail is Detail.SCORE else np.zeros(band.shape, dtype=STATISTICS)
         self._runs = RunsBuilder(band.shape) if task.detail is Detail.PATH else None
+        self._minus = np.zeros(band.shape, dtype=np.bool_) if task.both_strands else None
 
     def add(self, result: TileResult) -> None:
         assert isinstance(result, TileScores | TileAlignments)  # others are gathered elsewhere
@@ -93,6 +97,8 @@ class PairAssembly:
             if self._scores is None:
                 self._scores = np.zeros(self._band.shape, dtype=self._dtype)
             self._scores[start:stop, place] = result.scores
+        if self._minus is not None:
+            self._minus[start:stop, place] = result.minus
         if isinstance(result, TileAlignments) and self._statistics is not None:
             from gpualign.core.places import put
 
@@ -102,7 +108,7 @@ class PairAssembly:
 
     def done(self) -> BandResults:
         assert self._scores is not None  # a band has a tile at least
-        return BandResults(self._band, self._scores, self._statistics, None if self._runs is None else self._runs.build())
+        return BandResults(self._band, self._scores, self._statistics, None if self._runs is None else self._runs.build(), self._minus)
 
 
 def _place(tile_columns: npt.NDArray[np.int64]) -> slice | npt.NDArray[np.int64]:

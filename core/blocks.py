@@ -383,15 +383,109 @@ class NearBlock(ListBlock):
 
 
 @dataclass(frozen=True)
-class HitBlock(ListBlock):
+class ReadingBlock(ListBlock):
+    """Listed pairs of readings of the records that were given: strands or translations. sides: what the queries and targets are."""
+
+    sides: Sides
+
+    @property
+    @abstractmethod
+    def _traced(self) -> Statistics:
+        """Of the readings that were aligned."""
+
+    @cached_property
+    def statistics(self) -> Statistics:
+        found = self._traced
+        if self.codons == (1, 1) and not self.minus.any():
+            return found
+        placed: Statistics = found.copy()
+        for side, readings, numbers in zip(("query", "target"), (self.sides.queries, self.sides.targets), self.listed, strict=True):
+            starts, ends = readings.place(numbers, found[f"{side}_start"], found[f"{side}_end"])
+            placed[f"{side}_start"], placed[f"{side}_end"] = starts, ends
+        return placed
+
+    @property
+    def given(self) -> Integers:
+        return self.sides.queries.records(self.listed[0])
+
+    @property
+    def target_records(self) -> Integers:
+        return self.sides.targets.records(self.listed[1])
+
+    @property
+    def given_lengths(self) -> tuple[Integers, Integers]:
+        queries, targets = self.record_lengths
+        return queries[self.listed[0]], targets[self.listed[1]]
+
+    @property
+    def record_lengths(self) -> tuple[Integers, Integers]:
+        return self.sides.queries.lengths, self.sides.targets.lengths
+
+    @cached_property
+    def minus(self) -> Booleans:
+        return self.sides.queries.is_minus(self.listed[0])
+
+    @cached_property
+    def target_minus(self) -> Booleans:
+        return self.sides.targets.is_minus(self.listed[1])
+
+    @property
+    def codons(self) -> tuple[int, int]:
+        return self.sides.queries.letters, self.sides.targets.letters
+
+    @cached_property
+    def frames(self) -> tuple[Integers, Integers]:
+        """Reading frames of the queries and the targets, -3 to 3: int64[pairs]; 0 where they were not translated."""
+        of_queries, of_targets = self.sides.queries, self.sides.targets
+        none = np.zeros(len(self.scores), dtype=np.int64)
+        queries, targets = self.listed
+        return (
+            of_queries.frames_of(queries) if of_queries.translated else none,
+            of_targets.frames_of(targets) if of_targets.translated else none,
+        )
+
+    def strands(self) -> Column:
+        opposite = self.minus != self.target_minus
+        return _text(TextColumn.of(["-" if minus else "+" for minus in opposite.tolist()]))
+
+
+@dataclass(frozen=True)
+class BetterStrandBlock(ReadingBlock):
+    """Pairs of a list, each of its better strand. queries: int64[pairs], of `task.queries`, which are strands; targets: likewise, of
+    `task.targets`. aligned: of those strands."""
+
+    queries: Integers
+    targets: Integers
+    aligned: Aligned
+
+    @property
+    def listed(self) -> tuple[Integers, Integers]:
+        return self.queries, self.targets
+
+    @property
+    def scores(self) -> Scores:
+        return self.aligned.scores
+
+    @property
+    def _traced(self) -> Statistics:
+        assert self.aligned.statistics is not None  # the detail of every column is asked for
+        return self.aligned.statistics
+
+    @property
+    def _paths(self) -> tuple[Statistics, Runs]:
+        assert self.aligned.runs is not None  # likewise
+        return self._traced, self.aligned.runs
+
+
+@dataclass(frozen=True)
+class HitBlock(ReadingBlock):
     """Hits of a search.
 
-    sides: what the queries and targets are. space: what E-values are counted in, or None. traced: statistics and paths, `STATISTICS`[hits]
-    and runs of [hits], or None where no column needs them.
+    space: what E-values are counted in, or None. traced: statistics and paths, `STATISTICS`[hits] and runs of [hits], or None where no
+    column needs them.
     """
 
     hits: Hits
-    sides: Sides
     space: SearchSpace | None
     traced: tuple[Statistics, Runs] | None
 
@@ -403,55 +497,9 @@ class HitBlock(ListBlock):
     def scores(self) -> Scores:
         return self.hits.scores
 
-    @cached_property
-    def statistics(self) -> Statistics:
-        found, _ = self._paths
-        if self.codons == (1, 1) and not self.minus.any():
-            return found
-        placed: Statistics = found.copy()
-        for side, readings, numbers in zip(("query", "target"), (self.sides.queries, self.sides.targets), self.listed, strict=True):
-            starts, ends = readings.place(numbers, found[f"{side}_start"], found[f"{side}_end"])
-            placed[f"{side}_start"], placed[f"{side}_end"] = starts, ends
-        return placed
-
     @property
-    def given(self) -> Integers:
-        return self.sides.queries.records(self.hits.queries)
-
-    @property
-    def target_records(self) -> Integers:
-        return self.sides.targets.records(self.hits.targets)
-
-    @property
-    def given_lengths(self) -> tuple[Integers, Integers]:
-        queries, targets = self.record_lengths
-        return queries[self.hits.queries], targets[self.hits.targets]
-
-    @property
-    def record_lengths(self) -> tuple[Integers, Integers]:
-        return self.sides.queries.lengths, self.sides.targets.lengths
-
-    @cached_property
-    def minus(self) -> Booleans:
-        return self.sides.queries.is_minus(self.hits.queries)
-
-    @cached_property
-    def target_minus(self) -> Booleans:
-        return self.sides.targets.is_minus(self.hits.targets)
-
-    @property
-    def codons(self) -> tuple[int, int]:
-        return self.sides.queries.letters, self.sides.targets.letters
-
-    @cached_property
-    def frames(self) -> tuple[Integers, Integers]:
-        """Reading frames of the queries and the targets, -3 to 3: int64[hits]; 0 where they were not translated."""
-        of_queries, of_targets = self.sides.queries, self.sides.targets
-        none = np.zeros(len(self.hits), dtype=np.int64)
-        return (
-            of_queries.frames_of(self.hits.queries) if of_queries.translated else none,
-            of_targets.frames_of(self.hits.targets) if of_targets.translated else none,
-        )
+    def _traced(self) -> Statistics:
+        return self._paths[0]
 
     def significance(self, pair: Pair) -> tuple[float, float] | None:
         known = self._significance
@@ -459,10 +507,6 @@ class HitBlock(ListBlock):
 
     def as_hits(self) -> HitBlock:
         return self
-
-    def strands(self) -> Column:
-        opposite = self.minus != self.target_minus
-        return _text(TextColumn.of(["-" if minus else "+" for minus in opposite.tolist()]))
 
     def bits(self, form: Callable[[float], str], unknown: str) -> Column:
         known = self._significance

@@ -71,3 +71,20 @@ class OneAPair:
 
 
 ONE_A_PAIR = OneAPair()
+
+
+class BothStrandsCost:
+    """Twice what another cost says: both strands of each query."""
+
+    def __init__(self, one: Cost) -> None:
+        self._one = one
+        self.by_number = one.by_number
+
+    def by_target(self, query_lengths: Lengths, target_lengths: Lengths) -> npt.NDArray[np.float64]:
+        return 2 * self._one.by_target(query_lengths, target_lengths)
+
+    def by_query(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> npt.NDArray[np.float64]:
+        return 2 * self._one.by_query(query_lengths, target_lengths, firsts)
+
+    def cells(self, query_lengths: Lengths, target_lengths: Lengths, firsts: Lengths | None = None) -> int:
+        return 2 * self._one.cells(query_lengths, target_lengths, firsts)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from enum import Enum
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 from gpualign.core.alphabet import DNA, Alphabet
 from gpualign.core.budget import Budget
-from gpualign.core.cost import ONE_A_PAIR, WHOLE_MATRIX, Cost
+from gpualign.core.cost import ONE_A_PAIR, WHOLE_MATRIX, BothStrandsCost, Cost
 from gpualign.core.dataclass import dataclass
 from gpualign.core.plan import Limits, Tile
 from gpualign.core.scoring import Scoring
@@ -26,6 +27,7 @@ from gpualign.core.sequences import SequenceSet
 if TYPE_CHECKING:
     from gpualign.core.near.bounds import EditBound
     from gpualign.core.near.pairs import NearPairs
+    from gpualign.core.search.readings import Readings
 
 
 class Mode(Enum):
@@ -117,6 +119,16 @@ class Task:
     """Only pairs whose edit distance is within this are wanted, and that distance of each (`TilePairs`); of a bound with a coverage, pairs
     that have more q-grams apart than it allows may be missing. The scoring is that of edit distances, gaps at the ends count."""
 
+    both_strands: bool = False
+    """The better strand of each pair is wanted, which core/both_strands.py computes. For DNA."""
+
+    @cached_property
+    def strands(self) -> Readings:
+        """Both strands of the queries."""
+        from gpualign.core.search.readings import BOTH, make_strands
+
+        return make_strands(self.queries, self.alphabet, BOTH)
+
     @property
     def needs_paths(self) -> bool:
         """Whether more than the corner of the matrix is wanted."""
@@ -139,7 +151,8 @@ class Task:
     @property
     def cost(self) -> Cost:
         """What pairs cost to compute."""
-        return WHOLE_MATRIX if self.within is None else ONE_A_PAIR
+        one: Cost = WHOLE_MATRIX if self.within is None else ONE_A_PAIR
+        return BothStrandsCost(one) if self.both_strands else one
 
     @property
     def letter_bytes(self) -> int:
@@ -165,10 +178,12 @@ class Task:
 @dataclass(frozen=True)
 class TileScores:
     """Scores of a tile, int32 or int64 (edit distances for unit costs): [tile queries][tile targets]. Those of unwanted pairs may be
-    anything, here and in what follows."""
+    anything, here and in what follows. minus: with `Task.both_strands`, which pairs are of the query's reverse complement, of the same
+    shape, here and in what follows."""
 
     tile: Tile
     scores: npt.NDArray[np.signedinteger] = field(repr=False)
+    minus: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -179,6 +194,7 @@ class TileAlignments:
     scores: npt.NDArray[np.signedinteger] = field(repr=False)
     statistics: Statistics = field(repr=False)
     runs: Runs | None = field(default=None, repr=False)
+    minus: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
@@ -206,11 +222,13 @@ TileResult: TypeAlias = TileScores | TileAlignments | TileHits | TilePairs
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What an engine computes: modes; for global alignments also paths, statistics and free end gaps, and pairs within a bound."""
+    """What an engine computes: modes; for global alignments also paths, statistics and free end gaps, pairs within a bound, and the better
+    of both strands."""
 
     modes: frozenset[Mode]
     paths: bool
     near: bool = False
+    strands: bool = False
 
     def refusal(self, task: Task) -> str | None:
         """Why an engine with these capabilities cannot do the task, or None."""
@@ -222,6 +240,8 @@ class Capabilities:
             return "it computes neither paths nor free end gaps"
         if task.within is not None and not self.near:
             return "it cannot leave pairs out that are not wanted"
+        if task.both_strands and not self.strands:
+            return "it aligns one strand"
         return None
 
 

@@ -150,10 +150,8 @@ def _coverage(name: str, meaning: str, side: str) -> Field:
     return Field(name, meaning, coverage(side), _STATISTICS, values=lambda block: fraction(*block.covered(side)), dtype=_REAL)
 
 
-def _of_hits(name: str, meaning: str, column: Callable[[HitBlock], Column], values: Callable[[HitBlock], Reals] | None = None) -> Field:
+def _of_hits(name: str, meaning: str, column: Callable[[HitBlock], Column], values: Callable[[HitBlock], Reals]) -> Field:
     """A field that only searches have."""
-    if values is None:
-        return Field(name, meaning, lambda block: column(block.as_hits()), of_hits=True)
     return Field(
         name, meaning, lambda block: column(block.as_hits()), of_hits=True, values=lambda block: values(block.as_hits()), dtype=_REAL
     )
@@ -209,7 +207,7 @@ FIELDS: dict[str, Field] = {
         Field("taln", "aligned part of the target, with gaps", path("target"), _PATH),
         _coverage("qcov", "fraction of the query that is aligned", "query"),
         _coverage("tcov", "fraction of the target that is aligned", "target"),
-        _of_hits("strand", "+, or - where the reverse complement of one of the two is aligned", HitBlock.strands),
+        Field("strand", "+, or - where the reverse complement of one of the two is aligned", lambda b: b.strands()),
         _frame("qframe", "reading frame of the query, 1 to 3 or -1 to -3; 0 where it is not translated", 0),
         _frame("tframe", "reading frame of the target", 1),
         _of_hits("bits", "bit score", lambda hits: hits.bits("{:.1f}".format, "nan"), HitBlock.bit_scores),
@@ -230,11 +228,13 @@ def hit_fields(traced: bool, translated: bool) -> str:
     return shown.replace("strand", "qframe,tframe") if translated else shown
 
 
-def default_fields(edit: bool, min_identity: bool = False, max_distance: bool = False) -> str:
-    """The columns of pairs where nobody chooses them: what engines compute, and what these thresholds look at."""
+def default_fields(edit: bool, min_identity: bool = False, max_distance: bool = False, strand: bool = False) -> str:
+    """The columns of pairs where nobody chooses them: what engines compute, of which strand, and what these thresholds look at."""
     shown = ["query", "target", "distance" if edit else "score"]
     if max_distance and not edit:
         shown.append("distance")
+    if strand:
+        shown.insert(3, "strand")
     return ",".join([*shown, "identity"] if min_identity else shown)
 
 

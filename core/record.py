@@ -22,6 +22,8 @@ def digest_of(task: Task) -> str:
     """SHA-256, in hexadecimal, of all that results depend on: records with their ids, and the scoring."""
     sets = [task.queries] if task.targets is task.queries else [task.queries, task.targets]
     found = hashlib.sha256(f"{len(sets)} {task.mode.value} {task.detail.value} {task.end_gaps.value} {task.top} {task.within}".encode())
+    if task.both_strands:
+        found.update(b" both strands")
     scoring = task.scoring
     found.update(f"{task.alphabet.letters} {scoring.gap_open} {scoring.gap_extend} {scoring.edit}".encode())
     found.update(np.ascontiguousarray(scoring.substitution).astype("<i8").tobytes())

@@ -201,13 +201,22 @@ class NearJob:
 
     def _aligned(self, pairs: NearPairs, rows: int) -> NearResults:
         if self.aligner is None or not len(pairs):
-            return NearResults(pairs, Aligned(pairs.distances.astype(self.task.dtype), None, None), rows)
+            return NearResults(pairs, self._by_distance(pairs), rows)
         # Equal records have equal alignments: each pair of groups once, in either direction.
         queries, targets = self.groups
         first, second = queries.of[pairs.queries], targets.of[pairs.targets]
         _, some, back = np.unique(first * len(targets) + second, return_index=True, return_inverse=True)
         distinct = NearPairs(queries.firsts[first[some]], targets.firsts[second[some]], pairs.distances[some])
         return NearResults(pairs, align_pairs(self.aligner, distinct).part(back), rows)
+
+    def _by_distance(self, pairs: NearPairs) -> Aligned:
+        """Of pairs whose edit distance is all that is wanted."""
+        if not self.task.both_strands:
+            return Aligned(pairs.distances.astype(self.task.dtype), None, None)
+        from gpualign.core.both_strands import decode_distances
+
+        distances, minus = decode_distances(pairs.distances)
+        return Aligned(distances.astype(self.task.dtype), None, None, minus)
 
 
 def describe_bound(task: Task) -> str:
@@ -254,7 +263,9 @@ def prepare_near(
     others = task.targets if not targets.repeated else task.targets.select(targets.firsts)
     distinct = others if one_set else task.queries if not queries.repeated else task.queries.select(queries.firsts)
     edit = make_scoring(task.alphabet, ScoringOptions(edit=True))
-    near = Task(distinct, others, edit, Mode.GLOBAL, Detail.SCORE, EndGaps.PENALISED, task.alphabet, within=bound)
+    near = Task(
+        distinct, others, edit, Mode.GLOBAL, Detail.SCORE, EndGaps.PENALISED, task.alphabet, within=bound, both_strands=task.both_strands
+    )
     budget = Budget.of(left if distances_do else left // 2)
     prepared = engines.finder.prepare(near, budget)
     plan = plan_task(prepared, Pairing.ALL if pairing is Pairing.ALL else Pairing.ABOVE)

@@ -5,19 +5,22 @@ from __future__ import annotations
 from dataclasses import field
 from typing import TYPE_CHECKING
 
+from gpualign.core.alphabet import DNA, Alphabet
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail, EndGaps, Engine, Task
+from gpualign.core.errors import InputError
 from gpualign.core.filter import Filter
 from gpualign.core.identity import DEFAULT
 from gpualign.core.plan import Pairing
 from gpualign.core.scoring import Scoring, ScoringOptions
+from gpualign.core.search.readings import BOTH
 from gpualign.jobs.engines import AUTO, Resources, pick_global_engine, pick_near_engine, pick_pair_engine
 from gpualign.jobs.inputs import Inputs, scoring_of
 from gpualign.jobs.notes import UNHEARD, Notes
 from gpualign.jobs.pairs import PairsJob, prepare_pairs
 
 if TYPE_CHECKING:
-    from gpualign.jobs.near import NearJob
+    from gpualign.jobs.near import Engines, NearJob
 
 _MANY = 100_000
 """Pairs of which one would want most left out."""
@@ -27,7 +30,7 @@ _MANY = 100_000
 class NwOptions:
     """scoring: options, or a scoring that is made; detail: what of each alignment is wanted; pairing: which pairs, for one set, or one to
     which others were added; kernel,
-    transfer, host_traceback: of Li 2014."""
+    transfer, host_traceback: of Li 2014. strand: "plus" or "both", of which the better one of each pair is told; None = not given."""
 
     scoring: ScoringOptions | Scoring = field(default_factory=ScoringOptions)
     end_gaps: EndGaps = EndGaps.PENALISED
@@ -37,6 +40,7 @@ class NwOptions:
     kernel: str = AUTO
     transfer: str | None = None
     host_traceback: bool = False
+    strand: str | None = None
 
 
 @dataclass(frozen=True)
@@ -62,11 +66,11 @@ def prepare_wanted(
     task, pairing, chosen = begun = _begin(inputs, options, notes, engine)
     if wanted.filter != Filter() and options.kernel == AUTO:
         from gpualign.core.near.thresholds import edit_bound, what_would_bound
-        from gpualign.jobs.near import Engines, is_worth_it, prepare_near
+        from gpualign.jobs.near import is_worth_it, prepare_near
 
         bound = edit_bound(wanted.filter, task, wanted.identity_definition)
         if bound is not None and is_worth_it(task, bound):
-            engines = Engines(chosen, pick_near_engine(options.resources, chosen), pick_pair_engine(options.resources, chosen))
+            engines = _engines_of(task, chosen, options.resources)
             return prepare_near(task, bound, pairing, engines, options.resources, notes, _about(task))
         advice = what_would_bound(wanted.filter, task, wanted.identity_definition)
         if advice and pairing.count(len(task.queries), len(task.targets)) >= _MANY:
@@ -81,10 +85,34 @@ def _begin(inputs: Inputs, options: NwOptions, notes: Notes, engine: Engine | No
     if isinstance(scoring, ScoringOptions):
         scoring = scoring_of(inputs, scoring)
     notes.note(f"{inputs.alphabet.name} ({inputs.how}), {scoring.name}")
-    task = Task(inputs.queries, inputs.targets, scoring, detail=o.detail, end_gaps=o.end_gaps, alphabet=inputs.alphabet)
+    check_strand(o.strand, inputs.alphabet)
+    both = o.strand == BOTH
+    task = Task(inputs.queries, inputs.targets, scoring, detail=o.detail, end_gaps=o.end_gaps, alphabet=inputs.alphabet, both_strands=both)
     if engine is None:
         engine = pick_global_engine(o.resources, notes, o.host_traceback, o.kernel, o.transfer)
+    if both:
+        from gpualign.core.both_strands import with_both_strands
+
+        engine = with_both_strands(engine)
     return task, o.pairing if inputs.one_set or inputs.added else Pairing.ALL, engine
+
+
+def check_strand(strand: str | None, alphabet: Alphabet) -> None:
+    """Raises `InputError` for strands of what has none."""
+    if strand is not None and alphabet is not DNA:
+        raise InputError(f"--strand is for DNA; these are {alphabet.name} sequences")
+
+
+def _engines_of(task: Task, chosen: Engine, resources: Resources) -> Engines:
+    """Who finds near pairs, and who aligns them."""
+    from gpualign.jobs.near import Engines
+
+    if not task.both_strands:
+        return Engines(chosen, pick_near_engine(resources, chosen), pick_pair_engine(resources, chosen))
+    from gpualign.core.both_strands import with_both_strands
+
+    one = with_both_strands(chosen).inner
+    return Engines(chosen, with_both_strands(pick_near_engine(resources, one)), with_both_strands(pick_pair_engine(resources, one)))
 
 
 def _every_pair(task: Task, pairing: Pairing, engine: Engine, options: NwOptions, notes: Notes) -> PairsJob:

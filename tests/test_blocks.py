@@ -66,7 +66,7 @@ class Aligned:
     def hits(self, pairs, definition=2, space=None):
         queries, targets = np.array(pairs, dtype=np.int64).reshape(-1, 2).T.copy()
         hits = Hits(queries, targets, self.found.scores[queries, targets])
-        return HitBlock(self.task, definition, hits, self.sides, space, self.results(pairs))
+        return HitBlock(self.task, definition, self.sides, hits, space, self.results(pairs))
 
 
 @pytest.fixture

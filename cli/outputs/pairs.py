@@ -58,6 +58,7 @@ class OutputOptions:
     nearest: int | None = None
     resume: bool = False
     shard: Shard | None = None
+    both_strands: bool = False
 
 
 @dataclass(frozen=True)
@@ -166,7 +167,7 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, ad
         from gpualign.cli.pictures.plots import check_plot
 
         picture = check_plot(o.plot)
-    shown = o.fields or default_fields(edit, o.min_identity is not None, o.max_distance is not None)
+    shown = o.fields or default_fields(edit, o.min_identity is not None, o.max_distance is not None, o.both_strands)
     rows = rows_of(format, path, parse_fields(shown, edit=edit))
     format = with_separator(format, path)
     return OutputSpec(

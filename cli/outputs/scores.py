@@ -32,6 +32,8 @@ def scores_spec(o: HitOptions, strand: str | None, one_set: bool, with_self: boo
     format, _ = pick_format(o.output, o.format, Results.SCORES)
     if format not in formats_of(Results.SCORES):
         raise InputError(f"--format {format} holds alignments of hits; --all writes {', '.join(formats_of(Results.SCORES))}")
+    if "strand" in (name.strip() for name in (o.fields or "").split(",")):
+        raise InputError("--fields strand is of hits; --all writes scores of the one strand that --strand names")
     spec = output_spec(
         OutputOptions(o.output, format, o.fields, min_score=o.min_score, resume=o.resume, shard=o.shard), False, one_set, with_self
     )

@@ -20,17 +20,20 @@ from gpualign.core.runs import RunsBuilder
 
 @dataclass(frozen=True)
 class Aligned:
-    """Of listed pairs: scores, int32 or int64[pairs]; statistics, `STATISTICS`[pairs], and runs of [pairs] where the task wants them."""
+    """Of listed pairs: scores, int32 or int64[pairs]; statistics, `STATISTICS`[pairs], and runs of [pairs] where the task wants them, and
+    with `Task.both_strands` minus, bool[pairs]."""
 
     scores: npt.NDArray[np.signedinteger]
     statistics: Statistics | None
     runs: Runs | None
+    minus: npt.NDArray[np.bool_] | None = None
 
     def part(self, which: npt.NDArray[np.int64]) -> Aligned:
         """Those of some of the pairs; one may come several times."""
         statistics = None if self.statistics is None else self.statistics[which]
+        minus = None if self.minus is None else self.minus[which]
         runs = self.runs and Runs(self.runs.data, self.runs.starts[which], self.runs.sizes[which])
-        return Aligned(self.scores[which], statistics, runs)
+        return Aligned(self.scores[which], statistics, runs, minus)
 
 
 def align_pairs(prepared: Prepared, pairs: NearPairs) -> Aligned:
@@ -39,17 +42,20 @@ def align_pairs(prepared: Prepared, pairs: NearPairs) -> Aligned:
     scores = np.zeros(len(pairs), dtype=task.dtype)
     statistics = None if task.detail is Detail.SCORE else np.zeros(len(pairs), dtype=STATISTICS)
     runs = RunsBuilder((len(pairs),)) if task.detail is Detail.PATH else None
+    minus = np.zeros(len(pairs), dtype=np.bool_) if task.both_strands else None
     places: dict[int, Integers] = {}
     with closing(cast("Closable", results := prepared.run(_tiles(prepared, pairs, places)))):
         for result in results:
             assert isinstance(result, TileScores | TileAlignments)
             place = places.pop(result.tile.number)
             scores[place] = result.scores[0]
+            if minus is not None and result.minus is not None:
+                minus[place] = result.minus[0]
             if isinstance(result, TileAlignments) and statistics is not None:
                 statistics[place] = result.statistics[0]
                 if runs is not None and result.runs is not None:
                     runs.add(place, Runs(result.runs.data, result.runs.starts[0], result.runs.sizes[0]))
-    return Aligned(scores, statistics, None if runs is None else runs.build())
+    return Aligned(scores, statistics, None if runs is None else runs.build(), minus)
 
 
 def _tiles(prepared: Prepared, pairs: NearPairs, places: dict[int, Integers]) -> Iterator[Tile]:

@@ -21,6 +21,8 @@ def edit_bound(filter: Filter, task: Task, definition: int) -> EditBound | None:
         bounds.append(distance_bound(filter.most_score))
     if filter.least_score is not None:
         letters = distinct(np.concatenate((task.queries.used_codes, task.targets.used_codes)))
+        if task.both_strands:
+            letters = distinct(np.concatenate((letters, task.alphabet.complement()[letters])))
         bounds.append(score_bound(filter.least_score, task.scoring, letters, free_ends))
     if (identity := filter.identity) is not None:
         if definition == 0:

@@ -143,7 +143,7 @@ class HitsWriter:
         if not len(hits):
             return
         traced = None if self._trace is None else self._trace(hits)
-        block = HitBlock(self._task, self._identity_definition, hits, self._sides, self._space, traced)
+        block = HitBlock(self._task, self._identity_definition, self._sides, hits, self._space, traced)
         keep = self._filter.rows.keeps(block)
         self._report.write_block(block, keep)
         self.written += len(hits) if keep is None else int(keep.sum())

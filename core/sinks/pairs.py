@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpualign.core.bands import BandResults
 from gpualign.core.blocks import Block, Booleans, NearBlock, PairBlock
-from gpualign.core.engine import Task
+from gpualign.core.engine import Runs, Task
 from gpualign.core.filter import Filter
-from gpualign.core.identity import DEFAULT
+from gpualign.core.identity import DEFAULT, Integers
 from gpualign.core.plan import Pairing, Plan
 from gpualign.core.sinks.writer import ByteWriter
 
@@ -44,12 +45,42 @@ def _cut(results: BandResults) -> list[tuple[int, int]]:
 
 def blocks_of(task: Task, identity_definition: int, results: BandResults | NearResults, pairing: Pairing) -> Iterator[Block]:
     """A band in blocks of bounded size, in input order."""
+    if task.both_strands:
+        yield from _of_better_strands(task, identity_definition, results, pairing)
+        return
     if isinstance(results, BandResults):
         for start, stop in _cut(results):
             yield PairBlock(task, identity_definition, results.rows(start, stop), results.band.start + start, pairing)
     else:
         for part in results.parts(_BLOCK_PAIRS, _BLOCK_RUNS):
             yield NearBlock(task, identity_definition, part.pairs, part.aligned)
+
+
+def _of_better_strands(task: Task, identity_definition: int, results: BandResults | NearResults, pairing: Pairing) -> Iterator[Block]:
+    """The same where each pair is of one strand or the other: as lists, because a rectangle's rows are one sequence each."""
+    from gpualign.core.blocks import BetterStrandBlock
+    from gpualign.core.near.align import Aligned
+    from gpualign.core.search.readings import Sides, as_given
+
+    sides = Sides(task.strands, as_given(task.targets))
+    strands = replace(task, queries=task.strands.sequences, both_strands=False)
+
+    def block(queries: Integers, targets: Integers, aligned: Aligned) -> Block:
+        assert aligned.minus is not None
+        return BetterStrandBlock(strands, identity_definition, sides, 2 * queries + aligned.minus, targets, aligned)
+
+    if not isinstance(results, BandResults):
+        for near in results.parts(_BLOCK_PAIRS, _BLOCK_RUNS):
+            yield block(near.pairs.queries, near.pairs.targets, near.aligned)
+        return
+    for start, stop in _cut(results):
+        part, first = results.rows(start, stop), results.band.start + start
+        wanted = PairBlock(task, identity_definition, part, first, pairing).wanted(None)
+        rows, columns = (places.astype(np.int64) for places in np.nonzero(wanted))
+        statistics = None if part.statistics is None else part.statistics[wanted]
+        minus = None if part.minus is None else part.minus[wanted]
+        runs = part.runs and Runs(part.runs.data, part.runs.starts[wanted], part.runs.sizes[wanted])
+        yield block(rows + first, columns + part.band.first_target, Aligned(part.scores[wanted], statistics, runs, minus))
 
 
 class PairsSink:

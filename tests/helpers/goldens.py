@@ -19,9 +19,11 @@ GENES_QUERY, GENES_DB = FOLDER / "strands" / "queries.fasta", FOLDER / "strands"
 CODING_GENES, CODED_PROTEINS = FOLDER / "translated" / "genes.fasta", FOLDER / "translated" / "proteins.fasta"
 """Genes that code for the proteins, with changes: in frame 2, in frame -3 with ambiguous codons and a stop, with a frameshift; and one too
 short for all frames."""
+EITHER_STRAND = FOLDER / "strands" / "near.fasta"
+"""Near records, some the other way round."""
 PROTEINS_QUERY, PROTEINS_DB, SNPS = (ROOT / "data" / name for name in ("proteins_query.fasta", "proteins_db.fasta", "snps.tsv"))
 
-INPUTS = {ONE, TWO, ACGT, CORE, OLD, FAILED, MASK, ALLELES, GENES_QUERY, GENES_DB, CODING_GENES, CODED_PROTEINS}
+INPUTS = {ONE, TWO, ACGT, CORE, OLD, FAILED, MASK, ALLELES, GENES_QUERY, GENES_DB, CODING_GENES, CODED_PROTEINS, EITHER_STRAND}
 """What lies among the golden files and is read, not written."""
 
 EVERY_FIELD = (
@@ -97,6 +99,12 @@ _ALIGNMENTS = [
     ),
     _golden("near_identity.tsv", "nw", "--edit", "--min-identity", 0.9, ONE),
     _golden("near_distance.tsv", "nw", "--max-distance", 0.1, ONE),
+    *(
+        _golden(f"both_strands.{format}", "nw", "--strand", "both", "--format", format, GENES_QUERY, GENES_DB)
+        for format in ("tsv", "m8", "paf", "sam", "aln")
+    ),
+    _golden("both_strands_matrix.tsv", "nw", "--strand", "both", "--value", "identity", "--format", "matrix", GENES_DB),
+    _golden("both_strands_near.tsv", "nw", "--strand", "both", "--edit", "--max-distance", 4, EITHER_STRAND),
     _golden("protein.aln", "nw", "--alphabet", "protein", "--format", "aln", ONE, TWO),
 ]
 
