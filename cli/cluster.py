@@ -22,6 +22,7 @@ def cluster(
     max_distance: float | None,
     min_identity: float | None,
     min_coverage: float | None,
+    strand: str | None,
     identity_def: int,
     method: str,
     order: str | None,
@@ -87,7 +88,15 @@ def cluster(
     known = edges or distances
     if seqs is None and known is None:
         raise InputError("nothing to cluster: give a file of sequences, --edges or --distances")
-    costs = {"match": match, "mismatch": mismatch, "gap": gap, "gap-open": gap_open, "gap-extend": gap_extend, "matrix": matrix}
+    costs = {
+        "match": match,
+        "mismatch": mismatch,
+        "gap": gap,
+        "gap-open": gap_open,
+        "gap-extend": gap_extend,
+        "matrix": matrix,
+        "strand": strand,
+    }
     if known is not None and (given_costs := [name for name, one in costs.items() if one is not None]):
         raise InputError(f"--{given_costs[0]} is of alignments; with {'--edges' if edges else '--distances'} nothing is aligned")
     check_stdin(seqs, edges, distances)
@@ -95,7 +104,7 @@ def cluster(
     messages.begin([seqs, edges, distances, matrix], spec.outputs)
     scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None, edit)
     resources = checked_resources(device, threads, memory, messages)
-    options = ClusterOptions(max_distance, min_identity, method, order, scoring, identity_def, resources, min_coverage)
+    options = ClusterOptions(max_distance, min_identity, method, order, scoring, identity_def, resources, min_coverage, strand)
     options.check(fractions=known is None and not edit)
 
     inputs = read_inputs(open_inputs(seqs), ReadOptions(alphabet, allow_duplicates, degap), messages) if seqs is not None else None

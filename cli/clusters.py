@@ -163,12 +163,12 @@ def _write(format: str, stream: ByteWriter, found: Clustered, container: str | N
         write_representatives(stream, found.sequences.queries, found.sequences.alphabet, found.clustering)
     elif format == "uc":
         lengths = None if found.sequences is None else found.sequences.queries.lengths
-        identities, cigars = None, None
+        identities = cigars = minus = None
         if found.members is not None:
-            identities, cigars = found.members.identities, found.members.cigars
+            identities, cigars, minus = found.members.identities, found.members.cigars, found.members.minus
         elif found.of_identities:
             identities = 1 - found.clustering.distances
-        write_uc(stream, found.ids, found.clustering, lengths, identities, cigars)
+        write_uc(stream, found.ids, found.clustering, lengths, identities, cigars, minus)
     else:
         assert container is not None  # pick_format() knows no other formats of clusters
         write_typed(stream, container, found.ids, found.clustering, found.whole)

@@ -233,6 +233,7 @@ def cluster_options(function: F) -> F:
             metavar="F",
             help="Also require that at least this fraction of each sequence is aligned with letters of the other.",
         ),
+        strand_option,
         _identity_option(),
         click.option(
             "--method",

@@ -41,7 +41,7 @@ Given = ListedPairs | MatrixOfPairs
 @dataclass(frozen=True)
 class ClusterOptions:
     """None = not given. method: one of `METHODS`; order: of greedy, one of `greedy.ORDERS`, by default length, and input where lengths are
-    not known; identity_definition: as core/identity.py numbers them."""
+    not known; identity_definition: as core/identity.py numbers them; strand: as of `NwOptions`."""
 
     max_distance: float | None = None
     min_identity: float | None = None
@@ -51,6 +51,7 @@ class ClusterOptions:
     identity_definition: int = 2
     resources: Resources = field(default_factory=Resources)
     min_coverage: float | None = None
+    strand: str | None = None
 
     def check(self, fractions: bool) -> None:
         """fractions: distances are 1 - identity. Raises `InputError` for contradictions, and where scipy is wanted that is not there."""
@@ -136,7 +137,11 @@ def prepare(inputs: Inputs, options: ClusterOptions, notes: Notes = UNHEARD) -> 
     edits, distance = (int(o.max_distance), None) if edit and o.max_distance is not None else (None, o.max_distance)
     filter = Filter(None, edits, o.min_identity, distance, o.min_coverage)
     wanted = nw.NwOptions(
-        o.scoring, detail=Detail.STATISTICS if filter.by_statistics else Detail.SCORE, pairing=Pairing.ABOVE, resources=o.resources
+        o.scoring,
+        detail=Detail.STATISTICS if filter.by_statistics else Detail.SCORE,
+        pairing=Pairing.ABOVE,
+        resources=o.resources,
+        strand=o.strand,
     )
     job = nw.prepare_wanted(inputs, wanted, nw.Wanted(filter, o.identity_definition), notes)
     return _job(_Aligned(inputs, job, wanted, filter, o.identity_definition), o, order), job

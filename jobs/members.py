@@ -6,46 +6,64 @@ import re
 from dataclasses import field
 
 import numpy as np
+import numpy.typing as npt
 
 from gpualign.core.blocks import PairBlock
+from gpualign.core.both_strands import is_better
 from gpualign.core.cluster.clustering import Clustering
 from gpualign.core.cluster.edges import Floats
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail, EndGaps, Mode, Task
+from gpualign.core.search.readings import MINUS, make_strands
 from gpualign.cpu.pair import PairAligner
 from gpualign.jobs.budget import default_memory
 
 _SWAPPED = str.maketrans("ID", "DI")
+_RUN = re.compile(r"\d*[A-Z]")
 _ONE = re.compile(r"(?<!\d)1(?=[A-Z])")
 
 
 @dataclass(frozen=True)
 class Members:
     """identities: float64[count], of each record with its representative, nan for representatives. cigars: text[count]; M, I for letters
-    of the representative alone and D for those of the record alone, a 1 left out; = where both are the same, * for representatives."""
+    of the representative alone and D for those of the record alone, a 1 left out; = where both are the same, * for representatives.
+    minus: bool[count], of which records the reverse complement is aligned; cigars are then along that."""
 
     identities: Floats = field(repr=False)
     cigars: list[str] = field(repr=False)
+    minus: npt.NDArray[np.bool_] = field(repr=False)
 
 
 def align_members(task: Task, clustering: Clustering, definition: int, memory: int | None) -> Members:
-    """Align each record with its representative, the earlier of the two as query, as all pairs are. definition: of identities.
+    """Align each record with its representative, the earlier of the two as query, as all pairs are, by the better strand where the task is
+    of both. definition: of identities.
 
     Raises `RunError` where a pair takes more than the memory.
     """
     aligner = PairAligner(task.scoring, task.alphabet, Mode.GLOBAL, EndGaps.PENALISED, (memory or default_memory()) // 2)
     records, sequences = np.arange(len(task.queries)), task.queries
     of = clustering.representatives[clustering.labels]
-    identities, cigars = np.full(len(records), np.nan), ["*"] * len(records)
+    identities, cigars, minus = np.full(len(records), np.nan), ["*"] * len(records), np.zeros(len(records), dtype=np.bool_)
     for record, representative in zip(records[of != records].tolist(), of[of != records].tolist(), strict=True):
         query, target = (sequences.select(np.array([k])) for k in sorted((record, representative)))
         if np.array_equal(query.codes, target.codes):
             identities[record], cigars[record] = 1.0, "="
             continue
         found = aligner.align(query.codes, target.codes)
+        if task.both_strands:
+            turned = make_strands(query, task.alphabet, MINUS).sequences
+            other = aligner.align(turned.codes, target.codes)
+            minus[record] = is_better(task.scoring, other.scores, found.scores)[0, 0]
+            if minus[record]:
+                query, found = turned, other
         pair = Task(query, target, task.scoring, Mode.GLOBAL, Detail.PATH, alphabet=task.alphabet)
         block = PairBlock(pair, definition, found, 0)
         identities[record] = block.identity_fraction[0, 0]
         cigar = _ONE.sub("", block.path_text((0, 0), "cigar_m"))
-        cigars[record] = cigar if representative < record else cigar.translate(_SWAPPED)
-    return Members(identities, cigars)
+        if minus[record] and np.array_equal(query.codes, target.codes):
+            cigars[record] = "="
+        elif representative < record:  # which then is the query: both turned, it lies as it is
+            cigars[record] = "".join(_RUN.findall(cigar)[::-1]) if minus[record] else cigar
+        else:
+            cigars[record] = cigar.translate(_SWAPPED)
+    return Members(identities, cigars, minus)

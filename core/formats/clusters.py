@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from gpualign.core.alphabet import Alphabet
 from gpualign.core.cluster.clustering import Clustering
@@ -59,11 +60,12 @@ def write_uc(
     lengths: Integers | None,
     identities: Floats | None,
     cigars: Sequence[str] | None,
+    minus: npt.NDArray[np.bool_] | None = None,
 ) -> None:
     """The ten columns of usearch and vsearch: cluster by cluster a line S of the representative and lines H of the others, then lines C.
 
     lengths: of the records; identities: with the representatives, from 0 to 1, nan: not known; cigars: as .uc has them. What is not
-    known (None) is *.
+    known (None) is *. minus: of which records the reverse complement is aligned, None: of none.
     """
     labels = clustering.labels
     of, sizes = clustering.representatives.tolist(), clustering.sizes.tolist()
@@ -81,7 +83,8 @@ def write_uc(
             for record in members[cluster].tolist():
                 if record != seed:
                     cigar = "*" if cigars is None else cigars[record]
-                    yield f"H\t{cluster}\t{length(record)}\t{percent(record)}\t+\t0\t0\t{cigar}\t{ids[record]}\t{ids[seed]}\n"
+                    strand = "-" if minus is not None and minus[record] else "+"
+                    yield f"H\t{cluster}\t{length(record)}\t{percent(record)}\t{strand}\t0\t0\t{cigar}\t{ids[record]}\t{ids[seed]}\n"
         for cluster, seed in enumerate(of):
             yield f"C\t{cluster}\t{sizes[cluster]}\t*\t*\t*\t*\t*\t{ids[seed]}\t*\n"
 
