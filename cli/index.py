@@ -10,16 +10,17 @@ from typing import BinaryIO
 import click
 
 from gpualign.cli.completion import PathType
-from gpualign.cli.options import input_options, log_option
+from gpualign.cli.options import input_options, log_option, mask_lower_option
 
 
 @click.command()
 @click.argument("db", type=PathType())
 @click.option("-o", "--output", type=PathType(), required=True, metavar="FILE", help="The index, usually called NAME.gpa.")
 @input_options
+@mask_lower_option
 @log_option
 @click.option("-q", "--quiet", is_flag=True, help="No notes, no summary.")
-def index(db: str, output: str, alphabet: str, allow_duplicates: bool, degap: bool, log: str | None, quiet: bool) -> None:
+def index(db: str, output: str, alphabet: str, allow_duplicates: bool, degap: bool, mask_lower: bool, log: str | None, quiet: bool) -> None:
     """Index a database of sequences for `gpualign sw`, which takes the index in place of DB.
 
     FASTA or FASTQ, plain or compressed; - is standard input. A search with an index need not read and sort the database again.
@@ -52,5 +53,5 @@ def index(db: str, output: str, alphabet: str, allow_duplicates: bool, degap: bo
             yield files.open(path)
 
     with open_input(db) as opened:
-        built, chosen = build(opened, ReadOptions(alphabet, allow_duplicates, degap), result, path.parent, messages)
+        built, chosen = build(opened, ReadOptions(alphabet, allow_duplicates, degap, mask_lower=mask_lower), result, path.parent, messages)
     messages.note(f"{built.records:,} {chosen.name} records, {built.letters:,} letters, {format_bytes(path.stat().st_size)} in {output}")

@@ -11,6 +11,7 @@ from gpualign.cli.options import (
     global_kernel_options,
     going_on_options,
     input_options,
+    mask_lower_option,
     nodes_option,
     output_options,
     plot_option,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 @click.argument("seqs2", type=PathType(), required=False)
 @scoring_options
 @input_options
+@mask_lower_option
 @click.option("--self", "with_self", is_flag=True, help="One file: also each sequence against itself.")
 @click.option(
     "--end-gaps",
@@ -68,6 +70,7 @@ def nw(
     alphabet: str,
     allow_duplicates: bool,
     degap: bool,
+    mask_lower: bool,
     with_self: bool,
     end_gaps: str,
     add: str | None,
@@ -157,7 +160,7 @@ def nw(
 
     scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None, edit)
     inputs = read_inputs(
-        open_inputs(seqs, others), ReadOptions(alphabet, allow_duplicates, degap, bool(tell_descriptions(fields))), messages
+        open_inputs(seqs, others), ReadOptions(alphabet, allow_duplicates, degap, bool(tell_descriptions(fields)), mask_lower), messages
     )
     if add is not None:
         inputs = add_targets(inputs)

@@ -151,6 +151,13 @@ def strand_option(function: F) -> F:
     )(function)
 
 
+def mask_lower_option(function: F) -> F:
+    """Letters that are masked in the files."""
+    return click.option(
+        "--mask-lower", is_flag=True, help="Read letters in lower case as N, of proteins as X: soft-masked repeats of genomes."
+    )(function)
+
+
 def mask_option(function: F) -> F:
     """Which letters of the queries are not searched."""
     return click.option(

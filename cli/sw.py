@@ -13,6 +13,7 @@ from gpualign.cli.options import (
     input_options,
     local_kernel_option,
     local_scoring_options,
+    mask_lower_option,
     mask_option,
     nodes_option,
     run_options,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 @click.argument("db", type=PathType(), required=False)
 @local_scoring_options
 @input_options
+@mask_lower_option
 @click.option("--strand", type=ChoiceType(["both", "plus", "minus"]), help="DNA: strands of the queries that are searched.  [both]")
 @click.option(
     "--translate",
@@ -61,6 +63,7 @@ def sw(
     alphabet: str,
     allow_duplicates: bool,
     degap: bool,
+    mask_lower: bool,
     strand: str | None,
     translate: str | None,
     genetic_code: int | None,
@@ -158,7 +161,7 @@ def sw(
 
     scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None)
     described = tell_descriptions(fields)
-    reading = ReadOptions(alphabet, allow_duplicates, degap, bool(described))
+    reading = ReadOptions(alphabet, allow_duplicates, degap, bool(described), mask_lower)
     by_index = db is not None and is_index(db)
     if by_index and "ttitle" in described:
         raise InputError(f"{db} is an index, which holds no descriptions for the column ttitle; search the file that it was made of")

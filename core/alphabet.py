@@ -15,6 +15,8 @@ from gpualign.core.text import TextColumn
 
 _COMPLEMENTS = str.maketrans("ACGTRYKMSWBDHVN", "TGCAYRMKSWVHDBN")
 
+_LOWER = slice(ord("a"), ord("z") + 1)
+
 INVALID = 255
 """Code of every byte that is no letter of the alphabet."""
 
@@ -46,6 +48,21 @@ class Alphabet:
 
     def __len__(self) -> int:
         return len(self.letters)
+
+    @property
+    def unknown(self) -> int:
+        """The code of the letter that stands for any: N or X."""
+        return self.letters.index("N" if self.name == "dna" else "X")
+
+    def encoding_of(self, mask_lower: bool) -> npt.NDArray[np.uint8]:
+        """`encoding`; with mask_lower letters in lower case are `unknown`."""
+        if not mask_lower:
+            return self.encoding
+        table: npt.NDArray[np.uint8] = self.encoding.copy()
+        lower = table[_LOWER]
+        lower[lower != INVALID] = self.unknown
+        table[_LOWER] = lower
+        return table
 
     def complement(self) -> npt.NDArray[np.uint8]:
         """uint8[letters]: the code of the complement of each nucleotide letter."""

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from gpualign.core.alphabet import ALPHABETS, DNA, Alphabet, Census
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
-from gpualign.core.reader import Gaps, clean, unique
+from gpualign.core.reader import Gaps, LowerCase, clean, unique
 from gpualign.core.records import Records, read_records
 from gpualign.core.sequences import SequenceSet, encode_letters
 from gpualign.core.text import TextColumn
@@ -220,28 +220,31 @@ def _verify(path: str, layout: _Layout, expected: npt.NDArray[np.uint32], highes
 @dataclass
 class Built:
     """What an index was made of. empty: ids of records without letters, which are left out. gaps: what was removed. dna: the first record
-    that looks like DNA, where proteins were asked for."""
+    that looks like DNA, where proteins were asked for. lower: letters that were masked, None where that was not asked for."""
 
     records: int
     letters: int
     empty: list[str]
     gaps: Gaps
     dna: str | None = None
+    lower: LowerCase | None = None
 
 
 class IndexBuilder:
     """Makes an index of a stream of records, of which it keeps few at a time: memory is some 60 bytes a record.
 
-    scratch: a folder for the letters and ids on their way. degap: remove gaps, instead of refusing them.
+    scratch: a folder for the letters and ids on their way. degap: remove gaps, instead of refusing them. mask_lower: as for
+    `encode`.
     """
 
-    def __init__(self, source: str, scratch: Path, allow_duplicates: bool = False, degap: bool = False) -> None:
+    def __init__(self, source: str, scratch: Path, allow_duplicates: bool = False, degap: bool = False, mask_lower: bool = False) -> None:
         import tempfile
 
         self._source = source
         self._allow_duplicates = allow_duplicates
         self._degap = degap
         self._gaps = Gaps()
+        self._lower = LowerCase() if mask_lower else None
         self._letters = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115  closed by __exit__
         self._ids = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115
         self._ends, self._id_ends, self._numbers = array("q"), array("q"), array("q")
@@ -263,6 +266,8 @@ class IndexBuilder:
             number += len(some)
             if alphabet != DNA.name:
                 census.take(records.ids, records.letters, "record {!r}".format)
+            if self._lower is not None and len(records):
+                self._lower.take(records.ids, records.letters)
             self._store(records)
             self._numbers.frombytes(numbers.tobytes())
         self._alphabet = census.alphabet() if alphabet == "auto" else ALPHABETS[alphabet]
@@ -292,7 +297,9 @@ class IndexBuilder:
             def name(record: int, start: int = part.start) -> str:
                 return ids[start + record]
 
-            codes = encode_letters(self._source, TextColumn(letters.text[first:last], offsets), self._alphabet, name)
+            codes = encode_letters(
+                self._source, TextColumn(letters.text[first:last], offsets), self._alphabet, name, self._lower is not None
+            )
             self._counts += np.bincount(codes, minlength=len(self._alphabet))
 
     def _unique_ids(self) -> TextColumn:
@@ -311,7 +318,7 @@ class IndexBuilder:
         for name, numbers in (("lengths", lengths[order]), ("places", order), ("id_ends", np.cumsum(np.diff(ids.offsets)[order]))):
             file.seek(sections[name][0])
             file.write(numbers.astype("<i8").tobytes())
-        for name, stored, encoding in (("ids", ids, None), ("codes", letters, self._alphabet.encoding)):
+        for name, stored, encoding in (("ids", ids, None), ("codes", letters, self._alphabet.encoding_of(self._lower is not None))):
             file.seek(sections[name][0])
             for part in _batches(np.diff(stored.offsets)[order]):
                 text = stored.select(order[part]).text
@@ -321,7 +328,7 @@ class IndexBuilder:
         file.flush()
         file.seek(start)
         file.write(np.array([checksum for checksum, _ in _scan(file, layout)], dtype="<u4").tobytes())
-        return Built(layout.records, layout.letters, self._empty, self._gaps, self._dna)
+        return Built(layout.records, layout.letters, self._empty, self._gaps, self._dna, self._lower)
 
     def _header(self, layout: _Layout) -> bytes:
         import json

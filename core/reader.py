@@ -129,10 +129,29 @@ def count_letters(inputs: Sequence[RawRecords], named: bool = True) -> Census:
     return census
 
 
-def encode_all(inputs: Sequence[RawRecords], alphabet: str) -> tuple[Alphabet, list[SequenceSet]]:
+@dataclass
+class LowerCase:
+    """Letters in lower case that were masked: how many, of how many in all, and the ids of records that have no others."""
+
+    letters: int = 0
+    total: int = 0
+    whole: list[str] = field(default_factory=list)
+
+    def take(self, ids: TextColumn, letters: TextColumn) -> None:
+        """Count those of some records, none of them empty."""
+        start = int(letters.offsets[0])
+        text = letters.text[start : int(letters.offsets[-1])]
+        found = np.add.reduceat((text >= ord("a")) & (text <= ord("z")), letters.offsets[:-1] - start, dtype=np.int64)
+        self.letters += int(found.sum())
+        self.total += len(text)
+        self.whole.extend(ids.select(np.flatnonzero(found == letters.lengths)))
+
+
+def encode_all(inputs: Sequence[RawRecords], alphabet: str, mask_lower: bool = False) -> tuple[Alphabet, list[SequenceSet]]:
     """Encode the inputs of one run in one alphabet: "dna", "protein" or "auto" (as `alphabet.detect` finds it from all of them).
+    mask_lower: as for `encode`.
 
     Their letters are lost: codes take the same memory.
     """
     chosen = count_letters(inputs, len(inputs) > 1).alphabet() if alphabet == "auto" else ALPHABETS[alphabet]
-    return chosen, [encode(raw.source, raw.ids, raw.letters, chosen, raw.descriptions) for raw in inputs]
+    return chosen, [encode(raw.source, raw.ids, raw.letters, chosen, raw.descriptions, mask_lower) for raw in inputs]

@@ -108,20 +108,30 @@ def join_sets(one: SequenceSet, other: SequenceSet) -> SequenceSet:
     return SequenceSet(f"{one.source} and {other.source}", ids, codes.text, codes.offsets, descriptions=described)
 
 
-def encode(source: str, ids: Sequence[str], letters: TextColumn, alphabet: Alphabet, descriptions: TextColumn | None = None) -> SequenceSet:
-    """Encode records: their codes take the place of the letters where that memory can be written to.
+def encode(
+    source: str,
+    ids: Sequence[str],
+    letters: TextColumn,
+    alphabet: Alphabet,
+    descriptions: TextColumn | None = None,
+    mask_lower: bool = False,
+) -> SequenceSet:
+    """Encode records: their codes take the place of the letters where that memory can be written to. mask_lower: letters in lower case
+    become N or X.
 
     Raises `InputError` naming the record, position and letter that is not of the alphabet.
     """
     whole = letters.tight()
-    codes = encode_letters(source, whole, alphabet, ids.__getitem__)
+    codes = encode_letters(source, whole, alphabet, ids.__getitem__, mask_lower)
     return SequenceSet(source, ids, codes, whole.offsets, descriptions=descriptions)
 
 
-def encode_letters(source: str, letters: TextColumn, alphabet: Alphabet, name: Callable[[int], str]) -> npt.NDArray[np.uint8]:
+def encode_letters(
+    source: str, letters: TextColumn, alphabet: Alphabet, name: Callable[[int], str], mask_lower: bool = False
+) -> npt.NDArray[np.uint8]:
     """Codes of the letters of records, in their place as `encode` says; name(i) is the id of record i. Raises `InputError` as it does."""
     codes = letters.text if letters.text.flags.writeable else np.empty(len(letters.text), dtype=np.uint8)
-    at = encode_into(letters.text, alphabet.encoding, INVALID, codes)
+    at = encode_into(letters.text, alphabet.encoding_of(mask_lower), INVALID, codes)
     if at >= 0:
         record = int(np.searchsorted(letters.offsets, at, side="right")) - 1
         letter = chr(int(letters.text[at]))

@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from gpualign.core.alphabet import Alphabet
 from gpualign.core.index import Built, IndexBuilder
-from gpualign.jobs.inputs import READ_AS_PROTEIN, Opened, ReadOptions, describe_empty, describe_gaps
+from gpualign.jobs.inputs import READ_AS_PROTEIN, Opened, ReadOptions, describe_empty, describe_gaps, describe_lower
 from gpualign.jobs.notes import UNHEARD, Notes
 
 
@@ -26,7 +26,7 @@ def build(
     Returns what was built, and of which alphabet. Raises `InputError` naming file, record and reason.
     """
     stream, source = database
-    with IndexBuilder(source, scratch, options.allow_duplicates, options.degap) as builder:
+    with IndexBuilder(source, scratch, options.allow_duplicates, options.degap, options.mask_lower) as builder:
         alphabet = builder.read(stream, options.alphabet)
         with output() as file:
             built = builder.write(file)
@@ -36,4 +36,6 @@ def build(
         notes.note(f"{source}: left out {describe_empty(built.empty)}")
     if built.gaps.letters:
         notes.note(f"{source}: {describe_gaps(built.gaps)}")
+    if built.lower is not None:
+        notes.note(f"{source}: {describe_lower(built.lower)}")
     return built, alphabet

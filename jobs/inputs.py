@@ -8,7 +8,7 @@ from typing import BinaryIO, TypeAlias
 from gpualign.core.alphabet import DNA, PROTEIN, Alphabet
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
-from gpualign.core.reader import Gaps, RawRecords, count_letters, encode_all, read_raw
+from gpualign.core.reader import Gaps, LowerCase, RawRecords, count_letters, encode_all, read_raw
 from gpualign.core.scoring import Scoring, ScoringOptions, is_of_proteins, make_scoring
 from gpualign.core.sequences import SequenceSet, join_sets
 from gpualign.jobs.notes import UNHEARD, Notes
@@ -24,24 +24,27 @@ READ_AS_PROTEIN = "its letters are read as amino acids, as --alphabet protein sa
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How sequences are read. alphabet: "auto", "dna" or "protein"; described: with what follows their ids."""
+    """How sequences are read. alphabet: "auto", "dna" or "protein"; described: with what follows their ids; mask_lower: letters in lower
+    case as N or X."""
 
     alphabet: str = "auto"
     allow_duplicates: bool = False
     degap: bool = False
     described: bool = False
+    mask_lower: bool = False
 
 
 @dataclass(frozen=True)
 class Inputs:
     """Sequences in one alphabet; of one set `targets is queries`. how: by what the alphabet was chosen, for people. added: whether the
-    queries are the first of the targets, to which others have been added."""
+    queries are the first of the targets, to which others have been added. masked: whether letters in lower case were read as N or X."""
 
     queries: SequenceSet
     targets: SequenceSet
     alphabet: Alphabet
     how: str
     added: bool = False
+    masked: bool = False
 
     @property
     def one_set(self) -> bool:
@@ -63,8 +66,9 @@ def read_inputs(opened: Iterable[Opened], options: ReadOptions, notes: Notes = U
         raw.append(read_set(stream, source, options, local and bool(raw), notes))
     if options.alphabet == PROTEIN.name and (record := count_letters(raw).dna):
         notes.note(f"{record} looks like DNA; {READ_AS_PROTEIN}")
-    chosen, sets = encode_all(raw, options.alphabet)
-    return Inputs(sets[0], sets[-1], chosen, "by --alphabet" if options.alphabet != "auto" else BY_LETTERS)
+    masked = mask_lower(raw, options, notes)
+    chosen, sets = encode_all(raw, options.alphabet, masked)
+    return Inputs(sets[0], sets[-1], chosen, "by --alphabet" if options.alphabet != "auto" else BY_LETTERS, masked=masked)
 
 
 def read_set(stream: BinaryIO, source: str, options: ReadOptions, allow_empty: bool, notes: Notes) -> RawRecords:
@@ -81,7 +85,7 @@ def read_set(stream: BinaryIO, source: str, options: ReadOptions, allow_empty: b
 def add_targets(inputs: Inputs) -> Inputs:
     """Of queries and targets that were read: the queries among themselves as well as with the targets."""
     targets = join_sets(inputs.queries, inputs.targets)
-    return Inputs(targets.first(len(inputs.queries)), targets, inputs.alphabet, inputs.how, added=True)
+    return Inputs(targets.first(len(inputs.queries)), targets, inputs.alphabet, inputs.how, added=True, masked=inputs.masked)
 
 
 def read_with_index(query: Opened, index: str, options: ReadOptions, notes: Notes = UNHEARD) -> Inputs:
@@ -100,14 +104,15 @@ def read_with_index(query: Opened, index: str, options: ReadOptions, notes: Note
             f"{found.dna} looks like DNA, and {index} is an index of proteins: translate the queries with --translate query, or search an "
             "index of DNA; if they are proteins, say --alphabet protein"
         )
+    masked = mask_lower([raw], options, notes)
     try:
-        queries = encode_all([raw], alphabet.name)[1][0]
+        queries = encode_all([raw], alphabet.name, masked)[1][0]
     except InputError as error:
         if alphabet is DNA and found.protein:
             hint = "proteins are searched in an index of proteins, or with --translate target"
             raise InputError(f"{error}; {index} is an index of DNA: {hint}") from None
         raise
-    return Inputs(queries, targets, alphabet, "by the index")
+    return Inputs(queries, targets, alphabet, "by the index", masked=masked)
 
 
 def scoring_of(inputs: Inputs, options: ScoringOptions, local: bool = False) -> Scoring:
@@ -125,6 +130,26 @@ def scoring_of(inputs: Inputs, options: ScoringOptions, local: bool = False) -> 
 def _note_gaps(raw: RawRecords, notes: Notes) -> None:
     if raw.gaps.letters:
         notes.note(f"{raw.source}: {describe_gaps(raw.gaps)}")
+
+
+def mask_lower(raw: Iterable[RawRecords], options: ReadOptions, notes: Notes) -> bool:
+    """Whether letters in lower case are to be masked, and are there; notes how many."""
+    if not options.mask_lower:
+        return False
+    lower = LowerCase()
+    for one in raw:
+        lower.take(one.ids, one.letters)
+    notes.note(describe_lower(lower))
+    return lower.letters > 0
+
+
+def describe_lower(lower: LowerCase) -> str:
+    """What --mask-lower has done, for people."""
+    text = f"masked {lower.letters:,} of {lower.total:,} letters, those in lower case"
+    if not lower.whole:
+        return text
+    who = f"record {lower.whole[0]!r} is" if len(lower.whole) == 1 else f"{len(lower.whole):,} records, {lower.whole[0]!r} the first, are"
+    return f"{text}; {who} masked throughout"
 
 
 def describe_gaps(gaps: Gaps) -> str:

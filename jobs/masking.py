@@ -11,12 +11,14 @@ from gpualign.core.search.masking import NONE, mask, mask_scoring
 from gpualign.jobs.notes import Notes
 
 
-def mask_queries(task: Task, method: str, notes: Notes, per_record: int = 1) -> Task:
+def mask_queries(task: Task, method: str, notes: Notes, per_record: int = 1, masked_before: bool = False) -> Task:
     """The task with masked queries, and with a scoring by which masked letters are worth nothing; notes how many there are.
 
-    method: as `check_method` has approved; per_record: queries that are of one record, and are told as one. Targets stay as they are: of a
-    task with one set, `targets is queries` holds no longer.
+    method: as `check_method` has approved; per_record: queries that are of one record, and are told as one. masked_before: whether letters
+    have been masked when they were read. Targets stay as they are: of a task with one set, `targets is queries` holds no longer.
     """
+    if masked_before:
+        task = replace(task, scoring=mask_scoring(task.scoring, task.alphabet))
     if method == NONE:
         return task
     masked = mask(task.queries, task.alphabet)

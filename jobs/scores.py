@@ -39,7 +39,7 @@ def prepare(inputs: Inputs, options: ScoresOptions, notes: Notes = UNHEARD, engi
     check_search(task, o.strand, o.mask)
     if engine is None:
         engine = pick_local_engine(o.resources, notes, o.kernel)
-    task = mask_queries(task, o.mask or NONE, notes)
+    task = mask_queries(task, o.mask or NONE, notes, inputs.masked)
     targets = task.targets
     if targets.places is not None:  # an index, in order of length
         targets = targets.select(np.argsort(targets.places))

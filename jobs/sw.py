@@ -210,11 +210,11 @@ def prepare(inputs: Inputs, options: SwOptions, notes: Notes = UNHEARD, engine: 
     )
     method = o.mask or (NONE if o.evalue == "none" else method_for(task.alphabet))
     if translated is None:
-        masked, held = mask_queries(task, method, notes), 0
+        masked, held = mask_queries(task, method, notes, masked_before=inputs.masked), 0
         strands = make_strands(masked.queries, task.alphabet, o.strand or (BOTH if task.alphabet.name == "dna" else PLUS))
         sides = Sides(strands, as_given(masked.targets))
     else:
-        masked, held = mask_queries(task, method, notes, translated.sides.queries.per_record), translated.held
+        masked, held = mask_queries(task, method, notes, translated.sides.queries.per_record, inputs.masked), translated.held
         sides = replace(translated.sides, queries=replace(translated.sides.queries, sequences=masked.queries))
         task = replace(task, queries=translated.given.queries, targets=translated.given.targets)
     left = memory_left(replace(masked, queries=sides.queries.sequences), o.resources.memory, held)

@@ -16,7 +16,7 @@ from gpualign.core.search.readings import BOTH as BOTH_STRANDS
 from gpualign.core.search.readings import Sides, as_given, make_frames
 from gpualign.core.sequences import SequenceSet
 from gpualign.core.translation import CODON, codon_table
-from gpualign.jobs.inputs import Inputs, Opened, ReadOptions, read_set
+from gpualign.jobs.inputs import Inputs, Opened, ReadOptions, mask_lower, read_set
 from gpualign.jobs.notes import UNHEARD, Notes
 
 QUERY, TARGET, BOTH = "query", "target", "both"
@@ -33,19 +33,20 @@ def read_translated(opened: Iterable[Opened], which: str, options: ReadOptions, 
 
     options.alphabet: "dna" or "protein" where what looks otherwise is that nevertheless. Raises `InputError`.
     """
-    sets = []
-    for side, (stream, source) in enumerate(opened):
-        sets.append(encode_side(read_set(stream, source, options, side > 0, notes), side, which, options.alphabet))
+    raw = [read_set(stream, source, options, side > 0, notes) for side, (stream, source) in enumerate(opened)]
+    masked = mask_lower(raw, options, notes)
+    sets = [encode_side(one, side, which, options.alphabet, masked) for side, one in enumerate(raw)]
     if index is not None:
         sets.append(_indexed(index, which))
-    return inputs_of_sides(sets, which)
+    return inputs_of_sides(sets, which, masked)
 
 
-def inputs_of_sides(sets: list[SequenceSet], which: str) -> Inputs:
-    """Of queries and targets, or of one set. Raises `InputError` where one set would be both nucleotides and proteins."""
+def inputs_of_sides(sets: list[SequenceSet], which: str, masked: bool = False) -> Inputs:
+    """Of queries and targets, or of one set. masked: as in `Inputs`. Raises `InputError` where one set would be both nucleotides and
+    proteins."""
     if len(sets) == 1 and which != BOTH:
         raise InputError(f"--translate {which} compares nucleotides with proteins, in two files; --translate both compares one with itself")
-    return Inputs(sets[0], sets[-1], PROTEIN, f"--translate {which}")
+    return Inputs(sets[0], sets[-1], PROTEIN, f"--translate {which}", masked=masked)
 
 
 def alphabet_of(side: int, which: str) -> Alphabet:
@@ -53,9 +54,9 @@ def alphabet_of(side: int, which: str) -> Alphabet:
     return DNA if _TRANSLATED[which][side] else PROTEIN
 
 
-def encode_side(raw: RawRecords, side: int, which: str, alphabet: str = "auto") -> SequenceSet:
-    """Encode queries (side 0) or targets (side 1) in the alphabet that they have with this choice of what is translated. Raises
-    `InputError` where they look otherwise, unless `alphabet` says that they are."""
+def encode_side(raw: RawRecords, side: int, which: str, alphabet: str = "auto", masked: bool = False) -> SequenceSet:
+    """Encode queries (side 0) or targets (side 1) in the alphabet that they have with this choice of what is translated. masked: letters in
+    lower case as N or X. Raises `InputError` where they look otherwise, unless `alphabet` says that they are."""
     found = count_letters([raw])
     if alphabet_of(side, which) is DNA:
         protein = found.protein
@@ -64,11 +65,11 @@ def encode_side(raw: RawRecords, side: int, which: str, alphabet: str = "auto") 
         if protein is not None:
             hint = "" if found.protein else "; if they are nucleotides, say --alphabet dna"
             raise InputError(f"{protein} looks like protein, and {_wants(which, side, DNA)}{hint}")
-        return encode_all([raw], DNA.name)[1][0]
+        return encode_all([raw], DNA.name, masked)[1][0]
     dna = found.dna or (raw.source if found.protein is None and found.alphabet() is DNA else None)
     if dna is not None and alphabet != PROTEIN.name:
         raise InputError(f"{dna} looks like DNA, and {_wants(which, side, PROTEIN)}; if they are proteins, say --alphabet protein")
-    return encode_all([raw], PROTEIN.name)[1][0]
+    return encode_all([raw], PROTEIN.name, masked)[1][0]
 
 
 def _wants(which: str, side: int, alphabet: Alphabet) -> str:

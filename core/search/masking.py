@@ -20,7 +20,6 @@ from gpualign.core.sequences import SequenceSet
 SEG, DUST, NONE = "seg", "dust", "none"
 
 _METHODS = {"protein": SEG, "dna": DUST}
-_UNKNOWN = {"protein": "X", "dna": "N"}
 _AT_ONCE = 4 << 20
 """Letters, about, between two chances to stop."""
 
@@ -68,7 +67,7 @@ def mask(sequences: SequenceSet, alphabet: Alphabet) -> Masked:
     """Mask what is of low complexity, by the method that fits the alphabet. The same set, where that is nothing."""
     intervals = find_intervals(sequences, alphabet)
     codes = sequences.codes.copy()
-    unknown = unknown_code(alphabet)
+    unknown = alphabet.unknown
     for begin, end in intervals.tolist():
         codes[begin:end] = unknown
     changed = int(np.count_nonzero(codes != sequences.codes))
@@ -79,17 +78,12 @@ def mask(sequences: SequenceSet, alphabet: Alphabet) -> Masked:
     return Masked(replace(sequences, codes=codes, counts=None), changed, np.array(whole, dtype=np.int64))
 
 
-def unknown_code(alphabet: Alphabet) -> int:
-    """The code of the letter that masked ones become: X or N."""
-    return alphabet.letters.index(_UNKNOWN[alphabet.name])
-
-
 def mask_scoring(scoring: Scoring, alphabet: Alphabet) -> Scoring:
     """A scoring by which a masked letter of a query is never worth anything, though N may equal N (--match) and a matrix may lack it.
 
     The scoring itself, where its matrix says so: those of BLAST do.
     """
-    code = unknown_code(alphabet)
+    code = alphabet.unknown
     row = scoring.substitution[code]
     if row.any() and row.max() <= 0:
         return scoring
