@@ -51,9 +51,9 @@ def cluster(
 ) -> None:
     """Clusters of records that are near each other: single, complete or average linkage, or greedy centroids.
 
-    SEQS is FASTA or FASTQ, plain or compressed. Every pair is judged by its global alignment, and none is lost to a filter. With --edges
-    or --distances nothing is aligned: the pairs are those of the file, and SEQS, if given, lists all records. A pair is near if it
-    passes --min-identity or --max-distance. - is standard input.
+    SEQS is FASTA or FASTQ, plain or compressed, or @LIST, all files that a text file names, one a line. Every pair is judged by its global
+    alignment, and none is lost to a filter. With --edges or --distances nothing is aligned: the pairs are those of the file, and SEQS, if
+    given, lists all records. A pair is near if it passes --min-identity or --max-distance. - is standard input.
 
     Clusters are numbered in the order of their first records. The representative of a greedy cluster is its centroid; with a linkage it is
     the record with the most near records in its cluster, among several the one that is nearest to these, then the first.
@@ -66,10 +66,12 @@ def cluster(
       gpualign dist core.aln --max-distance 12 | gpualign cluster --edges - --max-distance 12
       gpualign cluster --distances snps.npy --max-distance 12 --method average
     """
+    from gpualign.cli.inputs.lists import InputFiles, input_files
     from gpualign.jobs.early import alignment_seconds, start_early
 
+    read = InputFiles(()) if seqs is None else input_files(seqs)
     if edges is None and distances is None:
-        start_early(device, alignment_seconds(seqs or "", None))  # beside the imports that follow
+        start_early(device, alignment_seconds(read.paths, None))  # beside the imports that follow
     from gpualign.cli.clusters import Clustered, cluster_spec, in_order_of, opened_outputs, read_given
     from gpualign.cli.messages import Messages, print_plan
     from gpualign.cli.outputs.files import OutputFiles, check_stdin, open_inputs
@@ -99,16 +101,16 @@ def cluster(
     }
     if known is not None and (given_costs := [name for name, one in costs.items() if one is not None]):
         raise InputError(f"--{given_costs[0]} is of alignments; with {'--edges' if edges else '--distances'} nothing is aligned")
-    check_stdin(seqs, edges, distances)
+    check_stdin(*read.everything, edges, distances)
     spec = cluster_spec(output, format_, uc, representatives, seqs is not None)
-    messages.begin([seqs, edges, distances, matrix], spec.outputs)
+    messages.begin([*read.everything, edges, distances, matrix], spec.outputs)
     scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None, edit)
     resources = checked_resources(device, threads, memory, messages)
     options = ClusterOptions(max_distance, min_identity, method, order, scoring, identity_def, resources, min_coverage, strand)
     options.check(fractions=known is None and not edit)
 
-    inputs = read_inputs(open_inputs(seqs), ReadOptions(alphabet, allow_duplicates, degap), messages) if seqs is not None else None
-    counts = {} if inputs is None or seqs is None else counts_of(inputs, seqs, None)
+    inputs = read_inputs([open_inputs(read.paths)], ReadOptions(alphabet, allow_duplicates, degap), messages) if read.paths else None
+    counts = {} if inputs is None else counts_of(inputs)
     if known is None:
         assert inputs is not None
         messages.of_run.have_read(counts, resources, format=spec.format)

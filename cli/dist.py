@@ -99,9 +99,9 @@ def dist(
 
     SAMPLES is an alignment (FASTA, rows of one length), a table of genotypes (tab- or comma-separated; a header of SNP ids, then one row
     per sample: its id and 0, 1, 2 or letters) or of alleles (chewBBACA, PubMLST), VCF or BCF, or a PLINK .bed with its .bim and .fam;
-    text may be compressed, - is standard input. With OTHERS, which must have the same sites, every sample of SAMPLES is compared with
-    every one of OTHERS; with --add OLD samples are compared with each other and with all of OLD, in one list. --regions, --mask, --core
-    and --maf choose sites, in this order, by all samples of both files.
+    text may be compressed, - is standard input, @LIST all alignments that a text file names, one a line. With OTHERS, which must have the
+    same sites, every sample of SAMPLES is compared with every one of OTHERS; with --add OLD samples are compared with each other and with
+    all of OLD, in one list. --regions, --mask, --core and --maf choose sites, in this order, by all samples of both files.
 
     \b
     Examples:
@@ -115,9 +115,12 @@ def dist(
       gpualign dist full.aln --mask repeats.bed --core 0.95 > d.tsv        sites called in 95 % of samples
       gpualign dist cohort.bed --plot heat.png > d.tsv      a clustered heat map as well
     """
+    from gpualign.cli.inputs.lists import input_files
     from gpualign.jobs.early import distance_seconds, start_early
 
-    start_early("cpu" if cluster else device, distance_seconds([samples, *filter(None, [others, add])]))  # beside the imports that follow
+    sets = [input_files(one) for one in (samples, others or add) if one is not None]
+    named = [path for one in sets for path in one.paths]
+    start_early("cpu" if cluster else device, distance_seconds(named))  # beside the imports that follow
     import os
     from contextlib import ExitStack
 
@@ -145,7 +148,8 @@ def dist(
         if others is not None:
             raise InputError("--add is for one file, whose samples are compared with each other too; for two files leave it out")
         others = add
-    check_stdin(samples, others, mask)
+    lists = [one.listed for one in sets if one.listed is not None]
+    check_stdin(*named, *lists, mask)
     resources = find_resources(cluster, device, threads, memory, messages, kernel)
     spec = distance_spec(output, format_, max_distance, compared, others is None, add is not None, resume, shard, plot, condensed)
     picture = None
@@ -155,8 +159,8 @@ def dist(
         picture = check_plot(plot, spec.without_matrix)
     outputs = [*output_paths(spec.path, spec.format, others is None, shard), *([spec.beside] if spec.beside and not shard else [])]
     intervals = interval_files(regions, mask)
-    paths = [*files_of(samples), *(files_of(others) if others else []), *intervals]
-    again = read_again([samples, *([others] if others else [])], intervals)
+    paths = [*lists, *(file for path in named for file in files_of(path)), *intervals]
+    again = read_again(named, intervals)
     if (resume or shard) and again is None:
         raise InputError(f"--{'resume' if resume else 'shard'}: what came through a pipe cannot be read again; name files")
     nbytes = sum(os.path.getsize(path) for path in again or ())
@@ -169,9 +173,9 @@ def dist(
     engine = named_engine(options, messages)
     with OutputFiles(messages.note) as files:
         with ExitStack() as inputs:
-            source = read(open_calls([samples] if others is None else [samples, others], inputs), options, files)
-        sets = [(samples, source.samples.queries), *([(others, source.samples.targets)] if others else [])]
-        counts = {files_of(path)[0]: (len(names), None) for path, names in reversed(sets)}
+            source = read(open_calls(sets, inputs), options, files)
+        held = zip(sets, (source.samples.queries, source.samples.targets), strict=False)
+        counts = {files_of(one.paths[0])[0]: (len(names), None) for one, names in reversed(list(held)) if len(one.paths) == 1}
         messages.of_run.have_read(counts, resources, format=spec.format)
         job = prepare(options, source, engine, files.scratch, messages)
         del source

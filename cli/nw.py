@@ -104,8 +104,9 @@ def nw(
 ) -> None:
     """Global alignment (Needleman-Wunsch) of every pair: scores, identities, alignments.
 
-    One file: all pairs i < j of it. Two files: every query of SEQS against every target of SEQS2. FASTA, FASTQ or a plain list
-    of peptides, also compressed; - is standard input. A gap of n letters costs open + (n-1) * extend. Scores are exact.
+    One file: all pairs i < j of it. Two files: every query of SEQS against every target of SEQS2. FASTA, FASTQ or a plain list of peptides,
+    also compressed; - is standard input, @LIST all files that a text file names, one a line, as one set. A gap of n letters costs open +
+    (n-1) * extend. Scores are exact.
 
     \b
     Examples:
@@ -120,9 +121,12 @@ def nw(
       gpualign nw --match 2 --mismatch -1 --gap 1 a.fa b.fa
       zcat reads.fq.gz | gpualign nw --fields query,target,score,qlen,tlen - | sort -k3,3nr | head
     """
+    from gpualign.cli.inputs.lists import input_files
     from gpualign.jobs.early import alignment_seconds, start_early
 
-    start_early("cpu" if cluster else device, alignment_seconds(seqs, add or seqs2))  # beside the imports that follow
+    sets = [input_files(one) for one in (seqs, add or seqs2) if one is not None]
+    queries, others = sets[0].paths, sets[1].paths if len(sets) > 1 else None
+    start_early("cpu" if cluster else device, alignment_seconds(queries, others))  # beside the imports that follow
     from gpualign.cli.messages import Messages
     from gpualign.cli.nodes import find_resources
     from gpualign.cli.outputs.files import check_stdin, open_inputs
@@ -142,8 +146,8 @@ def nw(
     messages = Messages.of("nw", quiet, verbose, log, summary)
     if add is not None and seqs2 is not None:
         raise InputError("--add is for one file, whose sequences are compared with each other too; for two files leave it out")
-    others = seqs2 if add is None else add
-    check_stdin(seqs, others)
+    files = [path for one in sets for path in one.everything]
+    check_stdin(*files)
     if with_self and seqs2 is not None:
         raise InputError("--self is for one file; two files are compared record by record anyway")
     if with_self and nearest is not None:
@@ -156,15 +160,17 @@ def nw(
     )
     spec = output_spec(wanted, edit, others is None, with_self, add is not None)
     pictures = [spec.picture.path] if spec.picture else []
-    messages.begin([seqs, others, matrix], [*output_paths(spec.path, spec.format, others is None, shard), *pictures], resume)
+    messages.begin([*files, matrix], [*output_paths(spec.path, spec.format, others is None, shard), *pictures], resume)
 
     scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None, edit)
     inputs = read_inputs(
-        open_inputs(seqs, others), ReadOptions(alphabet, allow_duplicates, degap, bool(tell_descriptions(fields)), mask_lower), messages
+        (open_inputs(one.paths) for one in sets),
+        ReadOptions(alphabet, allow_duplicates, degap, bool(tell_descriptions(fields)), mask_lower),
+        messages,
     )
     if add is not None:
         inputs = add_targets(inputs)
-    messages.of_run.have_read(counts_of(inputs, seqs, others), resources, alphabet=inputs.alphabet.name, format=spec.format)
+    messages.of_run.have_read(counts_of(inputs), resources, alphabet=inputs.alphabet.name, format=spec.format)
     pairing = Pairing.ABOVE_OR_EQUAL if with_self or (spec.is_matrix and not spec.condensed) else Pairing.ABOVE
     if nearest is not None:
         pairing = Pairing.ALL

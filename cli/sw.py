@@ -95,10 +95,10 @@ def sw(
 ) -> None:
     """Local alignment (Smith-Waterman): every query against every sequence of DB, the best hits of each query first.
 
-    No pair is left out, and scores are exact; low-complexity parts of the queries are masked first (--mask). The 25 best hits of each
-    query are written, or with a threshold all that pass. DB is FASTA or FASTQ, plain or compressed, or an index made by `gpualign index`.
-    Without DB the sequences of QUERY are searched with each other. - is standard input. A gap of n letters costs open + (n-1) * extend: the
-    default for proteins, --gap-open 12 --gap-extend 1, is what BLAST calls 11/1.
+    No pair is left out, and scores are exact; low-complexity parts of the queries are masked first (--mask). The 25 best hits of each query
+    are written, or with a threshold all that pass. DB is FASTA or FASTQ, plain or compressed, or an index made by `gpualign index`. Without
+    DB the sequences of QUERY are searched with each other. - is standard input, @LIST all files that a text file names, one a line. A gap
+    of n letters costs open + (n-1) * extend: the default for proteins, --gap-open 12 --gap-extend 1, is what BLAST calls 11/1.
 
     \b
     Examples:
@@ -110,12 +110,15 @@ def sw(
       gpualign sw a.fa b.fa --all -o scores.npy                      every score
       gpualign sw contigs.fa proteins.fa --translate query           six frames against proteins, as blastx
     """
+    from gpualign.cli.inputs.lists import input_files
     from gpualign.jobs.early import alignment_seconds, start_early
 
-    start_early("cpu" if cluster else device, alignment_seconds(query, db))  # beside the imports that follow
+    sets = [input_files(one) for one in (query, db) if one is not None]
+    early = alignment_seconds(sets[0].paths, sets[1].paths if len(sets) > 1 else None)
+    start_early("cpu" if cluster else device, early)  # beside the imports that follow
     from gpualign.cli.messages import Messages
     from gpualign.cli.nodes import find_resources
-    from gpualign.cli.outputs.files import check_stdin, open_input, open_inputs
+    from gpualign.cli.outputs.files import check_stdin, open_inputs
     from gpualign.cli.outputs.formats import output_paths
     from gpualign.cli.outputs.hits import HitOptions, hit_spec, write_hits
     from gpualign.cli.outputs.scores import scores_spec
@@ -130,7 +133,8 @@ def sw(
     from gpualign.jobs.inputs import ReadOptions, read_inputs, read_with_index
 
     messages = Messages.of("sw", quiet, verbose, log, summary)
-    check_stdin(query, db)
+    files = [path for one in sets for path in one.everything]
+    check_stdin(*files)
     if with_self and db is not None:
         raise InputError("--self is for one file; two files are compared record by record anyway")
     if genetic_code is not None and translate is None:
@@ -155,9 +159,9 @@ def sw(
     of_scores = scores_spec(wanted, strand, db is None, with_self) if everything else None
     of_hits = None if everything else hit_spec(wanted)
     if of_scores is not None:
-        messages.begin([query, db, matrix], output_paths(of_scores.path, of_scores.format, db is None, shard), resume)
+        messages.begin([*files, matrix], output_paths(of_scores.path, of_scores.format, db is None, shard), resume)
     elif of_hits is not None:
-        messages.begin([query, db, matrix], output_paths(of_hits.path, of_hits.format, db is None, shard), resume)
+        messages.begin([*files, matrix], output_paths(of_hits.path, of_hits.format, db is None, shard), resume)
 
     scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None)
     described = tell_descriptions(fields)
@@ -165,19 +169,18 @@ def sw(
     by_index = db is not None and is_index(db)
     if by_index and "ttitle" in described:
         raise InputError(f"{db} is an index, which holds no descriptions for the column ttitle; search the file that it was made of")
+    opened = (open_inputs(one.paths) for one in (sets[:1] if by_index else sets))
     if translate is not None:
         from gpualign.jobs.translation import read_translated
 
-        opened = open_inputs(query, None if by_index else db)
         inputs = read_translated(opened, translate, reading, db if by_index else None, messages)
     elif db is not None and by_index:
-        with open_input(query) as stream:
-            inputs = read_with_index(stream, db, reading, messages)
+        inputs = read_with_index(next(opened), db, reading, messages)
     else:
-        inputs = read_inputs(open_inputs(query, db), reading, messages, local=True)
+        inputs = read_inputs(opened, reading, messages, local=True)
     spec = of_scores or of_hits
     assert spec is not None
-    messages.of_run.have_read(counts_of(inputs, query, db), resources, alphabet=inputs.alphabet.name, format=spec.format)
+    messages.of_run.have_read(counts_of(inputs), resources, alphabet=inputs.alphabet.name, format=spec.format)
     if of_scores is not None:
         from gpualign.cli.outputs.pairs import write_every_pair
         from gpualign.core.plan import Pairing

@@ -49,6 +49,10 @@ class AlignmentScanner:
         """Of the records so far."""
 
     @property
+    def records(self) -> int:
+        """How many there are so far."""
+
+    @property
     def called(self) -> list[int]:
         """Sites with a call, of each record so far."""
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import NoReturn
 
 from gpualign.core.errors import InputError
 
@@ -22,6 +25,29 @@ def number_repeated(ids: list[str], repeated: list[int]) -> None:
         following[name] = count + 1
         ids[index] = f"{name}_{count}"
         taken.add(ids[index])
+
+
+def unique_in_files(ids: list[str], files: Sequence[tuple[int, str]], allow_duplicates: bool) -> list[str]:
+    """The ids of records of several files, unique in each, repeated ones numbered with `allow_duplicates` or else refused. files: the first
+    record of each, and its name. Raises `InputError` naming both files."""
+    first: dict[str, int] = {}
+    again = [k for k, name in enumerate(ids) if first.setdefault(name, k) != k]
+    if again and not allow_duplicates:
+        refuse_repeated(ids[again[0]], *(file_of(k, files) for k in (first[ids[again[0]]], again[0])))
+    number_repeated(ids, again)
+    return ids
+
+
+def refuse_repeated(name: str, one: str, other: str) -> NoReturn:
+    """Raises `InputError`: a record of the second file has the id of one of the first."""
+    raise InputError(
+        f"{other}: record {name!r} has the id of a record of {one}; make ids unique, or number repeated ones with --allow-duplicates"
+    )
+
+
+def file_of(record: int, files: Sequence[tuple[int, str]]) -> str:
+    """The name of the file that holds a record. files: the first record of each, and its name."""
+    return files[bisect_right(files, record, key=lambda file: file[0]) - 1][1]
 
 
 def unique_ids(ids: list[str], source: str, allow_duplicates: bool) -> list[str]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import partial
+from itertools import pairwise
 from typing import BinaryIO
 
 import numpy as np
@@ -14,10 +15,10 @@ from gpualign.core._records import repeated
 from gpualign.core.alphabet import ALPHABETS, Alphabet, Census
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
-from gpualign.core.ids import number_repeated
+from gpualign.core.ids import file_of, number_repeated, refuse_repeated
 from gpualign.core.records import Records, read_records
 from gpualign.core.sequences import SequenceSet, encode
-from gpualign.core.text import TextColumn
+from gpualign.core.text import TextColumn, join_columns
 
 _IS_GAP = np.isin(np.arange(256), list(b"-."))
 
@@ -89,6 +90,24 @@ def unique(ids: TextColumn, numbers: npt.NDArray[np.int64], source: str, allow_d
     names = list(ids)
     number_repeated(names, again[:, 0].tolist())
     return TextColumn.of(names)
+
+
+def unique_in_files(files: Sequence[RawRecords], allow_duplicates: bool) -> list[RawRecords]:
+    """The records of several files that are read as one set, with ids that are unique among all of them, as `unique` makes them. Raises
+    `InputError` naming both files."""
+    ids = join_columns(raw.ids for raw in files)
+    again = repeated(ids.text, ids.offsets)
+    if not len(again):
+        return list(files)
+    starts = np.cumsum([0, *(len(raw.ids) for raw in files)]).tolist()
+    if not allow_duplicates:
+        record, first = again[0].tolist()
+        known = [(start, raw.source) for start, raw in zip(starts, files, strict=False)]
+        refuse_repeated(ids[record], file_of(first, known), file_of(record, known))
+    names = list(ids)
+    number_repeated(names, again[:, 0].tolist())
+    numbered = TextColumn.of(names)
+    return [replace(raw, ids=numbered[start:stop].tight()) for raw, (start, stop) in zip(files, pairwise(starts), strict=True)]
 
 
 def read_raw(

@@ -108,10 +108,10 @@ def _check_matrix_covers(
     for sequences in sets:
         for code in sequences.used_codes:
             if not covered[code]:
-                record = sequences.ids[sequences.first_with(int(code))]
+                record = sequences.first_with(int(code))
                 raise InputError(
                     f"matrix {matrix.name} has no row for the letter {alphabet.letters[code]!r}, "
-                    f"which record {record!r} of {sequences.source} holds"
+                    f"which record {sequences.ids[record]!r} of {sequences.file_of(record)} holds"
                 )
 
 

@@ -13,6 +13,7 @@ from gpualign.core._records import encode as encode_into
 from gpualign.core.alphabet import INVALID, Alphabet
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
+from gpualign.core.ids import file_of
 from gpualign.core.text import TextColumn, join_columns
 
 _COUNTED = 4 << 20
@@ -24,7 +25,8 @@ class SequenceSet:
 
     codes: uint8[total letters], record i is codes[offsets[i]:offsets[i+1]]; offsets: int64[count + 1]. No record is empty.
     places: int64[count], where records stand in their file; None where they are in its order. counts: int64[256], how often each
-    code occurs, where that is known. descriptions: what follows ids in the file, None where that was not read.
+    code occurs, where that is known. descriptions: what follows ids in the file, None where that was not read. parts: the first records of
+    several files that it was read from, and their names; empty for one file.
     """
 
     source: str
@@ -34,9 +36,19 @@ class SequenceSet:
     places: npt.NDArray[np.int64] | None = field(default=None, repr=False)
     counts: npt.NDArray[np.int64] | None = field(default=None, repr=False)
     descriptions: TextColumn | None = field(default=None, repr=False)
+    parts: tuple[tuple[int, str], ...] = field(default=(), repr=False)
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def files(self) -> tuple[tuple[int, str], ...]:
+        """The first record of each file, and its name."""
+        return self.parts or ((0, self.source),)
+
+    def file_of(self, record: int) -> str:
+        """The name of the file that holds a record."""
+        return file_of(record, self.files)
 
     @cached_property
     def lengths(self) -> npt.NDArray[np.int64]:
@@ -99,13 +111,19 @@ class SequenceSet:
         return int(np.searchsorted(self.offsets, position, side="right")) - 1
 
 
-def join_sets(one: SequenceSet, other: SequenceSet) -> SequenceSet:
-    """The records of both, in the order of their files."""
-    codes = join_columns(TextColumn(part.codes, part.offsets) for part in (one, other))
-    ids = join_columns(part.id_column for part in (one, other))
-    both = [part.descriptions for part in (one, other) if part.descriptions is not None]
-    described = join_columns(both) if len(both) == 2 else None
-    return SequenceSet(f"{one.source} and {other.source}", ids, codes.text, codes.offsets, descriptions=described)
+def join_sets(sets: Sequence[SequenceSet]) -> SequenceSet:
+    """The records of all, in the order of their files."""
+    first, *others = sets
+    if not others:
+        return first
+    codes = join_columns(TextColumn(part.codes, part.offsets) for part in sets)
+    ids = join_columns(part.id_column for part in sets)
+    texts = [part.descriptions for part in sets if part.descriptions is not None]
+    described = join_columns(texts) if len(texts) == len(sets) else None
+    starts = np.cumsum([0, *map(len, sets)]).tolist()
+    parts = tuple((start + at, name) for start, one in zip(starts, sets, strict=False) for at, name in one.files)
+    source = f"{first.source} and " + (others[0].source if len(others) == 1 else f"{len(others):,} other files")
+    return SequenceSet(source, ids, codes.text, codes.offsets, descriptions=described, parts=parts)
 
 
 def encode(

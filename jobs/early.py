@@ -21,10 +21,11 @@ _PACKED = {".gz": 4, ".bz2": 4, ".xz": 5, ".zst": 4}
 """How much longer files become, about."""
 
 
-def alignment_seconds(queries: str, targets: str | None) -> float:
-    """What aligning every pair takes the CPU at most, about, by the sizes of two files, or of one (None); 0 where one tells no size."""
-    letters = _letters(queries)
-    cells = letters * (letters / 2 if targets is None else _letters(targets))
+def alignment_seconds(queries: Iterable[str], targets: Iterable[str] | None) -> float:
+    """What aligning every pair takes the CPU at most, about, by the sizes of the files of two sets, or of one (None); 0 where all of a set
+    tell no size."""
+    letters = sum(map(_letters, queries))
+    cells = letters * (letters / 2 if targets is None else sum(map(_letters, targets)))
     return cells / (_CELLS * usable_cpus())
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import BinaryIO, TypeAlias
 
 from gpualign.core.alphabet import DNA, PROTEIN, Alphabet
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
-from gpualign.core.reader import Gaps, LowerCase, RawRecords, count_letters, encode_all, read_raw
+from gpualign.core.reader import Gaps, LowerCase, RawRecords, count_letters, encode_all, read_raw, unique_in_files
 from gpualign.core.scoring import Scoring, ScoringOptions, is_of_proteins, make_scoring
 from gpualign.core.sequences import SequenceSet, join_sets
 from gpualign.jobs.notes import UNHEARD, Notes
@@ -56,23 +57,34 @@ class Inputs:
         return len(self.targets) + (0 if self.one_set or self.added else len(self.queries))
 
 
-def read_inputs(opened: Iterable[Opened], options: ReadOptions, notes: Notes = UNHEARD, local: bool = False) -> Inputs:
-    """Read one set, or queries and targets; each file is taken when the one before has been read.
+def read_inputs(opened: Iterable[Iterable[Opened]], options: ReadOptions, notes: Notes = UNHEARD, local: bool = False) -> Inputs:
+    """Read one set, or queries and targets, of a file or several each; each file is taken when the one before has been read.
 
     local: targets may hold empty records, which are left out: a database is often somebody else's file. Raises `InputError`.
     """
     raw: list[RawRecords] = []
-    for stream, source in opened:
-        raw.append(read_set(stream, source, options, local and bool(raw), notes))
+    ends = []
+    for files in opened:
+        raw.extend(read_set(files, options, local and bool(raw), notes))
+        ends.append(len(raw))
     if options.alphabet == PROTEIN.name and (record := count_letters(raw).dna):
         notes.note(f"{record} looks like DNA; {READ_AS_PROTEIN}")
     masked = mask_lower(raw, options, notes)
-    chosen, sets = encode_all(raw, options.alphabet, masked)
+    chosen, encoded = encode_all(raw, options.alphabet, masked)
+    del raw
+    sets = [join_sets(encoded[start:end]) for start, end in pairwise([0, *ends])]
     return Inputs(sets[0], sets[-1], chosen, "by --alphabet" if options.alphabet != "auto" else BY_LETTERS, masked=masked)
 
 
-def read_set(stream: BinaryIO, source: str, options: ReadOptions, allow_empty: bool, notes: Notes) -> RawRecords:
-    """Read a file, and say what is out of the ordinary. allow_empty: leave records without letters out. Raises `InputError`."""
+def read_set(files: Iterable[Opened], options: ReadOptions, allow_empty: bool, notes: Notes) -> list[RawRecords]:
+    """Read one set, of a file or several, and say what is out of the ordinary. allow_empty: leave records without letters out. Raises
+    `InputError`."""
+    some = [_read_file(one, options, notes, allow_empty) for one in files]
+    return unique_in_files(some, options.allow_duplicates) if len(some) > 1 else some
+
+
+def _read_file(opened: Opened, options: ReadOptions, notes: Notes, allow_empty: bool) -> RawRecords:
+    stream, source = opened
     raw = read_raw(stream, source, options.allow_duplicates, allow_empty, options.degap, options.described)
     if raw.listed:
         notes.note(f"{source}: a list of {len(raw.ids):,} sequences, a line each, which are their own ids")
@@ -84,35 +96,33 @@ def read_set(stream: BinaryIO, source: str, options: ReadOptions, allow_empty: b
 
 def add_targets(inputs: Inputs) -> Inputs:
     """Of queries and targets that were read: the queries among themselves as well as with the targets."""
-    targets = join_sets(inputs.queries, inputs.targets)
+    targets = join_sets([inputs.queries, inputs.targets])
     return Inputs(targets.first(len(inputs.queries)), targets, inputs.alphabet, inputs.how, added=True, masked=inputs.masked)
 
 
-def read_with_index(query: Opened, index: str, options: ReadOptions, notes: Notes = UNHEARD) -> Inputs:
-    """Read queries for an indexed database, the file `index`. Raises `InputError`."""
+def read_with_index(queries: Iterable[Opened], index: str, options: ReadOptions, notes: Notes = UNHEARD) -> Inputs:
+    """Read queries, of a file or several, for an indexed database, the file `index`. Raises `InputError`."""
     from gpualign.core.index import open_index
 
     targets, alphabet = open_index(index)
     if options.alphabet not in ("auto", alphabet.name):
         raise InputError(f"--alphabet {options.alphabet}: {index} is an index of {alphabet.name}")
-    stream, source = query
-    raw = read_raw(stream, source, options.allow_duplicates, degap=options.degap, described=options.described)
-    _note_gaps(raw, notes)
-    found = count_letters([raw])
+    raw = read_set(queries, options, False, notes)
+    found = count_letters(raw)
     if alphabet is PROTEIN and found.dna and not found.protein and options.alphabet == "auto":
         raise InputError(
             f"{found.dna} looks like DNA, and {index} is an index of proteins: translate the queries with --translate query, or search an "
             "index of DNA; if they are proteins, say --alphabet protein"
         )
-    masked = mask_lower([raw], options, notes)
+    masked = mask_lower(raw, options, notes)
     try:
-        queries = encode_all([raw], alphabet.name, masked)[1][0]
+        read = join_sets(encode_all(raw, alphabet.name, masked)[1])
     except InputError as error:
         if alphabet is DNA and found.protein:
             hint = "proteins are searched in an index of proteins, or with --translate target"
             raise InputError(f"{error}; {index} is an index of DNA: {hint}") from None
         raise
-    return Inputs(queries, targets, alphabet, "by the index", masked=masked)
+    return Inputs(read, targets, alphabet, "by the index", masked=masked)
 
 
 def scoring_of(inputs: Inputs, options: ScoringOptions, local: bool = False) -> Scoring:

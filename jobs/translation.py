@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from gpualign.core.index import open_index
 from gpualign.core.reader import RawRecords, count_letters, encode_all
 from gpualign.core.search.readings import BOTH as BOTH_STRANDS
 from gpualign.core.search.readings import Sides, as_given, make_frames
-from gpualign.core.sequences import SequenceSet
+from gpualign.core.sequences import SequenceSet, join_sets
 from gpualign.core.translation import CODON, codon_table
 from gpualign.jobs.inputs import Inputs, Opened, ReadOptions, mask_lower, read_set
 from gpualign.jobs.notes import UNHEARD, Notes
@@ -27,14 +28,16 @@ _TRANSLATED = {QUERY: (True, False), TARGET: (False, True), BOTH: (True, True)}
 _SIDES = ("queries", "targets")
 
 
-def read_translated(opened: Iterable[Opened], which: str, options: ReadOptions, index: str | None = None, notes: Notes = UNHEARD) -> Inputs:
+def read_translated(
+    opened: Iterable[Iterable[Opened]], which: str, options: ReadOptions, index: str | None = None, notes: Notes = UNHEARD
+) -> Inputs:
     """Read queries and targets, or of one file both, of which `which` are nucleotides and the others proteins; both stay as they are until
     `translate_inputs`. index: the targets, in place of a second file.
 
     options.alphabet: "dna" or "protein" where what looks otherwise is that nevertheless. Raises `InputError`.
     """
-    raw = [read_set(stream, source, options, side > 0, notes) for side, (stream, source) in enumerate(opened)]
-    masked = mask_lower(raw, options, notes)
+    raw = [read_set(files, options, side > 0, notes) for side, files in enumerate(opened)]
+    masked = mask_lower(chain(*raw), options, notes)
     sets = [encode_side(one, side, which, options.alphabet, masked) for side, one in enumerate(raw)]
     if index is not None:
         sets.append(_indexed(index, which))
@@ -54,22 +57,23 @@ def alphabet_of(side: int, which: str) -> Alphabet:
     return DNA if _TRANSLATED[which][side] else PROTEIN
 
 
-def encode_side(raw: RawRecords, side: int, which: str, alphabet: str = "auto", masked: bool = False) -> SequenceSet:
-    """Encode queries (side 0) or targets (side 1) in the alphabet that they have with this choice of what is translated. masked: letters in
-    lower case as N or X. Raises `InputError` where they look otherwise, unless `alphabet` says that they are."""
-    found = count_letters([raw])
+def encode_side(raw: Sequence[RawRecords], side: int, which: str, alphabet: str = "auto", masked: bool = False) -> SequenceSet:
+    """Encode queries (side 0) or targets (side 1), of a file or several, in the alphabet that they have with this choice of what is
+    translated. masked: letters in lower case as N or X. Raises `InputError` where they look otherwise, unless `alphabet` says that they
+    are."""
+    found = count_letters(raw)
     if alphabet_of(side, which) is DNA:
         protein = found.protein
         if protein is None and alphabet != DNA.name and found.alphabet() is PROTEIN:
-            protein = raw.source
+            protein = raw[0].source
         if protein is not None:
             hint = "" if found.protein else "; if they are nucleotides, say --alphabet dna"
             raise InputError(f"{protein} looks like protein, and {_wants(which, side, DNA)}{hint}")
-        return encode_all([raw], DNA.name, masked)[1][0]
-    dna = found.dna or (raw.source if found.protein is None and found.alphabet() is DNA else None)
+        return join_sets(encode_all(raw, DNA.name, masked)[1])
+    dna = found.dna or (raw[0].source if found.protein is None and found.alphabet() is DNA else None)
     if dna is not None and alphabet != PROTEIN.name:
         raise InputError(f"{dna} looks like DNA, and {_wants(which, side, PROTEIN)}; if they are proteins, say --alphabet protein")
-    return encode_all([raw], PROTEIN.name, masked)[1][0]
+    return join_sets(encode_all(raw, PROTEIN.name, masked)[1])
 
 
 def _wants(which: str, side: int, alphabet: Alphabet) -> str:

@@ -105,8 +105,13 @@ def test_work_goes_by_the_sizes_of_files(monkeypatch, tmp_path):
     for path, size in ((small, 3000), (large, 6_000_000), (packed, 1_500_000)):
         path.write_bytes(b"A" * size)
     small, large, packed = map(str, (small, large, packed))
-    assert alignment_seconds(large, None) == pytest.approx(6e6**2 / 2 / 6e10)
-    assert alignment_seconds(small, large) == alignment_seconds(large, small) == alignment_seconds(small, packed) == pytest.approx(0.3)
+    assert alignment_seconds([large], None) == pytest.approx(6e6**2 / 2 / 6e10)
+    assert (
+        alignment_seconds([small], [large])
+        == alignment_seconds([large], [small])
+        == alignment_seconds([small], [packed])
+        == pytest.approx(0.3)
+    )
     assert distance_seconds([small, packed]) == pytest.approx(0.030015)
     for unknown in ("-", str(tmp_path / "missing.fa")):
-        assert alignment_seconds(unknown, None) == alignment_seconds(large, unknown) == distance_seconds([unknown]) == 0
+        assert alignment_seconds([unknown], None) == alignment_seconds([large], [unknown]) == distance_seconds([unknown]) == 0

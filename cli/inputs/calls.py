@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 
+from gpualign.cli.inputs.lists import InputFiles
 from gpualign.cli.outputs.files import STDIO, open_input
 from gpualign.core.distance.sources.kinds import CallFile, fileset_files, fileset_path
 
@@ -23,9 +24,12 @@ def read_again(paths: Sequence[str], intervals: Sequence[str]) -> list[str] | No
     return [name for path in paths for name in files_of(path) if os.path.isfile(name)] + [*intervals]
 
 
-def open_calls(paths: Sequence[str], stack: ExitStack) -> Iterator[CallFile]:
-    """Open one after the other, when it is asked for; `stack` closes them. Raises `InputError`."""
-    for name in paths:
-        path = name if name == STDIO else fileset_path(name)
-        stream, source = stack.enter_context(open_input(path))
-        yield CallFile(stream, source, None if path == STDIO else path)
+def open_calls(sets: Sequence[InputFiles], stack: ExitStack) -> Iterator[CallFile]:
+    """Open one after the other, when it is asked for; `stack` closes them, but those of sets of several files are closed when the next one
+    is asked for: there may be thousands. Raises `InputError`."""
+    for one in sets:
+        for number, name in enumerate(one.paths):
+            path = name if name == STDIO else fileset_path(name)
+            with ExitStack() as single:
+                stream, source = (stack if len(one.paths) == 1 else single).enter_context(open_input(path))
+                yield CallFile(stream, source, None if path == STDIO else path, number > 0)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gpualign.core.sinks.writer import ByteWriter
 
 STDIO = "-"
+STDIN_NAME = "standard input"
 _MOST_PACKERS = 4
 
 
@@ -38,18 +39,17 @@ class ClosedPipe(Exception):
 def open_input(path: str) -> Iterator[tuple[BinaryIO, str]]:
     """(binary stream, name for messages) of a file or, for "-", of standard input. Raises `InputError`."""
     if path == STDIO:
-        yield sys.stdin.buffer, "standard input"
+        yield sys.stdin.buffer, STDIN_NAME
         return
     with open_file(path) as stream:
         yield stream, path
 
 
-def open_inputs(*paths: str | None) -> Iterator[tuple[BinaryIO, str]]:
-    """As `open_input`, one after the other; each is closed when the next one is asked for. None is left out."""
+def open_inputs(paths: Iterable[str]) -> Iterator[tuple[BinaryIO, str]]:
+    """As `open_input`, one after the other; each is closed when the next one is asked for."""
     for path in paths:
-        if path is not None:
-            with open_input(path) as opened:
-                yield opened
+        with open_input(path) as opened:
+            yield opened
 
 
 def check_stdin(*paths: str | None) -> None:

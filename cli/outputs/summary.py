@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gpualign.cli import signals
-from gpualign.cli.outputs.files import STDIO, OutputFiles, check_place, digest_file, naming_output
+from gpualign.cli.outputs.files import STDIN_NAME, STDIO, OutputFiles, check_place, digest_file, naming_output
 from gpualign.cli.stages import PLANNING, WRITING, Stages
 from gpualign.core.errors import InputError
 
@@ -146,14 +146,14 @@ class RunSummary:
         return {"path": path, "bytes": nbytes, "sha256": digest, "records": records, "letters": letters}
 
 
-def counts_of(inputs: Inputs, first: str, second: str | None) -> dict[str, Counts]:
-    """Records and letters of one or two files of sequences."""
-    queries, targets = (len(inputs.queries), int(inputs.queries.lengths.sum())), (len(inputs.targets), int(inputs.targets.lengths.sum()))
-    if second is None:
-        return {first: queries}
-    if inputs.added:  # these are targets, too
-        targets = targets[0] - queries[0], targets[1] - queries[1]
-    return {second: targets, first: queries}
+def counts_of(inputs: Inputs) -> dict[str, Counts]:
+    """Records and letters of each file of sequences."""
+    counts: dict[str, Counts] = {}
+    for one in [inputs.targets] if inputs.one_set or inputs.added else [inputs.targets, inputs.queries]:
+        firsts = [first for first, _ in one.files]
+        for (first, name), stop in zip(one.files, [*firsts[1:], len(one)], strict=True):
+            counts[STDIO if name == STDIN_NAME else name] = stop - first, int(one.lengths[first:stop].sum())
+    return counts
 
 
 def _options(context: click.Context) -> dict[str, object]:

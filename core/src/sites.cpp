@@ -285,6 +285,8 @@ NB_MODULE(_sites, m) {
             return out;
           },
           nb::sig("def ids(self) -> list[str]"), "Of the records so far.")
+      .def_prop_ro(
+          "records", [](const AlignmentScanner& self) { return self.ids().size(); }, "How many there are so far.")
       .def_prop_ro("called", &AlignmentScanner::called, "Sites with a call, of each record so far.")
       .def_prop_ro("length", &AlignmentScanner::length, "Sites of a row; -1 before the first.")
       .def_prop_ro("nbytes", &AlignmentScanner::nbytes, "Memory that is held.")

@@ -165,7 +165,7 @@ def translated_inputs_of(queries: Source, targets: Source | None, which: str) ->
     sets = []
     for side, one in enumerate(given):
         if not isinstance(one, Sequences):
-            sets.append(encode_side(_raw(one), side, which))
+            sets.append(encode_side([_raw(one)], side, which))
         elif one.code is alphabet_of(side, which):
             sets.append(one.set)
         else:

@@ -6,7 +6,7 @@ memory grows with what distinguishes the samples and sites at which all agree co
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, BinaryIO
 
@@ -24,7 +24,7 @@ from gpualign.core.distance.sources.base import Omitted, Selection
 from gpualign.core.distance.sources.counts import SiteCounts, count_sites
 from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import InputError
-from gpualign.core.ids import unique_ids
+from gpualign.core.ids import unique_ids, unique_in_files
 from gpualign.core.unpack import PlainText
 
 _PIECE = 4 << 20
@@ -124,26 +124,27 @@ class AlignmentSource:
 
 @dataclass(frozen=True)
 class AlignmentText:
-    """An input that is open. stream: of its text; source: its name for messages; plain: where the text lies in a file, if it does."""
+    """An input that is open. stream: of its text; source: its name for messages; plain: where the text lies in a file, if it does; joins:
+    as of `CallFile`."""
 
     stream: BinaryIO
     source: str
     plain: PlainText | None = None
+    joins: bool = False
 
 
 def read_alignments(
-    inputs: Sequence[AlignmentText], every_letter: bool, allow_duplicates: bool, memory: int, scratch: Scratch, threads: int = 1
+    inputs: Iterable[AlignmentText], every_letter: bool, allow_duplicates: bool, memory: int, scratch: Scratch, threads: int = 1
 ) -> AlignmentSource:
-    """Read one aligned FASTA file, or two with the same sites. every_letter: as for `calls.letter_table`. threads: as many read what
-    lies in a file; what comes out does not depend on them.
+    """Read one aligned FASTA file, or two with the same sites, or two sets of several files. every_letter: as for `calls.letter_table`.
+    threads: as many read what lies in a file; what comes out does not depend on them.
 
     Raises `InputError` naming file and record for rows of unequal length, repeated ids, letters that no alignment has.
     """
     scanner = _sites.AlignmentScanner(letter_table(every_letter), scratch().fileno(), memory)
-    lists: list[list[str]] = []
-    before = 0
+    files: list[_File] = []
     for text in inputs:
-        source = text.source
+        source, before = text.source, scanner.records
         try:
             if text.plain is not None:
                 _read_file(scanner, text.plain, threads)
@@ -155,17 +156,43 @@ def read_alignments(
             raise
         except ValueError as error:
             raise InputError(f"{source}: {error}") from None
-        ids = list(scanner.ids)
-        lists.append(unique_ids(ids[before:], source, allow_duplicates))
-        before = len(ids)
-        if not lists[-1]:
+        if scanner.records == before:
             raise InputError(f"{source}: no records")
+        files.append(_File(source, before, scanner.records, text.joins))
+    lists = _ids_of_sets(scanner.ids, files, allow_duplicates)
     if not every_letter:
         sampled = sum(scanner.letters(byte) for byte in range(256) if chr(byte).isalpha())
         if sum(scanner.letters(byte) for byte in _AMINO_ACIDS) > sampled / 10:
-            raise InputError(f"{inputs[0].source}: these look like proteins, not nucleotides; --all-letters compares every letter")
+            raise InputError(f"{files[0].source}: these look like proteins, not nucleotides; --all-letters compares every letter")
     kind = Kind.LETTER if every_letter else Kind.NUCLEOTIDE
-    return AlignmentSource(scanner, make_samples(*lists), kind, inputs[0].source)
+    return AlignmentSource(scanner, make_samples(*lists), kind, files[0].source)
+
+
+@dataclass(frozen=True)
+class _File:
+    """Records [start, stop) of all that were read. joins: as of `CallFile`."""
+
+    source: str
+    start: int
+    stop: int
+    joins: bool
+
+
+def _ids_of_sets(ids: list[str], files: Sequence[_File], allow_duplicates: bool) -> list[list[str]]:
+    """Unique ids of each set. Raises `InputError` for those that two records of a set have, naming both files."""
+    sets: list[list[_File]] = []
+    for file in files:
+        if file.joins:
+            sets[-1].append(file)
+        else:
+            sets.append([file])
+    lists = []
+    for some in sets:
+        names = [name for file in some for name in unique_ids(ids[file.start : file.stop], file.source, allow_duplicates)]
+        if len(some) > 1:
+            names = unique_in_files(names, [(file.start - some[0].start, file.source) for file in some], allow_duplicates)
+        lists.append(names)
+    return lists
 
 
 def _read_file(scanner: _sites.AlignmentScanner, text: PlainText, threads: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterable
 from enum import Enum
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
@@ -32,11 +33,13 @@ class CallOptions:
 
 @dataclass(frozen=True)
 class CallFile:
-    """An input that is open. source: its name for messages; path: None where it has none, such as standard input."""
+    """An input that is open. source: its name for messages; path: None where it has none, such as standard input. joins: whether its
+    samples are of the same set as those of the file before it."""
 
     stream: BinaryIO
     source: str
     path: str | None = None
+    joins: bool = False
 
 
 class FileKind(Enum):
@@ -56,6 +59,7 @@ class _Known:
     source: str
     kind: FileKind
     stream: BinaryIO
+    joins: bool
     plain: PlainText | None
 
 
@@ -100,33 +104,44 @@ def _look(file: CallFile) -> _Known:
         with open(file.path, "rb") as raw:
             if raw.read(len(MAGIC)) != MAGIC:
                 raise InputError(f"{file.source}: a compressed .bed; unpack it first, it is mapped into memory")
-    return _Known(file.path, file.source, kind, unpacked, plain)
+    return _Known(file.path, file.source, kind, unpacked, file.joins, plain)
 
 
 def read_calls(inputs: Iterable[CallFile], options: CallOptions, memory: int, files: ScratchFiles, threads: int = 1) -> Source:
-    """Read one input, or two with the same sites, holding about `memory` bytes at most. threads: as many read what several can.
+    """Read one input, or two with the same sites, holding about `memory` bytes at most; alignments may be in several files each. threads:
+    as many read what several can.
 
-    Inputs are taken one after the other, and are not needed when this returns. Raises `InputError` naming file, record and reason.
+    Inputs are taken one after the other, alignments when the one before has been read, and are not needed when this returns. Raises
+    `InputError` naming file, record and reason.
     """
-    known = [_look(file) for file in inputs]
-    first = known[0]
-    for other in known[1:]:
-        if other.kind is not first.kind:
-            raise InputError(f"{other.source} is {other.kind.value}, {first.source} is {first.kind.value}; two inputs are of one kind")
+    opened = iter(inputs)
+    first = _look(next(opened))
     _check_options(options, first)
+    others = (_alike(_look(file), first) for file in opened)
+    if first.kind is FileKind.ALIGNMENT:
+        texts = (AlignmentText(k.stream, k.source, k.plain, k.joins) for k in chain([first], others))
+        return read_alignments(texts, options.every_letter, options.allow_duplicates, memory, files.scratch, threads)
+    known = [first, *others]
     if first.kind is FileKind.FILESET:
         return read_filesets([Path(k.path) for k in known if k.path is not None], options.allow_duplicates)
     if first.kind is FileKind.VARIANTS:
         from gpualign.core.distance.sources.vcf import read_variants
 
         return read_variants([(_named(k, files), k.source) for k in known], options.allow_duplicates, memory, files.scratch)
-    if first.kind is FileKind.ALIGNMENT:
-        texts = [AlignmentText(k.stream, k.source, k.plain) for k in known]
-        return read_alignments(texts, options.every_letter, options.allow_duplicates, memory, files.scratch, threads)
     streams = [(k.stream, k.source) for k in known]
     header = not options.no_header
     every_letter, duplicates = options.every_letter, options.allow_duplicates
     return read_tables(streams, options.transpose, every_letter, duplicates, memory, files.scratch, header, options.type)
+
+
+def _alike(other: _Known, first: _Known) -> _Known:
+    """Raises `InputError` for inputs that cannot be read together."""
+    inputs = "files of a list" if other.joins else "two inputs"
+    if other.kind is not first.kind:
+        raise InputError(f"{other.source} is {other.kind.value}, {first.source} is {first.kind.value}; {inputs} are of one kind")
+    if other.joins and other.kind is not FileKind.ALIGNMENT:
+        raise InputError(f"{other.source} is {other.kind.value}; a list of several files is of alignments: join other files first")
+    return other
 
 
 def _check_options(options: CallOptions, file: _Known) -> None:

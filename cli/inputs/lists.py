@@ -1,0 +1,62 @@
+"""Inputs that are several files: @LIST, a text file that names them, one a line."""
+
+from __future__ import annotations
+
+import os
+
+from gpualign.core.dataclass import dataclass
+from gpualign.core.errors import InputError
+
+SIGN = "@"
+"""Begins what names a list. A file of such a name is ./@NAME."""
+
+
+@dataclass(frozen=True)
+class InputFiles:
+    """What an argument names. paths: its files, in order; listed: the list that names them, None where the argument is the file."""
+
+    paths: tuple[str, ...]
+    listed: str | None = None
+
+    @property
+    def everything(self) -> tuple[str, ...]:
+        """All that is read."""
+        return self.paths if self.listed is None else (self.listed, *self.paths)
+
+
+def input_files(argument: str) -> InputFiles:
+    """The files that an argument names: itself, or those of the list behind an @; @- is a list from standard input.
+
+    Names are relative to the working directory. Blank lines and those that begin with # are left out. Raises `InputError` naming list and
+    line.
+    """
+    if not argument.startswith(SIGN):
+        return InputFiles((argument,))
+    from gpualign.cli.outputs.files import STDIO, open_input
+
+    listed = argument.removeprefix(SIGN)
+    if not listed:
+        raise InputError("@ wants the name of a list of files behind it, as in @files.txt")
+    with open_input(listed) as (stream, source):
+        lines = stream.read().removeprefix(b"\xef\xbb\xbf").splitlines()
+    named = [(number, os.fsdecode(line.strip())) for number, line in enumerate(lines, 1)]
+    named = [(number, name) for number, name in named if name and not name.startswith("#")]
+    if not named:
+        raise InputError(f"{source}: names no files; a list has the name of a file on each line")
+    for number, name in named:
+        if name != STDIO and not _exists(name):
+            if number == named[0][0] and name.startswith(">"):
+                raise InputError(
+                    f"{source}: line {number} is that of a FASTA file, and behind an @ stands a list of files: leave out the @"
+                )
+            raise InputError(
+                f"{source}: line {number}: {name!a}: no such file; names in a list are relative to the working directory, {os.getcwd()}"
+            )
+    return InputFiles(tuple(name for _, name in named), listed)
+
+
+def _exists(name: str) -> bool:
+    try:
+        return os.path.exists(name)
+    except ValueError:  # a name with a null character
+        return False
