@@ -10,6 +10,7 @@ from gpualign.cli.completion import PathType
 from gpualign.cli.options import (
     global_kernel_options,
     going_on_options,
+    group_options,
     input_options,
     mask_lower_option,
     nodes_option,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     "--add", type=PathType(), metavar="OLD", help="One file: also each sequence with all of OLD; those of OLD not with each other."
 )
 @strand_option
+@group_options
 @output_options
 @plot_option
 @click.option(
@@ -75,6 +77,9 @@ def nw(
     end_gaps: str,
     add: str | None,
     strand: str | None,
+    groups: str | None,
+    between: bool,
+    within: bool,
     output: str,
     format_: str | None,
     fields: str | None,
@@ -127,6 +132,9 @@ def nw(
     sets = [input_files(one) for one in (seqs, add or seqs2) if one is not None]
     queries, others = sets[0].paths, sets[1].paths if len(sets) > 1 else None
     start_early("cpu" if cluster else device, alignment_seconds(queries, others))  # beside the imports that follow
+    from dataclasses import replace
+
+    from gpualign.cli.inputs.groups import check_groups, read_group_pairs
     from gpualign.cli.messages import Messages
     from gpualign.cli.nodes import find_resources
     from gpualign.cli.outputs.files import check_stdin, open_inputs
@@ -147,7 +155,8 @@ def nw(
     if add is not None and seqs2 is not None:
         raise InputError("--add is for one file, whose sequences are compared with each other too; for two files leave it out")
     files = [path for one in sets for path in one.everything]
-    check_stdin(*files)
+    check_stdin(*files, groups)
+    check_groups(groups, between, within)
     if with_self and seqs2 is not None:
         raise InputError("--self is for one file; two files are compared record by record anyway")
     if with_self and nearest is not None:
@@ -156,11 +165,24 @@ def nw(
     thresholds = min_score, min_identity, max_distance
     both = strand == BOTH
     wanted = OutputOptions(
-        output, format_, fields, identity_def, *thresholds, value, condensed, plot, min_coverage, nearest, resume, shard, both
+        output,
+        format_,
+        fields,
+        identity_def,
+        *thresholds,
+        value,
+        condensed,
+        plot,
+        min_coverage,
+        nearest,
+        resume,
+        shard,
+        both,
+        groups is not None,
     )
     spec = output_spec(wanted, edit, others is None, with_self, add is not None)
     pictures = [spec.picture.path] if spec.picture else []
-    messages.begin([*files, matrix], [*output_paths(spec.path, spec.format, others is None, shard), *pictures], resume)
+    messages.begin([*files, matrix, groups], [*output_paths(spec.path, spec.format, others is None, shard), *pictures], resume)
 
     scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None, edit)
     inputs = read_inputs(
@@ -170,6 +192,9 @@ def nw(
     )
     if add is not None:
         inputs = add_targets(inputs)
+    if groups is not None:
+        chosen = read_group_pairs(groups, within, inputs.queries.ids, inputs.targets.ids)
+        spec = replace(spec, filter=replace(spec.filter, groups=chosen))
     messages.of_run.have_read(counts_of(inputs), resources, alphabet=inputs.alphabet.name, format=spec.format)
     pairing = Pairing.ABOVE_OR_EQUAL if with_self or (spec.is_matrix and not spec.condensed) else Pairing.ABOVE
     if nearest is not None:
@@ -177,5 +202,9 @@ def nw(
     options = NwOptions(scoring, EndGaps(end_gaps), spec.detail, pairing, resources, kernel, transfer, traceback == "host", strand)
     job = prepare_wanted(inputs, options, Wanted(spec.filter, identity_def), messages)
     if job.pairs == 0 and not dry_run:
-        messages.note("one sequence makes no pairs (--self aligns it with itself)")
+        messages.note(
+            "one sequence makes no pairs (--self aligns it with itself)"
+            if groups is None
+            else f"no two records are of {'the same group' if within else 'different groups'}"
+        )
     write_every_pair(spec, job, inputs.count, dry_run, messages, resources.host_threads)

@@ -142,6 +142,20 @@ def hit_options(function: F) -> F:
     )(function)
 
 
+def group_options(function: F) -> F:
+    """Which pairs, by groups of records."""
+    return _stack(
+        click.option(
+            "--groups",
+            type=PathType(),
+            metavar="TABLE",
+            help="With --between or --within: the group of each record, a table of ids and groups.",
+        ),
+        click.option("--between", is_flag=True, help="Only pairs of records of different groups."),
+        click.option("--within", is_flag=True, help="Only pairs of records of the same group."),
+    )(function)
+
+
 def strand_option(function: F) -> F:
     """By which strands records are compared."""
     return click.option(

@@ -39,14 +39,12 @@ from gpualign.core.engine import (
 )
 from gpualign.core.near.pairs import NearPairs
 from gpualign.core.plan import Band, Limits, Pairing, Tile
+from gpualign.core.rectangles import wanted_rectangles
 from gpualign.core.road import Closable
 from gpualign.core.runs import RunsBuilder
 from gpualign.core.scoring import Scoring
 
 Integers = npt.NDArray[np.int64]
-
-_SPLIT_CELLS = 30_000_000
-"""Of pairs beside the diagonal, a millisecond's work: fewer are not worth a rectangle of their own."""
 
 
 class BothStrands:
@@ -142,32 +140,15 @@ def _whole(tile: Tile) -> _Rectangle:
 
 
 def _rectangles(task: Task, limits: Limits, tile: Tile) -> Iterator[_Rectangle]:
-    """All wanted pairs of a tile. Engines know a set with itself by its numbers, which strands do not have: a tile on the diagonal is cut
-    along it, where its unwanted pairs would take long. They do not where targets fill the lanes of a vector anyway."""
+    """All wanted pairs of a tile. Engines know a set with itself by its numbers, which strands do not have."""
     if tile.pairing is Pairing.ALL or tile.pairing.first_target(tile.query_stop - 1) <= tile.band.first_target:
         yield _whole(tile)
         return
 
-    def cells(start: int, stop: int, columns: Integers) -> int:
-        return task.cost.cells(task.queries.lengths[start:stop], task.targets.lengths[tile.targets[columns]])
-
-    def cut(start: int, stop: int, columns: Integers) -> Iterator[_Rectangle]:
-        first, last = tile.pairing.first_target(start), tile.pairing.first_target(stop - 1)
-        columns = columns[tile.targets[columns] >= first]
-        if not len(columns):
-            return
-        is_beside = tile.targets[columns] < last
-        beside = columns[is_beside]
-        if len(beside) >= limits.lanes or cells(start, stop, beside) <= _SPLIT_CELLS:
-            yield _Rectangle(start, stop, columns, cells(start, stop, columns))
-            return
-        if len(clear := columns[~is_beside]):
-            yield _Rectangle(start, stop, clear, cells(start, stop, clear))
-        middle = (start + stop) // 2
-        yield from cut(start, middle, beside)
-        yield from cut(middle, stop, beside)
-
-    yield from cut(tile.query_start, tile.query_stop, np.arange(tile.target_count))
+    rows, lengths = np.arange(tile.query_start, tile.query_stop), (task.queries.lengths, task.targets.lengths)
+    for start, stop, columns in wanted_rectangles(tile, rows, np.arange(tile.target_count), lengths, task.cost, limits.lanes):
+        cells = task.cost.cells(lengths[0][rows[start:stop]], lengths[1][tile.targets[columns]])
+        yield _Rectangle(tile.query_start + start, tile.query_start + stop, columns, cells)
 
 
 class _OpenTile:

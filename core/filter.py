@@ -9,13 +9,15 @@ import numpy.typing as npt
 
 from gpualign.core.blocks import Block, Booleans
 from gpualign.core.dataclass import dataclass
+from gpualign.core.group_pairs import GroupPairs
 from gpualign.core.identity import fraction
 
 
 @dataclass(frozen=True)
 class Filter:
     """Pairs that are written: least_score <= score <= most_score, identity >= least_identity, 1 - identity <= most_distance, and of
-    either sequence a fraction of least_coverage or more of its letters in pairs, equal or unequal; None is no bound.
+    either sequence a fraction of least_coverage or more of its letters in pairs, equal or unequal; None is no bound. groups: of records,
+    whose pairs are wanted or not.
 
     nearest: of each query only so many of them, the nearest first: by distance or identity where those are bounded, else by score; of equal
     ones the first of the file. Blocks then hold all pairs of their queries. same: query i and target i are one record, which is not its
@@ -29,6 +31,7 @@ class Filter:
     least_coverage: float | None = None
     nearest: int | None = None
     same: bool = False
+    groups: GroupPairs | None = None
 
     @property
     def by_statistics(self) -> bool:
@@ -47,6 +50,8 @@ class Filter:
             return None
         found = block.scores
         keep = np.ones(found.shape, dtype=bool)
+        if self.groups is not None:
+            keep &= self.groups.wanted(block.given, block.target_records)
         if self.least_score is not None:
             keep &= found >= self.least_score
         if self.most_score is not None:

@@ -18,6 +18,7 @@ from gpualign.core.budget import Budget
 from gpualign.core.cost import ONE_A_PAIR
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail, EndGaps, Engine, Mode, Prepared, Task
+from gpualign.core.group_pairs import GroupPairs
 from gpualign.core.near.align import Aligned, align_pairs
 from gpualign.core.near.bounds import EditBound
 from gpualign.core.near.gather import NearAssembly, NearBand
@@ -74,7 +75,7 @@ class NearJob:
     task: what the user asked for; groups: equal records of its queries and of its targets; pairing: which pairs of records are wanted.
     prepared, plan: for one record of each group. aligner: aligns pairs of the task; None where the edit distance is all that is wanted.
     engine: what would compute every pair. text_threads: for sinks that make text. ungrouped: makes the same job with each record for
-    itself.
+    itself. wanted: groups of records whose pairs alone are wanted, of those that are near.
     """
 
     task: Task
@@ -86,6 +87,7 @@ class NearJob:
     engine: Engine
     text_threads: int
     ungrouped: Callable[[], NearJob] = field(repr=False)
+    wanted: GroupPairs | None = None
 
     @property
     def work(self) -> int:
@@ -100,6 +102,9 @@ class NearJob:
     def pairs(self) -> int:
         """Pairs of records that are decided about."""
         targets, (start, stop) = len(self.task.targets), self._rows
+        if self.wanted is not None:
+            firsts = None if self.pairing is Pairing.ALL else self.pairing.first_targets(np.arange(len(self.task.queries)))
+            return int(self.wanted.sums(np.ones(targets, dtype=np.int64), firsts)[start:stop].sum())
         return self.pairing.count(stop, targets) - self.pairing.count(start, targets)
 
     def describe(self) -> Rows:
@@ -136,7 +141,7 @@ class NearJob:
     def part(self, start: int, stop: int) -> NearJob:
         """The same for the pairs of queries [start, stop) alone. Equal records count as any others then: pairs of a group may be needed by
         records of other parts."""
-        job = self.ungrouped() if any(groups.repeated for groups in self.groups) else self
+        job = replace(self.ungrouped(), wanted=self.wanted) if any(groups.repeated for groups in self.groups) else self
         return replace(job, plan=job.plan.part(start, stop))
 
     def run(self, sink: Sink[Plan, NearResults], progress: Progress, marks: Marks = UNMARKED) -> NearTotals:
@@ -167,6 +172,8 @@ class NearJob:
             held: list[NearPairs] = []
             rows = 0
             for pairs, rows in records:
+                if self.wanted is not None:
+                    pairs = pairs.part(self.wanted.wanted(pairs.queries, pairs.targets))
                 if len(pairs):
                     held.append(pairs)
                 if sum(map(len, held)) >= min(_ALIGNED_TOGETHER, self._at_once) or self.aligner is None or not held:

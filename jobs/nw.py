@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from gpualign.core.alphabet import DNA, Alphabet
@@ -10,6 +10,7 @@ from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail, EndGaps, Engine, Task
 from gpualign.core.errors import InputError
 from gpualign.core.filter import Filter
+from gpualign.core.group_pairs import GroupPairs
 from gpualign.core.identity import DEFAULT
 from gpualign.core.plan import Pairing
 from gpualign.core.scoring import Scoring, ScoringOptions
@@ -71,11 +72,12 @@ def prepare_wanted(
         bound = edit_bound(wanted.filter, task, wanted.identity_definition)
         if bound is not None and is_worth_it(task, bound):
             engines = _engines_of(task, chosen, options.resources)
-            return prepare_near(task, bound, pairing, engines, options.resources, notes, _about(task))
+            job = prepare_near(task, bound, pairing, engines, options.resources, notes, _about(task))
+            return replace(job, wanted=wanted.filter.groups)
         advice = what_would_bound(wanted.filter, task, wanted.identity_definition)
         if advice and pairing.count(len(task.queries), len(task.targets)) >= _MANY:
             notes.note(f"every pair is aligned: {advice}")
-    return _every_pair(*begun, options, notes)
+    return _every_pair(*begun, options, notes, wanted.filter.groups)
 
 
 def _begin(inputs: Inputs, options: NwOptions, notes: Notes, engine: Engine | None) -> tuple[Task, Pairing, Engine]:
@@ -115,8 +117,10 @@ def _engines_of(task: Task, chosen: Engine, resources: Resources) -> Engines:
     return Engines(chosen, with_both_strands(pick_near_engine(resources, one)), with_both_strands(pick_pair_engine(resources, one)))
 
 
-def _every_pair(task: Task, pairing: Pairing, engine: Engine, options: NwOptions, notes: Notes) -> PairsJob:
-    return prepare_pairs(task, pairing, engine, options.resources, notes, _about(task))
+def _every_pair(
+    task: Task, pairing: Pairing, engine: Engine, options: NwOptions, notes: Notes, groups: GroupPairs | None = None
+) -> PairsJob:
+    return prepare_pairs(task, pairing, engine, options.resources, notes, _about(task), groups)
 
 
 def _about(task: Task) -> str:

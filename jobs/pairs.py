@@ -15,6 +15,8 @@ from gpualign.core.blocks import Block
 from gpualign.core.budget import Budget
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Engine, Prepared, Task
+from gpualign.core.group_pairs import GroupPairs
+from gpualign.core.grouped import GroupedPrepared, prepare_grouped
 from gpualign.core.plan import Pairing, Plan
 from gpualign.core.road import UNMARKED, Closable, Marks, Progress, Sink, Totals
 from gpualign.core.runner import estimate_rate, pair_bands, plan_task, run_plan
@@ -24,6 +26,9 @@ from gpualign.jobs.budget import memory_left, sequence_bytes, text_threads
 from gpualign.jobs.engines import Resources
 from gpualign.jobs.notes import Notes
 
+_WORTH_CUTTING = 0.75
+"""Of all cells: where groups want more of them, all pairs are computed, and those that nobody wants are dropped."""
+
 Work: TypeAlias = npt.NDArray[np.float64]
 
 Rows = list[tuple[str, str]]
@@ -32,13 +37,15 @@ Rows = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class PairsJob:
-    """A plan, and all that carrying it out takes. It may run any number of times. text_threads: for sinks that make text."""
+    """A plan, and all that carrying it out takes. It may run any number of times. text_threads: for sinks that make text. groups: whose
+    pairs alone are wanted."""
 
     prepared: Prepared
     plan: Plan
     engine: Engine
     budget: Budget
     text_threads: int
+    groups: GroupPairs | None = None
 
     @property
     def task(self) -> Task:
@@ -51,13 +58,17 @@ class PairsJob:
 
     @property
     def pairs(self) -> int:
-        """Pairs that are aligned."""
-        return self.plan.pairs
+        """Pairs that are wanted."""
+        if self.groups is None:
+            return self.plan.pairs
+        return int(self._sums(self.groups, np.ones(self.plan.targets, dtype=np.int64))[self.plan.start : self.plan.end].sum())
 
     @property
     def work(self) -> int:
         """DP cells, in which progress is told."""
-        return self.plan.cells
+        if self._leaves_out is None:
+            return self.plan.cells
+        return int(self._cells(self._leaves_out)[self.plan.start : self.plan.end].sum())
 
     @property
     def hardware(self) -> str:
@@ -65,12 +76,26 @@ class PairsJob:
 
     def describe(self) -> Rows:
         """The plan, with a time estimate that takes a moment to measure."""
-        return describe_plan(self.plan, self.prepared, self.engine, self.budget)
+        return describe_plan(self.plan, self.prepared, self.engine, self.budget, self.pairs, self.work)
 
     @property
     def row_work(self) -> Work:
         """What the pairs of each query take, about: float64[queries]."""
-        return self.plan.row_cells
+        return self.plan.row_cells if self._leaves_out is None else self._cells(self._leaves_out).astype(np.float64)
+
+    @property
+    def _leaves_out(self) -> GroupPairs | None:
+        """The groups, where pairs that they do not want are not computed."""
+        return self.groups if isinstance(self.prepared, GroupedPrepared) else None
+
+    def _sums(self, groups: GroupPairs, weights: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Of each query, the sum of the weights of targets that are wanted."""
+        pairing = self.plan.pairing
+        return groups.sums(weights, None if pairing is Pairing.ALL else pairing.first_targets(np.arange(self.plan.queries)))
+
+    def _cells(self, groups: GroupPairs) -> npt.NDArray[np.int64]:
+        strands = 2 if self.task.both_strands else 1
+        return strands * self.plan.query_lengths * self._sums(groups, self.plan.target_lengths)
 
     def part(self, start: int, stop: int) -> PairsJob:
         """The same for the pairs of queries [start, stop) alone."""
@@ -78,7 +103,8 @@ class PairsJob:
 
     def run(self, sink: Sink[Plan, BandResults], progress: Progress, marks: Marks = UNMARKED) -> Totals:
         """Compute every pair and hand whole bands to the sink, in order."""
-        return run_plan(self.plan, self.prepared, sink, progress, marks)
+        totals = run_plan(self.plan, self.prepared, sink, progress, marks)
+        return replace(totals, pairs=self.pairs, work=self.work)
 
     def blocks(self, identity_definition: int, progress: Progress) -> Iterator[Block]:
         """The same as a stream of blocks of bounded size, in input order; closing it stops all work."""
@@ -87,13 +113,24 @@ class PairsJob:
                 yield from blocks_of(self.task, identity_definition, band, self.plan.pairing)
 
 
-def prepare_pairs(task: Task, pairing: Pairing, engine: Engine, resources: Resources, notes: Notes, about: str = "") -> PairsJob:
-    """Plan the pairs of a task. about: begins what is told of the plan. Raises `RunError` where memory is too small."""
+def prepare_pairs(
+    task: Task, pairing: Pairing, engine: Engine, resources: Resources, notes: Notes, about: str = "", groups: GroupPairs | None = None
+) -> PairsJob:
+    """Plan the pairs of a task. about: begins what is told of the plan; groups: whose pairs alone are wanted. Raises `RunError` where
+    memory is too small."""
     budget = Budget.of(memory_left(task, resources.memory))
-    prepared = engine.prepare(task, budget)
+    cut = groups is not None and _is_worth_cutting(task, groups)
+    prepared: Prepared = prepare_grouped(engine, task, budget, groups) if cut and groups else engine.prepare(task, budget)
     plan = plan_task(prepared, pairing)
     notes.detail(about + describe_work(prepared, plan))
-    return PairsJob(prepared, plan, engine, budget, text_threads(budget, resources.host_threads))
+    return PairsJob(prepared, plan, engine, budget, text_threads(budget, resources.host_threads), groups)
+
+
+def _is_worth_cutting(task: Task, groups: GroupPairs) -> bool:
+    """Whether groups want so few pairs that the others shall not be computed."""
+    queries, targets = task.queries.lengths, task.targets.lengths
+    wanted = float(queries @ groups.sums(targets, None))
+    return wanted < _WORTH_CUTTING * float(queries.sum()) * float(targets.sum())
 
 
 def count_sequences(task: Task) -> int:
@@ -106,15 +143,18 @@ def describe_work(prepared: Prepared, plan: Plan) -> str:
     return f"{prepared.kernel}; {plan.band_count} bands of up to {plan.band_rows} queries"
 
 
-def describe_plan(plan: Plan, prepared: Prepared, engine: Engine, budget: Budget) -> Rows:
-    """For --dry-run."""
+def describe_plan(
+    plan: Plan, prepared: Prepared, engine: Engine, budget: Budget, pairs: int | None = None, cells: int | None = None
+) -> Rows:
+    """For --dry-run. pairs, cells: that are computed, where they are not those of the plan."""
+    pairs, cells = plan.pairs if pairs is None else pairs, plan.cells if cells is None else cells
     task = prepared.task
     tiles = sum(1 for _ in plan.tiles())
     rate = estimate_rate(task, engine, budget)
     return [
         ("sequences", f"{plan.queries:,}" if task.targets is task.queries else f"{plan.queries:,} x {plan.targets:,}"),
-        ("pairs", f"{plan.pairs:,}"),
-        ("cells", f"{plan.cells:,}"),
+        ("pairs", f"{pairs:,}"),
+        ("cells", f"{cells:,}"),
         ("scoring", task.scoring.name),
         ("engine", prepared.hardware),
         ("kernel", prepared.kernel),
@@ -124,5 +164,5 @@ def describe_plan(plan: Plan, prepared: Prepared, engine: Engine, budget: Budget
             f"sequences {format_bytes(sequence_bytes(task))}, results {format_bytes(plan.result_bytes)}, "
             f"kernels {format_bytes(plan.limits.scratch_bytes)}",
         ),
-        ("estimate", f"{plan.cells / rate:.1f} s at {rate / 1e9:.0f} GCUPS, measured on a sample"),
+        ("estimate", f"{cells / rate:.1f} s at {rate / 1e9:.0f} GCUPS, measured on a sample"),
     ]

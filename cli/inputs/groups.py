@@ -5,11 +5,17 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from gpualign.cli.outputs.files import open_input
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 from gpualign.core.unpack import unpack
+
+if TYPE_CHECKING:
+    from gpualign.core.group_pairs import GroupPairs
 
 _NO_GROUP = ("", "NA", "nan")
 
@@ -23,11 +29,12 @@ class Grouping:
     of: Sequence[int]
 
 
-def read_groups(path: str, ids: Sequence[str]) -> list[Grouping]:
+def read_groups(path: str, ids: Sequence[str], of: str = "the matrix") -> list[Grouping]:
     """The groupings of records with these ids, one per column after the first. Tabs or commas separate columns; - is standard input.
 
     Line 1 names the columns, unless it begins with one of the ids. Other records may be in the table, records may lack in it, and an empty
-    cell (or NA) is no group. Raises `InputError` naming the line, or where no record is in the table.
+    cell (or NA) is no group. of: what holds the records, for messages. Raises `InputError` naming the line, or where no record is in the
+    table.
     """
     with open_input(path) as (stream, source):
         text = io.TextIOWrapper(unpack(stream, source)[1], encoding="utf-8-sig", errors="surrogateescape", newline="")
@@ -48,8 +55,37 @@ def read_groups(path: str, ids: Sequence[str]) -> list[Grouping]:
         if before[1] != cells[1:]:
             raise InputError(f"{source}: lines {before[0]} and {line} put {cells[0]!a} in different groups")
     if not known & found.keys():
-        raise InputError(f"{source}: none of its ids is one of the matrix, whose first is {ids[0]!a}")
+        raise InputError(f"{source}: none of its ids is one of {of}, whose first is {ids[0]!a}")
     return [_grouping(title, [cells[k] for _, cells in found.values()], found, ids, k) for k, title in enumerate(titles)]
+
+
+def check_groups(table: str | None, between: bool, within: bool) -> None:
+    """Raises `InputError` for options that lack each other, or contradict each other."""
+    if between and within:
+        raise InputError("--between and --within are all pairs together; give one of them, or neither")
+    if table is None and (between or within):
+        raise InputError(f"--{'within' if within else 'between'} wants to know the group of each record: --groups TABLE")
+    if table is not None and not (between or within):
+        raise InputError("--groups chooses pairs with --between (different groups) or --within (the same group)")
+
+
+def read_group_pairs(path: str, within: bool, queries: Sequence[str], targets: Sequence[str]) -> GroupPairs:
+    """Which pairs of records are wanted, by the one group of each in a table as `read_groups` takes it. Raises `InputError` as that does,
+    and for records without a group."""
+    from gpualign.core.group_pairs import GroupPairs
+
+    ids = list(dict.fromkeys([*queries, *targets]))
+    groupings = read_groups(path, ids, "the sequences")
+    if len(groupings) > 1:
+        columns = ", ".join(repr(one.title) for one in groupings)
+        raise InputError(f"--groups {path}: {len(groupings)} columns of groups, {columns}; a table of an id and one group is wanted")
+    number = dict(zip(ids, groupings[0].of, strict=True))
+    if missing := [name for name in ids if number[name] < 0]:
+        raise InputError(
+            f"--groups {path}: {len(missing):,} of {len(ids):,} records have no group, {missing[0]!r} the first; give each one"
+        )
+    own, theirs = (np.array([number[name] for name in names], dtype=np.int64) for names in (queries, targets))
+    return GroupPairs(own, theirs, within)
 
 
 def _lines(text: io.TextIOWrapper, source: str) -> Iterator[tuple[int, list[str]]]:

@@ -16,6 +16,7 @@ from gpualign.core.formats.registry import FORMATS, Layout, Results
 
 if TYPE_CHECKING:
     from gpualign.core.engine import Task
+    from gpualign.core.group_pairs import GroupPairs
     from gpualign.core.journal import Identity
 
 _OF_NO_ACCOUNT = {
@@ -25,7 +26,7 @@ _OF_NO_ACCOUNT = {
 }
 """Parameters of commands on which no byte of the output depends, or only through the input."""
 
-_INPUTS = {"seqs", "seqs2", "query", "db", "samples", "others", "add"}
+_INPUTS = {"seqs", "seqs2", "query", "db", "samples", "others", "add", "groups"}
 """The digest has what they hold, whatever their names are, but not which of them were given."""
 
 _DIGEST_BYTES = 1e9
@@ -74,14 +75,14 @@ def keeping_of(resume: bool, rows: int, digest: Callable[[], str], nbytes: int) 
     return Keeping(resume, identity, nbytes / _DIGEST_BYTES)
 
 
-def keeping_of_task(resume: bool, task: Task) -> Keeping:
-    """The same of alignments."""
+def keeping_of_task(resume: bool, task: Task, groups: GroupPairs | None = None) -> Keeping:
+    """The same of alignments. groups: whose pairs alone are wanted."""
 
     from gpualign.jobs.budget import sequence_bytes
 
     def digest() -> str:
         from gpualign.core.record import digest_of
 
-        return digest_of(task)
+        return digest_of(task) if groups is None else f"{digest_of(task)} {groups.digest}"
 
     return keeping_of(resume, len(task.queries), digest, sequence_bytes(task))

@@ -59,6 +59,7 @@ class OutputOptions:
     resume: bool = False
     shard: Shard | None = None
     both_strands: bool = False
+    by_groups: bool = False
 
 
 @dataclass(frozen=True)
@@ -146,6 +147,8 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, ad
         thresholds = "--min-score, --min-identity, --min-coverage, --max-distance and --nearest"
         advice = "; --value asks for a matrix, --fields for columns of a table" if o.value is not None and o.format is None else ""
         raise InputError(f"{thresholds} drop rows of a table of pairs; a matrix holds every pair, unless it is --format csr{advice}")
+    if is_matrix and o.by_groups:
+        raise InputError("--between and --within choose rows of a table of pairs; a matrix holds every pair, unless it is --format csr")
     if is_matrix and added:
         raise InputError("--add makes a list of pairs; a matrix is of one file or of two")
     if o.value is not None and not (is_matrix or is_sparse):
@@ -185,7 +188,7 @@ def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, 
     with OutputFiles(messages.note) as files:
         with naming_output(portion.path):
             picture = spec.picture.path if spec.picture else None
-            writing = portion.begin(files, keeping_of_task(spec.resume, job.task), messages.note, picture)
+            writing = portion.begin(files, keeping_of_task(spec.resume, job.task, spec.filter.groups), messages.note, picture)
             if writing is None:
                 messages.of_run.write(files, None, {})
                 return

@@ -21,9 +21,11 @@ CODING_GENES, CODED_PROTEINS = FOLDER / "translated" / "genes.fasta", FOLDER / "
 short for all frames."""
 EITHER_STRAND = FOLDER / "strands" / "near.fasta"
 """Near records, some the other way round."""
+GROUPS = FOLDER / "strands" / "groups.tsv"
+"""Their groups."""
 PROTEINS_QUERY, PROTEINS_DB, SNPS = (ROOT / "data" / name for name in ("proteins_query.fasta", "proteins_db.fasta", "snps.tsv"))
 
-INPUTS = {ONE, TWO, ACGT, CORE, OLD, FAILED, MASK, ALLELES, GENES_QUERY, GENES_DB, CODING_GENES, CODED_PROTEINS, EITHER_STRAND}
+INPUTS = {ONE, TWO, ACGT, CORE, OLD, FAILED, MASK, ALLELES, GENES_QUERY, GENES_DB, CODING_GENES, CODED_PROTEINS, EITHER_STRAND, GROUPS}
 """What lies among the golden files and is read, not written."""
 
 EVERY_FIELD = (
@@ -105,6 +107,10 @@ _ALIGNMENTS = [
     ),
     _golden("both_strands_matrix.tsv", "nw", "--strand", "both", "--value", "identity", "--format", "matrix", GENES_DB),
     _golden("both_strands_near.tsv", "nw", "--strand", "both", "--edit", "--max-distance", 4, EITHER_STRAND),
+    *(
+        _golden(f"groups_{which}.tsv", *("nw", "--groups", GROUPS, f"--{which}", "--fields", "query,target,score,cigar"), EITHER_STRAND)
+        for which in ("between", "within")
+    ),
     _golden("protein.aln", "nw", "--alphabet", "protein", "--format", "aln", ONE, TWO),
 ]
 
