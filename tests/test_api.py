@@ -313,6 +313,10 @@ REFUSED = [
     (lambda: gpualign.nw(["ACGT"], end_gaps="none"), "end_gaps"),
     (lambda: gpualign.nw(["ACGT"], device="gpu7"), "device"),
     (lambda: gpualign.nw(["ACGT"], identity_def=5), "identity_def"),
+    (lambda: gpualign.nw(["ACGT"], strand="minus"), "strand 'minus'"),
+    (lambda: gpualign.nw(["MKVW", "MKVA"], strand="both"), "is for DNA"),
+    (lambda: gpualign.cluster(["ACGT"], max_distance=0.1, strand="minus", method="greedy"), "strand 'minus'"),
+    (lambda: gpualign.cluster(gpualign.nw(["ACGT"], value="distance"), max_distance=0.1, strand="both"), "strand is of alignments"),
     (lambda: gpualign.nw(["ACGT"], scoring="BLOSUM62"), "scoring is a str"),
     (lambda: gpualign.nw(["ACGT"], scoring=gpualign.Scoring(matrix="BLOSUM61")), "BLOSUM61"),
     (lambda: gpualign.nw(["ACGT"], scoring=gpualign.Scoring(edit=True, gap=2)), "edit"),
@@ -383,3 +387,18 @@ def test_examples_in_docstrings():
         assert not result.failed
         attempted += result.attempted
     assert attempted > 9
+
+
+def test_both_strands():
+    genes = ["AAACCCGGTT", "AACCGGGTTT", "ACCCGGTT"]  # the second is the reverse complement of the first
+    assert gpualign.nw(genes, value="identity").values[0, 1] < 1
+    assert gpualign.nw(genes, value="identity", strand="both").values[0, 1] == 1
+    assert list(gpualign.pairs(genes, scoring=gpualign.EDIT, max_distance=2, strand="both")) == [
+        ("0", "1", 0),
+        ("0", "2", 2),
+        ("1", "2", 2),
+    ]
+    (table,) = gpualign.iter_pairs(genes, fields=["query", "target", "strand"], strand="both")
+    assert [row["strand"] for row in table] == ["-", "+", "-"]
+    found = gpualign.cluster(genes, gpualign.EDIT, max_distance=0, method="greedy", strand="both")
+    assert found.labels.tolist() == [0, 0, 1]

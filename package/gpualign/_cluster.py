@@ -17,6 +17,7 @@ from gpualign.core.cluster.given import MatrixOfPairs
 from gpualign.core.cluster.greedy import ORDERS
 from gpualign.core.errors import InputError
 from gpualign.core.identity import DEFAULT, DEFINITIONS
+from gpualign.core.search.readings import BOTH, PLUS
 from gpualign.jobs.cluster import METHODS, ClusterJob, ClusterOptions, prepare, prepare_given
 
 if TYPE_CHECKING:
@@ -76,6 +77,7 @@ def cluster(
     method: str = "single",
     order: str | None = None,
     identity_def: int = DEFAULT,
+    strand: str | None = None,
     device: str = "auto",
     threads: int | None = None,
     memory: int | None = None,
@@ -87,7 +89,7 @@ def cluster(
     max_distance: 1 - identity, with `gpualign.EDIT` the edit distance (a matrix of scores is then of these), of a matrix of distances what
     it holds; min_identity instead; min_coverage as for `pairs`. method: "single", "complete" or "average" linkage, for which scipy is
     needed, or "greedy" centroids, which are looked for in this order: "length" (longest first), "size" (most abundant, by `;size=` in the
-    ids) or "input". Other arguments and errors as for `nw`.
+    ids) or "input". strand and other arguments and errors as for `nw`.
 
     >>> found = cluster(["ACGTACGT", "ACGAACGT", "TTTTGGCC"], Scoring(edit=True), max_distance=1, method="greedy")
     >>> found.labels.tolist(), found.members(0)
@@ -99,8 +101,12 @@ def cluster(
         raise InputError(f"order {order!r}: {', '.join(ORDERS)} are known")
     if identity_def not in DEFINITIONS:
         raise InputError(f"identity_def {identity_def}: a number from 0 to 4 is wanted")
+    if strand not in (None, PLUS, BOTH):
+        raise InputError(f"strand {strand!r}: {PLUS} and {BOTH} are known")
+    if strand is not None and isinstance(seqs, Matrix):
+        raise InputError("strand is of alignments; a matrix has been made already")
     chosen, wanted = checked_scoring(scoring), resources(device, threads, memory)
-    options = ClusterOptions(max_distance, min_identity, method, order, chosen.options(), identity_def, wanted, min_coverage)
+    options = ClusterOptions(max_distance, min_identity, method, order, chosen.options(), identity_def, wanted, min_coverage, strand)
     job: ClusterJob
     if isinstance(seqs, Matrix):
         ids, job = seqs.ids, _of_matrix(seqs, chosen.edit, options)

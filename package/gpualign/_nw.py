@@ -17,6 +17,7 @@ from gpualign.core.fields import parse_fields, tell_descriptions
 from gpualign.core.filter import Filter
 from gpualign.core.identity import DEFAULT, DEFINITIONS
 from gpualign.core.plan import Pairing
+from gpualign.core.search.readings import BOTH, PLUS
 from gpualign.core.sinks.matrix import MatrixSink, Value
 from gpualign.core.sinks.matrix_files import ArrayMaker, FilledArray
 from gpualign.jobs.near import NearJob
@@ -35,6 +36,7 @@ def nw(
     value: str = "score",
     *,
     end_gaps: str = "penalised",
+    strand: str | None = None,
     identity_def: int = DEFAULT,
     out: Path | None = None,
     device: str = "auto",
@@ -46,11 +48,11 @@ def nw(
     """Align every pair globally (Needleman-Wunsch), and return a value of each: what `gpualign nw -o FILE.npy` writes.
 
     seqs: one set, compared with itself, or the queries of `targets`. value: "score", "identity" or "distance", which is 1 - identity; with
-    `gpualign.EDIT` score and distance are both the edit distance. end_gaps: "penalised", "free", "query" or "target"; identity_def:
-    vsearch's numbers, 0 to 4. out: the matrix goes to this .npy file and is mapped from it. device: "auto", "cpu", "cuda", "all", ...;
-    threads: of the CPU; memory: bytes for work beside the sequences and the matrix; executor: its workers compute (a
-    `concurrent.futures.Executor`, Dask's `client.get_executor()`), device and threads are then of theirs; progress: called with DP cells
-    done and in all.
+    `gpualign.EDIT` score and distance are both the edit distance. end_gaps: "penalised", "free", "query" or "target"; strand, for DNA:
+    "both", the better strand of each pair, or "plus" (default); identity_def: vsearch's numbers, 0 to 4. out: the matrix goes to this .npy
+    file and is mapped from it. device: "auto", "cpu", "cuda", "all", ...; threads: of the CPU; memory: bytes for work beside the sequences
+    and the matrix; executor: its workers compute (a `concurrent.futures.Executor`, Dask's `client.get_executor()`), device and threads are
+    then of theirs; progress: called with DP cells done and in all.
 
     Raises `InputError` for bad input, `RunError` where a device or memory fails.
 
@@ -60,7 +62,7 @@ def nw(
     if value not in ("score", "identity", "distance"):
         raise InputError(f"value {value!r}: score, identity or distance is wanted")
     kept = Value(value, _checked_definition(identity_def), checked_scoring(scoring).edit)
-    options = _options(scoring, end_gaps, kept.detail, Pairing.ABOVE_OR_EQUAL, device, threads, memory, executor)
+    options = _options(scoring, end_gaps, strand, kept.detail, Pairing.ABOVE_OR_EQUAL, device, threads, memory, executor)
     job = prepare(inputs_of(seqs, targets), options, LOG)
 
     def fill(make: ArrayMaker) -> FilledArray:
@@ -82,6 +84,7 @@ def pairs(
     min_score: int | None = None,
     min_coverage: float | None = None,
     end_gaps: str = "penalised",
+    strand: str | None = None,
     identity_def: int = DEFAULT,
     device: str = "auto",
     threads: int | None = None,
@@ -107,7 +110,7 @@ def pairs(
         raise InputError(f"pairs wants one threshold, {', '.join(thresholds)}{found}")
     filter = _filter(chosen, max_distance, min_identity, min_score, min_coverage)
     detail = Detail.STATISTICS if filter.by_statistics else Detail.SCORE
-    options = _options(chosen, end_gaps, detail, Pairing.ABOVE, device, threads, memory, executor)
+    options = _options(chosen, end_gaps, strand, detail, Pairing.ABOVE, device, threads, memory, executor)
     job = prepare_wanted(inputs_of(seqs, targets), options, Wanted(filter, _checked_definition(identity_def)), LOG)
     i, j, values = passing_pairs(job, filter, identity_def, _reporter(job, progress))
     return Pairs(i, j, values, list(job.task.queries.ids), list(job.task.targets.ids))
@@ -125,6 +128,7 @@ def iter_pairs(
     min_score: int | None = None,
     min_coverage: float | None = None,
     end_gaps: str = "penalised",
+    strand: str | None = None,
     identity_def: int = DEFAULT,
     device: str = "auto",
     threads: int | None = None,
@@ -150,7 +154,7 @@ def iter_pairs(
     filter = _filter(checked_scoring(scoring), max_distance, min_identity, min_score, min_coverage)
     details = [column.detail for column in columns] + ([Detail.STATISTICS] if filter.by_statistics else [])
     detail = max(details, key=list(Detail).index)
-    options = _options(scoring, end_gaps, detail, Pairing.ABOVE, device, threads, memory, executor)
+    options = _options(scoring, end_gaps, strand, detail, Pairing.ABOVE, device, threads, memory, executor)
     job = prepare_wanted(inputs_of(seqs, targets), options, Wanted(filter, _checked_definition(identity_def)), LOG)
     blocks = job.blocks(identity_def, _reporter(job, progress))
 
@@ -200,6 +204,7 @@ def _checked_definition(number: int) -> int:
 def _options(
     scoring: Scoring | None,
     end_gaps: str,
+    strand: str | None,
     detail: Detail,
     pairing: Pairing,
     device: str,
@@ -209,7 +214,10 @@ def _options(
 ) -> NwOptions:
     if end_gaps not in (names := [one.value for one in EndGaps]):
         raise InputError(f"end_gaps {end_gaps!r}: {', '.join(names)} are known")
-    return NwOptions(checked_scoring(scoring).options(), EndGaps(end_gaps), detail, pairing, resources(device, threads, memory, executor))
+    if strand not in (None, PLUS, BOTH):
+        raise InputError(f"strand {strand!r}: {PLUS} and {BOTH} are known")
+    computed_by = resources(device, threads, memory, executor)
+    return NwOptions(checked_scoring(scoring).options(), EndGaps(end_gaps), detail, pairing, computed_by, strand=strand)
 
 
 def _reporter(job: PairsJob | NearJob, progress: Progress | None) -> Reporter:
