@@ -163,7 +163,7 @@ def near_same(codes, engine, metric, most, rule="pairwise", memory=1 << 28, quer
 def test_near_pairs_of_every_metric(rng, engine, metric, missing):
     kind = Kind.NUCLEOTIDE if metric in ("jc69", "tn93") else Kind.GENOTYPE
     codes = related(rng, 70, 600, 3 if kind is Kind.NUCLEOTIDE else 2, missing)
-    for most in (0, 12, 1e6) if METRICS[metric].counts else (0, 0.02, 9.0):
+    for most in (0, 12, 1e6) if METRICS[metric].counts else (-2.0, 0, 0.02) if METRICS[metric].similarity else (0, 0.02, 9.0):
         near_same(codes, engine, metric, most, kind=kind)
         near_same(codes, engine, metric, most, kind=kind, queries=33)
 

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from gpualign.core.distance.calls import Kind
 from gpualign.core.distance.choice import Rule, choose
 from gpualign.core.distance.engine import Band
-from gpualign.core.distance.metrics import METRICS
+from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.cpu.distance import CpuDistanceEngine, instruction_sets
 
 VARIANTS = [name for name, supported in instruction_sets() if supported]
 RULES = ["pairwise", "complete", "as-difference"]
-CASES = [(metric, rule) for metric in METRICS for rule in RULES if (metric, rule) != ("tn93", "as-difference")]
+CASES = [(metric, rule) for metric in METRICS for rule in RULES if MissingRule(rule) not in METRICS[metric].refused]
 
 
 class OnHost(CpuDistanceEngine):
@@ -33,9 +33,10 @@ def kind_of(metric):
     return Kind.NUCLEOTIDE if metric in ("jc69", "tn93") else Kind.GENOTYPE
 
 
-def listed(values, compared, queries, most):
+def listed(values, compared, queries, most, metric="hamming"):
     """Near pairs of a whole matrix; queries: of a rectangle, None: of one set."""
-    keep = values <= most if queries is not None else np.triu(values <= most, 1)
+    near = values >= most if METRICS[metric].similarity else values <= most
+    keep = near if queries is not None else np.triu(near, 1)
     return [(i, j, values[i, j], compared[i, j]) for i, j in np.argwhere(keep).tolist()]
 
 
@@ -46,8 +47,8 @@ def check(codes, engine, metric, rule, most, queries=None, least=1, memory=1 << 
     if most is None:  # a tie
         most = float(defined[len(defined) // 3]) if len(defined) else 1.0
     found, totals = near_pairs(source, engine, metric, most, rule, memory, least=least)
-    assert found.pairs == listed(values, compared, queries, most)
-    wanted = np.isnan(values) if metric not in ("jc69", "tn93") else compared < least
+    assert found.pairs == listed(values, compared, queries, most, metric)
+    wanted = np.isnan(values) if metric not in ("jc69", "tn93", "king") else compared < least
     assert totals.lacking == np.count_nonzero(wanted if queries is not None else np.triu(wanted, 1))
     return found
 
@@ -56,7 +57,7 @@ def check(codes, engine, metric, rule, most, queries=None, least=1, memory=1 << 
 @pytest.mark.parametrize(("metric", "rule"), CASES)
 def test_every_metric_and_rule(rng, engine, metric, rule):
     codes = related(rng, 40, 600, 3 if kind_of(metric) is Kind.NUCLEOTIDE else 2, 0.02)
-    everything = 1e9 if METRICS[metric].counts else 5.0
+    everything = -2.0 if METRICS[metric].similarity else 1e9 if METRICS[metric].counts else 5.0
     for most in (None, 0, everything):
         for queries in (None, 11):
             check(codes, ENGINES[engine](2), metric, rule, most, queries)
@@ -68,14 +69,14 @@ def test_every_metric_and_rule(rng, engine, metric, rule):
     st.one_of(st.none(), st.integers(1, 3)),
     st.sampled_from([0, 1, 2, 9, 252]),
     st.sampled_from([0, 0.1, 0.6, 1]),
-    st.sampled_from(["hamming", "fraction", "ibs", "allele"]),
-    st.sampled_from(RULES),
+    st.sampled_from([case for case in CASES if kind_of(case[0]) is Kind.GENOTYPE]),
     st.integers(1, 60),
     st.one_of(st.none(), st.integers(0, 60), st.fractions(0, 1).map(float)),
     st.sampled_from(sorted(ENGINES)),
     st.integers(0, 2**32 - 1),
 )
-def test_any_genotypes_equal_the_definition(samples, sites, queries, highest, missing, metric, rule, least, most, engine, seed):
+def test_any_genotypes_equal_the_definition(samples, sites, queries, highest, missing, case, least, most, engine, seed):
+    metric, rule = case
     codes = related(np.random.default_rng(seed), samples + (queries or 0), sites, highest, missing)
     expected, common = plain_distances(codes, queries or len(codes), metric, rule)
     expected[common < least] = np.nan
@@ -83,7 +84,7 @@ def test_any_genotypes_equal_the_definition(samples, sites, queries, highest, mi
         some = expected[~np.isnan(expected)]
         most = float(some[0]) if len(some) else 1.0
     found, _ = near_pairs(dense_source(codes, queries=queries), ENGINES[engine](1), metric, most, rule, least=least)
-    assert found.pairs == listed(expected, common, queries, most)
+    assert found.pairs == listed(expected, common, queries, most, metric)
 
 
 @given(

@@ -296,7 +296,9 @@ class _Planned:
         self.task, self.limits = task, limits
 
 
-@pytest.mark.parametrize(("metric", "missing"), [("hamming", "pairwise"), ("ibs", "as-difference"), ("tn93", "pairwise")])
+@pytest.mark.parametrize(
+    ("metric", "missing"), [("hamming", "pairwise"), ("ibs", "as-difference"), ("tn93", "pairwise"), ("king", "pairwise")]
+)
 def test_distances_are_those_of_one_process(rng, metric, missing):
     codes = random_codes(rng, 37, 300, 3 if metric == "tn93" else 2)
     kind = distance_kind(metric)

@@ -113,6 +113,17 @@ def _term(k: Values, changed: Values, crossed: Values) -> Values:
     return np.where(k > 0, -k * _log(1 - np.where(k > 0, changed / k, 0) - crossed), 0.0)
 
 
+def _king(counts: Counts) -> Values:
+    """1/2 - sum (x - y)^2 / 4 min(hets), where (x - y)^2 is 4 for opposite homozygotes, 1 for one heterozygous genotype, otherwise 0."""
+    hets = counts.raw["query_het"], counts.raw["target_het"]
+    squares = counts.raw["ibs0"].astype(np.int64)
+    squares *= 4
+    for het in hets:
+        squares += het
+        squares -= counts.raw["both_het"]
+    return _defined(0.5 - _ratio(squares, 4 * np.minimum(*hets).astype(np.int64)))
+
+
 def _most(most: float) -> float:
     return most
 
@@ -159,7 +170,7 @@ class Metric:
     """formula: from counts to distances. kinds: the calls it is defined for. compared: it needs the number of compared sites; counts: it is
     a whole number. limit: the most differing calls (alleles) that a pair at such a distance or nearer has, where the distance counts them,
     otherwise the most of all compared ones as a fraction. refused: rules for missing calls that it is not defined for, each with the
-    reason."""
+    reason. similarity: it is the larger the nearer two samples are, and no distance; largest: that it can be."""
 
     name: str
     formula: Callable[[Counts], Values]
@@ -169,6 +180,13 @@ class Metric:
     counts: bool
     limit: Callable[[float], float] = _most
     refused: Mapping[MissingRule, str] = field(default_factory=dict)
+    similarity: bool = False
+    largest: float = math.inf
+
+    @property
+    def value(self) -> str:
+        """What a number is: the name of columns and arrays."""
+        return "kinship" if self.similarity else "distance"
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -194,6 +212,7 @@ _ALL = frozenset(Kind)
 _OF_GENOTYPES = frozenset({Kind.GENOTYPE})
 _OF_NUCLEOTIDES = frozenset({Kind.NUCLEOTIDE})
 _BASES_OF_BOTH = {MissingRule.AS_DIFFERENCE: "is of the bases of both samples"}
+_GENOTYPES_OF_BOTH = {MissingRule.AS_DIFFERENCE: "is of the genotypes of both samples"}
 
 METRICS = {
     metric.name: metric
@@ -204,6 +223,7 @@ METRICS = {
         Metric("allele", _allele, Measure.ALLELES, _OF_GENOTYPES, compared=False, counts=True),
         Metric("jc69", _jc69, Measure.DIFFERENCES, _OF_NUCLEOTIDES, compared=True, counts=False, limit=_share_of_jc69),
         Metric("tn93", _tn93, Measure.SUBSTITUTIONS, _OF_NUCLEOTIDES, True, False, _share_of_tn93, _BASES_OF_BOTH),
+        Metric("king", _king, Measure.KINSHIP, _OF_GENOTYPES, False, False, refused=_GENOTYPES_OF_BOTH, similarity=True, largest=0.5),
     )
 }
 

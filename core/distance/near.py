@@ -10,6 +10,12 @@ the distance is one, or with a share of the compared ones (`Metric.limit`).
 The right one is implied by the left: w / SCALE > f + 1 / SCALE, and what floating point adds to f, or to the distance that f was made of,
 is below 1e-9 < 1 / SCALE. Halves of alleles are below 1, which the last SCALE is for.
 
+A kinship of at least K is at most the estimate that divides by the mean of the two counts of heterozygotes in place of the smaller one,
+
+    1/2 - squares / 4 min(h, h') <= 1/2 - squares / 2 (h + h') = (both - 2 ibs0) / (h + h')
+
+so that a pair of such a kinship has  SCALE (2 ibs0 - both) + k (h + h') <= SCALE,  k = floor(K x SCALE).
+
 Sums stay within 64 bits: a run has fewer than 2^29 sites (runner.py), so that a raw count is below 2^31, twice the calls of two samples
 are below 2^31, in halves of alleles 2^32, and each of these times SCALE at most 2^60; FAR is beyond all of them, and two of it below 2^63.
 """
@@ -18,6 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -32,6 +39,9 @@ FAR = 1 << 61
 
 _MOST = 1 << 31
 """More than any count."""
+
+_LEAST_KINSHIP = -1.0
+"""Below it every pair is chosen, as nobody asks for fewer: sums stay within 64 bits."""
 
 
 def near_rule(
@@ -67,14 +77,26 @@ def near_rule(
         bound = known
     elif whole:
         weights[COMPARED] = weights.get(COMPARED, 0) - whole * of_site
-    least = None
-    if not coverage.suffices:
-        if coverage.decides:
-            alone = [coverage.targets] if coverage.upper else [coverage.queries, coverage.targets]
-            far = np.where(np.concatenate(alone) < coverage.least, FAR, 0)
-            offsets = far if offsets is None else np.where(far > 0, far, offsets)
-        else:
-            least = coverage.least - constants.get(COMPARED, 0)
-    bound -= sum(weight * constants.get(name, 0) for name, weight in weights.items())
     cap = (counted, known // scale - constants.get(counted, 0)) if counted in names else None
-    return Rule(weights, bound, offsets, least, cap)
+    return _with_coverage(Rule(weights, bound, offsets, cap=cap), constants, coverage)
+
+
+def kinship_rule(least: float, constants: Mapping[str, int], coverage: Coverage) -> Rule:
+    """The rule for pairs of a kinship of `least` or more; constants, coverage: as for `near_rule`."""
+    if least < _LEAST_KINSHIP:
+        return _with_coverage(Rule({}, 0), constants, coverage)
+    weight = math.floor(least * SCALE)
+    weights = {"ibs0": 2 * SCALE, "both_het": -SCALE, "query_het": weight, "target_het": weight}
+    return _with_coverage(Rule(weights, SCALE), constants, coverage)
+
+
+def _with_coverage(rule: Rule, constants: Mapping[str, int], coverage: Coverage) -> Rule:
+    """The rule for counts without the constants, and for pairs alone that have enough compared sites."""
+    most = rule.most - sum(weight * constants.get(name, 0) for name, weight in rule.weights.items())
+    if coverage.suffices:
+        return replace(rule, most=most)
+    if not coverage.decides:
+        return replace(rule, most=most, least=coverage.least - constants.get(COMPARED, 0))
+    alone = [coverage.targets] if coverage.upper else [coverage.queries, coverage.targets]
+    far = np.where(np.concatenate(alone) < coverage.least, FAR, 0)
+    return replace(rule, most=most, offsets=far if rule.offsets is None else np.where(far > 0, far, rule.offsets))

@@ -28,12 +28,13 @@ class Measure(Enum):
     """What is counted of a pair beside the sites that both have calls at.
 
     DIFFERENCES: sites with different calls. ALLELES: alleles that differ (|a - b| for counts a, b of one allele). SUBSTITUTIONS:
-    transitions of each kind, and the bases of both samples.
+    transitions of each kind, and the bases of both samples. KINSHIP: heterozygous genotypes of each and of both, and opposite homozygotes.
     """
 
     DIFFERENCES = "differences"
     ALLELES = "alleles"
     SUBSTITUTIONS = "substitutions"
+    KINSHIP = "kinship"
 
 
 class Need(Enum):
@@ -57,7 +58,7 @@ class Wanted:
     @property
     def need(self) -> Need:
         """The sites that must be looked at."""
-        if self.measure is Measure.SUBSTITUTIONS:
+        if self.measure in (Measure.SUBSTITUTIONS, Measure.KINSHIP):
             return Need.CALLS
         return Need.COMPARED if self.compared else Need.DIFFERENCES
 
@@ -99,6 +100,7 @@ COUNTS = {
     Measure.DIFFERENCES: ("differences",),
     Measure.ALLELES: ("alleles",),
     Measure.SUBSTITUTIONS: ("matches", "ag", "ct", "a", "c", "g"),
+    Measure.KINSHIP: ("ibs0", "both_het", "query_het", "target_het"),
 }
 """Matrices of each measure beside `compared`, as `make_recipe` counts them."""
 
@@ -116,6 +118,8 @@ def agreeing_site(measure: Measure, code: int) -> dict[str, int]:
     added = {"compared": 1, "matches": 1}
     if measure is Measure.SUBSTITUTIONS and (base := NUCLEOTIDES[code].lower()) in COUNTS[measure]:
         added[base] = 2  # of both samples
+    if measure is Measure.KINSHIP and _second_alleles(code) == 1:
+        added |= {"both_het": 1, "query_het": 1, "target_het": 1}
     return added
 
 
@@ -155,6 +159,8 @@ def make_recipe(wanted: Wanted, used: frozenset[int], products_only: bool) -> Pa
         terms += _matches(calls, planes) if products_only else _differences(calls, missing, planes)
     elif wanted.measure is Measure.ALLELES:
         terms += _alleles(calls, missing, products_only, planes)
+    elif wanted.measure is Measure.KINSHIP:
+        terms += _kinship(calls, planes)
     else:
         terms += _substitutions(calls, planes)
     return PanelRecipe(tuple(planes.planes), tuple(terms), tuple(constants))
@@ -221,4 +227,24 @@ def _substitutions(calls: list[int], planes: _Planes) -> list[Term]:
         for one, other in ("ag", "ct")
     ]
     terms += [Term(letter, Operation.AND, (base[letter.upper()], called), (called, base[letter.upper()])) for letter in "acg"]
+    return terms
+
+
+def _second_alleles(code: int) -> int:
+    """Alleles of a genotype that are not the first one: all others count as one, as in plink2."""
+    return sum(allele > 0 for allele in alleles_of(code))
+
+
+def _kinship(calls: list[int], planes: _Planes) -> list[Term]:
+    """king's counts, at sites where both have calls: samples with no common allele, both heterozygous, the one or the other so."""
+    of_counts = [[code for code in calls if _second_alleles(code) == count] for count in range(3)]
+    terms: list[Term] = []
+    if of_counts[0] and of_counts[2]:
+        first, second = planes.add(of_counts[0]), planes.add(of_counts[2])
+        terms.append(Term("ibs0", Operation.AND, (first, second), (second, first)))
+    if of_counts[1]:
+        het, called = planes.add(of_counts[1]), planes.add(calls)
+        terms.append(Term("both_het", Operation.AND, (het,), (het,)))
+        terms.append(Term("query_het", Operation.AND, (het,), (called,)))
+        terms.append(Term("target_het", Operation.AND, (called,), (het,)))
     return terms

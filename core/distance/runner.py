@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.budget import DistanceBudget
@@ -17,8 +18,8 @@ from gpualign.core.distance.calls import Kind, Samples, count_pairs
 from gpualign.core.distance.choice import ChosenPairs, Rule
 from gpualign.core.distance.coverage import Coverage, fewest_sites
 from gpualign.core.distance.engine import Band, Counter, CountMatrix, DistanceEngine, Panel
-from gpualign.core.distance.metrics import Counts, Integers, Metric, MissingRule
-from gpualign.core.distance.near import near_rule
+from gpualign.core.distance.metrics import Counts, Integers, Metric, MissingRule, Values
+from gpualign.core.distance.near import kinship_rule, near_rule
 from gpualign.core.distance.pack import pack_panels
 from gpualign.core.distance.plan import DistancePlan, plan_bands
 from gpualign.core.distance.recipe import Need, Wanted, agreeing_site, keep_counts
@@ -44,7 +45,8 @@ _MOST_SITES = (1 << 31) // 4
 class DistanceTask:
     """What is to be computed. compared: the number of compared sites is written too. least: pairs with fewer compared sites, or with
     less than this fraction of the sites, have no distance. most: only pairs at this distance or nearer are wanted, of one set each
-    once; None: all. added: of two sets, the queries are compared with each other too."""
+    once; None: all. added: of two sets, the queries are compared with each other too. least_kinship: only pairs of this kinship or more
+    are wanted, where the metric is one."""
 
     metric: Metric
     missing: MissingRule
@@ -52,6 +54,17 @@ class DistanceTask:
     least: int | Fraction = 1
     most: float | None = None
     added: bool = False
+    least_kinship: float | None = None
+
+    @property
+    def near(self) -> bool:
+        """Whether only some pairs are wanted."""
+        return self.most is not None or self.least_kinship is not None
+
+    def keeps(self, values: Values) -> npt.NDArray[np.bool_]:
+        """Which pairs are wanted, where only some are; none without a value (NaN)."""
+        kept: npt.NDArray[np.bool_] = values <= self.most if self.most is not None else values >= self.least_kinship
+        return kept
 
     def samples_of(self, source: Source) -> Samples:
         """What is compared of a source's samples."""
@@ -59,7 +72,7 @@ class DistanceTask:
 
     @property
     def wanted(self) -> Wanted:
-        return self.metric.wanted(self.missing, self.compared, self.most is not None)
+        return self.metric.wanted(self.missing, self.compared, self.near)
 
 
 @dataclass(frozen=True)
@@ -110,6 +123,8 @@ class Prepared:
     def rule(self) -> Rule:
         """Chooses the pairs that can be as near as the task wants them."""
         task = self.task
+        if task.least_kinship is not None:
+            return kinship_rule(task.least_kinship, self.constants, self.coverage)
         assert task.most is not None
         return near_rule(task.metric, task.missing, task.most, self.counter.names, self.constants, self.sites, self.called, self.coverage)
 
@@ -204,11 +219,11 @@ def measure(prepared: Prepared, sink: AnySink, progress: Progress, marks: Marks 
                 chosen_pairs += len(found.values)
                 yield found
 
-    bands: Iterator[Any] = matrices() if prepared.task.most is None else near()
+    bands: Iterator[Any] = near() if prepared.task.near else matrices()
     deliver(prepared.samples, bands, sink, lambda found: found.rows, marks)
     samples, plan, sites = prepared.samples, prepared.plan, prepared.sites
     pairs = _pairs_before(samples, plan.end) - _pairs_before(samples, plan.start)
-    near_pairs = None if prepared.task.most is None else chosen_pairs
+    near_pairs = chosen_pairs if prepared.task.near else None
     return DistanceTotals(pairs, pairs * sites, time.perf_counter() - start, sites, lacking, near_pairs)
 
 
@@ -247,10 +262,9 @@ def _distances(prepared: Prepared, band: Band, raw: dict[str, CountMatrix]) -> B
 def _near_distances(prepared: Prepared, chosen: ChosenPairs) -> NearDistances:
     """Of the chosen pairs that the metric's formula finds near. All of them have enough compared sites: so the rule chooses."""
     task = prepared.task
-    assert task.most is not None
     counts = _counts(prepared, chosen.counts, chosen.queries, chosen.targets)
     values = task.metric.formula(counts).astype(prepared.dtype, copy=False)
-    near = values <= task.most  # NaN is not
+    near = task.keeps(values)
     compared = counts.compared.astype(np.int32, copy=False)[near] if task.compared else None
     targets = chosen.targets[near] - prepared.samples.first_target
     return NearDistances(chosen.queries[near], targets, values[near], compared, chosen.rows)
@@ -264,10 +278,10 @@ def estimate_seconds(prepared: Prepared) -> float:
         first.start, min(first.stop, first.start + 256), first.first_target, min(first.target_stop, first.first_target + 512), False
     )
     start = time.perf_counter()
-    if prepared.task.most is None:
-        list(prepared.counter.run(panels, [corner], lambda _: None))
-    else:
+    if prepared.task.near:
         list(prepared.counter.near(panels, [corner], prepared.rule, lambda _: None))
+    else:
+        list(prepared.counter.run(panels, [corner], lambda _: None))
     seconds = time.perf_counter() - start
     work = corner.shape[0] * corner.shape[1] * max(1, sum(panel.sites for panel in panels))
     return seconds * plan.pairs * prepared.panel_sites / work

@@ -71,6 +71,13 @@ def _tn93(x, y):
     return total
 
 
+def plain_king(calls):
+    """KING-robust as plink2 --make-king has it, by Manichaikul et al. 2010, equation 11: of pairs of codes, alleles but the first alike."""
+    counts = [tuple(sum(allele > 0 for allele in alleles_of(code)) for code in codes) for codes in calls]
+    hets = min(sum(a == 1 for a, _ in counts), sum(b == 1 for _, b in counts))
+    return 0.5 - sum((a - b) ** 2 for a, b in counts) / (4 * hets) if hets else math.nan
+
+
 def plain_distance(x, y, metric, missing):
     """(distance, compared sites) of two samples' codes."""
     distance, compared = 0, 0
@@ -92,6 +99,8 @@ def plain_distance(x, y, metric, missing):
         return (distance if compared else math.nan), compared
     if metric == "tn93":
         return _tn93([a for a, _ in kept], [b for _, b in kept]), compared
+    if metric == "king":
+        return plain_king(kept), compared
     fraction = distance / compared if compared else math.nan
     if metric == "ibs":
         return fraction / 2, compared
@@ -158,9 +167,10 @@ class CollectPairs(PairsSink):
 
 
 def near_pairs(source, engine, metric, most, missing="pairwise", memory=1 << 28, compared=True, least=1, added=False):
-    """(`CollectPairs` with the pairs at `most` or less, None: all of them; totals) through the whole road. added: the queries also with
-    each other."""
-    task = DistanceTask(METRICS[metric], MissingRule(missing), compared, least, most, added)
+    """(`CollectPairs` with the pairs at `most` or less, of kinships at `most` or more, None: all of them; totals) through the whole road.
+    added: the queries also with each other."""
+    thresholds = (None, most) if METRICS[metric].similarity else (most, None)
+    task = DistanceTask(METRICS[metric], MissingRule(missing), compared, least, thresholds[0], added, thresholds[1])
     with ExitStack() as files:
         prepared = prepare(source, task, engine, DistanceBudget.of(memory), lambda: files.enter_context(tempfile.TemporaryFile()))
         sink, told = CollectPairs(), CountAdvance()
