@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 @click.argument("others", type=PathType(), required=False)
 @click.option(
     "--metric",
-    type=ChoiceType(["hamming", "fraction", "ibs", "allele", "jc69", "tn93"]),
+    type=ChoiceType(["hamming", "fraction", "ibs", "allele", "jc69", "tn93", "king"]),
     default="hamming",
     show_default=True,
-    help="hamming: sites that differ; fraction: of the compared sites; genotypes: ibs: 1 - shared alleles / 2, allele: alleles that differ;"
-    " nucleotides: jc69, tn93: substitutions a site.",
+    help="hamming: sites that differ; fraction: of the compared sites; genotypes: ibs: 1 - shared alleles / 2, allele: alleles that differ,"
+    " king: kinship (KING-robust); nucleotides: jc69, tn93: substitutions a site.",
 )
 @click.option(
     "--missing",
@@ -79,6 +79,7 @@ def dist(
     output: str,
     format_: str | None,
     max_distance: float | None,
+    min_kinship: float | None,
     condensed: bool,
     compared: bool,
     plot: str | None,
@@ -110,6 +111,7 @@ def dist(
       gpualign dist core.aln --max-distance 12 > near.tsv   pairs for outbreak clusters
       gpualign dist results_alleles.tsv > distances.tsv     allele differences of a cgMLST table
       gpualign dist cohort.vcf.gz --metric ibs -o ibs.tsv
+      gpualign dist cohort.bed --metric king --min-kinship 0.0884 > relatives.tsv
       gpualign dist new.aln old.aln --format molten         new samples against old ones
       gpualign dist new.aln --add old.aln --max-distance 12 > more.tsv     and among each other, in one list
       gpualign dist full.aln --mask repeats.bed --core 0.95 > d.tsv        sites called in 95 % of samples
@@ -128,7 +130,7 @@ def dist(
     from gpualign.cli.inputs.sites import interval_files, site_filters
     from gpualign.cli.messages import Messages, print_plan
     from gpualign.cli.nodes import find_resources
-    from gpualign.cli.outputs.distances import DistanceWriter, distance_spec, least_compared, no_distance
+    from gpualign.cli.outputs.distances import DistanceWriter, check_value, distance_spec, least_compared, no_distance
     from gpualign.cli.outputs.files import OutputFiles, check_stdin, digest_files
     from gpualign.cli.outputs.formats import output_paths
     from gpualign.cli.outputs.keeping import keeping_of
@@ -151,7 +153,8 @@ def dist(
     lists = [one.listed for one in sets if one.listed is not None]
     check_stdin(*named, *lists, mask)
     resources = find_resources(cluster, device, threads, memory, messages, kernel)
-    spec = distance_spec(output, format_, max_distance, compared, others is None, add is not None, resume, shard, plot, condensed)
+    thresholds, one_set = (max_distance, min_kinship), others is None
+    spec = distance_spec(output, format_, *thresholds, compared, one_set, add is not None, resume, shard, plot, condensed)
     picture = None
     if plot:
         from gpualign.cli.pictures.plots import check_plot
@@ -168,8 +171,11 @@ def dist(
     calls = CallOptions(transpose, no_header, all_letters, allow_duplicates, TableType(type_))
     least = least_compared(min_compared)
     sites = site_filters(regions, mask, core, maf)
-    options = DistOptions(metric, MissingRule(missing), compared, least, calls, max_distance, add is not None, kernel, resources, sites)
+    options = DistOptions(
+        metric, MissingRule(missing), compared, least, calls, max_distance, add is not None, min_kinship, kernel, resources, sites
+    )
     task = options.task()  # what contradicts itself is refused before anything is read
+    check_value(spec, task.metric)
     engine = named_engine(options, messages)
     with OutputFiles(messages.note) as files:
         with ExitStack() as inputs:
@@ -205,7 +211,7 @@ def dist(
             from gpualign.cli.pictures.heatmaps import of_distances
             from gpualign.cli.pictures.plots import write_plot
 
-            write_plot(picture, of_distances(values, job.samples, metric), files, messages)
+            write_plot(picture, of_distances(values, job.samples, task.metric), files, messages)
         messages.of_run.write(files, (job.hardware, job.kernel), {"samples": job.samples.total, **totals.figures, **job.figures})
     if lacking := job.lacking(totals):
         messages.note(f"{lacking}: {no_distance(spec, job)}")

@@ -18,7 +18,7 @@ from gpualign.core.distance import runner
 from gpualign.core.distance.budget import DistanceBudget
 from gpualign.core.distance.calls import Kind, Samples
 from gpualign.core.distance.engine import DistanceEngine
-from gpualign.core.distance.metrics import MissingRule, metric_named
+from gpualign.core.distance.metrics import METRICS, MissingRule, metric_named
 from gpualign.core.distance.recipe import Measure, Wanted
 from gpualign.core.distance.runner import DistanceTask, DistanceTotals, Prepared
 from gpualign.core.distance.scratch import Scratch, ScratchFiles
@@ -48,7 +48,7 @@ class DistOptions:
     """What is asked for, as the options of the command.
 
     metric: one of `metrics.METRICS`. compared: the number of compared sites is wanted too. least: as for `DistanceTask`. calls: how they
-    are read. most, added: as for `DistanceTask`. kernel: "auto", or one of Payne 2010.
+    are read. most, added, least_kinship: as for `DistanceTask`. kernel: "auto", or one of Payne 2010.
     """
 
     metric: str = "hamming"
@@ -58,14 +58,22 @@ class DistOptions:
     calls: CallOptions = field(default_factory=CallOptions)
     most: float | None = None
     added: bool = False
+    least_kinship: float | None = None
     kernel: str = AUTO
     resources: Resources = field(default_factory=Resources)
     sites: SiteFilters = field(default_factory=SiteFilters)
 
     def task(self) -> DistanceTask:
         """What is to be computed. Raises `InputError` for contradictions."""
-        task = DistanceTask(metric_named(self.metric), self.missing, self.compared, self.least, self.most, self.added)
-        task.metric.check_rule(task.missing)
+        metric = metric_named(self.metric)
+        task = DistanceTask(metric, self.missing, self.compared, self.least, self.most, self.added, self.least_kinship)
+        metric.check_rule(task.missing)
+        if metric.similarity and self.most is not None:
+            raise InputError(f"--max-distance is of distances, and --metric {metric.name} is a kinship; give --min-kinship")
+        if not metric.similarity and self.least_kinship is not None:
+            raise InputError(f"--min-kinship is of --metric {_similarities()}, and {metric.name} is a distance; give --max-distance")
+        if self.least_kinship is not None and self.least_kinship > metric.largest:
+            raise InputError(f"--min-kinship: {metric.name} is {metric.largest:g} at most; found {self.least_kinship:g}")
         if self.kernel != AUTO and replace(task.wanted, near=False) != Wanted(Measure.DIFFERENCES, compared=False):
             raise InputError(
                 f"--kernel {self.kernel} counts differing calls: --metric hamming, without --compared and --missing as-difference"
@@ -75,6 +83,10 @@ class DistOptions:
     def budget(self, calls: int = 0) -> DistanceBudget:
         """The memory of a run beside so many bytes of calls. Raises `RunError` where they leave too little."""
         return DistanceBudget.of(self.resources.memory or default_memory(), calls)
+
+
+def _similarities() -> str:
+    return " or ".join(name for name, metric in METRICS.items() if metric.similarity)
 
 
 @dataclass(frozen=True)

@@ -34,13 +34,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class DistanceSpec:
-    """path None is standard output. most: only pairs at this distance or less, as a list. added: a list of what `Samples.added` wants,
-    near pairs or all. container: of typed columns, as pyarrow writes
-    them. condensed: a vector of the pairs i < j."""
+    """path None is standard output. threshold: the option that asks for some pairs only, as a list; None: all. added: a list of what
+    `Samples.added` wants, near pairs or all. container: of typed columns, as pyarrow writes them. condensed: a vector of
+    the pairs i < j."""
 
     format: str
     path: Path | None
-    most: float | None
+    threshold: str | None
     compared: bool
     added: bool = False
     container: str | None = None
@@ -53,13 +53,13 @@ class DistanceSpec:
     @property
     def of_pairs(self) -> bool:
         """Whether pairs are written as they come, each once, and no matrix is held."""
-        return self.most is not None or self.added or self.layout in (Layout.COLUMNS, Layout.SPARSE)
+        return self.threshold is not None or self.added or self.layout in (Layout.COLUMNS, Layout.SPARSE)
 
     @property
     def without_matrix(self) -> str | None:
         """Why no matrix is held, for people; None where one is."""
-        if self.most is not None:
-            return "--max-distance, which writes only near ones"
+        if self.threshold is not None:
+            return f"{self.threshold}, which writes only near ones"
         if self.added:
             return "--add, which writes a list of pairs"
         return f"{self.format}, for which no matrix is held" if self.of_pairs else None
@@ -83,6 +83,7 @@ def distance_spec(
     output: str,
     format: str | None,
     most: float | None,
+    least_kinship: float | None,
     compared: bool,
     one_set: bool,
     added: bool = False,
@@ -95,11 +96,11 @@ def distance_spec(
     format, path = pick_format(output, format, Results.DISTANCES)
     check_resume(resume, path, format, Results.DISTANCES)
     check_shard(shard, path, format, Results.DISTANCES, plot)
-    if most is not None:
-        if not FORMATS[format].keeps_any_pairs:
-            raise InputError(f"--max-distance writes a table of pairs, as {_lists()}; {format} holds every pair")
-        if most < 0:
-            raise InputError(f"--max-distance: distances are 0 or more; found {most:g}")
+    threshold = "--max-distance" if most is not None else "--min-kinship" if least_kinship is not None else None
+    if threshold is not None and not FORMATS[format].keeps_any_pairs:
+        raise InputError(f"{threshold} writes a table of pairs, as {_lists()}; {format} holds every pair")
+    if most is not None and most < 0:
+        raise InputError(f"--max-distance: distances are 0 or more; found {most:g}")
     if added and not FORMATS[format].keeps_any_pairs:
         raise InputError(f"--add makes a table of pairs, as {_lists()}; {format} is a matrix, of one file or of two")
     if not one_set and FORMATS[format].square:
@@ -107,12 +108,18 @@ def distance_spec(
     if condensed:
         check_condensed(format, one_set)
     format = with_separator(format, path)
-    spec = DistanceSpec(format, path, most, compared, added, container_of(format, path), condensed)
+    spec = DistanceSpec(format, path, threshold, compared, added, container_of(format, path), condensed)
     if compared and spec.layout is Layout.SPARSE:
         raise InputError(f"--compared: {format} holds one number a pair; write parquet, arrow or molten, or a second file")
     if compared and path is None and not spec.of_pairs and format != "molten":
         raise InputError(f"--compared with {format} writes a second matrix beside the first: name a file with -o, or write --format molten")
     return spec
+
+
+def check_value(spec: DistanceSpec, metric: Metric) -> None:
+    """Raises `InputError` for a metric that is no distance with a format of distances."""
+    if metric.similarity and (square := FORMATS[spec.format].square):
+        raise InputError(f"{square} is of distances, and --metric {metric.name} is a {metric.value}; write tsv, csv, molten, npy or npz")
 
 
 def _lists() -> str:
@@ -135,13 +142,13 @@ def least_compared(text: str) -> int | Fraction:
 
 def no_distance(spec: DistanceSpec, job: DistJob) -> str:
     """What stands in the place of a distance that a pair does not have, for people."""
-    if spec.most is not None:
+    metric = job.prepared.task.metric
+    if spec.threshold is not None:
         return "they are not near"
     shown = "null" if spec.layout is Layout.COLUMNS else "?" if spec.format == "mega" else "nan"
-    counted = job.prepared.task.metric.dtype
-    if FORMATS[spec.format].needs_file and job.dtype != counted:
-        shown += f"; the array is {job.dtype}, not {counted}"
-    return f"they have no distance ({shown})"
+    if FORMATS[spec.format].needs_file and job.dtype != metric.dtype:
+        shown += f"; the array is {job.dtype}, not {metric.dtype}"
+    return f"they have no {metric.value} ({shown})"
 
 
 Run = Callable[[AnySink, Marks], DistanceTotals]
@@ -175,7 +182,7 @@ class DistanceWriter:
                 return totals, [array.values for array in (sink.values, sink.compared) if array is not None]
 
             count = 1 + spec.compared
-            names, titles = ("distance", "compared")[:count], (self._metric.name, "compared sites")[:count]
+            names, titles = (self._metric.value, "compared")[:count], (self._metric.name, "compared sites")[:count]
             matrices = MatrixSpec(spec.format, spec.path, spec.beside, names, titles, self._decimals)
             return write_matrices(matrices, writing.files, samples.queries, samples.targets, fill, writing.part)
 
@@ -192,11 +199,13 @@ class DistanceWriter:
             from gpualign.core.distance.sinks.tables import ArrowPairsSink
 
             with self._writing.files.binary(spec.path) as stream:
-                return run(ArrowPairsSink(stream, spec.container, self._metric.dtype, spec.compared), self._writing.marks)
+                sink = ArrowPairsSink(stream, spec.container, self._metric.value, self._metric.dtype, spec.compared)
+                return run(sink, self._writing.marks)
         if spec.layout is Layout.SPARSE:
             return self._sparse(samples, run)
         with self._writing.text() as (lines, marks):
-            text = PairText(separator_of(spec.format, spec.path), self._decimals, headed=spec.format != "molten")
+            separator, headed = separator_of(spec.format, spec.path), spec.format != "molten"
+            text = PairText(separator, self._decimals, headed, self._metric.value)
             return run(NearPairsSink(lines, text, spec.compared), marks)
 
     def _sparse(self, samples: Samples, run: Run) -> DistanceTotals:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.cli.pictures.groups import Coloured
-from gpualign.cli.pictures.heatmaps import DrawnTree, HeatMap, Order, Scale, block_means
+from gpualign.cli.pictures.heatmaps import SIMILARITIES, DrawnTree, HeatMap, Order, Scale, block_means
 from gpualign.cli.pictures.layout import DIAGONAL, LABEL, MISSING, SMALL, TITLE, Parts, number_size, ticks, wrapped
 from gpualign.cli.pictures.legends import draw_bar, draw_legends, legends_of
 from gpualign.core.dataclass import dataclass
@@ -114,7 +114,7 @@ def _colours(heat: HeatMap, cmap: str | None, scale: Scale) -> Any:
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
-    name = cmap or ("viridis_r" if heat.kind in ("identity", "score") else "viridis")
+    name = cmap or ("viridis_r" if heat.kind in SIMILARITIES else "viridis")
     return ScalarMappable(Normalize(scale.low, scale.high), matplotlib.colormaps[name])
 
 

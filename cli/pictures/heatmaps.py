@@ -14,6 +14,7 @@ from gpualign.core.errors import InputError
 
 if TYPE_CHECKING:
     from gpualign.core.distance.calls import Samples
+    from gpualign.core.distance.metrics import Metric
     from gpualign.core.engine import Task
     from gpualign.core.sinks.matrix import Value
     from gpualign.core.trees.tree import Tree
@@ -30,7 +31,11 @@ DISTANCE_LABELS = {
     "allele": "allele distance (differing alleles)",
     "jc69": "jc69 distance (substitutions per site)",
     "tn93": "tn93 distance (substitutions per site)",
+    "king": "king kinship",
 }
+
+SIMILARITIES = ("identity", "score", "kinship")
+"""Kinds of values that are the larger the more alike two records are."""
 
 _ALIGNMENT_LABELS = {"score": "score", "identity": "identity", "distance": "distance (1 − identity)"}
 
@@ -50,7 +55,8 @@ _WHOLE_IDS = 40
 class HeatMap:
     """values: [rows][columns], nan where there is none. one_set: rows and columns are the same records, and the matrix is symmetric.
 
-    kind: distance (small is alike; a record has 0 to itself), identity (1 to itself), score (large is alike), or value: not known.
+    kind: distance (small is alike; a record has 0 to itself), identity (1 to itself), score or kinship (large is alike), or value: not
+    known.
     label: what the colours mean, for people. whole: the values are counts or integer scores.
     """
 
@@ -109,9 +115,9 @@ class Order:
     tree: DrawnTree | None
 
 
-def of_distances(values: npt.NDArray[Any], samples: Samples, metric: str) -> HeatMap:
-    """Of distances that were just computed, square, rectangular or condensed."""
-    return of_lists(values, samples.queries.ids, samples.targets.ids, samples.one_set, "distance", DISTANCE_LABELS[metric])
+def of_distances(values: npt.NDArray[Any], samples: Samples, metric: Metric) -> HeatMap:
+    """Of distances, or kinships, that were just computed, square, rectangular or condensed."""
+    return of_lists(values, samples.queries.ids, samples.targets.ids, samples.one_set, metric.value, DISTANCE_LABELS[metric.name])
 
 
 def of_alignments(values: npt.NDArray[Any], task: Task, value: Value) -> HeatMap:
@@ -145,8 +151,8 @@ def guess_kind(values: npt.NDArray[Any], name: str | None, one_set: bool) -> str
     """
     if name in ("distance", "distances"):
         return "distance"
-    if name == "identity":
-        return "identity"
+    if name in ("identity", "kinship"):
+        return name
     if values.ndim == 1:
         return None if name is not None or np.any(values < 0) else "distance"
     if not one_set:
@@ -182,13 +188,13 @@ def scale_of(heat: HeatMap, low: float | None, high: float | None) -> Scale:
 def to_distances(heat: HeatMap) -> Floats:
     """Distances to cluster the records of one set by, symmetric, 0 on the diagonal and nowhere negative.
 
-    Of scores and identities s: (s_ii + s_jj) / 2 - s_ij, the largest score standing for an s_ii that is not known. What is not defined
+    Of similarities s: (s_ii + s_jj) / 2 - s_ij, the largest score standing for an s_ii that is not known. What is not defined
     counts as the largest distance.
     """
     values = heat.values
     if np.isnan(values).all():
         return np.zeros_like(values)
-    if heat.kind in ("identity", "score"):
+    if heat.kind in SIMILARITIES:
         own = np.where(np.isnan(np.diagonal(values)), np.nanmax(values), np.diagonal(values))
         values = (own[:, None] + own[None, :]) / 2 - values
     distances: Floats = np.maximum((values + values.T) / 2, 0)
@@ -206,8 +212,9 @@ def order_of(heat: HeatMap, method: str) -> Order:
     from scipy.cluster.hierarchy import leaves_list
 
     joins = linkage_of(heat, method)
-    own = "largest score" if np.isnan(np.diagonal(heat.values)).any() else "mean self-score"
-    heights = {"identity": "1 − identity", "score": f"{own} − score"}.get(heat.kind, heat.label) + heat.unit
+    own = f"largest {heat.kind}" if np.isnan(np.diagonal(heat.values)).any() else f"mean self-{heat.kind}"
+    similarities = dict.fromkeys(SIMILARITIES, f"{own} − {heat.kind}") | {"identity": "1 − identity"}
+    heights = similarities.get(heat.kind, heat.label) + heat.unit
     tree = DrawnTree(branches(joins), np.zeros(len(heat.rows)), f"{heights}\n({method} linkage)")
     return Order(leaves_list(joins), leaves_list(joins), tree)
 

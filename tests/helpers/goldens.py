@@ -14,6 +14,8 @@ CORE, OLD, FAILED = FOLDER / "dist" / "core.aln", FOLDER / "dist" / "old.aln", F
 MASK = FOLDER / "dist" / "mask.bed"
 ALLELES = FOLDER / "dist" / "alleles_input.tsv"
 """As chewBBACA writes them; the last two isolates have no locus in common."""
+FAMILY, FAMILY_BY_PLINK2 = FOLDER / "dist" / "family.vcf", FOLDER / "dist" / "family.kin0"
+"""Genotypes with missing calls and several alleles, and what `plink2 --make-king-table counts` wrote of them."""
 GENES_QUERY, GENES_DB = FOLDER / "strands" / "queries.fasta", FOLDER / "strands" / "db.fasta"
 """A database of DNA, and queries of which some lie on the other strand."""
 CODING_GENES, CODED_PROTEINS = FOLDER / "translated" / "genes.fasta", FOLDER / "translated" / "proteins.fasta"
@@ -25,7 +27,8 @@ GROUPS = FOLDER / "strands" / "groups.tsv"
 """Their groups."""
 PROTEINS_QUERY, PROTEINS_DB, SNPS = (ROOT / "data" / name for name in ("proteins_query.fasta", "proteins_db.fasta", "snps.tsv"))
 
-INPUTS = {ONE, TWO, ACGT, CORE, OLD, FAILED, MASK, ALLELES, GENES_QUERY, GENES_DB, CODING_GENES, CODED_PROTEINS, EITHER_STRAND, GROUPS}
+_SEQUENCES = {ONE, TWO, ACGT, GENES_QUERY, GENES_DB, CODING_GENES, CODED_PROTEINS, EITHER_STRAND, GROUPS}
+INPUTS = _SEQUENCES | {CORE, OLD, FAILED, MASK, ALLELES, FAMILY, FAMILY_BY_PLINK2}
 """What lies among the golden files and is read, not written."""
 
 EVERY_FIELD = (
@@ -151,6 +154,8 @@ _DISTANCES = [
         ("alleles.molten", "--format", "molten", "--compared", "--min-compared", 19, ALLELES),
         ("alleles_as_difference.tsv", "--missing", "as-difference", "--metric", "fraction", ALLELES),
         ("alleles_near.tsv", "--max-distance", 9, "--compared", "--type", "alleles", ALLELES),
+        ("snps_king.tsv", "--metric", "king", SNPS),
+        ("snps_relatives.csv", "--metric", "king", "--min-kinship", 0.02, "--compared", "--format", "csv", SNPS),
         ("failed.tsv", FAILED),
         ("failed.molten", "--format", "molten", "--compared", FAILED),
         ("failed.meg", "--format", "mega", "--min-compared", 6, FAILED),

@@ -1,4 +1,4 @@
-"""Distances as a list of pairs: query, target, distance and, where wanted, compared sites."""
+"""Distances as a list of pairs: query, target, distance (or kinship) and, where wanted, compared sites."""
 
 from __future__ import annotations
 
@@ -20,11 +20,13 @@ _BLOCK_CELLS = 1 << 18
 
 @dataclass(frozen=True)
 class PairText:
-    """How pairs are written. decimals: of distances, 0 for counts. headed: whether a line with the names of the columns comes first."""
+    """How pairs are written. decimals: of distances, 0 for counts. headed: whether a line with the names of the columns comes first;
+    value: what the numbers are, their column's name."""
 
     separator: str
     decimals: int
     headed: bool = False
+    value: str = "distance"
 
     def cells(self, ids: TextColumn) -> TextColumn:
         """Ids as they are written."""
@@ -32,7 +34,7 @@ class PairText:
 
     def header(self, compared: bool) -> bytes:
         """What stands before the first pair."""
-        names = ["query", "target", "distance", *(["compared"] if compared else [])]
+        names = ["query", "target", self.value, *(["compared"] if compared else [])]
         return (self.separator.join(names) + "\n").encode() if self.headed else b""
 
 

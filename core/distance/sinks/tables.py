@@ -14,11 +14,12 @@ from gpualign.core.sinks.writer import ByteWriter
 
 
 class ArrowPairsSink(PairsSink):
-    """Columns query, target, distance and, with `compared`, the compared sites. dtype: of distances, null where a pair has none."""
+    """Columns query, target, `value` (distance or kinship) and, with `compared`, the compared sites. dtype: of values, null where a pair
+    has none."""
 
-    def __init__(self, stream: ByteWriter, container: str, dtype: Numbers, compared: bool) -> None:
+    def __init__(self, stream: ByteWriter, container: str, value: str, dtype: Numbers, compared: bool) -> None:
         self._output = stream, container
-        self._numbers = [TypedColumn("distance", dtype), *([TypedColumn("compared", np.dtype(np.int32))] if compared else [])]
+        self._numbers = [TypedColumn(value, dtype), *([TypedColumn("compared", np.dtype(np.int32))] if compared else [])]
 
     def begin(self, samples: Samples) -> None:
         super().begin(samples)
