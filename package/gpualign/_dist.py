@@ -63,8 +63,8 @@ def dist(
 ) -> Matrix:
     """Distances of all pairs of samples by their SNPs or genotypes: what `gpualign dist -o FILE.npy` writes.
 
-    samples: an alignment, a table (type: what is in it: "auto", "calls" or "alleles"), VCF, BCF or a PLINK .bed, by path or open; or an
-    array [samples][sites] of genotypes 0, 1, 2 (-1, -9 or nan are missing calls), or of letters ("S1", "U1", or uint8 of ASCII).
+    samples: an alignment, a table (type: what is in it: "auto", "calls" or "alleles"), VCF, BCF, a PLINK .bed or .pgen, by path or open; or
+    an array [samples][sites] of genotypes 0, 1, 2 (-1, -9 or nan are missing calls), or of letters ("S1", "U1", or uint8 of ASCII).
     others: of the same sites, what samples are compared with. metric: "hamming", "fraction", "ibs", "allele", "jc69", "tn93" or "king" (a
     kinship, no distance). missing: "pairwise", "complete" or "as-difference"; min_compared:
     pairs with fewer compared sites, or with a smaller fraction of the sites, have no distance (NaN): a whole number, or a float up to 1.0.

@@ -6,7 +6,6 @@ most runs take (tests compare with it).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,16 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core import _sites
-from gpualign.core.distance.calls import MISSING, Codes, Kind, make_samples
+from gpualign.core.distance.calls import Codes, Kind, make_samples
 from gpualign.core.distance.positions import Variants
 from gpualign.core.distance.sources.base import Block, DenseSource
+from gpualign.core.distance.sources.filesets import SITE_MAJOR, Site, cells_of, names_of, positions_of, swap_back, swapped_sites
 from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import InputError
 from gpualign.core.ids import unique_ids
 
-MAGIC = b"\x6c\x1b"
-_SITE_MAJOR = 1
-_POSITION = re.compile("-?[0-9]{1,18}")
 _SAMPLES = 4  # of a byte
 
 
@@ -33,7 +30,7 @@ def _columns(path: Path, wanted: int) -> list[list[str]]:
     try:
         with open(path, "rb") as stream:
             for number, line in enumerate(stream, 1):
-                cells = [cell.decode("utf-8", "surrogateescape") for cell in line.split(None, wanted)]  # bytes end at ASCII blanks alone
+                cells = cells_of(line, wanted)
                 if len(cells) < wanted:
                     raise InputError(f"{path}: line {number} has {len(cells)} columns, at least {wanted} are wanted")
                 rows.append(cells[:wanted])
@@ -45,18 +42,16 @@ def _columns(path: Path, wanted: int) -> list[list[str]]:
 class _Fileset:
     def __init__(self, path: Path) -> None:
         self.path = path
-        # Family and person, as in VCF files that PLINK writes, where a person's id alone is not unique.
-        people = _columns(path.with_suffix(".fam"), 2)
-        ids = [person for _, person in people]
-        self.ids = ids if len(set(ids)) == len(ids) else [f"{family}_{person}" for family, person in people]
-        self.sites = [
+        people = [(family, person) for family, person in _columns(path.with_suffix(".fam"), 2)]
+        self.ids = names_of(people)
+        self.sites: list[Site] = [
             (chromosome, position, first, second) for chromosome, _, _, position, first, second in _columns(path.with_suffix(".bim"), 6)
         ]
         row_bytes = -(-len(people) // 4)
         size, expected = path.stat().st_size, 3 + len(self.sites) * row_bytes
         with open(path, "rb") as stream:
             mode = stream.read(3)[2:]
-        if mode != bytes([_SITE_MAJOR]):
+        if mode != bytes([SITE_MAJOR]):
             raise InputError(f"{path}: not in site-major order; `plink --make-bed` writes it so")
         if not people or not self.sites:
             raise InputError(f"{path}: no {'sites' if people else 'samples'}")
@@ -69,13 +64,7 @@ class _Fileset:
 
     def positions(self) -> Variants:
         """Raises `InputError` where the .bim has something else in their place."""
-        sites = []
-        for number, (chromosome, position, *_) in enumerate(self.sites, 1):
-            if not _POSITION.fullmatch(position):
-                bim = self.path.with_suffix(".bim")
-                raise InputError(f"{bim}: line {number}, column 4: {position!r} is no position, by which sites are to be chosen")
-            sites.append((chromosome, int(position)))
-        return Variants.of(str(self.path), sites)
+        return positions_of(self, f"{self.path.with_suffix('.bim')}: line {{}}, column 4")
 
     def block(self, swapped: npt.NDArray[np.bool_] | None) -> Block:
         """Of `swapped` sites the other allele is counted."""
@@ -90,33 +79,16 @@ class _Fileset:
 
             workers.map(decode, range(0, len(codes), samples))
             if swapped is not None:
-                some = np.flatnonzero(swapped[start:stop])
-                codes[:, some] = np.where(codes[:, some] == MISSING, MISSING, 2 - codes[:, some])
+                swap_back(codes, swapped[start:stop])
             return codes
 
         return read
-
-
-def _swapped(one: _Fileset, other: _Fileset) -> npt.NDArray[np.bool_] | None:
-    """Sites whose alleles stand the other way round in the second fileset: PLINK puts the rarer one first. Raises `InputError`."""
-    if len(one.sites) != len(other.sites):
-        raise InputError(f"{other.path}: {len(other.sites):,} sites, {one.path} has {len(one.sites):,}; sites must be the same")
-    out = np.zeros(len(one.sites), dtype=bool)
-    for k, (a, b) in enumerate(zip(one.sites, other.sites, strict=True)):
-        if a == b:
-            continue
-        if a[:2] != b[:2] or a[2:] != b[:1:-1]:
-            raise InputError(
-                f"{other.path}: site {k + 1} is {' '.join(b)}, in {one.path} it is {' '.join(a)}; sites and alleles must be the same"
-            )
-        out[k] = True
-    return out if out.any() else None
 
 
 def read_filesets(paths: Sequence[Path], allow_duplicates: bool) -> DenseSource:
     """Open one fileset by its .bed, or two with the same sites. Raises `InputError` for files that do not belong together."""
     filesets = [_Fileset(path) for path in paths]
     ids = [unique_ids(f.ids, str(f.path), allow_duplicates) for f in filesets]
-    blocks = [f.block(_swapped(filesets[0], f) if f is not filesets[0] else None) for f in filesets]
+    blocks = [f.block(swapped_sites(filesets[0], f) if f is not filesets[0] else None) for f in filesets]
     first = filesets[0]
     return DenseSource(make_samples(*ids), Kind.GENOTYPE, len(first.sites), blocks, positions=first.positions)

@@ -12,8 +12,10 @@ from typing import BinaryIO
 from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.scratch import ScratchFiles
 from gpualign.core.distance.sources.base import Source
-from gpualign.core.distance.sources.bed import MAGIC, read_filesets
+from gpualign.core.distance.sources.bed import read_filesets
 from gpualign.core.distance.sources.fasta import AlignmentText, read_alignments
+from gpualign.core.distance.sources.filesets import MAGIC, SITE_MAJOR
+from gpualign.core.distance.sources.pgen import pvar_of, read_pgen_filesets
 from gpualign.core.distance.sources.table import TableType, read_tables
 from gpualign.core.errors import InputError
 from gpualign.core.unpack import PlainText, compression_of, plain_text, unpack
@@ -49,6 +51,7 @@ class FileKind(Enum):
     TABLE = "a table"
     VARIANTS = "VCF or BCF"
     FILESET = "a PLINK fileset"
+    FILESET2 = "a PLINK 2 fileset"
 
 
 @dataclass(frozen=True)
@@ -66,44 +69,57 @@ class _Known:
 def _kind(first: bytes, source: str) -> FileKind:
     body = first.removeprefix(b"\xef\xbb\xbf").lstrip()
     if not body:
-        raise InputError(f"{source}: empty file; expected a table, an alignment, a VCF or a .bed file")
+        raise InputError(f"{source}: empty file; expected a table, an alignment, a VCF, a .bed or a .pgen file")
     if first.startswith(MAGIC):
-        return FileKind.FILESET
+        return FileKind.FILESET if first[len(MAGIC) :][:1] <= bytes([SITE_MAJOR]) else FileKind.FILESET2
     if body.startswith((b"##fileformat=VCF", b"BCF")):
         return FileKind.VARIANTS
     if body.startswith(b">"):
         return FileKind.ALIGNMENT
     if b"\0" in first:
-        raise InputError(f"{source}: a binary file that is neither BCF nor a PLINK .bed")
+        raise InputError(f"{source}: a binary file that is neither BCF nor a PLINK .bed or .pgen")
     if body.startswith(b"@") and b"\n+" in body:
         raise InputError(f"{source}: FASTQ holds reads; distances are between rows of an alignment (FASTA) or of a table")
     return FileKind.TABLE
 
 
+_TABLES = {".bim": ".bed", ".fam": ".bed", ".pvar": ".pgen", ".pvar.zst": ".pgen", ".psam": ".pgen"}
+"""Of PLINK's filesets, and the calls that they belong to."""
+
+
 def fileset_path(path: str) -> str:
-    """The .bed of a PLINK fileset that goes by its prefix, or by its other files; any other path as it is."""
-    if Path(path).exists() and not path.endswith((".bim", ".fam")):
+    """The .bed or .pgen of a PLINK fileset that goes by its prefix, or by its other files; any other path as it is."""
+    for table, calls in _TABLES.items():
+        if path.endswith(table):
+            found = path.removesuffix(table) + calls
+            return found if Path(found).is_file() else path
+    if Path(path).exists():
         return path
-    bed = Path(path).with_suffix(".bed") if path.endswith((".bim", ".fam")) else Path(path + ".bed")
-    return str(bed) if bed.is_file() else path
+    return next((path + calls for calls in dict.fromkeys(_TABLES.values()) if Path(path + calls).is_file()), path)
 
 
 def fileset_files(path: str) -> list[str]:
     """The input of this name, and the files that a PLINK fileset of it would have."""
     found = fileset_path(path)
-    return [path, found, *(str(Path(found).with_suffix(suffix)) for suffix in (".bim", ".fam") if found.endswith(".bed"))]
+    beside: list[Path] = []
+    if found.endswith(".bed"):
+        beside = [Path(found).with_suffix(suffix) for suffix in (".bim", ".fam")]
+    elif found.endswith(".pgen"):
+        beside = [pvar_of(Path(found)), Path(found).with_suffix(".psam")]
+    return [path, found, *map(str, beside)]
 
 
 def _look(file: CallFile) -> _Known:
     plain = plain_text(file.stream)
     first, unpacked = unpack(file.stream, file.source)
     kind = _kind(first, file.source)
-    if kind is FileKind.FILESET:
+    if kind in (FileKind.FILESET, FileKind.FILESET2):
+        calls, tables = (".bed", ".bim and .fam") if kind is FileKind.FILESET else (".pgen", ".pvar and .psam")
         if file.path is None:
-            raise InputError("a .bed file needs its .bim and .fam beside it: name it instead of -")
+            raise InputError(f"a {calls} file needs its {tables} beside it: name it instead of -")
         with open(file.path, "rb") as raw:
             if raw.read(len(MAGIC)) != MAGIC:
-                raise InputError(f"{file.source}: a compressed .bed; unpack it first, it is mapped into memory")
+                raise InputError(f"{file.source}: a compressed {calls}; unpack it first")
     return _Known(file.path, file.source, kind, unpacked, file.joins, plain)
 
 
@@ -124,6 +140,8 @@ def read_calls(inputs: Iterable[CallFile], options: CallOptions, memory: int, fi
     known = [first, *others]
     if first.kind is FileKind.FILESET:
         return read_filesets([Path(k.path) for k in known if k.path is not None], options.allow_duplicates)
+    if first.kind is FileKind.FILESET2:
+        return read_pgen_filesets([Path(k.path) for k in known if k.path is not None], options.allow_duplicates)
     if first.kind is FileKind.VARIANTS:
         from gpualign.core.distance.sources.vcf import read_variants
 
@@ -153,7 +171,7 @@ def _check_options(options: CallOptions, file: _Known) -> None:
         raise InputError(f"--type alleles is for tables; {file.source} is {file.kind.value}")
     if options.type is TableType.ALLELES and options.every_letter:
         raise InputError("--all-letters is for letters, not for --type alleles")
-    if options.every_letter and file.kind in (FileKind.VARIANTS, FileKind.FILESET):
+    if options.every_letter and file.kind in (FileKind.VARIANTS, FileKind.FILESET, FileKind.FILESET2):
         raise InputError(f"--all-letters is for alignments and tables of letters; {file.source} is {file.kind.value}")
 
 
