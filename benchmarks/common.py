@@ -129,10 +129,10 @@ def proteins(path: str, repeats: int) -> SequenceSet:
 
 
 def write_fileset(path: Path, dosage: np.ndarray) -> None:
-    """A PLINK fileset: path is the .bed; dosage: counts 0 to 2 of the first allele, uint8[sites][samples]."""
+    """A PLINK fileset: path is the .bed; dosage: counts 0 to 2 of the first allele, 3 for no call, uint8[sites][samples]."""
     sites, samples = dosage.shape
     two_bits = np.full((sites, -(-samples // 4) * 4), 3, np.uint8)
-    two_bits[:, :samples] = np.array([3, 2, 0], np.uint8)[dosage]
+    two_bits[:, :samples] = np.array([3, 2, 0, 1], np.uint8)[dosage]
     packed = two_bits.reshape(sites, -1, 4).dot(np.array([1, 4, 16, 64], np.uint8))
     path.write_bytes(b"\x6c\x1b\x01" + packed.astype(np.uint8).tobytes())
     path.with_suffix(".fam").write_text("".join(f"0 s{k} 0 0 0 -9\n" for k in range(samples)))

@@ -1,0 +1,113 @@
+"""Kinships beside plink2: whole commands, from a PLINK fileset to a matrix and to a list of relatives, on the CPU.
+
+python benchmarks/kinship_command.py [--samples 2000] [--sites 20000] [--plink2 plink2] [--runs 5] [--output results/kinship_command.md]
+
+People of which every eighth four are a family, with 1 % of the calls missing; alleles with frequencies of 1 to 50 %. Commands run in turns.
+Processor seconds are those of the command and of what it started, and do not change where others use the machine; seconds are as the shell
+sees them. Both programs' kinships are compared: a difference ends the run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from common import finish, machine, table, usage, write_fileset
+
+LEAST = 0.0884  # up to the second degree
+
+
+def write_people(path: Path, samples: int, sites: int) -> None:
+    """Two parents and two children, and four others, again and again."""
+    rng = np.random.default_rng(5)
+    frequency = rng.uniform(0.01, 0.5, (sites, 1))
+    maternal, paternal = ((rng.random((sites, samples)) < frequency).astype(np.uint8) for _ in range(2))
+    for first in range(0, samples - 3, 8):
+        for child in (first + 2, first + 3):
+            for haplotypes, parent in ((maternal, first), (paternal, first + 1)):
+                haplotypes[:, child] = np.where(rng.random(sites) < 0.5, maternal[:, parent], paternal[:, parent])
+    dosage = maternal + paternal
+    dosage[rng.random(dosage.shape) < 0.01] = 3
+    write_fileset(path, dosage)
+
+
+def check(folder: Path) -> str:
+    """Compares the results that lie in the folder; says how far they are apart."""
+    ours = np.load(folder / "ours.npy")
+    theirs = np.fromfile(folder / "theirs.king.bin").reshape(ours.shape)
+    apart = float(np.abs(ours - theirs).max())
+    lines = [line.split("\t") for line in (folder / "ours.tsv").read_text().splitlines()[1:]]
+    header, *listed = [line.lstrip("#").split("\t") for line in (folder / "theirs.kin0").read_text().splitlines()]
+    ends = header.index("IID1"), header.index("IID2")
+    pairs, their_pairs = {frozenset(cells[:2]) for cells in lines}, {frozenset(cells[k] for k in ends) for cells in listed}
+    if apart > 1e-12 or pairs != their_pairs or len(pairs) != len(lines):
+        raise SystemExit(f"kinships differ by {apart:g}, or other pairs are listed: {len(lines)} and {len(listed)}")
+    return f"Kinships are {apart:.0e} apart at most; both list the same {len(lines):,} pairs."
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--samples", type=int, default=2000)
+    parser.add_argument("--sites", type=int, default=20_000)
+    parser.add_argument("--plink2", default="plink2")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--output")
+    options = parser.parse_args()
+    plink2 = shutil.which(options.plink2)
+    if plink2 is None:
+        raise SystemExit(f"{options.plink2} is not there; Debian's package plink2 has it")
+    version = subprocess.run([plink2, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    rows, said = [], ""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_people(folder / "x.bed", options.samples, options.sites)
+        for threads in (1, 2):
+            gpualign = [
+                sys.executable,
+                "-m",
+                "gpualign",
+                "dist",
+                "-q",
+                "--device",
+                "cpu",
+                "--metric",
+                "king",
+                "--threads",
+                threads,
+                "x.bed",
+            ]
+            king = [plink2, "--bfile", "x", "--threads", threads, "--out", "theirs"]
+            work: dict[str, tuple[list[object], list[object]]] = {
+                "matrix": ([*gpualign, "-o", "ours.npy"], [*king, "--make-king", "square", "bin"]),
+                f"list from {LEAST}": (
+                    [*gpualign, "--min-kinship", LEAST, "-o", "ours.tsv"],
+                    [*king, "--make-king-table", "--king-table-filter", LEAST],
+                ),
+            }
+            for what, commands in work.items():
+                found = [[usage(command, folder)[:2] for command in commands] for _ in range(options.runs)]
+                medians = [[statistics.median(run[k][m] for run in found) for m in range(2)] for k in range(2)]
+                (ours, our_work), (theirs, their_work) = medians
+                numbers = (ours, theirs, theirs / ours, our_work, their_work, their_work / our_work)
+                rows.append([what, str(threads), *(f"{number:.2f}" for number in numbers)])
+                print(rows[-1], flush=True)
+            said = check(folder)
+    header = ["", "threads", "gpualign, s", "plink2, s", "ratio", "gpualign, CPU s", "plink2, CPU s", "ratio"]
+    notes = [
+        f"{options.samples:,} samples x {options.sites:,} sites; medians of {options.runs} runs in turns; {version}. {said}",
+        "",
+        f"Made by `benchmarks/kinship_command.py` on {machine()}; {os.cpu_count()} processors, load {os.getloadavg()[0]:.0f}: where they"
+        " are shared with other work compare processor seconds.",
+    ]
+    finish(table("Kinship by KING-robust, whole commands", header, rows, notes), options.output)
+
+
+if __name__ == "__main__":
+    main()
