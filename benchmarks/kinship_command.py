@@ -1,6 +1,6 @@
 """Kinships beside plink2: whole commands, from a PLINK fileset to a matrix and to a list of relatives, on the CPU.
 
-python benchmarks/kinship_command.py [--samples 2000] [--sites 20000] [--plink2 plink2] [--runs 5] [--output results/kinship_command.md]
+python benchmarks/kinship_command.py [--sizes 2000x20000 4000x50000] [--plink2 plink2] [--runs 3] [--output results/kinship_command.md]
 
 People of which every eighth four are a family, with 1 % of the calls missing; alleles with frequencies of 1 to 50 %. Commands run in turns.
 Processor seconds are those of the command and of what it started, and do not change where others use the machine; seconds are as the shell
@@ -52,56 +52,47 @@ def check(folder: Path) -> str:
     return f"Kinships are {apart:.0e} apart at most; both list the same {len(lines):,} pairs."
 
 
+def works(plink2: str, threads: int) -> dict[str, tuple[list[object], list[object]]]:
+    """What is timed: our command and theirs."""
+    ours = [sys.executable, "-m", "gpualign", "dist", "-q", "--device", "cpu", "--metric", "king", "--threads", threads, "x.bed"]
+    theirs = [plink2, "--bfile", "x", "--threads", threads, "--out", "theirs"]
+    listed = [*theirs, "--make-king-table", "--king-table-filter", LEAST]
+    return {
+        "matrix": ([*ours, "-o", "ours.npy"], [*theirs, "--make-king", "square", "bin"]),
+        f"list from {LEAST}": ([*ours, "--min-kinship", LEAST, "-o", "ours.tsv"], listed),
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--samples", type=int, default=2000)
-    parser.add_argument("--sites", type=int, default=20_000)
+    parser.add_argument("--sizes", nargs="+", default=["2000x20000", "4000x50000"], metavar="SAMPLESxSITES")
     parser.add_argument("--plink2", default="plink2")
-    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--output")
     options = parser.parse_args()
     plink2 = shutil.which(options.plink2)
     if plink2 is None:
         raise SystemExit(f"{options.plink2} is not there; Debian's package plink2 has it")
     version = subprocess.run([plink2, "--version"], capture_output=True, text=True, check=True).stdout.strip()
-    rows, said = [], ""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        write_people(folder / "x.bed", options.samples, options.sites)
-        for threads in (1, 2):
-            gpualign = [
-                sys.executable,
-                "-m",
-                "gpualign",
-                "dist",
-                "-q",
-                "--device",
-                "cpu",
-                "--metric",
-                "king",
-                "--threads",
-                threads,
-                "x.bed",
-            ]
-            king = [plink2, "--bfile", "x", "--threads", threads, "--out", "theirs"]
-            work: dict[str, tuple[list[object], list[object]]] = {
-                "matrix": ([*gpualign, "-o", "ours.npy"], [*king, "--make-king", "square", "bin"]),
-                f"list from {LEAST}": (
-                    [*gpualign, "--min-kinship", LEAST, "-o", "ours.tsv"],
-                    [*king, "--make-king-table", "--king-table-filter", LEAST],
-                ),
-            }
-            for what, commands in work.items():
-                found = [[usage(command, folder)[:2] for command in commands] for _ in range(options.runs)]
-                medians = [[statistics.median(run[k][m] for run in found) for m in range(2)] for k in range(2)]
-                (ours, our_work), (theirs, their_work) = medians
-                numbers = (ours, theirs, theirs / ours, our_work, their_work, their_work / our_work)
-                rows.append([what, str(threads), *(f"{number:.2f}" for number in numbers)])
-                print(rows[-1], flush=True)
-            said = check(folder)
+    rows, said = [], []
+    for size in options.sizes:
+        samples, sites = map(int, size.split("x"))
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            write_people(folder / "x.bed", samples, sites)
+            for threads in (1, 2):
+                for what, commands in works(plink2, threads).items():
+                    found = [[usage(command, folder)[:2] for command in commands] for _ in range(options.runs)]
+                    medians = [[statistics.median(run[k][m] for run in found) for m in range(2)] for k in range(2)]
+                    (ours, our_work), (theirs, their_work) = medians
+                    numbers = (ours, theirs, theirs / ours, our_work, their_work, their_work / our_work)
+                    rows.append([f"{samples:,} x {sites:,}, {what}", str(threads), *(f"{number:.2f}" for number in numbers)])
+                    print(rows[-1], flush=True)
+            said.append(f"{samples:,} x {sites:,}: {check(folder)}")
     header = ["", "threads", "gpualign, s", "plink2, s", "ratio", "gpualign, CPU s", "plink2, CPU s", "ratio"]
     notes = [
-        f"{options.samples:,} samples x {options.sites:,} sites; medians of {options.runs} runs in turns; {version}. {said}",
+        f"Samples x sites; medians of {options.runs} runs in turns; {version}.",
+        *said,
         "",
         f"Made by `benchmarks/kinship_command.py` on {machine()}; {os.cpu_count()} processors, load {os.getloadavg()[0]:.0f}: where they"
         " are shared with other work compare processor seconds.",
