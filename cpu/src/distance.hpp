@@ -34,6 +34,17 @@ struct DistanceTile {
   }
 };
 
+// A rectangle of pairs, the planes of one sample behind those of the one before, and what pairs of genotypes add to their sums.
+struct RelationshipTile {
+  const uint64_t *one, *two, *called;  // one and two second alleles; called: calls, nullptr: there are no others
+  int64_t sample_words, words;         // words: that have sites
+  int64_t row_start, row_stop, column_start, column_stop;
+  const int64_t* terms;  // [3 x + y][64 sample_words]: of x and y second alleles
+  int64_t* out;          // of the first row and column
+  int64_t out_stride;
+  bool upper;  // sums of a row with earlier columns are not wanted
+};
+
 struct DistanceKernels {
   const char* name;
   int vector_bytes;
@@ -42,6 +53,8 @@ struct DistanceKernels {
   void (*differ)(const DistanceTile& tile, const int* planes, int count, int mask);
   // out += weight * (popcount(l0 & r0) + popcount(l1 & r1) + ...)
   void (*both)(const DistanceTile& tile, const int* left, const int* right, int count);
+  // out += the terms of the sites at which both have calls.
+  void (*relate)(const RelationshipTile& tile);
 };
 
 }  // namespace gpualign

@@ -19,6 +19,8 @@ namespace {
 
 using Planes = nb::ndarray<const uint64_t, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 using Counts = nb::ndarray<int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Sums = nb::ndarray<int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Terms = nb::ndarray<const int64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Range = std::tuple<int64_t, int64_t>;
 using Limits = std::vector<std::tuple<Counts, int32_t>>;
 
@@ -109,6 +111,44 @@ NB_MODULE(_distance, m) {
       nb::arg("counts"), nb::arg("row_place"), nb::arg("column_place"), nb::arg("weight"), nb::arg("upper"), nb::arg("limits") = Limits(),
       "Add weight times the common bits of plane left[k] of the row and right[k] of the column, summed over k, to int32 counts; "
       "upper, limits: as in `differ`.");
+  m.def(
+      "relate",
+      [](const std::string& instruction_set, Planes planes, int one, int two, int called, int64_t sites, Terms terms, Range rows,
+         Range columns, Sums sums, int64_t row_place, int64_t column_place, bool upper) {
+        check({one, two}, planes.shape(0));
+        if (called >= static_cast<int>(planes.shape(0))) throw nb::value_error("there is no such plane");
+        const auto [row_start, row_stop] = rows;
+        const auto [column_start, column_stop] = columns;
+        const int64_t samples = static_cast<int64_t>(planes.shape(1)), words = static_cast<int64_t>(planes.shape(2));
+        const int64_t height = static_cast<int64_t>(sums.shape(0)), width = static_cast<int64_t>(sums.shape(1));
+        const auto inside = [](int64_t start, int64_t stop, int64_t size) { return 0 <= start && start <= stop && stop <= size; };
+        if (sites > 64 * words || terms.shape(0) != 9 || static_cast<int64_t>(terms.shape(1)) != 64 * words ||
+            !inside(row_start, row_stop, samples) || !inside(column_start, column_stop, samples) ||
+            !inside(row_place, row_place + row_stop - row_start, height) ||
+            !inside(column_place, column_place + column_stop - column_start, width))
+          throw nb::value_error("the tile does not fit");
+        const auto plane = [&](int p) { return planes.data() + p * samples * words; };
+        const DistanceKernels& kernels = kernels_named<DistanceKernels>(instruction_set);
+        const RelationshipTile tile{plane(one),
+                                    plane(two),
+                                    called < 0 ? nullptr : plane(called),
+                                    words,
+                                    (sites + 63) / 64,
+                                    row_start,
+                                    row_stop,
+                                    column_start,
+                                    column_stop,
+                                    terms.data(),
+                                    sums.data() + row_place * width + column_place,
+                                    width,
+                                    upper};
+        nb::gil_scoped_release unlocked;
+        kernels.relate(tile);
+      },
+      nb::arg("instruction_set"), nb::arg("planes"), nb::arg("one"), nb::arg("two"), nb::arg("called"), nb::arg("sites"), nb::arg("terms"),
+      nb::arg("rows"), nb::arg("columns"), nb::arg("sums"), nb::arg("row_place"), nb::arg("column_place"), nb::arg("upper"),
+      "Add terms[3 x + y][site] to int64 sums, for x and y second alleles of the row and of the column (planes `one`, `two`), of the sites "
+      "at which both have calls (plane `called`, -1: all); upper: as in `differ`. Sites beyond the last have terms of 0.");
   m.def("choose", &choose, nb::arg("counts"), nb::arg("weights"), nb::arg("row_offsets"), nb::arg("column_offsets"), nb::arg("most"),
         nb::arg("least_of"), nb::arg("least"), nb::arg("diagonal"),
         "Pairs r, c of int32 counts[k][rows][columns] with sum of weights[k] counts[k][r][c] + row_offsets[r] + column_offsets[c] <= most "

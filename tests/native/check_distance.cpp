@@ -76,6 +76,44 @@ void check_limits(const DistanceKernels& kernels) {
   }
 }
 
+// Genotypes of which a sample has one at a site, or none; large terms.
+void check_relationships(const DistanceKernels& kernels) {
+  for (const int64_t words : {8, 16, 40}) {
+    Planes planes(3, pick(1, 150), words);
+    for (int64_t k = 0; k < planes.samples * words; k++) {
+      uint64_t *one = &planes.bits[static_cast<size_t>(k)], *two = one + planes.samples * words, *called = two + planes.samples * words;
+      *called |= random_engine() | random_engine();
+      *one &= *called;
+      *two &= *called & ~*one;
+    }
+    std::vector<int64_t> terms(static_cast<size_t>(9 * 64 * words));
+    for (auto& term : terms) term = pick(-1000, 1000) * (int64_t{1} << 40);
+    for (const bool upper : {false, true})
+      for (const bool all : {false, true}) {
+        const int64_t first = pick(0, planes.samples - 1), last = pick(first + 1, planes.samples);
+        const int64_t left = upper ? first : pick(0, planes.samples - 1), right = pick(left + 1, planes.samples), stride = right - left + 3;
+        const int64_t used = pick(1, words);
+        std::vector<int64_t> out(static_cast<size_t>((last - first) * stride), 7);
+        const uint64_t* const bits = planes.bits.data();
+        const int64_t plane = planes.samples * words;
+        kernels.relate(RelationshipTile{bits, bits + plane, all ? nullptr : bits + 2 * plane, words, used, first, last, left, right,
+                                        terms.data(), out.data(), stride, upper});
+        for (int64_t r = first; r < last; r++)
+          for (int64_t c = left; c < right; c++) {
+            if (upper && c < r) continue;
+            uint64_t expected = 7;
+            for (int64_t s = 0; s < 64 * used; s++) {
+              const auto bit = [&](int64_t p, int64_t sample) { return planes.at(p, sample, s / 64) >> (s % 64) & 1; };
+              if (!all && !(bit(2, r) & bit(2, c))) continue;
+              const uint64_t x = bit(0, r) + 2 * bit(1, r), y = bit(0, c) + 2 * bit(1, c);
+              expected += static_cast<uint64_t>(terms[(3 * x + y) * static_cast<uint64_t>(64 * words) + static_cast<uint64_t>(s)]);
+            }
+            expect(static_cast<uint64_t>(out[static_cast<size_t>((r - first) * stride + c - left)]) == expected, "relate", kernels.name);
+          }
+      }
+  }
+}
+
 void check_variant(const DistanceKernels& kernels) {
   for (const int64_t words : {8, 24, 248, 256, 264, 520}) {
     const Planes planes(9, pick(1, 12), words);
@@ -170,6 +208,7 @@ int main() {
     if (!variant.supported) continue;
     check_variant(*variant.kernels);
     check_limits(*variant.kernels);
+    check_relationships(*variant.kernels);
     std::printf("%s: checked\n", variant.kernels->name);
   }
   check_scanner();
