@@ -87,8 +87,8 @@ def read_given(
     if not stored.one_set:
         raise InputError(f"{distances}: {_why_not_one_set(stored)}; distances of one set with itself are wanted")
     kind = "distance" if edit else guess_kind(stored.values, stored.name, True)
-    if kind == "kinship":
-        raise InputError(f"{distances}: holds kinships, which are no distances; write distances, with --metric ibs")
+    if kind in ("kinship", "relationship"):
+        raise InputError(f"{distances}: holds {kind}s, which are no distances; write distances, with --metric ibs")
     if kind not in ("distance", "identity"):
         advice = "write distances, with --value distance" if edit is None else "say --edit if they are edit distances"
         raise InputError(f"{distances}: holds scores, which are no distances; {advice}")

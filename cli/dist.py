@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 @click.argument("others", type=PathType(), required=False)
 @click.option(
     "--metric",
-    type=ChoiceType(["hamming", "fraction", "ibs", "allele", "jc69", "tn93", "king"]),
+    type=ChoiceType(["hamming", "fraction", "ibs", "allele", "jc69", "tn93", "king", "grm"]),
     default="hamming",
     show_default=True,
     help="hamming: sites that differ; fraction: of the compared sites; genotypes: ibs: 1 - shared alleles / 2, allele: alleles that differ,"
-    " king: kinship (KING-robust); nucleotides: jc69, tn93: substitutions a site.",
+    " king: kinship (KING-robust), grm: genomic relationship; nucleotides: jc69, tn93: substitutions a site.",
 )
 @click.option(
     "--missing",

@@ -307,7 +307,12 @@ def distance_output_options(function: F) -> F:
             metavar="D",
             help="Write only pairs at this distance or less, one row each; no matrix is ever held.",
         ),
-        click.option("--min-kinship", type=FiniteType(), metavar="K", help="king: write only pairs of this kinship or more, likewise."),
+        click.option(
+            "--min-kinship",
+            type=FiniteType(),
+            metavar="K",
+            help="king, grm: write only pairs of this kinship (grm: relationship) or more, likewise.",
+        ),
         _condensed_option(),
         click.option(
             "--compared",

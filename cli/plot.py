@@ -13,10 +13,12 @@ from gpualign.cli.typos import ChoiceType
 @click.option("-o", "--output", type=PathType(), required=True, metavar="FILE", help="The picture: .png, .svg or .pdf.")
 @click.option(
     "--value",
-    type=ChoiceType(["score", "identity", "distance", "kinship"]),
+    type=ChoiceType(["score", "identity", "distance", "kinship", "relationship"]),
     help="What the matrix holds.  [by the name of the array of .npz, or by the diagonal]",
 )
-@click.option("--label", metavar="TEXT", help="What the colours mean, beside their bar.  [score, identity, distance or kinship]")
+@click.option(
+    "--label", metavar="TEXT", help="What the colours mean, beside their bar.  [score, identity, distance, kinship or relationship]"
+)
 @click.option("--title", metavar="TEXT", help="A title above the matrix.")
 @click.option("--cmap", metavar="NAME", help="Colours, by matplotlib's names.  [viridis; similar records are dark]")
 @click.option(

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from gpualign.core.distance.choice import ChosenPairs, Rule, choose_of_bands, record_bytes
-from gpualign.core.distance.engine import WORD_BITS, Band, Bands, ChosenParts, CountedBands, Counter, CountMatrix, Panel
-from gpualign.core.distance.recipe import Wanted
+from gpualign.core.distance.engine import WORD_BITS, Band, Bands, ChosenParts, CountedBands, Counter, Panel
+from gpualign.core.distance.recipe import Measure, Operation, Wanted
+from gpualign.core.distance.relationship import Relationship, Terms, relating_term, sum_type
 from gpualign.cpu import _distance
-from gpualign.cpu.distance_tiles import TileChooser, count_term, near_tiles, wide_tiles
+from gpualign.cpu.distance_tiles import TileChooser, count_term, high_tiles, near_tiles, relate_term, wide_tiles
 from gpualign.cpu.machine import describe_cpu, pick_instruction_set, usable_cpus
 
 _LINE_WORDS = 8
@@ -41,7 +44,7 @@ class CpuDistanceEngine:
         kernel = "bit planes, vector popcount" if self.instruction_set == "avx512popcnt" else "bit planes, carry-save adders"
         hardware = describe_cpu(self.instruction_set, self.threads)
         rate = _RATE * self.threads
-        if not wanted.near:
+        if not wanted.near or wanted.measure is Measure.RELATIONSHIP:
             return Counter(wanted, False, _padded_words, memory, self.threads, kernel, hardware, self._count, rate=rate)
         room = memory // 2  # for chosen pairs, and as much for matrices of counts where these are made
 
@@ -58,22 +61,31 @@ class CpuDistanceEngine:
 
     def _count(self, panels: Sequence[Panel], bands: Bands, names: tuple[str, ...], advance: Callable[[int], None]) -> CountedBands:
         with ThreadPoolExecutor(self.threads, thread_name_prefix="gpualign-cpu") as workers:
+            relationship = Relationship(panels)
             for band in bands:
-                counts = {name: np.zeros(band.shape, dtype=np.int32) for name in names}
-                for panel in panels:
+                counts: dict[str, npt.NDArray[Any]] = {name: np.zeros(band.shape, dtype=sum_type(name)) for name in names}
+                for number, panel in enumerate(panels):
+                    relates = relating_term(panel) is not None
+                    terms = relationship.terms(number) if relates else None
+                    tiles = high_tiles(band) if relates else wide_tiles(band, panel.sites)
                     # A tile is one thread's, with all of its terms: nobody else writes there.
-                    work = [workers.submit(self._count_tile, panel, band, tile, counts) for tile in wide_tiles(band, panel.sites)]
+                    work = [workers.submit(self._count_tile, panel, band, tile, counts, terms) for tile in tiles]
                     try:
                         for done in as_completed(work):
                             advance(done.result())
                     finally:
                         for left in work:
                             left.cancel()
-                yield band, counts
+                yield band, relationship.in_floats(counts)
 
-    def _count_tile(self, panel: Panel, band: Band, tile: Band, counts: dict[str, CountMatrix]) -> int:
+    def _count_tile(self, panel: Panel, band: Band, tile: Band, counts: dict[str, npt.NDArray[Any]], terms: Terms | None) -> int:
+        """terms: of a panel that has a term of Operation.RELATE."""
         place = tile.start - band.start, tile.first_target - band.first_target
         for term in panel.recipe.terms:
+            if term.operation is Operation.RELATE:
+                assert terms is not None
+                relate_term(self.instruction_set, panel, term, terms, tile, counts[term.count], place)
+                continue
             count_term(self.instruction_set, panel, term, tile, counts[term.count], place, [])
         return tile.pairs * panel.sites
 

@@ -11,6 +11,7 @@ from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.choice import COMPARED, ChosenPairs, Rule
 from gpualign.core.distance.engine import Band, CountMatrix, Panel
 from gpualign.core.distance.recipe import Operation, Term
+from gpualign.core.distance.relationship import Terms
 from gpualign.cpu import _distance
 
 _TILE_ROWS = 64
@@ -23,6 +24,9 @@ _NEAR_COLUMNS = 496
 """Of a tile whose near pairs are chosen: its counts, 124 KB a matrix, stay in the L2 cache too. Rows of an odd number of cache lines do not
 share cache sets."""
 
+_HIGH_ROWS, _HIGH_COLUMNS = 1024, 128
+"""Of a tile of relationships: a table of its columns, which takes as long to make as some tens of rows, serves all rows."""
+
 _MOST_COUNT = (1 << 31) - 1
 
 Limits = list[tuple[CountMatrix, int]]
@@ -31,17 +35,22 @@ Limits = list[tuple[CountMatrix, int]]
 
 def wide_tiles(band: Band, sites: int) -> Iterator[Band]:
     """For whole matrices of counts: as wide as a thread may take them."""
-    return _tiles(band, max(_TILE_ROWS, min(band.shape[1], _TILE_COMPARISONS // max(1, sites * _TILE_ROWS))))
+    return _tiles(band, max(_TILE_ROWS, min(band.shape[1], _TILE_COMPARISONS // max(1, sites * _TILE_ROWS))), _TILE_ROWS)
 
 
 def near_tiles(band: Band) -> Iterator[Band]:
     """For choosing pairs."""
-    return _tiles(band, _NEAR_COLUMNS)
+    return _tiles(band, _NEAR_COLUMNS, _TILE_ROWS)
 
 
-def _tiles(band: Band, width: int) -> Iterator[Band]:
-    for start in range(band.start, band.stop, _TILE_ROWS):
-        stop = min(band.stop, start + _TILE_ROWS)
+def high_tiles(band: Band) -> Iterator[Band]:
+    """For relationships."""
+    return _tiles(band, _HIGH_COLUMNS, _HIGH_ROWS)
+
+
+def _tiles(band: Band, width: int, height: int) -> Iterator[Band]:
+    for start in range(band.start, band.stop, height):
+        stop = min(band.stop, start + height)
         for first in range(max(start, band.first_target) if band.upper else band.first_target, band.target_stop, width):
             yield Band(start, stop, first, min(band.target_stop, first + width), band.upper and first < stop)
 
@@ -55,6 +64,14 @@ def count_term(
         _distance.differ(instruction_set, panel.bits, list(term.left), -1 if term.mask is None else term.mask, *where)
     else:
         _distance.both(instruction_set, panel.bits, list(term.left), list(term.right), *where)
+
+
+def relate_term(instruction_set: str, panel: Panel, term: Term, terms: Terms, tile: Band, sums: Terms, place: tuple[int, int]) -> None:
+    """Add what a panel's genotypes add (`Relationship.terms`) for the pairs of a tile, which lie in sums, int64, as in `count_term`."""
+    rows, columns = (tile.start, tile.stop), (tile.first_target, tile.target_stop)
+    one, two = term.left
+    called = -1 if term.mask is None else term.mask
+    _distance.relate(instruction_set, panel.bits, one, two, called, panel.sites, terms, rows, columns, sums, *place, tile.upper)
 
 
 @dataclass(frozen=True)

@@ -69,11 +69,15 @@ class DistOptions:
         task = DistanceTask(metric, self.missing, self.compared, self.least, self.most, self.added, self.least_kinship)
         metric.check_rule(task.missing)
         if metric.similarity and self.most is not None:
-            raise InputError(f"--max-distance is of distances, and --metric {metric.name} is a kinship; give --min-kinship")
+            raise InputError(f"--max-distance is of distances, and --metric {metric.name} is a {metric.value}; give --min-kinship")
         if not metric.similarity and self.least_kinship is not None:
             raise InputError(f"--min-kinship is of --metric {_similarities()}, and {metric.name} is a distance; give --max-distance")
         if self.least_kinship is not None and self.least_kinship > metric.largest:
             raise InputError(f"--min-kinship: {metric.name} is {metric.largest:g} at most; found {self.least_kinship:g}")
+        if metric.measure is Measure.RELATIONSHIP:
+            elsewhere = "--cluster" if self.resources.executor is not None else f"--device {self.resources.device}"
+            if elsewhere not in (f"--device {AUTO}", "--device cpu"):
+                raise InputError(f"--metric {metric.name} is computed by the CPU of this machine; it does not go with {elsewhere}")
         if self.kernel != AUTO and replace(task.wanted, near=False) != Wanted(Measure.DIFFERENCES, compared=False):
             raise InputError(
                 f"--kernel {self.kernel} counts differing calls: --metric hamming, without --compared and --missing as-difference"
@@ -176,6 +180,10 @@ def read(inputs: Iterable[CallFile], options: DistOptions, files: ScratchFiles) 
 
 def named_engine(options: DistOptions, notes: Notes) -> DistanceEngine | None:
     """The engine, where it does not depend on what is read: what it lacks is told before that. Raises as `pick_distance_engine` does."""
+    if metric_named(options.metric).measure is Measure.RELATIONSHIP:
+        from gpualign.cpu.distance import CpuDistanceEngine
+
+        return CpuDistanceEngine(options.resources.threads, spare=options.resources.spare)
     if options.resources.device == AUTO and options.kernel == AUTO:
         return None
     return pick_distance_engine(options.resources, notes, options.kernel)

@@ -65,7 +65,7 @@ def test_paths_are_left_to_the_shell(words):
         (["nw", "--device", "=", "a"], ["auto", "all"]),
         (["nw", "--device", "=", "cuda", ":", "a"], ["all"]),
         (["nw", "--format", "p"], ["parquet", "paf", "phylip"]),
-        (["dist", "--metric", "="], ["hamming", "fraction", "ibs", "allele", "jc69", "tn93", "king"]),
+        (["dist", "--metric", "="], ["hamming", "fraction", "ibs", "allele", "jc69", "tn93", "king", "grm"]),
         (["nw", "--fields", "ci"], ["cigar", "cigar_m"]),
         (["nw", "--fields", "query,target,ta"], ["query,target,taln"]),
         (["nw", "--fields", "query,q"], ["query,qlen", "query,qstart", "query,qend", "query,qcov", "query,qaln", "query,qtitle"]),

@@ -53,7 +53,7 @@ def message(*words):
         (["nw", "-Z"], "No such option '-Z'"),
         (["nw", "--bogus"], "No such option '--bogus'"),
         (["nw", "--end-gaps", "fre", "x"], "'fre' is not one of penalised, free, query, target; did you mean free?"),
-        (["dist", "--metric", "snps", "x"], "'snps' is not one of hamming, fraction, ibs, allele, jc69, tn93, king"),
+        (["dist", "--metric", "snps", "x"], "'snps' is not one of hamming, fraction, ibs, allele, jc69, tn93, king, grm"),
         (["nw", "--fields", "query,identiy", "x"], "; did you mean identity?"),
         (["nw", "--matrix", "BLOSSUM62", "x"], "; did you mean BLOSUM62?"),
         (["nw", "-o", "x.phylip", "x"], "or give --format; did you mean .phy?"),

@@ -104,8 +104,8 @@ def _kind(names: list[str], edit: bool | None, by_identity: bool, source: str) -
     if "score" in names and not by_identity:
         advice = "write distance or identity" if edit is None else "say --edit if they are edit distances, or write distance or identity"
         raise InputError(f"{there}; scores are no distances: {advice}")
-    if "kinship" in names:
-        raise InputError(f"{there}; kinships are no distances: write distances, with --metric ibs")
+    if found := {"kinship", "relationship"} & set(names):
+        raise InputError(f"{there}; {found.pop()}s are no distances: write distances, with --metric ibs")
     raise InputError(f"{there}; the column {' or '.join(wanted)} is wanted")
 
 

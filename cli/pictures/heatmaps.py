@@ -32,9 +32,10 @@ DISTANCE_LABELS = {
     "jc69": "jc69 distance (substitutions per site)",
     "tn93": "tn93 distance (substitutions per site)",
     "king": "king kinship",
+    "grm": "genomic relationship",
 }
 
-SIMILARITIES = ("identity", "score", "kinship")
+SIMILARITIES = ("identity", "score", "kinship", "relationship")
 """Kinds of values that are the larger the more alike two records are."""
 
 _ALIGNMENT_LABELS = {"score": "score", "identity": "identity", "distance": "distance (1 − identity)"}
@@ -55,8 +56,8 @@ _WHOLE_IDS = 40
 class HeatMap:
     """values: [rows][columns], nan where there is none. one_set: rows and columns are the same records, and the matrix is symmetric.
 
-    kind: distance (small is alike; a record has 0 to itself), identity (1 to itself), score or kinship (large is alike), or value: not
-    known.
+    kind: distance (small is alike; a record has 0 to itself), identity (1 to itself), score, kinship or relationship (large is alike), or
+    value: not known.
     label: what the colours mean, for people. whole: the values are counts or integer scores.
     """
 
@@ -151,7 +152,7 @@ def guess_kind(values: npt.NDArray[Any], name: str | None, one_set: bool) -> str
     """
     if name in ("distance", "distances"):
         return "distance"
-    if name in ("identity", "kinship"):
+    if name in ("identity", "kinship", "relationship"):
         return name
     if values.ndim == 1:
         return None if name is not None or np.any(values < 0) else "distance"

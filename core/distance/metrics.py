@@ -124,6 +124,10 @@ def _king(counts: Counts) -> Values:
     return _defined(0.5 - _ratio(squares, 4 * np.minimum(*hets).astype(np.int64)))
 
 
+def _grm(counts: Counts) -> Values:
+    return _ratio(counts.raw["products"], counts.compared)
+
+
 def _most(most: float) -> float:
     return most
 
@@ -170,7 +174,7 @@ class Metric:
     """formula: from counts to distances. kinds: the calls it is defined for. compared: it needs the number of compared sites; counts: it is
     a whole number. limit: the most differing calls (alleles) that a pair at such a distance or nearer has, where the distance counts them,
     otherwise the most of all compared ones as a fraction. refused: rules for missing calls that it is not defined for, each with the
-    reason. similarity: it is the larger the nearer two samples are, and no distance; largest: that it can be."""
+    reason. value: what a number is, the name of columns and arrays; largest: that it can be."""
 
     name: str
     formula: Callable[[Counts], Values]
@@ -180,13 +184,13 @@ class Metric:
     counts: bool
     limit: Callable[[float], float] = _most
     refused: Mapping[MissingRule, str] = field(default_factory=dict)
-    similarity: bool = False
+    value: str = "distance"
     largest: float = math.inf
 
     @property
-    def value(self) -> str:
-        """What a number is: the name of columns and arrays."""
-        return "kinship" if self.similarity else "distance"
+    def similarity(self) -> bool:
+        """Whether it is the larger the nearer two samples are, and no distance."""
+        return self.value != "distance"
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -223,7 +227,8 @@ METRICS = {
         Metric("allele", _allele, Measure.ALLELES, _OF_GENOTYPES, compared=False, counts=True),
         Metric("jc69", _jc69, Measure.DIFFERENCES, _OF_NUCLEOTIDES, compared=True, counts=False, limit=_share_of_jc69),
         Metric("tn93", _tn93, Measure.SUBSTITUTIONS, _OF_NUCLEOTIDES, True, False, _share_of_tn93, _BASES_OF_BOTH),
-        Metric("king", _king, Measure.KINSHIP, _OF_GENOTYPES, False, False, refused=_GENOTYPES_OF_BOTH, similarity=True, largest=0.5),
+        Metric("king", _king, Measure.KINSHIP, _OF_GENOTYPES, False, False, refused=_GENOTYPES_OF_BOTH, value="kinship", largest=0.5),
+        Metric("grm", _grm, Measure.RELATIONSHIP, _OF_GENOTYPES, True, False, refused=_GENOTYPES_OF_BOTH, value="relationship"),
     )
 }
 

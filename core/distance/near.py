@@ -81,9 +81,10 @@ def near_rule(
     return _with_coverage(Rule(weights, bound, offsets, cap=cap), constants, coverage)
 
 
-def kinship_rule(least: float, constants: Mapping[str, int], coverage: Coverage) -> Rule:
-    """The rule for pairs of a kinship of `least` or more; constants, coverage: as for `near_rule`."""
-    if least < _LEAST_KINSHIP:
+def kinship_rule(metric: Metric, least: float, constants: Mapping[str, int], coverage: Coverage) -> Rule:
+    """The rule for pairs of a kinship of `least` or more; constants, coverage: as for `near_rule`. Relationships are no counts: every pair
+    is chosen, and the metric decides."""
+    if least < _LEAST_KINSHIP or metric.measure is not Measure.KINSHIP:
         return _with_coverage(Rule({}, 0), constants, coverage)
     weight = math.floor(least * SCALE)
     weights = {"ibs0": 2 * SCALE, "both_het": -SCALE, "query_het": weight, "target_het": weight}

@@ -1,10 +1,12 @@
 """What is counted for a panel of sites, and from which bit planes. Pure.
 
-A plane holds a bit for each call: whether its code is in a set. All counts of a pair of samples x, y come from two operations on
+A plane holds a bit for each call: whether its code is in a set. All counts of a pair of samples x, y come from three operations on
 planes, summed over sites:
 
     DIFFER  popcount(((p0(x) ^ p0(y)) | (p1(x) ^ p1(y)) | ...) & m(x) & m(y))      p: planes of the code's bits, m: called
     AND     popcount(l0(x) & r0(y)) + popcount(l1(x) & r1(y)) + ...
+    RELATE  the sum of what the two genotypes add at sites with calls of both (relationship.py), by the planes of one and of two second
+            alleles and of calls
 
 DIFFER is the shorter way where a processor has logic to spare; binary tensor cores have AND alone, with a plane for each code. Where a site
 may have thousands of different calls, as loci have alleles, DIFFER is the way everywhere: it takes a plane for each bit of a code.
@@ -29,12 +31,14 @@ class Measure(Enum):
 
     DIFFERENCES: sites with different calls. ALLELES: alleles that differ (|a - b| for counts a, b of one allele). SUBSTITUTIONS:
     transitions of each kind, and the bases of both samples. KINSHIP: heterozygous genotypes of each and of both, and opposite homozygotes.
+    RELATIONSHIP: no count, but the sum of standardised products of genotypes.
     """
 
     DIFFERENCES = "differences"
     ALLELES = "alleles"
     SUBSTITUTIONS = "substitutions"
     KINSHIP = "kinship"
+    RELATIONSHIP = "relationship"
 
 
 class Need(Enum):
@@ -58,7 +62,7 @@ class Wanted:
     @property
     def need(self) -> Need:
         """The sites that must be looked at."""
-        if self.measure in (Measure.SUBSTITUTIONS, Measure.KINSHIP):
+        if self.measure in (Measure.SUBSTITUTIONS, Measure.KINSHIP, Measure.RELATIONSHIP):
             return Need.CALLS
         return Need.COMPARED if self.compared else Need.DIFFERENCES
 
@@ -72,6 +76,7 @@ class Operation(Enum):
 
     DIFFER = "differ"
     AND = "and"
+    RELATE = "relate"
 
 
 @dataclass(frozen=True)
@@ -101,6 +106,7 @@ COUNTS = {
     Measure.ALLELES: ("alleles",),
     Measure.SUBSTITUTIONS: ("matches", "ag", "ct", "a", "c", "g"),
     Measure.KINSHIP: ("ibs0", "both_het", "query_het", "target_het"),
+    Measure.RELATIONSHIP: ("products",),
 }
 """Matrices of each measure beside `compared`, as `make_recipe` counts them."""
 
@@ -111,6 +117,11 @@ def count_names(wanted: Wanted, products_only: bool) -> tuple[str, ...]:
         return "compared", "matches"
     names = COUNTS[wanted.measure]
     return ("compared", *names) if wanted.compared or wanted.measure is Measure.SUBSTITUTIONS else names
+
+
+def count_bytes(name: str) -> int:
+    """That a pair takes in a matrix of this count; sums are of 64 bits, and made into floats when they are done."""
+    return 16 if name in COUNTS[Measure.RELATIONSHIP] else 4
 
 
 def agreeing_site(measure: Measure, code: int) -> dict[str, int]:
@@ -161,6 +172,8 @@ def make_recipe(wanted: Wanted, used: frozenset[int], products_only: bool) -> Pa
         terms += _alleles(calls, missing, products_only, planes)
     elif wanted.measure is Measure.KINSHIP:
         terms += _kinship(calls, planes)
+    elif wanted.measure is Measure.RELATIONSHIP:
+        terms += _relationship(calls, missing, planes)
     else:
         terms += _substitutions(calls, planes)
     return PanelRecipe(tuple(planes.planes), tuple(terms), tuple(constants))
@@ -248,3 +261,11 @@ def _kinship(calls: list[int], planes: _Planes) -> list[Term]:
         terms.append(Term("query_het", Operation.AND, (het,), (called,)))
         terms.append(Term("target_het", Operation.AND, (called,), (het,)))
     return terms
+
+
+def _relationship(calls: list[int], missing: bool, planes: _Planes) -> list[Term]:
+    one, two = ([code for code in calls if _second_alleles(code) == count] for count in (1, 2))
+    if not one and not two:
+        return []  # all have the first allele
+    alleles = planes.add(one), planes.add(two)
+    return [Term("products", Operation.RELATE, alleles, alleles, planes.add(calls) if missing else None)]

@@ -22,7 +22,7 @@ from gpualign.core.distance.metrics import Counts, Integers, Metric, MissingRule
 from gpualign.core.distance.near import kinship_rule, near_rule
 from gpualign.core.distance.pack import pack_panels
 from gpualign.core.distance.plan import DistancePlan, plan_bands
-from gpualign.core.distance.recipe import Need, Wanted, agreeing_site, keep_counts
+from gpualign.core.distance.recipe import Need, Wanted, agreeing_site, count_bytes, keep_counts
 from gpualign.core.distance.scratch import Scratch
 from gpualign.core.distance.sinks.base import AnySink, BandDistances, NearDistances
 from gpualign.core.distance.sources.base import Omitted, Selection, Source
@@ -124,7 +124,7 @@ class Prepared:
         """Chooses the pairs that can be as near as the task wants them."""
         task = self.task
         if task.least_kinship is not None:
-            return kinship_rule(task.least_kinship, self.constants, self.coverage)
+            return kinship_rule(task.metric, task.least_kinship, self.constants, self.coverage)
         assert task.most is not None
         return near_rule(task.metric, task.missing, task.most, self.counter.names, self.constants, self.sites, self.called, self.coverage)
 
@@ -190,7 +190,7 @@ def _coverage(samples: Samples, task: DistanceTask, called: Integers, sites: int
 
 def _plan(samples: Samples, counter: Counter, dtype: Numbers) -> DistancePlan:
     # Beside its counts a band has its distances, and what they are computed from, unless these are of few pairs.
-    pair_bytes = 4 * len(counter.names) + (0 if counter.wanted.near else 3 * dtype.itemsize)
+    pair_bytes = sum(count_bytes(name) for name in counter.names) + (0 if counter.wanted.near else 3 * dtype.itemsize)
     return plan_bands(len(samples.queries), len(samples.targets), samples.upper, counter.band_bytes, pair_bytes)
 
 

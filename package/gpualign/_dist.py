@@ -65,8 +65,8 @@ def dist(
 
     samples: an alignment, a table (type: what is in it: "auto", "calls" or "alleles"), VCF, BCF, a PLINK .bed or .pgen, by path or open; or
     an array [samples][sites] of genotypes 0, 1, 2 (-1, -9 or nan are missing calls), or of letters ("S1", "U1", or uint8 of ASCII).
-    others: of the same sites, what samples are compared with. metric: "hamming", "fraction", "ibs", "allele", "jc69", "tn93" or "king" (a
-    kinship, no distance). missing: "pairwise", "complete" or "as-difference"; min_compared:
+    others: of the same sites, what samples are compared with. metric: "hamming", "fraction", "ibs", "allele", "jc69", "tn93", or of
+    genotypes "king" or "grm", which are no distances. missing: "pairwise", "complete" or "as-difference"; min_compared:
     pairs with fewer compared sites, or with a smaller fraction of the sites, have no distance (NaN): a whole number, or a float up to 1.0.
     regions: "CHR:FROM-TO", several with commas, or a BED file; mask: a BED file; core: least share of samples with a call; maf: least share
     of the minor allele: only sites that pass are used, as with the options of `gpualign dist`; tables and arrays have no positions.

@@ -78,8 +78,23 @@ def plain_king(calls):
     return 0.5 - sum((a - b) ** 2 for a, b in counts) / (4 * hets) if hets else math.nan
 
 
-def plain_distance(x, y, metric, missing):
-    """(distance, compared sites) of two samples' codes."""
+def plain_grm(codes):
+    """The terms of each site, as an array [sites][3][3]: (x - 2p) (y - 2p) / 2p (1 - p) for the frequency p of alleles but the first."""
+    table = np.zeros((codes.shape[1], 3, 3))
+    for site, column in enumerate(codes.T.tolist()):
+        counts = [sum(allele > 0 for allele in alleles_of(code)) for code in column if code != MISSING]
+        p = sum(counts) / (2 * len(counts)) if counts else 0
+        if 0 < p < 1:
+            table[site] = [[(x - 2 * p) * (y - 2 * p) / (2 * p * (1 - p)) for y in range(3)] for x in range(3)]
+    return table
+
+
+def plain_distance(x, y, metric, missing, terms=None):
+    """(distance, compared sites) of two samples' codes. terms: of `plain_grm`."""
+    if metric == "grm":
+        known = [(site, a, b) for site, (a, b) in enumerate(zip(x.tolist(), y.tolist(), strict=True)) if MISSING not in (a, b)]
+        seconds = [(site, *(sum(allele > 0 for allele in alleles_of(code)) for code in codes)) for site, *codes in known]
+        return (math.fsum(terms[place] for place in seconds) / len(known) if known else math.nan), len(known)
     distance, compared = 0, 0
     kept = []
     for a, b in zip(x.tolist(), y.tolist(), strict=True):
@@ -116,7 +131,8 @@ def plain_distances(codes, queries, metric, missing):
         codes = codes[:, ~np.any(codes == MISSING, axis=0)]
     rows = codes[:queries]
     columns = rows if queries == len(codes) else codes[queries:]
-    found = [[plain_distance(x, y, metric, missing) for y in columns] for x in rows]
+    terms = plain_grm(codes) if metric == "grm" else None
+    found = [[plain_distance(x, y, metric, missing, terms) for y in columns] for x in rows]
     return np.array([[d for d, _ in row] for row in found], dtype=float), np.array([[n for _, n in row] for row in found])
 
 

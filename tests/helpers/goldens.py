@@ -16,6 +16,8 @@ ALLELES = FOLDER / "dist" / "alleles_input.tsv"
 """As chewBBACA writes them; the last two isolates have no locus in common."""
 FAMILY, FAMILY_BY_PLINK2 = FOLDER / "dist" / "family.vcf", FOLDER / "dist" / "family.kin0"
 """Genotypes with missing calls and several alleles, and what `plink2 --make-king-table counts` wrote of them."""
+GRM_BY_PLINK2 = FOLDER / "dist" / "snps.grm"
+"""What `plink2 --make-grm-list` wrote of the calls in data/snps.tsv."""
 GENES_QUERY, GENES_DB = FOLDER / "strands" / "queries.fasta", FOLDER / "strands" / "db.fasta"
 """A database of DNA, and queries of which some lie on the other strand."""
 CODING_GENES, CODED_PROTEINS = FOLDER / "translated" / "genes.fasta", FOLDER / "translated" / "proteins.fasta"
@@ -28,7 +30,7 @@ GROUPS = FOLDER / "strands" / "groups.tsv"
 PROTEINS_QUERY, PROTEINS_DB, SNPS = (ROOT / "data" / name for name in ("proteins_query.fasta", "proteins_db.fasta", "snps.tsv"))
 
 _SEQUENCES = {ONE, TWO, ACGT, GENES_QUERY, GENES_DB, CODING_GENES, CODED_PROTEINS, EITHER_STRAND, GROUPS}
-INPUTS = _SEQUENCES | {CORE, OLD, FAILED, MASK, ALLELES, FAMILY, FAMILY_BY_PLINK2}
+INPUTS = _SEQUENCES | {CORE, OLD, FAILED, MASK, ALLELES, FAMILY, FAMILY_BY_PLINK2, GRM_BY_PLINK2}
 """What lies among the golden files and is read, not written."""
 
 EVERY_FIELD = (
