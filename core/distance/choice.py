@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 COMPARED = "compared"
 
 _STEP_PAIRS = 1 << 22
+_CHOSEN_PAIRS = 1 << 18
+"""At a time, where a rule chooses every pair."""
 
 
 def record_bytes(counts: int) -> int:
@@ -74,7 +76,7 @@ def choose(rule: Rule, band: Band, counts: Mapping[str, CountMatrix]) -> Iterato
     What an engine does that has no way of its own, and what the others' are compared with.
     """
     rows, columns = band.shape
-    step = max(1, _STEP_PAIRS // max(1, columns))
+    step = max(1, (_STEP_PAIRS if rule.weights else _CHOSEN_PAIRS) // max(1, columns))
     for first in range(0, rows, step):
         some = slice(first, min(rows, first + step))
         queries = np.arange(band.start + some.start, band.start + some.stop)
