@@ -105,7 +105,7 @@ def main() -> None:
         f"Made by `benchmarks/kinship_command.py` on {machine()}; {os.cpu_count()} processors, load {os.getloadavg()[0]:.0f}: where they"
         " are shared with other work compare processor seconds.",
     ]
-    finish(table(TITLES[options.metric], header, rows, notes), options.output)
+    finish("# Relatives, beside plink2\n\n" + table(TITLES[options.metric], header, rows, notes), options.output)
 
 
 if __name__ == "__main__":
