@@ -10,7 +10,7 @@ from work import relatives, run_paths, two_valued
 from gpualign.core._rows import Column, format_block
 from gpualign.core.alphabet import DNA
 from gpualign.core.bands import BandResults
-from gpualign.core.blocks import HitBlock, PairBlock
+from gpualign.core.blocks import PairBlock
 from gpualign.core.engine import STATISTICS, Detail, EndGaps, Runs, Task
 from gpualign.core.fields import FIELDS, tell_descriptions
 from gpualign.core.filter import Filter
@@ -20,6 +20,7 @@ from gpualign.core.formats.paf import Paf
 from gpualign.core.formats.sam import Sam
 from gpualign.core.formats.tsv import Tsv
 from gpualign.core.plan import Band, Pairing
+from gpualign.core.reading_blocks import HitBlock
 from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.core.search.hits import Hits
 from gpualign.core.search.readings import Sides, as_given, make_strands

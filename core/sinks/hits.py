@@ -8,11 +8,11 @@ from dataclasses import field
 import numpy as np
 
 from gpualign.core.arrays import distinct
-from gpualign.core.blocks import HitBlock
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Runs, Statistics, Task
 from gpualign.core.filter import Filter
 from gpualign.core.identity import DEFAULT
+from gpualign.core.reading_blocks import HitBlock
 from gpualign.core.search.hits import Answers, Hits, Integers
 from gpualign.core.search.readings import Sides
 from gpualign.core.search.significance import SearchSpace

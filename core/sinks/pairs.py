@@ -58,8 +58,8 @@ def blocks_of(task: Task, identity_definition: int, results: BandResults | NearR
 
 def _of_better_strands(task: Task, identity_definition: int, results: BandResults | NearResults, pairing: Pairing) -> Iterator[Block]:
     """The same where each pair is of one strand or the other: as lists, because a rectangle's rows are one sequence each."""
-    from gpualign.core.blocks import BetterStrandBlock
     from gpualign.core.near.align import Aligned
+    from gpualign.core.reading_blocks import BetterStrandBlock
     from gpualign.core.search.readings import Sides, as_given
 
     sides = Sides(task.strands, as_given(task.targets))

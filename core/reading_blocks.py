@@ -1,0 +1,179 @@
+"""Blocks of pairs whose queries or targets are readings of the records that were given: strands or translations."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpualign.core._rows import Column
+from gpualign.core.bands import Scores
+from gpualign.core.blocks import Booleans, ListBlock, Pair, text_column
+from gpualign.core.dataclass import dataclass
+from gpualign.core.engine import Runs, Statistics
+from gpualign.core.identity import Integers
+from gpualign.core.text import TextColumn
+
+if TYPE_CHECKING:
+    from gpualign.core.near.align import Aligned
+    from gpualign.core.search.hits import Hits
+    from gpualign.core.search.readings import Sides
+    from gpualign.core.search.significance import Reals, SearchSpace
+
+
+@dataclass(frozen=True)
+class ReadingBlock(ListBlock):
+    """Listed pairs of readings of the records that were given: strands or translations. sides: what the queries and targets are."""
+
+    sides: Sides
+
+    @property
+    @abstractmethod
+    def _traced(self) -> Statistics:
+        """Of the readings that were aligned."""
+
+    @cached_property
+    def statistics(self) -> Statistics:
+        found = self._traced
+        if self.codons == (1, 1) and not self.minus.any():
+            return found
+        placed: Statistics = found.copy()
+        for side, readings, numbers in zip(("query", "target"), (self.sides.queries, self.sides.targets), self.listed, strict=True):
+            starts, ends = readings.place(numbers, found[f"{side}_start"], found[f"{side}_end"])
+            placed[f"{side}_start"], placed[f"{side}_end"] = starts, ends
+        return placed
+
+    @property
+    def given(self) -> Integers:
+        return self.sides.queries.records(self.listed[0])
+
+    @property
+    def target_records(self) -> Integers:
+        return self.sides.targets.records(self.listed[1])
+
+    @property
+    def given_lengths(self) -> tuple[Integers, Integers]:
+        queries, targets = self.record_lengths
+        return queries[self.listed[0]], targets[self.listed[1]]
+
+    @property
+    def record_lengths(self) -> tuple[Integers, Integers]:
+        return self.sides.queries.lengths, self.sides.targets.lengths
+
+    @cached_property
+    def minus(self) -> Booleans:
+        return self.sides.queries.is_minus(self.listed[0])
+
+    @cached_property
+    def target_minus(self) -> Booleans:
+        return self.sides.targets.is_minus(self.listed[1])
+
+    @property
+    def codons(self) -> tuple[int, int]:
+        return self.sides.queries.letters, self.sides.targets.letters
+
+    @cached_property
+    def frames(self) -> tuple[Integers, Integers]:
+        """Reading frames of the queries and the targets, -3 to 3: int64[pairs]; 0 where they were not translated."""
+        of_queries, of_targets = self.sides.queries, self.sides.targets
+        none = np.zeros(len(self.scores), dtype=np.int64)
+        queries, targets = self.listed
+        return (
+            of_queries.frames_of(queries) if of_queries.translated else none,
+            of_targets.frames_of(targets) if of_targets.translated else none,
+        )
+
+    def strands(self) -> Column:
+        opposite = self.minus != self.target_minus
+        return text_column(TextColumn.of(["-" if minus else "+" for minus in opposite.tolist()]))
+
+
+@dataclass(frozen=True)
+class BetterStrandBlock(ReadingBlock):
+    """Pairs of a list, each of its better strand. queries: int64[pairs], of `task.queries`, which are strands; targets: likewise, of
+    `task.targets`. aligned: of those strands."""
+
+    queries: Integers
+    targets: Integers
+    aligned: Aligned
+
+    @property
+    def listed(self) -> tuple[Integers, Integers]:
+        return self.queries, self.targets
+
+    @property
+    def scores(self) -> Scores:
+        return self.aligned.scores
+
+    @property
+    def _traced(self) -> Statistics:
+        assert self.aligned.statistics is not None  # the detail of every column is asked for
+        return self.aligned.statistics
+
+    @property
+    def _paths(self) -> tuple[Statistics, Runs]:
+        assert self.aligned.runs is not None  # likewise
+        return self._traced, self.aligned.runs
+
+
+@dataclass(frozen=True)
+class HitBlock(ReadingBlock):
+    """Hits of a search.
+
+    space: what E-values are counted in, or None. traced: statistics and paths, `STATISTICS`[hits] and runs of [hits], or None where no
+    column needs them.
+    """
+
+    hits: Hits
+    space: SearchSpace | None
+    traced: tuple[Statistics, Runs] | None
+
+    @property
+    def listed(self) -> tuple[Integers, Integers]:
+        return self.hits.queries, self.hits.targets
+
+    @property
+    def scores(self) -> Scores:
+        return self.hits.scores
+
+    @property
+    def _traced(self) -> Statistics:
+        return self._paths[0]
+
+    def significance(self, pair: Pair) -> tuple[float, float] | None:
+        known = self._significance
+        return None if known is None else (float(known[0][pair]), float(known[1][pair]))
+
+    def as_hits(self) -> HitBlock:
+        return self
+
+    def bits(self, form: Callable[[float], str], unknown: str) -> Column:
+        known = self._significance
+        return Column.constant(unknown) if known is None else text_column(TextColumn.of([form(value) for value in known[0].tolist()]))
+
+    def evalues(self, form: Callable[[float], str], unknown: str) -> Column:
+        known = self._significance
+        return Column.constant(unknown) if known is None else text_column(TextColumn.of([form(value) for value in known[1].tolist()]))
+
+    def bit_scores(self) -> Reals:
+        """Of each hit; NaN where they are not known."""
+        return np.full(len(self.hits), np.nan) if self._significance is None else self._significance[0]
+
+    def chances(self) -> Reals:
+        """The E-value of each hit; NaN where it is not known."""
+        return np.full(len(self.hits), np.nan) if self._significance is None else self._significance[1]
+
+    @property
+    def _paths(self) -> tuple[Statistics, Runs]:
+        assert self.traced is not None  # the detail of every column is asked for
+        return self.traced
+
+    @cached_property
+    def _significance(self) -> tuple[Reals, Reals] | None:
+        """Bit scores and E-values."""
+        if self.space is None:
+            return None
+        return self.space.parameters.bits(self.hits.scores), self.sides.evalues(self.space, self.hits)
