@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from functools import cached_property
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.alphabet import Alphabet
 from gpualign.core.dataclass import dataclass
-from gpualign.core.search.hits import Hits, Integers
-from gpualign.core.search.significance import Reals, SearchSpace
 from gpualign.core.sequences import SequenceSet
 from gpualign.core.translation import CODON, FRAMES, skipped, translate
+
+if TYPE_CHECKING:
+    from gpualign.core.search.hits import Hits, Integers
+    from gpualign.core.search.significance import Reals, SearchSpace
 
 PLUS, MINUS, BOTH = "plus", "minus", "both"
 
