@@ -91,7 +91,7 @@ def read_given(
         raise InputError(f"{distances}: holds {kind}s, which are no distances; write distances, with --metric ibs")
     if kind not in ("distance", "identity"):
         advice = "write distances, with --value distance" if edit is None else "say --edit if they are edit distances"
-        raise InputError(f"{distances}: holds scores, which are no distances; {advice}")
+        raise InputError(f"{distances}: holds scores or kinships, which are no distances; {advice}")
     values = stored.values
     if np.isinf(values).any() or (values < 0).any() or (kind == "identity" and (values > 1).any()):
         found = values[np.isinf(values) | (values < 0) | (values > 1 if kind == "identity" else False)][0]

@@ -290,7 +290,7 @@ def test_bad_lists(folder, content, message):
     [
         ("\ta\tb\na\t0\t1\nb\t2\t0\n", "x: not symmetric: 'a' to 'b' is 1, the other way 2; distances of one set with itself are wanted"),
         ("\ta\tb\nc\t0\t1\nd\t1\t0\n", "x: the rows are of 2 records and the columns of 2 others"),
-        ("\ta\tb\na\t9\t5\nb\t5\t8\n", "x: holds scores, which are no distances"),
+        ("\ta\tb\na\t9\t5\nb\t5\t8\n", "x: holds scores or kinships, which are no distances"),
         ("\ta\tb\na\t0\tinf\nb\tinf\t0\n", "x: holds inf; distances are finite and not negative"),
         ("\ta\tb\na\t0\tx\nb\tx\t0\n", "x: line 2: 'x' is no number"),
     ],

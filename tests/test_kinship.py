@@ -238,3 +238,18 @@ def test_what_wants_distances_refuses_kinships(tmp_path, command, written, messa
     king(SNPS, *written[:-1], name)
     with pytest.raises(InputError, match=message):
         gpualign_here(*command, name)
+
+
+@pytest.mark.parametrize("name", ["x.npy", "x.csv"])
+@pytest.mark.parametrize("command", [["tree"], ["cluster", "--max-distance", "0.3", "--distances"]], ids=" ".join)
+def test_kinships_of_siblings_without_a_name_are_no_identities(rng, tmp_path, command, name):
+    """None is below 0, and each is smaller than that of a sample with itself: 0.5."""
+    shared, own = rng.integers(0, 3, 400), rng.integers(0, 3, (4, 400))
+    codes = np.where(rng.random((4, 400)) < 0.8, shared, own)
+    rows = ["\t".join([f"s{k}", *map(str, row)]) for k, row in enumerate(codes.tolist())]
+    (tmp_path / "t.tsv").write_text("\n".join(["\t".join(["id", *map(str, range(400))]), *rows]) + "\n")
+    king(tmp_path / "t.tsv", "-o", tmp_path / "t.npy")
+    assert np.load(tmp_path / "t.npy").min() > 0
+    king(tmp_path / "t.tsv", "-o", tmp_path / name)
+    with pytest.raises(InputError, match="holds scores or kinships, which are no distances"):
+        gpualign_here(*command, tmp_path / name)

@@ -303,7 +303,7 @@ def test_negative_branches_are_told_and_written_as_none(tmp_path):
         (["d.npz", "--method", "upgmma"], "did you mean upgma?"),
         (["d.npz", "-o", "d.npz"], "d.npz"),
         (["nan.tsv", "--method", "upgma"], "all pairs, and 'a' and 'b' have none: leave such records out"),
-        (["scores.npz"], "holds scores, which are no distances; write distances, with --value distance"),
+        (["scores.npz"], "holds scores or kinships, which are no distances; write distances, with --value distance"),
         (["none"], "none: no such file"),
     ],
 )

@@ -161,7 +161,9 @@ def guess_kind(values: npt.NDArray[Any], name: str | None, one_set: bool) -> str
     with_itself = np.diagonal(values)
     if not np.any(with_itself[~np.isnan(with_itself)]) and not np.any(values < 0):
         return "distance"
-    if name != "scores" and not np.any((values < 0) | (values > 1) | (values > with_itself[:, None])):
+    # A kinship of a sample with itself is 0.5. Records with ambiguous letters are not quite identical to themselves, but not all have some.
+    whole = np.nanmax(with_itself, initial=0) == 1
+    if name != "scores" and whole and not np.any((values < 0) | (values > with_itself[:, None])):
         return "identity"
     return "score"
 

@@ -15,6 +15,7 @@ from gpualign._sequences import Source, inputs_of
 from gpualign.core.cluster.clustering import Clustering
 from gpualign.core.cluster.given import MatrixOfPairs
 from gpualign.core.cluster.greedy import ORDERS
+from gpualign.core.distance.metrics import METRICS
 from gpualign.core.errors import InputError
 from gpualign.core.identity import DEFAULT, DEFINITIONS
 from gpualign.core.search.readings import BOTH, PLUS
@@ -123,6 +124,8 @@ def cluster(
 def _of_matrix(matrix: Matrix, edit: bool, options: ClusterOptions) -> ClusterJob:
     if not matrix.one_set:
         raise InputError("a matrix of two sets has no clusters; one of a set with itself is wanted")
+    if matrix.value in METRICS and METRICS[matrix.value].similarity:
+        raise InputError(f"a matrix of {METRICS[matrix.value].value}s, which are no distances; dist(..., metric='ibs') has distances")
     if matrix.value == "score" and not edit:
         raise InputError("a matrix of scores; distances or identities are wanted, or scoring=gpualign.EDIT where they are edit distances")
     return prepare_given(MatrixOfPairs(matrix.ids, matrix.values), matrix.value == "identity", None, options, LOG)
