@@ -209,6 +209,8 @@ def test_plink_chooses_the_same(tmp_path, monkeypatch, real_data, name):
         (["--maf", "0.6"], "--maf is a share from 0 to 0.5, such as 0.05; found '0.6'"),
         (["--maf", "5"], "--maf is a share from 0 to 0.5, such as 0.05; found '5'; 5 % is 0.05"),
         (["--mask", "none.bed"], "none.bed: no such file"),
+        (["--regions", "none.bed"], "--regions: 'none.bed': no file of this name, and all of four.aln, an alignment"),
+        (["--regions", "2-3"], "--regions: '2-3': no file of this name, and all of four.aln, an alignment"),
         (["--regions", "x:5-"], "--regions: 'x:5-': the interval begins at 5, four.aln has 4 columns"),
         (["--regions", "x:2", "--mask", "all.bed"], "no site is left; sites: 4; outside regions: 3; masked: 1; used: 0"),
         (["--mask", "empty.bed", "--maf", "0.5"], "no site is left; sites: 4; masked: 0; minor allele rarer than 0.5: 4; used: 0"),

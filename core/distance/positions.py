@@ -39,7 +39,12 @@ class Columns:
                 f"{intervals.first_name(names[1])}: a second chromosome, {names[1]!r} after {names[0]!r}; {self.source} is an alignment,"
                 " whose columns are one stretch: give intervals of its columns, all with one name"
             )
-        for stretches in intervals.by_chromosome.values():
+        for name, stretches in intervals.by_chromosome.items():
+            if not intervals.listed and ((stretches.starts == 0) & (stretches.stops == OPEN_END)).any():
+                raise InputError(
+                    f"{intervals.first_name(name)}: no file of this name, and all of {self.source}, an alignment, whose columns have no"
+                    " chromosome: write columns as NAME:FROM-TO, with any name"
+                )
             beyond = (stretches.starts >= self.count) & (stretches.stops > stretches.starts)
             beyond |= (stretches.stops > self.count) & (stretches.stops != OPEN_END)
             if beyond.any():
