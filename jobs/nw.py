@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from gpualign.core.alphabet import DNA, Alphabet
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail, EndGaps, Engine, Task
@@ -88,7 +90,8 @@ def _begin(inputs: Inputs, options: NwOptions, notes: Notes, engine: Engine | No
         scoring = scoring_of(inputs, scoring)
     notes.note(f"{inputs.alphabet.name} ({inputs.how}), {scoring.name}")
     check_strand(o.strand, inputs.alphabet)
-    both = o.strand == BOTH
+    if both := o.strand == BOTH:
+        check_complements(scoring, inputs.alphabet)
     task = Task(inputs.queries, inputs.targets, scoring, detail=o.detail, end_gaps=o.end_gaps, alphabet=inputs.alphabet, both_strands=both)
     if engine is None:
         engine = pick_global_engine(o.resources, notes, o.host_traceback, o.kernel, o.transfer)
@@ -103,6 +106,20 @@ def check_strand(strand: str | None, alphabet: Alphabet) -> None:
     """Raises `InputError` for strands of what has none."""
     if strand is not None and alphabet is not DNA:
         raise InputError(f"--strand is for DNA; these are {alphabet.name} sequences")
+
+
+def check_complements(scoring: Scoring, alphabet: Alphabet) -> None:
+    """Raises `InputError` for a matrix that does not score complements as it scores the letters: by it the better strand of a pair would
+    depend on which of the two records is turned."""
+    codes = [alphabet.letters.index(letter) for letter in "ACGT"]
+    turned = alphabet.complement()[codes]
+    scores, others = scoring.substitution[np.ix_(codes, codes)], scoring.substitution[np.ix_(turned, turned)]
+    if len(unlike := np.argwhere(scores != others)):
+        one, other = unlike[0].tolist()
+        raise InputError(
+            f"--strand both wants a matrix that scores complements alike; by {scoring.name} {'ACGT'[one]} with {'ACGT'[other]} scores"
+            f" {scores[one, other]} and their complements {others[one, other]}"
+        )
 
 
 def _engines_of(task: Task, chosen: Engine, resources: Resources) -> Engines:

@@ -211,3 +211,13 @@ def test_proteins_have_one_strand(tmp_path):
     for strand in ("both", "plus"):
         with pytest.raises(InputError, match="--strand is for DNA; these are protein sequences"):
             gpualign_here("nw", "--strand", strand, path)
+
+
+def test_a_matrix_that_scores_complements_unlike_is_refused(tmp_path):
+    path = write(tmp_path / "a.fa", {"a": "ACGT", "b": "AACC"})
+    rows = [[9 if a == b == "A" else 2 if a == b else -1 for b in "ACGT"] for a in "ACGT"]
+    lines = [" ".join(["", *"ACGT"]), *(" ".join([a, *map(str, row)]) for a, row in zip("ACGT", rows, strict=True))]
+    (tmp_path / "x.mat").write_text("\n".join(lines) + "\n")
+    with pytest.raises(InputError, match="A with A scores 9 and their complements 2"):
+        gpualign_here("nw", "--strand", "both", "--matrix", tmp_path / "x.mat", path)
+    assert gpualign_here("nw", "--strand", "plus", "--matrix", tmp_path / "x.mat", path)[0]
