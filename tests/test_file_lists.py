@@ -117,6 +117,7 @@ def test_ids_of_two_files(folder):
         ("", "l.txt: names no files"),
         ("# none\n\n", "l.txt: names no files"),
         ("one.fa\n\nnone.fa\n", r"l.txt: line 3: 'none.fa': no such file; names in a list are relative to the working directory"),
+        ("one.fa\nl.txt\n", "l.txt: line 2 is the list itself"),
         ("one.fa\n@some.txt\n", "l.txt: line 2: '@some.txt': no such file"),
         (">a\nACGT\n", "l.txt: line 1 is that of a FASTA file"),
         ("one.fa\nlists\n", "lists: a directory; a file is wanted"),
@@ -136,6 +137,11 @@ def test_bad_lists(folder, text, reason):
     with pytest.raises(InputError, match=reason):
         out("nw", "@l.txt", "-o", "x.tsv")
     assert not (folder / "x.tsv").exists()
+
+
+def test_a_packed_list(folder):
+    (folder / "some.txt.gz").write_bytes(gzip.compress((folder / "some.txt").read_bytes()))
+    assert out("nw", "-q", "@some.txt.gz") == out("nw", "-q", "@some.txt")
 
 
 def test_bad_arguments(folder):

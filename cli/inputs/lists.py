@@ -33,17 +33,20 @@ def input_files(argument: str) -> InputFiles:
     if not argument.startswith(SIGN):
         return InputFiles((argument,))
     from gpualign.cli.outputs.files import STDIO, open_input
+    from gpualign.core.unpack import unpack
 
     listed = argument.removeprefix(SIGN)
     if not listed:
         raise InputError("@ wants the name of a list of files behind it, as in @files.txt")
     with open_input(listed) as (stream, source):
-        lines = stream.read().removeprefix(b"\xef\xbb\xbf").splitlines()
+        lines = unpack(stream, source)[1].read().removeprefix(b"\xef\xbb\xbf").splitlines()
     named = [(number, os.fsdecode(line.strip())) for number, line in enumerate(lines, 1)]
     named = [(number, name) for number, name in named if name and not name.startswith("#")]
     if not named:
         raise InputError(f"{source}: names no files; a list has the name of a file on each line")
     for number, name in named:
+        if name == listed and name != STDIO:
+            raise InputError(f"{source}: line {number} is the list itself")
         if name != STDIO and not _exists(name):
             if number == named[0][0] and name.startswith(">"):
                 raise InputError(
