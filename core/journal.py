@@ -51,7 +51,7 @@ class Identity:
             found = f"gpualign {other.command} began it"
         elif other.options != self.options:
             changed = [key for key in {**other.options, **self.options} if other.options.get(key) != self.options.get(key)]
-            found = "it was begun with " + ", ".join(f"{_spelled(key, other.options.get(key))}" for key in sorted(changed))
+            found = "it was begun " + ", ".join(_spelled(key, other.options.get(key)) for key in sorted(changed))
         elif (other.input, other.rows) != (self.input, self.rows):
             found = "it was begun with other input"
         if found:
@@ -69,7 +69,7 @@ def identity_of(fields: Mapping[str, Any]) -> Identity:
 
 def _spelled(key: str, value: Any) -> str:
     name = "--" + key.rstrip("_").replace("_", "-")
-    return name if value is True else f"no {name}" if value in (None, False) else f"{name} {value}"
+    return f"without {name}" if value in (None, False) else f"with {name}" if value is True else f"with {name} {value}"
 
 
 @dataclass(frozen=True)
