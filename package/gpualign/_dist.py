@@ -122,7 +122,7 @@ def _least(given: float) -> int | Fraction:
 def _share(name: str, given: float | None, most: float) -> Fraction | None:
     if given is None:
         return None
-    if isinstance(given, (int, float, np.integer, np.floating)) and 0 <= given <= most:
+    if isinstance(given, (int, float, np.integer, np.floating)) and not isinstance(given, bool) and 0 <= given <= most:
         return Fraction(str(given))
     raise InputError(f"{name} {given!r}: a share from 0 to {most} is wanted")
 

@@ -107,6 +107,8 @@ def sw(
         translate=translate,
         genetic_code=genetic_code,
     )
+    if translate is None and genetic_code != STANDARD:
+        raise InputError("genetic_code is for translate, which says what is translated")
     targets = _database(db)
     inputs = inputs_of(queries, targets) if translate is None else translated_inputs_of(queries, targets, translate)
     job = prepare(inputs, options, LOG)
