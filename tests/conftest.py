@@ -29,6 +29,11 @@ def pytest_configure(config):
     os.environ.setdefault("GPUALIGN_TEST_SEED", str(int.from_bytes(os.urandom(4), "little")))
 
 
+def pytest_make_parametrize_id(val, argname):
+    """Bytes that are no text are named by their argument: a gzip header holds the time, and xdist's workers must collect the same names."""
+    return argname if isinstance(val, bytes) and not val.isascii() else None
+
+
 def pytest_report_header():
     return f"random seed: {os.environ['GPUALIGN_TEST_SEED']} (--random-seed)"
 

@@ -125,7 +125,8 @@ def test_relatives_are_those_of_the_whole_matrix(rng, missing):
         for least in (-99.0, -1.0, -0.3, 0.0, 0.0884, 0.5):
             found, totals = near_pairs(dense_source(codes), CpuDistanceEngine(2), "king", least, least=enough)
             assert found.pairs == [(i, j, expected[i, j], common[i, j]) for i, j in np.argwhere(np.triu(expected >= least, 1)).tolist()]
-            assert totals.near == len(found.pairs) > 0
+            assert totals.near == len(found.pairs)
+            assert found.pairs or least == 0.5  # by chance none may be as near as a sample to itself
 
 
 def test_lists_of_relatives_in_every_format(tmp_path):
@@ -245,7 +246,7 @@ def test_what_wants_distances_refuses_kinships(tmp_path, command, written, messa
 def test_kinships_of_siblings_without_a_name_are_no_identities(rng, tmp_path, command, name):
     """None is below 0, and each is smaller than that of a sample with itself: 0.5."""
     shared, own = rng.integers(0, 3, 400), rng.integers(0, 3, (4, 400))
-    codes = np.where(rng.random((4, 400)) < 0.8, shared, own)
+    codes = np.where(rng.random((4, 400)) < 0.95, shared, own)
     rows = ["\t".join([f"s{k}", *map(str, row)]) for k, row in enumerate(codes.tolist())]
     (tmp_path / "t.tsv").write_text("\n".join(["\t".join(["id", *map(str, range(400))]), *rows]) + "\n")
     king(tmp_path / "t.tsv", "-o", tmp_path / "t.npy")
