@@ -1,13 +1,12 @@
 #include "tile.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <memory>
 #include <vector>
 
 #include "lane_codes.hpp"
 #include "pairs.hpp"
+#include "slice_masks.hpp"
 
 namespace gpualign {
 namespace {
@@ -94,52 +93,21 @@ class TileScorer {
 
   // ---- bit-sliced kernels
   void run_bitsliced(const uint8_t* query, int64_t rows) {
-    if (!packed_) pack_masks();
-    row_slots_.resize(static_cast<size_t>(rows));
-    for (int64_t i = 0; i < rows; i++) row_slots_[i] = slot_of_[query[i]];
+    if (!packed_) slices_.pack(records_, kernels_.vector_bytes, columns_);
+    packed_ = true;
     BitslicedArgs a;
-    a.slots = row_slots_.data();
+    a.slots = slices_.slots(query, rows);
     a.rows = rows;
-    a.masks = masks_.reserve(0);
-    a.column_bytes = column_bytes_;
+    a.masks = slices_.masks();
+    a.column_bytes = slices_.column_bytes();
     a.columns = columns_;
-    a.live = live_.reserve(0);
+    a.live = slices_.live();
     a.match_steps = recipe_.match_steps;
     a.mismatch_steps = recipe_.mismatch_steps;
     a.boundary = boundary_.reserve(static_cast<size_t>(columns_) * recipe_.match_steps * kernels_.vector_bytes);
     a.sums = sums_.data();
     a.cancel = &cancel_;
     kernels_.bitsliced(a);
-  }
-
-  void pack_masks() {
-    // Slots for the letters that occur, most frequent first so that they share cache lines; the last one is all zeros.
-    std::array<int64_t, kLetters> count{};
-    for (const auto& [codes, length] : records_)
-      for (int64_t j = 0; j < length; j++) count[codes[j]]++;
-    std::array<int, kLetters> order;
-    for (int l = 0; l < kLetters; l++) order[l] = l;
-    std::stable_sort(order.begin(), order.end(), [&](int x, int y) { return count[x] > count[y]; });
-    const int vector = kernels_.vector_bytes;
-    int slots = 0;
-    while (slots < kLetters && count[order[slots]]) slots++;
-    for (int s = 0; s < kLetters; s++) slot_of_[order[s]] = static_cast<uint32_t>(std::min(s, slots) * vector);
-    column_bytes_ = static_cast<int64_t>(slots + 1) * vector;
-
-    uint8_t* masks = static_cast<uint8_t*>(masks_.reserve(static_cast<size_t>(columns_ * column_bytes_)));
-    uint8_t* live = static_cast<uint8_t*>(live_.reserve(static_cast<size_t>(columns_ * vector)));
-    std::memset(masks, 0, static_cast<size_t>(columns_ * column_bytes_));
-    std::memset(live, 0, static_cast<size_t>(columns_ * vector));
-    for (int k = 0; k < used_; k++) {
-      const auto [codes, length] = records_[k];
-      // Bit k of a vector of 64-bit words, on little-endian machines bit k % 8 of byte k / 8.
-      const uint8_t bit = static_cast<uint8_t>(1u << (k % 8));
-      for (int64_t j = 0; j < length; j++) {
-        masks[j * column_bytes_ + slot_of_[codes[j]] + k / 8] |= bit;
-        live[j * vector + k / 8] |= bit;
-      }
-    }
-    packed_ = true;
   }
 
   // ---- single pairs
@@ -174,14 +142,12 @@ class TileScorer {
   // The block of targets in the lanes.
   int64_t first_ = 0, columns_ = 0;
   int used_ = 0;
-  bool packed_ = false;  // in codes_, or in masks_ and live_
+  bool packed_ = false;  // in codes_, or in slices_
   std::vector<Record> records_;
   LaneCodes codes_;
+  SliceMasks slices_;
   std::vector<int64_t> sums_;
-  Scratch masks_, live_, boundary_;
-  std::array<uint32_t, kLetters> slot_of_{};
-  int64_t column_bytes_ = 0;
-  std::vector<uint32_t> row_slots_;
+  Scratch boundary_;
 };
 
 }  // namespace
