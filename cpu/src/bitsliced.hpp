@@ -41,29 +41,6 @@ struct BitslicedKernel {
     count_last_row(a, bound);
   }
 
- private:
-  static void strip(const BitslicedArgs& a, const uint32_t* slots, int rows, Steps* bound) {
-    Steps u[kSliceRows];
-    for (int r = 0; r < rows; r++) {
-      u[r].plane[0] = ~Words{};
-      for (int k = 1; k < S; k++) u[r].plane[k] = Words{};
-    }
-    const char* masks = static_cast<const char*>(a.masks);
-    for (int64_t j = 0; j < a.columns; j += kSliceColumns) {
-      Steps v[kSliceColumns];
-      for (int c = 0; c < kSliceColumns; c++) v[c] = bound[j + c];
-      const char* column = masks + j * a.column_bytes;
-      for (int r = 0; r < rows; r++) {
-        Steps ur = u[r];
-        const char* mask = column + slots[r];
-#pragma GCC unroll 8
-        for (int c = 0; c < kSliceColumns; c++) cell(*reinterpret_cast<const Words*>(mask + c * a.column_bytes), ur, v[c]);
-        u[r] = ur;
-      }
-      for (int c = 0; c < kSliceColumns; c++) bound[j + c] = v[c];
-    }
-  }
-
   // u.plane[0] is the complement of u_1; all other planes are plain.
   static inline __attribute__((always_inline)) void cell(Words equal, Steps& u, Steps& v) {
     Words z[S + 1];
@@ -103,6 +80,29 @@ struct BitslicedKernel {
     }
     u = nu;
     v = nv;
+  }
+
+ private:
+  static void strip(const BitslicedArgs& a, const uint32_t* slots, int rows, Steps* bound) {
+    Steps u[kSliceRows];
+    for (int r = 0; r < rows; r++) {
+      u[r].plane[0] = ~Words{};
+      for (int k = 1; k < S; k++) u[r].plane[k] = Words{};
+    }
+    const char* masks = static_cast<const char*>(a.masks);
+    for (int64_t j = 0; j < a.columns; j += kSliceColumns) {
+      Steps v[kSliceColumns];
+      for (int c = 0; c < kSliceColumns; c++) v[c] = bound[j + c];
+      const char* column = masks + j * a.column_bytes;
+      for (int r = 0; r < rows; r++) {
+        Steps ur = u[r];
+        const char* mask = column + slots[r];
+#pragma GCC unroll 8
+        for (int c = 0; c < kSliceColumns; c++) cell(*reinterpret_cast<const Words*>(mask + c * a.column_bytes), ur, v[c]);
+        u[r] = ur;
+      }
+      for (int c = 0; c < kSliceColumns; c++) bound[j + c] = v[c];
+    }
   }
 
   static void count_last_row(const BitslicedArgs& a, const Steps* bound) {

@@ -48,6 +48,41 @@ struct BitslicedArgs {
   const Cancel* cancel;
 };
 
+// One query against one bit a target, for tracebacks of edit distances (sliced_grid.hpp). V: a vector of bits.
+struct SlicedGridArgs {
+  const uint32_t* slots;  // these five as in BitslicedArgs
+  int64_t rows;
+  const void* masks;
+  int64_t column_bytes;
+  int64_t columns;
+  void* row_v;     // V[strips + 1][columns][2]: planes of v above each strip of kWordRows rows; the last ones are not read
+  void* column_u;  // V[tiles of kWordRows columns][rows][2]: planes of u left of each tile
+  const Cancel* cancel;
+};
+
+constexpr int kWordRows = 64;  // and columns of a tile: one bit of a word each
+
+// Differences of D on the edges of one tile, of every lane: V[kWordRows] each, lane 64 w + b in word w of entry b.
+struct SlicedEdges {
+  void* plus_above;   // bit j: D(i,j) - D(i,j-1) is 1
+  void* minus_above;  // -1
+  void* plus_left;    // bit i: D(i,j) - D(i-1,j) is 1
+  void* minus_left;   // -1
+};
+
+constexpr int kMostWordLanes = 8;  // 64-bit words of the widest vector
+
+// Tiles of as many pairs as a vector has words, computed from their edges with directions. All have the same rows.
+struct WordTileArgs {
+  const uint64_t* equal;                                             // [kLetters] rows that hold the letter
+  const uint8_t (*letters)[kWordRows];                               // [pairs][columns] of the targets; any codes behind their ends
+  int64_t columns;                                                   // 1 .. kWordRows
+  uint64_t plus_above[kMostWordLanes], minus_above[kMostWordLanes];  // each pair's words of SlicedEdges
+  uint64_t plus_left[kMostWordLanes], minus_left[kMostWordLanes];
+  uint64_t* diagonal;  // out [columns][pairs] rows whose best predecessors include the diagonal one; aligned
+  uint64_t* up;        // likewise the upper one
+};
+
 // One pair, by Myers' words along a wavefront (myers.hpp).
 struct MyersArgs {
   const uint8_t* query;        // [rows] codes
@@ -207,6 +242,10 @@ struct Kernels {
   void (*grid_tile8)(const GridArgs&, int64_t row, int64_t column, int64_t count, void* directions);
   void (*grid_tile16)(const GridArgs&, int64_t row, int64_t column, int64_t count, void* directions);
   void (*grid_tile32)(const GridArgs&, int64_t row, int64_t column, int64_t count, void* directions);
+  // For tracebacks of edit distances: forward; the edges of the tile that begins at (row, column); tiles again.
+  void (*sliced_grid)(const SlicedGridArgs&);
+  void (*sliced_edges)(const SlicedGridArgs&, int64_t row, int64_t column, const SlicedEdges&);
+  void (*word_tiles)(const WordTileArgs&);
   void (*wavefront_grid)(const WavefrontArgs&, const WavefrontGrid&);
   int wavefront_depth;  // rows a lane at most
   // The sum of u and v along the diagonal n - m (banded.hpp), or -1 if cancelled.

@@ -6,6 +6,7 @@
 #include "kernels.hpp"
 #include "local.hpp"
 #include "myers.hpp"
+#include "sliced_grid.hpp"
 #include "wavefront.hpp"
 
 #define GPUALIGN_STRING_(x) #x
@@ -32,6 +33,9 @@ const Kernels kernels = {
     &grid_tile<uint8_t>,
     &grid_tile<uint16_t>,
     &grid_tile<uint32_t>,
+    &sliced_grid,
+    &sliced_edges,
+    &word_tiles,
     &wavefront_grid,
     kWavefrontDepth,
     &banded,
