@@ -69,6 +69,30 @@ class Walk {
     }
   }
 
+  // The same for unit costs, with which a best path takes every pair of equal letters that it comes to: no cell below or on the right
+  // of a diagonal predecessor is more than 1 better than that. The rest of its way may then be beyond `top` and `left`.
+  template <class Directions>
+  void run_unit_costs(int64_t top, int64_t left, Directions at) {
+    for (;;) {
+      take_equal_letters();
+      if (i <= top || j <= left) return;
+      const int directions = at(i, j);
+      if (directions & kDiagonal)
+        diagonal();
+      else if (directions & kUp)
+        insertion(1);
+      else
+        deletion(1);
+    }
+  }
+
+  void take_equal_letters() {
+    const int64_t most = std::min(i, j);
+    int64_t n = 0;
+    while (n < most && query_[i - 1 - n] == target_[j - 1 - n]) n++;
+    if (n > 0) pairs(n, true);
+  }
+
   bool at_edge() const { return i == 0 || j == 0; }
 
   // The rest of a path that has come to the first row or column.
@@ -83,17 +107,16 @@ class Walk {
   }
 
  private:
-  void diagonal() {
-    i--;
-    j--;
-    const bool equal = query_[i] == target_[j];
-    counts.matches += equal;
-    counts.mismatches += !equal;
+  void diagonal() { pairs(1, query_[i - 1] == target_[j - 1]); }
+  void pairs(int64_t letters, bool equal) {
+    i -= letters;
+    j -= letters;
+    (equal ? counts.matches : counts.mismatches) += static_cast<int32_t>(letters);
     if (!seen_pair_) counts.end_gaps = since_pair_;
     seen_pair_ = true;
     since_pair_ = 0;
     gap_ = kEqual;
-    put(equal ? kEqual : kDifferent, 1);
+    put(equal ? kEqual : kDifferent, letters);
   }
   void insertion(int64_t letters) {
     gap(kInsertion, letters);
