@@ -22,11 +22,12 @@ from gpualign.cpu.tiles import Compute, GlobalPaths, GlobalScores, LocalScores
 # block of targets is small beside it.
 _TILE_CELLS_DIFFERENCE = 8_000_000_000
 _TILE_CELLS_BITSLICED = 60_000_000_000
-_TILE_CELLS_PATHS = 4_000_000_000
+_TILE_CELLS_PATHS, _TILE_CELLS_SLICED_PATHS = 4_000_000_000, 12_000_000_000
 _TILE_CELLS_LOCAL = 4_000_000_000
 
 # Cells a second of a core with AVX2, of the slower scorings and machines.
-_RATE_DIFFERENCE, _RATE_BITSLICED, _RATE_PATHS, _RATE_LOCAL = 15e9, 30e9, 6e9, 10e9
+_RATE_DIFFERENCE, _RATE_BITSLICED, _RATE_LOCAL = 15e9, 30e9, 10e9
+_RATE_PATHS, _RATE_SLICED_PATHS = 6e9, 20e9
 
 _BAND_SECONDS = 10
 """About, of a band: what an interrupted run loses, and how often results leave."""
@@ -169,13 +170,13 @@ class CpuEngine:
         least = min(block, pair)
         what = f"tracing pairs of up to {queries:,} and {targets:,} letters"
         threads = self._fit_threads(lambda count: count * least, budget.scratch, what)
-        lanes = self.instruction_set.vector_bytes * 8 // recipe.differences.width
-        scratch, cells = min(budget.scratch, threads * block), _tile_cells(task, threads, _TILE_CELLS_PATHS)
+        lanes = recipe.lanes(self.instruction_set.vector_bytes)
+        cells = _tile_cells(task, threads, _TILE_CELLS_SLICED_PATHS if recipe.sliced else _TILE_CELLS_PATHS)
+        scratch = min(budget.scratch, threads * block)
         limits = Limits(budget.results, scratch, task.item_bytes, lanes, cells, letter_bytes=task.letter_bytes)
         native = native_paths(recipe, budget.scratch // threads)
-        return self._prepared(
-            task, limits, recipe.kernel, threads, _RATE_PATHS, lambda: GlobalPaths(task, self.instruction_set.name, native)
-        )
+        rate = _RATE_SLICED_PATHS if recipe.sliced else _RATE_PATHS
+        return self._prepared(task, limits, recipe.kernel, threads, rate, lambda: GlobalPaths(task, self.instruction_set.name, native))
 
     def _prepare_near(self, task: Task, budget: Budget) -> CpuPrepared:
         # Kernels that few runs need.

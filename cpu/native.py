@@ -45,7 +45,7 @@ def native_paths(recipe: PathRecipe, worker_bytes: int) -> _kernels.PathRecipe:
     """The recipe for paths as the extension takes it, with `worker_bytes` of scratch for one worker."""
     out = _kernels.PathRecipe()
     out.differences = _native(recipe.differences)
-    for name in ("extend", "free_query", "free_target", "negate", "banded"):
+    for name in ("extend", "free_query", "free_target", "negate", "sliced", "banded"):
         setattr(out, name, getattr(recipe, name))
     out.worker_bytes = worker_bytes
     out.set_usable(recipe.usable)

@@ -1,7 +1,7 @@
 """The constants with which paths, statistics and free end gaps are computed. Pure.
 
-All scorings go through the difference recurrence here, in the narrowest element that holds it: directions cost more than cells,
-so that bit-slicing the cells would gain little.
+Edit distances whose ends all count are bit-sliced. All other scorings go through the difference recurrence here, in the narrowest
+element that holds it: its directions cost more than cells, so that bit-slicing the cells would gain little.
 """
 
 from __future__ import annotations
@@ -28,8 +28,13 @@ class PathRecipe:
     free_query: bool
     free_target: bool
     negate: bool
+    sliced: bool
     banded: bool
     usable: npt.NDArray[np.bool_] = field(repr=False)
+
+    def lanes(self, vector_bytes: int) -> int:
+        """Targets of a block."""
+        return vector_bytes * 8 if self.sliced else self.differences.lanes(vector_bytes)
 
 
 def make_path_recipe(scoring: Scoring, letters: int, end_gaps: EndGaps) -> PathRecipe:
@@ -38,13 +43,16 @@ def make_path_recipe(scoring: Scoring, letters: int, end_gaps: EndGaps) -> PathR
     differences = difference_recipe(scoring, letters, form)
     usable = np.zeros((TABLE_SIZE, TABLE_SIZE), dtype=bool)
     usable[: len(form.shifted), : len(form.shifted)] = usable_pairs(scoring)
+    sliced = scoring.edit and end_gaps is EndGaps.PENALISED
+    kernel = "edit distance, bit-sliced" if sliced else differences.kernel
     return PathRecipe(
-        f"{differences.kernel}, with directions",
+        f"{kernel}, with directions",
         differences,
         scoring.gap_extend,
         end_gaps.free_query,
         end_gaps.free_target,
         scoring.edit,
+        sliced,
         differences.width == 8 and end_gaps is EndGaps.PENALISED,  # a path with free ends may leave any band for nothing
         usable,
     )

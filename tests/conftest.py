@@ -3,6 +3,7 @@
 import os
 import tempfile
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -170,7 +171,7 @@ def single_pairs(monkeypatch):
     make = engine.native_paths
 
     def with_little(recipe, worker_bytes):
-        native = make(recipe, enough)
+        native = make(replace(recipe, sliced=False), enough)
         assert all(_kernels.path_bytes(s.name, native, 1, 1)[0] > enough for s in engine.instruction_sets() if s.supported)
         return native
 

@@ -1,28 +1,23 @@
-// Paths of one query against a block of targets in the lanes of vectors (grid.hpp).
+// Paths of one query against a block of targets in the lanes of vectors, an element each (grid.hpp).
 #pragma once
 #include <vector>
 
+#include "block_paths.hpp"
 #include "lane_codes.hpp"
-#include "path.hpp"
 
 namespace gpualign {
 
 constexpr int64_t kTileColumns = 64;  // of a tile; 32 to 128 are as fast
 
-class LanePaths {
+class LanePaths : public BlockPaths {
  public:
   LanePaths(const Kernels& kernels, const PathRecipe& recipe, const Cancel& cancel) : kernels_(kernels), recipe_(recipe), cancel_(cancel) {}
 
-  int lanes() const { return kernels_.vector_bytes * 8 / recipe_.differences.width; }
-
-  // Memory for a query of `rows` letters against targets of up to `columns`.
-  int64_t bytes(int64_t rows, int64_t columns) const;
-
-  // At most one target a lane. They stay as they are while queries pass.
-  void begin_block(const std::vector<Record>& targets);
-
-  // Paths of target k go to pair pairs[k] of the sink; those with pairs[k] < 0 are not wanted.
-  void align(const uint8_t* query, int64_t rows, const int64_t* pairs, PathSink& sink);
+  int lanes() const override { return kernels_.vector_bytes * 8 / recipe_.differences.width; }
+  int64_t bytes(int64_t rows, int64_t columns) const override;
+  double cost(int64_t rows, int64_t columns, int) const override { return static_cast<double>(rows) * static_cast<double>(columns); }
+  void begin_block(const std::vector<Record>& targets) override;
+  void align(const uint8_t* query, int64_t rows, const int64_t* pairs, PathSink& sink) override;
 
  private:
   template <class E>

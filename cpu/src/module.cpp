@@ -206,6 +206,7 @@ NB_MODULE(_kernels, m) {
       .def_rw("free_query", &PathRecipe::free_query)
       .def_rw("free_target", &PathRecipe::free_target)
       .def_rw("negate", &PathRecipe::negate)
+      .def_rw("sliced", &PathRecipe::sliced)
       .def_rw("banded", &PathRecipe::banded)
       .def_rw("worker_bytes", &PathRecipe::worker_bytes)
       .def(

@@ -16,6 +16,7 @@ struct PathRecipe {
   bool free_query = false;  // gaps in the query at its ends cost nothing
   bool free_target = false;
   bool negate = false;                    // edit distances are negated scores
+  bool sliced = false;                    // edit distances, of whose blocks each target takes a bit (sliced_paths.hpp)
   bool banded = false;                    // bands of diagonals may prove themselves (band_paths.hpp)
   bool usable[kLetters * kLetters] = {};  // pairs that do not cost more than two gaps, for which s'' may stand too high
   int64_t worker_bytes = 0;               // for checkpoints

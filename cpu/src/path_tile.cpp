@@ -1,38 +1,61 @@
 #include "path_tile.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "band_paths.hpp"
 #include "lane_paths.hpp"
 #include "pair_paths.hpp"
+#include "sliced_paths.hpp"
 
 namespace gpualign {
+namespace {
+
+std::unique_ptr<BlockPaths> make_block_paths(const Kernels& kernels, const PathRecipe& recipe, const Cancel& cancel, bool sliced) {
+  if (sliced) return std::make_unique<SlicedPaths>(kernels, recipe, cancel);
+  return std::make_unique<LanePaths>(kernels, recipe, cancel);
+}
+
+// The targets from `first` on that fit a block; returns the longest one's letters.
+int64_t take_records(const Sequences& targets, const int64_t* ids, int64_t count, int lanes, std::vector<Record>& records) {
+  records.clear();
+  int64_t columns = 0;
+  for (int k = 0; k < std::min<int64_t>(lanes, count); k++) {
+    records.push_back(targets.record(ids[k]));
+    columns = std::max(columns, records.back().length);
+  }
+  return columns;
+}
+
+}  // namespace
 
 std::pair<int64_t, int64_t> path_bytes(const Kernels& kernels, const PathRecipe& recipe, int64_t rows, int64_t columns) {
   const Cancel never;
-  return {LanePaths(kernels, recipe, never).bytes(rows, columns), make_pair_paths(kernels, recipe, never)->least_bytes(rows, columns)};
+  return {make_block_paths(kernels, recipe, never, recipe.sliced)->bytes(rows, columns),
+          make_pair_paths(kernels, recipe, never)->least_bytes(rows, columns)};
 }
 
 bool path_tile(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const PathRecipe& recipe,
                const int64_t* query_ids, int64_t query_count, const int64_t* target_ids, int64_t target_count, Pairing pairing,
                PathSink& sink, const Cancel& cancel) {
-  LanePaths block(kernels, recipe, cancel);
   const std::unique_ptr<PairPaths> single = make_pair_paths(kernels, recipe, cancel);
   std::optional<BandPaths> band;
   if (recipe.banded) band.emplace(kernels, recipe, cancel);
-  const int lanes = block.lanes();
+  int64_t longest = 0;
+  for (int64_t q = 0; q < query_count; q++) longest = std::max(longest, queries.length(query_ids[q]));
   std::vector<Record> records;
-  std::vector<int64_t> pairs(static_cast<size_t>(lanes));
-  for (int64_t first = 0; first < target_count; first += lanes) {
-    const int used = static_cast<int>(std::min<int64_t>(lanes, target_count - first));
-    records.clear();
-    int64_t columns = 0;
-    for (int k = 0; k < used; k++) {
-      records.push_back(targets.record(target_ids[first + k]));
-      columns = std::max(columns, records.back().length);
+  std::vector<int64_t> pairs;
+  for (int64_t first = 0, used = 0; first < target_count; first += used) {
+    std::unique_ptr<BlockPaths> block = make_block_paths(kernels, recipe, cancel, recipe.sliced);
+    int64_t columns = take_records(targets, target_ids + first, target_count - first, block->lanes(), records);
+    if (recipe.sliced && block->bytes(longest, columns) > recipe.worker_bytes) {  // fewer targets take less memory
+      block = make_block_paths(kernels, recipe, cancel, false);
+      columns = take_records(targets, target_ids + first, target_count - first, block->lanes(), records);
     }
+    used = static_cast<int64_t>(records.size());
+    pairs.resize(records.size());
     bool begun = false;
     for (int64_t q = 0; q < query_count; q++) {
       const int64_t id = query_ids[q];
@@ -45,8 +68,8 @@ bool path_tile(const Kernels& kernels, const Sequences& queries, const Sequences
         steps += single->cost(rows, records[k].length);
         wanted++;
       }
-      const bool fits = block.bytes(rows, columns) <= recipe.worker_bytes;
-      const double block_steps = static_cast<double>(rows) * static_cast<double>(columns);
+      const bool fits = block->bytes(rows, columns) <= recipe.worker_bytes;
+      const double block_steps = block->cost(rows, columns, wanted);
       if (band) {
         // Near pairs come in families: bands are tried while at least half of them prove themselves.
         const double worth = (fits ? std::min(steps, block_steps) : steps) / std::max(wanted, 1);
@@ -63,9 +86,9 @@ bool path_tile(const Kernels& kernels, const Sequences& queries, const Sequences
       }
       if (wanted == 0) continue;
       if (fits && steps >= block_steps) {
-        if (!begun) block.begin_block(records);
+        if (!begun) block->begin_block(records);
         begun = true;
-        block.align(query, rows, pairs.data(), sink);
+        block->align(query, rows, pairs.data(), sink);
       } else {
         for (int k = 0; k < used; k++)
           if (pairs[k] >= 0) single->align(query, rows, records[k].codes, records[k].length, pairs[k], sink);

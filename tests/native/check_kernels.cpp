@@ -180,6 +180,15 @@ void check_paths(const Kernels& kernels, const char* what, const Records& record
       if (sink.scores[pair] != again.scores[pair] || runs_of(sink, pair) != runs_of(again, pair))
         if (failures++ < 10) std::printf("%s, %s: the path of pair %zu is another in a band\n", kernels.name, what, pair);
   }
+  if (w.match == 0 && w.mismatch == -1 && w.open == 1 && w.extend == 1 && !free_ends) {
+    PathSink bits(2 * count, true);
+    recipe.banded = false;
+    recipe.sliced = true;
+    path_tile(kernels, set, set, recipe, queries, 2, ids.data(), count, Pairing::kAll, bits, cancel);
+    for (size_t pair = 0; pair < sink.scores.size(); pair++)
+      if (sink.scores[pair] != -bits.scores[pair] || runs_of(sink, pair) != runs_of(bits, pair))
+        if (failures++ < 10) std::printf("%s, %s: the path of pair %zu is another by bits\n", kernels.name, what, pair);
+  }
   for (size_t q = 0; q < 2; q++)
     for (size_t t = 0; t < records.size(); t++) {
       const size_t pair = q * records.size() + t;
@@ -291,6 +300,7 @@ int main(int argc, char** argv) {
             check_paths(kernels, "not tight", *records, {5, -60, 10, 1}, letters, 8, free_ends);
             check_paths(kernels, "16 bits", *records, {91, -114, 400, 30}, letters, 16, free_ends);
           }
+          check_paths(kernels, "edit", many, {0, -1, 1, 1}, letters, 8, free_ends);
           check_paths(kernels, "32 bits", few, {90000, -70000, 40000, 3}, letters, 32, free_ends);
         }
         check_local(kernels, "local, linear", few, {5, -4, 6, 6}, letters, 1, 4);
