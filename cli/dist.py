@@ -213,6 +213,6 @@ def dist(
 
             write_plot(picture, of_distances(values, job.samples, task.metric), files, messages)
         messages.of_run.write(files, (job.hardware, job.kernel), {"samples": job.samples.total, **totals.figures, **job.figures})
-    if lacking := job.lacking(totals):
-        messages.note(f"{lacking}: {no_distance(spec, job)}")
+    if without := job.without_value(totals):
+        messages.note(f"{without}: {no_distance(spec, job)}")
     messages.distance_summary(job.samples.total, totals, job.hardware)

@@ -36,7 +36,7 @@ from gpualign.jobs.budget import default_memory
 from gpualign.jobs.engines import AUTO, Resources, pick_distance_engine
 from gpualign.jobs.notes import Notes
 from gpualign.jobs.pairs import Rows, Work
-from gpualign.jobs.quality import few_calls, lacking_pairs
+from gpualign.jobs.quality import few_calls, pairs_without_value
 from gpualign.jobs.sites import chosen_sites
 
 if TYPE_CHECKING:
@@ -168,9 +168,9 @@ class DistJob:
         """Compute all distances. Raises `RunError` where the hardware fails."""
         return runner.measure(self.prepared, sink, progress, marks)
 
-    def lacking(self, totals: DistanceTotals) -> str | None:
-        """How many pairs have too few compared sites, for people; None where there are none."""
-        return lacking_pairs(self.prepared, totals)
+    def without_value(self, totals: DistanceTotals) -> str | None:
+        """How many pairs have no distance, and why, for people; None where there are none."""
+        return pairs_without_value(self.prepared, totals)
 
 
 def read(inputs: Iterable[CallFile], options: DistOptions, files: ScratchFiles) -> Source:

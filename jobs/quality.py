@@ -1,4 +1,4 @@
-"""What is said about calls that are missing: samples with few of them, pairs without a distance."""
+"""What is said about samples with few calls, and about pairs without a distance."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ def few_calls(prepared: Prepared) -> str | None:
     return f"{have} calls at less than half of the sites: {', '.join(named)}{more}"
 
 
-def lacking_pairs(prepared: Prepared, totals: DistanceTotals) -> str | None:
-    """Tells how many pairs have too few compared sites; None where there are none."""
-    if not totals.lacking:
-        return None
+def pairs_without_value(prepared: Prepared, totals: DistanceTotals) -> str | None:
+    """Tells how many pairs have no distance, and why; None where there are none."""
     least = prepared.coverage.least
-    sites = "no compared site" if least == 1 else f"fewer than {least:,} compared sites"
-    return f"{totals.lacking:,} of {totals.pairs:,} pairs have {sites}"
+    sites = "have no compared site" if least == 1 else f"have fewer than {least:,} compared sites"
+    reasons = (totals.lacking, sites), (totals.undefined, prepared.task.metric.undefined)
+    return ", ".join(f"{count:,} of {totals.pairs:,} pairs {reason}" for count, reason in reasons if count) or None

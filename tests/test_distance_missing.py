@@ -1,12 +1,13 @@
 """Samples with few calls: which pairs have no distance, what is written for them, and what is said."""
 
+import json
 from fractions import Fraction
 
 import goldens
 import numpy as np
 import pytest
-from command import gpualign
-from distance_oracle import ProductsOnly, compute, dense_source, plain_distances, random_codes
+from command import gpualign, gpualign_here
+from distance_oracle import ProductsOnly, compute, dense_source, near_pairs, plain_distances, random_codes, related
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -118,6 +119,30 @@ def test_alignments_count_sites_at_which_all_calls_agree(rng):
     np.testing.assert_array_equal(np.isnan(expected)[:, 5], True)
 
 
+@pytest.mark.parametrize("metric", ["jc69", "tn93", "king", "fraction", "grm"])
+@pytest.mark.parametrize("inputs", ["one set", "two", "added"])
+def test_pairs_without_a_value_are_counted(rng, metric, inputs):
+    """Those with too few compared sites, and others for which the formula has no value; no sample with itself. In one band and in many."""
+    nucleotides = metric in ("jc69", "tn93")
+    codes = related(rng, 60, 40, 3 if nucleotides else 2, 0.4)
+    codes[:20] = rng.integers(0, 4, (20, 40)) if nucleotides else np.where(codes[:20] == 1, 2, codes[:20])
+    codes[30] = MISSING
+    queries = None if inputs == "one set" else 25
+    expected, common = plain_distances(codes, len(codes) if inputs != "two" else 25, metric, "pairwise")
+    wanted = np.ones(expected.shape, bool) if inputs == "two" else np.triu(np.ones(expected.shape, bool), 1)
+    if inputs == "added":
+        wanted[25:] = False
+    few = wanted & (common < 10)
+    others = wanted & np.isnan(expected) & ~few
+    assert few.any()
+    assert others.any() == (metric in ("jc69", "tn93", "king"))
+    source = dense_source(codes, Kind.NUCLEOTIDE if nucleotides else Kind.GENOTYPE, queries)
+    for engine, memory in ((CpuDistanceEngine(2), 1 << 28), (ProductsOnly(1), 1 << 16)):
+        found, totals = near_pairs(source, engine, metric, None, memory=memory, least=10, added=inputs == "added")
+        assert (totals.lacking, totals.undefined) == (np.count_nonzero(few), np.count_nonzero(others))
+        assert sum(np.isnan(pair[2]) for pair in found.pairs) == totals.lacking + totals.undefined
+
+
 # ---- what is written
 
 
@@ -181,6 +206,36 @@ def test_samples_with_few_calls_are_named():
     named = b"8 samples have calls at less than half of the sites: s7 (2 of 1,200), s6 (3), s5 (4), s4 (5), s3 (6) and 3 more"
     for rule in ("pairwise", "complete", "as-difference"):
         assert named in dist("-", "--missing", rule, stdin=many).stderr
+
+
+@pytest.mark.parametrize(
+    ("metric", "text", "note", "counts"),
+    [
+        (
+            "jc69",
+            ">a\nAAAA\n>b\nTTTT\n>c\nAAAC\n>n\nNNNN\n",
+            "3 of 6 pairs have no compared site, 2 of 6 pairs are saturated: they have no distance (nan)",
+            (5, 3),
+        ),
+        ("tn93", ">a\nACGTACGT\n>b\nCATGCATG\n>c\nACGTACGC\n", "2 of 3 pairs are saturated: they have no distance (nan)", (2, 0)),
+        (
+            "king",
+            "id\tx\ty\na\t0\t2\nb\t1\t1\nc\t1\t0\n",
+            "2 of 3 pairs have a sample that is heterozygous at no compared site: they have no kinship (nan)",
+            (2, 0),
+        ),
+        ("grm", "id\tx\ty\na\t0\t2\nb\t1\t1\nc\t\t\n", "2 of 3 pairs have no compared site: they have no relationship (nan)", (2, 2)),
+    ],
+    ids=["jc69", "tn93", "king", "grm"],
+)
+@pytest.mark.parametrize("output", [["-o", "x.tsv"], ["-o", "x.npy"], ["-o", "x.npz", "--compared"], ["--format", "molten", "-o", "x"]])
+def test_the_note_and_the_summary_count_pairs_without_a_value(tmp_path, monkeypatch, metric, text, note, counts, output):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "input").write_text(text)
+    said = gpualign_here("dist", "input", "--metric", metric, "--device", "cpu", "--summary", "s.json", *output)[1]
+    assert f"gpualign dist: {note}\n" in said
+    results = json.loads((tmp_path / "s.json").read_bytes())["results"]
+    assert (results["pairs_without_distance"], results["pairs_with_too_few_sites"]) == counts
 
 
 def test_samples_of_both_inputs_are_named(tmp_path):

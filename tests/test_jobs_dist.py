@@ -55,9 +55,9 @@ def test_what_the_command_writes(tmp_path, metric, least):
     assert sink.values.values.dtype == expected.dtype
     np.testing.assert_array_equal(sink.compared.values, np.load(tmp_path / "m.compared.npy"))
     assert totals.work == totals.pairs * totals.sites == 6 * 20
-    lacking = job.lacking(totals)
-    assert lacking is None or f"{lacking}: they have no distance".encode() in done.stderr
-    assert (lacking is None) == (b"no distance" not in done.stderr)
+    without = job.without_value(totals)
+    assert without is None or f"{without}: they have no distance".encode() in done.stderr
+    assert (without is None) == (b"no distance" not in done.stderr)
 
 
 def test_the_plan_is_that_of_a_dry_run():

@@ -14,7 +14,7 @@ _HEADERS: dict[str, dict[str, Any]] = {
     "pairs_kept": {"title": "Kept", "description": "Pairs that pass the thresholds", "format": "{:,.0f}", "scale": "Greens"},
     "pairs_without_distance": {
         "title": "No distance",
-        "description": "Pairs with too few compared sites",
+        "description": "Pairs without a distance: too few compared sites, or the metric has no value",
         "format": "{:,.0f}",
         "scale": "Reds",
     },

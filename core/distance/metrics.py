@@ -174,7 +174,8 @@ class Metric:
     """formula: from counts to distances. kinds: the calls it is defined for. compared: it needs the number of compared sites; counts: it is
     a whole number. limit: the most differing calls (alleles) that a pair at such a distance or nearer has, where the distance counts them,
     otherwise the most of all compared ones as a fraction. refused: rules for missing calls that it is not defined for, each with the
-    reason. value: what a number is, the name of columns and arrays; largest: that it can be."""
+    reason. value: what a number is, the name of columns and arrays; largest: that it can be. undefined: what is so of pairs with enough
+    compared sites for which the formula has no value, for people; None where it has one for all of them."""
 
     name: str
     formula: Callable[[Counts], Values]
@@ -186,6 +187,7 @@ class Metric:
     refused: Mapping[MissingRule, str] = field(default_factory=dict)
     value: str = "distance"
     largest: float = math.inf
+    undefined: str | None = None
 
     @property
     def similarity(self) -> bool:
@@ -217,6 +219,8 @@ _OF_GENOTYPES = frozenset({Kind.GENOTYPE})
 _OF_NUCLEOTIDES = frozenset({Kind.NUCLEOTIDE})
 _BASES_OF_BOTH = {MissingRule.AS_DIFFERENCE: "is of the bases of both samples"}
 _GENOTYPES_OF_BOTH = {MissingRule.AS_DIFFERENCE: "is of the genotypes of both samples"}
+_SATURATED = "are saturated"
+_NO_HETS = "have a sample that is heterozygous at no compared site"
 
 METRICS = {
     metric.name: metric
@@ -225,9 +229,11 @@ METRICS = {
         Metric("fraction", _fraction, Measure.DIFFERENCES, _ALL, compared=True, counts=False),
         Metric("ibs", _ibs, Measure.ALLELES, _OF_GENOTYPES, compared=True, counts=False),
         Metric("allele", _allele, Measure.ALLELES, _OF_GENOTYPES, compared=False, counts=True),
-        Metric("jc69", _jc69, Measure.DIFFERENCES, _OF_NUCLEOTIDES, compared=True, counts=False, limit=_share_of_jc69),
-        Metric("tn93", _tn93, Measure.SUBSTITUTIONS, _OF_NUCLEOTIDES, True, False, _share_of_tn93, _BASES_OF_BOTH),
-        Metric("king", _king, Measure.KINSHIP, _OF_GENOTYPES, False, False, refused=_GENOTYPES_OF_BOTH, value="kinship", largest=0.5),
+        Metric(
+            "jc69", _jc69, Measure.DIFFERENCES, _OF_NUCLEOTIDES, compared=True, counts=False, limit=_share_of_jc69, undefined=_SATURATED
+        ),
+        Metric("tn93", _tn93, Measure.SUBSTITUTIONS, _OF_NUCLEOTIDES, True, False, _share_of_tn93, _BASES_OF_BOTH, undefined=_SATURATED),
+        Metric("king", _king, Measure.KINSHIP, _OF_GENOTYPES, False, False, _most, _GENOTYPES_OF_BOTH, "kinship", 0.5, _NO_HETS),
         Metric("grm", _grm, Measure.RELATIONSHIP, _OF_GENOTYPES, True, False, refused=_GENOTYPES_OF_BOTH, value="relationship"),
     )
 }

@@ -131,18 +131,20 @@ class Prepared:
 
 @dataclass(frozen=True)
 class DistanceTotals(Totals):
-    """What a run did, for its summary. work: pairs times sites; lacking: pairs with too few compared sites for a distance; near: pairs
-    that are near enough, None where all are wanted."""
+    """What a run did, for its summary. work: pairs times sites; lacking: pairs with too few compared sites for a distance; undefined:
+    others for which the metric's formula has no value; near: pairs that are near enough, None where all are wanted."""
 
     sites: int
     lacking: int
+    undefined: int
     near: int | None = None
 
     @property
     def figures(self) -> dict[str, object]:
         near = {} if self.near is None else {"pairs_kept": self.near}
         found = {"sites": self.sites, "pairs": self.pairs, "comparisons": self.work, "seconds": round(self.seconds, 6)}
-        return {**found, "comparisons_per_second": round(self.rate), "pairs_without_distance": self.lacking, **near}
+        without = {"pairs_without_distance": self.lacking + self.undefined, "pairs_with_too_few_sites": self.lacking}
+        return {**found, "comparisons_per_second": round(self.rate), **without, **near}
 
 
 def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: DistanceBudget, scratch: Scratch) -> Prepared:
@@ -196,15 +198,16 @@ def _plan(samples: Samples, counter: Counter, dtype: Numbers) -> DistancePlan:
 
 def measure(prepared: Prepared, sink: AnySink, progress: Progress, marks: Marks = UNMARKED) -> DistanceTotals:
     """Count every band and hand its distances to the sink."""
-    start, lacking, chosen_pairs = time.perf_counter(), 0, 0
+    start, lacking, undefined, chosen_pairs = time.perf_counter(), 0, 0, 0
 
     def matrices() -> Iterator[BandDistances]:
-        nonlocal lacking
+        nonlocal lacking, undefined
         # closing(): whoever closes this iterator stops the engine's work at once.
         with closing(prepared.counter.run(prepared.panels, prepared.plan.bands(), progress.advance)) as counted:
             for band, counts in counted:
                 found = _distances(prepared, band, counts)
                 lacking += found.lacking
+                undefined += found.undefined
                 yield found
 
     def near() -> Iterator[NearDistances]:
@@ -224,7 +227,7 @@ def measure(prepared: Prepared, sink: AnySink, progress: Progress, marks: Marks 
     samples, plan, sites = prepared.samples, prepared.plan, prepared.sites
     pairs = _pairs_before(samples, plan.end) - _pairs_before(samples, plan.start)
     near_pairs = chosen_pairs if prepared.task.near else None
-    return DistanceTotals(pairs, pairs * sites, time.perf_counter() - start, sites, lacking, near_pairs)
+    return DistanceTotals(pairs, pairs * sites, time.perf_counter() - start, sites, lacking, undefined, near_pairs)
 
 
 def _pairs_before(samples: Samples, row: int) -> int:
@@ -247,6 +250,11 @@ def _distances(prepared: Prepared, band: Band, raw: dict[str, CountMatrix]) -> B
     queries, targets = np.arange(band.start, band.stop)[:, None], np.arange(band.first_target, band.target_stop)[None, :]
     counts = _counts(prepared, raw, queries, targets)
     values, without = task.metric.formula(counts).astype(prepared.dtype, copy=False), 0
+
+    def count(pairs: npt.NDArray[np.bool_]) -> int:
+        """Those of them that are wanted."""
+        return int(np.count_nonzero(np.triu(pairs, 1 + band.start - band.first_target) if band.upper else pairs))
+
     if not coverage.suffices:
         if coverage.decides:
             first = prepared.samples.first_target
@@ -254,9 +262,10 @@ def _distances(prepared: Prepared, band: Band, raw: dict[str, CountMatrix]) -> B
         else:
             lacking = counts.compared < coverage.least
         values[lacking] = np.nan
-        without = int(np.count_nonzero(np.triu(lacking, 1 + band.start - band.first_target) if band.upper else lacking))
+        without = count(lacking)
+    undefined = count(np.isnan(values)) - without if task.metric.undefined is not None else 0
     compared = counts.compared.astype(np.int32, copy=False) if task.compared else None
-    return BandDistances(band, values, compared, without)
+    return BandDistances(band, values, compared, without, undefined)
 
 
 def _near_distances(prepared: Prepared, chosen: ChosenPairs) -> NearDistances:

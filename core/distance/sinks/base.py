@@ -18,12 +18,13 @@ DECIMALS = 9
 @dataclass(frozen=True)
 class BandDistances:
     """Of the pairs of a band: [queries][targets]. compared: sites, where they are wanted. lacking: pairs with too few compared sites for a
-    distance."""
+    distance; undefined: others for which the metric's formula has no value."""
 
     band: Band
     values: Values = field(repr=False)
     compared: Integers | None = field(repr=False)
     lacking: int = 0
+    undefined: int = 0
 
     @property
     def rows(self) -> int:
