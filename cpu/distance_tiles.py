@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from gpualign.core.dataclass import dataclass
-from gpualign.core.distance.choice import COMPARED, ChosenPairs, Rule
+from gpualign.core.distance.choice import COMPARED, ChosenPairs, Rule, count_undefined
 from gpualign.core.distance.engine import Band, CountMatrix, Panel
 from gpualign.core.distance.recipe import Operation, Term
 from gpualign.core.distance.relationship import Terms
@@ -129,5 +129,6 @@ class TileChooser:
             0 if rule.least is None else rule.least,
             tile.start - tile.first_target if tile.upper else -rows,
         )
-        places = row.astype(np.int64) + tile.start, column.astype(np.int64) + tile.first_target
-        return ChosenPairs(*places, dict(zip(self.names, found, strict=True)), lacking)
+        queries, targets = np.arange(tile.start, tile.stop), np.arange(tile.first_target, tile.target_stop)
+        undefined = count_undefined(rule, queries, targets, tile.upper, dict(zip(self.names, counts, strict=True)))
+        return ChosenPairs(queries[row], targets[column], dict(zip(self.names, found, strict=True)), lacking, undefined)

@@ -6,13 +6,14 @@
 #include "portable.cuh"
 
 constexpr int kMostCounts = 8;
-constexpr int kPairs = 8;  // of a thread in a strip
+constexpr int kPairs = 8;                   // of a thread in a strip
+constexpr int64_t kFar = int64_t{1} << 61;  // FAR of core/distance/choice.py
 
 struct ChooseArgs {
   const int32_t* counts;       // [kinds][matrix]: row r of a matrix begins at r * columns
   const int64_t* offsets;      // of each sample; null: 0
   int32_t* records;            // out, [capacity][2 + kinds]: row, column, counts
-  unsigned long long* totals;  // out: pairs that are chosen, also those that do not fit; pairs that have less than `least`
+  unsigned long long* totals;  // out: pairs that are chosen, also those that do not fit; pairs that have less than `least`; undefined ones
   int64_t weights[kMostCounts];
   int64_t most;
   int64_t matrix;
@@ -23,14 +24,16 @@ struct ChooseArgs {
   int32_t kinds;
   int32_t least_of;  // number of the count that must be `least` or more; below 0: none
   int32_t least;
-  int32_t upper;  // not 0: pairs of a row with an earlier sample or itself are not wanted
+  int32_t upper;    // not 0: pairs of a row with an earlier sample or itself are not wanted
+  int32_t floored;  // not 0: pairs that have less than a floor of a count are undefined, without those that lack sites or are far
+  int32_t floors[kMostCounts];
 };
 SAME_AS_ON_HOST(ChooseArgs);
 
 KERNEL(256, 4) choose_pairs(const ChooseArgs a) {
   const uint32_t strip = blockDim.x * kPairs, strips = (a.columns + strip - 1) / strip;
   const uint32_t lane = threadIdx.x % kLanes, lanes_below = (1u << lane) - 1;
-  uint32_t lacking = 0;  // counted by the first lane of a warp; far fewer than 2^32 strips of a warp's lanes are a block's
+  uint32_t lacking = 0, undefined = 0;  // counted by the first lane of a warp; far fewer than 2^32 strips of a warp's lanes are a block's
   for (uint32_t unit = blockIdx.x; unit < strips * static_cast<uint32_t>(a.last_row - a.first_row); unit += gridDim.x) {
     const int32_t row = a.first_row + static_cast<int32_t>(unit / strips);
     const int32_t first = static_cast<int32_t>(unit % strips * strip), earliest = a.upper ? a.row_start + row + 1 - a.column_start : 0;
@@ -40,14 +43,21 @@ KERNEL(256, 4) choose_pairs(const ChooseArgs a) {
 #pragma unroll 4
     for (int k = 0; k < kPairs; k++) {
       const int32_t column = first + k * static_cast<int32_t>(blockDim.x) + static_cast<int32_t>(threadIdx.x);
-      bool chosen = column >= earliest && column < a.columns, lacks = false;
+      bool chosen = column >= earliest && column < a.columns, lacks = false, below = false;
       if (chosen) {
         int64_t sum = a.offsets ? offset + a.offsets[a.column_start + column] : 0;
-        for (int kind = 0; kind < a.kinds; kind++) sum += a.weights[kind] * counts[kind * a.matrix + column];
+        const bool far = sum >= kFar;
+        for (int kind = 0; kind < a.kinds; kind++) {
+          const int32_t count = counts[kind * a.matrix + column];
+          sum += a.weights[kind] * count;
+          below = below || count < a.floors[kind];
+        }
         lacks = a.least_of >= 0 && counts[a.least_of * a.matrix + column] < a.least;
+        below = below && !lacks && !far;
         chosen = !lacks && sum <= a.most;
       }
       if (a.least_of >= 0) lacking += count_bits(__ballot_sync(kAllLanes, lacks));
+      if (a.floored) undefined += count_bits(__ballot_sync(kAllLanes, below));
       const uint32_t together = __ballot_sync(kAllLanes, chosen);
       if (!together) continue;
       const int leader = __ffs(static_cast<int>(together)) - 1;
@@ -62,4 +72,5 @@ KERNEL(256, 4) choose_pairs(const ChooseArgs a) {
     }
   }
   if (lane == 0 && lacking) atomicAdd(a.totals + 1, static_cast<unsigned long long>(lacking));
+  if (lane == 0 && undefined) atomicAdd(a.totals + 2, static_cast<unsigned long long>(undefined));
 }

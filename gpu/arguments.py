@@ -193,7 +193,11 @@ CHOOSE = _struct(
     ("most", _L),
     ("matrix", _L),
     ("capacity", _L),
-    *((name, _I) for name in ("first_row", "last_row", "columns", "row_start", "column_start", "kinds", "least_of", "least", "upper")),
+    *(
+        (name, _I)
+        for name in ("first_row", "last_row", "columns", "row_start", "column_start", "kinds", "least_of", "least", "upper", "floored")
+    ),
+    ("floors", np.dtype((np.int32, MOST_COUNTS))),
 )
 
 NEAR_RECORDS = _struct(*((name, _P) for name in ("planes", "starts", "lengths", "sketches", "sizes")))

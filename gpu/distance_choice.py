@@ -20,6 +20,12 @@ MOST_RECORDS = 1 << 22
 _FEWEST_STAGED = 1 << 20
 """Bytes of page-locked memory that records come back through: it is dear to make, so it grows by doubling."""
 
+_TOTALS_BYTES = 24
+"""Pairs that are chosen, lacking ones, undefined ones."""
+
+_NO_FLOOR = -(1 << 31)
+"""Below every count."""
+
 _THREADS = 256
 _PAIRS = 8  # of a thread at a time (kPairs)
 _BLOCKS = 8  # of a multiprocessor
@@ -27,7 +33,7 @@ _BLOCKS = 8  # of a multiprocessor
 
 def needed_counts(names: Iterable[str], filled: Iterable[str], rule: Rule) -> tuple[str, ...]:
     """The counts that a device must hold to choose by: those that some term fills, and what must be at least so much. Others are 0."""
-    kept = {*filled, *([COMPARED] if rule.least is not None else [])}
+    kept = {*filled, *([COMPARED] if rule.least is not None else []), *rule.floors}
     return tuple(name for name in names if name in kept)
 
 
@@ -53,10 +59,10 @@ class DeviceChooser:
         self._names, self._held, self._rule, self._capacity = names, held, rule, capacity
         self._numbers = 2 + len(held)  # of a record
         self._records = allocate(4 * self._numbers * capacity)
-        self._totals = allocate(16)
+        self._totals = allocate(_TOTALS_BYTES)
         self._device = device
         self._staging = device.pinned(_FEWEST_STAGED)
-        self._staged_totals = device.pinned(16)
+        self._staged_totals = device.pinned(_TOTALS_BYTES)
         self._offsets = 0
         if rule.offsets is not None:
             self._offsets = allocate(rule.offsets.nbytes).address
@@ -88,13 +94,15 @@ class DeviceChooser:
             least_of=-1 if rule.least is None else self._held.index(COMPARED),
             least=0 if rule.least is None else rule.least,
             upper=band.upper,
+            floored=bool(rule.floors),
+            floors=[rule.floors.get(name, _NO_FLOOR) for name in self._held],
         )
         strips = (stop - start) * -(-columns // (_THREADS * _PAIRS))
-        stream.fill(self._totals.address, 0, 16)
+        stream.fill(self._totals.address, 0, _TOTALS_BYTES)
         stream.launch(self._function, max(1, min(strips, self._most_blocks)), _THREADS, filled)
         stream.download(self._staged_totals, self._totals.address)
         self._wait()
-        found, lacking = self._staged_totals.view(np.int64).tolist()
+        found, lacking, undefined = self._staged_totals.view(np.int64).tolist()
         if found > self._capacity:
             return None
         needed = 4 * self._numbers * found
@@ -108,7 +116,7 @@ class DeviceChooser:
         nothing = np.zeros(found, dtype=np.int32)
         counted = {name: records[2 + self._held.index(name)] if name in self._held else nothing for name in self._names}
         places = records[0].astype(np.int64), records[1].astype(np.int64)
-        return ChosenPairs.joined([ChosenPairs(*places, counted, lacking)], self._names, stop)
+        return ChosenPairs.joined([ChosenPairs(*places, counted, lacking, undefined)], self._names, stop)
 
     def _wait(self) -> None:
         wait_for(self._stream.record())

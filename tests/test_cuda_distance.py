@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpualign.core.distance.budget import DistanceBudget
-from gpualign.core.distance.calls import Kind
+from gpualign.core.distance.calls import MISSING, Kind
 from gpualign.core.distance.engine import Band, Panel
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.recipe import Measure, Operation, PanelRecipe, Term, Wanted, make_code_recipe
@@ -148,7 +148,7 @@ def test_added_queries(rng, engine, most):
             near_pairs(source, e, "hamming", most, memory=memory, least=70, added=True) for e in (CpuDistanceEngine(2), engine)
         )
         assert str(found.pairs) == str(expected.pairs)  # nan is not equal to itself
-        assert totals.lacking == counted.lacking
+        assert (totals.lacking, totals.undefined) == (counted.lacking, counted.undefined)
         assert totals.pairs == 37 * 36 // 2 + 37 * 53
 
 
@@ -157,7 +157,7 @@ def near_same(codes, engine, metric, most, rule="pairwise", memory=1 << 28, quer
     found, totals = near_pairs(dense_source(codes, kind, queries), engine, metric, most, rule, memory, least=least)
     expected, counted = near_pairs(dense_source(codes, kind, queries), CpuDistanceEngine(2), metric, most, rule, least=least)
     assert found.pairs == expected.pairs
-    assert totals.lacking == counted.lacking
+    assert (totals.lacking, totals.undefined) == (counted.lacking, counted.undefined)
     return len(found.pairs), found.parts
 
 
@@ -178,6 +178,21 @@ def test_near_pairs_with_few_calls(rng, engine, rule, least):
     codes = related(rng, 40, 200, 2, 0.3)
     for metric in ("hamming", "ibs"):
         near_same(codes, engine, metric, 60 if metric == "hamming" else 0.3, rule, least=least)
+
+
+@pytest.mark.parametrize("missing", [0.02, 0.3])
+def test_pairs_without_a_kinship(rng, engine, missing):
+    """Samples without heterozygous sites, some of them with few calls, which their calls alone tell or which are counted; and where no
+    sample has such a site, so that no panel counts them."""
+    codes = related(rng, 40, 200, 2, missing)
+    codes[:12] = np.where(codes[:12] == 1, 0, codes[:12])
+    codes[5], codes[20, 3:] = MISSING, MISSING
+    for some in (codes, codes[:12]):
+        for queries in (None, 7):
+            near_same(some, engine, "king", 0, queries=queries, least=60)
+    totals = near_pairs(dense_source(codes), engine, "king", 0, least=60)[1]
+    assert totals.lacking >= 39 + 38
+    assert totals.undefined >= 11 * 10 // 2
 
 
 def test_too_many_near_pairs_come_in_halves(rng, engine, monkeypatch):

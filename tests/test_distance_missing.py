@@ -238,6 +238,29 @@ def test_the_note_and_the_summary_count_pairs_without_a_value(tmp_path, monkeypa
     assert (results["pairs_without_distance"], results["pairs_with_too_few_sites"]) == counts
 
 
+@pytest.mark.parametrize(
+    ("options", "note", "count"),
+    [
+        (
+            ["table", "--metric", "king", "--min-kinship", "0"],
+            "3 of 6 pairs have no compared site, 2 of 6 pairs have a sample that is heterozygous at no compared site: they are not near",
+            5,
+        ),
+        (["alignment", "--metric", "jc69", "--max-distance", "2"], None, 0),  # what is saturated is known to be far
+    ],
+    ids=["king", "jc69"],
+)
+def test_the_note_and_the_summary_of_near_pairs(tmp_path, monkeypatch, options, note, count):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "table").write_text("id\tx\ty\na\t0\t2\nb\t1\t1\nc\t1\t0\nn\t\t\n")
+    (tmp_path / "alignment").write_text(">a\nAAAA\n>b\nTTTT\n>c\nAAAC\n")
+    rows, said = gpualign_here("dist", *options, "--device", "cpu", "--summary", "s.json")
+    assert rows.count(b"\n") == 2
+    assert f"gpualign dist: {note}\n" in said if note else "pairs " not in said.replace("3 pairs,", "")
+    results = json.loads((tmp_path / "s.json").read_bytes())["results"]
+    assert (results["pairs_without_distance"], results["pairs_kept"]) == (count, 1)
+
+
 def test_samples_of_both_inputs_are_named(tmp_path):
     (tmp_path / "old.tsv").write_text("id\tx\ty\tz\nold\t0\t\t\n")
     done = dist("-", tmp_path / "old.tsv", stdin=b"id\tx\ty\tz\nnew\t\t\t\ngood\t0\t1\t2\n")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpualign.core.distance.calls import Kind
-from gpualign.core.distance.choice import Rule, choose
+from gpualign.core.distance.choice import FAR, Rule, choose
 from gpualign.core.distance.engine import Band
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.cpu.distance import CpuDistanceEngine, instruction_sets
@@ -48,8 +48,10 @@ def check(codes, engine, metric, rule, most, queries=None, least=1, memory=1 << 
         most = float(defined[len(defined) // 3]) if len(defined) else 1.0
     found, totals = near_pairs(source, engine, metric, most, rule, memory, least=least)
     assert found.pairs == listed(values, compared, queries, most, metric)
-    wanted = np.isnan(values) if metric not in ("jc69", "tn93", "king") else compared < least
-    assert totals.lacking == np.count_nonzero(wanted if queries is not None else np.triu(wanted, 1))
+    few = np.isnan(values) if metric not in ("jc69", "tn93", "king") else compared < least
+    others = np.isnan(values) & ~few if metric == "king" else np.zeros_like(few)  # what is saturated is far apart
+    for pairs, counted in ((few, totals.lacking), (others, totals.undefined)):
+        assert counted == np.count_nonzero(pairs if queries is not None else np.triu(pairs, 1))
     return found
 
 
@@ -83,8 +85,11 @@ def test_any_genotypes_equal_the_definition(samples, sites, queries, highest, mi
     if most is None:
         some = expected[~np.isnan(expected)]
         most = float(some[0]) if len(some) else 1.0
-    found, _ = near_pairs(dense_source(codes, queries=queries), ENGINES[engine](1), metric, most, rule, least=least)
+    found, totals = near_pairs(dense_source(codes, queries=queries), ENGINES[engine](1), metric, most, rule, least=least)
     assert found.pairs == listed(expected, common, queries, most, metric)
+    without = np.isnan(expected) if queries is not None else np.triu(np.isnan(expected), 1)
+    assert totals.lacking == np.count_nonzero(without & (common < least))
+    assert totals.undefined == np.count_nonzero(without) - totals.lacking
 
 
 @given(
@@ -126,19 +131,22 @@ def test_pairs_that_are_left_early(rng, variant, sites):
 
 
 def test_a_rule_by_its_definition(rng):
-    """choose(), a pair at a time; also below the diagonal of a rectangle, and with a sample that is near no other."""
+    """choose(), a pair at a time; also below the diagonal of a rectangle, and with samples that are near no other."""
     counts = {name: rng.integers(0, 30, (6, 9), dtype=np.int32) for name in ("compared", "matches")}
     offsets = rng.integers(0, 9, 20)
-    rule = Rule({"compared": 3, "matches": -2}, 40, offsets, 7)
+    offsets[[5, 14]] = FAR
+    rule = Rule({"compared": 3, "matches": -2}, 40, offsets, 7, floors={"matches": 4, "compared": 9})
     for band in (Band(4, 10, 11, 20, False), Band(4, 10, 4, 13, True)):
         found = list(choose(rule, band, counts))
-        pairs, lacking = [], 0
+        pairs, lacking, undefined = [], 0, 0
         for i in range(band.start, band.stop):
             for j in range(max(band.first_target, i + 1 if band.upper else 0), band.target_stop):
                 compared, matches = (int(counts[name][i - band.start, j - band.first_target]) for name in ("compared", "matches"))
                 lacking += compared < 7
+                undefined += compared >= 7 and (matches < 4 or compared < 9) and not {5, 14} & {i, j}
                 if compared >= 7 and 3 * compared - 2 * matches + offsets[i] + offsets[j] <= 40:
                     pairs.append((i, j, compared, matches))
         listed = [(q, t, c, m) for p in found for q, t, c, m in zip(p.queries, p.targets, *p.counts.values(), strict=True)]
         assert listed == pairs
         assert sum(part.lacking for part in found) == lacking
+        assert sum(part.undefined for part in found) == undefined > 0

@@ -79,9 +79,9 @@ def test_counts_are_those_of_one(rng, told, together, metric, missing, queries):
     assert told.notes == []
 
 
-def near(codes, engine, most, memory=1 << 28, **kind):
-    found, totals = near_pairs(dense_source(codes, **kind), engine, "hamming", most, memory=memory, least=90)
-    return found.pairs, totals.lacking, found.parts
+def near(codes, engine, most, memory=1 << 28, metric="hamming", **kind):
+    found, totals = near_pairs(dense_source(codes, **kind), engine, metric, most, memory=memory, least=90)
+    return found.pairs, (totals.lacking, totals.undefined), found.parts
 
 
 @pytest.mark.parametrize("queries", [None, 33])
@@ -93,7 +93,7 @@ def test_near_pairs_are_those_of_one(rng, told, together, queries, memory, most)
     engines = Watched(2, together(0)), Watched(1, together(1), products_only=True)
     expected = near(codes, CpuDistanceEngine(2), most, queries=queries)
     found = near(codes, told.engine(*engines), most, memory, queries=queries)
-    assert expected[1] > 0
+    assert expected[1][0] > 0
     assert found[:2] == expected[:2]
     assert all(engine.begun for engine in engines)
 
@@ -127,9 +127,11 @@ def test_an_engine_that_fails_is_left_out(rng, told, together, which, most):
     assert note.endswith("is left out, the others do its work: lost")
 
 
-def test_a_part_that_was_handed_on_in_part_is_not_handed_on_twice(rng, told):
-    """The first engine gives most pairs of its part, more than it may hold, and then fails."""
+@pytest.mark.parametrize(("metric", "most", "memory"), [("hamming", 1000, 1 << 14), ("king", -2.0, 1 << 15)])
+def test_a_part_that_was_handed_on_in_part_is_not_handed_on_twice(rng, told, metric, most, memory):
+    """The first engine gives most pairs of its part, more than it may hold, and then fails. Of pairs without a value as well."""
     codes = related(rng, 60, 200, 2, 0.3)
+    codes[20:40] = np.where(codes[20:40] == 1, 0, codes[20:40])
     gone = threading.Event()
 
     class Failing(Watched):
@@ -144,8 +146,8 @@ def test_a_part_that_was_handed_on_in_part_is_not_handed_on_twice(rng, told):
                         of_row = item.queries == row
                         counts = {name: values[of_row] for name, values in item.counts.items()}
                         yield replace(item, queries=item.queries[of_row], targets=item.targets[of_row], counts=counts, lacking=item.lacking)
-                        item = replace(item, lacking=0)
-                    if item.lacking:  # of rows without pairs
+                        item = replace(item, lacking=0, undefined=0)
+                    if item.lacking or item.undefined:  # of rows without pairs
                         yield replace(
                             item, queries=item.queries[:0], targets=item.targets[:0], counts={n: v[:0] for n, v in item.counts.items()}
                         )
@@ -157,9 +159,10 @@ def test_a_part_that_was_handed_on_in_part_is_not_handed_on_twice(rng, told):
     def waits(_):
         assert gone.wait(LIMIT)
 
-    expected = near(codes, CpuDistanceEngine(1), 1000)
-    found = near(codes, told.engine(Failing(rate=10.0), Watched(begin=waits)), 1000, 1 << 14)
+    expected = near(codes, CpuDistanceEngine(1), most, metric=metric)
+    found = near(codes, told.engine(Failing(rate=10.0), Watched(begin=waits)), most, memory, metric)
     assert found[:2] == expected[:2]
+    assert (expected[1][1] > 0) == (metric == "king")
     assert len(told.notes) == 1
 
 

@@ -20,6 +20,7 @@ from work import CollectPaths, collect, edit, relatives, two_valued
 import gpualign
 from gpualign.core.budget import Budget
 from gpualign.core.distance import remote as distance_remote
+from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.pack import pack_panels
 from gpualign.core.distance.recipe import Measure, Wanted
 from gpualign.core.distance.remote import CounterOrder, RemoteDistanceEngine
@@ -323,11 +324,16 @@ def test_near_samples_are_those_of_one_process(rng, monkeypatch, answer_bytes):
         monkeypatch.setattr(distance_remote, "_PIECE_BYTES", answer_bytes)
     monkeypatch.setattr(distance_remote, "_PIECES_A_WORKER", 2)
     codes = random_codes(rng, 60, 200)
+    codes[:9] = np.where(codes[:9] == 1, 0, codes[:9])  # without kinships
+    codes[30, 20:] = MISSING
     with Workers(2).fleet() as fleet:
-        expected, _ = near_pairs(dense_source(codes), CpuDistanceEngine(1), "hamming", 120)
-        found, _ = near_pairs(dense_source(codes), RemoteDistanceEngine(fleet, SETTINGS, 1), "hamming", 120)
-    assert found.pairs == expected.pairs
-    assert len(found.pairs) > 100
+        for metric, most, least in (("hamming", 120, 1), ("king", -2.0, 30)):
+            expected, counted = near_pairs(dense_source(codes), CpuDistanceEngine(1), metric, most, least=least)
+            found, totals = near_pairs(dense_source(codes), RemoteDistanceEngine(fleet, SETTINGS, 1), metric, most, least=least)
+            assert found.pairs == expected.pairs
+            assert len(found.pairs) > 100
+            assert (totals.lacking, totals.undefined) == (counted.lacking, counted.undefined)
+            assert (totals.lacking > 0, totals.undefined > 0) == ((False, False) if metric == "hamming" else (True, True))
 
 
 @pytest.fixture

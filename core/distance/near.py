@@ -14,7 +14,8 @@ A kinship of at least K is at most the estimate that divides by the mean of the 
 
     1/2 - squares / 4 min(h, h') <= 1/2 - squares / 2 (h + h') = (both - 2 ibs0) / (h + h')
 
-so that a pair of such a kinship has  SCALE (2 ibs0 - both) + k (h + h') <= SCALE,  k = floor(K x SCALE).
+so that a pair of such a kinship has  SCALE (2 ibs0 - both) + k (h + h') <= SCALE,  k = floor(K x SCALE). Without heterozygotes of one of
+the two there is no kinship: such pairs are counted.
 
 Sums stay within 64 bits: a run has fewer than 2^29 sites (runner.py), so that a raw count is below 2^31, twice the calls of two samples
 are below 2^31, in halves of alleles 2^32, and each of these times SCALE at most 2^60; FAR is beyond all of them, and two of it below 2^63.
@@ -28,15 +29,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpualign.core.distance.choice import COMPARED, Rule
+from gpualign.core.distance.choice import COMPARED, FAR, Rule
 from gpualign.core.distance.coverage import Coverage
 from gpualign.core.distance.metrics import Integers, Metric, MissingRule
 from gpualign.core.distance.recipe import Measure
 
 SCALE = 1 << 28
-FAR = 1 << 61
-"""Added for a sample that is near no other."""
-
 _MOST = 1 << 31
 """More than any count."""
 
@@ -84,11 +82,12 @@ def near_rule(
 def kinship_rule(metric: Metric, least: float, constants: Mapping[str, int], coverage: Coverage) -> Rule:
     """The rule for pairs of a kinship of `least` or more; constants, coverage: as for `near_rule`. Relationships are no counts: every pair
     is chosen, and the metric decides."""
-    if least < _LEAST_KINSHIP or metric.measure is not Measure.KINSHIP:
-        return _with_coverage(Rule({}, 0), constants, coverage)
+    floors = {name: 1 - constants[name] for name in ("query_het", "target_het")} if metric.measure is Measure.KINSHIP else {}
+    if least < _LEAST_KINSHIP or not floors:
+        return _with_coverage(Rule({}, 0, floors=floors), constants, coverage)
     weight = math.floor(least * SCALE)
     weights = {"ibs0": 2 * SCALE, "both_het": -SCALE, "query_het": weight, "target_het": weight}
-    return _with_coverage(Rule(weights, SCALE), constants, coverage)
+    return _with_coverage(Rule(weights, SCALE, floors=floors), constants, coverage)
 
 
 def _with_coverage(rule: Rule, constants: Mapping[str, int], coverage: Coverage) -> Rule:

@@ -132,7 +132,8 @@ class Prepared:
 @dataclass(frozen=True)
 class DistanceTotals(Totals):
     """What a run did, for its summary. work: pairs times sites; lacking: pairs with too few compared sites for a distance; undefined:
-    others for which the metric's formula has no value; near: pairs that are near enough, None where all are wanted."""
+    others for which the metric's formula has no value, without saturated ones, which are far apart, where only near pairs are wanted;
+    near: pairs that are near enough, None where all are wanted."""
 
     sites: int
     lacking: int
@@ -211,13 +212,14 @@ def measure(prepared: Prepared, sink: AnySink, progress: Progress, marks: Marks 
                 yield found
 
     def near() -> Iterator[NearDistances]:
-        nonlocal lacking, chosen_pairs
+        nonlocal lacking, undefined, chosen_pairs
         coverage = prepared.coverage
         if coverage.decides and not coverage.suffices:
             lacking = coverage.lacking_pairs
         with closing(prepared.counter.near(prepared.panels, prepared.plan.bands(), prepared.rule, progress.advance)) as parts:
             for chosen in parts:
                 lacking += chosen.lacking
+                undefined += chosen.undefined
                 found = _near_distances(prepared, chosen)
                 chosen_pairs += len(found.values)
                 yield found

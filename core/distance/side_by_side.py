@@ -33,6 +33,9 @@ _UNDER_WAY = 2
 
 _LOOK_SECONDS = 0.002
 
+_NOTHING = np.zeros(3, dtype=np.int64)
+"""Chosen pairs, lacking ones, undefined ones."""
+
 Begin: TypeAlias = Callable[[Counter, Bands, Callable[[int], None]], Generator[Any, None, None]]
 """(engine's counter, bands, advance) -> what it gives of each band, in one piece or several, a band's before the next is asked for."""
 
@@ -222,8 +225,8 @@ class _Line:
         self.failed = False
         self._done: dict[int, _Share] = {}
         self._engine: int | None = None  # that has given something of the part whose turn it is
-        self._pairs = self._lacking = 0  # handed on of it
-        self._again = self._lacking_again = 0  # of these, those that come once more
+        self._given = _NOTHING  # handed on of it
+        self._again = _NOTHING  # of these, those that come once more
 
     def wait(self, number: int, stopped: Callable[[], bool]) -> bool:
         """Until it is a part's turn; whether it is. It is not waited for where an engine has failed, whose part nobody may have taken."""
@@ -239,26 +242,26 @@ class _Line:
         self._done[share.tile.number] = share
         while (following := self._done.pop(self.following, None)) is not None:
             yield from self._new(following)
-            self._engine, self._pairs, self._lacking, self._again, self._lacking_again = None, 0, 0, 0, 0
+            self._engine, self._given, self._again = None, _NOTHING, _NOTHING
             self.following += 1
 
     def _new(self, share: _Share) -> Iterator[Any]:
         """What has not been handed on."""
         if share.engine != self._engine:
-            self._engine, self._again, self._lacking_again = share.engine, self._pairs, self._lacking
+            self._engine, self._again = share.engine, self._given
         for item in share.items:
             yield self._rest(item) if isinstance(item, ChosenPairs) else item
 
     def _rest(self, chosen: ChosenPairs) -> ChosenPairs:
-        pairs, lacking = min(self._again, len(chosen)), min(self._lacking_again, chosen.lacking)
-        self._again -= pairs
-        self._lacking_again -= lacking
-        self._pairs += len(chosen) - pairs
-        self._lacking += chosen.lacking - lacking
-        if not pairs and not lacking:
+        found = np.array([len(chosen), chosen.lacking, chosen.undefined])
+        known = np.minimum(self._again, found)
+        self._again = self._again - known
+        self._given = self._given + found - known
+        if not known.any():
             return chosen
+        pairs, (_, lacking, undefined) = int(known[0]), (found - known).tolist()
         counts = {name: values[pairs:] for name, values in chosen.counts.items()}
-        return ChosenPairs(chosen.queries[pairs:], chosen.targets[pairs:], counts, chosen.lacking - lacking)
+        return ChosenPairs(chosen.queries[pairs:], chosen.targets[pairs:], counts, lacking, undefined)
 
 
 class _Told:
