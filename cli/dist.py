@@ -126,7 +126,7 @@ def dist(
     import os
     from contextlib import ExitStack
 
-    from gpualign.cli.inputs.calls import files_of, open_calls, read_again
+    from gpualign.cli.inputs.calls import files_of, open_calls, read_again, samples_of
     from gpualign.cli.inputs.sites import interval_files, site_filters
     from gpualign.cli.messages import Messages, print_plan
     from gpualign.cli.nodes import find_resources
@@ -180,9 +180,7 @@ def dist(
     with OutputFiles(messages.note) as files:
         with ExitStack() as inputs:
             source = read(open_calls(sets, inputs), options, files)
-        held = zip(sets, (source.samples.queries, source.samples.targets), strict=False)
-        counts = {files_of(one.paths[0])[0]: (len(names), None) for one, names in reversed(list(held)) if len(one.paths) == 1}
-        messages.of_run.have_read(counts, resources, format=spec.format)
+        messages.of_run.have_read(samples_of(sets, source.samples), resources, format=spec.format)
         job = prepare(options, source, engine, files.scratch, messages)
         del source
         written = job.written_as(spec.format, messages)

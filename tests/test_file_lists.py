@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 from command import gpualign_here
+from goldens import FAMILY, SNPS
 
 from gpualign.core.errors import InputError
 
@@ -203,6 +204,28 @@ def test_the_summary_counts_each_file(folder):
         "three.fa.gz": (1, 10),
     }
     assert all(one["sha256"] for one in inputs)
+
+
+def samples_of_files(folder, *words):
+    out("dist", "-q", *words, "--summary", "s.json")
+    return {one["path"]: one["records"] for one in json.loads((folder / "s.json").read_text())["inputs"]}
+
+
+def test_the_summary_counts_samples_of_each_file(folder):
+    (folder / "gz.txt").write_text("three.fa.gz\n")
+    alone = {"some.txt": None, "one.fa": 2, "three.fa": 1}
+    assert samples_of_files(folder, "@some.txt") == alone
+    assert samples_of_files(folder, "@some.txt", "@gz.txt") == alone | {"gz.txt": None, "three.fa.gz": 1}
+    assert samples_of_files(folder, "three.fa.gz", "--add", "@some.txt") == alone | {"three.fa.gz": 1}
+    assert samples_of_files(folder, "@some.txt", "one.fa", "--allow-duplicates") == alone
+
+
+@pytest.mark.parametrize(("path", "samples"), [(SNPS, 16), (FAMILY, 10)], ids=["table", "VCF"])
+def test_the_summary_counts_samples_of_a_list_of_one(folder, path, samples):
+    if path is FAMILY:
+        pytest.importorskip("cyvcf2")
+    (folder / "l.txt").write_text(f"{path}\n")
+    assert samples_of_files(folder, "@l.txt") == {"l.txt": None, str(path): samples}
 
 
 def test_a_file_whose_name_begins_with_an_at(folder):

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from command import gpualign, gpualign_here
+from sites import write_fileset
 
 import gpualign as package
 from gpualign.cli import stages
@@ -106,6 +107,13 @@ def test_each_command(here, words, results, outputs):
     expected = {"x.fa": (4, 64), "y.fa": (5, 68)} if "y.fa" in words else {"x.fa": (4, None if words[0] == "dist" else 64)}
     assert counts == expected
     assert all(one["sha256"] == hashlib.sha256(Path(one["path"]).read_bytes()).hexdigest() for one in found["inputs"])
+
+
+@pytest.mark.parametrize("name", ["x", "x.bed", "x.fam"])
+def test_samples_of_a_fileset_are_counted_where_its_calls_are(here, name):
+    write_fileset(here / "x.bed", np.zeros((5, 9), np.uint8))
+    inputs = {one["path"]: one["records"] for one in summary_of("dist", name)["inputs"]}
+    assert inputs == {"x.bed": 5, "x.bim": None, "x.fam": None}
 
 
 def test_what_each_step_has_left(here, rng):

@@ -5,10 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 from gpualign.cli.inputs.lists import InputFiles
 from gpualign.cli.outputs.files import STDIO, open_input
 from gpualign.core.distance.sources.kinds import CallFile, fileset_files, fileset_path
+
+if TYPE_CHECKING:
+    from gpualign.cli.outputs.summary import Counts
+    from gpualign.core.distance.calls import Samples
 
 
 def files_of(path: str) -> list[str]:
@@ -33,3 +38,12 @@ def open_calls(sets: Sequence[InputFiles], stack: ExitStack) -> Iterator[CallFil
             with ExitStack() as single:
                 stream, source = (stack if len(one.paths) == 1 else single).enter_context(open_input(path))
                 yield CallFile(stream, source, None if path == STDIO else path, number > 0)
+
+
+def samples_of(sets: Sequence[InputFiles], samples: Samples) -> dict[str, Counts]:
+    """How many samples each file of calls has."""
+    counts: dict[str, Counts] = {}
+    for one, names in zip(sets, (samples.queries, samples.targets), strict=False):
+        for path, count in zip(one.paths, names.files or (len(names),), strict=True):
+            counts[path if path == STDIO else fileset_path(path)] = count, None
+    return counts

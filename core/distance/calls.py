@@ -85,9 +85,10 @@ def cell_table(every_letter: bool) -> Codes:
 
 @dataclass(frozen=True)
 class Names:
-    """Ids of the samples of one input, in its order."""
+    """Ids of the samples of one input, in its order. files: how many there are of each of its files, None where it is one."""
 
     ids: list[str]
+    files: tuple[int, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.ids)

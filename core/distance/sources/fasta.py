@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from gpualign.core import _sites
 from gpualign.core.dataclass import dataclass
-from gpualign.core.distance.calls import Codes, Kind, Samples, letter_table, make_samples
+from gpualign.core.distance.calls import Codes, Kind, Names, Samples, letter_table
 from gpualign.core.distance.metrics import Integers
 from gpualign.core.distance.positions import Columns, Positions
 from gpualign.core.distance.recipe import Need
@@ -159,13 +159,13 @@ def read_alignments(
         if scanner.records == before:
             raise InputError(f"{source}: no records")
         files.append(_File(source, before, scanner.records, text.joins))
-    lists = _ids_of_sets(scanner.ids, files, allow_duplicates)
+    sets = _names_of_sets(scanner.ids, files, allow_duplicates)
     if not every_letter:
         sampled = sum(scanner.letters(byte) for byte in range(256) if chr(byte).isalpha())
         if sum(scanner.letters(byte) for byte in _AMINO_ACIDS) > sampled / 10:
             raise InputError(f"{files[0].source}: these look like proteins, not nucleotides; --all-letters compares every letter")
     kind = Kind.LETTER if every_letter else Kind.NUCLEOTIDE
-    return AlignmentSource(scanner, make_samples(*lists), kind, files[0].source)
+    return AlignmentSource(scanner, Samples(sets[0], sets[-1]), kind, files[0].source)
 
 
 @dataclass(frozen=True)
@@ -178,21 +178,21 @@ class _File:
     joins: bool
 
 
-def _ids_of_sets(ids: list[str], files: Sequence[_File], allow_duplicates: bool) -> list[list[str]]:
-    """Unique ids of each set. Raises `InputError` for those that two records of a set have, naming both files."""
+def _names_of_sets(ids: list[str], files: Sequence[_File], allow_duplicates: bool) -> list[Names]:
+    """With unique ids in each set. Raises `InputError` for those that two records of a set have, naming both files."""
     sets: list[list[_File]] = []
     for file in files:
         if file.joins:
             sets[-1].append(file)
         else:
             sets.append([file])
-    lists = []
+    found = []
     for some in sets:
         names = [name for file in some for name in unique_ids(ids[file.start : file.stop], file.source, allow_duplicates)]
         if len(some) > 1:
             names = unique_in_files(names, [(file.start - some[0].start, file.source) for file in some], allow_duplicates)
-        lists.append(names)
-    return lists
+        found.append(Names(names, tuple(file.stop - file.start for file in some)))
+    return found
 
 
 def _read_file(scanner: _sites.AlignmentScanner, text: PlainText, threads: int) -> None:
