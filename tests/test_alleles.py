@@ -355,12 +355,27 @@ def test_what_does_not_go_with_alleles(cgmlst, tmp_path):
     for words, message in (
         ((alignment, "--type", "alleles"), "--type alleles is for tables; .*core.aln is an alignment"),
         ((cgmlst, "--type", "alleles", "--all-letters"), "--all-letters is for letters, not for --type alleles"),
-        ((cgmlst, "--type", "calls"), "'INF-2' in a table of genotypes"),
+        ((cgmlst, "--type", "calls"), "'INF-2' in a table of genotypes; .*; alleles are read with --type alleles$"),
     ):
         with pytest.raises(InputError, match=message):
             gpualign_here("dist", *words)
     with pytest.raises(InputError, match="not alleles of loci; leave out --kernel"):
         PayneEngine(HostDevice(), "naive", 1).prepare(Wanted(Measure.DIFFERENCES, False, numbered=True), 1 << 20)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    ["1\t2", "7\tINF-3", "INF-3\t1", "LNF\t12", "a1b2c3d4e5\ta1b2c3d4e6", "-\tPLOT3", "N\t44"],
+    ids=lambda cells: cells.replace("\t", " "),
+)
+@pytest.mark.parametrize("words", [[], ["--type", "calls"], ["--transpose"]], ids=" ".join)
+def test_letters_are_not_looked_for_in_tables_of_alleles(tmp_path, cells, words):
+    """--all-letters leads to no other option that it does not go with either."""
+    (tmp_path / "x.tsv").write_text(f"FILE\tl1\tl2\na\t{cells}\n")
+    with pytest.raises(
+        InputError, match=r"--all-letters is for alignments and tables of letters; .*x\.tsv is a table of genotypes or alleles$"
+    ):
+        gpualign_here("dist", tmp_path / "x.tsv", "--all-letters", *words)
 
 
 def test_from_python(cgmlst):

@@ -158,7 +158,9 @@ def test_engines_threads_and_memory_do_not_change_a_byte(tmp_path, rng):
         ([CORE, "--plot", "x.bmp"], "a picture ends in .png, .svg, .pdf"),
         ([CORE, "--max-distance", "3", "--plot", "x.png"], "it does not go with --max-distance"),
         ([CORE, "--device", "gpu"], "--device gpu: expected"),
-        ([SNPS, "--transpose", SNPS, "--all-letters"], None),
+        ([SNPS, "--transpose", SNPS], None),
+        ([SNPS, "--all-letters"], "--all-letters is for alignments and tables of letters; "),
+        ([SNPS, "--all-letters", "--transpose", "--type", "calls"], "snps.tsv is a table of genotypes or alleles"),
     ],
 )
 def test_refusals(tmp_path, arguments, message):

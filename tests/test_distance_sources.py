@@ -187,6 +187,13 @@ def test_tables_of_letters(scratch):
     np.testing.assert_array_equal(codes, [[*b"AC", M, ord("T")], [*b"GUR", M]])
 
 
+@pytest.mark.parametrize("cell", ["5", "CT", "INF-5"])
+def test_every_letter_of_a_table_is_no_number(scratch, cell):
+    text = f"id\tr1\tr2\na\tA\t{cell}\n"
+    with pytest.raises(InputError, match=rf"line 2 \('a'\), column 3 \('r2'\): '{cell}' in a table of letters; expected a letter, or"):
+        table([text], scratch, every_letter=True)
+
+
 def test_tables_as_other_programs_write_them(scratch):
     r_table = '"r1"\t"r2"\n"a"\t0\t1\n"b"\t2\tNA\n'  # R's write.table: no title over the names of rows
     np.testing.assert_array_equal(panels_of(table([r_table], scratch))[0], [[0, 1], [2, M]])

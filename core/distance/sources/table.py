@@ -143,6 +143,8 @@ class _TableReader:
         for cell in _cells(cells, separator):
             word = cell.removesuffix(".0")
             if word in ("0", "1", "2"):
+                if self._every_letter:
+                    raise self._no_letters()
                 self._kind = Kind.GENOTYPE
                 return
             if len(word) == 1 and word.isalpha() and word not in "Nn":
@@ -169,6 +171,9 @@ class _TableReader:
             if bad < 0:
                 raise self._data_for_header()
 
+    def _no_letters(self) -> InputError:
+        return InputError(f"--all-letters is for alignments and tables of letters; {self._source} is a table of genotypes or alleles")
+
     def _data_for_header(self) -> InputError:
         return InputError(
             f"{self._source}: the first line holds calls; a header with the {self._column}s' ids is wanted there. "
@@ -180,13 +185,17 @@ class _TableReader:
         place = f"{self._source}: line {number} ({name!r}), column {column + 2} ({title!r})"
         if self._alleles:
             raise InputError(f"{place}: {no_allele(cell, self._row == 'site')}")
-        expected = "0, 1, 2" if self._kind is not Kind.NUCLEOTIDE else "A, C, G, T"
-        kind = "genotypes" if self._kind is not Kind.NUCLEOTIDE else "letters"
+        letters = self._kind in (Kind.NUCLEOTIDE, Kind.LETTER)
+        kind, expected = ("letters", "A, C, G, T") if letters else ("genotypes", "0, 1, 2")
+        if self._kind is Kind.LETTER:
+            expected = "a letter"
         turned = "" if len(line) < 3 or len(cell) < 2 else "; a table with a row a SNP is read with --transpose"
         if number == 1:
             turned = "; if the first line is a header, leave out --no-header"
-        if cell.isdecimal() and self._kind is Kind.GENOTYPE:
-            turned = "; numbers of alleles are read with --type alleles"
+        if not letters and holds_alleles([[cell]]):
+            if self._every_letter:
+                raise self._no_letters()
+            turned = "; alleles are read with --type alleles"
         wanted = f"{expected}, or for a missing call {_MISSING_WORDS}"
         raise InputError(f"{place}: {cell[:20]!r} in a table of {kind}; expected {wanted}{turned}")
 
