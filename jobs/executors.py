@@ -87,6 +87,8 @@ def _started(workers: int) -> Any:
         "distributed.nanny.pre-spawn-environ": {"OMP_NUM_THREADS": 1},
         # It looks at the stack of every thread a hundred times a second, for a dashboard that nobody sees: a twentieth of a worker's time.
         "distributed.worker.profile.enabled": False,
+        # Each process checks fifty times a second whether its event loop is late: on two cores another thirtieth of the time.
+        "distributed.admin.tick.interval": "1s",
     }
     try:
         with dask.config.set(settings):
@@ -168,6 +170,8 @@ def fleet_of(resources: Resources, serve: Callable[..., Answer], notes: Notes) -
 
 
 def _dask_fleet(executor: Any, serve: Callable[..., Answer], notes: Notes) -> Fleet:
+    from distributed import fire_and_forget
+
     client = executor._client
 
     def check() -> None:
@@ -180,7 +184,12 @@ def _dask_fleet(executor: Any, serve: Callable[..., Answer], notes: Notes) -> Fl
 
     def share(pickled: bytes) -> Any:
         check()
-        # Large arguments of calls go through the scheduler each time; this is fetched by workers from each other.
-        return client.scatter(pickled, hash=False)
+        # Large arguments of calls go through the scheduler each time; this goes from worker to worker.
+        shared = client.scatter(pickled, hash=False)
+        # Dask prefers a worker that has a call's arguments, and would give the only one that has them the calls of all others. So each
+        # one gets it at once, as the argument of a call that asks for nothing. (A broadcast never ends where a worker does meanwhile.)
+        for worker in client.nthreads():
+            fire_and_forget(client.submit(len, shared, workers=[worker], allow_other_workers=True, pure=False))
+        return shared
 
     return Fleet(executor, serve, workers, share, check, notes.note)
