@@ -30,16 +30,17 @@ from gpualign.core.plan import Pairing
 from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences import SequenceSet, encode
 from gpualign.core.text import TextColumn
-from gpualign.cpu.engine import CpuEngine
+from gpualign.cpu.engine import CpuEngine, instruction_sets
 
 FEW, FEWER = 64, 20  # records for the slow peers: 2,016 and 190 pairs
+MANY = 1_000  # that fill the 512 bits of a vector
 NEAR = [(1_500, 0.99, 300), (1_500, 0.97, 300), (1_500, 0.90, 300), (30_000, 0.999, 10)]  # letters, share that stays, pairs
 
 
-def ours(sequences: SequenceSet, options: ScoringOptions, detail: Detail) -> float:
+def ours(sequences: SequenceSet, options: ScoringOptions, detail: Detail, instruction_set: str | None = None) -> float:
     """GCUPS of the engine on one core."""
     task = Task(sequences, sequences, make_scoring(DNA, options, [sequences]), detail=detail)
-    return engine_rate(task, CpuEngine(1), Pairing.ABOVE)
+    return engine_rate(task, CpuEngine(1, instruction_set), Pairing.ABOVE)
 
 
 def cells_of(texts: list[str]) -> int:
@@ -120,6 +121,7 @@ def main() -> None:
     parser.add_argument("--output")
     arguments = parser.parse_args()
     sequences, texts = load(arguments.genes)
+    many = head(sequences, MANY)
     sequences, texts = head(sequences, arguments.records), texts[: arguments.records]
     few, fewer, cells = texts[:FEW], texts[:FEWER], cells_of(texts)
     affine, edit = ScoringOptions(), ScoringOptions(edit=True)
@@ -153,6 +155,8 @@ def main() -> None:
             },
             arguments.runs,
         )
+    sets = [one.name for one in instruction_sets() if one.supported and one.name in ("avx512bw", "avx2", "neon")]
+    full = medians({name: partial(ours, many, edit, Detail.PATH, name) for name in sets}, arguments.runs)
     own = commands["gpualign nw, identity and CIGAR"]
     rows = [[name, f"{gcups:.1f}", f"{own / gcups:.1f}" if "vsearch" in name else ""] for name, gcups in commands.items()]
     text = f"# Alignments on one core\n\n{machine()}; {arguments.records} real 16S genes, every pair; edlib {version('edlib')}, parasail "
@@ -165,6 +169,9 @@ def main() -> None:
         rows.append([name, f"{gcups:.2f}", f"{ratio:.1f}" if ratio else ""])
     notes = [f"edlib on the first {FEW} genes, parasail on the first {FEWER}. The multiple is that of gpualign's path with the same gaps."]
     text += table("Engines", ["what", "GCUPS", "gpualign's multiple"], rows, notes)
+    edlib_rate = kernels["edlib, edit distance, path"]
+    rows = [[name, f"{gcups:.1f}", f"{gcups / edlib_rate:.1f}"] for name, gcups in full.items()]
+    text += table(f"Edit distances with paths of {MANY:,} genes", ["instructions", "GCUPS", "times edlib"], rows, [])
     header = ["pairs", "gpualign, affine", f"WFA (pywfa {version('pywfa')}), affine", "gpualign, edit distance", "edlib"]
     notes = ["Microseconds a pair, with its path; in brackets how many times as long as gpualign."]
     finish(text + table("Near pairs", header, near_rows(texts[0], arguments.runs), notes), arguments.output)
