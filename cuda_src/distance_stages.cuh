@@ -15,11 +15,6 @@ DEVICE int swizzled(int sample, int piece) { return sample * kChunk + (piece ^ (
 DEVICE void copy_piece(uint32_t to, const void* from) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 }
-DEVICE void end_stage() { asm volatile("cp.async.commit_group;" ::: "memory"); }
-template <int Younger>
-DEVICE void wait_stages() {  // all but the youngest have arrived, as far as this thread copied them
-  asm volatile("cp.async.wait_group %0;" ::"n"(Younger) : "memory");
-}
 
 // Each thread copies the same piece of every (Threads / kPieces)-th sample: its sources are fixed but for the chunk.
 template <int Rows, int Columns, int Threads>
@@ -41,6 +36,6 @@ struct StageCopier {
         copy_piece(stage + Rows * kChunk + swizzled(first + s, piece),
                    right + sample_place(a, a.column_start, a.column_count, work.column + first + s));
     }
-    end_stage();  // also an empty one: stages are counted
+    end_copies();
   }
 };

@@ -177,3 +177,26 @@ DEVICE void raise_flag(int* p, int value) { asm volatile("st.release.gpu.s32 [%0
 DEVICE void atomic_max(int32_t* p, int32_t value) { atomicMax(p, value); }
 DEVICE void atomic_max(int64_t* p, int64_t value) { atomicMax(reinterpret_cast<long long*>(p), static_cast<long long>(value)); }
 #endif
+
+// ---- copies into shared memory that go on beside what a thread does next, from memory that other blocks write
+
+#if defined(__CUDACC__) && __CUDA_ARCH__ >= 800
+DEVICE void copy_ahead(void* to, const void* from) {  // 16 bytes
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<uint32_t>(__cvta_generic_to_shared(to))), "l"(from)
+               : "memory");
+}
+// Closes a group of this thread's copies, which may be empty: groups are counted.
+DEVICE void end_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+// All groups but the YOUNGER last ones have arrived, as far as this thread copied them.
+template <int YOUNGER>
+DEVICE void wait_for_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(YOUNGER) : "memory");
+}
+#else  // at once
+#ifdef __CUDACC__
+DEVICE void copy_ahead(void* to, const void* from) { *static_cast<uint4*>(to) = __ldcg(static_cast<const uint4*>(from)); }
+#endif
+DEVICE void end_copies() {}
+template <int YOUNGER>
+DEVICE void wait_for_copies() {}
+#endif

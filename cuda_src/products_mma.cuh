@@ -38,7 +38,7 @@ DEVICE void multiply_planes(const DistanceArgs& a, const DistanceWork& work, con
 
   for (int s = 0; s < kStages - 1; s++) copier.copy(base + s * Copier::kBytes, work.first + s);
   for (int chunk = work.first, stage = 0; chunk < work.last; chunk++) {
-    wait_stages<kStages - 2>();
+    wait_for_copies<kStages - 2>();
     __syncthreads();  // the stage is there for all, and all have left the one that is filled next
     copier.copy(base + (stage + kStages - 1) % kStages * Copier::kBytes, chunk + kStages - 1);
     const uint32_t rows = base + stage * Copier::kBytes, columns = rows + kRows * kChunk;

@@ -85,7 +85,7 @@ DEVICE void multiply_planes(const DistanceArgs& a, const DistanceWork& work, con
 
   for (int s = 0; s < kStages - 2; s++) copier.copy(base + s * Copier::kBytes, work.first + s);
   for (int chunk = work.first, stage = 0; chunk < work.last; chunk++) {
-    wait_stages<kStages - 3>();
+    wait_for_copies<kStages - 3>();
     show_to_products();
     // All threads' copies of this stage are there, and products of the stage before the last are done: its room is filled next.
     __syncthreads();

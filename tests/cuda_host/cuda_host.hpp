@@ -261,6 +261,7 @@ template <class T>
 void store_shared_by_blocks(T* p, T value) {
   __atomic_store_n(p, value, __ATOMIC_SEQ_CST);
 }
+inline void copy_ahead(void* to, const void* from) { std::memcpy(to, from, 16); }
 inline int wait_for_flag(const int* p, int wanted) {
   for (;;) {
     const int value = __atomic_load_n(p, __ATOMIC_ACQUIRE);
