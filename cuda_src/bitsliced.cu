@@ -20,6 +20,7 @@
 //
 // Macros: those of bitsliced.cuh, FAST and BLOCKS (resident blocks at least).
 #include "bitsliced.cuh"
+#include "carry_ring.cuh"
 
 constexpr int kCounterBits = 24;  // sums below 16 million: S times the longest target
 
@@ -87,16 +88,28 @@ DEVICE void ripple(uint32_t* counter, uint32_t bits, int from) {
   }
 }
 
-DEVICE void load_steps(Steps& out, const uint32_t* carry, int strip) {
-  // Above row 1 v is 0, or 1 where gaps in the query at its ends are free.
-  for (int k = 0; k < STEPS; k++) out.plane[k] = strip > 0 ? load_shared_by_blocks(carry + k * THREADS) : FREE_QUERY && k == 0 ? ~0u : 0;
+using Ring = CarryRing<uint32_t, STEPS, COLUMNS>;
+
+// Asks for the next COLUMNS columns, from `column` on, of what is above a strip; beyond the last one for nothing that matters.
+DEVICE void ask(Ring& above, int strip, int column, int handed_down) {
+  if (column < handed_down) {
+    above.ask();
+  } else {
+    uint32_t* const v = above.put();
+    // Above row 1 v is 0, or 1 where gaps in the query at its ends are free.
+    if (strip == 0)
+      for (int k = 0; k < COLUMNS * STEPS; k++) v[k * kLanes] = FREE_QUERY && k % STEPS == 0 ? ~0u : 0;
+  }
 }
 
 KERNEL(THREADS, BLOCKS) align_slices(const SliceArgs a) {
-  __shared__ uint32_t masks[(LETTERS + 1) * THREADS];
+  constexpr int kSlots = (LETTERS + 1) * THREADS;  // of a column
+  __shared__ uint32_t masks[COLUMNS * kSlots];
+  alignas(16) __shared__ uint32_t rings[THREADS / kLanes * Ring::kValues];
   const int thread = threadIdx.x;
   uint32_t* const slots = masks + thread;
-  slots[kNoLetter * THREADS] = 0;
+#pragma unroll
+  for (int c = 0; c < COLUMNS; c++) slots[c * kSlots + kNoLetter * THREADS] = 0;
   constexpr int64_t kColumnStride = static_cast<int64_t>(STEPS) * THREADS;
 
   for (;;) {
@@ -134,36 +147,49 @@ KERNEL(THREADS, BLOCKS) align_slices(const SliceArgs a) {
       for (int k = 1; k <= STEPS; k++) u[r].plane[k - 1] = (i < 1 ? k <= MISMATCH && !FREE_QUERY : k == 1 && FREE_TARGET) ? ~0u : 0;
     }
     uint32_t* carry = carries;
-    uint32_t bits[PLANES], next_bits[PLANES];
-    Steps next;
-    for (int p = 0; p < PLANES; p++) next_bits[p] = planes[p];
+    Ring above(rings, carries - thread - back);
+    const int handed_down = unit.strip > 0 ? columns : 0;
+    uint32_t bits[COLUMNS][PLANES], next_bits[COLUMNS][PLANES];
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++)
+      for (int p = 0; p < PLANES; p++) next_bits[c][p] = planes[c * kPlanes + p];
     for (int chunk = 0; chunk < columns; chunk += kChunk) {
       const int end = chunk + kChunk < columns ? chunk + kChunk : columns;
-      handover.wait_for(end < columns ? end + 1 : columns);
-      if (chunk == 0) load_steps(next, carry - back, unit.strip);
-      for (int j = chunk; j < end; j++) {
+      handover.wait_for(end + Ring::kAhead < columns ? end + Ring::kAhead : columns);
+      if (chunk == 0)
+        for (int j = 0; j < Ring::kAhead; j += COLUMNS) ask(above, unit.strip, j, handed_down);
+      for (int j = chunk; j < end; j += COLUMNS) {
         if (PATHS && j % TILE == 0) {
 #pragma unroll
           for (int r = 0; r < ROWS; r++)
             for (int k = 0; k < STEPS; k++) edge[(r * STEPS + k) * THREADS] = u[r].plane[k];
           edge += edge_tile();
         }
-        Steps v = next;
-        for (int p = 0; p < PLANES; p++) {
-          bits[p] = next_bits[p];
-          next_bits[p] = planes[static_cast<int64_t>(j + 1) * kPlanes + p];
-        }
-        if (j + 1 < columns) load_steps(next, carry - back + kColumnStride, unit.strip);
+        const uint32_t* const entering = above.take();
+        ask(above, unit.strip, j + Ring::kAhead, handed_down);
 #pragma unroll
-        for (int code = 0; code < FAST; code++) slots[code * THREADS] = equals(bits, code);
-        for (uint32_t left = rare; left; left &= left - 1) {
-          const int code = __ffs(static_cast<int>(left)) - 1;
-          slots[code * THREADS] = equals(bits, code);
+        for (int c = 0; c < COLUMNS; c++) {
+          for (int p = 0; p < PLANES; p++) {
+            bits[c][p] = next_bits[c][p];
+            next_bits[c][p] = planes[static_cast<int64_t>(j + COLUMNS + c) * kPlanes + p];
+          }
+#pragma unroll
+          for (int code = 0; code < FAST; code++) slots[c * kSlots + code * THREADS] = equals(bits[c], code);
+          for (uint32_t left = rare; left; left &= left - 1) {
+            const int code = __ffs(static_cast<int>(left)) - 1;
+            slots[c * kSlots + code * THREADS] = equals(bits[c], code);
+          }
         }
 #pragma unroll
-        for (int r = 0; r < ROWS; r++) cell(slots[slot[r]], u[r], v);
-        for (int k = 0; k < STEPS; k++) store_shared_by_blocks(carry + k * THREADS, v.plane[k]);
-        carry += kColumnStride;
+        for (int c = 0; c < COLUMNS; c++) {
+          Steps v;
+#pragma unroll
+          for (int k = 0; k < STEPS; k++) v.plane[k] = entering[(c * STEPS + k) * kLanes];
+#pragma unroll
+          for (int r = 0; r < ROWS; r++) cell(slots[c * kSlots + slot[r]], u[r], v);
+          for (int k = 0; k < STEPS; k++) store_shared_by_blocks(carry + k * THREADS, v.plane[k]);
+          carry += kColumnStride;
+        }
       }
       if (!last) handover.hand_down(end);
     }
@@ -176,7 +202,7 @@ KERNEL(THREADS, BLOCKS) align_slices(const SliceArgs a) {
       const uint32_t live = planes[static_cast<int64_t>(j) * kPlanes + PLANES];
       const uint32_t* const written = carries + j * kColumnStride;
       Steps steps;
-      load_steps(steps, written, 1);
+      for (int k = 0; k < STEPS; k++) steps.plane[k] = load_shared_by_blocks(written + k * THREADS);
       if (STEPS == 2) {
         const uint32_t first_bit = steps.plane[0] & live, second_bit = steps.plane[STEPS - 1] & live, low = counter[0];
         counter[0] = xor3(low, first_bit, second_bit);

@@ -1,6 +1,6 @@
 // What bit-sliced alignments share between the way forward (bitsliced.cu) and the way back (trace_slices.cu).
 //
-// Macros: STEPS (S, 1 .. 4), MISMATCH (X), ROWS, PLANES (bits of a letter), LETTERS, THREADS, PATHS (whether checkpoints are kept),
+// Macros: STEPS (S, 1 .. 4), MISMATCH (X), ROWS, COLUMNS (that are passed together), PLANES (bits of a letter), LETTERS, THREADS, PATHS (whether checkpoints are kept),
 // TILE (columns between two of them), FREE_QUERY, FREE_TARGET (whether gaps at the ends of one are free; with PATHS), RESULT.
 #pragma once
 
@@ -14,7 +14,7 @@ struct SliceArgs {
   const int32_t* lanes;           // [items * THREADS] group * query_count + query, the longest targets first; -1: none
   const uint32_t* planes;         // pack.cu: [group][column][PLANES + 1]: the letters' bits, then which targets still run
   const int64_t* group_planes;    // [groups] first word
-  const int32_t* group_columns;   // [groups]
+  const int32_t* group_columns;   // [groups] columns, a multiple of COLUMNS
   const int32_t* item_strips;     // [items]
   const int32_t* target_lengths;  // [target_count]
   uint32_t* carries;              // [slots][carry_stride]: [column][plane of v][thread]; with PATHS [strip] in front

@@ -19,10 +19,11 @@ from gpualign.gpu.recipe import Recipe
 PACK_PLANES = Kernel("pack.cu", "pack_planes")
 
 # Rows of a strip, and blocks that a multiprocessor shall have registers for, by steps.
-SLICE_ROWS = {1: (48, 40, 32), 2: (36, 34, 32, 30, 28, 26, 25), 3: (24, 22, 20, 18, 16), 4: (20, 18, 17, 16, 15, 14, 12)}
-SLICE_BLOCKS = {1: 7, 2: 7, 3: 6, 4: 6}
+SLICE_ROWS = {1: (48, 40, 32), 2: (40, 38, 36, 34, 32, 30, 28, 26, 25), 3: (24, 22, 20, 18, 16), 4: (20, 18, 17, 16, 15, 14, 12)}
+SLICE_BLOCKS = {1: 7, 2: 6, 3: 6, 4: 6}
 
 _THREADS = 64
+_COLUMNS = {1: 1, 2: 1, 3: 2, 4: 2}  # that are passed together, by steps
 _PAIRS = 32  # bits of a word
 _LONGEST = 65_536
 _RATE = {1: 600.0, 2: 320.0, 3: 150.0, 4: 85.0}  # as measured (benchmarks/LOG.md); it only steers the choice
@@ -44,6 +45,7 @@ def _variant(recipe: Recipe, unary: UnaryForm) -> Variant:
         "STEPS": steps,
         "MISMATCH": unary.mismatch_steps,
         "ROWS": rows,
+        "COLUMNS": _COLUMNS[steps],
         "PLANES": recipe.planes,
         "LETTERS": recipe.letters,
         "FAST": min(recipe.letters, 4),
@@ -86,7 +88,8 @@ class Slices(Queued):
         return _TRACE_THREADS
 
     def arrange(self, arrays: Arrays, extent: Extent, recipe: Recipe, room: Room) -> Layout:
-        columns = extent.columns[last_of_each(len(extent.targets), self.pairs)]
+        together = _COLUMNS[self.carries]
+        columns = -(-extent.columns[last_of_each(len(extent.targets), self.pairs)] // together) * together
         planes = recipe.planes + 1
         words = starts(columns * planes)
         wanted = wanted_items(arrays, extent.targets, self.pairs)
@@ -103,8 +106,8 @@ class Slices(Queued):
         arrays["group_columns"] = columns.astype(np.int32)
         most = int(columns.max())
         schedule = room.scheduled(strips, longest, _THREADS, most * self.carries * _THREADS * self.carry_bytes)
-        # A lane reads on behind its own targets while other lanes of the item have longer ones.
-        return self.in_queue(arrays, (int(words[-1]) + (most + 1) * planes) * 4, _THREADS, most, schedule)
+        # A lane reads on behind its own targets while other lanes of the item have longer ones, and ahead of the last columns.
+        return self.in_queue(arrays, (int(words[-1]) + (most + together) * planes) * 4, _THREADS, most, schedule)
 
     def launch(self, placed: Placed, launcher: Launcher, way_back: WayBack) -> None:
         layout, recipe = placed.layout, placed.recipe
