@@ -89,6 +89,10 @@ DEVICE uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector) {
 DEVICE uint32_t add_by_fma(uint32_t a, uint32_t b, uint32_t one) { return a * one + b; }
 #endif
 
+#ifdef __CUDACC__
+DEVICE bool any_lane(uint32_t value) { return __any_sync(kAllLanes, value != 0); }
+#endif
+
 // word * 2 + [x < 0]
 #ifdef __CUDACC__
 DEVICE uint32_t append_sign(uint32_t word, int32_t x) { return __funnelshift_l(static_cast<uint32_t>(x), word, 1); }

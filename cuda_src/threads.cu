@@ -2,25 +2,43 @@
 //
 // An item is one query with blockDim.x * PAIRS targets. The query's rows pass in strips of ROWS, in a pipeline of blocks
 // (pipeline.cuh): a thread keeps a strip's H and E in registers and walks the columns; H and F of the strip's last row go
-// through memory to the next strip, [column][carry][thread], so that a warp's accesses are contiguous. The substitution scores
-// of a strip are a profile in shared memory: the lanes of a warp read one row at their own letters, at most 32 neighbouring
-// words, so that banks never conflict.
+// through memory to the next strip, [column][carry][thread], so that a warp's accesses are contiguous (carry_ring.cuh). The
+// substitution scores of a strip are a profile in shared memory: the lanes of a warp read one row at their own letters, at most 32
+// neighbouring words, so that banks never conflict.
+//
+// With PAIRED (nucleotides) the scores of the two targets of a thread come ready as one word, from a table by pairs of the first four
+// letters, two rows a load: 16 pairs of 8 bytes are all banks once. That saves the instruction a row that joins two scores. Columns
+// in which a lane of the warp has another letter take the profile.
 //
 // With PATHS every strip keeps its carries, and its H and E of every TILE columns: trace_threads.cu begins there.
 //
-// Macros: those of threads.cuh, and BLOCKS (resident blocks at least).
+// Macros: those of threads.cuh, BLOCKS (resident blocks at least) and PAIRED (0 or 1).
+#include "carry_ring.cuh"
 #include "threads.cuh"
 
 struct Strip {
   Value h[ROWS];
   Value e[ROWS];
+  Value corner;  // H of the row above, in the last column
   Value best;
 };
 
-template <int FIRST>
-DEVICE void rows(Strip& s, const char* profile_a, const char* profile_b, Value& diagonal, Value& f, Value& odd, uint32_t one) {
-  const auto a = *reinterpret_cast<const Cell::ProfileWord*>(profile_a);
-  const auto b = Cell::PAIRS == 2 ? *reinterpret_cast<const Cell::ProfileWord*>(profile_b) : a;
+constexpr int kFrequent = 4, kPairs = kFrequent * kFrequent;
+constexpr uint32_t kRareLetters = 0xf0f0f0f0;  // the bits of a word of letters that only codes from kFrequent on have
+
+// Scores of a pair of letters in two neighbouring rows.
+struct alignas(8) TwoRows {
+  uint32_t upper, lower;
+};
+
+// Where a column's letters stand in the two profiles.
+struct Letters {
+  const char *a, *b;
+  const TwoRows* pair;
+};
+
+template <int FIRST, bool FREQUENT>
+DEVICE void rows(Strip& s, const Letters& at, Value& diagonal, Value& f, Value& odd, uint32_t one) {
   auto row = [&](Value score, int r) {
     const Value now = Rules::cell(score, diagonal, s.h[r], s.e[r], f, one);
     if (IS_LOCAL) {
@@ -30,6 +48,17 @@ DEVICE void rows(Strip& s, const char* profile_a, const char* profile_b, Value& 
         odd = now;
     }
   };
+  if constexpr (FREQUENT) {
+    const TwoRows *const table = at.pair + FIRST / 2 * kPairs, upper = table[0], lower = table[kPairs];
+    row(upper.upper, FIRST);
+    row(upper.lower, FIRST + 1);
+    row(lower.upper, FIRST + 2);
+    row(lower.lower, FIRST + 3);
+    return;
+  }
+  constexpr int64_t kRowBytes = LETTERS * sizeof(Cell::ProfileWord);
+  const auto a = *reinterpret_cast<const Cell::ProfileWord*>(at.a + FIRST / kWordRows * kRowBytes);
+  const auto b = Cell::PAIRS == 2 ? *reinterpret_cast<const Cell::ProfileWord*>(at.b + FIRST / kWordRows * kRowBytes) : a;
   row(Cell::look_up<0>(a, b), FIRST);
   if (kWordRows == 4) {
     row(Cell::look_up<1>(a, b), FIRST + 1);
@@ -38,30 +67,64 @@ DEVICE void rows(Strip& s, const char* profile_a, const char* profile_b, Value& 
   }
 }
 
-template <int FIRST>
+template <int FIRST, bool FREQUENT>
 struct AllRows {
-  static DEVICE void run(Strip& s, const char* a, const char* b, Value& diagonal, Value& f, Value& odd, uint32_t one) {
-    rows<FIRST>(s, a, b, diagonal, f, odd, one);
-    constexpr int64_t kRowBytes = LETTERS * sizeof(Cell::ProfileWord);
-    AllRows<FIRST + kWordRows>::run(s, a + kRowBytes, b + kRowBytes, diagonal, f, odd, one);
+  static DEVICE void run(Strip& s, const Letters& at, Value& diagonal, Value& f, Value& odd, uint32_t one) {
+    rows<FIRST, FREQUENT>(s, at, diagonal, f, odd, one);
+    AllRows<FIRST + kWordRows, FREQUENT>::run(s, at, diagonal, f, odd, one);
   }
 };
-template <>
-struct AllRows<ROWS> {
-  static DEVICE void run(Strip&, const char*, const char*, Value&, Value&, Value&, uint32_t) {}
+template <bool FREQUENT>
+struct AllRows<ROWS, FREQUENT> {
+  static DEVICE void run(Strip&, const Letters&, Value&, Value&, Value&, uint32_t) {}
 };
 
-// What row `row` of the first strip or, later on, the strip above hands down at column j (from 0).
-DEVICE void load_carries(Value* out, const Value* carry, int64_t row, int64_t j) {
-  if (row <= 1) {
-    Rules::top(row, j + 1, out);
-  } else {
-    for (int c = 0; c < Rules::CARRIES; c++) out[c] = load_shared_by_blocks(carry + c * blockDim.x);
+// A column with these letters in the profiles. above: H and F of the row above; f: F for the row below the strip.
+template <bool FREQUENT>
+DEVICE void pass_column(Strip& s, const Letters& at, const Value* above, Value& f, uint32_t one) {
+  Value diagonal = s.corner, odd;
+  f = Rules::f_above(above, one);
+  s.corner = above[0];
+  AllRows<0, FREQUENT>::run(s, at, diagonal, f, odd, one);
+}
+
+// Fills the tables by pairs of frequent letters, [row / 2][letter b][letter a], of the strip whose first row is `first`.
+DEVICE void make_pairs(TwoRows* pairs, const ThreadArgs& a, const uint8_t* query, int64_t first) {
+  for (int k = threadIdx.x; k < ROWS / 2 * kPairs; k += blockDim.x) {
+    const int letter_a = k % kFrequent, letter_b = k / kFrequent % kFrequent;
+    auto score = [&](int64_t i) {
+      const int32_t* const scores = a.table + (i < 1 ? LETTERS - 1 : query[i - 1]) * LETTERS;
+      return static_cast<uint32_t>(scores[letter_a]) | static_cast<uint32_t>(scores[letter_b]) << 16;
+    };
+    const int64_t i = first + k / kPairs * 2;
+    pairs[k] = {score(i), score(i + 1)};
   }
 }
 
-KERNEL(64, BLOCKS) align_threads(const ThreadArgs a) {
+constexpr int kMostThreads = 64;
+using Ring = CarryRing<Value, Rules::CARRIES, kColumns>;
+
+// Asks for the next batch, from `column` on, of what is above a strip with the first row `first`; beyond the last one for nothing that
+// matters.
+DEVICE void ask(Ring& above, int strip, int64_t first, int column, int handed_down) {
+  if (column < handed_down) {
+    above.ask();
+    return;
+  }
+  Value* const carry = above.put();
+  if (strip > 0) return;
+#pragma unroll
+  for (int c = 0; c < kColumns; c++) {
+    Value top[Rules::CARRIES];
+    Rules::top(first, column + c + 1, top);
+    for (int k = 0; k < Rules::CARRIES; k++) carry[(c * Rules::CARRIES + k) * kLanes] = top[k];
+  }
+}
+
+KERNEL(kMostThreads, BLOCKS) align_threads(const ThreadArgs a) {
   __shared__ Cell::ProfileWord profile[ROWS / kWordRows * LETTERS];
+  __shared__ TwoRows pairs[PAIRED ? ROWS / 2 * kPairs : 1];
+  alignas(16) __shared__ Value rings[kMostThreads / kLanes * Ring::kValues];
   const int threads = blockDim.x, thread = threadIdx.x;
   const int64_t column_stride = static_cast<int64_t>(Rules::CARRIES) * threads;
 
@@ -84,6 +147,7 @@ KERNEL(64, BLOCKS) align_threads(const ThreadArgs a) {
     Handover handover(a.pipeline, unit);
 
     make_profile(profile, a, a.query_codes + query_start, first);
+    if (PAIRED) make_pairs(pairs, a, a.query_codes + query_start, first);
     __syncthreads();
     Strip s;
     s.best = Cell::of(LEVEL + BIAS);
@@ -92,17 +156,18 @@ KERNEL(64, BLOCKS) align_threads(const ThreadArgs a) {
       s.h[r] = Rules::left_h(first + r);
       s.e[r] = Rules::left_e(first + r);
     }
-    Value corner = Rules::left_h(first - 1);
-    const char* base = reinterpret_cast<const char*>(profile);
+    s.corner = Rules::left_h(first - 1);
+    const char* const bytes = reinterpret_cast<const char*>(profile);
     const uint32_t* words = a.letters + a.block_letters[block] + thread;
     Value* carry = carries;
-    // One word of letters and one column of carries are loaded ahead.
+    Ring above(rings, carries - thread - back);
+    const int handed_down = unit.strip > 0 ? columns : 0;
     uint32_t next_letters = words[0];
-    Value next[Rules::CARRIES];
     for (int chunk = 0; chunk < columns; chunk += kChunk) {
       const int end = chunk + kChunk < columns ? chunk + kChunk : columns;
-      handover.wait_for(end < columns ? end + 1 : columns);
-      if (chunk == 0) load_carries(next, carry - back, first, 0);
+      handover.wait_for(end + Ring::kAhead < columns ? end + Ring::kAhead : columns);
+      if (chunk == 0)
+        for (int j = 0; j < Ring::kAhead; j += kColumns) ask(above, unit.strip, first, j, handed_down);
       for (int j = chunk; j < end; j += kColumns) {
         if (PATHS && j % TILE == 0) {
 #pragma unroll
@@ -115,17 +180,22 @@ KERNEL(64, BLOCKS) align_threads(const ThreadArgs a) {
         uint32_t letters = next_letters;
         words += threads;
         next_letters = *words;
+        const Value* const entering = above.take();
+        ask(above, unit.strip, first, j + Ring::kAhead, handed_down);
+        const bool frequent = PAIRED && !any_lane(letters & kRareLetters);
 #pragma unroll
         for (int column = 0; column < kColumns; column++) {
           const uint32_t letter_a = letters & 0xff, letter_b = letters >> 8 & 0xff;
           letters >>= 8 * Cell::PAIRS;
           constexpr int kScale = sizeof(Cell::ProfileWord) / 4;
-          Value up[Rules::CARRIES];
-          for (int c = 0; c < Rules::CARRIES; c++) up[c] = next[c];
-          if (j + column + 1 < columns) load_carries(next, carry - back + column_stride, first, j + column + 1);
-          Value f = Rules::f_above(up, a.one), diagonal = corner, odd;
-          corner = up[0];
-          AllRows<0>::run(s, base + letter_a * kScale, base + letter_b * kScale, diagonal, f, odd, a.one);
+          const Letters at{bytes + letter_a * kScale, bytes + letter_b * kScale, pairs + (letter_a / 4 + letter_b)};
+          Value up[Rules::CARRIES], f;
+          for (int c = 0; c < Rules::CARRIES; c++) up[c] = entering[(column * Rules::CARRIES + c) * kLanes];
+          // Not once for all columns of the word: the compiler then loads more scores ahead than it has registers for.
+          if (frequent)
+            pass_column<PAIRED>(s, at, up, f, a.one);
+          else
+            pass_column<false>(s, at, up, f, a.one);
           store_shared_by_blocks(carry, s.h[ROWS - 1]);
           if (Rules::CARRIES == 2) store_shared_by_blocks(carry + threads, f);
           carry += column_stride;

@@ -90,3 +90,19 @@ def test_local_scores(rng, device, force, scheme, letters, family):
         [local_score(q, t, scheme.substitution, scheme.gap_open, scheme.gap_extend) for t in records(targets)] for q in records(queries)
     ]
     np.testing.assert_array_equal(scores, expected)
+
+
+def with_few_others(rng, sequences, letters):
+    """One letter in a hundred becomes another than the first four."""
+    return sequence_set([np.where(rng.random(len(s)) < 0.01, rng.integers(4, letters, len(s)), s) for s in records(sequences)])
+
+
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("name", ["linear", "affine"])
+def test_columns_with_and_without_rare_letters(rng, device, force, name, mode):
+    """Of nucleotides, each column takes one of two ways to its scores."""
+    force(threads)
+    scheme = two_valued(15, 5, -4, 6, 6) if name == "linear" else two_valued(15, 5, -4, 10, 1)
+    queries, targets = (with_few_others(rng, random_set(rng, count, 130, 4), 15) for count in (6, 41))
+    scores = run_scores(queries, targets, scheme, engine=CudaEngine([device]), mode=mode)
+    np.testing.assert_array_equal(scores, run_scores(queries, targets, scheme, engine=CpuEngine(2), mode=mode))

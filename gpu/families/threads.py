@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.alphabet import DNA
 from gpualign.core.dataclass import dataclass
 from gpualign.gpu import arguments as structs
 from gpualign.gpu.arguments import arguments
@@ -25,8 +26,8 @@ THREADS_A_BLOCK = 64
 
 # Rows of a strip that fill the registers of a thread without spilling; fewer where that pads the queries less.
 THREAD_ROWS = {
-    ("U16x2", False, False): (64, 60, 56, 52, 48),
-    ("U16x2", True, False): (40, 36),
+    ("U16x2", False, False): (60, 56, 52, 48),
+    ("U16x2", True, False): (36, 32),
     ("U16x2", False, True): (48, 44, 40, 36),
     ("U16x2", True, True): (36, 32, 28),
 }
@@ -58,8 +59,9 @@ def _variant(recipe: Recipe, cell: rebased.Cell) -> Variant:
     rows = best_rows(recipe.query_lengths, THREAD_ROWS.get(kind) or WIDE_ROWS[cell.name])
     macros = rebased.macros(recipe, cell, rows, TILE)
     on_host = ("MATRICES", str(int(recipe.host_traceback)))
+    paired = int(cell.pairs == 2 and recipe.letters <= len(DNA))  # nucleotides are few letters: most columns have no other
     return Threads(
-        Kernel("threads.cu", "align_threads", (*macros, ("BLOCKS", str(THREAD_BLOCKS.get(kind, 1))))),
+        Kernel("threads.cu", "align_threads", (*macros, ("BLOCKS", str(THREAD_BLOCKS.get(kind, 1))), ("PAIRED", str(paired)))),
         rebased.title(recipe, cell, "a pair a thread"),
         pairs=cell.pairs,
         carries=rebased.carries(recipe),

@@ -233,6 +233,7 @@ inline unsigned __ballot_sync(unsigned, bool predicate) {
   cuda_host::warp->barrier.wait();
   return out;
 }
+inline bool any_lane(uint32_t value) { return __ballot_sync(0, value != 0) != 0; }
 inline int __syncthreads_or(int value) {
   static int any;
   __syncthreads();
