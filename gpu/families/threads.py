@@ -121,7 +121,8 @@ class Threads(Queued):
             blocks=blocks,
             threads=layout.threads,
             pairs=self.pairs,
-            padding=placed.recipe.letters,
+            # Beyond a target's end local scores must not rise; global ones were read off before, and any letter does.
+            padding=placed.recipe.letters if placed.recipe.local else 0,
         )
         filled = arguments(
             structs.THREADS,
