@@ -1,6 +1,8 @@
-"""Database search on a GPU: gpualign's kernel and whole command, beside StringZilla's CUDA Smith-Waterman.
+"""Database search on a GPU: gpualign's kernel and whole command, beside StringZilla's CUDA Smith-Waterman and CUDASW++4.0.
 
-python benchmarks/sw_cuda.py proteins_db.fasta.gz [--queries proteins_query.fasta.gz] [--output results/sw_cuda.md]
+python benchmarks/sw_cuda.py proteins_db.fasta.gz [--queries proteins_query.fasta.gz] [--cudasw FOLDER] [--output results/sw_cuda.md]
+
+CUDASW++4.0 is in no package: `make` in https://github.com/asbschmidt/CUDASW4 builds `align` and `makedb`, and FOLDER is where they are.
 
 The database is repeated twelve times (240,000 proteins for the 20,000 of ../shared/data's set); queries of 144 to 5,478 residues are cut
 from it, as CUDASW++ is measured.
@@ -32,6 +34,11 @@ REPEATS = 12
 QUERY_SETS = 15  # of 20 queries each, for the longer run of the whole command
 RUNS = 3
 PEER_TARGETS = 20_000
+CUDASW_HEADER = ["queries", "gpualign, s", "--no-traceback, s", "CUDASW++4.0, s", "times", "--no-traceback, times"]
+CUDASW_NOTES = [
+    "Whole processes, in turn; the database as an index of gpualign's and as CUDASW++'s own (DPX, 16 bits, gaps 11/1).",
+    f"The least of {RUNS}, of one with the many queries. CUDASW++ prints scores; gpualign traces the hits as well, unless told not to.",
+]
 
 
 def write_fasta(path: Path, sequences: SequenceSet) -> None:
@@ -83,10 +90,36 @@ def peer(scoring: Scoring, query: SequenceSet, targets: SequenceSet) -> float:
     return int(query.lengths.sum()) * int(targets.lengths.sum()) / min(times) / 1e12
 
 
+def beside_cudasw(binaries: Path, folder: Path, fasta: Path, index: Path, queries: SequenceSet) -> list[list[str]]:
+    """Whole commands of both, alternating, best of some (of one where they take long); both print the 25 best hits of a query."""
+    database = folder / "cudasw"
+    subprocess.run([str(binaries / "makedb"), str(fasta), str(database)], check=True, capture_output=True)
+    rows = []
+    for name, count, runs in (("1 query of 375 aa", 0, RUNS), ("20 queries", 1, RUNS), (f"{20 * QUERY_SETS} queries", QUERY_SETS, 1)):
+        path = folder / f"queries{count}.fa"
+        cut = cut_queries(queries, max(1, count))
+        write_fasta(path, cut if count else SequenceSet("one", ["q"], cut.codes[:375], np.array([0, 375])))
+        theirs = [str(binaries / "align"), "--query", str(path), "--db", str(database), "--top", "25", "--dpx", "--tsv"]
+        theirs += ["--gop", "-11", "--gex", "-1", "--of", str(folder / "theirs.tsv")]
+        ours = [sys.executable, "-m", "gpualign", "sw", "-q", str(path), str(index), "-o", str(folder / "ours.tsv"), "--device", "cuda"]
+        times: dict[str, list[float]] = {"ours": [], "scores": [], "theirs": []}
+        for _ in range(runs):
+            for who, words in (("ours", ours), ("scores", [*ours, "--no-traceback"]), ("theirs", theirs)):
+                start = time.perf_counter()
+                subprocess.run(words, check=True, capture_output=True)
+                times[who].append(time.perf_counter() - start)
+        best = {who: min(seconds) for who, seconds in times.items()}
+        ratios = [f"{best['theirs'] / best[who]:.2f}" for who in ("ours", "scores")]
+        rows.append([name, *(f"{best[who]:.2f}" for who in ("ours", "scores", "theirs")), *ratios])
+        print(rows[-1], flush=True)
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("database")
     parser.add_argument("--queries", help="FASTA of more queries, for the whole command.")
+    parser.add_argument("--cudasw", metavar="FOLDER", help="Where CUDASW++4.0's align and makedb are.")
     parser.add_argument("--output")
     arguments = parser.parse_args()
     device = CudaDevice(0)
@@ -128,6 +161,7 @@ def main() -> None:
         other = Path(folder, "cpu.tsv")
         command(few, index, other, "--device", "cpu")
         same = filecmp.cmp(out, other, shallow=False)
+        cudasw = beside_cudasw(Path(arguments.cudasw), Path(folder), fasta, index, database) if arguments.cudasw else []
     one = SequenceSet("q", ["q"], database.codes[:512], np.array([0, 512]))
     part = SequenceSet(
         "part", database.ids[:PEER_TARGETS], database.codes[: database.offsets[PEER_TARGETS]], database.offsets[: PEER_TARGETS + 1]
@@ -143,7 +177,10 @@ def main() -> None:
         f"as the shell sees it (best of {RUNS}). Building the index took {built:.1f} s. The hits of the CPU engine are "
         + ("the same to the byte." if same else "DIFFERENT."),
     ]
-    finish(text + table("Search", ["what", "TCUPS, kernels", "TCUPS, with copies", "s"], rows, notes), arguments.output)
+    text += table("Search", ["what", "TCUPS, kernels", "TCUPS, with copies", "s"], rows, notes)
+    if cudasw:
+        text += table("Beside CUDASW++4.0", CUDASW_HEADER, cudasw, CUDASW_NOTES)
+    finish(text, arguments.output)
 
 
 def _letters(path: Path) -> list[str]:
