@@ -31,11 +31,11 @@ from gpualign.gpu.recipe import make_recipe
 from gpualign.gpu.worker import Finished
 
 GRID = {
-    "linear": [(r, b) for r in (64, 60, 48) for b in (1, 8)],
-    "affine": [(r, b) for r in (40, 36, 28) for b in (8, 10)],
-    "local": [(r, b) for r in (40, 36, 32) for b in (8, 10)],
-    "steps4": [(r, b) for r in (20, 16) for b in (1, 6, 7)],
-    "edit": [(r, b) for r in (36, 34, 32, 28, 25) for b in (5, 6, 7)],
+    "linear": [(80, 6), *((r, 8) for r in (64, 60, 56))],
+    "affine": [(44, 6), *((r, 8) for r in (40, 36, 32))],
+    "local": [(44, 6), *((r, 8) for r in (40, 36, 32))],
+    "steps4": [(r, 6) for r in (22, 20, 18)],
+    "edit": [*((r, 6) for r in (44, 40, 38, 36)), (36, 8)],
 }
 EYE = np.eye(15, dtype=bool)
 
