@@ -41,6 +41,9 @@ def count_kinds(letters: Annotated[NDArray[numpy.uint8], dict(shape=(None,), ord
     clear_length letters with none in other and clear_part of them in plain); -1 where no record is like that.
     """
 
+def count_codes(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.int64]:
+    """int64[256]: how often each code occurs."""
+
 def encode(letters: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], table: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], invalid: int, out: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> int:
     """
     out = table[letters]; -1, or the first place where it is `invalid`, where it ends. out may be letters.

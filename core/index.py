@@ -23,6 +23,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core._records import count_codes
 from gpualign.core.alphabet import ALPHABETS, DNA, Alphabet, Census
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
@@ -300,7 +301,7 @@ class IndexBuilder:
             codes = encode_letters(
                 self._source, TextColumn(letters.text[first:last], offsets), self._alphabet, name, self._lower is not None
             )
-            self._counts += np.bincount(codes, minlength=len(self._alphabet))
+            self._counts += count_codes(codes)[: len(self._alphabet)]
 
     def _unique_ids(self) -> TextColumn:
         """Ids in file order, repeated ones numbered or refused."""

@@ -9,14 +9,13 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core._records import count_codes
 from gpualign.core._records import encode as encode_into
 from gpualign.core.alphabet import INVALID, Alphabet
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 from gpualign.core.ids import file_of
 from gpualign.core.text import TextColumn, join_columns
-
-_COUNTED = 4 << 20
 
 
 @dataclass(frozen=True)
@@ -72,13 +71,7 @@ class SequenceSet:
     @cached_property
     def code_counts(self) -> npt.NDArray[np.int64]:
         """How often each code occurs: int64[256]."""
-        if self.counts is not None:
-            return self.counts
-        # In parts: NumPy counts 64-bit numbers, eight times the size of the codes.
-        total = np.zeros(256, dtype=np.int64)
-        for start in range(0, len(self.codes), _COUNTED):
-            total += np.bincount(self.codes[start : start + _COUNTED], minlength=256)
-        return total
+        return count_codes(self.codes) if self.counts is None else self.counts
 
     @property
     def nbytes(self) -> int:

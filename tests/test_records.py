@@ -129,6 +129,12 @@ def test_repeated_strings(strings):
     assert _records.repeated(column.text, column.offsets).tolist() == expected
 
 
+@given(st.binary(max_size=70), st.integers(0, 7))
+def test_counts_codes(data, start):
+    codes = np.frombuffer(data, dtype=np.uint8)[start:]
+    np.testing.assert_array_equal(_records.count_codes(codes), np.bincount(codes, minlength=256))
+
+
 def test_repeated_strings_of_many(rng):
     """In many parts of their hashes."""
     numbers = rng.integers(0, 30_000, 40_000)

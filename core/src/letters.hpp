@@ -84,6 +84,22 @@ inline Kinds count_kinds(const uint8_t* letters, const int64_t* offsets, int64_t
   return out;
 }
 
+// Adds to counts[256] how often each byte occurs. Neighbours are counted in tables of their own: to add to a counter that has just been
+// written to takes several cycles, and letters follow their like.
+inline void count_bytes(const uint8_t* bytes, int64_t size, int64_t* counts) {
+  constexpr int kTables = 8;
+  int64_t tables[kTables][256] = {};
+  int64_t k = 0;
+  for (; k + kTables <= size; k += kTables) {
+    uint64_t some;
+    std::memcpy(&some, bytes + k, sizeof some);
+    for (int table = 0; table < kTables; table++) tables[table][some >> (8 * table) & 255]++;
+  }
+  for (; k < size; k++) tables[0][bytes[k]]++;
+  for (const int64_t* table : tables)
+    for (int byte = 0; byte < 256; byte++) counts[byte] += table[byte];
+}
+
 // Codes of letters by a table.
 class Encoding {
  public:

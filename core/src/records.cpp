@@ -89,6 +89,17 @@ NB_MODULE(_records, m) {
       "plain, other: bool[128], sets of letters. (letters in plain, the first record with one in other, the first of at least\n"
       "clear_length letters with none in other and clear_part of them in plain); -1 where no record is like that.");
   m.def(
+      "count_codes",
+      [](Input<uint8_t> codes) {
+        std::vector<int64_t> counts(256);
+        {
+          nb::gil_scoped_release unlocked;
+          count_bytes(codes.data(), static_cast<int64_t>(codes.size()), counts.data());
+        }
+        return owned_array(std::move(counts), {256});
+      },
+      nb::arg("codes"), "int64[256]: how often each code occurs.");
+  m.def(
       "encode",
       [](Input<uint8_t> letters, Input<uint8_t> table, uint8_t invalid,
          nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> out) {
