@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from gpualign.core.errors import InputError
 
-_CONTROL = re.compile("[\x00-\x1f\x7f\x85\u2028\u2029]")
+_CONTROL = "[\x00-\x1f\x7f\x85\u2028\u2029]"
 """Tabs, all that ends a line somewhere, and what no eye sees."""
 
 
@@ -58,7 +58,7 @@ def unique_ids(ids: list[str], source: str, allow_duplicates: bool) -> list[str]
     for number, name in enumerate(ids, 1):
         if not name:
             raise InputError(f"{source}: sample {number} has an empty id; give it one")
-        if sign := _CONTROL.search(name):
+        if not name.isprintable() and (sign := re.search(_CONTROL, name)):
             raise InputError(
                 f"{source}: sample {number} has a control character, {sign[0]!r}, in its id {name!r}; take it out: it would break "
                 "lines and columns"

@@ -20,7 +20,8 @@ from gpualign.core.records import Records, read_records
 from gpualign.core.sequences import SequenceSet, encode
 from gpualign.core.text import TextColumn, join_columns
 
-_IS_GAP = np.isin(np.arange(256), list(b"-."))
+_IS_GAP = np.zeros(256, dtype=bool)
+_IS_GAP[list(b"-.")] = True
 
 
 @dataclass

@@ -71,8 +71,15 @@ def family(decorator):
         """May change."""
 
         a: int = 1
+        b: list = dataclasses.field(default_factory=list)
 
-    return {made.__name__: made for made in (Base, Derived, Named, Thing, Loose)}
+    @decorator(eq=False)
+    class Counter:
+        """May change, and is equal to itself alone."""
+
+        a: int = 1
+
+    return {made.__name__: made for made in (Base, Derived, Named, Thing, Loose, Counter)}
 
 
 OURS, THEIRS = family(dataclass), family(dataclasses.dataclass)
@@ -103,7 +110,7 @@ def test_takes_what_the_library_takes(name, args, kwargs):
     assert outcome(OURS, name, args, kwargs) == outcome(THEIRS, name, args, kwargs)
 
 
-@given(st.sampled_from(["Derived", "Named", "Thing"]), *[st.lists(st.integers(0, 1), min_size=1, max_size=4)] * 2)
+@given(st.sampled_from(["Derived", "Named", "Thing", "Loose", "Counter"]), *[st.lists(st.integers(0, 1), min_size=1, max_size=4)] * 2)
 def test_equal_where_the_library_says_so(name, one, other):
     def compared(classes):
         first, second = (classes[name](*args[: len(classes[name].__match_args__)]) for args in (one, other))
@@ -117,6 +124,7 @@ def test_hashes(classes):
     derived, thing = classes["Derived"], classes["Thing"]
     assert hash(derived(1, c=[2])) == hash(derived(1))
     assert len({thing(1), thing(1)}) == 2
+    assert len({classes["Counter"](1), classes["Counter"](1)}) == 2
     assert hash(classes["Named"](1)) != hash(classes["Named"](2))
     with pytest.raises(TypeError, match="unhashable"):
         hash(classes["Loose"]())
@@ -130,7 +138,12 @@ def test_frozen(classes):
     with pytest.raises(dataclasses.FrozenInstanceError, match="cannot delete field 'a'"):
         del one.a
     assert (one.a, one.twice) == (1, 2)
-    classes["Loose"]().a = 2
+
+    loose = classes["Loose"]()
+    loose.a = 2
+    assert loose == classes["Loose"](2) != classes["Loose"]()
+    del loose.b
+    assert not hasattr(loose, "b")
 
 
 @pytest.mark.parametrize("classes", [OURS, THEIRS], ids=["ours", "theirs"])
