@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
-from click.shell_completion import BashComplete, CompletionItem, add_completion_class
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 # CompletionItem and ParamType are generic from later releases of click 8 on.
 Item: TypeAlias = "CompletionItem[str]"  # type: ignore[type-arg,unused-ignore]
@@ -20,8 +22,14 @@ Items: TypeAlias = list[Item]
 _DEVICES = ("auto", "cpu", "cuda", "cuda:0", "cuda:all", "all")
 
 
+def _item(value: str, kind: str = "plain") -> Item:
+    from click.shell_completion import CompletionItem  # a run completes nothing
+
+    return CompletionItem(value, type=kind)
+
+
 def _plain(values: Sequence[str], incomplete: str) -> Items:
-    return [CompletionItem(value) for value in values if value.startswith(incomplete)]
+    return [_item(value) for value in values if value.startswith(incomplete)]
 
 
 class PathType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -33,7 +41,7 @@ class PathType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         self._kind = "dir" if folders else "file"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-        return [CompletionItem(incomplete, type=self._kind)]
+        return [_item(incomplete, self._kind)]
 
 
 class DeviceType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
@@ -78,37 +86,3 @@ class MatrixType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         # Beside names, shells complete no files of their own.
         files = sorted(path.name for path in Path().iterdir() if path.is_file() and not path.name.startswith("."))
         return names + _plain(files, incomplete)
-
-
-class Bash(BashComplete):
-    """bash cuts words at = and at :, so that --device=cuda:0 comes in five parts, and puts an answer in the place of the last of them."""
-
-    _kept = ""
-
-    def get_completion_args(self) -> tuple[list[str], str]:
-        """(complete words, word that is being typed)."""
-        words, last = super().get_completion_args()
-        joined = [""]
-        for word in [*words, last]:
-            if _continues(joined[-1], word):
-                joined[-1] += word
-            else:
-                joined.append(word)
-        *complete, incomplete = joined[1:]
-        value = incomplete.rpartition("=")[2]
-        self._kept = value[: value.rfind(":") + 1] if "cuda:" in value else ""
-        return complete, incomplete
-
-    def format_completion(self, item: Item) -> str:
-        """What the script of bash reads, a line."""
-        return f"{item.type},{item.value.removeprefix(self._kept)}"
-
-
-def _continues(before: str, part: str) -> bool:
-    """Whether bash has cut a part off what stands before it: --option=value, cuda:0."""
-    if before.endswith("cuda:") or (before.startswith("--") and before.endswith("=")):
-        return True
-    return (part == ":" and before.endswith("cuda")) or (part == "=" and before.startswith("--"))
-
-
-add_completion_class(Bash)

@@ -88,7 +88,7 @@ def run() -> int:
     """One command of the command line; the exit code. Errors become messages."""
     try:
         if "_GPUALIGN_COMPLETE" in os.environ:  # a shell asks what could be typed
-            import gpualign.cli.completion  # noqa: F401  which tells Click how bash cuts words
+            import gpualign.cli.bash  # noqa: F401  which tells Click how bash cuts words
         result = cli.main(prog_name="gpualign", standalone_mode=False)
         sys.stdout.flush()
         return result if isinstance(result, int) else 0

@@ -11,7 +11,6 @@ import click
 
 from gpualign.cli.log import Log, begin, record
 from gpualign.cli.outputs.files import check_outputs, naming_output
-from gpualign.cli.outputs.naming import kept_of
 from gpualign.cli.outputs.summary import RunSummary
 from gpualign.cli.progress import ProgressBar, write_now
 from gpualign.cli.stages import COMPUTING, READING, WRITING, Stages
@@ -48,7 +47,11 @@ class Messages:
         beside = {"--log": log.path if log else None, "--summary": summary.path}
         check_outputs(inputs, [*outputs, *(path for path in beside.values() if path)])
         for option, path in beside.items():
-            if path is not None and any(output is not None and kept_of(output, path) for output in outputs):
+            if path is None:
+                continue
+            from gpualign.cli.outputs.naming import kept_of
+
+            if any(output is not None and kept_of(output, path) for output in outputs):
                 raise InputError(f"{option} {path}: a name that an interrupted run leaves its work under; choose another")
         summary.begin(inputs)
         if log is not None:

@@ -22,6 +22,8 @@ from gpualign.cli.sizes import WholeType
 from gpualign.cli.typos import ChoiceType
 
 if TYPE_CHECKING:
+    from gpualign.cli.outputs.hits import HitSpec
+    from gpualign.cli.outputs.pairs import OutputSpec
     from gpualign.cli.outputs.shards import Shard
 
 
@@ -121,12 +123,11 @@ def sw(
     from gpualign.cli.outputs.files import check_stdin, open_inputs
     from gpualign.cli.outputs.formats import output_paths
     from gpualign.cli.outputs.hits import HitOptions, hit_spec, write_hits
-    from gpualign.cli.outputs.scores import scores_spec
     from gpualign.cli.outputs.summary import counts_of
     from gpualign.core import matrices
     from gpualign.core.errors import InputError
     from gpualign.core.fields import tell_descriptions
-    from gpualign.core.index import is_index
+    from gpualign.core.opening import is_index
     from gpualign.core.scoring import ScoringOptions
     from gpualign.core.translation import STANDARD
     from gpualign.jobs import sw as search
@@ -156,12 +157,14 @@ def sw(
         shard,
         translate,
     )
-    of_scores = scores_spec(wanted, strand, db is None, with_self) if everything else None
-    of_hits = None if everything else hit_spec(wanted)
-    if of_scores is not None:
-        messages.begin([*files, matrix], output_paths(of_scores.path, of_scores.format, db is None, shard), resume)
-    elif of_hits is not None:
-        messages.begin([*files, matrix], output_paths(of_hits.path, of_hits.format, db is None, shard), resume)
+    of_scores = of_hits = None
+    if everything:
+        from gpualign.cli.outputs.scores import scores_spec
+
+        spec: OutputSpec | HitSpec = (of_scores := scores_spec(wanted, strand, db is None, with_self))
+    else:
+        spec = of_hits = hit_spec(wanted)
+    messages.begin([*files, matrix], output_paths(spec.path, spec.format, db is None, shard), resume)
 
     scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None)
     described = tell_descriptions(fields)
@@ -178,8 +181,6 @@ def sw(
         inputs = read_with_index(next(opened), db, reading, messages)
     else:
         inputs = read_inputs(opened, reading, messages, local=True)
-    spec = of_scores or of_hits
-    assert spec is not None
     messages.of_run.have_read(counts_of(inputs), resources, alphabet=inputs.alphabet.name, format=spec.format)
     if of_scores is not None:
         from gpualign.cli.outputs.pairs import write_every_pair

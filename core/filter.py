@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.blocks import Block, Booleans
 from gpualign.core.dataclass import dataclass
-from gpualign.core.group_pairs import GroupPairs
 from gpualign.core.identity import fraction
+
+if TYPE_CHECKING:
+    from gpualign.core.group_pairs import GroupPairs
 
 
 @dataclass(frozen=True)

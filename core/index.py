@@ -27,12 +27,12 @@ from gpualign.core._records import count_codes
 from gpualign.core.alphabet import ALPHABETS, DNA, Alphabet, Census
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
+from gpualign.core.opening import INDEX_MAGIC
 from gpualign.core.reader import Gaps, LowerCase, clean, unique
 from gpualign.core.records import Records, read_records
 from gpualign.core.sequences import SequenceSet, encode_letters
 from gpualign.core.text import TextColumn
 
-MAGIC = b"gpualign"
 VERSION = 1
 _PAGE = 4096
 _CHECKED = 16 << 20
@@ -73,17 +73,6 @@ class _Layout:
 
 def _up(count: int) -> int:
     return -(-count // _PAGE) * _PAGE
-
-
-def is_index(path: str) -> bool:
-    """Whether a file begins as an index does. A pipe is none, and what is read of it would be lost."""
-    if not os.path.isfile(path):
-        return False
-    try:
-        with open(path, "rb") as stream:
-            return stream.read(len(MAGIC)) == MAGIC
-    except OSError:
-        return False  # whoever opens it for reading says what is wrong
 
 
 def open_index(path: str) -> tuple[SequenceSet, Alphabet]:
@@ -343,7 +332,7 @@ class IndexBuilder:
                 "counts": self._counts.tolist(),
             }
         ).encode()
-        start = MAGIC + VERSION.to_bytes(4, "little") + len(description).to_bytes(4, "little") + description
+        start = INDEX_MAGIC + VERSION.to_bytes(4, "little") + len(description).to_bytes(4, "little") + description
         return (start + zlib.crc32(start).to_bytes(4, "little")).ljust(_PAGE, b"\0")
 
 

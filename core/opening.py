@@ -1,11 +1,15 @@
-"""Opens files that somebody names."""
+"""Opens files that somebody names, and tells which of them is an index (core/index.py)."""
 
 from __future__ import annotations
 
+import os
 from os import PathLike
 from typing import BinaryIO
 
 from gpualign.core.errors import InputError
+
+INDEX_MAGIC = b"gpualign"
+"""Begins every index."""
 
 
 def open_file(path: str | PathLike[str]) -> BinaryIO:
@@ -20,3 +24,14 @@ def open_file(path: str | PathLike[str]) -> BinaryIO:
         raise InputError(f"{path}: no permission to read it") from None
     except (OSError, ValueError) as error:  # ValueError: a name with a null character
         raise InputError(f"{path}: cannot be opened ({getattr(error, 'strerror', None) or error})") from None
+
+
+def is_index(path: str) -> bool:
+    """Whether a file begins as an index does. A pipe is none, and what is read of it would be lost."""
+    if not os.path.isfile(path):
+        return False
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(len(INDEX_MAGIC)) == INDEX_MAGIC
+    except OSError:
+        return False  # whoever opens it for reading says what is wrong

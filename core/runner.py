@@ -15,7 +15,6 @@ from gpualign.core.engine import Engine, Prepared, Task
 from gpualign.core.plan import Pairing, Plan, make_plan
 from gpualign.core.road import UNMARKED, Marks, Progress, Sink, Totals, deliver
 from gpualign.core.sequences import SequenceSet
-from gpualign.core.sinks.memory import Discard
 
 
 def plan_task(prepared: Prepared, pairing: Pairing, together: int = 1) -> Plan:
@@ -43,6 +42,7 @@ def run_plan(plan: Plan, prepared: Prepared, sink: Sink[Plan, BandResults], prog
 
 def estimate_rate(task: Task, engine: Engine, budget: Budget, longest: int = 2000) -> float:
     """DP cells a second, measured on a small part of the task: its first records, cut at `longest` letters."""
+    from gpualign.core.sinks.memory import Discard
 
     def sample(sequences: SequenceSet, letters: int) -> SequenceSet:
         lengths = np.minimum(sequences.lengths, longest)

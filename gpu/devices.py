@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError, RunError
-from gpualign.gpu.compilers.base import LEAST_CUDA
 from gpualign.gpu.start import start_cuda
 
 if TYPE_CHECKING:
@@ -87,6 +86,8 @@ def _without_pycuda(error: ImportError) -> Inventory:
     driver = find_driver()
     if driver is None:
         return Inventory([], None, NO_DRIVER, INSTALL_DRIVER, expected)
+    from gpualign.gpu.compilers.base import LEAST_CUDA
+
     if driver.version < LEAST_CUDA * 1000:
         reason = f"the NVIDIA driver is for CUDA {driver.title}, and {LEAST_CUDA}.0 or newer is needed"
         return Inventory([], driver.title, reason, "update NVIDIA's driver", expected)

@@ -21,8 +21,9 @@ from gpualign.core.filter import Filter
 from gpualign.core.plan import Pairing
 from gpualign.core.scoring import Scoring, ScoringOptions
 from gpualign.core.search.runner import GrowingProgress
-from gpualign.core.sinks.matrix import CondensedSink, Value
+from gpualign.core.sinks.matrix import CondensedSink
 from gpualign.core.sinks.memory import MemoryArray
+from gpualign.core.sinks.value import Value
 from gpualign.core.units import format_bytes
 from gpualign.jobs import nw
 from gpualign.jobs.budget import default_memory

@@ -12,7 +12,6 @@ from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail, EndGaps, Engine, Task
 from gpualign.core.errors import InputError
 from gpualign.core.filter import Filter
-from gpualign.core.group_pairs import GroupPairs
 from gpualign.core.identity import DEFAULT
 from gpualign.core.plan import Pairing
 from gpualign.core.scoring import Scoring, ScoringOptions
@@ -23,6 +22,7 @@ from gpualign.jobs.notes import UNHEARD, Notes
 from gpualign.jobs.pairs import PairsJob, prepare_pairs
 
 if TYPE_CHECKING:
+    from gpualign.core.group_pairs import GroupPairs
     from gpualign.jobs.near import Engines, NearJob
 
 _MANY = 100_000

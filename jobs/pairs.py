@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from typing import TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +15,6 @@ from gpualign.core.blocks import Block
 from gpualign.core.budget import Budget
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Engine, Prepared, Task
-from gpualign.core.group_pairs import GroupPairs
-from gpualign.core.grouped import GroupedPrepared, prepare_grouped
 from gpualign.core.plan import Pairing, Plan
 from gpualign.core.road import UNMARKED, Closable, Marks, Progress, Sink, Totals
 from gpualign.core.runner import estimate_rate, pair_bands, plan_task, run_plan
@@ -25,6 +23,9 @@ from gpualign.core.units import format_bytes
 from gpualign.jobs.budget import memory_left, sequence_bytes, text_threads
 from gpualign.jobs.engines import Resources
 from gpualign.jobs.notes import Notes
+
+if TYPE_CHECKING:
+    from gpualign.core.group_pairs import GroupPairs
 
 _WORTH_CUTTING = 0.75
 """Of all cells: where groups want more of them, all pairs are computed, and those that nobody wants are dropped."""
@@ -86,6 +87,10 @@ class PairsJob:
     @property
     def _leaves_out(self) -> GroupPairs | None:
         """The groups, where pairs that they do not want are not computed."""
+        if self.groups is None:
+            return None
+        from gpualign.core.grouped import GroupedPrepared
+
         return self.groups if isinstance(self.prepared, GroupedPrepared) else None
 
     def _sums(self, groups: GroupPairs, weights: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -119,8 +124,12 @@ def prepare_pairs(
     """Plan the pairs of a task. about: begins what is told of the plan; groups: whose pairs alone are wanted. Raises `RunError` where
     memory is too small."""
     budget = Budget.of(memory_left(task, resources.memory))
-    cut = groups is not None and _is_worth_cutting(task, groups)
-    prepared: Prepared = prepare_grouped(engine, task, budget, groups) if cut and groups else engine.prepare(task, budget)
+    if groups is not None and _is_worth_cutting(task, groups):
+        from gpualign.core.grouped import prepare_grouped
+
+        prepared: Prepared = prepare_grouped(engine, task, budget, groups)
+    else:
+        prepared = engine.prepare(task, budget)
     plan = plan_task(prepared, pairing)
     notes.detail(about + describe_work(prepared, plan))
     return PairsJob(prepared, plan, engine, budget, text_threads(budget, resources.host_threads), groups)

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from gpualign.core import index
 from gpualign.core.alphabet import DNA, PROTEIN
 from gpualign.core.errors import InputError
-from gpualign.core.index import IndexBuilder, is_index, open_index
+from gpualign.core.index import IndexBuilder, open_index
+from gpualign.core.opening import is_index
 
 FASTA = b">long one\nMKVLAARNDW\n>b\nMKV\n\n>none\n>c x\nmkva\n>d\nAAA\n"
 

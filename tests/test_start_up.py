@@ -29,6 +29,12 @@ SMALL = {
     *("concurrent.futures", "hashlib", "importlib.resources", "json", "logging", "random", "subprocess", "tempfile"),
     *("gpualign.core.cluster", "gpualign.core.distance", "gpualign.core.index", "gpualign.core.search.hits", "gpualign.jobs.near"),
     *("gpualign.core.near.bounds", "gpualign.core.search.significance", "gpualign.cpu.local", "gpualign.cpu.paths", "gpualign.gpu.cubins"),
+    *("click.shell_completion", "gpualign.core.group_pairs", "gpualign.core.grouped", "gpualign.core.sinks.memory"),
+}
+# What rows to standard output have no use for: matrices, and names that files take when they are complete.
+OF_FILES = {
+    *("glob", "gpualign.cli.outputs.leftovers", "gpualign.cli.outputs.naming", "gpualign.core.journal"),
+    *("gpualign.cli.outputs.matrices", "gpualign.core.sinks.matrix", "gpualign.core.sinks.matrix_files", "gpualign.core.sinks.placing"),
 }
 
 RUN = """
@@ -68,7 +74,14 @@ def among(loaded, unwanted):
 def test_nw_loads_what_it_needs(tmp_path, output):
     loaded = loaded_by("nw", SEQUENCES, "--device", "cpu", "-o", output if output == "-" else tmp_path / output)
     assert "gpualign.cpu._kernels" in loaded
-    assert among(loaded, LARGE | SMALL) == []
+    assert among(loaded, LARGE | SMALL | (OF_FILES if output == "-" else set())) == []
+
+
+def test_a_search_loads_what_it_needs():
+    loaded = loaded_by("sw", PROTEINS, DATABASE, "--device", "cpu", "--threads", 1)
+    assert "gpualign.core.search.hits" in loaded
+    every_pair = {"gpualign.cli.outputs.pairs", "gpualign.core.group_pairs", "gpualign.core.grouped"}
+    assert among(loaded, LARGE | OF_FILES | every_pair | {"gpualign.core.index", "click.shell_completion"}) == []
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from gpualign.cli.outputs.leftovers import create_part, remove_leftovers
-from gpualign.cli.outputs.naming import Unnamed, take_name
 from gpualign.cli.signals import cleaning_up, uninterrupted
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.opening import open_file
@@ -21,6 +19,7 @@ from gpualign.core.road import UNMARKED, Marks
 
 if TYPE_CHECKING:
     from gpualign.cli.outputs.keeping import Keeping
+    from gpualign.cli.outputs.naming import Unnamed
     from gpualign.cli.outputs.resumption import Resumption, TextKind
     from gpualign.core.sinks.growing import TextFile
     from gpualign.core.sinks.matrix_files import ArrayMaker, NpyArray, Numbers
@@ -201,6 +200,8 @@ class OutputFiles:
         """All is written. Where there is a journal nothing is lost whatever ends the run, and the machine, in between (naming.py)."""
         resumption, output = self._resumption, self._resumed
         files = [*self._pending, *(resumption.stores if resumption else ())]
+        if not files and resumption is None:
+            return  # all of it went to standard output, a device or a pipe
         for one in files:
             with naming_output(one.final or output):
                 one.file.flush()
@@ -219,6 +220,8 @@ class OutputFiles:
             self._finish(one.final.parent for one in files if one.final is not None)
 
     def _rename(self, parts: Iterable[tuple[Path, Path | None]]) -> None:
+        from gpualign.cli.outputs.naming import take_name
+
         for part, final in parts:
             with naming_output(final or self._resumed):
                 take_name(part, final)
@@ -271,6 +274,9 @@ class OutputFiles:
             if not _is_plain(path):
                 self._direct.append(path)
                 return cast(BinaryIO, self._stack.enter_context(open(path, "wb")))
+            from gpualign.cli.outputs.leftovers import create_part, remove_leftovers
+            from gpualign.cli.outputs.naming import Unnamed
+
             remove_leftovers(path, self._note)
             file, part = create_part(path)
         self._pending.append(Unnamed(file, part, path))

@@ -13,7 +13,6 @@ from gpualign.core.errors import InputError
 from gpualign.core.formats.registry import FORMATS, Layout, Results, formats_of
 from gpualign.core.identity import DEFAULT
 from gpualign.core.nearest import did_you_mean
-from gpualign.core.sinks.matrix_files import Named, id_list_names, id_lists
 
 if TYPE_CHECKING:
     from gpualign.cli.outputs.portion import Writing
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from gpualign.core.formats.base import RowFormat
     from gpualign.core.formats.typed import TypedTable
     from gpualign.core.road import Marks
+    from gpualign.core.sinks.matrix_files import Named
     from gpualign.core.sinks.pairs import PairsSink
 
 Rows: TypeAlias = "RowFormat | TypedTable"
@@ -72,6 +72,12 @@ def check_fields(fields: str | None, format: str) -> None:
     if fields is not None and not FORMATS[format].has_fields:
         *some, last = (name for name, one in FORMATS.items() if one.has_fields)
         raise InputError(f"--fields chooses the columns of {', '.join(some)} and {last}; it does not go with {format}")
+
+
+def check_fraction(option: str, least: float | None) -> None:
+    """Raises `InputError` for a threshold that is no fraction."""
+    if least is not None and not 0 <= least <= 1:
+        raise InputError(f"{option} is a fraction from 0 to 1; found {least:g} (97 % is 0.97)")
 
 
 def check_condensed(format: str, one_set: bool) -> None:
@@ -151,11 +157,15 @@ def output_paths(path: Path | None, format: str, one_set: bool, shard: Shard | N
         return [shard.path(path)]
     if format != "npy":
         return [path]
+    from gpualign.core.sinks.matrix_files import id_list_names
+
     return [path, *(_id_list(path, name) for name in id_list_names(one_set))]
 
 
 def open_id_lists(files: OutputFiles, path: Path, queries: Named, targets: Named) -> list[tuple[BinaryIO, Named]]:
     """Files for the ids that belong to an array at `path`, opened before any work is done."""
+    from gpualign.core.sinks.matrix_files import id_lists
+
     return [(files.open(_id_list(path, name)), records) for name, records in id_lists(queries, targets).items()]
 
 

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from gpualign.cli.messages import Messages, print_plan
 from gpualign.cli.outputs.files import OutputFiles, naming_output
-from gpualign.cli.outputs.formats import Rows, check_fields, opened_rows, pick_format, rows_of
+from gpualign.cli.outputs.formats import Rows, check_fields, check_fraction, opened_rows, pick_format, rows_of
 from gpualign.cli.outputs.keeping import check_resume, keeping_of_task
-from gpualign.cli.outputs.pairs import check_fraction
 from gpualign.cli.outputs.portion import Portion
 from gpualign.cli.outputs.shards import Shard, check_shard
 from gpualign.core.dataclass import dataclass

@@ -10,9 +10,17 @@ import numpy.typing as npt
 
 from gpualign.cli.messages import Messages, print_plan
 from gpualign.cli.outputs.files import OutputFiles, naming_output
-from gpualign.cli.outputs.formats import Rows, check_condensed, check_fields, opened_rows, pick_format, rows_of, with_separator
+from gpualign.cli.outputs.formats import (
+    Rows,
+    check_condensed,
+    check_fields,
+    check_fraction,
+    opened_rows,
+    pick_format,
+    rows_of,
+    with_separator,
+)
 from gpualign.cli.outputs.keeping import check_resume, keeping_of_task
-from gpualign.cli.outputs.matrices import MatrixSpec, write_matrices, write_sparse
 from gpualign.cli.outputs.portion import Portion
 from gpualign.cli.outputs.shards import Shard, check_shard
 from gpualign.core.dataclass import dataclass
@@ -23,11 +31,12 @@ from gpualign.core.filter import Filter
 from gpualign.core.formats.registry import FORMATS, Layout, Results, formats_of
 from gpualign.core.plan import Plan
 from gpualign.core.road import Marks, Sink, Totals
-from gpualign.core.sinks.matrix import Value
 from gpualign.core.sinks.pairs import PairsSink
+from gpualign.core.sinks.value import Value
 from gpualign.jobs.pairs import PairsJob
 
 if TYPE_CHECKING:
+    from gpualign.cli.outputs.matrices import MatrixSpec
     from gpualign.cli.outputs.portion import Writing
     from gpualign.cli.pictures.plots import Picture
     from gpualign.core.sinks.matrix import CondensedSink, MatrixSink
@@ -82,6 +91,7 @@ class OutputSpec:
     @property
     def matrices(self) -> MatrixSpec:
         """How a matrix is written."""
+        from gpualign.cli.outputs.matrices import MatrixSpec
         from gpualign.core.sinks.matrix_files import DECIMALS
 
         return MatrixSpec(self.format, self.path, None, (self.value.array_name,), (self.value.kind,), DECIMALS)
@@ -100,12 +110,6 @@ class OutputSpec:
         of_rows = Detail.PATH if self.rows is None else self.rows.detail
         written = self.value.detail if self.is_matrix or self.is_sparse else of_rows
         return Detail.STATISTICS if self.filter.by_statistics and written is Detail.SCORE else written
-
-
-def check_fraction(option: str, least: float | None) -> None:
-    """Raises `InputError` for a threshold that is no fraction."""
-    if least is not None and not 0 <= least <= 1:
-        raise InputError(f"{option} is a fraction from 0 to 1; found {least:g} (97 % is 0.97)")
 
 
 def _filter(o: OutputOptions, edit: bool, same: bool) -> Filter:
@@ -226,6 +230,7 @@ def _write(spec: OutputSpec, job: PairsJob | NearJob, writing: Writing, run: Run
     """(totals, the matrix or condensed matrix that was written; None for rows, and for a part). All of the output appears, or nothing."""
     task, files = job.task, writing.files
     if spec.is_matrix:
+        from gpualign.cli.outputs.matrices import write_matrices
 
         def fill(makes: Sequence[ArrayMaker]) -> tuple[Totals, Sequence[npt.NDArray[Any]]]:
             sink = _matrix_sink(spec, makes[0], task, threads, writing.rows)
@@ -233,6 +238,7 @@ def _write(spec: OutputSpec, job: PairsJob | NearJob, writing: Writing, run: Run
 
         return write_matrices(spec.matrices, files, task.queries, task.targets, fill, writing.part)
     if spec.is_sparse:
+        from gpualign.cli.outputs.matrices import write_sparse
         from gpualign.core.sinks.csr import CsrSink, Spools
 
         def fill_sparse(spools: Spools) -> tuple[Totals, Numbers]:

@@ -18,8 +18,9 @@ from gpualign.core.filter import Filter
 from gpualign.core.identity import DEFAULT, DEFINITIONS
 from gpualign.core.plan import Pairing
 from gpualign.core.search.readings import BOTH, PLUS
-from gpualign.core.sinks.matrix import MatrixSink, Value
+from gpualign.core.sinks.matrix import MatrixSink
 from gpualign.core.sinks.matrix_files import ArrayMaker, FilledArray
+from gpualign.core.sinks.value import Value
 from gpualign.jobs.near import NearJob
 from gpualign.jobs.nw import NwOptions, Wanted, prepare, prepare_wanted
 from gpualign.jobs.pairs import PairsJob

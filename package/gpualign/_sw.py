@@ -19,7 +19,7 @@ from gpualign.core.engine import Detail
 from gpualign.core.errors import InputError
 from gpualign.core.fields import Field, hit_fields, parse_fields
 from gpualign.core.identity import DEFAULT, DEFINITIONS
-from gpualign.core.index import is_index
+from gpualign.core.opening import is_index
 from gpualign.core.search.readings import BOTH, MINUS, PLUS
 from gpualign.core.sinks.pairs import PairsSink
 from gpualign.core.sinks.writer import Nowhere
