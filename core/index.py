@@ -28,6 +28,7 @@ from gpualign.core.alphabet import ALPHABETS, DNA, Alphabet, Census
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 from gpualign.core.opening import INDEX_MAGIC
+from gpualign.core.pool import in_order
 from gpualign.core.reader import Gaps, LowerCase, clean, unique
 from gpualign.core.records import Records, read_records
 from gpualign.core.sequences import SequenceSet, encode_letters
@@ -181,8 +182,6 @@ def _chunks(layout: _Layout) -> Iterator[tuple[int, int]]:
 
 def _scan(file: BinaryIO, layout: _Layout) -> list[tuple[int, int]]:
     """CRC-32 and highest code, 0 without codes, of each chunk, so that all is read once."""
-    from concurrent.futures import ThreadPoolExecutor
-
     first, letters, _ = layout.sections()["codes"]
 
     def look(chunk: tuple[int, int]) -> tuple[int, int]:
@@ -191,8 +190,7 @@ def _scan(file: BinaryIO, layout: _Layout) -> list[tuple[int, int]]:
         codes = np.frombuffer(data, dtype=np.uint8)[max(first - start, 0) : max(first + letters - start, 0)]
         return zlib.crc32(data), int(codes.max(initial=0))
 
-    with ThreadPoolExecutor(min(8, os.cpu_count() or 1)) as pool:  # reading, zlib and NumPy let other threads run
-        return list(pool.map(look, _chunks(layout)))
+    return list(in_order(look, _chunks(layout), min(8, os.cpu_count() or 1)))  # reading, zlib and NumPy let other threads run
 
 
 def _verify(path: str, layout: _Layout, expected: npt.NDArray[np.uint32], highest: int) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -18,7 +18,11 @@ from gpualign.cpu.local import lane_bytes, make_local_recipe
 from gpualign.cpu.native import native_local, native_paths
 from gpualign.cpu.paths import make_path_recipe
 
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
 _MOST_HITS, _FEWEST_HITS = 256, 8  # of one call: few enough to stop soon, many enough to share the passes of their query
+_AT_ONCE = 1e7  # cells; they take the caller's thread about as long as other threads take to be there
 _CALLS_A_THREAD = 4  # at least, where there are queries enough, so that threads end together
 
 
@@ -72,27 +76,42 @@ class HitTracer:
         self._recipe = native_local(recipe.within(vector_bytes, memory // 2 // self._threads))
         self._paths = native_paths(make_path_recipe(task.scoring, letters, EndGaps.PENALISED), memory // 2 // self._threads)
         self._cancel = _kernels.Cancel()
-        self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="gpualign-hits")
+        self._cells = 0.0  # of the hits until now
+        self._pool: ThreadPoolExecutor | None = None
 
     def __enter__(self) -> HitTracer:
         return self
 
     def __exit__(self, *error: object) -> None:
         self._cancel.request()
-        self._pool.shutdown(cancel_futures=True)
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
 
     def trace(self, hits: Hits) -> tuple[Statistics, Runs]:
         """STATISTICS[hits] and their runs, with starts and sizes [hits]. Raises `RunError` where a pair needs more memory."""
         statistics, runs = np.zeros(len(hits), dtype=STATISTICS), RunsBuilder((len(hits),))
         places = sorted(cut_hits(hits.queries, self._threads), key=lambda some: -self._longest_pass(hits.part(some)))
-        for place, (counts, found) in zip(places, self._pool.map(self._trace, map(hits.part, places)), strict=True):
+        self._cells += float(self._pair_cells(hits).sum())
+        for place, (counts, found) in zip(places, self._traced(map(hits.part, places)), strict=True):
             statistics[place] = counts
             runs.add(place, found)
         return statistics, runs.build()
 
+    def _traced(self, parts: Iterable[Hits]) -> Iterator[tuple[Statistics, Runs]]:
+        """Of each part. The hits of a few short queries need no threads, whose library alone takes some ms to load."""
+        if self._pool is None and self._cells > _AT_ONCE:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="gpualign-hits")
+        return map(self._trace, parts) if self._pool is None else self._pool.map(self._trace, parts)
+
+    def _pair_cells(self, hits: Hits) -> Integers:
+        cells: Integers = self._task.queries.lengths[hits.queries] * self._task.targets.lengths[hits.targets]
+        return cells
+
     def _longest_pass(self, hits: Hits) -> int:
         """What a call takes goes by it: the longest are begun first, so that threads end together."""
-        return int((self._task.queries.lengths[hits.queries] * self._task.targets.lengths[hits.targets]).max())
+        return int(self._pair_cells(hits).max())
 
     def _trace(self, hits: Hits) -> tuple[Statistics, Runs]:
         queries, targets = self._task.queries, self._task.targets

@@ -10,6 +10,7 @@ from work import expand, records, run_scores, scoring, sequence_set, two_valued
 from gpualign.core.engine import Mode, Task
 from gpualign.core.errors import RunError
 from gpualign.core.search.hits import Hits
+from gpualign.cpu import hit_paths
 from gpualign.cpu.engine import CpuEngine, instruction_sets
 from gpualign.cpu.hit_paths import HitTracer, cut_hits
 
@@ -64,7 +65,8 @@ def test_ties(queries, targets, match, mismatch, gap_open, gap_extend):
 
 
 @pytest.mark.slow
-def test_long_sequences_and_several_threads(rng):
+def test_long_sequences_and_several_threads(rng, monkeypatch):
+    monkeypatch.setattr(hit_paths, "_AT_ONCE", 0)
     gene = rng.integers(0, 4, 300)
     targets = [np.concatenate((rng.integers(0, 4, 90), np.delete(gene, slice(130, 170)), rng.integers(0, 4, 50))) for _ in range(3)]
     check(sequence_set([gene, gene[::-1].copy()]), sequence_set(targets), two_valued(4, 5, -4, 16, 6), threads=3)
@@ -109,6 +111,19 @@ def test_only_scratch_that_is_too_small_is_a_matter_of_memory(rng):
     task = Task(gene, gene, two_valued(4, 5, -4, 16, 6), Mode.LOCAL)
     with HitTracer(task, CpuEngine(1), 1 << 20) as tracer, pytest.raises(ValueError, match="score above 0"):
         tracer.trace(Hits(np.array([0]), np.array([0]), np.array([0])))
+
+
+def test_threads_are_for_more_than_a_few_hits(rng, monkeypatch):
+    gene = sequence_set([rng.integers(0, 4, 100)])
+    one = np.zeros(1, dtype=np.int64)
+    monkeypatch.setattr(hit_paths, "_AT_ONCE", 3 * 100**2)
+    with HitTracer(Task(gene, gene, two_valued(4, 5, -4, 16, 6), Mode.LOCAL), CpuEngine(2), 1 << 20) as tracer:
+        started = []
+        for _ in range(5):
+            statistics, _ = tracer.trace(Hits(one, one, one + 500))
+            assert statistics["matches"].tolist() == [100]
+            started.append(tracer._pool is not None)
+    assert started == [False] * 3 + [True] * 2
 
 
 def test_no_hits(rng):

@@ -80,8 +80,9 @@ def test_nw_loads_what_it_needs(tmp_path, output):
 def test_a_search_loads_what_it_needs():
     loaded = loaded_by("sw", PROTEINS, DATABASE, "--device", "cpu", "--threads", 1)
     assert "gpualign.core.search.hits" in loaded
+    not_yet = {"click.shell_completion", "concurrent.futures", "gpualign.core.index", "json", "logging"}
     every_pair = {"gpualign.cli.outputs.pairs", "gpualign.core.group_pairs", "gpualign.core.grouped"}
-    assert among(loaded, LARGE | OF_FILES | every_pair | {"gpualign.core.index", "click.shell_completion"}) == []
+    assert among(loaded, LARGE | OF_FILES | every_pair | not_yet) == []
 
 
 @pytest.mark.parametrize(
