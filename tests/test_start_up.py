@@ -131,6 +131,45 @@ def test_distinct_values(rng):
         np.testing.assert_array_equal(distinct(values), np.unique(values))
 
 
+ENDING = """
+import os, sys
+class Told:
+    def __init__(self, text):
+        self.text = text
+    def __del__(self, write=os.write):
+        write(2, self.text)
+%s
+sys.told = Told(b"torn down;")
+sys.argv = ["gpualign", *sys.argv[1:]]
+from gpualign.cli import start
+register = start.atexit.register
+def registered(end):
+    start.atexit.register = register
+    register(end)
+    register(os.write, 2, b"called;")
+start.atexit.register = registered
+start.main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "told"),
+    [
+        ("", b"called;"),
+        ("sys.modules['mpi4py'] = os", b"called;torn down;"),
+        ("import atexit; atexit.register(os.write, 2, b'the first;')", b"the first;torn down;"),
+    ],
+    ids=["alone", "with a library that has an end", "with a function that was there before"],
+)
+@pytest.mark.parametrize(("arguments", "code"), [(["--version"], 0), (["nw", "no.fa", "-q"], 2)], ids=["good", "bad"])
+def test_ends_without_taking_modules_apart(tmp_path, before, told, arguments, code):
+    done = subprocess.run([sys.executable, "-c", ENDING % before, *arguments], capture_output=True, timeout=LIMIT, cwd=tmp_path)
+    assert done.returncode == code
+    assert done.stderr.endswith(told)
+    assert (b"torn down" in done.stderr) == (b"torn down" in told)
+    assert done.stdout.startswith(b"gpualign, version") == (code == 0)
+
+
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="no list of a process's threads")
 @pytest.mark.parametrize(("given", "threads"), [(None, 1), ("2", min(2, os.cpu_count()))])
 def test_blas_starts_no_threads_unless_asked_to(given, threads):
