@@ -15,8 +15,8 @@ from gpualign.core.errors import InputError
 from gpualign.core.text import TextColumn
 from gpualign.core.unpack import Prefixed, plain_text, unpack
 
-_CHUNK = 4 << 20
-"""Bytes of text in hand; more where one record is longer."""
+_CHUNK = 1 << 20
+"""Bytes of text in hand; more where one record is longer. New memory takes longer to be had than to be filled."""
 _DELETE = 0x7F
 _LONGEST_LISTED = 50
 """Letters: receptors' CDR3 have up to 40, sequences are wrapped at 60 or more."""
