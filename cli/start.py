@@ -22,6 +22,7 @@ _WITH_AN_END = {"mpi4py", "pycuda"}
 
 def main() -> NoReturn:
     """Entry point of the executable."""
+    _have_standard_streams()
     signals.install()
     codes = _end_quickly()
     _start_quickly()
@@ -35,6 +36,14 @@ def main() -> NoReturn:
     sys.exit(code)
 
 
+def _have_standard_streams() -> None:
+    """In place of those that the caller has closed (`>&-`): their numbers would become those of the next files that are opened, among which
+    messages would go. What is read or written is an error, as it ought to be; messages go nowhere."""
+    for number, name, access in ((0, "stdin", os.O_WRONLY), (1, "stdout", os.O_RDONLY), (2, "stderr", os.O_WRONLY)):
+        if getattr(sys, name) is None and os.open(os.devnull, access) == number:  # the lowest that is free
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False))  # noqa: SIM115  # it is there till the end
+
+
 def _end_quickly() -> list[int]:
     """Takes the exit code, when it is known. When Python ends then, threads have been waited for and all has been called that was to be
     called, the process does: Python would take every module apart before, function by function, 6 ms."""
@@ -46,8 +55,9 @@ def _end_quickly() -> list[int]:
         try:
             sys.stdout.flush()
             sys.stderr.flush()
-        except Exception:  # there are none, or they cannot be written: Python says so
-            return
+        except Exception:  # they cannot be written: Python says so, where nobody has
+            if not codes[0]:
+                return
         os._exit(codes[0])
 
     # What was registered first is called last; where others were before, a coverage tool for instance, they have their turn.

@@ -108,3 +108,24 @@ def test_a_link_in_the_place_of_a_part_is_not_followed(folder):
     (folder / ".new.tsv.abcd_123.part").symlink_to("z.fa")
     gpualign("nw", "z.fa", "-o", "new.tsv", cwd=folder)
     assert (folder / "z.fa").read_text() == RECORDS
+
+
+@pytest.mark.skipif(not os.path.exists(GPUALIGN), reason="no executable beside the interpreter")
+@pytest.mark.parametrize(
+    ("words", "closed", "code", "said"),
+    [
+        ("nw z.fa -o x.tsv", "<&- >&- 2>&-", 0, ""),
+        ("nw z.fa", "2>&-", 0, ""),
+        ("nw z.fa", ">&-", 1, "cannot write standard output"),
+        ("nw -", "<&-", 1, "Bad file descriptor"),
+        ("--help", ">&-", 1, "Bad file descriptor"),
+    ],
+)
+def test_closed_standard_streams(folder, words, closed, code, said):
+    """Their numbers do not become those of the files that are opened: messages would go there."""
+    done = subprocess.run(f"{GPUALIGN} {words} {closed}", shell=True, capture_output=True, text=True, cwd=folder)
+    assert (done.returncode, "Traceback" in done.stderr, "ignored" in done.stderr) == (code, False, False)
+    assert said in done.stderr
+    rows = (folder / "x.tsv").read_text() if "-o" in words else done.stdout
+    if code == 0:
+        assert rows == gpualign("nw", "z.fa", cwd=folder).stdout.decode()
