@@ -1,7 +1,8 @@
 // What bit-sliced alignments share between the way forward (bitsliced.cu) and the way back (trace_slices.cu).
 //
-// Macros: STEPS (S, 1 .. 4), MISMATCH (X), ROWS, COLUMNS (that are passed together), PLANES (bits of a letter), LETTERS, THREADS, PATHS (whether checkpoints are kept),
-// TILE (columns between two of them), FREE_QUERY, FREE_TARGET (whether gaps at the ends of one are free; with PATHS), RESULT.
+// Macros: STEPS (S, 1 .. 4), MISMATCH (X), ROWS, COLUMNS (that are passed together), PLANES (bits of a letter), LETTERS, THREADS, PATHS
+// (whether checkpoints are kept), TILE (columns between two of them), FREE_QUERY, FREE_TARGET (whether gaps at the ends of one are free;
+// with PATHS), RESULT.
 #pragma once
 
 #include "pipeline.cuh"
