@@ -38,7 +38,8 @@ struct BitslicedKernel {
       const int rows = a.rows - row < kSliceRows ? static_cast<int>(a.rows - row) : kSliceRows;
       strip(a, a.slots + row, rows, bound);
     }
-    count_last_row(a, bound);
+    const Words* live = static_cast<const Words*>(a.live);
+    count_last_row(bound, a.columns, a.sums, [&](int64_t j) { return live[j]; });
   }
 
   // u.plane[0] is the complement of u_1; all other planes are plain.
@@ -82,6 +83,32 @@ struct BitslicedKernel {
     v = nv;
   }
 
+  // sums: of each lane, over the columns that live(j) has it in.
+  template <class Live>
+  static void count_last_row(const Steps* bound, int64_t columns, int64_t* sums, Live live) {
+    int planes = 1;
+    while ((static_cast<int64_t>(S) * columns) >> planes) planes++;
+    Words counter[40];
+    for (int p = 0; p < planes; p++) counter[p] = Words{};
+    for (int64_t j = 0; j < columns; j++) {
+      const Words counted = live(j);
+      for (int k = 0; k < S; k++) {
+        Words carry = bound[j].plane[k] & counted;
+        for (int p = 0; p < planes; p++) {
+          const Words sum = counter[p] ^ carry;
+          carry &= counter[p];
+          counter[p] = sum;
+        }
+      }
+    }
+    for (int w = 0; w < kVectorBytes / 8; w++)
+      for (int b = 0; b < 64; b++) {
+        uint64_t sum = 0;
+        for (int p = 0; p < planes; p++) sum |= ((counter[p][w] >> b) & 1) << p;
+        sums[w * 64 + b] = static_cast<int64_t>(sum);
+      }
+  }
+
  private:
   static void strip(const BitslicedArgs& a, const uint32_t* slots, int rows, Steps* bound) {
     Steps u[kSliceRows];
@@ -103,30 +130,6 @@ struct BitslicedKernel {
       }
       for (int c = 0; c < kSliceColumns; c++) bound[j + c] = v[c];
     }
-  }
-
-  static void count_last_row(const BitslicedArgs& a, const Steps* bound) {
-    int planes = 1;
-    while ((static_cast<int64_t>(S) * a.columns) >> planes) planes++;
-    Words counter[40];
-    for (int p = 0; p < planes; p++) counter[p] = Words{};
-    const Words* live = static_cast<const Words*>(a.live);
-    for (int64_t j = 0; j < a.columns; j++) {
-      for (int k = 0; k < S; k++) {
-        Words carry = bound[j].plane[k] & live[j];
-        for (int p = 0; p < planes; p++) {
-          const Words sum = counter[p] ^ carry;
-          carry &= counter[p];
-          counter[p] = sum;
-        }
-      }
-    }
-    for (int w = 0; w < kVectorBytes / 8; w++)
-      for (int b = 0; b < 64; b++) {
-        uint64_t sum = 0;
-        for (int p = 0; p < planes; p++) sum |= ((counter[p][w] >> b) & 1) << p;
-        a.sums[w * 64 + b] = static_cast<int64_t>(sum);
-      }
   }
 };
 

@@ -144,6 +144,24 @@ static inline Bytes look_up_16(const uint8_t* table, Bytes codes) {
 }
 #endif
 
+// ---- element k of the result, 32 bits, is element which[k] of one table, or of two in a row
+#if defined(GPUALIGN_AVX512)
+static inline Words pick_elements(Words table, Vec<uint32_t> which) {
+  return (Words)_mm512_permutexvar_epi32((__m512i)which, (__m512i)table);
+}
+static inline Words pick_elements(Words table, Words second, Vec<uint32_t> which) {
+  return (Words)_mm512_permutex2var_epi32((__m512i)table, (__m512i)which, (__m512i)second);
+}
+#elif defined(GPUALIGN_AVX2)
+static inline Words pick_elements(Words table, Vec<uint32_t> which) {
+  return (Words)_mm256_permutevar8x32_epi32((__m256i)table, (__m256i)which);
+}
+static inline Words pick_elements(Words table, Words second, Vec<uint32_t> which) {
+  const __m256 in_second = (__m256)(which << 28);  // its sign
+  return (Words)_mm256_blendv_ps((__m256)pick_elements(table, which), (__m256)pick_elements(second, which), in_second);
+}
+#endif
+
 static inline Bytes look_up_32(const uint8_t* table, Bytes codes) {
   // Only the low four bits select within a half, so that no shuffle sees a set top bit.
   const Bytes within = codes & broadcast<uint8_t>(15);

@@ -6,6 +6,7 @@
 #include "kernels.hpp"
 #include "local.hpp"
 #include "myers.hpp"
+#include "query_slices.hpp"
 #include "sliced_grid.hpp"
 #include "wavefront.hpp"
 
@@ -24,6 +25,7 @@ const Kernels kernels = {
     &difference<uint16_t>,
     &difference<uint32_t>,
     &bitsliced,
+    query_slices,
     &myers,
     &wavefront,
     sizeof(WavefrontKernel<true, true>::Pass),
