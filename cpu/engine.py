@@ -138,6 +138,8 @@ class CpuEngine:
         threads = self._fit_threads(scratch, budget.scratch, f"on targets of up to {longest:,} letters")
         recipe = self.recipe(task, budget.scratch // threads)
         cells = _tile_cells(task, threads, _TILE_CELLS_BITSLICED if recipe.bitsliced else _TILE_CELLS_DIFFERENCE)
+        if recipe.bitsliced and len(task.targets) < recipe.lanes(vector_bytes):
+            cells = max(cells, _cells_of_shared_vectors(task, threads, vector_bytes))
         limits = Limits(budget.results, scratch(threads), task.item_bytes, recipe.lanes(vector_bytes), cells)
         native = native_recipes(recipe, vector_bytes)
         rate = _RATE_BITSLICED if recipe.bitsliced else _RATE_DIFFERENCE
@@ -207,6 +209,12 @@ def _tile_cells(task: Task, threads: int, usual: int) -> int:
     """Of a tile: fewer than usual where there is so little to do that threads would wait for one another."""
     cells = int(task.queries.offsets[-1]) * int(task.targets.offsets[-1])
     return min(usual, max(_LEAST_TILE_CELLS, cells // (_TILES_A_THREAD * threads)))
+
+
+def _cells_of_shared_vectors(task: Task, threads: int, vector_bytes: int) -> int:
+    """Of a tile with as many queries as a bit-sliced vector takes at once where targets are few, if there are tiles for all threads."""
+    queries, targets = int(task.queries.offsets[-1]), int(task.targets.offsets[-1])
+    return min(vector_bytes // 4 * queries // len(task.queries) * targets, queries * targets // (2 * threads))
 
 
 def letters_in_use(task: Task) -> int:

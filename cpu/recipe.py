@@ -6,8 +6,10 @@ The rule (measured in benchmarks/):
   over 65,536 letters and the masks fit the memory of a worker, for targets that fill two thirds of a vector's bits;
 - everything else: the difference recurrence in the narrowest element that provably holds it (core/bounds.py).
 
-Where a query meets few targets in a block, and in edit distance for very long targets, a kernel of single pairs takes over:
-Myers' words for edit distance, a wavefront of byte differences else (cpu/src/pairs.cpp compares their steps).
+Where targets are fewer than bits, or a set is compared with itself, several queries share a vector, with 32 targets each
+(cpu/src/query_slices.hpp; AVX2 and AVX-512). Where a query meets few targets in a block, and in edit distance for very long
+targets, a kernel of single pairs takes over: Myers' words for edit distance, a wavefront of byte differences else
+(cpu/src/pairs.cpp compares their steps).
 """
 
 from __future__ import annotations
@@ -82,8 +84,10 @@ def _pair_bytes(longest: int) -> int:
 
 
 def _slice_column_bytes(recipe: Recipe, vector_bytes: int) -> int:
-    """Masks of every letter and of none, live lanes, and the boundary's planes of one column."""
-    return vector_bytes * (recipe.letters + 2 + recipe.match_steps)
+    """Masks of every letter and of none, live lanes, and the boundary's planes of one column; where several queries share a vector, two
+    tables, live targets, and of two rows the letters.
+    """
+    return vector_bytes * (recipe.letters + 2 + recipe.match_steps) + 4 * vector_bytes + 4
 
 
 def difference_recipe(scoring: Scoring, letters: int, form: DifferenceForm) -> Recipe:

@@ -139,6 +139,21 @@ def test_one_set_with_itself(engine, rng, pairing, name):
     np.testing.assert_array_equal(found[wanted], expected[wanted])
 
 
+@pytest.mark.parametrize("name", [name for name in SCORINGS if name.startswith("unary")] + ["edit"])
+@pytest.mark.parametrize("letters", [4, 7, 8, 15, 16, 27])
+def test_several_queries_in_a_vector(engine, rng, name, letters):
+    """As where a set is compared with itself: of a query and the block it is in, few pairs are wanted. The letters fill one table of a
+    column or two, or are too many. The baseline takes a query at a time.
+    """
+    scheme = SCORINGS[name](letters)
+    sequences = random_set(rng, 6 * engine.instruction_set.vector_bytes + int(rng.integers(0, 50)), 1, 14, letters)
+    if name == "edit":
+        sequences = random_set(rng, int(rng.integers(2, 80)), 1, 200, letters)
+    for pairing in (Pairing.ABOVE, Pairing.ALL):
+        found = run_scores(sequences, sequences, scheme, pairing, engine)
+        np.testing.assert_array_equal(found, run_scores(sequences, sequences, scheme, pairing, CpuEngine(1, "baseline")))
+
+
 @pytest.mark.parametrize("name", ["bytes, affine", "16 bits, affine", "unary 1/-1/1", "edit"])
 def test_tile_size_and_threads_change_nothing(rng, name):
     sequences = random_set(rng, 120, 1, 80, 15)

@@ -1,15 +1,21 @@
 #include "tile.hpp"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <vector>
 
 #include "lane_codes.hpp"
 #include "pairs.hpp"
 #include "slice_masks.hpp"
+#include "slice_tables.hpp"
 
 namespace gpualign {
 namespace {
+
+// A step of several queries at once in steps of one query with a block, by the tables of a column: one more operation a cell, or three.
+constexpr double kTogetherStep[] = {1.25, 1.5};
+constexpr double kNever = 1e30;  // the cost of what does not exist
 
 template <class Score>
 class TileScorer {
@@ -38,6 +44,11 @@ class TileScorer {
       }
       packed_ = false;
       if (pair_) pair_->begin_block(used_, letters);
+      if (prefer_queries_together()) {
+        for (int from = 0; from < used_; from += kTargetsTogether) score_queries_together(from);
+        if (cancel_.requested) return first;
+        continue;
+      }
       for (int64_t q = 0; q < tile_.query_count; q++) {
         if (cancel_.requested) return first;
         score_query(q);
@@ -110,7 +121,89 @@ class TileScorer {
     kernels_.bitsliced(a);
   }
 
+  // ---- bit-sliced kernels of several queries at once, each with kTargetsTogether targets
+  int queries_together() const { return kernels_.vector_bytes / 4; }
+
+  // Queries, by their numbers in the tile, that want one of the targets from `from` on, the shortest first.
+  std::vector<int64_t> queries_of(int from) const {
+    std::vector<int64_t> found;
+    const int to = std::min(from + kTargetsTogether, used_);
+    for (int64_t q = 0; q < tile_.query_count; q++)
+      for (int k = from; k < to; k++)
+        if (is_wanted(tile_.pairing, tile_.query_ids[q], target(k))) {
+          found.push_back(q);
+          break;
+        }
+    std::stable_sort(found.begin(), found.end(), [&](int64_t x, int64_t y) { return length_of(x) < length_of(y); });
+    return found;
+  }
+  int64_t length_of(int64_t q) const { return queries_.length(tile_.query_ids[q]); }
+
+  int64_t columns_from(int from) const {
+    int64_t longest = 0;
+    for (int k = from; k < std::min(from + kTargetsTogether, used_); k++) longest = std::max(longest, padded(records_[k].length));
+    return longest;
+  }
+
+  // The rule: the kernel with fewer steps. Memory: tables and letters of a row take no more than masks of the block would.
+  bool prefer_queries_together() const {
+    if (recipe_.family != Family::kBitsliced || !kernels_.query_slices) return false;
+    if (recipe_.slice_columns && columns_ > recipe_.slice_columns) return false;
+    std::array<bool, kLetters> used{};
+    for (const auto& [codes, length] : records_)
+      for (int64_t j = 0; j < length; j++) used[codes[j]] = true;
+    const int letters = static_cast<int>(std::count(used.begin(), used.end(), true));
+    if (letters > SliceTables::most_letters(kernels_.vector_bytes)) return false;
+    const double step = kTogetherStep[SliceTables::tables(letters, kernels_.vector_bytes) - 1];
+    double alone = 0, together = 0;
+    for (int64_t q = 0; q < tile_.query_count; q++) alone += cost_alone(tile_.query_ids[q]);
+    for (int from = 0; from < used_; from += kTargetsTogether) {
+      const std::vector<int64_t> found = queries_of(from);
+      for (size_t g = 0; g < found.size(); g += static_cast<size_t>(queries_together())) {
+        const int64_t rows = length_of(found[std::min(g + static_cast<size_t>(queries_together()), found.size()) - 1]);
+        if (rows > 2 * columns_) return false;
+        together += step * static_cast<double>(rows) * static_cast<double>(columns_from(from));
+      }
+    }
+    return together < alone;
+  }
+
+  void score_queries_together(int from) {
+    const std::vector<int64_t> found = queries_of(from);
+    if (found.empty()) return;
+    const int count = std::min(kTargetsTogether, used_ - from);
+    tables_.pack(records_.data() + from, count, kernels_.vector_bytes, columns_from(from));
+    std::vector<Record> group;
+    for (size_t g = 0; g < found.size(); g += group.size()) {
+      group.clear();
+      for (size_t q = g; q < std::min(g + static_cast<size_t>(queries_together()), found.size()); q++)
+        group.push_back(queries_.record(tile_.query_ids[found[q]]));
+      QuerySlicesArgs a;
+      tables_.place(group, a);
+      a.match_steps = recipe_.match_steps;
+      a.mismatch_steps = recipe_.mismatch_steps;
+      a.boundary = boundary_.reserve(static_cast<size_t>(a.columns) * recipe_.match_steps * kernels_.vector_bytes);
+      a.sums = sums_.data();
+      a.cancel = &cancel_;
+      kernels_.query_slices(a);
+      if (cancel_.requested) return;
+      for (size_t q = 0; q < group.size(); q++)
+        for (int k = 0; k < count; k++)
+          if (is_wanted(tile_.pairing, tile_.query_ids[found[g + q]], target(from + k)))
+            store(found[g + q], from + k, sums_[q * kTargetsTogether + static_cast<size_t>(k)], group[q].length);
+    }
+  }
+
   // ---- single pairs
+  // Steps of the block kernel for one query with the block, or of single pairs if that is fewer; 0 where it wants none.
+  double cost_alone(int64_t id) const {
+    const int64_t rows = queries_.length(id);
+    double pairs = 0;
+    for (int k = 0; k < used_; k++)
+      if (is_wanted(tile_.pairing, id, target(k))) pairs += pair_ ? pair_->cost(rows, records_[k].length) : kNever;
+    return std::min(pairs, static_cast<double>(rows) * static_cast<double>(columns_));
+  }
+
   // The rule: the kernel with fewer steps. A step of the block kernel serves all lanes, wanted or not.
   bool prefer_pairs(int64_t id, int64_t rows) const {
     if (recipe_.slice_columns && columns_ > recipe_.slice_columns) return true;
@@ -146,6 +239,7 @@ class TileScorer {
   std::vector<Record> records_;
   LaneCodes codes_;
   SliceMasks slices_;
+  SliceTables tables_;
   std::vector<int64_t> sums_;
   Scratch boundary_;
 };

@@ -15,7 +15,7 @@ core=$here/../../core/src
 case $what in
   kernels)
     variants=variant.cpp
-    files=("$source"/{tile,pairs,slice_masks,lane_paths,sliced_paths,pair_paths,band_paths,path_tile,local_tile,local_paths}.cpp)
+    files=("$source"/{tile,pairs,slice_masks,slice_tables,lane_paths,sliced_paths,pair_paths,band_paths,path_tile,local_tile,local_paths}.cpp)
     ;;
   distance)
     variants=distance_variant.cpp
