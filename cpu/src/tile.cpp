@@ -27,6 +27,7 @@ class TileScorer {
     const bool bits = recipe.family == Family::kBitsliced;
     lanes_ = bits ? kernels.vector_bytes * 8 : kernels.vector_bytes * 8 / recipe.width;
     sums_.resize(static_cast<size_t>(lanes_));
+    for (int64_t q = 0; q < tile.query_count; q++) last_query_ = std::max(last_query_, tile.query_ids[q]);
   }
 
   // Scores the tile's targets from `first` on while at least `least` are left. Returns the first target left over.
@@ -145,10 +146,17 @@ class TileScorer {
     return longest;
   }
 
+  bool all_wanted() const {
+    for (int k = 0; k < used_; k++)
+      if (!is_wanted(tile_.pairing, last_query_, target(k))) return false;
+    return true;
+  }
+
   // The rule: the kernel with fewer steps. Memory: tables and letters of a row take no more than masks of the block would.
   bool prefer_queries_together() const {
     if (recipe_.family != Family::kBitsliced || !kernels_.query_slices) return false;
     if (recipe_.slice_columns && columns_ > recipe_.slice_columns) return false;
+    if (used_ * kTogetherStep[0] >= lanes_ && all_wanted()) return false;  // most blocks: without a look at letters and lengths
     std::array<bool, kLetters> used{};
     for (const auto& [codes, length] : records_)
       for (int64_t j = 0; j < length; j++) used[codes[j]] = true;
@@ -232,6 +240,7 @@ class TileScorer {
   const std::unique_ptr<PairKernel> pair_;
 
   int lanes_ = 0;
+  int64_t last_query_ = 0;  // the highest number of the tile's queries, which wants fewest targets
   // The block of targets in the lanes.
   int64_t first_ = 0, columns_ = 0;
   int used_ = 0;
