@@ -8,10 +8,11 @@
 // Edit distance is S = 2, X = 1: five three-input operations a row; S = 3 takes 12, S = 4 takes 21 (X = 1).
 //
 // An item is THREADS times a query and a group of 32 targets. Rows pass in strips of ROWS, in a pipeline of blocks
-// (pipeline.cuh); a strip's u stay in registers, its last row's v go through memory, [column][plane][thread]. The
-// [letters equal] masks of a column are made once a strip in shared memory, a slot a letter; letters beyond the first FAST
-// (ambiguity codes) only where a row of the strip holds one. Dummy rows before row 1 start with u = X and equal nothing, which
-// hands row 0 down unchanged. A pair's score is the sum of v along the last row, kept by vertical counters.
+// (pipeline.cuh); a strip's u stay in registers, its last row's v go through memory, [column][plane][thread], from where the next
+// strip copies them ahead (carry_ring.cuh). COLUMNS columns pass together: their [letters equal] masks are made once a strip in
+// shared memory, a slot a letter; letters beyond the first FAST (ambiguity codes) only where a row of the strip holds one. Dummy rows
+// before row 1 start with u = X and equal nothing, which hands row 0 down unchanged. A pair's score is the sum of v along the last row,
+// kept by vertical counters.
 //
 // The lanes of a warp take neighbouring queries of one group of targets, so their loads of letters are one broadcast, and any
 // number of queries and targets fills warps. Lanes of an item share its number of strips and its columns.
@@ -90,7 +91,8 @@ DEVICE void ripple(uint32_t* counter, uint32_t bits, int from) {
 
 using Ring = CarryRing<uint32_t, STEPS, COLUMNS>;
 
-// Asks for the next COLUMNS columns, from `column` on, of what is above a strip; beyond the last one for nothing that matters.
+// Asks for the next COLUMNS columns, from `column` on, of what is above a strip. Past the last one the batch stays empty: batches are
+// counted.
 DEVICE void ask(Ring& above, int strip, int column, int handed_down) {
   if (column < handed_down) {
     above.ask();

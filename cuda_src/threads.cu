@@ -104,8 +104,8 @@ DEVICE void make_pairs(TwoRows* pairs, const ThreadArgs& a, const uint8_t* query
 constexpr int kMostThreads = 64;
 using Ring = CarryRing<Value, Rules::CARRIES, kColumns>;
 
-// Asks for the next batch, from `column` on, of what is above a strip with the first row `first`; beyond the last one for nothing that
-// matters.
+// Asks for the next batch, from `column` on, of what is above a strip with the first row `first`. Past the last column it stays empty:
+// batches are counted.
 DEVICE void ask(Ring& above, int strip, int64_t first, int column, int handed_down) {
   if (column < handed_down) {
     above.ask();
