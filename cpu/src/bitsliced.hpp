@@ -83,6 +83,28 @@ struct BitslicedKernel {
     v = nv;
   }
 
+  // kSliceColumns columns of a strip: u of its rows, v of the columns, in from above and out below. equal(r, c): the mask of a cell.
+  template <class Equal>
+  static inline __attribute__((always_inline)) void pass_columns(int rows, Steps* u, const Steps* above, Steps* below, Equal equal) {
+    Steps v[kSliceColumns];
+    for (int c = 0; c < kSliceColumns; c++) v[c] = above[c];
+    for (int r = 0; r < rows; r++) {
+      Steps ur = u[r];
+#pragma GCC unroll 8
+      for (int c = 0; c < kSliceColumns; c++) cell(equal(r, c), ur, v[c]);
+      u[r] = ur;
+    }
+    for (int c = 0; c < kSliceColumns; c++) below[c] = v[c];
+  }
+
+  // The same with the masks of a block: masks of the first column, slots of the strip's rows.
+  static inline __attribute__((always_inline)) void pass_masks(int rows, Steps* u, const Steps* above, Steps* below, const char* masks,
+                                                               int64_t column_bytes, const uint32_t* slots) {
+    pass_columns(rows, u, above, below, [&](int r, int c) __attribute__((always_inline)) {
+      return *reinterpret_cast<const Words*>(masks + slots[r] + c * column_bytes);
+    });
+  }
+
   // sums: of each lane, over the columns that live(j) has it in.
   template <class Live>
   static void count_last_row(const Steps* bound, int64_t columns, int64_t* sums, Live live) {
@@ -117,35 +139,28 @@ struct BitslicedKernel {
       for (int k = 1; k < S; k++) u[r].plane[k] = Words{};
     }
     const char* masks = static_cast<const char*>(a.masks);
-    for (int64_t j = 0; j < a.columns; j += kSliceColumns) {
-      Steps v[kSliceColumns];
-      for (int c = 0; c < kSliceColumns; c++) v[c] = bound[j + c];
-      const char* column = masks + j * a.column_bytes;
-      for (int r = 0; r < rows; r++) {
-        Steps ur = u[r];
-        const char* mask = column + slots[r];
-#pragma GCC unroll 8
-        for (int c = 0; c < kSliceColumns; c++) cell(*reinterpret_cast<const Words*>(mask + c * a.column_bytes), ur, v[c]);
-        u[r] = ur;
-      }
-      for (int c = 0; c < kSliceColumns; c++) bound[j + c] = v[c];
-    }
+    for (int64_t j = 0; j < a.columns; j += kSliceColumns)
+      pass_masks(rows, u, bound + j, bound + j, masks + j * a.column_bytes, a.column_bytes, slots);
   }
 };
 
-static void bitsliced(const BitslicedArgs& a) {
+// Kernel<S, X>::run(a) for the steps in `a`.
+template <template <int, int> class Kernel, class Args>
+static void run_steps(const Args& a) {
   switch (a.match_steps * 8 + a.mismatch_steps) {
-    case 1 * 8 + 0: return BitslicedKernel<1, 0>::run(a);
-    case 2 * 8 + 0: return BitslicedKernel<2, 0>::run(a);
-    case 2 * 8 + 1: return BitslicedKernel<2, 1>::run(a);
-    case 3 * 8 + 0: return BitslicedKernel<3, 0>::run(a);
-    case 3 * 8 + 1: return BitslicedKernel<3, 1>::run(a);
-    case 3 * 8 + 2: return BitslicedKernel<3, 2>::run(a);
-    case 4 * 8 + 0: return BitslicedKernel<4, 0>::run(a);
-    case 4 * 8 + 1: return BitslicedKernel<4, 1>::run(a);
-    case 4 * 8 + 2: return BitslicedKernel<4, 2>::run(a);
-    case 4 * 8 + 3: return BitslicedKernel<4, 3>::run(a);
+    case 1 * 8 + 0: return Kernel<1, 0>::run(a);
+    case 2 * 8 + 0: return Kernel<2, 0>::run(a);
+    case 2 * 8 + 1: return Kernel<2, 1>::run(a);
+    case 3 * 8 + 0: return Kernel<3, 0>::run(a);
+    case 3 * 8 + 1: return Kernel<3, 1>::run(a);
+    case 3 * 8 + 2: return Kernel<3, 2>::run(a);
+    case 4 * 8 + 0: return Kernel<4, 0>::run(a);
+    case 4 * 8 + 1: return Kernel<4, 1>::run(a);
+    case 4 * 8 + 2: return Kernel<4, 2>::run(a);
+    case 4 * 8 + 3: return Kernel<4, 3>::run(a);
   }
 }
+
+static void bitsliced(const BitslicedArgs& a) { run_steps<BitslicedKernel>(a); }
 
 }  // namespace gpualign::GPUALIGN_ISA

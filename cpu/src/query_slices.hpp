@@ -11,7 +11,7 @@ namespace gpualign::GPUALIGN_ISA {
 
 #if defined(GPUALIGN_AVX512) || defined(GPUALIGN_AVX2)
 
-template <int S, int X, int TABLES>
+template <int S, int X>
 struct QuerySlicesKernel {
   using Block = BitslicedKernel<S, X>;
   using Steps = typename Block::Steps;
@@ -22,12 +22,13 @@ struct QuerySlicesKernel {
     for (int64_t row = 0; row < a.rows; row += kSliceRows) {
       if (a.cancel->requested) return;
       const int rows = a.rows - row < kSliceRows ? static_cast<int>(a.rows - row) : kSliceRows;
-      strip(a, row, rows, bound);
+      a.tables_a_column == 1 ? strip<1>(a, row, rows, bound) : strip<2>(a, row, rows, bound);
     }
     Block::count_last_row(bound, a.columns, a.sums, [&](int64_t j) { return (Words)broadcast<uint32_t>(a.live[j]); });
   }
 
  private:
+  template <int TABLES>
   static void strip(const QuerySlicesArgs& a, int64_t row, int rows, Steps* bound) {
     const Vec<uint32_t>* letters = static_cast<const Vec<uint32_t>*>(static_cast<const void*>(a.letters)) + row;
     Vec<uint32_t> first;
@@ -42,46 +43,17 @@ struct QuerySlicesKernel {
     }
     const Words* tables = static_cast<const Words*>(a.tables);
     for (int64_t j = 0; j < a.columns; j += Block::kSliceColumns) {
-      Steps v[Block::kSliceColumns];
       Words table[Block::kSliceColumns][TABLES];
-      for (int c = 0; c < Block::kSliceColumns; c++) {
-        v[c] = bound[j + c];
+      for (int c = 0; c < Block::kSliceColumns; c++)
         for (int t = 0; t < TABLES; t++) table[c][t] = tables[(j + c) * TABLES + t];
-      }
-      for (int r = 0; r < rows; r++) {
-        Steps ur = u[r];
-#pragma GCC unroll 8
-        for (int c = 0; c < Block::kSliceColumns; c++) {
-          const Words equal =
-              TABLES == 1 ? pick_elements(table[c][0], letters[r]) : pick_elements(table[c][0], table[c][TABLES - 1], letters[r]);
-          Block::cell(equal, ur, v[c]);
-        }
-        u[r] = ur;
-      }
-      for (int c = 0; c < Block::kSliceColumns; c++) bound[j + c] = v[c];
+      Block::pass_columns(rows, u, bound + j, bound + j, [&](int r, int c) __attribute__((always_inline)) {
+        return TABLES == 1 ? pick_elements(table[c][0], letters[r]) : pick_elements(table[c][0], table[c][TABLES - 1], letters[r]);
+      });
     }
   }
 };
 
-template <int S, int X>
-static void query_slices_of(const QuerySlicesArgs& a) {
-  a.tables_a_column == 1 ? QuerySlicesKernel<S, X, 1>::run(a) : QuerySlicesKernel<S, X, 2>::run(a);
-}
-
-static void query_slices(const QuerySlicesArgs& a) {
-  switch (a.match_steps * 8 + a.mismatch_steps) {
-    case 1 * 8 + 0: return query_slices_of<1, 0>(a);
-    case 2 * 8 + 0: return query_slices_of<2, 0>(a);
-    case 2 * 8 + 1: return query_slices_of<2, 1>(a);
-    case 3 * 8 + 0: return query_slices_of<3, 0>(a);
-    case 3 * 8 + 1: return query_slices_of<3, 1>(a);
-    case 3 * 8 + 2: return query_slices_of<3, 2>(a);
-    case 4 * 8 + 0: return query_slices_of<4, 0>(a);
-    case 4 * 8 + 1: return query_slices_of<4, 1>(a);
-    case 4 * 8 + 2: return query_slices_of<4, 2>(a);
-    case 4 * 8 + 3: return query_slices_of<4, 3>(a);
-  }
-}
+static void query_slices(const QuerySlicesArgs& a) { run_steps<QuerySlicesKernel>(a); }
 
 #else
 constexpr void (*query_slices)(const QuerySlicesArgs&) = nullptr;  // no permutation by a variable

@@ -45,17 +45,7 @@ struct SlicedGrid {
     Steps* below = const_cast<Steps*>(above) + a.columns;
     for (int64_t j = 0; j < a.columns; j += kColumns) {
       if (j % kWordRows == 0) memcpy(left_edge(a, row, j), u, sizeof(Steps) * static_cast<size_t>(rows));
-      Steps v[kColumns];
-      for (int c = 0; c < kColumns; c++) v[c] = above[j + c];
-      const char* column = masks + j * a.column_bytes;
-      for (int r = 0; r < rows; r++) {
-        Steps ur = u[r];
-        const char* mask = column + slots[r];
-#pragma GCC unroll 8
-        for (int c = 0; c < kColumns; c++) Kernel::cell(*reinterpret_cast<const Words*>(mask + c * a.column_bytes), ur, v[c]);
-        u[r] = ur;
-      }
-      for (int c = 0; c < kColumns; c++) below[j + c] = v[c];
+      Kernel::pass_masks(rows, u, above + j, below + j, masks + j * a.column_bytes, a.column_bytes, slots);
     }
   }
 
