@@ -5,10 +5,15 @@
 
 namespace gpualign {
 
-void SliceTables::pack(const Record* targets, int count, int vector_bytes, int64_t columns) {
+std::array<bool, kLetters> letters_of(const Record* records, int count) {
   std::array<bool, kLetters> used{};
-  for (int t = 0; t < count; t++)
-    for (int64_t j = 0; j < targets[t].length; j++) used[targets[t].codes[j]] = true;
+  for (int k = 0; k < count; k++)
+    for (int64_t j = 0; j < records[k].length; j++) used[records[k].codes[j]] = true;
+  return used;
+}
+
+void SliceTables::pack(const Record* targets, int count, int vector_bytes, int64_t columns) {
+  const auto used = letters_of(targets, count);
   none_ = static_cast<uint32_t>(std::count(used.begin(), used.end(), true));
   uint32_t next = 0;
   for (int l = 0; l < kLetters; l++) element_of_[l] = used[l] ? next++ : none_;

@@ -8,6 +8,9 @@
 
 namespace gpualign {
 
+// Which letters some records have.
+std::array<bool, kLetters> letters_of(const Record* records, int count);
+
 class SliceTables {
  public:
   // Letters that tables of such vectors have room for, beside an element of none.

@@ -1,7 +1,6 @@
 #include "tile.hpp"
 
 #include <algorithm>
-#include <array>
 #include <memory>
 #include <vector>
 
@@ -15,7 +14,6 @@ namespace {
 
 // A step of several queries at once in steps of one query with a block, by the tables of a column: one more operation a cell, or three.
 constexpr double kTogetherStep[] = {1.25, 1.5};
-constexpr double kNever = 1e30;  // the cost of what does not exist
 
 template <class Score>
 class TileScorer {
@@ -45,8 +43,8 @@ class TileScorer {
       }
       packed_ = false;
       if (pair_) pair_->begin_block(used_, letters);
-      if (prefer_queries_together()) {
-        for (int from = 0; from < used_; from += kTargetsTogether) score_queries_together(from);
+      if (const std::vector<Chunk> chunks = chunks_together(); !chunks.empty()) {
+        for (const Chunk& chunk : chunks) score_together(chunk);
         if (cancel_.requested) return first;
         continue;
       }
@@ -61,13 +59,18 @@ class TileScorer {
  private:
   int64_t target(int k) const { return tile_.target_ids[first_ + k]; }
 
+  // Whether a query wants one of the block's targets from .. to - 1.
+  bool wants(int64_t id, int from, int to) const {
+    for (int k = from; k < to; k++)
+      if (is_wanted(tile_.pairing, id, target(k))) return true;
+    return false;
+  }
+
   void score_query(int64_t q) {
     const int64_t id = tile_.query_ids[q];
-    int live = 0;
-    for (int k = 0; k < used_; k++) live += is_wanted(tile_.pairing, id, target(k));
-    if (!live) return;
+    if (!wants(id, 0, used_)) return;
     const auto [query, rows] = queries_.record(id);
-    if (pair_ && prefer_pairs(id, rows)) return score_pairs(q, id);
+    if (pair_ && prefer_pairs(id)) return score_pairs(q, id);
     if (recipe_.family == Family::kBitsliced)
       run_bitsliced(query, rows);
     else
@@ -122,28 +125,23 @@ class TileScorer {
     kernels_.bitsliced(a);
   }
 
-  // ---- bit-sliced kernels of several queries at once, each with kTargetsTogether targets
-  int queries_together() const { return kernels_.vector_bytes / 4; }
+  // ---- bit-sliced kernels of several queries at once
+  struct Chunk {
+    int from, count;  // targets of the block
+    int64_t columns;
+    std::vector<int64_t> queries;  // that want one of them, by their numbers in the tile, the shortest first
+  };
 
-  // Queries, by their numbers in the tile, that want one of the targets from `from` on, the shortest first.
-  std::vector<int64_t> queries_of(int from) const {
-    std::vector<int64_t> found;
-    const int to = std::min(from + kTargetsTogether, used_);
-    for (int64_t q = 0; q < tile_.query_count; q++)
-      for (int k = from; k < to; k++)
-        if (is_wanted(tile_.pairing, tile_.query_ids[q], target(k))) {
-          found.push_back(q);
-          break;
-        }
-    std::stable_sort(found.begin(), found.end(), [&](int64_t x, int64_t y) { return length_of(x) < length_of(y); });
-    return found;
-  }
+  int queries_together() const { return kernels_.vector_bytes / 4; }
   int64_t length_of(int64_t q) const { return queries_.length(tile_.query_ids[q]); }
 
-  int64_t columns_from(int from) const {
-    int64_t longest = 0;
-    for (int k = from; k < std::min(from + kTargetsTogether, used_); k++) longest = std::max(longest, padded(records_[k].length));
-    return longest;
+  Chunk chunk_of(int from) const {
+    Chunk chunk{from, std::min(kTargetsTogether, used_ - from), 0, {}};
+    for (int k = from; k < from + chunk.count; k++) chunk.columns = std::max(chunk.columns, padded(records_[k].length));
+    for (int64_t q = 0; q < tile_.query_count; q++)
+      if (wants(tile_.query_ids[q], from, from + chunk.count)) chunk.queries.push_back(q);
+    std::stable_sort(chunk.queries.begin(), chunk.queries.end(), [&](int64_t x, int64_t y) { return length_of(x) < length_of(y); });
+    return chunk;
   }
 
   bool all_wanted() const {
@@ -152,40 +150,40 @@ class TileScorer {
     return true;
   }
 
-  // The rule: the kernel with fewer steps. Memory: tables and letters of a row take no more than masks of the block would.
-  bool prefer_queries_together() const {
-    if (recipe_.family != Family::kBitsliced || !kernels_.query_slices) return false;
-    if (recipe_.slice_columns && columns_ > recipe_.slice_columns) return false;
-    if (used_ * kTogetherStep[0] >= lanes_ && all_wanted()) return false;  // most blocks: without a look at letters and lengths
-    std::array<bool, kLetters> used{};
-    for (const auto& [codes, length] : records_)
-      for (int64_t j = 0; j < length; j++) used[codes[j]] = true;
-    const int letters = static_cast<int>(std::count(used.begin(), used.end(), true));
-    if (letters > SliceTables::most_letters(kernels_.vector_bytes)) return false;
-    const double step = kTogetherStep[SliceTables::tables(letters, kernels_.vector_bytes) - 1];
+  // The block, where that takes fewer steps than each query with all of it, and less memory for tables and letters than masks take; else
+  // none.
+  std::vector<Chunk> chunks_together() const {
+    if (recipe_.family != Family::kBitsliced || !kernels_.query_slices) return {};
+    if (recipe_.slice_columns && columns_ > recipe_.slice_columns) return {};
+    if (used_ * kTogetherStep[0] >= lanes_ && all_wanted()) return {};  // most blocks: without a look at letters and lengths
+    const auto letters = letters_of(records_.data(), used_);
+    const int count = static_cast<int>(std::count(letters.begin(), letters.end(), true));
+    if (count > SliceTables::most_letters(kernels_.vector_bytes)) return {};
+    const double step = kTogetherStep[SliceTables::tables(count, kernels_.vector_bytes) - 1];
     double alone = 0, together = 0;
-    for (int64_t q = 0; q < tile_.query_count; q++) alone += cost_alone(tile_.query_ids[q]);
+    for (int64_t q = 0; q < tile_.query_count; q++) alone += steps_alone(tile_.query_ids[q]);
+    std::vector<Chunk> chunks;
     for (int from = 0; from < used_; from += kTargetsTogether) {
-      const std::vector<int64_t> found = queries_of(from);
-      for (size_t g = 0; g < found.size(); g += static_cast<size_t>(queries_together())) {
-        const int64_t rows = length_of(found[std::min(g + static_cast<size_t>(queries_together()), found.size()) - 1]);
-        if (rows > 2 * columns_) return false;
-        together += step * static_cast<double>(rows) * static_cast<double>(columns_from(from));
+      chunks.push_back(chunk_of(from));
+      const std::vector<int64_t>& queries = chunks.back().queries;
+      for (size_t g = 0; g < queries.size(); g += static_cast<size_t>(queries_together())) {
+        const int64_t rows = length_of(queries[std::min(g + static_cast<size_t>(queries_together()), queries.size()) - 1]);
+        if (rows > 2 * columns_) return {};
+        together += step * static_cast<double>(rows) * static_cast<double>(chunks.back().columns);
       }
     }
-    return together < alone;
+    if (together >= alone) return {};
+    return chunks;
   }
 
-  void score_queries_together(int from) {
-    const std::vector<int64_t> found = queries_of(from);
-    if (found.empty()) return;
-    const int count = std::min(kTargetsTogether, used_ - from);
-    tables_.pack(records_.data() + from, count, kernels_.vector_bytes, columns_from(from));
+  void score_together(const Chunk& chunk) {
+    if (chunk.queries.empty()) return;
+    tables_.pack(records_.data() + chunk.from, chunk.count, kernels_.vector_bytes, chunk.columns);
     std::vector<Record> group;
-    for (size_t g = 0; g < found.size(); g += group.size()) {
+    for (size_t g = 0; g < chunk.queries.size(); g += group.size()) {
       group.clear();
-      for (size_t q = g; q < std::min(g + static_cast<size_t>(queries_together()), found.size()); q++)
-        group.push_back(queries_.record(tile_.query_ids[found[q]]));
+      for (size_t q = g; q < std::min(g + static_cast<size_t>(queries_together()), chunk.queries.size()); q++)
+        group.push_back(queries_.record(tile_.query_ids[chunk.queries[q]]));
       QuerySlicesArgs a;
       tables_.place(group, a);
       a.match_steps = recipe_.match_steps;
@@ -196,29 +194,29 @@ class TileScorer {
       kernels_.query_slices(a);
       if (cancel_.requested) return;
       for (size_t q = 0; q < group.size(); q++)
-        for (int k = 0; k < count; k++)
-          if (is_wanted(tile_.pairing, tile_.query_ids[found[g + q]], target(from + k)))
-            store(found[g + q], from + k, sums_[q * kTargetsTogether + static_cast<size_t>(k)], group[q].length);
+        for (int k = 0; k < chunk.count; k++)
+          if (is_wanted(tile_.pairing, tile_.query_ids[chunk.queries[g + q]], target(chunk.from + k)))
+            store(chunk.queries[g + q], chunk.from + k, sums_[q * kTargetsTogether + static_cast<size_t>(k)], group[q].length);
     }
   }
 
   // ---- single pairs
-  // Steps of the block kernel for one query with the block, or of single pairs if that is fewer; 0 where it wants none.
-  double cost_alone(int64_t id) const {
-    const int64_t rows = queries_.length(id);
-    double pairs = 0;
-    for (int k = 0; k < used_; k++)
-      if (is_wanted(tile_.pairing, id, target(k))) pairs += pair_ ? pair_->cost(rows, records_[k].length) : kNever;
-    return std::min(pairs, static_cast<double>(rows) * static_cast<double>(columns_));
-  }
-
-  // The rule: the kernel with fewer steps. A step of the block kernel serves all lanes, wanted or not.
-  bool prefer_pairs(int64_t id, int64_t rows) const {
-    if (recipe_.slice_columns && columns_ > recipe_.slice_columns) return true;
+  // Steps of a query: of the block kernel, one of which serves all lanes, wanted or not; of single pairs; of what is fewer.
+  double steps_of_block(int64_t id) const { return static_cast<double>(queries_.length(id)) * static_cast<double>(columns_); }
+  double steps_of_pairs(int64_t id) const {
     double steps = 0;
     for (int k = 0; k < used_; k++)
-      if (is_wanted(tile_.pairing, id, target(k))) steps += pair_->cost(rows, records_[k].length);
-    return steps < static_cast<double>(rows) * static_cast<double>(columns_);
+      if (is_wanted(tile_.pairing, id, target(k))) steps += pair_->cost(queries_.length(id), records_[k].length);
+    return steps;
+  }
+  double steps_alone(int64_t id) const {
+    if (!wants(id, 0, used_)) return 0;
+    return pair_ ? std::min(steps_of_pairs(id), steps_of_block(id)) : steps_of_block(id);
+  }
+
+  // The rule: the kernel with fewer steps.
+  bool prefer_pairs(int64_t id) const {
+    return (recipe_.slice_columns && columns_ > recipe_.slice_columns) || steps_of_pairs(id) < steps_of_block(id);
   }
 
   void score_pairs(int64_t q, int64_t id) {
