@@ -7,7 +7,7 @@
 //   (z - u)_k = OR over a = 0 .. S-k of z_{a+k} & ~u_{a+1}        (u <= z: take a = u)
 // Edit distance is S = 2, X = 1 (match 0, mismatch -1, gap 1, the score negated): the five-operation form of Myers' cell.
 //
-// u_1 is kept complemented: ~u_1 occurs in every sum, and instruction sets without or-not then need no separate negation.
+// u and z are kept complemented: then no cell needs a negation, where instruction sets have and-not, but no or-not.
 // S = 1 .. 4 exist. Three-input operations a cell of S = 2, 3, 4 with X = 1: 5, 12, 21; two-input ones: 8, 20, 36.
 //
 // Layout: masks [column][letter slot], one vector each. A strip of kSliceRows rows keeps its planes in L1; the boundary keeps
@@ -42,41 +42,26 @@ struct BitslicedKernel {
     count_last_row(bound, a.columns, a.sums, [&](int64_t j) { return live[j]; });
   }
 
-  // u.plane[0] is the complement of u_1; all other planes are plain.
+  // In u, and in z here, every plane is the complement.
   static inline __attribute__((always_inline)) void cell(Words equal, Steps& u, Steps& v) {
     Words z[S + 1];
 #pragma GCC unroll 8
-    for (int k = 1; k <= S; k++) {
-      if (k <= X) continue;  // z_k = 1
-      z[k] = k == 1 ? (equal | v.plane[0] | ~u.plane[0]) : or3(equal, u.plane[k - 1], v.plane[k - 1]);
-    }
+    for (int k = X + 1; k <= S; k++) z[k] = and_nor(u.plane[k - 1], equal, v.plane[k - 1]);
     Steps nu, nv;
 #pragma GCC unroll 8
     for (int k = 1; k <= S; k++) {
-      Words rest{}, rest_v{};  // the terms a >= 1
-      bool any = false;
+      // The terms a = 0; z_k = 1 for k <= X.
+      nv.plane[k - 1] = k <= X ? u.plane[0] : and_not(u.plane[0], z[k]);
+      nu.plane[k - 1] = k <= X ? v.plane[0] : v.plane[0] | z[k];
 #pragma GCC unroll 8
       for (int t = 1; t <= S - k; t++) {
-        if (t + k <= X) {  // z_{t+k} = 1
-          rest = any ? (rest | ~u.plane[t]) : ~u.plane[t];
-          rest_v = any ? (rest_v | ~v.plane[t]) : ~v.plane[t];
+        if (t + k <= X) {
+          nv.plane[k - 1] |= u.plane[t];
+          nu.plane[k - 1] &= v.plane[t];
         } else {
-          rest = any ? or_and_not(rest, z[t + k], u.plane[t]) : (z[t + k] & ~u.plane[t]);
-          rest_v = any ? or_and_not(rest_v, z[t + k], v.plane[t]) : (z[t + k] & ~v.plane[t]);
+          nv.plane[k - 1] = or_and_not(nv.plane[k - 1], u.plane[t], z[t + k]);
+          nu.plane[k - 1] = and_or(nu.plane[k - 1], v.plane[t], z[t + k]);
         }
-        any = true;
-      }
-      // the term a = 0: z_k & ~u_1, z_k & ~v_1
-      if (k <= X) {
-        nv.plane[k - 1] = any ? (rest | u.plane[0]) : u.plane[0];
-        if (k == 1)
-          nu.plane[0] = any ? (v.plane[0] & ~rest_v) : v.plane[0];  // complement of ~v_1 | rest
-        else
-          nu.plane[k - 1] = any ? (rest_v | ~v.plane[0]) : ~v.plane[0];
-      } else {
-        nv.plane[k - 1] = any ? or_and(rest, z[k], u.plane[0]) : (z[k] & u.plane[0]);
-        const Words across = any ? or_and_not(rest_v, z[k], v.plane[0]) : (z[k] & ~v.plane[0]);
-        nu.plane[k - 1] = k == 1 ? ~across : across;
       }
     }
     u = nu;
@@ -135,8 +120,7 @@ struct BitslicedKernel {
   static void strip(const BitslicedArgs& a, const uint32_t* slots, int rows, Steps* bound) {
     Steps u[kSliceRows];
     for (int r = 0; r < rows; r++) {
-      u[r].plane[0] = ~Words{};
-      for (int k = 1; k < S; k++) u[r].plane[k] = Words{};
+      for (int k = 0; k < S; k++) u[r].plane[k] = ~Words{};
     }
     const char* masks = static_cast<const char*>(a.masks);
     for (int64_t j = 0; j < a.columns; j += kSliceColumns)

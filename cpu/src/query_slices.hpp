@@ -36,10 +36,7 @@ struct QuerySlicesKernel {
     Steps u[kSliceRows];
     for (int r = 0; r < rows; r++) {
       const Words dummy = (Words)(first > broadcast(static_cast<uint32_t>(row + r)));
-      for (int k = 1; k <= S; k++) {
-        const Words plane = k <= X ? dummy : Words{};
-        u[r].plane[k - 1] = k == 1 ? ~plane : plane;
-      }
+      for (int k = 1; k <= S; k++) u[r].plane[k - 1] = k <= X ? ~dummy : ~Words{};
     }
     const Words* tables = static_cast<const Words*>(a.tables);
     for (int64_t j = 0; j < a.columns; j += Block::kSliceColumns) {

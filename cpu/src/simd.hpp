@@ -222,6 +222,15 @@ static inline Bytes shift_down(Bytes a, Bytes after) {
 }
 #endif
 
+// ---- a & ~b. By name, since GCC else makes ~b once for several uses, an instruction more for each that could have done without.
+#if defined(GPUALIGN_AVX2)
+static inline Words and_not(Words a, Words b) { return (Words)_mm256_andnot_si256((__m256i)b, (__m256i)a); }
+#elif defined(GPUALIGN_SSE41)
+static inline Words and_not(Words a, Words b) { return (Words)_mm_andnot_si128((__m128i)b, (__m128i)a); }
+#else
+static inline Words and_not(Words a, Words b) { return a & ~b; }
+#endif
+
 // ---- three-input logic
 #if defined(GPUALIGN_AVX512)
 #define GPUALIGN_TERNARY(name, imm) \
@@ -230,6 +239,8 @@ GPUALIGN_TERNARY(or3, 0xFE)
 GPUALIGN_TERNARY(or_and_not, 0xF4)  // a | (b & ~c)
 GPUALIGN_TERNARY(or_and, 0xF8)      // a | (b & c)
 GPUALIGN_TERNARY(or_nor, 0xF1)      // a | ~(b | c)
+GPUALIGN_TERNARY(and_or, 0xE0)      // a & (b | c)
+GPUALIGN_TERNARY(and_nor, 0x10)     // a & ~(b | c)
 GPUALIGN_TERNARY(xor_or, 0xF6)      // a | (b ^ c)
 GPUALIGN_TERNARY(xor_and_or, 0xDE)  // (a ^ c) | b
 GPUALIGN_TERNARY(and_xor, 0x60)     // a & (b ^ c)
@@ -237,9 +248,11 @@ GPUALIGN_TERNARY(and_not_or, 0x0E)  // ~a & (b | c)
 #undef GPUALIGN_TERNARY
 #else
 static inline Words or3(Words a, Words b, Words c) { return a | b | c; }
-static inline Words or_and_not(Words a, Words b, Words c) { return a | (b & ~c); }
+static inline Words or_and_not(Words a, Words b, Words c) { return a | and_not(b, c); }
 static inline Words or_and(Words a, Words b, Words c) { return a | (b & c); }
 static inline Words or_nor(Words a, Words b, Words c) { return a | ~(b | c); }
+static inline Words and_or(Words a, Words b, Words c) { return a & (b | c); }
+static inline Words and_nor(Words a, Words b, Words c) { return and_not(and_not(a, b), c); }
 static inline Words xor_or(Words a, Words b, Words c) { return a | (b ^ c); }
 static inline Words xor_and_or(Words a, Words b, Words c) { return (a ^ c) | b; }
 static inline Words and_xor(Words a, Words b, Words c) { return a & (b ^ c); }

@@ -2,7 +2,7 @@
 //
 // Forward, the recurrence and planes are those of bitsliced.hpp with S = 2, X = 1. The matrix of a block is cut into tiles of
 // kWordRows x kWordRows cells. Kept are the planes of v above every tile and of u on its left. In terms of D, the distance itself:
-//   D(i,j) - D(i-1,j) = 1 - u     u = 0: + 1, plane 0 of u, which is complemented     u = 2: - 1, plane 1
+//   D(i,j) - D(i-1,j) = 1 - u     u = 0: + 1, plane 0 of u     u = 2: - 1, the complement of plane 1; u's planes are complements
 //   D(i,j) - D(i,j-1) = 1 - v     v = 0: + 1, the complement of plane 0 of v          v = 2: - 1, plane 1
 //
 // Backward, a tile is computed again for the lanes whose path comes to it. Its edges are transposed, so that a lane's 64 bits of an edge
@@ -37,8 +37,7 @@ struct SlicedGrid {
   static void strip(const SlicedGridArgs& a, int64_t row, int rows, const Steps* above) {
     Steps u[kWordRows];
     for (int r = 0; r < rows; r++) {
-      u[r].plane[0] = ~Words{};
-      u[r].plane[1] = Words{};
+      u[r].plane[0] = u[r].plane[1] = ~Words{};
     }
     const uint32_t* slots = a.slots + row;
     const char* masks = static_cast<const char*>(a.masks);
@@ -62,7 +61,7 @@ struct SlicedGrid {
     gather(static_cast<Words*>(out.plus_above), columns, [&](int64_t k) { return ~above[k].plane[0]; });
     gather(static_cast<Words*>(out.minus_above), columns, [&](int64_t k) { return above[k].plane[1]; });
     gather(static_cast<Words*>(out.plus_left), rows, [&](int64_t k) { return left[k].plane[0]; });
-    gather(static_cast<Words*>(out.minus_left), rows, [&](int64_t k) { return left[k].plane[1]; });
+    gather(static_cast<Words*>(out.minus_left), rows, [&](int64_t k) { return ~left[k].plane[1]; });
   }
 
   // Bit k of a word of `out` is the lane's of vector k, 0 from `count` on.
