@@ -3,7 +3,8 @@
 The rule (measured in benchmarks/):
 - edit distance: bit-sliced over the targets;
 - linear gaps, two-valued scores and a unary form of at most four steps (2/-1/1, 1/-1/1, ...): bit-sliced, if no target has
-  over 65,536 letters and the masks fit the memory of a worker, for targets that fill two thirds of a vector's bits;
+  over 65,536 letters and the masks fit the memory of a worker, for targets that fill two thirds of a vector's bits, and for fewer
+  where several queries that share a vector take fewer steps than bytes;
 - everything else: the difference recurrence in the narrowest element that provably holds it (core/bounds.py).
 
 Where targets are fewer than bits, or a set is compared with itself, several queries share a vector, with 32 targets each
@@ -27,6 +28,7 @@ TABLE_SIZE = 32
 MAX_MATCH_STEPS = 4
 """The largest unary form for which bit-slicing is compiled; beyond it bytes are as fast."""
 
+_SHARED_VECTOR_BYTES = 32  # of the smallest vectors that several queries share
 _COLUMN_MULTIPLE = 4
 _LONGEST_SLICED = 65_536  # sets of longer records seldom fill the lanes, and making their masks would take seconds
 _LEAST_SLICE_COLUMNS = 4096  # some five megabytes, which any budget has
@@ -56,7 +58,7 @@ class Recipe:
     per_column: int = 0
     constant: int = 0
     rest: Recipe | None = None
-    """Computes the last targets of a tile where they are fewer than `rest_below`."""
+    """Computes the last targets of a tile where they are fewer than `rest_below` and queries that share vectors take longer."""
 
     def rest_below(self, vector_bytes: int) -> int:
         """Targets that are too few for the lanes; 0 without another recipe for them."""
@@ -130,5 +132,5 @@ def make_recipe(scoring: Scoring, letters: int, targets: int, longest: int, vect
         return replace(recipe, kernel=name, pairs="myers", slice_columns=columns, sum_factor=-1, per_letter=1)
     rest = difference_recipe(scoring, letters, difference_form(scoring))
     recipe = replace(recipe, rest=rest)
-    enough = targets >= recipe.rest_below(vector_bytes) and longest <= _LONGEST_SLICED
-    return recipe if enough and recipe.scratch_bytes(vector_bytes, longest) <= worker_bytes else rest
+    enough = targets >= recipe.rest_below(vector_bytes) or vector_bytes >= _SHARED_VECTOR_BYTES
+    return recipe if enough and longest <= _LONGEST_SLICED and recipe.scratch_bytes(vector_bytes, longest) <= worker_bytes else rest

@@ -214,8 +214,8 @@ def test_kernels_agree_where_the_choice_is_free(engine, rng):
 
 
 def test_the_recipe_follows_its_rule():
-    def kernel(scheme, targets=1000, longest=1500, memory=1 << 28):
-        recipe = make_recipe(scheme, 15, targets, longest, 64, memory)
+    def kernel(scheme, targets=1000, longest=1500, memory=1 << 28, vector_bytes=64):
+        recipe = make_recipe(scheme, 15, targets, longest, vector_bytes, memory)
         return recipe.bitsliced, recipe.pairs, recipe.width
 
     assert kernel(edit(15)) == (True, "myers", 8)
@@ -224,5 +224,6 @@ def test_the_recipe_follows_its_rule():
     assert kernel(two_valued(15, 5, -4, 10, 1)) == (False, "wavefront", 8)
     assert kernel(two_valued(15, 91, -114, 400, 30)) == (False, "", 16)
     assert kernel(two_valued(15, 10**6, -1, 9, 9)) == (False, "", 32)
-    for less in ({"targets": 340}, {"longest": 65_537}, {"memory": 1 << 20}):
+    assert kernel(two_valued(15, 2, -1, 1, 1), targets=3) == (True, "", 8)
+    for less in ({"targets": 84, "vector_bytes": 16}, {"longest": 65_537}, {"memory": 1 << 20}):
         assert kernel(two_valued(15, 2, -1, 1, 1), **less) == (False, "wavefront", 8)

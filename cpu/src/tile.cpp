@@ -12,8 +12,17 @@
 namespace gpualign {
 namespace {
 
-// A step of several queries at once in steps of one query with a block, by the tables of a column: one more operation a cell, or three.
-constexpr double kTogetherStep[] = {1.25, 1.5};
+// What a step takes, in steps of a query with a block of bits, by the steps S of a match; measured.
+// Several queries at once, by the tables of a column: a permutation or three operations more than a mask, and the loads of letters.
+constexpr double kTogetherStep[kMaxMatchSteps][2] = {{1.3, 1.6}, {1.25, 1.5}, {1.15, 1.3}, {1.15, 1.3}};
+
+// Bytes, of a block: some 6 operations beside those of a cell (bitsliced.hpp), or 4 where logic has three inputs. A single pair looks its
+// scores up by the row.
+double byte_step(int match_steps, bool ternary_logic) {
+  constexpr double kOperations[] = {3, 8, 20, 36}, kTernary[] = {2, 5, 12, 21};
+  return ternary_logic ? 4 / kTernary[match_steps - 1] : 6 / kOperations[match_steps - 1];
+}
+constexpr double kPairBytes = 1.7;  // steps of a block
 
 template <class Score>
 class TileScorer {
@@ -28,9 +37,10 @@ class TileScorer {
     for (int64_t q = 0; q < tile.query_count; q++) last_query_ = std::max(last_query_, tile.query_ids[q]);
   }
 
-  // Scores the tile's targets from `first` on while at least `least` are left. Returns the first target left over.
-  int64_t run(int64_t first, int64_t least) {
-    for (; first < tile_.target_count && tile_.target_count - first >= least; first += lanes_) {
+  // Scores the tile's targets from `first` on; fewer than `rest_below` only where `rest` would take longer. Returns the first target left
+  // over.
+  int64_t run(int64_t first, int64_t rest_below, const Recipe& rest) {
+    for (; first < tile_.target_count; first += lanes_) {
       first_ = first;
       used_ = static_cast<int>(std::min<int64_t>(lanes_, tile_.target_count - first));
       records_.clear();
@@ -43,11 +53,13 @@ class TileScorer {
       }
       packed_ = false;
       if (pair_) pair_->begin_block(used_, letters);
-      if (const std::vector<Chunk> chunks = chunks_together(); !chunks.empty()) {
+      const bool few = used_ < rest_below;
+      if (const std::vector<Chunk> chunks = chunks_together(few ? &rest : nullptr); !chunks.empty()) {
         for (const Chunk& chunk : chunks) score_together(chunk);
         if (cancel_.requested) return first;
         continue;
       }
+      if (few) return first;
       for (int64_t q = 0; q < tile_.query_count; q++) {
         if (cancel_.requested) return first;
         score_query(q);
@@ -150,18 +162,20 @@ class TileScorer {
     return true;
   }
 
-  // The block, where that takes fewer steps than each query with all of it, and less memory for tables and letters than masks take; else
-  // none.
-  std::vector<Chunk> chunks_together() const {
+  // The block, where that takes fewer steps than each query with all of it, alone or by `rest`, and less memory for tables and letters than
+  // masks take; else none.
+  std::vector<Chunk> chunks_together(const Recipe* rest) const {
     if (recipe_.family != Family::kBitsliced || !kernels_.query_slices) return {};
     if (recipe_.slice_columns && columns_ > recipe_.slice_columns) return {};
-    if (used_ * kTogetherStep[0] >= lanes_ && all_wanted()) return {};  // most blocks: without a look at letters and lengths
+    if (used_ * kTogetherStep[recipe_.match_steps - 1][0] >= lanes_ && all_wanted())
+      return {};  // most blocks: without a look at letters and lengths
     const auto letters = letters_of(records_.data(), used_);
     const int count = static_cast<int>(std::count(letters.begin(), letters.end(), true));
     if (count > SliceTables::most_letters(kernels_.vector_bytes)) return {};
-    const double step = kTogetherStep[SliceTables::tables(count, kernels_.vector_bytes) - 1];
+    const double step = kTogetherStep[recipe_.match_steps - 1][SliceTables::tables(count, kernels_.vector_bytes) - 1];
     double alone = 0, together = 0;
-    for (int64_t q = 0; q < tile_.query_count; q++) alone += steps_alone(tile_.query_ids[q]);
+    for (int64_t q = 0; q < tile_.query_count; q++)
+      alone += rest ? steps_of_rest(tile_.query_ids[q], *rest) : steps_alone(tile_.query_ids[q]);
     std::vector<Chunk> chunks;
     for (int from = 0; from < used_; from += kTargetsTogether) {
       chunks.push_back(chunk_of(from));
@@ -214,6 +228,14 @@ class TileScorer {
     return pair_ ? std::min(steps_of_pairs(id), steps_of_block(id)) : steps_of_block(id);
   }
 
+  // Of bytes, or wider differences, in steps of this kernel.
+  double steps_of_rest(int64_t id, const Recipe& rest) const {
+    if (!wants(id, 0, used_)) return 0;
+    const int lanes = kernels_.vector_bytes * 8 / rest.width;
+    const double blocks = (used_ + lanes - 1) / lanes, pairs = kPairBytes * used_ / lanes;
+    return steps_of_block(id) * std::min(blocks, pairs) * byte_step(recipe_.match_steps, kernels_.ternary_logic);
+  }
+
   // The rule: the kernel with fewer steps.
   bool prefer_pairs(int64_t id) const {
     return (recipe_.slice_columns && columns_ > recipe_.slice_columns) || steps_of_pairs(id) < steps_of_block(id);
@@ -256,8 +278,8 @@ class TileScorer {
 template <class Score>
 bool score_tile(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const Recipes& recipes, const Tile<Score>& tile,
                 const Cancel& cancel) {
-  const int64_t left = TileScorer<Score>(kernels, queries, targets, recipes.main, tile, cancel).run(0, recipes.rest_below);
-  if (!cancel.requested) TileScorer<Score>(kernels, queries, targets, recipes.rest, tile, cancel).run(left, 0);
+  const int64_t left = TileScorer<Score>(kernels, queries, targets, recipes.main, tile, cancel).run(0, recipes.rest_below, recipes.rest);
+  if (!cancel.requested) TileScorer<Score>(kernels, queries, targets, recipes.rest, tile, cancel).run(left, 0, recipes.rest);
   return !cancel.requested;
 }
 

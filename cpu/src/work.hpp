@@ -43,7 +43,7 @@ struct Recipe {
 struct Recipes {
   Recipe main;
   Recipe rest;         // may be the same
-  int64_t rest_below;  // fewer targets than this are left to `rest`
+  int64_t rest_below;  // fewer targets than this are left to `rest`, if that takes less than queries that share vectors
 };
 
 // Which pairs of a tile are wanted. Record numbers are compared, so the last two need queries and targets of one set.
