@@ -76,8 +76,9 @@ class Limits:
 
     result_bytes: memory for bands of results; scratch_bytes: memory that the engine itself takes; item_bytes: of one pair's
     result, letter_bytes: more for each of its letters, query_bytes: more for each query; lanes: targets that share one pass of
-    the engine; tile_cells: DP cells of a tile, about; band_rows: queries of a band at most; sharing: workers for whose sake tiles shrink
-    near the end, so that none waits long for another.
+    the engine; tile_cells: DP cells of a tile, about; band_rows: queries of a band at most; first_rows: of the first band, so that somebody
+    who waits for rows has the first ones soon, and each later band has twice as many as the one before, up to band_rows (0: all are alike);
+    sharing: workers for whose sake tiles shrink near the end, so that none waits long for another.
     """
 
     result_bytes: int
@@ -86,6 +87,7 @@ class Limits:
     lanes: int
     tile_cells: int
     band_rows: int = MAX_BAND_ROWS
+    first_rows: int = 0
     letter_bytes: int = 0
     query_bytes: int = 0
     sharing: int = 1
@@ -145,8 +147,9 @@ class Tile:
 class Plan:
     """Every wanted pair, each in exactly one tile; `tiles()` makes the tiles one by one.
 
-    Bands have `band_rows` queries and all their targets, or one query and `panel` targets where all of a query's are too many. cost: of
-    pairs. start, stop: the queries whose pairs are wanted, if not all of them are (None: up to the last): a part of a job.
+    Bands have `band_rows` queries, the first ones as `Limits.first_rows` says, and all their targets, or one query and `panel` targets
+    where all of a query's are too many. cost: of pairs. start, stop: the queries whose pairs are wanted, if not all of them are (None: up to
+    the last): a part of a job.
     """
 
     query_lengths: Lengths = field(repr=False)
@@ -208,9 +211,12 @@ class Plan:
 
     def _bands(self) -> Iterator[tuple[int, int, int, int]]:
         """Rectangles (query start, query stop, first target, target stop) in the order of their rows."""
-        for start in range(self.start, self.end, self.band_rows):
+        start, rows = self.start, min(self.limits.first_rows or self.band_rows, self.band_rows)
+        while start < self.end:
+            stop = min(self.end, start + rows)
             for first in range(self.pairing.first_target(start), self.targets, self.panel):
-                yield start, min(self.end, start + self.band_rows), first, min(self.targets, first + self.panel)
+                yield start, stop, first, min(self.targets, first + self.panel)
+            start, rows = stop, min(2 * rows, self.band_rows)
 
     def cuts(self, start: int, stop: int, targets: npt.NDArray[np.int64], left: int) -> Iterator[tuple[int, int, int, int]]:
         """Rectangles (query start, query stop, from, to in `targets`) of about as many cells as a tile has where so many are left."""
@@ -314,4 +320,5 @@ def make_plan(
             )
     wanted = limits.band_rows if pairing is Pairing.ALL else max(MIN_BAND_ROWS, len(query_lengths) // DIAGONAL_BANDS)
     rows = max(together, min(rows, wanted, limits.band_rows) // together * together)
+    limits = replace(limits, first_rows=-(-limits.first_rows // together) * together)
     return Plan(query_lengths, target_lengths, pairing, limits, int(rows), int(panel), cost)

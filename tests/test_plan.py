@@ -13,8 +13,9 @@ from gpualign.core.shares import row_bounds
 LENGTHS = st.lists(st.integers(1, 5000), min_size=1, max_size=60)
 
 
-def plan_of(queries, targets, pairing, memory=1 << 20, lanes=16, cells=1 << 22, sharing=1):
-    return make_plan(np.array(queries), np.array(targets), pairing, Limits(memory, 0, 4, lanes, cells, sharing=sharing))
+def plan_of(queries, targets, pairing, memory=1 << 20, lanes=16, cells=1 << 22, sharing=1, first_rows=0):
+    limits = Limits(memory, 0, 4, lanes, cells, sharing=sharing, first_rows=first_rows)
+    return make_plan(np.array(queries), np.array(targets), pairing, limits)
 
 
 @given(
@@ -25,11 +26,12 @@ def plan_of(queries, targets, pairing, memory=1 << 20, lanes=16, cells=1 << 22, 
     st.integers(1, 10**9),
     st.integers(BANDS_IN_FLIGHT * 4 * MIN_PANEL, 10**5),
     st.integers(1, 5),
+    st.integers(0, 9),
 )
-def test_every_wanted_pair_is_in_exactly_one_tile(queries, targets, pairing, lanes, cells, memory, sharing):
+def test_every_wanted_pair_is_in_exactly_one_tile(queries, targets, pairing, lanes, cells, memory, sharing, first_rows):
     if pairing is not Pairing.ALL:
         targets = queries
-    plan = plan_of(queries, targets, pairing, memory, lanes, cells, sharing)
+    plan = plan_of(queries, targets, pairing, memory, lanes, cells, sharing, first_rows)
     count = np.zeros((len(queries), len(targets)), dtype=int)
     total = 0
     tiles_of_band = {}
@@ -125,6 +127,22 @@ def test_same_input_same_plan(lengths, cells):
     for a, b in zip(first, second, strict=True):
         assert (a.query_start, a.query_stop, a.cells) == (b.query_start, b.query_stop, b.cells)
         assert (a.targets == b.targets).all()
+
+
+@pytest.mark.parametrize(("first", "rows"), [(4, [4, 8, 16, 30, 30, 12]), (0, [30, 30, 30, 10]), (64, [30, 30, 30, 10])])
+def test_the_first_bands_grow(first, rows):
+    lengths = np.full(100, 7)
+    plan = make_plan(lengths, lengths, Pairing.ALL, Limits(1 << 20, 0, 4, 16, 1 << 20, 30, first_rows=first))
+    bands = sorted({(tile.band.start, tile.band.stop) for tile in plan.tiles()})
+    assert [stop - start for start, stop in bands] == rows
+    assert plan.band_rows == 30
+
+
+def test_bands_that_grow_keep_queries_together():
+    lengths = np.full(100, 7)
+    plan = make_plan(lengths, lengths, Pairing.ALL, Limits(1 << 20, 0, 4, 16, 1 << 20, 30, first_rows=4), together=3)
+    assert all(tile.band.start % 3 == 0 for tile in plan.tiles())
+    assert min(tile.band.stop - tile.band.start for tile in plan.tiles() if tile.band.stop < 100) == 6
 
 
 def test_memory_bounds_the_band_and_too_little_is_an_error():
