@@ -19,37 +19,37 @@ from gpualign.core.scoring import Scoring
 class DifferenceForm:
     """The difference recurrence of cpu/src/difference.hpp for one scoring.
 
-    shifted: uint32[letters][letters], max(0, s + 2e + 2o); open_extra: o = gap_open - gap_extend; tight: every shifted
-    score is at least o; largest: S + 4o, at least every value that the recurrence forms; width: 8, 16 or 32 bits.
+    shifted: int64[letters][letters], max(s + 2e, -2o); open_extra: o = gap_open - gap_extend; least, largest: at most and at least
+    every value that the recurrence forms, -3o and S + o; width: 8, 16 or 32 bits, signed unless o is 0.
     """
 
-    shifted: npt.NDArray[np.uint32]
+    shifted: npt.NDArray[np.int64]
     open_extra: int
-    tight: bool
+    least: int
     largest: int
     width: int
 
 
-def width_for(largest: int) -> int:
-    """Bits of the narrowest unsigned element that holds 0 .. largest. Raises `OverflowError` beyond 32 bits."""
+def width_for(least: int, largest: int) -> int:
+    """Bits of the narrowest element that holds least .. largest, an unsigned one where nothing is negative. Raises `OverflowError` beyond 32
+    bits."""
     for width in (8, 16, 32):
-        if largest < 2**width:
+        lowest, highest = (-(2 ** (width - 1)), 2 ** (width - 1) - 1) if least < 0 else (0, 2**width - 1)
+        if lowest <= least and largest <= highest:
             return width
-    raise OverflowError(f"{largest} does not fit 32 bits")
+    raise OverflowError(f"{least} .. {largest} does not fit 32 bits")
 
 
 def difference_form(scoring: Scoring, free_ends: bool = False) -> DifferenceForm:
     """The difference recurrence's constants and element width.
 
-    With S = max(0, largest s + 2e): horizontal and vertical steps of H' are in [-o, S + o], a diagonal step in [-2o, S + o];
-    moved to start at 0 they are at most S + 2o and S + 3o, and the sums before the last subtraction at most S + 4o. Free end gaps
-    make steps of e in the first row or column, so that S is at least e - o.
+    With S = max(0, largest s + 2e): horizontal and vertical steps of H' are in [-o, S + o], diagonal steps and what gaps hand on in
+    [-2o, S + o], and a gap opens at o less. Free end gaps make steps of e in the first row or column, so that S is at least e - o.
     """
     extra = scoring.gap_open - scoring.gap_extend
     rebased = scoring.substitution + 2 * scoring.gap_extend
-    shifted = np.maximum(rebased + 2 * extra, 0)
-    largest = max(0, int(rebased.max()), scoring.gap_extend - extra if free_ends else 0) + 4 * extra
-    return DifferenceForm(shifted.astype(np.uint32), extra, bool(shifted.min() >= extra), largest, width_for(largest))
+    least, largest = -3 * extra, max(0, int(rebased.max()), scoring.gap_extend - extra if free_ends else 0) + extra
+    return DifferenceForm(np.maximum(rebased, -2 * extra), extra, least, largest, width_for(least, largest))
 
 
 def usable_pairs(scoring: Scoring) -> npt.NDArray[np.bool_]:

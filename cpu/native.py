@@ -21,14 +21,12 @@ def _native(recipe: Recipe) -> _kernels.Recipe:
         "width",
         "letters",
         "open_extra",
-        "tight",
         "match_steps",
         "mismatch_steps",
         "pairs",
         "slice_columns",
         "sum_factor",
         "per_letter",
-        "per_column",
         "constant",
     ):
         setattr(out, name, getattr(recipe, name))

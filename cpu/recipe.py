@@ -39,7 +39,7 @@ _KEPT_BYTES = 32 << 20  # kKeptBytes of cpu/src/pairs.cpp
 class Recipe:
     """The kernel's parameters, named as in cpu/src/work.hpp.
 
-    score = sum_factor * (kernel's sum) + per_letter * (m + n) + per_column * n + constant
+    score = sum_factor * (kernel's sum) + per_letter * (m + n) + constant
     """
 
     kernel: str
@@ -48,14 +48,12 @@ class Recipe:
     table: npt.NDArray[np.uint32] = field(default_factory=lambda: np.zeros((TABLE_SIZE, TABLE_SIZE), dtype=np.uint32), repr=False)
     letters: int = TABLE_SIZE
     open_extra: int = 0
-    tight: bool = False
     match_steps: int = 0
     mismatch_steps: int = 0
     pairs: str = ""
     slice_columns: int = 0
     sum_factor: int = 1
     per_letter: int = 0
-    per_column: int = 0
     constant: int = 0
     rest: Recipe | None = None
     """Computes the last targets of a tile where they are fewer than `rest_below` and queries that share vectors take longer."""
@@ -95,7 +93,7 @@ def _slice_column_bytes(recipe: Recipe, vector_bytes: int) -> int:
 def difference_recipe(scoring: Scoring, letters: int, form: DifferenceForm) -> Recipe:
     """The recipe of the difference recurrence in a form of it."""
     table = np.zeros((TABLE_SIZE, TABLE_SIZE), dtype=np.uint32)
-    table[: len(form.shifted), : len(form.shifted)] = form.shifted
+    table[: len(form.shifted), : len(form.shifted)] = form.shifted & 0xFFFFFFFF
     gaps = "linear" if scoring.linear else "affine"
     return Recipe(
         f"{gaps} gaps, {form.width}-bit differences",
@@ -104,9 +102,7 @@ def difference_recipe(scoring: Scoring, letters: int, form: DifferenceForm) -> R
         letters=letters,
         pairs="wavefront" if form.width == 8 else "",
         open_extra=form.open_extra,
-        tight=form.tight,
         per_letter=-scoring.gap_extend,
-        per_column=-form.open_extra,
         constant=-form.open_extra,
     )
 

@@ -15,25 +15,20 @@ def difference_recurrence(query, target, scheme):
     form = difference_form(scheme)
     o = form.open_extra
     m, n = len(query), len(target)
-    v = [0] + [o] * (n - 1)
-    y = [0] * n
-    seen = {0, o}
+    v = [-o] + [0] * (n - 1)
+    y = [step - o for step in v]
+    seen = {0, -o, *y}
     for i in range(m):
-        u, x = (0 if i == 0 else o), 0
+        u = -o if i == 0 else 0
+        x = u - o
         for j in range(n):
             s = int(form.shifted[query[i], target[j]])
-            a, b = x + u, y[j] + v[j]
-            z = max(s, a, b)
+            z = max(s, x, y[j]) if o else max(s, u, v[j])
+            opened = z - o
+            x, y[j] = max(x, opened) - v[j], max(y[j], opened) - u
             u, v[j] = z - v[j], z - u
-            if form.tight:
-                t = z - o
-                x, y[j] = max(0, a - t), max(0, b - t)
-                seen |= {t}
-            else:
-                x, y[j] = max(0, a + o - z), max(0, b + o - z)
-                seen |= {a + o, b + o}
-            seen |= {s, a, b, z, u, v[j], x, y[j]}
-    return sum(v) - o * (n + 1) - scheme.gap_extend * (m + n), seen
+            seen |= {s, z, opened, u, v[j], x, y[j]}
+    return sum(v) - o - scheme.gap_extend * (m + n), seen
 
 
 @st.composite
@@ -54,25 +49,48 @@ def test_difference_recurrence_is_exact_and_stays_in_its_element(problem):
     form = difference_form(scheme)
     score, seen = difference_recurrence(query, target, scheme)
     assert score == global_score(query, target, scheme.substitution, scheme.gap_open, scheme.gap_extend)
-    assert min(seen) >= 0
-    assert max(seen) <= form.largest < 2**form.width
+    assert form.least <= min(seen)
+    assert max(seen) <= form.largest
+    lowest, highest = (0, 2**form.width) if form.open_extra == 0 else (-(2 ** (form.width - 1)), 2 ** (form.width - 1))
+    assert lowest <= form.least
+    assert form.largest < highest
 
 
 def test_the_step_bounds_are_attained():
-    # A match beside a gap: the steps reach S + 2o, so the bound that picks the width is not slack by more than sums.
-    scheme = scoring([[7, -9], [-9, 7]], 10, 1)
+    # A match beside a gap, and a gap that opens where two others meet: the bounds that pick the width are not slack.
+    scheme = scoring([[7, -90], [-90, 7]], 10, 1)
     _, seen = difference_recurrence([1, 0, 0, 1, 1, 0], [0, 0, 1, 0, 1, 1, 1], scheme)
-    assert max(seen) >= (7 + 2) + 2 * 9
+    form = difference_form(scheme)
+    assert max(seen) == form.largest == (7 + 2) + 9
+    assert min(seen) == form.least == -3 * 9
 
 
-@pytest.mark.parametrize(("largest", "width"), [(0, 8), (255, 8), (256, 16), (65535, 16), (65536, 32), (2**32 - 1, 32)])
-def test_width_is_the_narrowest(largest, width):
-    assert width_for(largest) == width
+@pytest.mark.parametrize(
+    ("least", "largest", "width"),
+    [
+        (0, 0, 8),
+        (0, 255, 8),
+        (0, 256, 16),
+        (0, 65535, 16),
+        (0, 65536, 32),
+        (0, 2**32 - 1, 32),
+        (-1, 127, 8),
+        (-128, 0, 8),
+        (-1, 128, 16),
+        (-129, 0, 16),
+        (-(2**15), 2**15 - 1, 16),
+        (-1, 2**15, 32),
+        (-(2**31), 2**31 - 1, 32),
+    ],
+)
+def test_width_is_the_narrowest(least, largest, width):
+    assert width_for(least, largest) == width
 
 
-def test_width_refuses_what_does_not_fit():
+@pytest.mark.parametrize(("least", "largest"), [(0, 2**32), (-1, 2**31), (-(2**31) - 1, 0)])
+def test_width_refuses_what_does_not_fit(least, largest):
     with pytest.raises(OverflowError):
-        width_for(2**32)
+        width_for(least, largest)
 
 
 @pytest.mark.parametrize(

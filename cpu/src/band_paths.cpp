@@ -14,16 +14,14 @@ constexpr int64_t kFirstLanes = 64;  // of a first attempt, at least
 BandPaths::BandPaths(const Kernels& kernels, const PathRecipe& recipe, const Cancel& cancel)
     : kernels_(kernels), recipe_(recipe), cancel_(cancel), padding_(recipe.differences.letters) {
   const Recipe& d = recipe.differences;
-  const int64_t shift = 2 * (static_cast<int64_t>(d.open_extra) + recipe.extend);  // s'' - s
   for (int q = 0; q < kLetters; q++)
     for (int t = 0; t < kLetters; t++)
-      rows_of_scores_[q * kLetters + t] =
-          static_cast<uint8_t>(q == padding_ || t == padding_ ? 2 * d.open_extra : d.table[q * kLetters + t]);
+      rows_of_scores_[q * kLetters + t] = static_cast<uint8_t>(q == padding_ || t == padding_ ? 0 : d.table[q * kLetters + t]);
   for (int q = 0; q < 4; q++)
     for (int t = 0; t < 4; t++) table_[q << kBandShift | t] = rows_of_scores_[q * kLetters + t];
   for (int q = 0; q < padding_; q++)
     for (int t = 0; t < padding_; t++) {
-      const int64_t score = d.table[q * kLetters + t] - shift;
+      const int64_t score = static_cast<int32_t>(d.table[q * kLetters + t]) - 2 * static_cast<int64_t>(recipe.extend);
       best_of_query_[q] = std::max(best_of_query_[q], score);
       best_of_target_[t] = std::max(best_of_target_[t], score);
     }
@@ -36,7 +34,7 @@ BandPaths::BandPaths(const Kernels& kernels, const PathRecipe& recipe, const Can
   args_.letters = letters_;
   args_.padding = padding_;
   args_.table = table_, args_.rows_of_scores = rows_of_scores_;
-  args_.open_extra = d.open_extra, args_.tight = d.tight;
+  args_.open_extra = d.open_extra;
   args_.cancel = &cancel;
 }
 
@@ -105,8 +103,7 @@ int64_t BandPaths::forward(int64_t vectors) {
 
   args_.scratch = state_.reserve(static_cast<size_t>(4 * lanes));
   args_.directions = static_cast<uint8_t*>(directions_.reserve(static_cast<size_t>((rows_ + columns_) * lanes)));
-  const int64_t steps = 2 * std::min(rows_, columns_) - (corner == 0);
-  return kernels_.banded(args_) - recipe_.differences.open_extra * (steps + 1) - recipe_.extend * (rows_ + columns_);
+  return kernels_.banded(args_) - recipe_.differences.open_extra - recipe_.extend * (rows_ + columns_);
 }
 
 bool BandPaths::align(const uint8_t* query, int64_t rows, const uint8_t* target, int64_t columns, int64_t pair, double worth,

@@ -6,11 +6,11 @@
 // before
 //   a - lowest even:  the left one (d - 1) is in lane p - 1, the upper one (d + 1) in lane p
 //   a - lowest odd:   the left one is in lane p, the upper one in lane p + 1.
-// Shifts by a lane bring zeros into the first or last lane: u = x = 0 from the left, or v = y = 0 from above. They say that the
-// neighbour outside the band is reached by a gap that opens at its own neighbour inside. That is a path, so no score in the band is
-// higher than without one; and one more step of a path is all that u <= S + 2o needs, so the bounds hold.
+// Shifts by a lane bring u = -o, x = -2o into the first lane, from the left, or v = -o, y = -2o into the last one, from above. They say
+// that the neighbour outside the band is reached by a gap that opens at its own neighbour inside. That is a path, so no score in the band
+// is higher than without one; and one more step of a path is all that u <= S + o needs, so the bounds hold.
 //
-// Before its first cell a lane sees padding, with s'' = 2o and the flat state u = v = o, x = y = 0, as in wavefront.hpp; what lanes
+// Before its first cell a lane sees padding, with s'' = 0 and the flat state u = v = 0, x = y = -o, as in wavefront.hpp; what lanes
 // compute behind the last row or column comes to no cell that is used.
 //
 // The sum of steps: from the first row or column along the diagonal n - m, down one cell and right one cell in turns. The lane of
@@ -20,7 +20,7 @@
 
 namespace gpualign::GPUALIGN_ISA {
 
-template <bool kAffine, bool kTight>
+template <bool kAffine>
 struct BandKernel {
   using V = Bytes;
 
@@ -47,7 +47,7 @@ struct BandKernel {
       begin(u, x, v, y);
       const int64_t corner = a.columns - a.rows, last = a.rows + a.columns;
       lane = (corner - a.lowest) / 2;
-      // From the first row or column on; from (0,0) the step to (0,1) is 0.
+      // From the first row or column on, whose H' is -o.
       summed_from = corner == 0 ? 1 : corner < 0 ? -corner : corner;
       int64_t d = 2;
       if ((d - a.lowest) & 1) step<true>(d++, u, x, v, y);
@@ -67,11 +67,15 @@ struct BandKernel {
     void begin(V* u, V* x, V* v, V* y) const {
       const int64_t lanes = a.vectors * kVectorBytes, upper = (1 - a.lowest) >> 1, lower = upper - 1;
       for (int64_t k = 0; k < vectors(); k++) {
-        u[k] = v[k] = o;
-        x[k] = y[k] = V{};
+        u[k] = v[k] = V{};
+        x[k] = y[k] = V{} - o;
       }
-      if (upper < lanes) reinterpret_cast<uint8_t*>(v)[upper] = 0;
-      if (lower >= 0 && lower < lanes) reinterpret_cast<uint8_t*>(u)[lower] = 0;
+      const auto put = [&](V* step, V* gap, int64_t at) {
+        reinterpret_cast<uint8_t*>(step)[at] = static_cast<uint8_t>(-a.open_extra);
+        reinterpret_cast<uint8_t*>(gap)[at] = static_cast<uint8_t>(-2 * a.open_extra);
+      };
+      if (upper < lanes) put(v, y, upper);
+      if (lower >= 0 && lower < lanes) put(u, x, lower);
     }
 
     template <bool kOdd>
@@ -79,29 +83,30 @@ struct BandKernel {
       const uint8_t* target = a.target + (d + a.lowest + kOdd) / 2 - 1;
       const uint8_t* query = a.query + a.rows - (d - a.lowest - kOdd) / 2;
       uint8_t* out = a.directions + (d - 2) * vectors() * kVectorBytes;
-      V before_u{}, before_x{};
+      const V outside_step = V{} - o, outside_gap = outside_step - o;
+      V before_u = outside_step, before_x = outside_gap;
       for (int64_t k = 0; k < vectors(); k++, target += kVectorBytes, query += kVectorBytes, out += kVectorBytes) {
         const V s = scores<kPairs>(a, load(query), load(target));
         V u = us[k], x{}, v = vs[k], y{};
         if constexpr (kAffine) x = xs[k], y = ys[k];
         if constexpr (kOdd) {
           const bool more = k + 1 < vectors();
-          v = shift_down(v, more ? vs[k + 1] : V{});
-          if constexpr (kAffine) y = shift_down(y, more ? ys[k + 1] : V{});
+          v = shift_down(v, more ? vs[k + 1] : outside_step);
+          if constexpr (kAffine) y = shift_down(y, more ? ys[k + 1] : outside_gap);
         } else {
           const V next_u = u, next_x = x;
           u = shift_up(u, before_u);
           if constexpr (kAffine) x = shift_up(x, before_x);
           before_u = next_u, before_x = next_x;
         }
-        const V directions = GridKernel<uint8_t, kAffine, kTight>::cell(s, u, x, v, y, o, 0);
+        const V directions = GridKernel<uint8_t, kAffine>::cell(s, u, x, v, y, o, 0);
         us[k] = u, vs[k] = v;
         if constexpr (kAffine) xs[k] = x, ys[k] = y;
         memcpy(out, &directions, sizeof directions);
         memcpy(steps + (kVectors ? k * kVectorBytes : 0), kOdd ? &v : &u, sizeof v);
-        if (!kVectors && lane / kVectorBytes == k && d > summed_from) sum += steps[lane % kVectorBytes];
+        if (!kVectors && lane / kVectorBytes == k && d > summed_from) sum += step_of<kAffine>(steps[lane % kVectorBytes]);
       }
-      if (kVectors && d > summed_from) sum += steps[lane];
+      if (kVectors && d > summed_from) sum += step_of<kAffine>(steps[lane]);
     }
 
     const BandArgs& a;
@@ -133,9 +138,6 @@ struct BandKernel {
   }
 };
 
-static int64_t banded(const BandArgs& a) {
-  if (a.open_extra == 0) return BandKernel<false, false>::run(a);
-  return a.tight ? BandKernel<true, true>::run(a) : BandKernel<true, false>::run(a);
-}
+static int64_t banded(const BandArgs& a) { return a.open_extra == 0 ? BandKernel<false>::run(a) : BandKernel<true>::run(a); }
 
 }  // namespace gpualign::GPUALIGN_ISA

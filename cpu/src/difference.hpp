@@ -4,19 +4,19 @@
 // Rebasing H'(i,j) = H(i,j) + e (i+j) makes the extension of a gap free, with s' = s + 2e:
 //   E'(i,j) = max(E'(i,j-1), H'(i,j-1) - o)      F'(i,j) = max(F'(i-1,j), H'(i-1,j) - o)
 //   H'(i,j) = max(H'(i-1,j-1) + s', E'(i,j), F'(i,j))
-// The kernel keeps differences, all moved to be non-negative:
-//   u = H'(i,j) - H'(i-1,j) + o          x = max(E'(i,j), H'(i,j) - o) - H'(i,j) + o
-//   v = H'(i,j) - H'(i,j-1) + o          y = max(F'(i,j), H'(i,j) - o) - H'(i,j) + o
-// One cell, with u, x from the left neighbour, v, y from the upper one and the table entry s'' = max(0, s' + 2o):
-//   a = x + u, b = y + v, z = max(s'', a, b)           (z = H'(i,j) - H'(i-1,j-1) + 2o)
-//   u <- z - v, v <- z - u, x <- max(0, a + o - z), y <- max(0, b + o - z)
-// Where every s'' >= o ("tight"), z >= o holds in every cell and the last line becomes a saturating a - (z - o).
-// With o = 0 (linear gaps) x = y = 0 and the cell is z = max(s'', u, v), u <- z - v, v <- z - u.
+// The kernel keeps differences, x and y those of what enters the neighbours:
+//   u = H'(i,j) - H'(i-1,j)      x = E'(i,j+1) - H'(i-1,j)
+//   v = H'(i,j) - H'(i,j-1)      y = F'(i+1,j) - H'(i,j-1)
+// One cell, with u, x from the left neighbour, v, y from the upper one, and s'' = max(s', -2o), as two gaps are a path as well:
+//   z = max(s'', x, y)                            (z = H'(i,j) - H'(i-1,j-1))
+//   u <- z - v, v <- z - u, x <- max(x, z - o) - v, y <- max(y, z - o) - u
+// With o = 0 (linear gaps) x = u, y = v, and the cell is z = max(s'', u, v), u <- z - v, v <- z - u.
 //
-// Bounds, with S = max(0, largest s'): 0 <= x, y <= o; 0 <= u, v <= S + 2o; z <= S + 3o; a + o, b + o <= S + 4o.
-// So the element type is chosen by the scoring alone, whatever the lengths: S + 4o <= 255 runs in bytes
-// (core/bounds.py; tests/test_bounds.py checks every value that the recurrence forms).
-// H'(m,n) = -o + sum over j <= n of (v(m,j) - o), the host adds the constants; a lane's target ends at its own length.
+// Bounds, with S = max(0, largest s'): -2o <= z <= S + o, -o <= u, v <= S + o, -2o <= x, y <= S + o, -3o <= z - o. So the element type is
+// chosen by the scoring alone, whatever the lengths: signed bytes where 3o <= 128 and S + o <= 127. With linear gaps nothing is negative,
+// and bytes are unsigned: S <= 255 (core/bounds.py; tests/test_bounds.py checks every value that the recurrence forms).
+// Elements lie in unsigned vectors, whose sums are the same; maxima and comparisons take them as signed where gaps are affine.
+// H'(m,n) = -o + sum over j <= n of v(m,j).
 //
 // Layout: target codes [column][lane]. A strip of kRows query rows keeps u and x in L1; the strip's lower boundary v, y is
 // kept for every column between strips. Within a strip, kColumns columns advance together so that their dependency chains
@@ -25,6 +25,7 @@
 #pragma once
 #include "kernels.hpp"
 #include "letter_slots.hpp"
+#include "saturating.hpp"
 #include "simd.hpp"
 
 namespace gpualign::GPUALIGN_ISA {
@@ -53,7 +54,39 @@ struct ScoreLookup<uint8_t> {
   }
 };
 
-template <class E, bool kAffine, bool kTight>
+template <class E>
+struct SignedOf;
+template <>
+struct SignedOf<uint8_t> {
+  using type = int8_t;
+};
+template <>
+struct SignedOf<uint16_t> {
+  using type = int16_t;
+};
+template <>
+struct SignedOf<uint32_t> {
+  using type = int32_t;
+};
+template <class E>
+using Signed = Vec<typename SignedOf<E>::type>;
+
+template <bool kFirst, class A, class B>
+struct Choose {
+  using type = A;
+};
+template <class A, class B>
+struct Choose<false, A, B> {
+  using type = B;
+};
+
+// A step, as it is meant.
+template <bool kAffine, class E>
+static inline int64_t step_of(E element) {
+  return kAffine ? static_cast<int64_t>(static_cast<typename SignedOf<E>::type>(element)) : static_cast<int64_t>(element);
+}
+
+template <class E, bool kAffine>
 struct DifferenceKernel {
   using V = Vec<E>;
   static constexpr int kLanes = lanes_of<E>();
@@ -66,10 +99,10 @@ struct DifferenceKernel {
     V* bound_v = static_cast<V*>(a.boundary);
     V* bound_y = bound_v + a.columns;
     const V o = broadcast<E>(static_cast<E>(a.open_extra));
-    // Row 0: H'(0,1) - H'(0,0) = -o, all later steps 0; no gap in the column direction is open.
+    // Row 0: H'(0,1) - H'(0,0) = -o, all later steps 0; a gap that enters row 1 opens there.
     for (int64_t j = 0; j < a.columns; j++) {
-      bound_v[j] = j ? o : V{};
-      if (kAffine) bound_y[j] = V{};
+      bound_v[j] = j ? V{} : V{} - o;
+      if (kAffine) bound_y[j] = bound_v[j] - o;
     }
     for (int64_t row = 0; row < a.rows; row += kRows) {
       if (a.cancel->requested) return;
@@ -86,21 +119,17 @@ struct DifferenceKernel {
       u = opaque(z - v);
       v = opaque(z - left);
     } else {
-      const V across = x + u, down = y + v;
-      const V z = maximum(maximum(s, across), down);
+      const V z = signed_maximum(signed_maximum(s, x), y);
+      const V opened = opaque(z - o);
+      x = opaque(signed_maximum(x, opened) - v);
+      y = opaque(signed_maximum(y, opened) - u);
       const V left = u;
       u = opaque(z - v);
       v = opaque(z - left);
-      if constexpr (kTight) {
-        const V t = z - o;
-        x = subtract_saturating(across, t);
-        y = subtract_saturating(down, t);
-      } else {
-        x = subtract_saturating(across + o, z);
-        y = subtract_saturating(down + o, z);
-      }
     }
   }
+
+  static inline V signed_maximum(V a, V b) { return (V)larger((Signed<E>)a, (Signed<E>)b); }
 
  private:
   static void strip(const DifferenceArgs& a, const uint8_t* table8, const uint8_t* query, int rows, bool first, V* bound_v, V* bound_y,
@@ -111,8 +140,8 @@ struct DifferenceKernel {
     slots.clear();
     for (int r = 0; r < rows; r++) {
       slot[r] = static_cast<uint32_t>(slots.of(query[r]) * kColumns * sizeof(V));
-      u[r] = first && r == 0 ? V{} : o;  // column 0: the first step down costs the opening, later ones nothing
-      if (kAffine) x[r] = V{};
+      u[r] = first && r == 0 ? V{} - o : V{};  // column 0: the first step down costs the opening, later ones nothing
+      if (kAffine) x[r] = u[r] - o;
     }
     const int count = slots.count;
     V scores[kLetters][kColumns];
@@ -144,10 +173,12 @@ struct DifferenceKernel {
     const E* v = reinterpret_cast<const E*>(bound_v);
     int64_t j = 0;
     // Partial sums fit 32 bits: 2^15 columns of bytes or 16-bit steps; 32-bit steps are added one column at a time.
+    using Step = typename Choose<kAffine, typename SignedOf<E>::type, E>::type;
+    using Part = typename Choose<kAffine, int32_t, uint32_t>::type;
     constexpr int64_t kChunk = sizeof(E) == 4 ? 1 : 1 << 15;
     while (j < a.columns) {
       const int64_t stop = j + kChunk < a.columns ? j + kChunk : a.columns;
-      uint32_t part[kLanes];
+      Part part[kLanes];
       int32_t reach[kLanes];
       for (int k = 0; k < kLanes; k++) {
         const int64_t left = a.lengths[k] - j;
@@ -155,7 +186,7 @@ struct DifferenceKernel {
         reach[k] = static_cast<int32_t>(left < 0 ? 0 : left > kChunk ? kChunk : left);
       }
       for (int32_t c = 0; c < stop - j; c++)
-        for (int k = 0; k < kLanes; k++) part[k] += c < reach[k] ? static_cast<uint32_t>(v[(j + c) * kLanes + k]) : 0u;
+        for (int k = 0; k < kLanes; k++) part[k] += c < reach[k] ? static_cast<Part>(static_cast<Step>(v[(j + c) * kLanes + k])) : Part(0);
       for (int k = 0; k < kLanes; k++) a.sums[k] += part[k];
       j = stop;
     }
@@ -164,12 +195,7 @@ struct DifferenceKernel {
 
 template <class E>
 static void difference(const DifferenceArgs& a) {
-  if (a.open_extra == 0)
-    DifferenceKernel<E, false, false>::run(a);
-  else if (a.tight)
-    DifferenceKernel<E, true, true>::run(a);
-  else
-    DifferenceKernel<E, true, false>::run(a);
+  a.open_extra == 0 ? DifferenceKernel<E, false>::run(a) : DifferenceKernel<E, true>::run(a);
 }
 
 }  // namespace gpualign::GPUALIGN_ISA

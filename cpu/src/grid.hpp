@@ -3,13 +3,13 @@
 // Recurrence, bounds and constants are those of difference.hpp. The matrix of a block of lanes is cut into tiles of kRows rows by
 // tile_columns columns. The forward pass keeps v, y on the upper edge of every tile and u, x on its left edge; from these a tile
 // is computed again when a path comes to it, this time with the directions of each cell (traceback in path.hpp):
-//   kDiagonal   s'' = z                      kUp      y + v = z        (a letter of the query against a gap)
-//   kExtendLeft the gap that enters the right neighbour is longer than one: x > 0 after the cell
-//   kExtendUp   likewise for the lower neighbour: y > 0
+//   kDiagonal   s'' = z                      kUp      y = z, with linear gaps v = z        (a letter of the query against a gap)
+//   kExtendLeft the gap that enters the right neighbour is longer than one: x > z - o
+//   kExtendUp   likewise for the lower neighbour: y > z - o
 // Directions are packed: 4 bits a cell, 2 rows an element; 2 bits and 4 rows for linear gaps, which know the first two only.
 //
-// Free end gaps only change the first row and column: H(i,0) = 0 makes every step of H' there e, so u = e + o. A step then is at
-// most max(S + o, e): H'(i,j) - H'(i,j-1) is one of the first row or at most S, or -o more where a gap closes.
+// Free end gaps only change the first row and column: H(i,0) = 0 makes every step of H' there e. A step then is at
+// most max(S + o, e): H'(i,j) - H'(i,j-1) is one of the first row or at most S, or o more where a gap closes.
 #pragma once
 #include "difference.hpp"
 
@@ -18,10 +18,10 @@ namespace gpualign::GPUALIGN_ISA {
 // As core/src/walk.hpp has them, which a variant may not include.
 constexpr int kDiagonal = 1, kUp = 2, kExtendLeft = 4, kExtendUp = 8;
 
-template <class E, bool kAffine, bool kTight>
+template <class E, bool kAffine>
 struct GridKernel {
   using V = Vec<E>;
-  using Plain = DifferenceKernel<E, kAffine, kTight>;
+  using Plain = DifferenceKernel<E, kAffine>;
   static constexpr int kLanes = lanes_of<E>();
   static constexpr int kColumns = kColumnsAtATime;
   static constexpr int kPacked = kAffine ? 2 : 4;  // rows an element of directions holds
@@ -62,9 +62,10 @@ struct GridKernel {
     narrow(a, table8);
     V* v = static_cast<V*>(a.row_v);
     V* y = static_cast<V*>(a.row_y);
+    const V o = broadcast<E>(static_cast<E>(a.open_extra));
     for (int64_t j = 0; j < a.columns; j++) {
       v[j] = broadcast<E>(static_cast<E>(j ? a.later_v : a.first_v));
-      if (kAffine) y[j] = V{};
+      if (kAffine) y[j] = v[j] - o;
     }
     Strip s;
     for (int64_t row = 0; row < a.rows; row += kRows, v += a.columns, y += a.columns) {
@@ -72,7 +73,7 @@ struct GridKernel {
       load(s, a, row);
       for (int r = 0; r < s.rows; r++) {
         s.u[r] = broadcast<E>(static_cast<E>(row + r ? a.later_u : a.first_u));
-        if (kAffine) s.x[r] = V{};
+        if (kAffine) s.x[r] = s.u[r] - o;
       }
       int64_t next_end = 0;  // of the lanes in order of length
       for (int64_t j = 0; j < a.columns; j += kColumns) {
@@ -127,8 +128,8 @@ struct GridKernel {
   static void look_for_end(const GridArgs& a, const Strip& s, int64_t row, int lane) {
     GridEnd& end = a.ends[lane];
     for (int r = 0; r < s.rows; r++) {
-      // H'(i,n) grows by u - o; H is smaller by e a row, which is taken off at once.
-      end.sum += static_cast<int64_t>(reinterpret_cast<const E*>(&s.u[r])[lane]) - a.open_extra - a.extend;
+      // H'(i,n) grows by u; H is smaller by e a row, which is taken off at once.
+      end.sum += step_of<kAffine>(reinterpret_cast<const E*>(&s.u[r])[lane]) - a.extend;
       if (end.sum >= end.best) {
         end.best = end.sum;
         end.row = row + r + 1;
@@ -179,15 +180,15 @@ struct GridKernel {
   }
 
   static inline __attribute__((always_inline)) V cell(V s, V& u, V& x, V& v, V& y, V o, int shift) {
-    const V down = kAffine ? y + v : v;
-    const V left = u;
+    const V across = x, down = kAffine ? y : v, left = u;
     Plain::cell(s, u, x, v, y, o);
     const V z = v + left;  // the cell made v = z - u
     V out = (V)(s == z) & broadcast<E>(static_cast<E>(kDiagonal << shift));
     out |= (V)(down == z) & broadcast<E>(static_cast<E>(kUp << shift));
     if constexpr (kAffine) {
-      out |= (V)(x != V{}) & broadcast<E>(static_cast<E>(kExtendLeft << shift));
-      out |= (V)(y != V{}) & broadcast<E>(static_cast<E>(kExtendUp << shift));
+      const Signed<E> opened = (Signed<E>)(z - o);
+      out |= (V)((Signed<E>)across > opened) & broadcast<E>(static_cast<E>(kExtendLeft << shift));
+      out |= (V)((Signed<E>)down > opened) & broadcast<E>(static_cast<E>(kExtendUp << shift));
     }
     return out;
   }
@@ -195,15 +196,13 @@ struct GridKernel {
 
 template <class E>
 static void grid_forward(const GridArgs& a) {
-  if (a.open_extra == 0) return GridKernel<E, false, false>::forward(a);
-  a.tight ? GridKernel<E, true, true>::forward(a) : GridKernel<E, true, false>::forward(a);
+  a.open_extra == 0 ? GridKernel<E, false>::forward(a) : GridKernel<E, true>::forward(a);
 }
 
 template <class E>
 static void grid_tile(const GridArgs& a, int64_t row, int64_t column, int64_t count, void* directions) {
-  if (a.open_extra == 0) return GridKernel<E, false, false>::tile(a, row, column, count, directions);
-  a.tight ? GridKernel<E, true, true>::tile(a, row, column, count, directions)
-          : GridKernel<E, true, false>::tile(a, row, column, count, directions);
+  a.open_extra == 0 ? GridKernel<E, false>::tile(a, row, column, count, directions)
+                    : GridKernel<E, true>::tile(a, row, column, count, directions);
 }
 
 }  // namespace gpualign::GPUALIGN_ISA

@@ -24,10 +24,9 @@ struct DifferenceArgs {
   const uint8_t* codes;    // [columns][lanes] target codes; behind a target's end any code, its cells are not counted
   int64_t columns;         // multiple of kColumnsAtATime, at least the longest target
   const int64_t* lengths;  // [lanes] target lengths, 0 for an unused lane
-  const uint32_t* table;   // [kLetters][kLetters] shifted scores, row = query letter
+  const uint32_t* table;   // [kLetters][kLetters] shifted scores s'', row = query letter; negative ones as two's complement
   int letters;             // codes in use: at most 16 allow the shorter look-up
   uint32_t open_extra;     // o = gap_open - gap_extend; 0 selects the linear recurrence
-  bool tight;              // every shifted score is at least o (see difference.hpp)
   void* boundary;          // scratch, boundary_bytes() of the variant
   int64_t* sums;           // out [lanes]: sum of the horizontal differences along the last row
   const Cancel* cancel;
@@ -123,10 +122,9 @@ struct WavefrontArgs {
                           // code, with kPlaneMargin bytes of the padding code on either side of each plane
   int64_t plane_bytes;
   int64_t columns;        // n >= 1
-  const uint32_t* table;  // as in DifferenceArgs; the padding code's column is 2 * open_extra
+  const uint32_t* table;  // as in DifferenceArgs; the padding code's column is 0
   int letters;            // codes in use, the padding code among them
   uint32_t open_extra;
-  bool tight;
   uint8_t* boundary;  // scratch: 2 * columns bytes, columns rounded up to kColumnsAtATime
   void* scratch;      // wavefront_bytes of the variant
   const Cancel* cancel;
@@ -173,9 +171,8 @@ struct BandArgs {
   const uint8_t* letters;  // [letter_count] the query's codes, and the padding code
   int letter_count;
   int padding;                    // the padding code; below 16 where every code is
-  const uint8_t* rows_of_scores;  // [kLetters][kLetters] shifted scores; 2 * open_extra for the padding code
+  const uint8_t* rows_of_scores;  // [kLetters][kLetters] shifted scores; 0 for the padding code
   uint32_t open_extra;
-  bool tight;
   void* scratch;        // 4 * vectors vectors, aligned
   uint8_t* directions;  // out [rows + columns - 1][lanes], from antidiagonal 2 on (grid.hpp)
   const Cancel* cancel;
@@ -200,7 +197,6 @@ struct GridArgs {
   const uint32_t* table;   // as in DifferenceArgs
   int letters;
   uint32_t open_extra, extend;
-  bool tight;
   uint32_t first_u, later_u;  // steps of the first column: of row 1, of later rows
   uint32_t first_v, later_v;  // steps of the first row
   int64_t tile_columns;       // multiple of kColumnsAtATime

@@ -82,7 +82,6 @@ void LanePaths::align_as(const uint8_t* query, int64_t rows, const int64_t* pair
   a.letters = recipe_.differences.letters;
   a.open_extra = recipe_.differences.open_extra;
   a.extend = recipe_.extend;
-  a.tight = recipe_.differences.tight;
   a.first_u = recipe_.first_u(), a.later_u = recipe_.later_u();
   a.first_v = recipe_.first_v(), a.later_v = recipe_.later_v();
   a.tile_columns = kTileColumns;

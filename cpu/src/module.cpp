@@ -167,7 +167,6 @@ NB_MODULE(_kernels, m) {
       .def_rw("width", &Recipe::width)
       .def_rw("letters", &Recipe::letters)
       .def_rw("open_extra", &Recipe::open_extra)
-      .def_rw("tight", &Recipe::tight)
       .def_rw("match_steps", &Recipe::match_steps)
       .def_rw("mismatch_steps", &Recipe::mismatch_steps)
       .def_prop_rw(
@@ -190,7 +189,6 @@ NB_MODULE(_kernels, m) {
       .def_rw("slice_columns", &Recipe::slice_columns)
       .def_rw("sum_factor", &Recipe::sum_factor)
       .def_rw("per_letter", &Recipe::per_letter)
-      .def_rw("per_column", &Recipe::per_column)
       .def_rw("constant", &Recipe::constant)
       .def(
           "set_table", [](Recipe& r, Table table) { std::memcpy(r.table, table.data(), sizeof r.table); },

@@ -118,10 +118,11 @@ class Pairs : public PairPaths {
   void forward_by_tiles() {
     std::fill_n(row_v_.begin(), stride_, static_cast<E>(recipe_.later_v()));
     row_v_[0] = static_cast<E>(recipe_.first_v());
-    std::fill_n(row_y_.begin(), stride_, E(0));
+    const auto gap = [&](E step) { return static_cast<E>(step - recipe_.differences.open_extra); };  // that opens there
+    std::transform(row_v_.begin(), row_v_.begin() + stride_, row_y_.begin(), gap);
     std::fill_n(column_u_.begin(), rows_, static_cast<E>(recipe_.later_u()));
     column_u_[0] = static_cast<E>(recipe_.first_u());
-    std::fill_n(column_x_.begin(), rows_, E(0));
+    std::transform(column_u_.begin(), column_u_.begin() + rows_, column_x_.begin(), gap);
     for (size_t t = 0; t < row_starts_.size(); t++)
       for (int64_t column = 0; column < columns_; column += tile_) {
         if (cancel_.requested) return;
@@ -136,24 +137,23 @@ class Pairs : public PairPaths {
   // A tile from its edges. Leaves u, x of its right edge; its directions if wanted, or else v, y of its lower edge.
   void compute(int64_t t, int64_t row, int64_t height, int64_t column, int64_t width, bool directions) {
     const int64_t o = recipe_.differences.open_extra;
+    const auto value = [&](E element) { return recipe_.value(element); };
     std::copy_n(column_u_.begin() + column / tile_ * rows_ + row, height, u_.begin());
     std::copy_n(column_x_.begin() + column / tile_ * rows_ + row, height, x_.begin());
-    if (!o) std::fill(x_.begin(), x_.end(), E(0));
     const uint32_t* table = recipe_.differences.table;
     for (int64_t j = 0; j < width; j++) {
-      int64_t v = row_v_[t * stride_ + column + j], y = o ? row_y_[t * stride_ + column + j] : 0;
+      int64_t v = value(row_v_[t * stride_ + column + j]), y = o ? value(row_y_[t * stride_ + column + j]) : v;
       const uint32_t* scores = table + target_[column + j];
       uint8_t* out = directions ? directions_.data() + j * height : nullptr;
       for (int64_t r = 0; r < height; r++) {
-        const int64_t s = scores[query_[row + r] * kLetters], across = x_[r] + u_[r], down = y + v;
-        const int64_t z = std::max(s, std::max(across, down)), u = z - v;
-        v = z - u_[r];
-        u_[r] = static_cast<E>(u);
-        const int64_t x = std::max<int64_t>(0, across + o - z);
-        y = std::max<int64_t>(0, down + o - z);
-        x_[r] = static_cast<E>(x);
+        const int64_t s = value(static_cast<E>(scores[query_[row + r] * kLetters])), u = value(u_[r]), x = o ? value(x_[r]) : u;
+        const int64_t z = std::max(s, std::max(x, y)), opened = z - o;
         if (directions)
-          out[r] = static_cast<uint8_t>((s == z) * kDiagonal | (down == z) * kUp | (x != 0) * kExtendLeft | (y != 0) * kExtendUp);
+          out[r] = static_cast<uint8_t>((s == z) * kDiagonal | (y == z) * kUp | (x > opened) * kExtendLeft | (y > opened) * kExtendUp);
+        x_[r] = static_cast<E>(std::max(x, opened) - v);
+        y = std::max(y, opened) - u;
+        u_[r] = static_cast<E>(z - v);
+        v = z - u;
       }
       if (directions) continue;
       row_v_[(t + 1) * stride_ + column + j] = static_cast<E>(v);
@@ -200,7 +200,7 @@ class Pairs : public PairPaths {
   const uint8_t* target_ = nullptr;
   int64_t rows_ = 0, columns_ = 0, stride_ = 0, tile_ = 0, tallest_ = 0;
   std::vector<int64_t> row_starts_;
-  std::vector<E> row_v_, row_y_, column_u_, column_x_;  // edges; x and y are zero with linear gaps
+  std::vector<E> row_v_, row_y_, column_u_, column_x_;  // edges; x and y are those of u and v with linear gaps
   std::vector<E> u_, x_;
   std::vector<uint8_t> directions_;
 };

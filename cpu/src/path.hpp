@@ -1,6 +1,7 @@
 // How the CPU's kernels compute paths of a scoring.
 #pragma once
 #include <cstdint>
+#include <type_traits>
 
 #include "../../core/src/walk.hpp"
 #include "work.hpp"
@@ -22,17 +23,25 @@ struct PathRecipe {
   int64_t worker_bytes = 0;               // for checkpoints
 
   // Steps of the first column and row, and H there.
-  uint32_t first_u() const { return free_target ? later_u() : 0; }
-  uint32_t later_u() const { return differences.open_extra + (free_target ? extend : 0); }
-  uint32_t first_v() const { return free_query ? later_v() : 0; }
-  uint32_t later_v() const { return differences.open_extra + (free_query ? extend : 0); }
+  uint32_t first_u() const { return free_target ? extend : 0 - differences.open_extra; }
+  uint32_t later_u() const { return free_target ? extend : 0; }
+  uint32_t first_v() const { return free_query ? extend : 0 - differences.open_extra; }
+  uint32_t later_v() const { return free_query ? extend : 0; }
   int64_t left(int64_t rows) const {
     return free_target ? 0 : -static_cast<int64_t>(differences.open_extra) - static_cast<int64_t>(extend) * rows;
   }
   int64_t top(int64_t columns) const {
     return free_query ? 0 : -static_cast<int64_t>(differences.open_extra) - static_cast<int64_t>(extend) * columns;
   }
-  int64_t step(uint32_t difference) const { return static_cast<int64_t>(difference) - differences.open_extra - extend; }
+  // What an element of differences says (difference.hpp), and a step of H.
+  template <class E>
+  int64_t value(E element) const {
+    return differences.open_extra ? static_cast<int64_t>(static_cast<std::make_signed_t<E>>(element)) : static_cast<int64_t>(element);
+  }
+  template <class E>
+  int64_t step(E element) const {
+    return value(element) - extend;
+  }
   int packed() const { return differences.open_extra ? 2 : 4; }  // rows an element of directions holds
 };
 

@@ -95,7 +95,7 @@ class TileScorer {
   void store(int64_t q, int k, int64_t sum, int64_t rows) {
     const int64_t n = records_[k].length;
     tile_.scores[q * tile_.target_count + first_ + k] =
-        static_cast<Score>(recipe_.sum_factor * sum + recipe_.per_letter * (rows + n) + recipe_.per_column * n + recipe_.constant);
+        static_cast<Score>(recipe_.sum_factor * sum + recipe_.per_letter * (rows + n) + recipe_.constant);
   }
 
   // ---- difference kernels
@@ -111,7 +111,6 @@ class TileScorer {
     a.table = recipe_.table;
     a.letters = recipe_.letters;
     a.open_extra = recipe_.open_extra;
-    a.tight = recipe_.tight;
     a.boundary = boundary_.reserve(static_cast<size_t>(columns_) * 2 * kernels_.vector_bytes);
     a.sums = sums_.data();
     a.cancel = &cancel_;

@@ -28,7 +28,7 @@ const Kernels kernels = {
     query_slices,
     &myers,
     &wavefront,
-    sizeof(WavefrontKernel<true, true>::Pass),
+    sizeof(WavefrontKernel<true>::Pass),
     &grid_forward<uint8_t>,
     &grid_forward<uint16_t>,
     &grid_forward<uint32_t>,

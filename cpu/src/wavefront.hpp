@@ -5,8 +5,8 @@
 // down at the end of a step (v, y of its last row) is what lane k takes in at the next. One shift by a lane a step serves
 // `depth` rows, so it may go through memory. A pass covers lanes * depth rows; its lower boundary is kept between passes.
 //
-// A lane that has not started sees padding letters with s'' = 2o and the flat state u = v = o, x = y = 0, of which a cell
-// makes the same flat state: z = 2o, u = v = o, x = y = 0. So no lane needs a mask. What lanes compute behind the last column
+// A lane that has not started sees padding letters with s'' = 0 and the flat state u = v = 0, x = y = -o, of which a cell
+// makes the same flat state: z = 0, u = v = 0, x = y = -o. So no lane needs a mask. What lanes compute behind the last column
 // or below the last row is not used.
 //
 // Each lane has its own query letter in a row, so a score is looked up once for every letter of the pass and column
@@ -19,9 +19,9 @@ namespace gpualign::GPUALIGN_ISA {
 
 constexpr int kWavefrontDepth = 48;  // rows a lane, at most: state and masks of a pass stay within L2 with 27 letters
 
-template <bool kAffine, bool kTight>
+template <bool kAffine>
 struct WavefrontKernel {
-  using Cell = DifferenceKernel<uint8_t, kAffine, kTight>;
+  using Cell = DifferenceKernel<uint8_t, kAffine>;
   static constexpr int kLanes = kVectorBytes;
   static constexpr int kColumns = kColumnsAtATime;
 
@@ -46,15 +46,17 @@ struct WavefrontKernel {
     for (int i = 0; i < kLetters * kLetters; i++) table[i] = static_cast<uint8_t>(a.table[i]);
     uint8_t* bound_v = a.boundary;
     uint8_t* bound_y = bound_v + groups * kColumns;
-    memset(bound_v, static_cast<int>(a.open_extra), static_cast<size_t>(groups * kColumns));
-    memset(bound_y, 0, static_cast<size_t>(groups * kColumns));
-    bound_v[0] = 0;
+    const uint8_t o = static_cast<uint8_t>(a.open_extra);
+    const uint8_t first_v = kGrid ? static_cast<uint8_t>(grid->first_v) : static_cast<uint8_t>(-o);
+    const uint8_t later_v = kGrid ? static_cast<uint8_t>(grid->later_v) : 0;
+    memset(bound_v, later_v, static_cast<size_t>(groups * kColumns));
+    memset(bound_y, static_cast<uint8_t>(later_v - o), static_cast<size_t>(groups * kColumns));
+    bound_v[0] = first_v;
+    bound_y[0] = static_cast<uint8_t>(first_v - o);
     Edges edges{};
     if constexpr (kGrid) {
-      memset(bound_v, static_cast<int>(grid->later_v), static_cast<size_t>(groups * kColumns));
-      bound_v[0] = static_cast<uint8_t>(grid->first_v);
       memcpy(grid->row_v, bound_v, static_cast<size_t>(groups * kColumns));
-      memset(grid->row_y, 0, static_cast<size_t>(groups * kColumns));
+      memcpy(grid->row_y, bound_y, static_cast<size_t>(groups * kColumns));
       edges = {grid, 1, 0, 0};
     }
     Pass& pass = *static_cast<Pass*>(a.scratch);
@@ -88,7 +90,7 @@ struct WavefrontKernel {
     if (t < kLanes)
       for (int r = 0; r < p.depth; r++) {
         p.u[r][t] = static_cast<uint8_t>(e.row + t + r ? e.grid->later_u : e.grid->first_u);
-        if (kAffine) p.x[r][t] = 0;
+        if (kAffine) p.x[r][t] = static_cast<uint8_t>(p.u[r][t] - a.open_extra);
       }
     const int64_t tile_groups = e.grid->tile_columns / kColumns;
     for (int64_t k = t % tile_groups; k < kLanes; k += tile_groups) {
@@ -115,8 +117,8 @@ struct WavefrontKernel {
     p.first[0] = 0;
     const Bytes o = broadcast<uint8_t>(static_cast<uint8_t>(a.open_extra));
     for (int r = 0; r < p.depth; r++) {
-      p.u[r] = o;
-      p.x[r] = Bytes{};
+      p.u[r] = Bytes{};
+      p.x[r] = Bytes{} - o;
       int next = p.first[r], place[kLetters];
       for (int l = 0; l < kLetters; l++) place[l] = -1;
       for (int k = 0; k < kLanes; k++) {
@@ -132,7 +134,10 @@ struct WavefrontKernel {
       }
       p.first[r + 1] = next;
     }
-    if (row == 0) p.u[0][0] = 0;
+    if (row == 0) {
+      p.u[0][0] = static_cast<uint8_t>(-a.open_extra);
+      p.x[0][0] = static_cast<uint8_t>(-2 * a.open_extra);
+    }
   }
 
   // [first, a[0], ..., a[last-1]]
@@ -156,16 +161,16 @@ struct WavefrontKernel {
     Bytes v[kColumns], y[kColumns];
     Words scores[kLetters][kColumns];
     for (int c = 0; c < kColumns; c++) {
-      v[c] = o;
-      y[c] = Bytes{};
+      v[c] = Bytes{};
+      y[c] = Bytes{} - o;
     }
     // Later steps only move lanes below the last row.
     const int64_t steps = groups + (last < 0 ? kLanes - 1 : last_lane);
     for (int64_t t = 0; t < steps; t++) {
       const bool entering = t < groups;
       for (int c = 0; c < kColumns; c++) {
-        v[c] = shift_up(v[c], entering ? bound_v[t * kColumns + c] : static_cast<uint8_t>(a.open_extra));
-        y[c] = shift_up(y[c], entering ? bound_y[t * kColumns + c] : 0);
+        v[c] = shift_up(v[c], entering ? bound_v[t * kColumns + c] : 0);
+        y[c] = shift_up(y[c], entering ? bound_y[t * kColumns + c] : static_cast<uint8_t>(-a.open_extra));
         Bytes codes;
         memcpy(&codes, a.target + c * a.plane_bytes + (groups - 1 - t), sizeof codes);
         for (int l = 0; l < p.slots.count; l++) {
@@ -179,7 +184,7 @@ struct WavefrontKernel {
       if constexpr (kGrid)
         if (last >= 0 && g >= 0 && g < groups) keep_row(edges, edges.first_tile + last_lane / edges.tile_lanes, g, groups, v, y, last_lane);
       if (last >= 0 && g >= 0 && g < groups)
-        for (int c = 0; c < kColumns && g * kColumns + c < a.columns; c++) sum += v[c][last_lane];
+        for (int c = 0; c < kColumns && g * kColumns + c < a.columns; c++) sum += step_of<kAffine>(static_cast<uint8_t>(v[c][last_lane]));
       if (last >= 0) rows(p, scores, last_row + 1, p.depth, v, y, o);
       if constexpr (kGrid)
         for (int64_t k = edges.tile_lanes - 1, tile = edges.first_tile;; k += edges.tile_lanes, tile++) {
@@ -227,17 +232,11 @@ struct WavefrontKernel {
 };
 
 static int64_t wavefront(const WavefrontArgs& a) {
-  if (a.open_extra == 0) return WavefrontKernel<false, false>::run(a);
-  return a.tight ? WavefrontKernel<true, true>::run(a) : WavefrontKernel<true, false>::run(a);
+  return a.open_extra == 0 ? WavefrontKernel<false>::run(a) : WavefrontKernel<true>::run(a);
 }
 
 static void wavefront_grid(const WavefrontArgs& a, const WavefrontGrid& grid) {
-  if (a.open_extra == 0)
-    WavefrontKernel<false, false>::run<true>(a, &grid);
-  else if (a.tight)
-    WavefrontKernel<true, true>::run<true>(a, &grid);
-  else
-    WavefrontKernel<true, false>::run<true>(a, &grid);
+  a.open_extra == 0 ? WavefrontKernel<false>::run<true>(a, &grid) : WavefrontKernel<true>::run<true>(a, &grid);
 }
 
 }  // namespace gpualign::GPUALIGN_ISA

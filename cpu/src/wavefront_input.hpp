@@ -20,7 +20,7 @@ class WavefrontInput {
   WavefrontInput(const Kernels& kernels, const Recipe& recipe, const Cancel& cancel)
       : kernels_(kernels), recipe_(recipe), cancel_(cancel), pad_(static_cast<uint8_t>(recipe.letters)) {
     std::copy(std::begin(recipe.table), std::end(recipe.table), table_);
-    for (int l = 0; l < kLetters; l++) table_[l * kLetters + pad_] = 2 * recipe.open_extra;
+    for (int l = 0; l < kLetters; l++) table_[l * kLetters + pad_] = 0;
   }
 
   void pack(WavefrontTarget& t, const uint8_t* codes, int64_t columns) const {
@@ -41,7 +41,6 @@ class WavefrontInput {
     a.table = table_;
     a.letters = recipe_.letters + 1;
     a.open_extra = recipe_.open_extra;
-    a.tight = recipe_.tight;
     a.boundary = static_cast<uint8_t*>(boundary_.reserve(static_cast<size_t>(2 * (columns + kColumnsAtATime))));
     a.scratch = scratch_.reserve(static_cast<size_t>(kernels_.wavefront_bytes));
     a.cancel = &cancel_;

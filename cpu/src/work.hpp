@@ -23,20 +23,19 @@ struct Sequences {
 enum class Family { kDifference, kBitsliced };
 
 // How a scoring is computed; made by cpu/recipe.py, which explains each field.
-// score = sum_factor * (kernel's sum) + per_letter * (m + n) + per_column * n + constant
+// score = sum_factor * (kernel's sum) + per_letter * (m + n) + constant
 struct Recipe {
   Family family = Family::kDifference;
   int width = 8;  // bits of an element, difference kernels
   uint32_t table[kLetters * kLetters] = {};
   int letters = kLetters;
   uint32_t open_extra = 0;
-  bool tight = false;
   int match_steps = 0, mismatch_steps = 0;  // bit-sliced kernels
   int64_t slice_columns = 0;                // targets longer than this are not bit-sliced (memory); needs a pair kernel
 
   // A kernel of single pairs that gives the same sums and may take queries with few targets in a block.
   enum class Pairs { kNone, kMyers, kWavefront } pairs = Pairs::kNone;
-  int64_t sum_factor = 1, per_letter = 0, per_column = 0, constant = 0;
+  int64_t sum_factor = 1, per_letter = 0, constant = 0;
 };
 
 // The recipe of a task, and one for the last targets of a tile where they are too few for the first one's lanes.
