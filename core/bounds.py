@@ -31,8 +31,8 @@ class DifferenceForm:
 
 
 def width_for(least: int, largest: int) -> int:
-    """Bits of the narrowest element that holds least .. largest, an unsigned one where nothing is negative. Raises `OverflowError` beyond 32
-    bits."""
+    """Bits of the narrowest element that holds least .. largest, an unsigned one where nothing is negative. Raises `OverflowError` beyond
+    32 bits."""
     for width in (8, 16, 32):
         lowest, highest = (-(2 ** (width - 1)), 2 ** (width - 1) - 1) if least < 0 else (0, 2**width - 1)
         if lowest <= least and largest <= highest:

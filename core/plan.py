@@ -148,8 +148,8 @@ class Plan:
     """Every wanted pair, each in exactly one tile; `tiles()` makes the tiles one by one.
 
     Bands have `band_rows` queries, the first ones as `Limits.first_rows` says, and all their targets, or one query and `panel` targets
-    where all of a query's are too many. cost: of pairs. start, stop: the queries whose pairs are wanted, if not all of them are (None: up to
-    the last): a part of a job.
+    where all of a query's are too many. cost: of pairs. start, stop: the queries whose pairs are wanted, if not all of them are (None: up
+    to the last): a part of a job.
     """
 
     query_lengths: Lengths = field(repr=False)

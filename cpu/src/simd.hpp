@@ -74,14 +74,13 @@ static inline V opaque(V value) {
   return value;
 }
 
-// ---- maximum and saturating subtraction of unsigned elements
+// ---- maximum of unsigned elements, and saturating subtraction of those of 16 bits
 #if defined(GPUALIGN_AVX512)
 #define GPUALIGN_BINARY(name, E, op) \
   static inline Vec<E> name(Vec<E> a, Vec<E> b) { return (Vec<E>)op((__m512i)a, (__m512i)b); }
 GPUALIGN_BINARY(maximum, uint8_t, _mm512_max_epu8)
 GPUALIGN_BINARY(maximum, uint16_t, _mm512_max_epu16)
 GPUALIGN_BINARY(maximum, uint32_t, _mm512_max_epu32)
-GPUALIGN_BINARY(subtract_saturating, uint8_t, _mm512_subs_epu8)
 GPUALIGN_BINARY(subtract_saturating, uint16_t, _mm512_subs_epu16)
 #undef GPUALIGN_BINARY
 #elif defined(GPUALIGN_AVX2)
@@ -90,7 +89,6 @@ GPUALIGN_BINARY(subtract_saturating, uint16_t, _mm512_subs_epu16)
 GPUALIGN_BINARY(maximum, uint8_t, _mm256_max_epu8)
 GPUALIGN_BINARY(maximum, uint16_t, _mm256_max_epu16)
 GPUALIGN_BINARY(maximum, uint32_t, _mm256_max_epu32)
-GPUALIGN_BINARY(subtract_saturating, uint8_t, _mm256_subs_epu8)
 GPUALIGN_BINARY(subtract_saturating, uint16_t, _mm256_subs_epu16)
 #undef GPUALIGN_BINARY
 #elif defined(GPUALIGN_SSE41)
@@ -99,7 +97,6 @@ GPUALIGN_BINARY(subtract_saturating, uint16_t, _mm256_subs_epu16)
 GPUALIGN_BINARY(maximum, uint8_t, _mm_max_epu8)
 GPUALIGN_BINARY(maximum, uint16_t, _mm_max_epu16)
 GPUALIGN_BINARY(maximum, uint32_t, _mm_max_epu32)
-GPUALIGN_BINARY(subtract_saturating, uint8_t, _mm_subs_epu8)
 GPUALIGN_BINARY(subtract_saturating, uint16_t, _mm_subs_epu16)
 #undef GPUALIGN_BINARY
 #elif defined(GPUALIGN_NEON)
@@ -108,7 +105,6 @@ GPUALIGN_BINARY(subtract_saturating, uint16_t, _mm_subs_epu16)
 GPUALIGN_BINARY(maximum, uint8_t, uint8x16_t, vmaxq_u8)
 GPUALIGN_BINARY(maximum, uint16_t, uint16x8_t, vmaxq_u16)
 GPUALIGN_BINARY(maximum, uint32_t, uint32x4_t, vmaxq_u32)
-GPUALIGN_BINARY(subtract_saturating, uint8_t, uint8x16_t, vqsubq_u8)
 GPUALIGN_BINARY(subtract_saturating, uint16_t, uint16x8_t, vqsubq_u16)
 #undef GPUALIGN_BINARY
 #else
@@ -116,10 +112,8 @@ template <class V>
 static inline V maximum(V a, V b) {
   return a > b ? a : b;
 }
-static inline Vec<uint8_t> subtract_saturating(Vec<uint8_t> a, Vec<uint8_t> b) { return maximum(a, b) - b; }
 static inline Vec<uint16_t> subtract_saturating(Vec<uint16_t> a, Vec<uint16_t> b) { return maximum(a, b) - b; }
 #endif
-static inline Vec<uint32_t> subtract_saturating(Vec<uint32_t> a, Vec<uint32_t> b) { return maximum(a, b) - b; }
 
 // ---- byte look-up: lane k of the result is table[codes[k]]; codes are below 16, or below 32
 #if defined(GPUALIGN_AVX512)
