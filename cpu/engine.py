@@ -15,7 +15,7 @@ from gpualign.core.pool import Counter, run_workers
 from gpualign.cpu import _kernels
 from gpualign.cpu.machine import describe_cpu, pick_instruction_set, usable_cpus
 from gpualign.cpu.native import native_local, native_paths, native_recipes
-from gpualign.cpu.recipe import Recipe, make_recipe
+from gpualign.cpu.recipe import Recipe, make_recipe, queries_together
 from gpualign.cpu.tiles import Compute, GlobalPaths, GlobalScores, LocalScores
 
 # About a tenth of a second of work: short enough for a smooth progress bar and even threads, long enough that packing a
@@ -111,8 +111,7 @@ class CpuEngine:
         seconds = work / (threads * rate * self.instruction_set.vector_bytes / 32)
         if task.within is None:
             rows = int(_BAND_SECONDS * len(task.queries) / max(seconds, 1e-9))
-            first_rows = _FIRST_ROWS if task.mode is Mode.GLOBAL else 0
-            limits = replace(limits, band_rows=min(limits.band_rows, max(MIN_BAND_ROWS, rows)), first_rows=first_rows)
+            limits = replace(limits, band_rows=min(limits.band_rows, max(MIN_BAND_ROWS, rows)))
         return CpuPrepared(task, limits, kernel, describe_cpu(self.instruction_set.name, threads), threads, seconds, begin)
 
     def _fit_threads(self, needed: Callable[[int], int], memory: int, what: str) -> int:
@@ -144,7 +143,8 @@ class CpuEngine:
         cells = _tile_cells(task, threads, _TILE_CELLS_BITSLICED if recipe.bitsliced else _TILE_CELLS_DIFFERENCE)
         if recipe.bitsliced and len(task.targets) < recipe.lanes(vector_bytes):
             cells = max(cells, _cells_of_shared_vectors(task, threads, vector_bytes))
-        limits = Limits(budget.results, scratch(threads), task.item_bytes, recipe.lanes(vector_bytes), cells)
+        first_rows = max(_FIRST_ROWS, queries_together(vector_bytes)) if recipe.bitsliced else _FIRST_ROWS
+        limits = Limits(budget.results, scratch(threads), task.item_bytes, recipe.lanes(vector_bytes), cells, first_rows=first_rows)
         native = native_recipes(recipe, vector_bytes)
         rate = _RATE_BITSLICED if recipe.bitsliced else _RATE_DIFFERENCE
         return self._prepared(task, limits, recipe.kernel, threads, rate, lambda: GlobalScores(task, self.instruction_set.name, native))
@@ -179,7 +179,7 @@ class CpuEngine:
         lanes = recipe.lanes(self.instruction_set.vector_bytes)
         cells = _tile_cells(task, threads, _TILE_CELLS_SLICED_PATHS if recipe.sliced else _TILE_CELLS_PATHS)
         scratch = min(budget.scratch, threads * block)
-        limits = Limits(budget.results, scratch, task.item_bytes, lanes, cells, letter_bytes=task.letter_bytes)
+        limits = Limits(budget.results, scratch, task.item_bytes, lanes, cells, first_rows=_FIRST_ROWS, letter_bytes=task.letter_bytes)
         native = native_paths(recipe, budget.scratch // threads)
         rate = _RATE_SLICED_PATHS if recipe.sliced else _RATE_PATHS
         return self._prepared(task, limits, recipe.kernel, threads, rate, lambda: GlobalPaths(task, self.instruction_set.name, native))
@@ -218,7 +218,7 @@ def _tile_cells(task: Task, threads: int, usual: int) -> int:
 def _cells_of_shared_vectors(task: Task, threads: int, vector_bytes: int) -> int:
     """Of a tile with as many queries as a bit-sliced vector takes at once where targets are few, if there are tiles for all threads."""
     queries, targets = int(task.queries.offsets[-1]), int(task.targets.offsets[-1])
-    return min(vector_bytes // 4 * queries // len(task.queries) * targets, queries * targets // (2 * threads))
+    return min(queries_together(vector_bytes) * queries // len(task.queries) * targets, queries * targets // (2 * threads))
 
 
 def letters_in_use(task: Task) -> int:

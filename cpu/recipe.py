@@ -35,6 +35,11 @@ _LEAST_SLICE_COLUMNS = 4096  # some five megabytes, which any budget has
 _KEPT_BYTES = 32 << 20  # kKeptBytes of cpu/src/pairs.cpp
 
 
+def queries_together(vector_bytes: int) -> int:
+    """Of a bit-sliced vector that several queries share."""
+    return vector_bytes // 4
+
+
 @dataclass(frozen=True)
 class Recipe:
     """The kernel's parameters, named as in cpu/src/work.hpp.
