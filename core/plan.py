@@ -76,9 +76,9 @@ class Limits:
 
     result_bytes: memory for bands of results; scratch_bytes: memory that the engine itself takes; item_bytes: of one pair's
     result, letter_bytes: more for each of its letters, query_bytes: more for each query; lanes: targets that share one pass of
-    the engine; tile_cells: DP cells of a tile, about; band_rows: queries of a band at most; first_rows: of the first band, so that somebody
-    who waits for rows has the first ones soon, and each later band has twice as many as the one before, up to band_rows (0: all are alike);
-    sharing: workers for whose sake tiles shrink near the end, so that none waits long for another.
+    the engine; tile_cells: DP cells of a tile, about; band_rows: queries of a band at most; sharing: workers for whose sake tiles shrink
+    near the end, so that none waits long for another; first_rows: queries of the first band, so that somebody who waits for rows has
+    the first ones soon, and each later band has twice as many as the one before, up to band_rows (0: all are alike).
     """
 
     result_bytes: int
@@ -87,10 +87,10 @@ class Limits:
     lanes: int
     tile_cells: int
     band_rows: int = MAX_BAND_ROWS
-    first_rows: int = 0
     letter_bytes: int = 0
     query_bytes: int = 0
     sharing: int = 1
+    first_rows: int = 0
 
     def cells_of_tile(self, left: int) -> int:
         """DP cells of a tile where so many are left: of what is left no worker takes more than its share ahead of the others."""

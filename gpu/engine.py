@@ -115,7 +115,9 @@ class CudaEngine:
             mean = max(1, int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))
             rows = max(1, min(_BAND_ROWS, -(-_SEARCH_TILES * cells // mean)))
         kept, devices = (budget.results, budget.scratch), len(self._devices)
-        limits = Limits(*kept, task.item_bytes, _LANES, cells, rows, task.letter_bytes, task.query_bytes, sharing=devices)
+        limits = Limits(
+            *kept, task.item_bytes, _LANES, cells, rows, letter_bytes=task.letter_bytes, query_bytes=task.query_bytes, sharing=devices
+        )
         seconds = task.cells_about / (rate * devices)
         tools = self._devices, self._pool, self._log, self._lost, self._process
         return CudaPrepared(task, limits, variant.title, described, seconds, recipe, *tools)

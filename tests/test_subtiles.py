@@ -87,7 +87,7 @@ def test_tiles_have_no_more_queries_than_a_band(sets):
     """Of some tasks a tile is one thread's, whatever its size."""
     task = Task(*sets, two_valued(LETTERS, 5, -4, 10, 1))
     limits = replace(CpuEngine(1).prepare(task, Budget.of(MEMORY)).limits, tile_cells=1 << 40, band_rows=5, lanes=1)
-    whole = next(make_plan(sets[0].lengths, sets[1].lengths, Pairing.ALL, replace(limits, band_rows=256)).tiles())
+    whole = next(make_plan(sets[0].lengths, sets[1].lengths, Pairing.ALL, replace(limits, band_rows=256, first_rows=0)).tiles())
     parts = Subtiles(task, whole, limits).tiles
     assert [(part.query_start, part.query_stop) for part in parts] == [(0, 5), (5, 10), (10, 15), (15, 20), (20, 23)]
     assert sum(part.cells for part in parts) == whole.cells

@@ -37,7 +37,7 @@ def shipped_limits(task: Task, facts: Facts, workers: int, ahead: int, budget: B
     seconds_of_work = max(1, int(TILE_SECONDS * facts.rate))
     queries, targets = len(task.queries), len(task.targets)
     share = -(-queries // (_BANDS_A_WORKER * workers))
-    found = replace(facts.limits, result_bytes=budget.results, scratch_bytes=ahead * tile_bytes, sharing=workers)
+    found = replace(facts.limits, result_bytes=budget.results, scratch_bytes=ahead * tile_bytes, sharing=workers, first_rows=0)
     if task.within is not None:
         # Whole bands: a worker may look for near pairs by what is equal rather than pair by pair.
         rows = max(1, min(seconds_of_work // targets, share))
