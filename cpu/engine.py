@@ -32,8 +32,8 @@ _RATE_PATHS, _RATE_SLICED_PATHS = 6e9, 20e9
 _BAND_SECONDS = 10
 """About, of a band: what an interrupted run loses, and how often results leave."""
 
-_FIRST_ROWS = 4
-"""Queries of the first band: packing targets for so few takes a fifth of their alignments' time, for many later on nothing."""
+_FIRST_ROWS = 2
+"""Queries of the first band: packing targets for so few takes half of their alignments' time, for many later on nothing."""
 
 _TILES_A_THREAD = 8
 _LEAST_TILE_CELLS = 30_000_000  # a millisecond: to pack targets and to hand over a tile takes some tens of microseconds
