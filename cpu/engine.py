@@ -143,7 +143,7 @@ class CpuEngine:
         cells = _tile_cells(task, threads, _TILE_CELLS_BITSLICED if recipe.bitsliced else _TILE_CELLS_DIFFERENCE)
         if recipe.bitsliced and len(task.targets) < recipe.lanes(vector_bytes):
             cells = max(cells, _cells_of_shared_vectors(task, threads, vector_bytes))
-        first_rows = max(_FIRST_ROWS, queries_together(vector_bytes)) if recipe.bitsliced else _FIRST_ROWS
+        first_rows = queries_together(vector_bytes) if recipe.bitsliced else _FIRST_ROWS
         limits = Limits(budget.results, scratch(threads), task.item_bytes, recipe.lanes(vector_bytes), cells, first_rows=first_rows)
         native = native_recipes(recipe, vector_bytes)
         rate = _RATE_BITSLICED if recipe.bitsliced else _RATE_DIFFERENCE

@@ -71,16 +71,7 @@ struct SignedOf<uint32_t> {
 template <class E>
 using Signed = Vec<typename SignedOf<E>::type>;
 
-template <bool kFirst, class A, class B>
-struct Choose {
-  using type = A;
-};
-template <class A, class B>
-struct Choose<false, A, B> {
-  using type = B;
-};
-
-// A step, as it is meant.
+// A step, or a sum of steps, as it is meant.
 template <bool kAffine, class E>
 static inline int64_t step_of(E element) {
   return kAffine ? static_cast<int64_t>(static_cast<typename SignedOf<E>::type>(element)) : static_cast<int64_t>(element);
@@ -173,12 +164,10 @@ struct DifferenceKernel {
     const E* v = reinterpret_cast<const E*>(bound_v);
     int64_t j = 0;
     // Partial sums fit 32 bits: 2^15 columns of bytes or 16-bit steps; 32-bit steps are added one column at a time.
-    using Step = typename Choose<kAffine, typename SignedOf<E>::type, E>::type;
-    using Part = typename Choose<kAffine, int32_t, uint32_t>::type;
     constexpr int64_t kChunk = sizeof(E) == 4 ? 1 : 1 << 15;
     while (j < a.columns) {
       const int64_t stop = j + kChunk < a.columns ? j + kChunk : a.columns;
-      Part part[kLanes];
+      uint32_t part[kLanes];
       int32_t reach[kLanes];
       for (int k = 0; k < kLanes; k++) {
         const int64_t left = a.lengths[k] - j;
@@ -186,8 +175,8 @@ struct DifferenceKernel {
         reach[k] = static_cast<int32_t>(left < 0 ? 0 : left > kChunk ? kChunk : left);
       }
       for (int32_t c = 0; c < stop - j; c++)
-        for (int k = 0; k < kLanes; k++) part[k] += c < reach[k] ? static_cast<Part>(static_cast<Step>(v[(j + c) * kLanes + k])) : Part(0);
-      for (int k = 0; k < kLanes; k++) a.sums[k] += part[k];
+        for (int k = 0; k < kLanes; k++) part[k] += c < reach[k] ? static_cast<uint32_t>(step_of<kAffine>(v[(j + c) * kLanes + k])) : 0u;
+      for (int k = 0; k < kLanes; k++) a.sums[k] += step_of<kAffine>(part[k]);
       j = stop;
     }
   }
