@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpualign.core.dataclass import dataclass
-from gpualign.gpu.distance_kernels import MMA, POPC, WGMMA, DistanceKernel, usable_kernels
+from gpualign.gpu.distance_kernels import MMA, POPC, DistanceKernel, usable_kernels
 from gpualign.gpu.kernels import Kernel
 
 RECORDS = Kernel("near_records.cu", "near_records")
@@ -33,16 +33,16 @@ def _screen(products: str, like: DistanceKernel) -> Screen:
     return Screen(kernel, like.title, like.rows, like.columns, like.threads, like.shared)
 
 
-_SCREENS = {MMA: _screen("mma", MMA), POPC: _screen("popc", POPC), WGMMA: _screen("wgmma", WGMMA)}
+_SCREENS = {MMA: _screen("mma", MMA), POPC: _screen("popc", POPC)}
 LENGTHS = Screen(Kernel("near_screen.cu", "near_screen", (("PRODUCTS", '"products_none.cuh"'),)), "lengths", 64, 64, 256)
 """Compares no sketches."""
 
 
 def screens(arch: str) -> tuple[Screen, ...]:
-    """Those with sketches that an architecture, as nvcc calls it, runs, fastest first: products are short here, a few thousand bits, and
-    wgmma's longer way to the epilogue shows (results/near_cuda.md)."""
+    """Those with sketches that an architecture, as nvcc calls it, runs, fastest first. Not wgmma: products are short here, a few thousand
+    bits, and its longer way to the epilogue shows (93 beside 117 G pairs a second, benchmarks/LOG.md)."""
     usable = usable_kernels(arch)
-    return tuple(_SCREENS[kernel] for kernel in (MMA, WGMMA, POPC) if kernel in usable)
+    return tuple(screen for kernel, screen in _SCREENS.items() if kernel in usable)
 
 
 def has_tensor_cores(arch: str) -> bool:
