@@ -36,11 +36,11 @@ struct DistanceWork {
 
 constexpr int kTileGroup = 8;  // tiles that are neighbours in a column run together: they share their column's planes in L2
 
-// False where nothing is wanted of this block.
+// Of block number `block`. False where nothing is wanted of it.
 template <int Rows, int Columns>
-DEVICE bool find_work(const DistanceArgs& a, DistanceWork& work) {
+DEVICE bool find_work(const DistanceArgs& a, int block, DistanceWork& work) {
   const int tile_rows = (a.row_count + Rows - 1) / Rows, tile_columns = (a.column_count + Columns - 1) / Columns;
-  const int tile = static_cast<int>(blockIdx.x) / a.splits, split = static_cast<int>(blockIdx.x) % a.splits;
+  const int tile = block / a.splits, split = block % a.splits;
   const int group = tile / (kTileGroup * tile_columns), within = tile % (kTileGroup * tile_columns);
   const int group_rows = tile_rows - group * kTileGroup < kTileGroup ? tile_rows - group * kTileGroup : kTileGroup;
   work.row = (group * kTileGroup + within % group_rows) * Rows;

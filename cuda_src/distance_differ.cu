@@ -33,7 +33,7 @@ KERNEL(kThreads, kBlocks) distance_differ(const DifferArgs args) {
   __shared__ SitePiece stage[kStagePlanes * 2 * kTile];
   const DistanceArgs& a = args.pairs;
   DistanceWork work;
-  if (!find_work<kTile, kTile>(a, work)) return;
+  if (!find_work<kTile, kTile>(a, static_cast<int>(blockIdx.x), work)) return;
   const int x = threadIdx.x % kSide, y = threadIdx.x / kSide;
   const int planes = args.bit_count + (args.mask >= 0);
   int32_t counts[kPairs][kPairs] = {};

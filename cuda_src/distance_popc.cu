@@ -3,6 +3,6 @@
 
 KERNEL(kThreads, kBlocks) distance_popc(const DistanceArgs a) {
   DistanceWork work;
-  if (!find_work<kRows, kColumns>(a, work)) return;
+  if (!find_work<kRows, kColumns>(a, static_cast<int>(blockIdx.x), work)) return;
   multiply_planes(a, work, CountAdder{a});
 }

@@ -1,8 +1,174 @@
-// Products of bit planes (distance.cuh) with Hopper's binary tensor cores, compute capability 9.0a.
-#include "products_wgmma.cuh"
+// Products of bit planes (distance.cuh) on Hopper's binary tensor cores: wgmma m64n256k256 with and.popc, compute capability 9.0a.
+//
+// A block has a tile of 128 x 256 pairs: two warpgroups of 64 rows x 256 columns, 128 sums a thread, and a warp that has the copy engine
+// bring chunks. Both operands come from shared memory, four instructions (256 sites each) a stage.
+//
+// The tensor cores take 1,024 clocks for the 48 KB of a stage: 47 bytes a clock and multiprocessor, more than L2 was ever seen to deliver
+// (34). So the blocks of a cluster, whose tiles lie one below the other, share their columns: each brings its own rows, and a part of
+// the columns for all. That leaves (16 + 32 / kCluster) KB of a stage to L2.
+//
+// A stage is a ring's place. Its barrier `full` waits for the bytes that the cluster's blocks copy into it, its barrier `empty` for the
+// warps of all blocks that have multiplied what was in it: only then may any block copy there again.
+#include "cluster.cuh"
+#include "distance.cuh"
 
-KERNEL(kThreads, kBlocks) distance_wgmma(const DistanceArgs a) {
+constexpr int kGroups = 2, kGroupRows = 64, kRows = kGroups * kGroupRows, kColumns = 256, kStages = 4, kSums = 128;
+constexpr int kCluster = 2;                                           // blocks; four wait for each other longer than L2 is spared
+constexpr int kShare = kColumns / kCluster;                           // columns that a block brings
+constexpr int kBox = 64;                                              // samples of a copy
+constexpr int kStageBytes = (kRows + kColumns) * kChunk, kStep = 32;  // bytes of a sample that an instruction takes
+constexpr int kWarps = 4 * kGroups, kThreads = (kWarps + 1) * kLanes;
+
+struct WgmmaArgs {
+  const TensorMap* map;  // of the planes: [plane and sample][byte], boxes of kBox samples x kChunk, swizzled by 128 bytes
+  DistanceArgs pairs;
+};
+SAME_AS_ON_HOST(WgmmaArgs);
+
+// Of a matrix in shared memory, swizzled by 128 bytes: address and the 1,024 bytes between groups of 8 samples, in units of 16 bytes.
+DEVICE uint64_t describe(uint32_t address) {
+  return static_cast<uint64_t>(address >> 4 & 0x3fff) | static_cast<uint64_t>(1) << 16 | static_cast<uint64_t>(1024 >> 4) << 32 |
+         static_cast<uint64_t>(1) << 62;
+}
+
+DEVICE void multiply(int32_t (&d)[kSums], uint64_t rows, uint64_t columns) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  // clang-format off
+  asm volatile(
+      "wgmma.mma_async.sync.aligned.m64n256k256.s32.b1.b1.and.popc {"
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
+      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
+      "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
+      "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
+      "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
+      "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, "
+      "%96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, "
+      "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}, "
+      "%128, %129, 1;"
+      : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3]), "+r"(d[4]), "+r"(d[5]), "+r"(d[6]), "+r"(d[7]),
+        "+r"(d[8]), "+r"(d[9]), "+r"(d[10]), "+r"(d[11]), "+r"(d[12]), "+r"(d[13]), "+r"(d[14]), "+r"(d[15]),
+        "+r"(d[16]), "+r"(d[17]), "+r"(d[18]), "+r"(d[19]), "+r"(d[20]), "+r"(d[21]), "+r"(d[22]), "+r"(d[23]),
+        "+r"(d[24]), "+r"(d[25]), "+r"(d[26]), "+r"(d[27]), "+r"(d[28]), "+r"(d[29]), "+r"(d[30]), "+r"(d[31]),
+        "+r"(d[32]), "+r"(d[33]), "+r"(d[34]), "+r"(d[35]), "+r"(d[36]), "+r"(d[37]), "+r"(d[38]), "+r"(d[39]),
+        "+r"(d[40]), "+r"(d[41]), "+r"(d[42]), "+r"(d[43]), "+r"(d[44]), "+r"(d[45]), "+r"(d[46]), "+r"(d[47]),
+        "+r"(d[48]), "+r"(d[49]), "+r"(d[50]), "+r"(d[51]), "+r"(d[52]), "+r"(d[53]), "+r"(d[54]), "+r"(d[55]),
+        "+r"(d[56]), "+r"(d[57]), "+r"(d[58]), "+r"(d[59]), "+r"(d[60]), "+r"(d[61]), "+r"(d[62]), "+r"(d[63]),
+        "+r"(d[64]), "+r"(d[65]), "+r"(d[66]), "+r"(d[67]), "+r"(d[68]), "+r"(d[69]), "+r"(d[70]), "+r"(d[71]),
+        "+r"(d[72]), "+r"(d[73]), "+r"(d[74]), "+r"(d[75]), "+r"(d[76]), "+r"(d[77]), "+r"(d[78]), "+r"(d[79]),
+        "+r"(d[80]), "+r"(d[81]), "+r"(d[82]), "+r"(d[83]), "+r"(d[84]), "+r"(d[85]), "+r"(d[86]), "+r"(d[87]),
+        "+r"(d[88]), "+r"(d[89]), "+r"(d[90]), "+r"(d[91]), "+r"(d[92]), "+r"(d[93]), "+r"(d[94]), "+r"(d[95]),
+        "+r"(d[96]), "+r"(d[97]), "+r"(d[98]), "+r"(d[99]), "+r"(d[100]), "+r"(d[101]), "+r"(d[102]), "+r"(d[103]),
+        "+r"(d[104]), "+r"(d[105]), "+r"(d[106]), "+r"(d[107]), "+r"(d[108]), "+r"(d[109]), "+r"(d[110]), "+r"(d[111]),
+        "+r"(d[112]), "+r"(d[113]), "+r"(d[114]), "+r"(d[115]), "+r"(d[116]), "+r"(d[117]), "+r"(d[118]), "+r"(d[119]),
+        "+r"(d[120]), "+r"(d[121]), "+r"(d[122]), "+r"(d[123]), "+r"(d[124]), "+r"(d[125]), "+r"(d[126]), "+r"(d[127])
+      : "l"(rows), "l"(columns));
+  // clang-format on
+#endif
+}
+
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+DEVICE void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+DEVICE void end_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+template <int Younger>
+DEVICE void wait_products() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(Younger) : "memory");
+}
+#else
+DEVICE void begin_products() {}
+DEVICE void end_products() {}
+template <int Younger>
+DEVICE void wait_products() {}
+#endif
+
+// What a block does: its rows begin at work.row.
+struct Block {
+  const WgmmaArgs& a;
+  const DistanceWork& work;
+  uint32_t stages, barriers;  // in shared memory; of the barriers `full` of all stages, then `empty`
+  int rank;                   // in the cluster
+
+  DEVICE uint32_t stage(int number) const { return stages + number % kStages * kStageBytes; }
+  DEVICE uint32_t full(int number) const { return barriers + number % kStages * 8; }
+  DEVICE uint32_t empty(int number) const { return full(number) + kStages * 8; }
+  // Of the round of a stage's barriers that chunk `number` is in.
+  DEVICE static uint32_t parity(int number) { return number / kStages & 1; }
+
+  // One thread: brings all chunks, kStages ahead of those that are multiplied.
+  DEVICE void bring() const {
+    const int chunks = static_cast<int>(a.pairs.sample_bytes / kChunk),
+              samples = static_cast<int>(a.pairs.plane_bytes / a.pairs.sample_bytes);
+    show_map(a.map);
+    int plane = work.first / chunks, chunk = work.first % chunks;
+    for (int number = 0; number < work.last - work.first; number++) {
+      const int row = a.pairs.left[plane] * samples + a.pairs.row_start + work.row;
+      const int column = a.pairs.right[plane] * samples + a.pairs.column_start + work.column + rank * kShare;
+      const uint32_t to = stage(number), columns = to + (kRows + rank * kShare) * kChunk;
+      if (number >= kStages) wait_at(empty(number), parity(number - kStages));
+      expect_bytes(full(number), kStageBytes);
+#pragma unroll
+      for (int s = 0; s < kRows; s += kBox)
+        copy_box(to + s * kChunk, a.map, chunk * kChunk, row + s, full(number), static_cast<uint16_t>(1u << rank));
+#pragma unroll
+      for (int s = 0; s < kShare; s += kBox)
+        copy_box(columns + s * kChunk, a.map, chunk * kChunk, column + s, full(number), static_cast<uint16_t>((1u << kCluster) - 1));
+      if (++chunk == chunks) plane++, chunk = 0;
+    }
+  }
+
+  // A warpgroup: multiplies all chunks. Instructions of a chunk are waited for when those of the next are on their way.
+  DEVICE void multiply_chunks(int group, int lane, int32_t (&counts)[kSums]) const {
+    const int last = work.last - work.first;
+    for (int number = 0; number < last; number++) {
+      const uint32_t rows = stage(number) + group * kGroupRows * kChunk, columns = stage(number) + kRows * kChunk;
+      wait_at(full(number), parity(number));
+      begin_products();
+#pragma unroll
+      for (int k = 0; k < kChunk; k += kStep) multiply(counts, describe(rows + k), describe(columns + k));
+      end_products();
+      wait_products<1>();
+      if (number > 0 && lane < kCluster) arrive_at(empty(number - 1), static_cast<uint32_t>(lane));
+    }
+    wait_products<0>();
+  }
+};
+
+KERNEL(kThreads, 1) IN_CLUSTERS(kCluster) distance_wgmma(const WgmmaArgs a) {
+  extern __shared__ __align__(1024) unsigned char memory[];
   DistanceWork work;
-  if (!find_work<kRows, kColumns>(a, work)) return;
-  multiply_planes(a, work, CountAdder{a});
+  const int rank = static_cast<int>(blockIdx.x) % kCluster;
+  // All blocks of a cluster find the same tile of their rows together, and the same answer.
+  if (!find_work<kCluster * kRows, kColumns>(a.pairs, static_cast<int>(blockIdx.x) / kCluster, work)) return;
+  work.row += rank * kRows;
+  const uint32_t stages = shared_address(memory);
+  const Block block{a, work, stages, stages + kStages * kStageBytes, rank};
+  if (threadIdx.x == 0) {
+    for (int s = 0; s < kStages; s++) {
+      make_barrier(block.full(s), 1);
+      make_barrier(block.empty(s), kCluster * kWarps);
+    }
+    show_barriers();
+  }
+  arrive_at_cluster();
+  wait_for_cluster();
+
+  const int warp = threadIdx.x / kLanes, lane = threadIdx.x % kLanes, group = warp / 4;
+  if (warp == kWarps) {
+    if (lane == 0) block.bring();
+    __syncwarp();
+    arrive_at_cluster();
+  } else {
+    int32_t counts[kSums];
+#pragma unroll
+    for (int k = 0; k < kSums; k++) counts[k] = 0;
+    block.multiply_chunks(group, lane, counts);
+#pragma unroll
+    for (int k = 0; k < kSums; k++) asm volatile("" : "+r"(counts[k])::"memory");  // sums are not read before this place
+    arrive_at_cluster();
+    // Of each 8 columns a lane has rows lane / 4 and 8 further on, columns 2 (lane % 4) and the next.
+    const CountAdder add{a.pairs};
+    const int row = work.row + group * kGroupRows + warp % 4 * 16 + lane / 4;
+#pragma unroll
+    for (int k = 0; k < kSums; k++) add(row + k / 2 % 2 * 8, work.column + k / 4 * 8 + lane % 4 * 2 + k % 2, counts[k]);
+  }
+  wait_for_cluster();  // no block ends while another may arrive at its barriers
 }

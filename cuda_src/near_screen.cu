@@ -68,7 +68,7 @@ struct CandidateTaker {
 
 KERNEL(kThreads, kBlocks) near_screen(const NearScreenArgs a) {
   DistanceWork work;
-  if (!find_work<kRows, kColumns>(a.product, work)) return;
+  if (!find_work<kRows, kColumns>(a.product, static_cast<int>(blockIdx.x), work)) return;
   // A block whose lengths never fit has nothing to multiply.
   bool fits = false;
   for (int row = work.row + static_cast<int>(threadIdx.x); row < work.row + kRows && row < a.product.row_count; row += kThreads)

@@ -28,6 +28,9 @@ using uint64_t = unsigned long;
 // A kernel for blocks of up to `threads`, in so few registers that a multiprocessor runs at least `blocks` of them.
 #define KERNEL(threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks)
 
+// Behind KERNEL: so many blocks run together, as a cluster. Compute capability 9.0.
+#define IN_CLUSTERS(blocks) __cluster_dims__(blocks, 1, 1)
+
 // That an argument struct is as large as gpu/arguments.py fills it: the compiler is told its sizes.
 #define SAME_AS_ON_HOST(type) static_assert(sizeof(type) == SIZE_OF_##type, #type " is another one in gpu/arguments.py")
 
@@ -184,10 +187,12 @@ DEVICE void atomic_max(int64_t* p, int64_t value) { atomicMax(reinterpret_cast<l
 
 // ---- copies into shared memory that go on beside what a thread does next, from memory that other blocks write
 
+#ifdef __CUDACC__
+DEVICE uint32_t shared_address(const void* p) { return static_cast<uint32_t>(__cvta_generic_to_shared(p)); }
+#endif
 #if defined(__CUDACC__) && __CUDA_ARCH__ >= 800
 DEVICE void copy_ahead(void* to, const void* from) {  // 16 bytes
-  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(static_cast<uint32_t>(__cvta_generic_to_shared(to))), "l"(from)
-               : "memory");
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(shared_address(to)), "l"(from) : "memory");
 }
 // Closes a group of this thread's copies, which may be empty: groups are counted.
 DEVICE void end_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }

@@ -2,9 +2,44 @@
 //
 // A block of 8 warps, a tile of 128 x 128 pairs, a warp 64 x 32 of it: 4 x 4 instructions of 16 x 8 pairs and 256 sites. Operands come from
 // shared memory by ldmatrix, whose 8 x 16 bytes are 8 samples x 128 sites. Three stages (96 KB) are in flight.
+//
+// A stage holds a chunk (kChunk = 128 bytes) of each of the tile's rows, then of its columns. The 16-byte piece p of sample s lies at
+// s * 128 + (p ^ s % 8) * 16, so that ldmatrix meets no bank conflict.
 #pragma once
 
-#include "distance_stages.cuh"
+#include "distance.cuh"
+
+constexpr int kPiece = 16, kPieces = kChunk / kPiece;
+
+DEVICE int swizzled(int sample, int piece) { return sample * kChunk + (piece ^ (sample & 7)) * kPiece; }
+
+DEVICE void copy_piece(uint32_t to, const void* from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+}
+
+// Each thread copies the same piece of every (Threads / kPieces)-th sample: its sources are fixed but for the chunk.
+template <int Rows, int Columns, int Threads>
+struct StageCopier {
+  static constexpr int kStep = Threads / kPieces, kBytes = (Rows + Columns) * kChunk;
+  const DistanceArgs& a;
+  const DistanceWork& work;
+  const int piece = threadIdx.x % kPieces, first = threadIdx.x / kPieces;
+
+  DEVICE void copy(uint32_t stage, int chunk) const {
+    if (chunk < work.last) {
+      const unsigned char* left = a.planes + chunk_place(a, a.left, chunk) + piece * kPiece;
+      const unsigned char* right = a.planes + chunk_place(a, a.right, chunk) + piece * kPiece;
+#pragma unroll
+      for (int s = 0; s < Rows; s += kStep)
+        copy_piece(stage + swizzled(first + s, piece), left + sample_place(a, a.row_start, a.row_count, work.row + first + s));
+#pragma unroll
+      for (int s = 0; s < Columns; s += kStep)
+        copy_piece(stage + Rows * kChunk + swizzled(first + s, piece),
+                   right + sample_place(a, a.column_start, a.column_count, work.column + first + s));
+    }
+    end_copies();
+  }
+};
 
 constexpr int kThreads = 256, kBlocks = 1, kRows = 128, kColumns = 128, kStages = 3;
 constexpr int kWarpRows = 64, kWarpColumns = 32, kTilesDown = kWarpRows / 16, kTilesAcross = kWarpColumns / 8;

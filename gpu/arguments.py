@@ -176,6 +176,8 @@ DISTANCE = np.dtype(
     align=True,
 )
 
+WGMMA = _struct(("map", _P), ("pairs", DISTANCE))
+
 MOST_BITS = 32
 """Of a code, in a launch of the kernel that compares codes (kMostBits)."""
 
@@ -278,6 +280,7 @@ STRUCTS = {
     "NearScreenArgs": NEAR_SCREEN,
     "NearVerifyArgs": NEAR_VERIFY,
     "DifferArgs": DIFFER,
+    "WgmmaArgs": WGMMA,
     "PayneArgs": PAYNE,
     "MunekawaArgs": MUNEKAWA,
     "LiArgs": LI,

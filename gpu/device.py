@@ -105,6 +105,9 @@ class Device(Protocol):
     def pinned(self, nbytes: int) -> Bytes:
         """Host memory whose copies overlap with kernels. Raises `OutOfMemory`."""
 
+    def tensor_map(self, address: int, shape: tuple[int, int], box: tuple[int, int]) -> Bytes:
+        """How the copy engine (compute capability 9.0) finds boxes of a matrix of bytes (gpu/tensor_map.py). Raises `RunError`."""
+
     def stream(self) -> Stream: ...
 
     def function(self, kernel: Kernel) -> Function:

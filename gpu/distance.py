@@ -21,7 +21,7 @@ from gpualign.core.distance.recipe import Operation, Term, Wanted
 from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import RunError
 from gpualign.gpu.arguments import DIFFER as DIFFER_ARGUMENTS
-from gpualign.gpu.arguments import DISTANCE, arguments
+from gpualign.gpu.arguments import DISTANCE, WGMMA, arguments
 from gpualign.gpu.device import Device, Event, Memory, OutOfMemory, Stream, wait_for
 from gpualign.gpu.distance_choice import MOST_RECORDS, DeviceChooser, needed_counts
 from gpualign.gpu.distance_kernels import (
@@ -39,6 +39,7 @@ from gpualign.gpu.distance_kernels import (
     plane_bytes,
     usable_kernels,
 )
+from gpualign.gpu.tensor_map import MAP_BYTES
 
 _SLOTS = 2  # of planes on the device, and of page-locked memory
 _FEWEST_STAGED, _USES = 4 << 20, 8
@@ -112,14 +113,14 @@ class _Worker:
         sites = 0 if self._resident is None else PIECE_COMPARISONS // pairs
         self._pieces = list(cut_panels(panels, PIECE_BYTES, sites))
         largest = max((piece.nbytes for piece in self._pieces), default=0)
-        rooms = [None if self._resident is not None or not largest else self._allocate(largest) for _ in range(_SLOTS)]
+        rooms = [None if self._resident is not None or not largest else self._allocate(largest + MAP_BYTES) for _ in range(_SLOTS)]
         streams = [stream, *(device.stream() for _ in rooms[1:])]
         self._slots = [_Slot(stream, room) for stream, room in zip(streams, rooms, strict=True)]
         a_row = max((8 * piece.words for piece in self._pieces), default=1)
         staged = min(largest, PIECE_BYTES)
         if self._resident is not None:  # each byte passes once
             staged = min(staged, max(_FEWEST_STAGED, plane_bytes(panels) // (_USES * _SLOTS)))
-        self._staged = max(a_row, staged)
+        self._staged = max(a_row, staged, MAP_BYTES)
         self._stagings = cycle([_Staging(device.pinned(self._staged)) for _ in range(_SLOTS)])
 
     def _allocate(self, nbytes: int) -> Memory:
@@ -192,11 +193,11 @@ class _Worker:
             slot.wait()
 
     def _upload(self, slot: _Slot, number: int, piece: Piece) -> int:
-        """The address of a piece's planes."""
+        """The address of a piece's planes; behind them is what the copy engine is told of them."""
         if self._resident is not None and number in self._resident:
             return self._resident[number].address
         if self._resident is not None:
-            memory = self._resident[number] = self._allocate(piece.nbytes)
+            memory = self._resident[number] = self._allocate(piece.nbytes + MAP_BYTES)
         else:
             assert slot.memory is not None
             memory = slot.memory
@@ -217,6 +218,13 @@ class _Worker:
             self._copiers.map(copy, self._copiers.shares(stop - start))
             slot.stream.upload(memory.address + start * a_row, room)
             staging.busy = slot.stream.record()
+        if self._kernel.box:
+            staging = next(self._stagings)
+            staging.wait()
+            room = staging.memory[:MAP_BYTES]
+            room[:] = self._device.tensor_map(memory.address, (piece.rows, a_row), (self._kernel.box, 8 * CHUNK_WORDS))
+            slot.stream.upload(memory.address + piece.nbytes, room)
+            staging.busy = slot.stream.record()
         return memory.address
 
     def _launches(self, piece: Piece, planes: int, band: Band, places: dict[str, int]) -> Iterator[tuple[DistanceKernel, np.void, int]]:
@@ -232,7 +240,10 @@ class _Worker:
                 continue
             for left, right in in_launches(term.left, term.right):
                 launch = plan_launch(self._kernel, band, len(left) * chunks, multiprocessors)
-                yield self._kernel, _pairs(piece, place, band, term, launch, left, right), launch.grid
+                pairs = _pairs(piece, place, band, term, launch, left, right)
+                if self._kernel.box:
+                    pairs = arguments(WGMMA, map=planes + piece.nbytes, pairs=pairs)
+                yield self._kernel, pairs, launch.grid
 
 
 def _pairs(

@@ -30,8 +30,9 @@ _LEAST_CHUNKS = 32  # of a block's part of a sum; with fewer, its beginning and 
 
 @dataclass(frozen=True)
 class DistanceKernel:
-    """rows, columns: samples of a block's tile; threads: of a block; rate: comparisons a clock of a multiprocessor, about, copies and
-    the rest included; shared: bytes of its shared memory."""
+    """rows, columns: samples of the tile of a cluster of blocks; threads: of a block; rate: comparisons a clock of a multiprocessor, about,
+    copies and the rest included; shared: bytes of a block's shared memory; cluster: blocks; box: samples that the copy engine takes at a
+    time, 0 where threads copy."""
 
     kernel: Kernel
     title: str
@@ -40,12 +41,16 @@ class DistanceKernel:
     threads: int
     rate: float
     shared: int = 0
+    cluster: int = 1
+    box: int = 0
 
 
 _STAGE = 128  # bytes of a sample
 POPC = DistanceKernel(Kernel("distance_popc.cu", "distance_popc"), "popc", 64, 64, 256, 100)
 MMA = DistanceKernel(Kernel("distance_mma.cu", "distance_mma"), "binary tensor cores (mma)", 128, 128, 256, 400, 3 * 256 * _STAGE)
-WGMMA = DistanceKernel(Kernel("distance_wgmma.cu", "distance_wgmma"), "binary tensor cores (wgmma)", 128, 256, 256, 800, 4 * 384 * _STAGE)
+WGMMA = DistanceKernel(
+    Kernel("distance_wgmma.cu", "distance_wgmma"), "binary tensor cores (wgmma)", 256, 256, 288, 800, 4 * (384 * _STAGE + 16), 2, 64
+)
 
 DIFFER = DistanceKernel(Kernel("distance_differ.cu", "distance_differ"), "logic of three inputs", 64, 64, 256, 120)
 """Of terms with Operation.DIFFER, on every device."""
@@ -61,7 +66,7 @@ def usable_kernels(arch: str) -> tuple[DistanceKernel, ...]:
 
 @dataclass(frozen=True)
 class Launch:
-    """grid: blocks; splits: parts of each tile's sum."""
+    """grid: blocks, whole clusters of them; splits: parts of each tile's sum."""
 
     grid: int
     splits: int
@@ -72,8 +77,9 @@ def plan_launch(kernel: DistanceKernel, band: Band, chunks: int, multiprocessors
     rows, columns = band.shape
     tiles = -(-rows // kernel.rows) * -(-columns // kernel.columns)
     most = max(1, chunks // _LEAST_CHUNKS)
-    splits = 1 if tiles >= _WAVES * multiprocessors else min(most, -(-_WAVES * multiprocessors // tiles))
-    return Launch(tiles * splits, splits)
+    wanted = _WAVES * multiprocessors // kernel.cluster
+    splits = 1 if tiles >= wanted else min(most, -(-wanted // tiles))
+    return Launch(tiles * splits * kernel.cluster, splits)
 
 
 @dataclass(frozen=True)

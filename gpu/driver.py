@@ -13,6 +13,7 @@ from gpualign.core.errors import RunError
 from gpualign.gpu.cubins import architecture, cubin
 from gpualign.gpu.device import Bytes, OutOfMemory
 from gpualign.gpu.kernels import Hardware, Kernel
+from gpualign.gpu.tensor_map import tensor_map
 
 _SHARED_MEMORY = 48 << 10
 
@@ -163,6 +164,9 @@ class CudaDevice:
     def pinned(self, nbytes: int) -> Bytes:
         with _reported():
             return np.asarray(cuda.pagelocked_empty(nbytes, np.uint8))
+
+    def tensor_map(self, address: int, shape: tuple[int, int], box: tuple[int, int]) -> Bytes:
+        return tensor_map(address, shape, box)
 
     def stream(self) -> CudaStream:
         return CudaStream()

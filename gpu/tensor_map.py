@@ -1,0 +1,45 @@
+"""What the copy engine of a device (TMA, compute capability 9.0) is told of a matrix; PyCUDA has no call for it."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.errors import RunError
+
+MAP_BYTES = 128
+"""Of a CUtensorMap."""
+
+_ALIGNED = 64  # bytes
+_UINT8, _NOT_INTERLEAVED, _SWIZZLE_128B, _L2_PROMOTION_256B, _ZEROS_OUTSIDE = 0, 0, 3, 3, 0
+
+
+def tensor_map(address: int, shape: tuple[int, int], box: tuple[int, int]) -> npt.NDArray[np.uint8]:
+    """uint8[MAP_BYTES] by which kernels copy boxes of a matrix of bytes at an address of the device into shared memory, swizzled by 128
+    bytes: the 16-byte piece p of row r lies where piece p ^ r % 8 would. shape, box: rows, and bytes of each. Kernels want it at a multiple
+    of 64 bytes.
+
+    Raises `RunError` where the driver refuses, as for an address or a row that is no multiple of 16 bytes.
+    """
+    room = np.zeros(MAP_BYTES + _ALIGNED, dtype=np.uint8)
+    first = -room.ctypes.data % _ALIGNED
+    out = room[first : first + MAP_BYTES]
+    code = ctypes.CDLL("libcuda.so.1").cuTensorMapEncodeTiled(
+        ctypes.c_void_p(out.ctypes.data),
+        _UINT8,
+        2,
+        ctypes.c_void_p(address),
+        (ctypes.c_uint64 * 2)(*shape[::-1]),
+        (ctypes.c_uint64 * 1)(shape[1]),
+        (ctypes.c_uint32 * 2)(*box[::-1]),
+        (ctypes.c_uint32 * 2)(1, 1),
+        _NOT_INTERLEAVED,
+        _SWIZZLE_128B,
+        _L2_PROMOTION_256B,
+        _ZEROS_OUTSIDE,
+    )
+    if code:
+        raise RunError(f"the CUDA driver refuses to describe a matrix of {shape[0]:,} x {shape[1]:,} bytes to the device (error {code})")
+    return out
