@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 
 import numpy as np
 import numpy.typing as npt
@@ -147,8 +146,13 @@ def plane_bytes(panels: Sequence[Panel]) -> int:
 
 
 def cut_panels(panels: Sequence[Panel], piece_bytes: int, piece_sites: int = 0) -> Iterator[Piece]:
-    """Panels in pieces of about so many bytes, or so many sites where these are more; those without terms are left out."""
-    for _, alike in groupby((panel for panel in panels if panel.recipe.terms), lambda panel: panel.recipe):
+    """Panels in pieces of about so many bytes, or so many sites where these are more, those of one recipe behind each other; those without
+    terms are left out."""
+    by_recipe: dict[PanelRecipe, list[Panel]] = {}
+    for panel in panels:
+        if panel.recipe.terms:
+            by_recipe.setdefault(panel.recipe, []).append(panel)
+    for alike in by_recipe.values():
         held, words = list[Part](), 0
         for panel in alike:
             planes, samples, stop = panel.bits.shape

@@ -1,7 +1,6 @@
 """CUDA kernels of distances against the CPU engine: popc on the host everywhere, all of them on a device where there is one."""
 
 import io
-import itertools
 import threading
 
 import numpy as np
@@ -106,7 +105,7 @@ def test_planes_that_stay(rng, engine, monkeypatch, comparisons, missing):
 
 @given(st.lists(st.tuples(st.integers(1, 5), st.integers(0, 2)), max_size=7), st.integers(0, 1 << 18), st.integers(0, 9000))
 def test_pieces_of_panels(kinds, most, sites):
-    """Every word of panels with terms once and in order, whole chunks at a time, panels of one recipe together."""
+    """Every word of panels with terms once, whole chunks at a time, panels of one recipe together and in order."""
     recipes = [recipe_of(planes) for planes in range(3)]
     panels, samples = [], 3
     for number, (chunks, planes) in enumerate(kinds):
@@ -123,7 +122,8 @@ def test_pieces_of_panels(kinds, most, sites):
     for rows, piece in found:
         piece.copy(0, rows[:1])
         piece.copy(1, rows[1:])
-    for recipe, alike in itertools.groupby(multiplied, lambda panel: panel.recipe):
+    for recipe in dict.fromkeys(panel.recipe for panel in multiplied):
+        alike = [panel for panel in multiplied if panel.recipe == recipe]
         whole = np.concatenate([panel.bits.reshape(len(recipe.planes) * samples, -1) for panel in alike], axis=1)
         while whole.shape[1]:
             rows, piece = found.pop(0)
