@@ -8,9 +8,11 @@ from distance_oracle import ProductsOnly, compute, dense_source, plain_distances
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpualign.core.distance import pack
 from gpualign.core.distance.budget import DistanceBudget
 from gpualign.core.distance.calls import MISSING, Kind
 from gpualign.core.distance.metrics import METRICS, MissingRule
+from gpualign.core.distance.runner import DistanceTask, prepare
 from gpualign.core.errors import RunError
 from gpualign.core.sinks.memory import Discard
 from gpualign.cpu.distance import CpuDistanceEngine, instruction_sets
@@ -156,9 +158,6 @@ def test_the_loop_that_bench_compares_with(rng):
 @pytest.mark.parametrize("samples", [1, 5, 64, 65, 200])
 @pytest.mark.parametrize("queries", [None, 3])
 def test_progress_comes_to_its_end(rng, scratch, samples, queries):
-    from gpualign.core.distance.metrics import MissingRule
-    from gpualign.core.distance.runner import DistanceTask, prepare
-
     codes = random_codes(rng, samples + (queries or 0), 90, 2, 0.1)
     engine = CpuDistanceEngine(2)
     task = DistanceTask(METRICS["hamming"], MissingRule.PAIRWISE, False)
@@ -204,16 +203,51 @@ def test_an_error_of_a_sink_stops_the_engine_at_once(rng, scratch):
 
 def test_sites_with_more_alleles_are_counted_apart(rng):
     """What many alleles need is not spent on all sites for the sake of a few."""
-    from gpualign.core.distance.metrics import MissingRule
-    from gpualign.core.distance.runner import DistanceTask, prepare
-
-    codes = random_codes(rng, 9, 300, 2)
-    codes[:, ::50] = np.array([20, 5, 9] * 3)[:, None]
+    codes = random_codes(rng, 9, 3000, 2)
+    codes[:, ::500] = np.array([20, 5, 9] * 3)[:, None]
     task = DistanceTask(METRICS["allele"], MissingRule.COMPLETE, False)
     prepared = prepare(dense_source(codes), task, CpuDistanceEngine(1), DistanceBudget.of(1 << 24), None)
     of_two, of_more = sorted(prepared.panels, key=lambda panel: panel.sites, reverse=True)
     assert of_more.sites == 6
     assert len(of_two.recipe.planes) < len(of_more.recipe.planes)
+
+
+@pytest.mark.parametrize("engine", [CpuDistanceEngine, ProductsOnly])
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("missing", [0, 0.02])
+def test_sites_with_two_calls_are_counted_apart(rng, monkeypatch, engine, rule, missing):
+    """Whichever two of all nucleotides a site has, a plane or two tell them apart."""
+    two = np.array([rng.permutation(4)[:2] for _ in range(3000)]).T
+    codes = np.take_along_axis(two, rng.integers(0, 2, (13, 3000)), 0).astype(np.uint8)
+    codes[:, ::700] = rng.integers(0, 4, (13, 5))
+    codes[rng.random(codes.shape) < missing] = MISSING
+    monkeypatch.setattr(pack, "_FINDING", 0.0)
+    task = DistanceTask(METRICS["hamming"], MissingRule(rule), False)
+    prepared = prepare(dense_source(codes, Kind.NUCLEOTIDE), task, engine(2), DistanceBudget.of(1 << 24), None)
+    if engine is ProductsOnly or not missing:
+        of_two, of_more = prepared.panels
+        assert of_more.sites <= 5
+        assert len(of_two.recipe.planes) < len(of_more.recipe.planes)
+    expected = plain_distances(codes, 13, "hamming", rule)
+    agree(compute(dense_source(codes, Kind.NUCLEOTIDE), engine(2), "hamming", rule), expected)
+
+
+def test_few_sites_stay_together(rng, monkeypatch):
+    """Each panel has planes of whole vectors: two of them would take more than one."""
+    monkeypatch.setattr(pack, "_FINDING", 0.0)
+    codes = random_codes(rng, 9, 300, 3)
+    task = DistanceTask(METRICS["hamming"], MissingRule.PAIRWISE, False)
+    prepared = prepare(dense_source(codes, Kind.NUCLEOTIDE), task, CpuDistanceEngine(1), DistanceBudget.of(1 << 24), None)
+    assert len(prepared.panels) == 1
+
+
+@pytest.mark.parametrize(("samples", "parts"), [(20, 1), (20_000, 2)])
+def test_few_samples_are_not_worth_the_search(rng, samples, parts):
+    codes = np.repeat(rng.integers(0, 2, (20, 3000)), samples // 20, axis=0).astype(np.uint8)
+    codes[0, ::700] = 3
+    task = DistanceTask(METRICS["hamming"], MissingRule.PAIRWISE, False)
+    prepared = prepare(dense_source(codes, Kind.NUCLEOTIDE), task, CpuDistanceEngine(2), DistanceBudget.of(1 << 29), None)
+    assert len(prepared.panels) == parts
 
 
 @given(st.integers(0, 1 << 40), st.integers(0, 1 << 40))

@@ -1,6 +1,7 @@
 // gpualign.core._sites: from files of calls to bit planes, at the speed of memory.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
@@ -8,15 +9,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <system_error>
 #include <tuple>
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
 #include "alignment_scanner.hpp"
 #include "alleles.hpp"
+#include "calls.hpp"
 
 namespace nb = nanobind;
 using namespace gpualign;
@@ -108,53 +107,26 @@ void decode_bed(Input<uint8_t, 2> packed, size_t first_byte, Output<uint8_t, 2> 
 }
 
 // ---- bit planes
-// Which of 64 codes are `code`, the first in the lowest bit.
-uint64_t equal_codes(const uint8_t* codes, uint8_t code) {
-  uint64_t found = 0;
-#if defined(__SSE2__)
-  const __m128i wanted = _mm_set1_epi8(static_cast<char>(code));
-  for (int k = 0; k < 64; k += 16) {
-    const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(codes + k));
-    found |= static_cast<uint64_t>(static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(some, wanted)))) << k;
-  }
-#else
-  for (int k = 0; k < 64; k += 8) {
-    uint64_t eight = 0;
-    for (int j = 0; j < 8; j++) eight |= static_cast<uint64_t>(codes[k + j] == code) << 8 * j;
-    // The product gathers the lowest bits of eight bytes in its top byte, the first byte's lowest.
-    found |= (eight * 0x0102040810204080u >> 56) << k;
-  }
-#endif
-  return found;
-}
-
-// Bit p of table[code] is the bit of plane p, for up to 8 planes; planes[p][sample][word] gets bit k of word w from site 64 w + k.
-void pack(Input<uint8_t, 2> codes, Table table, size_t first_sample, size_t samples, Output<uint64_t, 3> planes) {
+void pack(Input<uint8_t, 2> codes, Input<int64_t, 2> runs, std::optional<Input<uint8_t, 1>> reference, Table table, size_t first_sample,
+          size_t samples, Output<uint64_t, 3> planes) {
   const size_t sites = codes.shape(1), words = planes.shape(2), count = planes.shape(0);
-  if (planes.shape(1) != codes.shape(0) || words * 64 < sites || count > 8 || first_sample + samples > codes.shape(0))
+  if (runs.shape(1) != 2) throw nb::value_error("the shapes do not fit");
+  for (size_t r = 0; r < runs.shape(0); r++)
+    if (runs(r, 0) < 0 || runs(r, 0) > runs(r, 1) || runs(r, 1) > static_cast<int64_t>(sites)) throw nb::value_error("no such sites");
+  const PlanePacker packer(codes.data(), sites, reinterpret_cast<const Run*>(runs.data()), runs.shape(0),
+                           reference ? reference->data() : nullptr, table.data());
+  if (planes.shape(1) != codes.shape(0) || words * 64 < packer.chosen() || count > 8 || first_sample + samples > codes.shape(0) ||
+      (reference && reference->shape(0) != sites))
     throw nb::value_error("the shapes do not fit");
   nb::gil_scoped_release unlocked;
-  // Few codes are in any plane: looking for each is sooner done than looking up every site.
-  uint8_t wanted[256];
-  size_t kinds = 0;
-  for (int code = 0; code < 256; code++)
-    if (table.data()[code]) wanted[kinds++] = static_cast<uint8_t>(code);
-  for (size_t s = first_sample; s < first_sample + samples; s++) {
-    const uint8_t* row = codes.data() + s * sites;
-    for (size_t w = 0; w < words; w++) {
-      uint64_t bits[8] = {};
-      const size_t here = 64 * w < sites ? std::min<size_t>(64, sites - 64 * w) : 0;
-      const uint8_t* some = row + 64 * w;
-      uint8_t last[64];
-      if (here && here < 64) some = static_cast<const uint8_t*>(std::memcpy(last, some, here));
-      const uint64_t valid = here ? ~uint64_t{0} >> (64 - here) : 0;
-      for (size_t k = 0; valid && k < kinds; k++) {
-        const uint64_t found = equal_codes(some, wanted[k]) & valid;
-        for (size_t p = 0; p < count; p++) bits[p] |= table.data()[wanted[k]] >> p & 1 ? found : 0;
-      }
-      for (size_t p = 0; p < count; p++) planes.data()[(p * planes.shape(1) + s) * words + w] = bits[p];
-    }
-  }
+  packer.pack(first_sample, first_sample + samples, planes.shape(1), count, words, planes.data());
+}
+
+void two_calls(Input<uint8_t, 2> codes, size_t first, size_t count, Output<uint8_t, 1> one, Output<uint8_t, 1> more) {
+  const size_t sites = codes.shape(1);
+  if (first + count > sites || one.shape(0) != sites || more.shape(0) != sites) throw nb::value_error("the shapes do not fit");
+  nb::gil_scoped_release unlocked;
+  gpualign::find_two(codes.data(), codes.shape(0), sites, first, first + count, one.data(), more.data());
 }
 
 // Sites with a call of samples first .. first + count, into out.
@@ -384,8 +356,15 @@ NB_MODULE(_sites, m) {
       "of the codes, and which of them are alleles.");
   m.def("decode_bed", &decode_bed, nb::arg("packed"), nb::arg("first_byte"), nb::arg("out"),
         "uint8[sites][bytes] of a .bed file, from byte first_byte of each site on, into codes[samples][sites].");
-  m.def("pack", &pack, nb::arg("codes"), nb::arg("table"), nb::arg("first_sample"), nb::arg("samples"), nb::arg("planes"),
-        "codes[samples][sites] of some samples into uint64 planes[up to 8][samples][words]; bit p of table[code] goes to plane p.");
+  m.def("pack", &pack, nb::arg("codes"), nb::arg("runs"), nb::arg("reference").none(), nb::arg("table"), nb::arg("first_sample"),
+        nb::arg("samples"), nb::arg("planes"),
+        "codes[samples][sites] of some samples, at the sites of some runs[runs][first, last + 1], into uint64 planes[up to "
+        "8][samples][words];\n"
+        "bit p of table[code] goes to plane p. With a reference[sites] a call that is the reference's is coded as 0, any other as 1.");
+  m.def("find_two", &two_calls, nb::arg("codes"), nb::arg("first_site"), nb::arg("sites"), nb::arg("one"), nb::arg("more"),
+        "Of some sites of codes[samples][sites], into their places: the first call in uint8 one[sites], MISSING where there is none, and 1 "
+        "in\n"
+        "uint8 more[sites] where there are more than two different calls, else 0.");
   m.def("count_calls", &count_calls, nb::arg("codes"), nb::arg("first_sample"), nb::arg("samples"), nb::arg("out"),
         "Sites with a call, of some samples of codes[samples][sites], into their places of int64 out[samples].");
   m.def("count_codes", &count_codes, nb::arg("codes"), nb::arg("wanted"), nb::arg("first_site"), nb::arg("sites"), nb::arg("out"),
