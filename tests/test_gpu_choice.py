@@ -13,6 +13,7 @@ from gpualign.gpu.batches import whole_tile
 from gpualign.gpu.choice import choose, variants
 from gpualign.gpu.families import chain, chain_edit, slices, threads
 from gpualign.gpu.families.base import best_rows
+from gpualign.gpu.families.queued import wanted_items
 from gpualign.gpu.kernels import Hardware
 from gpualign.gpu.layouts import Room
 from gpualign.gpu.recipe import make_recipe
@@ -221,3 +222,21 @@ def test_a_batch_brings_its_sequences_where_they_are_not_on_the_device():
         for k, record in enumerate(numbers):
             expected = sequences.codes[sequences.offsets[record] : sequences.offsets[record + 1]]
             np.testing.assert_array_equal(codes[offsets[k] : offsets[k + 1]], expected)
+
+
+@given(
+    st.lists(st.integers(0, 60), min_size=1, max_size=9),
+    st.lists(st.integers(0, 60), min_size=1, max_size=40, unique=True),
+    st.sampled_from([1, 4, 32]),
+)
+def test_items_are_those_with_a_wanted_pair(firsts, targets, size):
+    """The last blocks first, and of a block the last queries."""
+    wanted = [
+        block * len(firsts) + query
+        for block in range(-(-len(targets) // size))
+        for query, first in enumerate(firsts)
+        if any(target >= first for target in targets[block * size : (block + 1) * size])
+    ]
+    items = wanted_items({"first_targets": np.array(firsts, np.int32)}, np.array(targets), size)
+    assert items.dtype == np.int32
+    assert items.tolist() == wanted[::-1]

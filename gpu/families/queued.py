@@ -98,11 +98,18 @@ def wanted_items(arrays: Arrays, targets: npt.NDArray[np.int64], size: int) -> n
     """block * queries + query of every query and block of `size` targets with a wanted pair, the longest of both first."""
     first = arrays["first_targets"]
     last = np.maximum.reduceat(targets, np.arange(0, len(targets), size))
-    backwards = np.arange(len(last) * len(first) - 1, -1, -1, dtype=np.int32)
-    if first.max() <= last.min():
-        return backwards
-    wanted = last[:, np.newaxis] >= first[np.newaxis, :]
-    return backwards[wanted.reshape(-1)[::-1]]
+    # Most blocks are wanted by all queries: only the others are looked at.
+    partial = np.flatnonzero(last < first.max())[::-1]
+    parts, stop = [], len(last)
+    for block in partial.tolist():
+        parts += [_backwards(block + 1, stop, len(first)), _backwards(block, block + 1, len(first))[(first <= last[block])[::-1]]]
+        stop = block
+    return np.concatenate([*parts, _backwards(0, stop, len(first))])
+
+
+def _backwards(block: int, stop: int, queries: int) -> npt.NDArray[np.int32]:
+    """All items of blocks `block` to before `stop`, from the last one on."""
+    return np.arange(stop * queries - 1, block * queries - 1, -1, dtype=np.int32)
 
 
 def pipeline(placed: Placed) -> np.void:
