@@ -33,7 +33,7 @@ _RESIDENT_SHARE = 0.5  # of that share, for the sequences of the whole task
 _LARGEST_RESULT = 256 << 20  # bytes of one batch's scores: pinned host memory is dear
 _FEWEST_TARGETS = 128  # of a batch that is halved: a block of threads has as many, in 16 bits
 _POLL_SECONDS = 0.0005
-_COPIERS = 4  # threads that copy results, or trace on the host
+_COPIERS = 12  # threads that copy results, or trace on the host: four copy distances of short reads at three quarters of the rate
 
 
 @dataclass
