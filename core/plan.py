@@ -30,7 +30,8 @@ MIN_BAND_ROWS = 32
 """Packing the targets of a band costs about as much as aligning one query with them."""
 
 DIAGONAL_BANDS = 16
-"""For one set, a band computes the square on its diagonal whole and uses half of it: a band of 1/16 of the queries wastes 1/16."""
+"""For one set, a band computes the square on its diagonal whole and uses half of it: a band of 1/16 of the queries wastes 1/16. Engines to
+which a band costs little ask for more of them."""
 
 BANDS_IN_FLIGHT = 3
 """Bands whose results are held at once: one being written, one being filled, one that faster workers have begun."""
@@ -78,7 +79,8 @@ class Limits:
     result, letter_bytes: more for each of its letters, query_bytes: more for each query; lanes: targets that share one pass of
     the engine; tile_cells: DP cells of a tile, about; band_rows: queries of a band at most; sharing: workers for whose sake tiles shrink
     near the end, so that none waits long for another; first_rows: queries of the first band, so that somebody who waits for rows has
-    the first ones soon, and each later band has twice as many as the one before, up to band_rows (0: all are alike).
+    the first ones soon, and each later band has twice as many as the one before, up to band_rows (0: all are alike); diagonal_bands: bands
+    of one set at least.
     """
 
     result_bytes: int
@@ -91,6 +93,7 @@ class Limits:
     query_bytes: int = 0
     sharing: int = 1
     first_rows: int = 0
+    diagonal_bands: int = DIAGONAL_BANDS
 
     def cells_of_tile(self, left: int) -> int:
         """DP cells of a tile where so many are left: of what is left no worker takes more than its share ahead of the others."""
@@ -318,7 +321,7 @@ def make_plan(
                 f"the memory budget is too small: results on their way need {needed:,} bytes of it, {limits.result_bytes:,} are left; "
                 "raise --memory"
             )
-    wanted = limits.band_rows if pairing is Pairing.ALL else max(MIN_BAND_ROWS, len(query_lengths) // DIAGONAL_BANDS)
+    wanted = limits.band_rows if pairing is Pairing.ALL else max(MIN_BAND_ROWS, len(query_lengths) // limits.diagonal_bands)
     rows = max(together, min(rows, wanted, limits.band_rows) // together * together)
     limits = replace(limits, first_rows=-(-limits.first_rows // together) * together)
     return Plan(query_lengths, target_lengths, pairing, limits, int(rows), int(panel), cost)

@@ -116,7 +116,15 @@ class CudaEngine:
             rows = max(1, min(_BAND_ROWS, -(-_SEARCH_TILES * cells // mean)))
         kept, devices = (budget.results, budget.scratch), len(self._devices)
         limits = Limits(
-            *kept, task.item_bytes, _LANES, cells, rows, letter_bytes=task.letter_bytes, query_bytes=task.query_bytes, sharing=devices
+            *kept,
+            task.item_bytes,
+            _LANES,
+            cells,
+            rows,
+            letter_bytes=task.letter_bytes,
+            query_bytes=task.query_bytes,
+            sharing=devices,
+            diagonal_bands=variant.diagonal_bands(task.cells_about / devices, int(targets[-1]), hardware),
         )
         seconds = task.cells_about / (rate * devices)
         tools = self._devices, self._pool, self._log, self._lost, self._process

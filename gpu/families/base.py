@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Task
+from gpualign.core.plan import DIAGONAL_BANDS
 from gpualign.gpu.batches import Batch
 from gpualign.gpu.kernels import Hardware, Kernel
 from gpualign.gpu.layouts import Arrays, Layout, Room, shared_arrays
@@ -138,6 +139,10 @@ class Variant(ABC):
     @abstractmethod
     def launch(self, placed: Placed, launcher: Launcher, way_back: WayBack) -> None:
         """All kernels of a batch up to its scores, or its paths."""
+
+    def diagonal_bands(self, cells: float, longest: int, hardware: Hardware) -> int:
+        """Bands at least of one set with so many cells, whose longest target has so many columns."""
+        return DIAGONAL_BANDS
 
     def trace_threads(self, layout: Layout) -> int:
         """Of a block on the way back."""

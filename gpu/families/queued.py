@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import replace
 
@@ -21,6 +22,9 @@ TILE = 64
 """Columns between two checkpoints."""
 
 _CHUNK = 128  # columns that a strip stays behind the one above it (cuda_src/pipeline.cuh), waiting included twice that
+_RESIDENT = 512  # threads of a multiprocessor that work on strips, about
+_STRIP_LAG = 1 / 50  # of a wave, that a strip ends behind the one above it, as measured (benchmarks/LOG.md)
+_FEWEST_BANDS, _MOST_BANDS = 4, 64
 _PACK_THREADS = 256
 
 
@@ -48,6 +52,14 @@ class Queued(Variant):
         strips, columns = -(-query // self.rows), target + 4
         values = strips * (columns * self.carries + self.edge_values(columns))
         return values * self.carry_bytes * self.fewest_threads(hardware.lanes)
+
+    def diagonal_bands(self, cells: float, longest: int, hardware: Hardware) -> int:
+        """Of b bands the lower halves of the squares on the diagonal are 1/b of all cells. A batch ends with strips that run behind each
+        other and leave parts of the device idle, the longer the more strips an item has: of w waves of strips in all, c b/w are lost. Both
+        together are least where b is the root of w/c."""
+        wave = hardware.multiprocessors * _RESIDENT * self.pairs * self.rows * longest
+        lost = longest / self.rows * _STRIP_LAG
+        return min(max(_FEWEST_BANDS, round(math.sqrt(cells / wave / lost))), _MOST_BANDS)
 
     def slots(self, layout: Layout, nbytes: int) -> int:
         return layout.slots if layout.slots * layout.slot_bytes <= nbytes else 0
