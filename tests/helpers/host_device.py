@@ -44,7 +44,7 @@ def build(kernel):
     if library.exists():
         return library
     _BUILD.mkdir(exist_ok=True)
-    part = _BUILD / f"{library.name}.{os.getpid()}"
+    part = _BUILD / f"{library.name}.{os.getpid()}.{threading.get_ident()}"  # workers of two devices may build the same kernel
     flags = ["-std=c++17", "-O1", "-fPIC", "-shared", "-Wall", "-Wno-unknown-pragmas"]
     flags += ["-U_FORTIFY_SOURCE"]  # it takes jumps between stacks for errors
     if SANITIZE:
