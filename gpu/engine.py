@@ -124,7 +124,7 @@ class CudaEngine:
             letter_bytes=task.letter_bytes,
             query_bytes=task.query_bytes,
             sharing=devices,
-            diagonal_bands=variant.diagonal_bands(task.cells_about / devices, int(targets[-1]), hardware),
+            diagonal_bands=variant.diagonal_bands(task.cells_about, int(targets[-1]), hardware),
         )
         seconds = task.cells_about / (rate * devices)
         tools = self._devices, self._pool, self._log, self._lost, self._process
