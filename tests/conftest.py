@@ -1,5 +1,6 @@
 """Fixtures and options of the whole suite."""
 
+import fcntl
 import os
 import tempfile
 from contextlib import ExitStack
@@ -139,13 +140,25 @@ def engine(request, monkeypatch):
 @pytest.fixture
 def real_device():
     """The first GPU; the test is skipped where there is none."""
+    yield from _gpu(fcntl.LOCK_SH)
+
+
+@pytest.fixture
+def whole_device():
+    """The same, while no other test uses it."""
+    yield from _gpu(fcntl.LOCK_EX)
+
+
+def _gpu(lock):
     from gpualign.gpu.devices import take_inventory
 
     if reason := take_inventory().reason:
         pytest.skip(reason)
     from gpualign.gpu.driver import CudaDevice
 
-    return CudaDevice(0)
+    with Path(tempfile.gettempdir(), f"gpualign-gpu-{os.getuid()}.lock").open("w") as file:
+        fcntl.flock(file, lock)
+        yield CudaDevice(0)
 
 
 @pytest.fixture

@@ -31,12 +31,8 @@ SCHEMES = {
 
 
 @pytest.fixture
-def device():
-    if reason := take_inventory().reason:
-        pytest.skip(reason)
-    from gpualign.gpu.driver import CudaDevice
-
-    return CudaDevice(0)
+def device(real_device):
+    return real_device
 
 
 def compare(queries, targets, scheme, engine, pairing=Pairing.ALL):
@@ -90,10 +86,11 @@ def test_memory_that_is_not_there_is_survived(rng, device, monkeypatch):
     assert free
 
 
-def test_all_the_memory_there_is(rng, device):
-    """The whole device's memory asked for in earnest, while another allocation holds most of it."""
+def test_all_the_memory_there_is(rng, whole_device):
+    """The whole device's memory asked for in earnest, while another allocation holds most of it: other tests would find none."""
     import pycuda.driver as cuda
 
+    device = whole_device
     device.open()
     held = cuda.mem_alloc(int(cuda.mem_get_info()[0] * 0.97))
     try:
