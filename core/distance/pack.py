@@ -21,7 +21,7 @@ _TWO = frozenset({0, 1})
 """Codes of calls where a site has two, whatever they are."""
 
 _FINDING = 1e-9
-"""Seconds that a thread takes a call to find the sites with two, and to code them; half of the comparisons' time is saved."""
+"""Seconds a call that a thread takes at most to find the sites with two, and to code them; half of the comparisons' time is saved."""
 
 
 def used_codes(codes: Codes, workers: Workers) -> frozenset[int]:
