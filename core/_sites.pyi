@@ -122,14 +122,15 @@ def decode_bed(packed: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), 
 
 def pack(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], runs: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], reference: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, table: Annotated[NDArray[numpy.uint8], dict(shape=(256), order='C', device='cpu', writable=False)], first_sample: int, samples: int, planes: Annotated[NDArray[numpy.uint64], dict(shape=(None, None, None), order='C', device='cpu')]) -> None:
     """
-    codes[samples][sites] of some samples, at the sites of some runs[runs][first, last + 1], into uint64 planes[up to 8][samples][words];
-    bit p of table[code] goes to plane p. With a reference[sites] a call that is the reference's is coded as 0, any other as 1.
+    codes[samples][sites] of some samples, at the sites of some runs[runs][first, last + 1], into
+    uint64 planes[up to 8][samples][words]; bit p of table[code] goes to plane p. With a reference[sites] a call that is the
+    reference's is coded as 0, any other as 1.
     """
 
 def find_two(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], first_site: int, sites: int, one: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')], more: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """
-    Of some sites of codes[samples][sites], into their places: the first call in uint8 one[sites], MISSING where there is none, and 1 in
-    uint8 more[sites] where there are more than two different calls, else 0.
+    Of some sites of codes[samples][sites], into their places: the first call in uint8 one[sites], MISSING where there is none,
+    and 1 in uint8 more[sites] where there are more than two different calls, else 0.
     """
 
 def count_calls(codes: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], first_sample: int, samples: int, out: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> None:

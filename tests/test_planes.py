@@ -56,6 +56,12 @@ def test_some_sites_become_planes(sites, samples, coded, seed):
     np.testing.assert_array_equal(found, expected)
 
 
+def test_a_half_twice_is_not_the_whole():
+    codes, planes, table = np.arange(70, dtype=np.uint8)[None, :] // 35, np.zeros((1, 1, 2), np.uint64), np.eye(256, dtype=np.uint8)[1]
+    _sites.pack(codes, np.array([[35, 70], [35, 70]]), None, table, 0, 1, planes)
+    assert [int(word).bit_count() for word in planes[0, 0]] == [64, 6]
+
+
 def test_sites_beyond_the_last_are_refused():
     codes, planes, table = np.zeros((2, 70), np.uint8), np.zeros((1, 2, 2), np.uint64), np.ones(256, np.uint8)
     for runs in ([[0, 71]], [[-1, 3]], [[5, 4]]):

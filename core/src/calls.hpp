@@ -6,7 +6,6 @@
 #include <cstring>
 #include <vector>
 
-#include "alignment_scanner.hpp"
 #include "row_codes.hpp"
 
 #if defined(__SSE2__)
@@ -38,7 +37,7 @@ inline uint64_t equal_codes(const uint8_t* codes, uint8_t code) {
 // Of sites first .. last: the first sample's call that is not missing, else kMissing, and whether there are more than two different calls.
 inline void find_two(const uint8_t* codes, size_t samples, size_t sites, size_t first, size_t last, uint8_t* one, uint8_t* more) {
   constexpr size_t kSites = 4096;  // whose state stays in the nearest cache
-  constexpr size_t kVector = sizeof(Codes);
+  constexpr size_t kVector = kLanes;
   for (size_t begin = first; begin < last; begin += kSites) {
     const size_t here = std::min(kSites, last - begin);
     uint8_t ones[kSites], twos[kSites], others[kSites] = {};
@@ -88,7 +87,7 @@ class PlanePacker {
   size_t chosen() const { return chosen_; }
 
   void pack(size_t first, size_t last, size_t samples, size_t count, size_t words, uint64_t* planes) const {
-    const bool as_it_is = !reference_ && chosen_ == sites_;
+    const bool as_it_is = !reference_ && run_count_ == 1 && chosen_ == sites_;
     std::vector<uint8_t> room(as_it_is ? 0 : chosen_);
     for (size_t s = first; s < last; s++) {
       const uint8_t* row = codes_ + s * sites_;
@@ -104,10 +103,11 @@ class PlanePacker {
   void choose(const uint8_t* row, uint8_t* out) const {
     for (size_t r = 0; r < run_count_; r++) {
       const int64_t begin = runs_[r][0], size = runs_[r][1] - begin;
-      const uint8_t *from = row + begin, *one = reference_ + begin;
+      const uint8_t* const from = row + begin;
       if (!reference_) {
         std::memcpy(out, from, static_cast<size_t>(size));
       } else {
+        const uint8_t* const one = reference_ + begin;
         int64_t k = 0;
         for (; k + kLanes <= size; k += kLanes) {
           const Codes code = load(from + k), missing = (Codes)(code == kMissing);

@@ -358,13 +358,12 @@ NB_MODULE(_sites, m) {
         "uint8[sites][bytes] of a .bed file, from byte first_byte of each site on, into codes[samples][sites].");
   m.def("pack", &pack, nb::arg("codes"), nb::arg("runs"), nb::arg("reference").none(), nb::arg("table"), nb::arg("first_sample"),
         nb::arg("samples"), nb::arg("planes"),
-        "codes[samples][sites] of some samples, at the sites of some runs[runs][first, last + 1], into uint64 planes[up to "
-        "8][samples][words];\n"
-        "bit p of table[code] goes to plane p. With a reference[sites] a call that is the reference's is coded as 0, any other as 1.");
+        "codes[samples][sites] of some samples, at the sites of some runs[runs][first, last + 1], into\n"
+        "uint64 planes[up to 8][samples][words]; bit p of table[code] goes to plane p. With a reference[sites] a call that is the\n"
+        "reference's is coded as 0, any other as 1.");
   m.def("find_two", &two_calls, nb::arg("codes"), nb::arg("first_site"), nb::arg("sites"), nb::arg("one"), nb::arg("more"),
-        "Of some sites of codes[samples][sites], into their places: the first call in uint8 one[sites], MISSING where there is none, and 1 "
-        "in\n"
-        "uint8 more[sites] where there are more than two different calls, else 0.");
+        "Of some sites of codes[samples][sites], into their places: the first call in uint8 one[sites], MISSING where there is none,\n"
+        "and 1 in uint8 more[sites] where there are more than two different calls, else 0.");
   m.def("count_calls", &count_calls, nb::arg("codes"), nb::arg("first_sample"), nb::arg("samples"), nb::arg("out"),
         "Sites with a call, of some samples of codes[samples][sites], into their places of int64 out[samples].");
   m.def("count_codes", &count_codes, nb::arg("codes"), nb::arg("wanted"), nb::arg("first_site"), nb::arg("sites"), nb::arg("out"),
