@@ -249,7 +249,7 @@ def test_bands_of_one_set():
         (variant, *_) = variants(recipe, 1500, 1500)
         return variant.diagonal_bands(records**2 / 2 * 1500**2, 1500, H200)
 
-    two, affine = (make_recipe(task(scheme, [1500], [1500])) for scheme in (edit(4), AFFINE))
-    assert 12 <= bands(two, 5181) <= 20
+    sliced, affine = (make_recipe(task(scheme, [1500], [1500])) for scheme in (edit(4), AFFINE))
+    assert 12 <= bands(sliced, 5181) <= 20
     assert bands(affine, 5181) > 32
-    assert bands(two, 300) == bands(affine, 60) == 4
+    assert bands(sliced, 300) == bands(affine, 60) == 4

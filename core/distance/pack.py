@@ -77,8 +77,7 @@ def pack_panel(codes: Codes, used: frozenset[int], counter: Counter, workers: Wo
 
 def _parts(codes: Codes, used: frozenset[int], counter: Counter, workers: Workers) -> list[_Part]:
     """Sites with few calls apart from others, where planes of both take less than planes of all."""
-    wanted, whole = counter.wanted, _whole(codes, used)
-    few, reference = used, None
+    wanted, whole, reference = counter.wanted, _whole(codes, used), None
     if wanted.apart(used):
         more = np.any((codes > SECOND_ALLELE) & (codes != MISSING), axis=0)
         few = used & {*range(SECOND_ALLELE + 1), MISSING}
@@ -87,8 +86,7 @@ def _parts(codes: Codes, used: frozenset[int], counter: Counter, workers: Worker
         few = used & {MISSING} | _TWO
     else:
         return [whole]
-    parts = [_Part(few, _runs(~more), reference), _Part(used, _runs(more))]
-    parts = [part for part in parts if part.sites]
+    parts = [part for part in (_Part(few, _runs(~more), reference), _Part(used, _runs(more))) if part.sites]
 
     def words(part: _Part) -> int:
         return len(make_recipe(wanted, part.used, counter.products_only).planes) * counter.words(part.sites)
