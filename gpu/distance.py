@@ -206,26 +206,28 @@ class _Worker:
             if self._stopped():
                 break
             stop = min(piece.rows, start + step)
-            staging = next(self._stagings)
-            staging.wait()
-            room = staging.memory[: (stop - start) * a_row]
-            rows = room.view(np.uint64).reshape(stop - start, piece.words)
+            with self._sending(slot, memory.address + start * a_row, (stop - start) * a_row) as room:
+                rows = room.view(np.uint64).reshape(stop - start, piece.words)
 
-            def copy(share: tuple[int, int], start: int = start, rows: npt.NDArray[np.uint64] = rows) -> None:
-                first, count = share
-                piece.copy(start + first, rows[first : first + count])
+                def copy(share: tuple[int, int], start: int = start, rows: npt.NDArray[np.uint64] = rows) -> None:
+                    first, count = share
+                    piece.copy(start + first, rows[first : first + count])
 
-            self._copiers.map(copy, self._copiers.shares(stop - start))
-            slot.stream.upload(memory.address + start * a_row, room)
-            staging.busy = slot.stream.record()
+                self._copiers.map(copy, self._copiers.shares(stop - start))
         if self._kernel.box:
-            staging = next(self._stagings)
-            staging.wait()
-            room = staging.memory[:MAP_BYTES]
-            room[:] = self._device.tensor_map(memory.address, (piece.rows, a_row), (self._kernel.box, 8 * CHUNK_WORDS))
-            slot.stream.upload(memory.address + piece.nbytes, room)
-            staging.busy = slot.stream.record()
+            with self._sending(slot, memory.address + piece.nbytes, MAP_BYTES) as room:
+                room[:] = self._device.tensor_map(memory.address, (piece.rows, a_row), (self._kernel.box, 8 * CHUNK_WORDS))
         return memory.address
+
+    @contextmanager
+    def _sending(self, slot: _Slot, address: int, nbytes: int) -> Iterator[npt.NDArray[np.uint8]]:
+        """Page-locked memory for so many bytes, which are copied to an address of the device when they have been filled in."""
+        staging = next(self._stagings)
+        staging.wait()
+        room = staging.memory[:nbytes]
+        yield room
+        slot.stream.upload(address, room)
+        staging.busy = slot.stream.record()
 
     def _launches(self, piece: Piece, planes: int, band: Band, places: dict[str, int]) -> Iterator[tuple[DistanceKernel, np.void, int]]:
         multiprocessors = self._device.hardware.multiprocessors

@@ -48,7 +48,15 @@ _STAGE = 128  # bytes of a sample
 POPC = DistanceKernel(Kernel("distance_popc.cu", "distance_popc"), "popc", 64, 64, 256, 100)
 MMA = DistanceKernel(Kernel("distance_mma.cu", "distance_mma"), "binary tensor cores (mma)", 128, 128, 256, 400, 3 * 256 * _STAGE)
 WGMMA = DistanceKernel(
-    Kernel("distance_wgmma.cu", "distance_wgmma"), "binary tensor cores (wgmma)", 256, 256, 288, 800, 4 * (384 * _STAGE + 16), 2, 64
+    Kernel("distance_wgmma.cu", "distance_wgmma"),
+    "binary tensor cores (wgmma)",
+    rows=256,
+    columns=256,
+    threads=288,
+    rate=800,
+    shared=4 * (384 * _STAGE + 16),
+    cluster=2,
+    box=64,
 )
 
 DIFFER = DistanceKernel(Kernel("distance_differ.cu", "distance_differ"), "logic of three inputs", 64, 64, 256, 120)
