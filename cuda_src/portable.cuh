@@ -28,8 +28,12 @@ using uint64_t = unsigned long;
 // A kernel for blocks of up to `threads`, in so few registers that a multiprocessor runs at least `blocks` of them.
 #define KERNEL(threads, blocks) extern "C" __global__ void __launch_bounds__(threads, blocks)
 
-// Behind KERNEL: so many blocks run together, as a cluster. Compute capability 9.0.
+// Behind KERNEL: so many blocks run together, as a cluster. Compute capability 9.0; before it such a kernel compiles, and runs nowhere.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900
+#define IN_CLUSTERS(blocks)
+#else
 #define IN_CLUSTERS(blocks) __cluster_dims__(blocks, 1, 1)
+#endif
 
 // That an argument struct is as large as gpu/arguments.py fills it: the compiler is told its sizes.
 #define SAME_AS_ON_HOST(type) static_assert(sizeof(type) == SIZE_OF_##type, #type " is another one in gpu/arguments.py")
