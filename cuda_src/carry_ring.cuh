@@ -16,7 +16,9 @@ class CarryRing {
   static constexpr int kRunPieces = kLanes / kPiece;  // copies of a run
   static constexpr int kPieces = BATCH * CARRIES * kRunPieces;
   static constexpr int kBatches = 4;
-  static constexpr int kBatchValues = BATCH * CARRIES * kLanes;
+  // Where a batch has fewer pieces than a warp has lanes, the others copy some once more, behind them, where nobody looks: that is
+  // cheaper than to leave lanes out.
+  static constexpr int kBatchValues = (kPieces < kLanes ? kLanes : kPieces) * kPiece;
 
  public:
   static constexpr int kValues = kBatches * kBatchValues;  // of the ring of a warp
@@ -25,9 +27,8 @@ class CarryRing {
   // rings: shared, of 16 bytes' alignment, kValues for each warp of the block. above: where the block's first thread has column 0 of
   // the strip above.
   DEVICE CarryRing(Value* rings, const Value* above) : ring_(rings + threadIdx.x / kLanes * kValues), next_(0) {
-    // Where a batch has fewer pieces than a warp has lanes, some are copied twice: that is cheaper than to leave lanes out.
-    const int piece = threadIdx.x % kLanes % kPieces;
-    to_ = piece * kPiece;
+    const int lane = threadIdx.x % kLanes, piece = lane % kPieces;
+    to_ = lane * kPiece;
     from_ = above + threadIdx.x / kLanes * kLanes + piece / kRunPieces * static_cast<int64_t>(blockDim.x) + piece % kRunPieces * kPiece;
   }
 

@@ -123,13 +123,15 @@ def test_a_forked_child_is_told(device):
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
-def test_a_stopped_run_ends_soon_and_frees_the_device(rng, device):
+def test_a_stopped_run_ends_soon_and_frees_the_device(rng, whole_device):
+    """The free memory is that of the whole device: other tests would take some of it."""
     import time
 
     import pycuda.driver as cuda
 
     from gpualign.core.runner import plan_task
 
+    device = whole_device
     sequences = sequence_set(list(rng.integers(0, 4, (9000, 1500))))
     task = Task(sequences, sequences, two_valued(4, 5, -4, 10, 1))
     engine = CudaEngine([type(device)(0)])
