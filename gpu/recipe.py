@@ -19,9 +19,9 @@ _MOST_STEPS = 4  # that a bit-sliced kernel has
 class Recipe:
     """How a task is computed.
 
-    letters: codes in use, 0 .. letters-1; result: C type of a score; form: None for edit distances without paths. paths: whether
-    checkpoints are kept and traced back from; host_traceback: by the host, from whole matrices of directions; usable:
-    uint32[letters + 1], bit t of word q: a path may pair q with t.
+    letters: codes in use, 0 .. letters-1; result: C type of a score; form: None for edit distances without paths; query_lengths: those
+    that there are, and how many queries of each. paths: whether checkpoints are kept and traced back from; host_traceback: by the host,
+    from whole matrices of directions; usable: uint32[letters + 1], bit t of word q: a path may pair q with t.
     """
 
     letters: int
@@ -32,7 +32,7 @@ class Recipe:
     edit: bool
     sum_factor: int
     per_letter: int
-    query_lengths: Lengths
+    query_lengths: tuple[Lengths, Lengths]
     paths: bool = False
     host_traceback: bool = False
     free_query: bool = False
@@ -71,7 +71,7 @@ def make_recipe(task: Task, host_traceback: bool = False) -> Recipe:
         edit=scoring.edit,
         sum_factor=0 if unary is None else -1 if scoring.edit else unary.factor,
         per_letter=1 if scoring.edit else -scoring.gap_open,
-        query_lengths=task.queries.lengths,
+        query_lengths=np.unique(task.queries.lengths, return_counts=True),
         paths=task.needs_paths,
         host_traceback=host_traceback and task.detail is not Detail.SCORE,
         free_query=task.end_gaps.free_query,

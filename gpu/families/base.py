@@ -171,10 +171,11 @@ class Family(Protocol):
         """Its kernels that compute pairs up to these lengths exactly, if any."""
 
 
-def best_rows(lengths: Lengths, candidates: tuple[int, ...]) -> int:
-    """The strip height that computes queries of these lengths in the least time."""
+def best_rows(queries: tuple[Lengths, Lengths], candidates: tuple[int, ...]) -> int:
+    """The strip height that computes queries in the least time, of which there are so many of each of these lengths."""
+    lengths, counts = queries
 
     def cost(rows: int) -> float:
-        return float((-(-lengths // rows)).sum()) * (rows + _STRIP_OVERHEAD)
+        return float((-(-lengths // rows) * counts).sum()) * (rows + _STRIP_OVERHEAD)
 
     return min(candidates, key=cost)
