@@ -1,8 +1,8 @@
 """Cuts the pair space into tiles. Pure: the same lengths, pairing and limits give the same plan.
 
 The pair matrix is cut into *bands* of consecutive queries in input order, so that results can leave in input order while
-only a few bands are held. Within a band the targets that any of its queries needs are sorted by length and cut into
-*tiles*, so that targets of similar length share the lanes of a vector. Tiles are what threads, devices and nodes pull.
+only a few bands are held. Within a band the targets that any of its queries needs are sorted by length (target_order.py) and cut
+into *tiles*, so that targets of similar length share the lanes of a vector. Tiles are what threads, devices and nodes pull.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from gpualign.core.cost import WHOLE_MATRIX, Cost
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import RunError
 from gpualign.core.rect import Rect
+from gpualign.core.target_order import by_length, ordered_targets
 
 Lengths = npt.NDArray[np.int64]
 
@@ -80,7 +81,8 @@ class Limits:
     the engine; tile_cells: DP cells of a tile, about; band_rows: queries of a band at most; sharing: workers for whose sake tiles shrink
     near the end, so that none waits long for another; first_rows: queries of the first band, so that somebody who waits for rows has
     the first ones soon, and each later band has twice as many as the one before, up to band_rows (0: all are alike); diagonal_bands: bands
-    of one set at least.
+    of one set at least; diagonal_group: targets that the engine leaves out together where a query wants none of them, so that neighbours
+    should share a group where not all queries want them (0: it leaves out none).
     """
 
     result_bytes: int
@@ -94,6 +96,7 @@ class Limits:
     sharing: int = 1
     first_rows: int = 0
     diagonal_bands: int = DIAGONAL_BANDS
+    diagonal_group: int = 0
 
     def cells_of_tile(self, left: int) -> int:
         """DP cells of a tile where so many are left: of what is left no worker takes more than its share ahead of the others."""
@@ -104,10 +107,11 @@ class Limits:
 
 @dataclass(frozen=True)
 class Band(Rect):
-    """A rectangle of the plan, the `index`-th, that is computed in `tiles` tiles."""
+    """A rectangle of the plan, the `index`-th, that is computed in `tiles` tiles. group: of its targets (`ordered_targets`)."""
 
     index: int
     tiles: int
+    group: int = 0
 
 
 @dataclass(frozen=True)
@@ -138,7 +142,7 @@ class Tile:
 
     @cached_property
     def targets(self) -> npt.NDArray[np.int64]:
-        """Record numbers in order of length: int64[target_count]. Made when they are asked for: some work needs none of them."""
+        """Record numbers in the order of `ordered_targets`: int64[target_count]. Made when they are asked for: some work needs none."""
         return self.make_targets()
 
     @property
@@ -259,35 +263,24 @@ class Plan:
     def tiles(self) -> Iterator[Tile]:
         """Every tile that holds a wanted pair, band by band."""
         order = by_length(self.target_lengths)
-        shared = self.limits.sharing > 1
+        shared, group = self.limits.sharing > 1, 0 if self.pairing is Pairing.ALL else self.limits.diagonal_group
         numbers, left = count(), self.cells if shared else 0
         for index, (start, stop, first, target_stop) in enumerate(self._bands()):
             if self.cost.by_number and (stop - start) * (target_stop - first) <= self.limits.cells_of_tile(left):
                 # One tile, without a look at its targets, of which there may be millions for each of hundreds of bands.
                 if cells := self._cells_between(start, stop, first, target_stop):
-                    band = Band(start, stop, first, target_stop, index, 1)
-                    targets_of = partial(records_between, order, first, target_stop)
+                    band = Band(start, stop, first, target_stop, index, 1, group)
+                    targets_of = partial(ordered_targets, order, first, target_stop, stop, group)
                     yield Tile(next(numbers), band, start, stop, target_stop - first, targets_of, self.pairing, cells, left)
                 left -= cells * shared
                 continue
-            targets = records_between(order, first, target_stop)
+            targets = ordered_targets(order, first, target_stop, stop, group)
             cuts = [(a, b, targets[at:to]) for a, b, at, to in self.cuts(start, stop, targets, left)]
             wanted = [(a, b, part, cells) for a, b, part in cuts if (cells := self.wanted_cells(a, b, part))]
-            band = Band(start, stop, first, target_stop, index, len(wanted))
+            band = Band(start, stop, first, target_stop, index, len(wanted), group)
             for query_start, query_stop, part, cells in wanted:
                 yield Tile.against(part, next(numbers), band, (query_start, query_stop), self.pairing, cells, left)
                 left -= cells * shared
-
-
-def by_length(lengths: Lengths) -> npt.NDArray[np.int64]:
-    """Record numbers in order of length, of one length in their own order."""
-    return np.argsort(lengths, kind="stable").astype(np.int64)
-
-
-def records_between(order: npt.NDArray[np.int64], first: int, stop: int) -> npt.NDArray[np.int64]:
-    """The records [first, stop) in the order that `by_length` made."""
-    whole = first == 0 and stop == len(order)
-    return order if whole else order[(order >= first) & (order < stop)]
 
 
 def row_bytes(limits: Limits, query_lengths: Lengths, target_lengths: Lengths, targets: int) -> int:

@@ -14,7 +14,7 @@ from gpualign.core.engine import Task
 from gpualign.core.errors import InputError
 from gpualign.core.plan import Limits, Pairing, Plan
 
-VERSION = 1
+VERSION = 2
 """Of the record, and of how tiles are made from it."""
 
 

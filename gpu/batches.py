@@ -30,7 +30,7 @@ class Batch:
 
     @property
     def targets(self) -> npt.NDArray[np.int64]:
-        """Target records, in order of length."""
+        """Target records, in the order of the tile."""
         return self.tile.targets[self.start : self.stop]
 
     @property
@@ -42,10 +42,12 @@ class Batch:
         return len(self.rows) * (self.stop - self.start)
 
     def halves(self, fewest_targets: int = 1) -> tuple[Batch, Batch] | None:
-        """Two batches that make up this one, or None for a single pair. Targets are halved before queries, down to `fewest_targets`."""
+        """Two batches that make up this one, or None for a single pair. Targets are halved before queries, down to `fewest_targets`, so
+        many of which stay together."""
         targets, rows = self.stop - self.start, len(self.rows)
         if targets > 1 and (targets > fewest_targets or rows == 1):
-            middle = (self.start + self.stop) // 2
+            step = fewest_targets if targets > fewest_targets else 1
+            middle = self.start + (targets + step) // (2 * step) * step
             return replace(self, stop=middle), replace(self, start=middle)
         if rows > 1:
             middle = rows // 2

@@ -28,7 +28,7 @@ def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterato
 def choose(recipe: Recipe, queries: Lengths, targets: Lengths, hardware: Hardware, memory: int | None = None) -> Variant:
     """The kernel for all pairs of these lengths, on a device with `memory` bytes for a batch (None: enough).
 
-    `targets` are in order of length.
+    `targets` are in the order in which they share items.
     """
     query, target = int(queries.max()), int(targets.max())
     every = list(variants(recipe, query, target))

@@ -125,6 +125,7 @@ class CudaEngine:
             query_bytes=task.query_bytes,
             sharing=devices,
             diagonal_bands=variant.diagonal_bands(task.cells_about, int(targets[-1]), hardware),
+            diagonal_group=variant.diagonal_group(),
         )
         seconds = task.cells_about / (rate * devices)
         tools = self._devices, self._pool, self._log, self._lost, self._process

@@ -248,13 +248,14 @@ def test_items_are_those_with_a_wanted_pair(firsts, targets, size):
 
 
 def test_bands_of_one_set():
-    """As measured of 5,181 genes: bit slices take longest with few, and with many; short sets are never cut small."""
+    """As measured of 5,181 genes: bit slices, which leave out neighbours on the diagonal, take longest with many; small sets are never cut
+    small."""
 
     def bands(recipe, records):
         (variant, *_) = variants(recipe, 1500, 1500)
         return variant.diagonal_bands(records**2 / 2 * 1500**2, 1500, H200)
 
     sliced, affine = (make_recipe(task(scheme, [1500], [1500])) for scheme in (edit(4), AFFINE))
-    assert 12 <= bands(sliced, 5181) <= 20
+    assert 4 <= bands(sliced, 5181) <= 8
     assert bands(affine, 5181) > 32
     assert bands(sliced, 300) == bands(affine, 60) == 4

@@ -17,7 +17,7 @@ from gpualign.core.runner import plan_task, run_plan
 from gpualign.core.sinks.memory import Discard
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu.engine import CudaEngine
-from gpualign.gpu.families import chain, chained
+from gpualign.gpu.families import chain, chained, slices
 from gpualign.gpu.results import ResultPool
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")]
@@ -49,6 +49,23 @@ def test_tiles_of_any_size_give_the_same_scores(sequences, scheme):
     device = HostDevice()
     for cells in (300_000, 1 << 40):
         check(sequences, CudaEngine([device]), scheme, tile_cells=cells)
+    assert_clean(device)
+
+
+def test_neighbours_on_the_diagonal_share_items(rng, force):
+    """With much memory, and in batches that too little memory halves again and again."""
+    force(slices)
+    sequences = sequence_set([rng.integers(0, 4, rng.integers(1, 60)) for _ in range(300)])
+    prepared = CudaEngine([HostDevice()]).prepare(Task(sequences, sequences, edit(4)), Budget.of(1 << 28))
+    size = prepared.limits.diagonal_group
+    (tile, *_) = plan_task(prepared, Pairing.ABOVE).tiles()
+    groups = [sorted(tile.targets[k : k + size].tolist()) for k in range(0, tile.target_count, size)]
+    assert tile.query_stop > 2 * size
+    for first in range(1, tile.query_stop - size, size):
+        assert list(range(first, first + size)) in groups
+    check(sequences, CudaEngine([HostDevice()]), edit(4))
+    device = HostDevice(reported=1 << 26, limit=400_000)
+    check(sequences, CudaEngine([device]), edit(4))
     assert_clean(device)
 
 

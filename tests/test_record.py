@@ -10,7 +10,7 @@ from work import sequence_set, two_valued
 from gpualign.core.engine import Detail, Task
 from gpualign.core.errors import InputError
 from gpualign.core.plan import Limits, Pairing, make_plan
-from gpualign.core.record import digest_of, plan_of, record_plan
+from gpualign.core.record import VERSION, digest_of, plan_of, record_plan
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ def test_whatever_changes_results_changes_the_digest(task):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 2}, "version 2"),
+        ({"version": VERSION + 1}, f"version {VERSION + 1}"),
         ({"input": "0"}, "other sequences"),
         ({"queries": 49}, "other numbers"),
         ({"band_rows": 0}, "other numbers"),

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import STATISTICS, Runs, Task, TileAlignments, TileHits, TilePairs, TileResult, TileScores
 from gpualign.core.near.pairs import NearPairs
-from gpualign.core.plan import Band, Pairing, Tile, by_length, records_between
+from gpualign.core.plan import Band, Pairing, Tile
+from gpualign.core.target_order import by_length, ordered_targets
 
 Packed: TypeAlias = tuple[Any, ...]
 
@@ -20,10 +21,10 @@ _WIDTHS = (np.int8, np.int16, np.int32)
 
 @dataclass(frozen=True)
 class PackedTile:
-    """queries: [start, stop); targets: [first, stop), in order of length, where they are all of the band's, else int32[targets]."""
+    """queries: [start, stop); targets: int32[targets], or what `ordered_targets` makes them of where they are all of the band's."""
 
     queries: tuple[int, int]
-    targets: tuple[int, int] | npt.NDArray[np.int32]
+    targets: tuple[int, int, int, int] | npt.NDArray[np.int32]
     pairing: str
     cells: int
 
@@ -32,7 +33,7 @@ def pack_tile(tile: Tile) -> PackedTile:
     """For `unpack_tile` of the same task."""
     band = tile.band
     whole = tile.target_count == band.target_stop - band.first_target
-    targets = (band.first_target, band.target_stop) if whole else tile.targets.astype(np.int32)
+    targets = (band.first_target, band.target_stop, band.stop, band.group) if whole else tile.targets.astype(np.int32)
     return PackedTile((tile.query_start, tile.query_stop), targets, tile.pairing.value, tile.cells)
 
 
@@ -46,9 +47,9 @@ class TileMaker:
         """Number 0, in a band of its own."""
         pairing = Pairing(packed.pairing)
         if isinstance(packed.targets, tuple):
-            first, stop = packed.targets
+            first, stop, *_ = packed.targets
             band = Band(*packed.queries, first, stop, 0, 1)
-            make = partial(records_between, self._by_length, first, stop)
+            make = partial(ordered_targets, self._by_length, *packed.targets)
             return Tile(0, band, *packed.queries, stop - first, make, pairing, packed.cells)
         targets = packed.targets.astype(np.int64)
         band = Band(*packed.queries, int(targets.min()), int(targets.max()) + 1, 0, 1)

@@ -90,7 +90,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class Extent:
-    """Of a batch: the records of its targets and their lengths, in order of length, and the strips of each of its queries."""
+    """Of a batch: the records of its targets and their lengths, in the order of its tile, and the strips of each of its queries."""
 
     targets: npt.NDArray[np.int64]
     columns: npt.NDArray[np.int64]
@@ -122,7 +122,7 @@ class Variant(ABC):
 
     @abstractmethod
     def clocks(self, queries: Lengths, targets: Lengths, hardware: Hardware) -> float:
-        """Estimated time of all pairs of a rectangle, in clocks; `targets` are in order of length."""
+        """Estimated time of all pairs of a rectangle, in clocks; `targets` are in the order in which they share items."""
 
     @abstractmethod
     def kept_bytes(self, query: int, target: int, hardware: Hardware) -> int:
@@ -143,6 +143,10 @@ class Variant(ABC):
     def diagonal_bands(self, cells: float, longest: int, hardware: Hardware) -> int:
         """Bands at least of one set with so many cells, whose longest target has so many columns."""
         return DIAGONAL_BANDS
+
+    def diagonal_group(self) -> int:
+        """Targets of an item, all of which a query does without if it wants none of them; 0 where an item has one."""
+        return 0
 
     def trace_threads(self, layout: Layout) -> int:
         """Of a block on the way back."""

@@ -35,7 +35,7 @@ class Chained(Variant):
 
     def arrange(self, arrays: Arrays, extent: Extent, recipe: Recipe, room: Room) -> Layout:
         strips = int(-(-extent.strips.max() // room.lanes))
-        columns = -(-int(extent.columns[-1]) // room.lanes) * room.lanes
+        columns = -(-int(extent.columns.max()) // room.lanes) * room.lanes
         kept = strips if recipe.paths else 1
         edges = strips * room.lanes * self.edge_values(columns) if recipe.paths else 0
         pairs = len(extent.strips) * len(extent.targets)

@@ -24,6 +24,7 @@ TILE = 64
 _CHUNK = 128  # columns that a strip stays behind the one above it (cuda_src/pipeline.cuh), waiting included twice that
 _RESIDENT = 512  # threads of a multiprocessor that work on strips, about
 _STRIP_LAG = 1 / 50  # of a wave, that a strip ends behind the one above it, as measured (benchmarks/LOG.md)
+_PADDING = 1 / 10  # of targets on the diagonal: 32 neighbours among genes of 16S rRNA
 _FEWEST_BANDS, _MOST_BANDS = 4, 64
 _PACK_THREADS = 256
 
@@ -43,7 +44,7 @@ class Queued(Variant):
     def clocks(self, queries: Lengths, targets: Lengths, hardware: Hardware) -> float:
         share = self.together(hardware.lanes)
         strips = -(-queries // self.rows)
-        padded = float(targets[last_of_each(len(targets), share)].sum()) * share * float(strips.sum()) * self.rows
+        padded = float(longest_of_each(targets, share).sum()) * share * float(strips.sum()) * self.rows
         columns = int(targets.max()) + int(strips.max()) * 2 * _CHUNK
         return max(padded / (self.rate * hardware.multiprocessors), columns * self.rows * self.latency)
 
@@ -54,12 +55,14 @@ class Queued(Variant):
         return values * self.carry_bytes * self.fewest_threads(hardware.lanes)
 
     def diagonal_bands(self, cells: float, longest: int, hardware: Hardware) -> int:
-        """Of b bands the lower halves of the squares on the diagonal are 1/b of all cells. A batch ends with strips that run behind each
-        other and leave parts of the device idle, the longer the more strips an item has: of w waves of strips in all, c b/w are lost. Both
-        together are least where b is the root of w/c."""
+        """Of b bands the squares on the diagonal are 1/b of all cells. Their lower halves are lost, or where groups of neighbouring targets
+        are left out, what these are padded by. A batch ends with strips that run behind each other and leave parts of the device idle, the
+        longer the more strips an item has: of w waves of strips in all, c b/w are lost. Where p/b is lost on the diagonal, both together
+        are least where b is the root of p w/c."""
         wave = hardware.multiprocessors * _RESIDENT * self.pairs * self.rows * longest
         lost = longest / self.rows * _STRIP_LAG
-        return min(max(_FEWEST_BANDS, round(math.sqrt(cells / wave / lost))), _MOST_BANDS)
+        lost_on_diagonal = _PADDING if self.diagonal_group() else 1
+        return min(max(_FEWEST_BANDS, round(math.sqrt(lost_on_diagonal * cells / wave / lost))), _MOST_BANDS)
 
     def slots(self, layout: Layout, nbytes: int) -> int:
         return layout.slots if layout.slots * layout.slot_bytes <= nbytes else 0
@@ -96,9 +99,9 @@ def _own_slots(schedule: Schedule) -> Schedule:
     return replace(schedule, slots=slots, before=before, slot_count=max(1, count))
 
 
-def last_of_each(count: int, size: int) -> Lengths:
-    """Of 0 .. count-1 in groups of `size`, the last number of each group; in order of length, its longest."""
-    return np.minimum(np.arange(size - 1, count + size - 1, size), count - 1)
+def longest_of_each(lengths: Lengths, size: int) -> Lengths:
+    """Of groups of `size` neighbours, the longest of each."""
+    return np.maximum.reduceat(lengths, np.arange(0, len(lengths), size))
 
 
 def starts(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -109,7 +112,7 @@ def starts(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 def wanted_items(arrays: Arrays, targets: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int32]:
     """block * queries + query of every query and block of `size` targets with a wanted pair, the longest of both first."""
     first = arrays["first_targets"]
-    last = np.maximum.reduceat(targets, np.arange(0, len(targets), size))
+    last = longest_of_each(targets, size)
     # Most blocks are wanted by all queries: only the others are looked at.
     partial = np.flatnonzero(last < first.max())[::-1]
     parts, stop = [], len(last)

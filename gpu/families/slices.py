@@ -11,7 +11,7 @@ from gpualign.core.dataclass import dataclass
 from gpualign.gpu import arguments as structs
 from gpualign.gpu.arguments import arguments
 from gpualign.gpu.families.base import Extent, Launcher, Placed, Variant, WayBack, best_rows
-from gpualign.gpu.families.queued import TILE, Queued, last_of_each, pack, pipeline, starts, wanted_items
+from gpualign.gpu.families.queued import TILE, Queued, longest_of_each, pack, pipeline, starts, wanted_items
 from gpualign.gpu.kernels import Kernel
 from gpualign.gpu.layouts import Arrays, Layout, Room
 from gpualign.gpu.recipe import Recipe
@@ -84,15 +84,20 @@ class Slices(Queued):
     def fewest_threads(self, lanes: int) -> int:
         return _THREADS
 
+    def diagonal_group(self) -> int:
+        return self.pairs
+
     def trace_threads(self, layout: Layout) -> int:
         return _TRACE_THREADS
 
     def arrange(self, arrays: Arrays, extent: Extent, recipe: Recipe, room: Room) -> Layout:
         together = _COLUMNS[self.carries]
-        columns = -(-extent.columns[last_of_each(len(extent.targets), self.pairs)] // together) * together
+        columns = -(-longest_of_each(extent.columns, self.pairs) // together) * together
         planes = recipe.planes + 1
         words = starts(columns * planes)
         wanted = wanted_items(arrays, extent.targets, self.pairs)
+        if (np.diff(columns) < 0).any():  # a lane before others has the longer targets
+            wanted = wanted[np.argsort(-columns[wanted // len(extent.strips)], kind="stable")]
         lanes = np.full((-(-len(wanted) // _THREADS), _THREADS), -1, dtype=np.int32)
         lanes.reshape(-1)[: len(wanted)] = wanted
         heights = extent.strips

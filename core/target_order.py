@@ -1,0 +1,40 @@
+"""The order in which a band takes its targets. Pure."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+Records = npt.NDArray[np.int64]
+
+
+def by_length(lengths: Records) -> Records:
+    """Record numbers in order of length, of one length in their own order."""
+    return np.argsort(lengths, kind="stable").astype(np.int64)
+
+
+def records_between(order: Records, first: int, stop: int) -> Records:
+    """The records [first, stop) in the order that `by_length` made."""
+    whole = first == 0 and stop == len(order)
+    return order if whole else order[(order >= first) & (order < stop)]
+
+
+def ordered_targets(order: Records, first: int, stop: int, diagonal_stop: int, group: int) -> Records:
+    """The targets [first, stop) of a band, in the order that `by_length` made, or in groups of so many (0: in that order).
+
+    Targets before `diagonal_stop` are on the diagonal: only queries before a target want it. A group of neighbours is of no use to all
+    queries behind it, where a group of one length, from everywhere on the diagonal, is of use to nearly all. So neighbours share the groups
+    there, whose targets differ more in length. Groups stand in the order of their longest targets, which are their last; at the end stands
+    what fills no group.
+    """
+    targets = records_between(order, first, stop)
+    if group == 0 or (neighbours := (min(diagonal_stop, stop) - first) // group * group) <= 0:
+        return targets
+    on_diagonal = targets < first + neighbours
+    beside = np.flatnonzero(on_diagonal)
+    beside = beside[np.argsort((targets[beside] - first) // group, kind="stable")]
+    places = np.concatenate((beside, np.flatnonzero(~on_diagonal)))
+    full = len(places) // group * group
+    groups = places[:full].reshape(-1, group)
+    groups = groups[np.argsort(groups[:, -1], kind="stable")]
+    return targets[np.concatenate((groups.reshape(-1), places[full:]))]

@@ -1,0 +1,60 @@
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from work import edit, sequence_set
+
+from gpualign.core.engine import Task
+from gpualign.core.plan import Limits, Pairing, make_plan
+from gpualign.core.remote.packing import TileMaker, pack_tile
+from gpualign.core.target_order import by_length, ordered_targets, records_between
+
+BANDS = st.tuples(st.integers(0, 40), st.integers(0, 40), st.integers(0, 40)).map(sorted)
+
+
+@given(st.lists(st.integers(1, 9), min_size=40, max_size=40), BANDS, st.integers(1, 12))
+def test_neighbours_on_the_diagonal_share_groups(lengths, band, group):
+    lengths, (first, diagonal_stop, stop) = np.array(lengths), band
+    order = by_length(lengths)
+    targets = ordered_targets(order, first, stop, diagonal_stop, group)
+    assert sorted(targets) == list(range(first, stop))
+    groups = np.split(targets, range(group, len(targets), group))
+    whole = [g for g in groups if len(g) == group]
+    together = [list(range(k, k + group)) for k in range(first, diagonal_stop - group + 1, group)]
+    assert [sorted(g) for g in whole if g.min() < first + len(together) * group] == sorted(together, key=lambda g: lengths[g].max())
+    assert all((np.diff(lengths[g]) >= 0).all() for g in groups)
+    assert (np.diff([lengths[g[-1]] for g in whole]) >= 0).all()
+    others = np.array([t for g in groups for t in g if t >= first + len(together) * group], dtype=int)
+    assert (np.diff(lengths[others]) >= 0).all()
+
+
+@given(st.lists(st.integers(1, 9), min_size=40, max_size=40), BANDS)
+def test_without_groups_all_are_in_order_of_length(lengths, band):
+    first, diagonal_stop, stop = band
+    order = by_length(np.array(lengths))
+    expected = sorted(range(first, stop), key=lambda record: (lengths[record], record))
+    assert ordered_targets(order, first, stop, diagonal_stop, 0).tolist() == expected
+    assert records_between(order, first, stop).tolist() == expected
+
+
+@given(BANDS, st.integers(0, 12))
+def test_of_one_length_they_stay_in_order(band, group):
+    """Results of a band need no other order then."""
+    first, diagonal_stop, stop = band
+    assert ordered_targets(by_length(np.full(40, 7)), first, stop, diagonal_stop, group).tolist() == list(range(first, stop))
+
+
+def test_tiles_that_travel_keep_their_order(rng):
+    sequences = sequence_set([[0] * length for length in rng.integers(1, 30, 50)])
+    task = Task(sequences, sequences, edit(4))
+    for cells in (3000, 1 << 30):
+        limits = Limits(1 << 20, 0, 4, 3, cells, diagonal_bands=1, diagonal_group=4)
+        tiles = list(make_plan(sequences.lengths, sequences.lengths, Pairing.ABOVE, limits).tiles())
+        by_lengths = make_plan(sequences.lengths, sequences.lengths, Pairing.ABOVE, replace(limits, diagonal_group=0))
+        assert any((a.targets != b.targets).any() for a, b in zip(tiles, by_lengths.tiles(), strict=False) if a.shape == b.shape)
+        maker = TileMaker(task)
+        for tile in tiles:
+            arrived = maker.unpack(pack_tile(tile))
+            np.testing.assert_array_equal(arrived.targets, tile.targets)
+            assert (arrived.query_start, arrived.query_stop, arrived.pairing) == (tile.query_start, tile.query_stop, tile.pairing)
