@@ -74,7 +74,7 @@ class Stream(Protocol):
 
 
 class Device(Protocol):
-    """One device, used by one thread at a time, between `open` and `close`."""
+    """One device, between `open` and `close` by one thread. Others that `join` it may use streams that nobody else uses."""
 
     @property
     def name(self) -> str: ...
@@ -95,6 +95,12 @@ class Device(Protocol):
 
     def close(self) -> None:
         """Free what is left, and give the device back."""
+
+    def join(self) -> None:
+        """Make the device, which another thread has opened, current in this thread as well."""
+
+    def leave(self) -> None:
+        """In a thread that has joined, before the device is closed."""
 
     def free_memory(self) -> int:
         """Bytes."""

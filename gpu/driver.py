@@ -154,6 +154,14 @@ class CudaDevice:
                 cuda.Context.pop()
                 context.detach()
 
+    def join(self) -> None:
+        with _reported():
+            self._context.push()
+
+    def leave(self) -> None:
+        with _reported():
+            cuda.Context.pop()
+
     def free_memory(self) -> int:
         with _reported():
             return int(cuda.mem_get_info()[0])

@@ -1,10 +1,15 @@
-"""One device at work on one task: pulls tiles, cuts them into batches, keeps two of them in flight, hands on results."""
+"""One device at work on one task: pulls tiles, cuts them into batches, keeps some of them in flight, hands on results.
+
+One thread lays batches out and submits them, while the device computes those before and another thread collects those before these: of
+short reads each of the three takes about as long.
+"""
 
 from __future__ import annotations
 
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
@@ -28,9 +33,9 @@ from gpualign.gpu.slots import Slot
 SHARE_OF_MEMORY = 0.75
 """Of the device's free memory; the rest is for the driver and for others."""
 
-_SLOTS = 2
+_SLOTS = 3  # one that is computed, one behind it, one that is collected
 _RESIDENT_SHARE = 0.5  # of that share, for the sequences of the whole task
-_LARGEST_RESULT = 256 << 20  # bytes of one batch's scores: pinned host memory is dear
+_LARGEST_RESULT = (512 << 20) // _SLOTS  # bytes of one batch's scores: pinned host memory is dear
 _FEWEST_TARGETS = 128  # of a batch that is halved: a block of threads has as many, in 16 bits
 _POLL_SECONDS = 0.0005
 _COPIERS = 12  # threads that copy results, or trace on the host: four copy distances of short reads at three quarters of the rate
@@ -85,8 +90,10 @@ class Worker:
         self._on_finished = on_finished
         self._sequences: list[Memory] = []
         self._idle: list[Slot] = []
-        self._flying: deque[tuple[Slot, Job]] = deque()
+        self._flying: deque[tuple[Slot, Future[bool]]] = deque()
+        self._abandoned = False
         self._open: dict[int, _OpenTile] = {}
+        self._counting = threading.Lock()
         self._origin: Event | None = None
 
     def run(self) -> None:
@@ -94,6 +101,7 @@ class Worker:
         self._device.open()
         copiers = ThreadPoolExecutor(_COPIERS, thread_name_prefix="gpualign-copy")
         self._host = Host(copiers, _COPIERS, self._wait)
+        self._collector = ThreadPoolExecutor(1, "gpualign-collect", self._device.join)
         try:
             self._allowance = int(self._device.free_memory() * SHARE_OF_MEMORY)
             self._resident = self._upload(self._allowance * _RESIDENT_SHARE)
@@ -102,14 +110,15 @@ class Worker:
                 if self._stopped():
                     break
                 self._start(batch)
-            while self._flying and not self._stopped():
-                self._collect()
+            self._land_all()
         finally:
-            copiers.shutdown()
             try:
                 self._abandon()
                 self._release()
+                self._collector.submit(self._device.leave).result()
             finally:
+                self._collector.shutdown()
+                copiers.shutdown()
                 # Nothing of the device may outlive its context.
                 self._idle.clear()
                 self._flying.clear()
@@ -118,8 +127,7 @@ class Worker:
                 self._device.close()
 
     def _release(self) -> None:
-        for slot in self._idle:
-            slot.release()
+        self._free_idle()
         for memory in self._sequences:
             memory.free()
 
@@ -183,54 +191,77 @@ class Worker:
             job = self._job(part, room)
             too_large = job.least_bytes > room or job.output.host_bytes > _LARGEST_RESULT
             if too_large and (halves := part.halves(_FEWEST_TARGETS)):
-                self._open[part.tile.number].batches += 1
+                with self._counting:
+                    self._open[part.tile.number].batches += 1
                 waiting.extendleft(reversed(halves))
                 continue
-            if not self._idle:
-                self._collect()
-                if self._stopped():
-                    return
+            alone = job.least_bytes > room  # a pair that has the device to itself
+            if alone:
+                self._land_all()
+                self._free_idle()
+                job = self._job(part, self._allowance)
+            elif not self._idle:
+                self._land()
+            if self._stopped():
+                return
             slot = self._idle[-1]  # whatever fails, its buffers are known, and freed in the end
             try:
-                job.submit(slot, room)
+                job.submit(slot, self._allowance if alone else room)
             except OutOfMemory as error:
                 self._shrink(part, job.least_bytes, error)
                 waiting.appendleft(part)
-            else:
-                self._flying.append((self._idle.pop(), job))
+                continue
+            self._flying.append((self._idle.pop(), self._collector.submit(self._collect, slot, job)))
+            if alone:
+                self._land_all()
+                self._free_idle()
 
     def _shrink(self, batch: Batch, needed: int, error: OutOfMemory) -> None:
         """Make room after the device had less memory than it said: free every buffer, and plan with half as much."""
-        while self._flying and not self._stopped():
-            self._collect()
-        for slot in self._idle:
-            slot.release()
+        self._land_all()
+        self._free_idle()
         self._allowance //= 2
-        if batch.pairs == 1 and needed > self._allowance // _SLOTS:
+        if batch.pairs == 1 and needed > self._allowance:
             raise RunError(f"the device's memory is too small for one pair, which needs {needed:,} bytes: {error}")
 
-    def _collect(self) -> None:
-        """Wait for the oldest batch, and hand on its tile if that is complete; or until the run is stopped."""
-        slot, job = self._flying[0]
+    def _land(self) -> None:
+        """Wait until the oldest batch is collected, and its slot idle; or until the run is stopped."""
+        slot, collected = self._flying[0]
+        if collected.result():
+            self._flying.popleft()
+            self._idle.append(slot)
+
+    def _land_all(self) -> None:
+        while self._flying and not self._stopped():
+            self._land()
+
+    def _free_idle(self) -> None:
+        for slot in self._idle:
+            slot.release()
+
+    def _collect(self, slot: Slot, job: Job) -> bool:
+        """In a thread of its own: wait for a batch, and hand on its tile if that is complete; False where the run ends before."""
         tile = job.batch.tile
-        if not self._wait(slot.passed[-1]) or not job.output.collect(slot, self._host):
-            return
-        self._flying.popleft()
+        if not self._wait(slot.passed[-1]) or self._abandoned or not job.output.collect(slot, self._host):
+            return False
         if self._on_finished:
             times = [event.seconds_since(self._origin) for event in slot.passed]
             self._on_finished(Finished(job.variant, job.batch.pairs, slot.number, *times))
-        self._idle.append(slot)
         entry = self._open[tile.number]
-        entry.batches -= 1
-        if not entry.batches:
+        with self._counting:
+            entry.batches -= 1
+            complete = not entry.batches
+        if complete:
             del self._open[tile.number]
             self._deliver(entry.output.result())
+        return True
 
     def _wait(self, event: Event) -> bool:
         return wait_for(event, _POLL_SECONDS, self._stopped)
 
     def _abandon(self) -> None:
         """After an error or a stop: end the kernels in flight, and wait for them, so that their memory can be freed."""
+        self._abandoned = True
         if not self._flying:
             return
         try:
@@ -241,5 +272,7 @@ class Worker:
                 wait_for(slot.record(), _POLL_SECONDS)
         except RunError:
             pass  # a device that failed; the error that brought us here says so
-        self._idle += [slot for slot, _ in self._flying]
+        for slot, collected in self._flying:
+            collected.exception()
+            self._idle.append(slot)
         self._flying.clear()

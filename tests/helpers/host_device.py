@@ -132,6 +132,7 @@ class HostDevice:
         self.limit = reported if limit is None else limit
         self.used = self.peak = 0
         self.opened = False
+        self.joined = 0
         self.launched = []
         self._functions = {}
 
@@ -141,7 +142,15 @@ class HostDevice:
 
     def close(self):
         assert self.opened
+        assert not self.joined
         self.opened = False
+
+    def join(self):
+        assert self.opened
+        self.joined += 1
+
+    def leave(self):
+        self.joined -= 1
 
     def free_memory(self):
         return self.reported - self.used
