@@ -10,16 +10,16 @@
 // An item is THREADS times a query and a group of 32 targets. Rows pass in strips of ROWS, in a pipeline of blocks
 // (pipeline.cuh); a strip's u stay in registers, its last row's v go through memory, [column][plane][thread], from where the next
 // strip copies them ahead (carry_ring.cuh). COLUMNS columns pass together: their [letters equal] masks are made once a strip in
-// shared memory, a slot a letter; letters beyond the first FAST (ambiguity codes) only where a row of the strip holds one. Dummy rows
-// before row 1 start with u = X and equal nothing, which hands row 0 down unchanged. A pair's score is the sum of v along the last row,
-// kept by vertical counters.
+// shared memory, a slot a letter. Letters from the fifth on (ambiguity codes) are rare: their slots hold no bits but in columns that have
+// such letters. Dummy rows before row 1 start with u = X and equal nothing, which hands row 0 down unchanged. A pair's score is the sum of
+// v along the last row, kept by vertical counters.
 //
 // The lanes of a warp take neighbouring queries of one group of targets, so their loads of letters are one broadcast, and any
 // number of queries and targets fills warps. Lanes of an item share its number of strips and its columns.
 //
 // With PATHS (for edit distances) every strip keeps its carries, and its u of every TILE columns: trace_slices.cu begins there.
 //
-// Macros: those of bitsliced.cuh, FAST and BLOCKS (resident blocks at least).
+// Macros: those of bitsliced.cuh and BLOCKS (resident blocks at least).
 #include "bitsliced.cuh"
 #include "carry_ring.cuh"
 
@@ -69,11 +69,24 @@ DEVICE void cell(uint32_t equal, Steps& u, Steps& v) {
   v = right;
 }
 
-// Which of 32 targets have letter `code` in a column.
-DEVICE uint32_t equals(const uint32_t* bits, int code) {
+constexpr int kFrequent = LETTERS < 4 ? LETTERS : 4;
+
+// Which of 32 targets have letter `code`, of the first four, in a column.
+DEVICE uint32_t equals(const PackedColumn& column, int code) {
+  uint32_t mask = kFurther ? ~column.word[2] : ~0u;
+#pragma unroll
+  for (int p = 0; p < 2 && p < PLANES; p++) mask &= code >> p & 1 ? column.word[p] : ~column.word[p];
+  return mask;
+}
+
+// The same of a later letter.
+DEVICE uint32_t equals_rare(const PackedColumn& column, const uint32_t* further, int code) {
   uint32_t mask = ~0u;
 #pragma unroll
-  for (int p = 0; p < PLANES; p++) mask &= code >> p & 1 ? bits[p] : ~bits[p];
+  for (int p = 0; p < PLANES; p++) {
+    const uint32_t bits = p < 2 ? column.word[p] : further[p - 2];
+    mask &= code >> p & 1 ? bits : ~bits;
+  }
   return mask;
 }
 
@@ -127,7 +140,9 @@ KERNEL(THREADS, BLOCKS) align_slices(const SliceArgs a) {
     const int64_t query_start = a.query_offsets[a.queries[row]];
     const int64_t m = a.query_offsets[a.queries[row] + 1] - query_start;
     const uint8_t* query = a.query_codes + query_start;
-    const uint32_t* const planes = a.planes + a.group_planes[group];
+    const PackedColumn* const letters = reinterpret_cast<const PackedColumn*>(a.planes + a.group_planes[group]);
+    const int group_columns = a.group_columns[group];
+    const uint32_t *const live = reinterpret_cast<const uint32_t*>(letters + group_columns), *const further = live + group_columns;
     const int64_t first = m - static_cast<int64_t>(strips - unit.strip) * ROWS + 1;
     // Where this strip's carries are, and how far before them those of the strip above.
     const int64_t back = PATHS ? columns * kColumnStride : 0;
@@ -138,23 +153,26 @@ KERNEL(THREADS, BLOCKS) align_slices(const SliceArgs a) {
 
     Steps u[ROWS];
     int slot[ROWS];
-    uint32_t rare = 0;  // letters from FAST on that a row of the strip has
+    uint32_t rare = 0;  // letters from the fifth on that a row of the strip has
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
       const int64_t i = first + r;
       const int code = i < 1 ? kNoLetter : query[i - 1];
       slot[r] = code * THREADS;
-      if (code >= FAST && code < LETTERS) rare |= 1u << code;
+      if (code >= kFrequent && code < LETTERS) {
+        rare |= 1u << code;
+#pragma unroll
+        for (int c = 0; c < COLUMNS; c++) slots[c * kSlots + code * THREADS] = 0;
+      }
 #pragma unroll
       for (int k = 1; k <= STEPS; k++) u[r].plane[k - 1] = (i < 1 ? k <= MISMATCH && !FREE_QUERY : k == 1 && FREE_TARGET) ? ~0u : 0;
     }
     uint32_t* carry = carries;
     Ring above(rings, carries - thread - back);
     const int handed_down = unit.strip > 0 ? columns : 0;
-    uint32_t bits[COLUMNS][PLANES], next_bits[COLUMNS][PLANES];
+    PackedColumn next[COLUMNS];
 #pragma unroll
-    for (int c = 0; c < COLUMNS; c++)
-      for (int p = 0; p < PLANES; p++) next_bits[c][p] = planes[c * kPlanes + p];
+    for (int c = 0; c < COLUMNS; c++) next[c] = letters[c];
     for (int chunk = 0; chunk < columns; chunk += kChunk) {
       const int end = chunk + kChunk < columns ? chunk + kChunk : columns;
       handover.wait_for(end + Ring::kAhead < columns ? end + Ring::kAhead : columns);
@@ -171,16 +189,15 @@ KERNEL(THREADS, BLOCKS) align_slices(const SliceArgs a) {
         ask(above, unit.strip, j + Ring::kAhead, handed_down);
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
-          for (int p = 0; p < PLANES; p++) {
-            bits[c][p] = next_bits[c][p];
-            next_bits[c][p] = planes[static_cast<int64_t>(j + COLUMNS + c) * kPlanes + p];
-          }
 #pragma unroll
-          for (int code = 0; code < FAST; code++) slots[c * kSlots + code * THREADS] = equals(bits[c], code);
-          for (uint32_t left = rare; left; left &= left - 1) {
-            const int code = __ffs(static_cast<int>(left)) - 1;
-            slots[c * kSlots + code * THREADS] = equals(bits[c], code);
+          for (int code = 0; code < kFrequent; code++) slots[c * kSlots + code * THREADS] = equals(next[c], code);
+          if (kFurther && next[c].word[3]) {
+            for (uint32_t left = rare; left; left &= left - 1) {
+              const int code = __ffs(static_cast<int>(left)) - 1;
+              slots[c * kSlots + code * THREADS] = equals_rare(next[c], further + static_cast<int64_t>(j + c) * kFurther, code);
+            }
           }
+          next[c] = letters[j + COLUMNS + c];
         }
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
@@ -200,17 +217,17 @@ KERNEL(THREADS, BLOCKS) align_slices(const SliceArgs a) {
     uint32_t counter[kCounterBits];
 #pragma unroll
     for (int b = 0; b < kCounterBits; b++) counter[b] = 0;
-    for (int j = 0; j < a.group_columns[group]; j++) {
-      const uint32_t live = planes[static_cast<int64_t>(j) * kPlanes + PLANES];
+    for (int j = 0; j < group_columns; j++) {
+      const uint32_t running = live[j];
       const uint32_t* const written = carries + j * kColumnStride;
       Steps steps;
       for (int k = 0; k < STEPS; k++) steps.plane[k] = load_shared_by_blocks(written + k * THREADS);
       if (STEPS == 2) {
-        const uint32_t first_bit = steps.plane[0] & live, second_bit = steps.plane[STEPS - 1] & live, low = counter[0];
+        const uint32_t first_bit = steps.plane[0] & running, second_bit = steps.plane[STEPS - 1] & running, low = counter[0];
         counter[0] = xor3(low, first_bit, second_bit);
         ripple(counter, majority(low, first_bit, second_bit), 1);
       } else {
-        for (int k = 0; k < STEPS; k++) ripple(counter, steps.plane[k] & live, 0);
+        for (int k = 0; k < STEPS; k++) ripple(counter, steps.plane[k] & running, 0);
       }
     }
     const int target = group * 32;

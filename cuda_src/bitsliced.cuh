@@ -13,7 +13,7 @@ struct SliceArgs {
   const int32_t* queries;         // [query_count] records
   const int32_t* rows;            // [query_count] where their scores go
   const int32_t* lanes;           // [items * THREADS] group * query_count + query, the longest targets first; -1: none
-  const uint32_t* planes;         // pack.cu: [group][column][PLANES + 1]: the letters' bits, then which targets still run
+  const uint32_t* planes;         // the letters' bits, as pack.cu makes them
   const int64_t* group_planes;    // [groups] first word
   const int32_t* group_columns;   // [groups] columns, a multiple of COLUMNS
   const int32_t* item_strips;     // [items]
@@ -30,7 +30,13 @@ struct SliceArgs {
 };
 SAME_AS_ON_HOST(SliceArgs);
 
-constexpr int kPlanes = PLANES + 1;
+constexpr int kFurther = PLANES > 2 ? PLANES - 2 : 0;  // planes of letters from the fifth on
+
+// What most columns need of 32 targets' letters: two bits; with further planes, which targets have a letter from the fifth on, and whether
+// any has, or had COLUMNS before.
+struct alignas(kFurther ? 16 : 4 * PLANES) PackedColumn {
+  uint32_t word[kFurther ? 4 : PLANES];
+};
 constexpr int kNoLetter = LETTERS;  // the slot that no target's letter equals
 
 // Words of an item's checkpoints from one tile to the next.

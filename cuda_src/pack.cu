@@ -42,34 +42,52 @@ KERNEL(256, 1) pack_letters(const PackLettersArgs a) {
 struct PackPlanesArgs {
   const uint8_t* codes;
   const int64_t* offsets;
-  const int32_t* targets;       // [target_count] records
-  const int64_t* group_planes;  // [groups + 1] first word of each group of 32 targets
-  uint32_t* planes;             // [group][column][plane_count + 1]
+  const int32_t* targets;        // [target_count] records
+  const int64_t* group_planes;   // [groups + 1] first word of each group of 32 targets, a multiple of 4
+  const int32_t* group_columns;  // [groups]
+  uint32_t* planes;              // of each group: [column][words of a column], [column] live, [column][further planes]
   int32_t target_count;
   int32_t groups;
-  int32_t plane_count;  // bits of a code; one more plane says which targets reach a column
+  int32_t plane_count;  // bits of a code
+  int32_t together;     // columns that pass together
 };
 SAME_AS_ON_HOST(PackPlanesArgs);
 
+// A bit a target: the two low bits of a column's letters, which is all where there are four letters. Where there are more, two words
+// follow, and the other bits stand apart, for the few columns that need them: which targets have a letter from the fifth on, and whether
+// any has, or had `together` columns before. live: which targets reach the column.
 KERNEL(256, 1) pack_planes(const PackPlanesArgs a) {
-  const int width = a.plane_count + 1;
+  const int further = a.plane_count > 2 ? a.plane_count - 2 : 0, width = further ? 4 : a.plane_count;
   for (int group = blockIdx.x; group < a.groups; group += gridDim.x) {
-    const int64_t first = a.group_planes[group], columns = (a.group_planes[group + 1] - first) / width;
-    for (int64_t j = threadIdx.x; j < columns; j += blockDim.x) {
-      uint32_t bits[8] = {0, 0, 0, 0, 0, 0, 0, 0}, live = 0;
+    uint32_t* const words = a.planes + a.group_planes[group];
+    const int columns = a.group_columns[group];
+    uint32_t* const live = words + static_cast<int64_t>(columns) * width;
+    for (int j = threadIdx.x; j < columns; j += blockDim.x) {
+      uint32_t bits[8] = {0, 0, 0, 0, 0, 0, 0, 0}, reached = 0;
       for (int k = 0; k < 32 && group * 32 + k < a.target_count; k++) {
         const int record = a.targets[group * 32 + k];
         const int64_t start = a.offsets[record];
         if (j >= a.offsets[record + 1] - start) continue;
         const int code = a.codes[start + j];
-        live |= 1u << k;
+        reached |= 1u << k;
 #pragma unroll
         for (int p = 0; p < 8; p++) bits[p] |= static_cast<uint32_t>(code >> p & 1) << k;
       }
-      uint32_t* out = a.planes + first + j * width;
-      for (int p = 0; p < 8; p++)
-        if (p < a.plane_count) out[p] = bits[p];
-      out[a.plane_count] = live;
+      live[j] = reached;
+      uint32_t* const word = words + static_cast<int64_t>(j) * width;
+      for (int p = 0; p < 2 && p < a.plane_count; p++) word[p] = bits[p];
+      if (further) word[2] = 0;
+      for (int p = 2; p < 8; p++) {
+        if (p >= a.plane_count) break;
+        word[2] |= bits[p];
+        live[columns + static_cast<int64_t>(j) * further + p - 2] = bits[p];
+      }
+    }
+    if (!further) continue;
+    __syncthreads();
+    for (int j = threadIdx.x; j < columns; j += blockDim.x) {
+      uint32_t* const word = words + static_cast<int64_t>(j) * 4;
+      word[3] = word[2] | (j < a.together ? 0 : word[2 - 4 * a.together]);
     }
   }
 }

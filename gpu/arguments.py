@@ -121,10 +121,12 @@ PACK_PLANES = _struct(
     ("offsets", _P),
     ("targets", _P),
     ("group_planes", _P),
+    ("group_columns", _P),
     ("planes", _P),
     ("target_count", _I),
     ("groups", _I),
     ("plane_count", _I),
+    ("together", _I),
 )
 SELECT = _struct(
     ("scores", _P),

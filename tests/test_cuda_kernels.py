@@ -106,3 +106,15 @@ def test_columns_with_and_without_rare_letters(rng, device, force, name, mode):
     queries, targets = (with_few_others(rng, random_set(rng, count, 130, 4), 15) for count in (6, 41))
     scores = run_scores(queries, targets, scheme, engine=CudaEngine([device]), mode=mode)
     np.testing.assert_array_equal(scores, run_scores(queries, targets, scheme, engine=CpuEngine(2), mode=mode))
+
+
+@pytest.mark.parametrize("letters", [5, 15])
+@pytest.mark.parametrize("scheme", [edit, lambda letters: two_valued(letters, 2, -1, 1, 1)], ids=["edit", "mismatch"])
+def test_slices_of_columns_with_and_without_rare_letters(rng, device, force, scheme, letters):
+    """A letter that few columns have must be gone in the next, and in the next strip, though the last column has it."""
+    force(slices)
+    sets = [with_few_others(rng, random_set(rng, count, 130, 4), letters) for count in (40, 41)]
+    both = [sequence_set([[*np.where(rng.random(len(s)) < 0.03, 4, s), 4] for s in records(one)]) for one in sets]
+    for queries, targets in (sets, both):
+        scores = run_scores(queries, targets, scheme(letters), engine=CudaEngine([device]))
+        np.testing.assert_array_equal(scores, run_scores(queries, targets, scheme(letters), engine=CpuEngine(2)))

@@ -25,6 +25,7 @@ SLICE_BLOCKS = {1: 7, 2: 6, 3: 6, 4: 6}
 _THREADS = 64
 _COLUMNS = {1: 1, 2: 1, 3: 2, 4: 2}  # that are passed together, by steps
 _PAIRS = 32  # bits of a word
+_ALIGNED = 4  # words, to which groups of packed targets are aligned
 _LONGEST = 65_536
 _RATE = {1: 600.0, 2: 320.0, 3: 150.0, 4: 85.0}  # as measured (benchmarks/LOG.md); it only steers the choice
 _LATENCY = 20.0
@@ -48,7 +49,6 @@ def _variant(recipe: Recipe, unary: UnaryForm) -> Variant:
         "COLUMNS": _COLUMNS[steps],
         "PLANES": recipe.planes,
         "LETTERS": recipe.letters,
-        "FAST": min(recipe.letters, 4),
         "THREADS": _THREADS,
         "BLOCKS": SLICE_BLOCKS[steps],
         "RESULT": recipe.result,
@@ -93,8 +93,8 @@ class Slices(Queued):
     def arrange(self, arrays: Arrays, extent: Extent, recipe: Recipe, room: Room) -> Layout:
         together = _COLUMNS[self.carries]
         columns = -(-longest_of_each(extent.columns, self.pairs) // together) * together
-        planes = recipe.planes + 1
-        words = starts(columns * planes)
+        width = _words_of_column(recipe.planes)
+        words = starts(-(-columns * width // _ALIGNED) * _ALIGNED)
         wanted = wanted_items(arrays, extent.targets, self.pairs)
         if (np.diff(columns) < 0).any():  # a lane before others has the longer targets
             wanted = wanted[np.argsort(-columns[wanted // len(extent.strips)], kind="stable")]
@@ -112,7 +112,7 @@ class Slices(Queued):
         most = int(columns.max())
         schedule = room.scheduled(strips, longest, _THREADS, most * self.carries * _THREADS * self.carry_bytes)
         # A lane reads on behind its own targets while other lanes of the item have longer ones, and ahead of the last columns.
-        return self.in_queue(arrays, (int(words[-1]) + (most + together) * planes) * 4, _THREADS, most, schedule)
+        return self.in_queue(arrays, (int(words[-1]) + (most + together) * width) * 4, _THREADS, most, schedule)
 
     def launch(self, placed: Placed, launcher: Launcher, way_back: WayBack) -> None:
         layout, recipe = placed.layout, placed.recipe
@@ -123,10 +123,11 @@ class Slices(Queued):
             PACK_PLANES,
             structs.PACK_PLANES,
             groups,
-            group_planes=placed.arrays["group_planes"],
+            **placed.of("group_planes", "group_columns"),
             planes=placed.packed,
             groups=groups,
             plane_count=recipe.planes,
+            together=_COLUMNS[self.carries],
         )
         filled = arguments(
             structs.SLICES,
@@ -140,3 +141,8 @@ class Slices(Queued):
         )
         launcher.launch(self.kernel, placed.grid, layout.threads, filled)
         way_back.trace(structs.TRACE_SLICES, filled, items * layout.threads, items=items)
+
+
+def _words_of_column(planes: int) -> int:
+    """Of 32 packed targets (pack.cu)."""
+    return planes + 1 if planes <= 2 else 4 + 1 + planes - 2
