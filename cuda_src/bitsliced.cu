@@ -132,11 +132,10 @@ KERNEL(THREADS, BLOCKS) align_slices(const SliceArgs a) {
     if (unit.item < 0) return;
     const int strips = a.item_strips[unit.item];
     const bool last = unit.strip == strips - 1;
-    const int32_t* const lanes = a.lanes + static_cast<int64_t>(unit.item) * THREADS;
-    // The first lane has the longest targets. A lane without work repeats it, and writes no score.
-    const bool idle = lanes[thread] < 0;
-    const int lane = lanes[idle ? 0 : thread], group = lane / a.query_count, row = lane % a.query_count;
-    const int columns = a.group_columns[lanes[0] / a.query_count];
+    const int leader = lane_of(a, unit.item, 0), own = lane_of(a, unit.item, thread);
+    const bool idle = own < 0;  // it repeats the first lane, and writes no score
+    const int lane = idle ? leader : own, group = lane / a.query_count, row = lane % a.query_count;
+    const int columns = a.group_columns[leader / a.query_count];
     const int64_t query_start = a.query_offsets[a.queries[row]];
     const int64_t m = a.query_offsets[a.queries[row] + 1] - query_start;
     const uint8_t* query = a.query_codes + query_start;

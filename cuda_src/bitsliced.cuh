@@ -12,7 +12,8 @@ struct SliceArgs {
   const int64_t* query_offsets;
   const int32_t* queries;         // [query_count] records
   const int32_t* rows;            // [query_count] where their scores go
-  const int32_t* lanes;           // [items * THREADS] group * query_count + query, the longest targets first; -1: none
+  const int32_t* item_lanes;      // [items] see lane_of
+  const int32_t* listed_lanes;    // [][THREADS]
   const uint32_t* planes;         // the letters' bits, as pack.cu makes them
   const int64_t* group_planes;    // [groups] first word
   const int32_t* group_columns;   // [groups] columns, a multiple of COLUMNS
@@ -29,6 +30,13 @@ struct SliceArgs {
   int32_t per_letter;
 };
 SAME_AS_ON_HOST(SliceArgs);
+
+// group * query_count + query of a thread of an item, -1: none. Of most items the lanes follow each other downwards; the others' are
+// listed. The first thread has the longest targets.
+DEVICE int lane_of(const SliceArgs& a, int64_t item, int thread) {
+  const int first = a.item_lanes[item];
+  return first >= 0 ? first - thread : a.listed_lanes[static_cast<int64_t>(-1 - first) * THREADS + thread];
+}
 
 constexpr int kFurther = PLANES > 2 ? PLANES - 2 : 0;  // planes of letters from the fifth on
 

@@ -84,8 +84,7 @@ KERNEL(32, 1) trace_slices(const TraceSliceArgs args) {
 
   for (int64_t unit = blockIdx.x; unit < static_cast<int64_t>(args.items) * THREADS; unit += gridDim.x) {
     const int64_t item = unit / THREADS;
-    const int32_t* const lanes = a.lanes + item * THREADS;
-    const int lane = lanes[unit % THREADS];
+    const int lane = lane_of(a, item, static_cast<int>(unit % THREADS));
     if (lane < 0) continue;
     const int group = lane / a.query_count, row = lane % a.query_count, strips = a.item_strips[item];
     const int64_t query_start = a.query_offsets[a.queries[row]];
@@ -93,7 +92,7 @@ KERNEL(32, 1) trace_slices(const TraceSliceArgs args) {
     const uint8_t* query = a.query_codes + query_start;
     Place p;
     p.bit = thread;
-    p.columns = a.group_columns[lanes[0] / a.query_count];
+    p.columns = a.group_columns[lane_of(a, item, 0) / a.query_count];
     p.carries = a.carries + a.pipeline.slots[item] * a.pipeline.carry_stride + unit % THREADS;
     p.edges = a.edges + a.pipeline.slots[item] * a.edge_stride + unit % THREADS;
 

@@ -47,7 +47,8 @@ THREADS = _struct(
 )
 SLICES = _struct(
     *_QUERIES,
-    ("lanes", _P),
+    ("item_lanes", _P),
+    ("listed_lanes", _P),
     ("planes", _P),
     ("group_planes", _P),
     ("group_columns", _P),

@@ -14,6 +14,7 @@ from gpualign.gpu.choice import choose, variants
 from gpualign.gpu.families import chain, chain_edit, slices, threads
 from gpualign.gpu.families.base import best_rows
 from gpualign.gpu.families.queued import wanted_items
+from gpualign.gpu.families.slice_lanes import make_lanes
 from gpualign.gpu.kernels import Hardware
 from gpualign.gpu.layouts import Room
 from gpualign.gpu.recipe import make_recipe
@@ -191,6 +192,13 @@ def test_halves_make_up_the_batch():
     assert sorted(pairs) == [(q, t) for q in range(3) for t in range(5)]
 
 
+def lanes_of(items, listed):
+    """As the kernel finds them (cuda_src/bitsliced.cuh)."""
+    threads = np.arange(listed.shape[1])
+    every = [first - threads if first >= 0 else listed[-1 - first] for first in items.tolist()]
+    return np.array(every, dtype=np.int64).reshape(-1, len(threads))
+
+
 @pytest.mark.parametrize("scheme", [AFFINE, edit(4)], ids=["threads", "slices"])
 def test_items_without_a_wanted_pair_are_left_out(scheme):
     rng = np.random.default_rng(3)
@@ -205,7 +213,7 @@ def test_items_without_a_wanted_pair_are_left_out(scheme):
     if "items" in layout.arrays:
         size, ids = layout.threads * 2, layout.arrays["items"]
     else:
-        size, ids = 32, layout.arrays["lanes"].reshape(-1)
+        size, ids = 32, lanes_of(layout.arrays["item_lanes"], layout.arrays["listed_lanes"]).reshape(-1)
     covered = set()
     for item in ids[ids >= 0].tolist():
         block, row = divmod(item, len(batch.rows))
@@ -259,3 +267,26 @@ def test_bands_of_one_set():
     assert 4 <= bands(sliced, 5181) <= 8
     assert bands(affine, 5181) > 32
     assert bands(sliced, 300) == bands(affine, 60) == 4
+
+
+@given(
+    st.lists(st.integers(0, 60), min_size=1, max_size=9),
+    st.lists(st.tuples(st.integers(0, 60), st.integers(1, 5)), min_size=1, max_size=40),
+    st.lists(st.integers(1, 4), min_size=9, max_size=9).map(sorted),
+    st.integers(1, 9),
+)
+def test_lanes_are_those_with_a_wanted_pair(firsts, groups, heights, threads):
+    last, columns = (np.array(side) for side in zip(*groups, strict=True))
+    queries, heights = len(firsts), np.array(heights[-len(firsts) :])
+    lanes = make_lanes(np.array(firsts, np.int32), last, columns, threads)
+    every = lanes_of(lanes.items, lanes.listed)
+    wanted = {g * queries + q for g in range(len(groups)) for q in range(queries) if firsts[q] <= last[g]}
+    assert sorted(every[every >= 0]) == sorted(wanted)
+    assert (every[:, 0] == lanes.first).all()
+    long = np.where(every < 0, 0, columns[every // queries])
+    assert (long[:, 0] == long.max(axis=1, initial=0)).all()
+    assert (np.diff(long[:, 0]) <= 0).all()
+    strips = lanes.strips(heights)
+    needed = np.where(every < 0, 1, heights[every % queries]).max(axis=1, initial=1)
+    assert (strips >= needed).all()
+    assert (strips[lanes.items >= 0] == needed[lanes.items >= 0]).all()

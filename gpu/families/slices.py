@@ -11,7 +11,8 @@ from gpualign.core.dataclass import dataclass
 from gpualign.gpu import arguments as structs
 from gpualign.gpu.arguments import arguments
 from gpualign.gpu.families.base import Extent, Launcher, Placed, Variant, WayBack, best_rows
-from gpualign.gpu.families.queued import TILE, Queued, longest_of_each, pack, pipeline, starts, wanted_items
+from gpualign.gpu.families.queued import TILE, Queued, longest_of_each, pack, pipeline, starts
+from gpualign.gpu.families.slice_lanes import make_lanes
 from gpualign.gpu.kernels import Kernel
 from gpualign.gpu.layouts import Arrays, Layout, Room
 from gpualign.gpu.recipe import Recipe
@@ -95,17 +96,10 @@ class Slices(Queued):
         columns = -(-longest_of_each(extent.columns, self.pairs) // together) * together
         width = _words_of_column(recipe.planes)
         words = starts(-(-columns * width // _ALIGNED) * _ALIGNED)
-        wanted = wanted_items(arrays, extent.targets, self.pairs)
-        if (np.diff(columns) < 0).any():  # a lane before others has the longer targets
-            wanted = wanted[np.argsort(-columns[wanted // len(extent.strips)], kind="stable")]
-        lanes = np.full((-(-len(wanted) // _THREADS), _THREADS), -1, dtype=np.int32)
-        lanes.reshape(-1)[: len(wanted)] = wanted
-        heights = extent.strips
-        # The first lane has the longest targets.
-        longest = columns[lanes[:, 0] // len(heights)]
-        same = heights[0] == heights[-1]  # they are in order
-        strips = np.full(len(lanes), heights[0]) if same else heights[lanes % len(heights)].max(axis=1, initial=1)
-        arrays["lanes"] = lanes
+        first_targets = arrays["first_targets"].astype(np.int64)
+        lanes = make_lanes(first_targets, longest_of_each(extent.targets, self.pairs), columns, _THREADS)
+        strips, longest = lanes.strips(extent.strips), columns[lanes.first // len(extent.strips)]
+        arrays["item_lanes"], arrays["listed_lanes"] = lanes.items, lanes.listed
         arrays["item_strips"] = strips.astype(np.int32)
         arrays["group_planes"] = words
         arrays["group_columns"] = columns.astype(np.int32)
@@ -137,7 +131,7 @@ class Slices(Queued):
             query_count=placed.query_count,
             sum_factor=recipe.sum_factor,
             per_letter=recipe.per_letter,
-            **placed.of("lanes", "item_strips", "group_planes", "group_columns", "target_lengths"),
+            **placed.of("item_lanes", "listed_lanes", "item_strips", "group_planes", "group_columns", "target_lengths"),
         )
         launcher.launch(self.kernel, placed.grid, layout.threads, filled)
         way_back.trace(structs.TRACE_SLICES, filled, items * layout.threads, items=items)
