@@ -188,15 +188,19 @@ KERNEL(THREADS, BLOCKS) align_slices(const SliceArgs a) {
         ask(above, unit.strip, j + Ring::kAhead, handed_down);
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
+          // Of two columns the next load stands before what it replaces is used, of one behind that: it makes a difference of 7 % that only
+          // the compiler's choice of registers explains (benchmarks/LOG.md).
+          const PackedColumn kept = next[c], &here = COLUMNS > 1 ? kept : next[c];
+          if (COLUMNS > 1) next[c] = letters[j + COLUMNS + c];
 #pragma unroll
-          for (int code = 0; code < kFrequent; code++) slots[c * kSlots + code * THREADS] = equals(next[c], code);
-          if (kFurther && next[c].word[3]) {
+          for (int code = 0; code < kFrequent; code++) slots[c * kSlots + code * THREADS] = equals(here, code);
+          if (kFurther && here.word[3]) {
             for (uint32_t left = rare; left; left &= left - 1) {
               const int code = __ffs(static_cast<int>(left)) - 1;
-              slots[c * kSlots + code * THREADS] = equals_rare(next[c], further + static_cast<int64_t>(j + c) * kFurther, code);
+              slots[c * kSlots + code * THREADS] = equals_rare(here, further + static_cast<int64_t>(j + c) * kFurther, code);
             }
           }
-          next[c] = letters[j + COLUMNS + c];
+          if (COLUMNS == 1) next[c] = letters[j + COLUMNS + c];
         }
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {

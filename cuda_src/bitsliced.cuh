@@ -41,8 +41,8 @@ DEVICE int lane_of(const SliceArgs& a, int64_t item, int thread) {
 constexpr int kFurther = PLANES > 2 ? PLANES - 2 : 0;  // planes of letters from the fifth on
 
 // What most columns need of 32 targets' letters: two bits; with further planes, which targets have a letter from the fifth on, and whether
-// any has, or had COLUMNS before.
-struct alignas(kFurther ? 16 : 4 * PLANES) PackedColumn {
+// any has, or had COLUMNS before. A load takes all of it; two words of two columns are faster one by one (likewise registers).
+struct alignas(kFurther ? 16 : COLUMNS == 1 ? 4 * PLANES : 4) PackedColumn {
   uint32_t word[kFurther ? 4 : PLANES];
 };
 constexpr int kNoLetter = LETTERS;  // the slot that no target's letter equals
