@@ -21,7 +21,7 @@ class RunsBuilder:
 
     def add(self, place: Any, runs: Runs) -> None:  # whatever indexes an array
         """Those of the pairs at `place`, an index of the array."""
-        self._starts[place] = runs.starts + self._held
+        self._starts[place] = runs.starts + self._held if self._held else runs.starts
         self._sizes[place] = runs.sizes
         self._take(runs.data)
 

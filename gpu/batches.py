@@ -34,8 +34,11 @@ class Batch:
         return self.tile.targets[self.start : self.stop]
 
     @property
-    def is_whole_tile(self) -> bool:
-        return (len(self.rows), self.stop - self.start) == self.tile.shape
+    def place(self) -> tuple[slice | npt.NDArray[np.int64], slice]:
+        """Where its results go among those of the tile."""
+        first, stop = int(self.rows.min()), int(self.rows.max()) + 1
+        together = stop - first == len(self.rows)
+        return slice(first, stop) if together else np.sort(self.rows), slice(self.start, self.stop)
 
     @property
     def pairs(self) -> int:

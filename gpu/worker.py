@@ -35,7 +35,7 @@ SHARE_OF_MEMORY = 0.75
 
 _SLOTS = 3  # one that is computed, one behind it, one that is collected
 _RESIDENT_SHARE = 0.5  # of that share, for the sequences of the whole task
-_LARGEST_RESULT = (512 << 20) // _SLOTS  # bytes of one batch's scores: pinned host memory is dear
+_LARGEST_RESULT = 64 << 20  # bytes of one batch: to make so much pinned memory takes 40 ms
 _FEWEST_TARGETS = 128  # of a batch that is halved: a block of threads has as many, in 16 bits
 _POLL_SECONDS = 0.0005
 _COPIERS = 12  # threads that copy results, or trace on the host: four copy distances of short reads at three quarters of the rate
@@ -188,9 +188,12 @@ class Worker:
         while waiting and not self._stopped():
             part = waiting.popleft()
             room = self._allowance // _SLOTS
-            job = self._job(part, room)
-            too_large = job.least_bytes > room or job.output.host_bytes > _LARGEST_RESULT
-            if too_large and (halves := part.halves(_FEWEST_TARGETS)):
+            halves = part.halves(_FEWEST_TARGETS)
+            fits = self._open[part.tile.number].output.result_bytes(part) <= _LARGEST_RESULT
+            if fits or not halves:
+                job = self._job(part, room)
+                fits = job.least_bytes <= room and job.output.host_bytes <= _LARGEST_RESULT
+            if halves and not fits:
                 with self._counting:
                     self._open[part.tile.number].batches += 1
                 waiting.extendleft(reversed(halves))

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core._placing import copy_rows
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import TileResult
 from gpualign.gpu.batches import Batch
@@ -33,6 +34,16 @@ class Host:
         step = -(-len(target) // self.threads)
         parts = [slice(k, k + step) for k in range(0, len(target), step)] if step else []
         list(self.pool.map(lambda part: np.copyto(target[part], source[part]), parts))
+
+    def put(self, target: npt.NDArray[Any], batch: Batch, source: npt.NDArray[Any]) -> None:
+        """Results of a batch among those of its tile, [rows][targets] or [rows][targets][fields]. Not by threads of Python: each would
+        wait for the one that lays out the next batch, twice."""
+        rows, columns = batch.place
+        if isinstance(rows, slice):
+            fields = source[0, 0].size
+            copy_rows(target.reshape(len(target), -1), source.reshape(len(source), -1), rows.start, columns.start * fields, self.threads)
+        else:
+            target[rows, columns] = source
 
 
 class BatchOutput(ABC):
@@ -82,6 +93,9 @@ class NoWayBack:
 
 class TileOutput(Protocol):
     """What comes back of one tile, in whatever batches it is computed."""
+
+    def result_bytes(self, batch: Batch) -> int:
+        """Pinned memory that a batch takes, whichever kernel computes it."""
 
     def of(self, batch: Batch, variant: Variant, layout: Layout) -> BatchOutput:
         """What comes back of a batch, which `collect` merges into this."""

@@ -100,6 +100,10 @@ class HitsOfTile:
         self._top = top
         self._best = BestTargets(tile.shape[0], min(top, len(tile.targets)), task.dtype, task.targets.ranks)
 
+    def result_bytes(self, batch: Batch) -> int:
+        rows, columns = len(batch.rows), len(batch.targets)
+        return 8 * rows * min(self._top, columns) if self._dtype == np.int32 else 8 * rows * columns
+
     def of(self, batch: Batch, variant: Variant, layout: Layout) -> BatchOutput:
         rows, columns = len(batch.rows), len(batch.targets)
         if self._dtype != np.int32:

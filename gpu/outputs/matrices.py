@@ -44,7 +44,7 @@ class BatchMatrices(BatchPaths):
 
     def collect(self, slot: Slot, host: Host) -> bool:
         found = self.results(slot.host("results", self._result_bytes), np.zeros(0, dtype=np.uint8))
-        self.merge(self.batch, self._traced(found, slot.host("directions", self.layout.matrix_bytes).view(np.uint32), host))
+        self.merge(self.batch, self._traced(found, slot.host("directions", self.layout.matrix_bytes).view(np.uint32), host), host)
         return True
 
     def _traced(self, found: PathResults, matrices: npt.NDArray[np.uint32], host: Host) -> PathResults:

@@ -64,7 +64,7 @@ class BatchPaths(BatchOutput):
     layout: Layout
     variant: Variant
     capacity: int
-    merge: Callable[[Batch, PathResults], None]
+    merge: Callable[[Batch, PathResults, Host], None]
     pool: ResultPool
 
     @property
@@ -74,24 +74,11 @@ class BatchPaths(BatchOutput):
     @property
     def places(self) -> dict[str, tuple[int, int]]:
         """(first byte, bytes) of each array."""
-        pairs, detail = self.batch.pairs, self.task.detail
-        sizes = {
-            "scores": pairs * self.task.dtype.itemsize,
-            "statistics": pairs * STATISTICS.itemsize if detail is not Detail.SCORE else 0,
-            "starts": pairs * 8 if detail is Detail.PATH else 0,
-            "sizes": pairs * 4 if detail is Detail.PATH else 0,
-            "cursor": _CURSOR_BYTES,
-        }
-        places, at = {}, 0
-        for name, size in sizes.items():
-            places[name] = at, size
-            at += aligned(size)
-        return places
+        return _places(self.task, self.batch.pairs)
 
     @property
     def _result_bytes(self) -> int:
-        first, size = self.places["cursor"]
-        return first + size
+        return _bytes_of(self.places)
 
     @property
     def _run_bytes(self) -> int:
@@ -150,7 +137,7 @@ class BatchPaths(BatchOutput):
                 return False
             data = self.pool.take_bytes(used)
             host.copy(data, runs)
-        self.merge(self.batch, self.results(results, data))
+        self.merge(self.batch, self.results(results, data), host)
         return True
 
     def array(self, results: Bytes, name: str, dtype: npt.DTypeLike) -> npt.NDArray[np.generic]:
@@ -172,7 +159,7 @@ class BatchPaths(BatchOutput):
         return PathResults(scores, statistics, runs)  # type: ignore[arg-type]
 
 
-MakeBatch = Callable[[Task, Batch, Layout, Variant, int, Callable[[Batch, PathResults], None], ResultPool], BatchPaths]
+MakeBatch = Callable[[Task, Batch, Layout, Variant, int, Callable[[Batch, PathResults, Host], None], ResultPool], BatchPaths]
 
 
 class PathsOfTile:
@@ -187,23 +174,46 @@ class PathsOfTile:
         self._statistics = None if task.detail is Detail.SCORE else np.zeros(tile.shape, dtype=STATISTICS)
         self._runs = RunsBuilder(tile.shape)
 
+    def result_bytes(self, batch: Batch) -> int:
+        return _bytes_of(_places(self._task, batch.pairs))
+
     def of(self, batch: Batch, variant: Variant, layout: Layout) -> BatchPaths:
         lengths = self._task.queries.lengths[batch.queries].max() + self._task.targets.lengths[batch.targets].max()
         return self._make(self._task, batch, layout, variant, int(lengths), self._add, self._pool)
 
-    def _add(self, batch: Batch, found: PathResults) -> None:
-        place = np.sort(batch.rows), slice(batch.start, batch.stop)
-        self._scores[place] = found.scores
+    def _add(self, batch: Batch, found: PathResults, host: Host) -> None:
+        host.put(self._scores, batch, found.scores)
         if self._statistics is not None and found.statistics is not None:
-            _fields(self._statistics)[place] = _fields(found.statistics)
+            host.put(_fields(self._statistics), batch, _fields(found.statistics))
         if found.runs is not None:
-            self._runs.add(place, found.runs)
+            self._runs.add(batch.place, found.runs)
 
     def result(self) -> TileScores | TileAlignments:
         if self._statistics is None:
             return TileScores(self._tile, self._scores)
         runs = self._runs.build() if self._task.detail is Detail.PATH else None
         return TileAlignments(self._tile, self._scores, self._statistics, runs)
+
+
+def _places(task: Task, pairs: int) -> dict[str, tuple[int, int]]:
+    detail = task.detail
+    sizes = {
+        "scores": pairs * task.dtype.itemsize,
+        "statistics": pairs * STATISTICS.itemsize if detail is not Detail.SCORE else 0,
+        "starts": pairs * 8 if detail is Detail.PATH else 0,
+        "sizes": pairs * 4 if detail is Detail.PATH else 0,
+        "cursor": _CURSOR_BYTES,
+    }
+    places, at = {}, 0
+    for name, size in sizes.items():
+        places[name] = at, size
+        at += aligned(size)
+    return places
+
+
+def _bytes_of(places: dict[str, tuple[int, int]]) -> int:
+    first, size = places["cursor"]  # the last
+    return first + size
 
 
 def _fields(statistics: Statistics) -> npt.NDArray[np.int32]:

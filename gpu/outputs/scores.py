@@ -59,16 +59,16 @@ class ScoresOfTile:
         self._pool = pool
         self._scores: Scores | None = None  # until there are some: memory is dear
 
+    def result_bytes(self, batch: Batch) -> int:
+        return batch.pairs * self._dtype.itemsize
+
     def of(self, batch: Batch, variant: Variant, layout: Layout) -> BatchScores:
         return BatchScores((len(batch.rows), len(batch.targets)), self._dtype, partial(self._add, batch))
 
     def _add(self, batch: Batch, scores: Scores, host: Host) -> None:
         if self._scores is None:
             self._scores = self._pool.take(self._tile.shape, self._dtype)
-        if batch.is_whole_tile:
-            host.copy(self._scores, scores)
-        else:
-            self._scores[np.sort(batch.rows), batch.start : batch.stop] = scores
+        host.put(self._scores, batch, scores)
 
     def result(self) -> TileScores:
         assert self._scores is not None
