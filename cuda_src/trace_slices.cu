@@ -32,14 +32,23 @@ struct Column {
   uint32_t up, down;
 };
 
-// The horizontal step of D that leaves row `strip * ROWS` downwards at column j (from 0).
+// v that a strip hands down at column j (from 0), of all targets: two words, THREADS apart.
+DEVICE const uint32_t* handed_down(const Place& p, int strip, int j) {
+  return p.carries + (static_cast<int64_t>(strip) * p.columns + j) * STEPS * THREADS;
+}
+// The horizontal step of D of one target there.
+DEVICE int step_of(const Place& p, uint32_t one, uint32_t two) {
+  return 1 - static_cast<int>(one >> p.bit & 1) - static_cast<int>(two >> p.bit & 1);
+}
 DEVICE int step_below(const Place& p, int strip, int j) {
-  const uint32_t* const v = p.carries + (static_cast<int64_t>(strip) * p.columns + j) * STEPS * THREADS;
-  return 1 - static_cast<int>(v[0] >> p.bit & 1) - static_cast<int>(v[THREADS] >> p.bit & 1);
+  const uint32_t* const v = handed_down(p, strip, j);
+  return step_of(p, v[0], v[THREADS]);
 }
 
-// The columns from `column` (a multiple of TILE) up to `end` of a strip; returns the vertical steps of column `end`.
-DEVICE Column compute(const Place& p, const uint32_t* equal, int strip, int column, int end, uint32_t* directions) {
+// The columns from `column` (a multiple of TILE) up to `end` of a strip; returns the vertical steps of column `end`. entering(j): the
+// horizontal step of D from above, in all strips but the first.
+template <class Entering>
+DEVICE Column compute(const Place& p, const uint32_t* equal, int strip, int column, int end, uint32_t* directions, Entering entering) {
   const uint32_t* const u = p.edges + (strip * edge_tiles(p.columns) + column / TILE) * edge_tile();
   uint32_t one = 0, two = 0;
 #pragma unroll
@@ -49,7 +58,7 @@ DEVICE Column compute(const Place& p, const uint32_t* equal, int strip, int colu
   }
   uint32_t up = ~one, down = two;
   for (int j = column; j < end; j++) {
-    const int step = strip > 0 ? step_below(p, strip - 1, j) : FREE_QUERY ? 0 : 1;
+    const int step = strip > 0 ? entering(j) : FREE_QUERY ? 0 : 1;
     const uint32_t plus = step > 0, minus = step < 0, letters = equal[p.target[j]];
     const uint32_t x = letters | down, eq = letters | minus;
     const uint32_t same = (((eq & up) + up) ^ up) | eq | down;  // D(i,j) = D(i-1,j-1)
@@ -76,6 +85,7 @@ DEVICE void find_letters(uint32_t* equal, const uint8_t* query, int64_t first) {
 KERNEL(32, 1) trace_slices(const TraceSliceArgs args) {
   __shared__ uint32_t equal[LETTERS];
   __shared__ uint32_t usable[LETTERS];
+  __shared__ uint32_t above[2 * TILE];  // what a strip hands down to a tile
   const SliceArgs& a = args.forward;
   const PathArgs& out = args.path;
   const int thread = threadIdx.x;
@@ -119,7 +129,8 @@ KERNEL(32, 1) trace_slices(const TraceSliceArgs args) {
         find_letters(equal, query, first);
         __syncthreads();
         if (!wanted) continue;
-        const Column last = compute(p, equal, strip, (n - 1) / TILE * TILE, n, directions);
+        const Column last =
+            compute(p, equal, strip, (n - 1) / TILE * TILE, n, directions, [&](int j) { return step_below(p, strip - 1, j); });
         for (int r = 0; r < ROWS; r++) {
           if (first + r < 1) continue;
           distance += static_cast<int>(last.up >> r & 1) - static_cast<int>(last.down >> r & 1);
@@ -133,20 +144,38 @@ KERNEL(32, 1) trace_slices(const TraceSliceArgs args) {
     if (out.detail == 0) continue;
 
     Walk walk(end, out.detail == 2 && wanted ? out.scratch + pair * out.capacity : nullptr, out.capacity);
+    int highest = (p.columns - 1) / TILE;  // tile that a path may be in
     for (int strip = strips - 1; strip >= 0; strip--) {
       const int64_t first = m - static_cast<int64_t>(strips - strip) * ROWS + 1;
       __syncthreads();
       find_letters(equal, query, first);
       __syncthreads();
       const int top = first < 1 ? 0 : static_cast<int>(first - 1);
-      while (wanted && walk.i > top && walk.j > 0) {
-        const int column = (walk.j - 1) / TILE * TILE;
-        compute(p, equal, strip, column, walk.j, directions);
-        walk.run(query, p.target, usable, top, column, [&](int i, int j) {
-          const uint32_t* const words = directions + (j - 1 - column) * 2 * kTraceThreads;
-          const int r = static_cast<int>(i - first);
-          return static_cast<int>((words[0] >> r & 1) | (words[kTraceThreads] >> r & 1) << 1);
-        });
+      // Where several paths are in one tile they take it together: each would fetch what enters it from above for itself, a sector of
+      // memory for a bit.
+      auto is_inside = [&] { return wanted && walk.i > top && walk.j > 0; };
+      for (int tile = highest; __syncthreads_or(is_inside()); tile--) {
+        const bool here = wanted && (walk.j - 1) / TILE == tile;
+        if (!__syncthreads_or(here && is_inside())) {
+          highest -= tile == highest && !__syncthreads_or(here);  // no path comes back to the right
+          continue;
+        }
+        const int column = tile * TILE;
+        for (int k = thread; strip > 0 && k < TILE && column + k < p.columns; k += kTraceThreads) {
+          const uint32_t* const v = handed_down(p, strip - 1, column + k);
+          above[k] = v[0], above[TILE + k] = v[THREADS];
+        }
+        __syncthreads();
+        if (here && is_inside()) {
+          compute(p, equal, strip, column, walk.j, directions,
+                  [&](int j) { return step_of(p, above[j - column], above[TILE + j - column]); });
+          walk.run(query, p.target, usable, top, column, [&](int i, int j) {
+            const uint32_t* const words = directions + (j - 1 - column) * 2 * kTraceThreads;
+            const int r = static_cast<int>(i - first);
+            return static_cast<int>((words[0] >> r & 1) | (words[kTraceThreads] >> r & 1) << 1);
+          });
+        }
+        __syncthreads();
       }
     }
     if (wanted) walk.finish(out, pair, FREE_QUERY, FREE_TARGET);
