@@ -1,7 +1,7 @@
 """Every CUDA kernel once on a small case, for compute-sanitizer, under which the test suite would take hours.
 
 compute-sanitizer --tool memcheck python tests/small_cuda_case.py
-compute-sanitizer --tool racecheck python tests/small_cuda_case.py
+compute-sanitizer --tool racecheck python tests/small_cuda_case.py [distances | near | alignments | papers]
 """
 
 import os
@@ -96,17 +96,12 @@ def papers(rng):
 
 
 def main():
-    if sys.argv[1:] == ["papers"]:
-        papers(np.random.default_rng(5))
-        return
-    if sys.argv[1:] == ["near"]:
-        near(np.random.default_rng(5))
-        return
-    distances(np.random.default_rng(5))
-    if sys.argv[1:] == ["distances"]:
-        return
-    near(np.random.default_rng(5))
-    rng = np.random.default_rng(5)
+    parts = {"distances": distances, "near": near, "alignments": alignments, "papers": papers}
+    for name in sys.argv[1:] or ["distances", "near", "alignments"]:
+        parts[name](np.random.default_rng(5))
+
+
+def alignments(rng):
     queries, targets = (sequence_set([rng.integers(0, 6, rng.integers(1, 400)) for _ in range(n)]) for n in (5, 150))
     affine, linear = two_valued(6, 5, -4, 10, 1), two_valued(6, 5, -4, 6, 6)
     wide = two_valued(6, 500, -400, 1000, 100)
