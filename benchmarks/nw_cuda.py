@@ -99,7 +99,7 @@ def measure(device: CudaDevice, task: Task, pairing: Pairing, enough: float) -> 
 
 def kernels(device: CudaDevice, gold: str | None, db: str | None) -> str:
     long = made_up_dna(16_000, 1500)
-    short = made_up_dna(40_000, 100)
+    short, many = made_up_dna(40_000, 100), made_up_dna(100_000, 100)
     above, every = Pairing.ABOVE, Pairing.ALL
     work: list[tuple[str, Task, Pairing, float]] = [
         ("linear 5/-4/6, 16,000 x 1.5 kb", Task(long, long, LINEAR), above, ENOUGH),
@@ -107,6 +107,7 @@ def kernels(device: CudaDevice, gold: str | None, db: str | None) -> str:
         ("affine 5/-4/10/1, the same", Task(long, long, AFFINE), above, ENOUGH / 2),
         ("edit distance, the same", Task(long, long, EDIT), above, 6 * ENOUGH),
         ("edit distance, 40,000 x 100 bp", Task(short, short, EDIT), above, 8e12),
+        ("edit distance, 100,000 x 100 bp", Task(many, many, EDIT), above, 1e15),
         ("local affine 5/-4/10/1, 16,000 x 1.5 kb", Task(long, long, AFFINE, Mode.LOCAL), above, ENOUGH / 2),
     ]
     if db:
