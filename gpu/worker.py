@@ -6,7 +6,6 @@ short reads each of the three takes about as long.
 
 from __future__ import annotations
 
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -43,10 +42,11 @@ _COPIERS = 12  # threads that copy results, or trace on the host: four copy dist
 
 @dataclass
 class _OpenTile:
-    """batches: that have not been collected."""
+    """batches: that it is cut into; all parts of one are counted before the first is submitted. collected: of them, by another thread."""
 
     output: TileOutput
     batches: int = 1
+    collected: int = 0
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,6 @@ class Worker:
         self._flying: deque[tuple[Slot, Future[bool]]] = deque()
         self._abandoned = False
         self._open: dict[int, _OpenTile] = {}
-        self._counting = threading.Lock()
         self._origin: Event | None = None
 
     def run(self) -> None:
@@ -194,8 +193,7 @@ class Worker:
                 job = self._job(part, room)
                 fits = job.least_bytes <= room and job.output.host_bytes <= _LARGEST_RESULT
             if halves and not fits:
-                with self._counting:
-                    self._open[part.tile.number].batches += 1
+                self._open[part.tile.number].batches += 1
                 waiting.extendleft(reversed(halves))
                 continue
             alone = job.least_bytes > room  # a pair that has the device to itself
@@ -251,10 +249,8 @@ class Worker:
             times = [event.seconds_since(self._origin) for event in slot.passed]
             self._on_finished(Finished(job.variant, job.batch.pairs, slot.number, *times))
         entry = self._open[tile.number]
-        with self._counting:
-            entry.batches -= 1
-            complete = not entry.batches
-        if complete:
+        entry.collected += 1
+        if entry.collected == entry.batches:
             del self._open[tile.number]
             self._deliver(entry.output.result())
         return True
