@@ -1,13 +1,14 @@
 """The CUDA engine's host on a device that is the host: memory, errors, several devices."""
 
 import os
+import re
 import threading
 
 import numpy as np
 import pytest
 from command import LIMIT
 from host_device import FailingDevice, HostDevice, HostStream, WaitingDevice, compiler
-from work import at_once, edit, run_scores, sequence_set, two_valued
+from work import at_once, edit, run_paths, run_scores, sequence_set, two_valued
 
 from gpualign.core.budget import Budget
 from gpualign.core.engine import Detail, Mode, Task
@@ -16,6 +17,7 @@ from gpualign.core.plan import Limits, Pairing, make_plan
 from gpualign.core.runner import plan_task, run_plan
 from gpualign.core.sinks.memory import Discard
 from gpualign.cpu.engine import CpuEngine
+from gpualign.gpu import job, worker
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.families import chain, chained, slices
 from gpualign.gpu.results import ResultPool
@@ -81,6 +83,32 @@ def test_too_little_memory_for_one_pair_is_an_error(sequences):
     with pytest.raises(RunError, match="memory is too small for one pair"):
         check(sequences, CudaEngine([device]))
     assert_clean(device)
+
+
+def test_a_pair_that_takes_most_of_the_memory_has_the_device_to_itself(rng, monkeypatch):
+    """From so little that no pair fits, to so much that three batches do."""
+    sequences = sequence_set(list(rng.integers(0, 4, (3, 300))))
+    expected = run_paths(sequences, sequences, LINEAR, engine=CpuEngine(1)).paths
+    needed, submit = [], job.Job.submit
+
+    def spy(self, slot, memory):
+        needed.append(self.least_bytes)
+        submit(self, slot, memory)
+
+    monkeypatch.setattr(job.Job, "submit", spy)
+    outcomes = set()
+    for reported in range(20_000, 200_000, 10_000):
+        device = HostDevice(reported=reported)
+        needed.clear()
+        try:
+            found = run_paths(sequences, sequences, LINEAR, engine=CudaEngine([device])).paths
+        except RunError as error:
+            outcomes.add(re.search("too small for one pair", str(error))[0])
+        else:
+            assert found == expected
+            outcomes.add("alone" if max(needed) > reported * worker.SHARE_OF_MEMORY / 3 else "three")
+        assert_clean(device)
+    assert outcomes == {"too small for one pair", "alone", "three"}
 
 
 @pytest.mark.parametrize("reported", [120_000, 1 << 28], ids=["as it says", "though it says so"])
