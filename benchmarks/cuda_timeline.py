@@ -105,7 +105,8 @@ def draw(found: Sequence[Timeline], path: str) -> None:
 
     figure, every = plt.subplots(len(found), 1, figsize=(11, 2.2 * len(found)), layout="constrained", squeeze=False)
     for axes, line in zip(every[:, 0], found, strict=True):
-        for stream in (0, 1):
+        streams = sorted({span.stream for span in line.spans}, reverse=True)  # from below
+        for place, stream in enumerate(streams):
             some = [span for span in line.spans if span.stream == stream]
             parts = (
                 ("upload", [(s.upload, s.kernels) for s in some]),
@@ -114,8 +115,9 @@ def draw(found: Sequence[Timeline], path: str) -> None:
             )
             for k, (part, pieces) in enumerate(parts):
                 bars = [(begin - line.begin, end - begin) for begin, end in pieces]
-                axes.broken_barh(bars, (2 - k + 3 * (1 - stream) - 0.4, 0.8), color=COLOURS[part], edgecolor="white", linewidth=0.3)
-        axes.set_yticks(range(6), [f"stream {s} {part}" for s in (1, 0) for part in ("download", "kernels", "upload")], fontsize=7)
+                axes.broken_barh(bars, (2 - k + 3 * place - 0.4, 0.8), color=COLOURS[part], edgecolor="white", linewidth=0.3)
+        names = [f"stream {s} {part}" for s in streams for part in ("download", "kernels", "upload")]
+        axes.set_yticks(range(len(names)), names, fontsize=7)
         axes.set_title(line.name, fontsize=9, loc="left")
     every[-1, 0].set_xlabel("s; a kernel waits for free multiprocessors while the one before it ends")
     figure.savefig(path)
