@@ -1,4 +1,4 @@
-"""A slot: one stream with the buffers of one batch. Two of them take turns, so that copies and host work overlap kernels."""
+"""A slot: one stream with the buffers of one batch. A few of them take turns, so that copies and host work overlap kernels."""
 
 from __future__ import annotations
 
