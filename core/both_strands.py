@@ -66,6 +66,7 @@ class BothStrands:
             band_rows=max(1, limits.band_rows // 2),
             item_bytes=2 * limits.item_bytes + (1 if limits.item_bytes else 0),
             letter_bytes=2 * limits.letter_bytes,
+            diagonal_group=0,  # the engine gets rectangles of which all is wanted
         )
         return BothStrandsPrepared(task, outer, inner)
 

@@ -45,7 +45,8 @@ class GroupedPrepared:
 
     @property
     def limits(self) -> Limits:
-        return self.inner.limits
+        """The inner engine gets rectangles of which all is wanted."""
+        return replace(self.inner.limits, diagonal_group=0)
 
     @property
     def kernel(self) -> str:

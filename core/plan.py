@@ -107,11 +107,12 @@ class Limits:
 
 @dataclass(frozen=True)
 class Band(Rect):
-    """A rectangle of the plan, the `index`-th, that is computed in `tiles` tiles. group: of its targets (`ordered_targets`)."""
+    """A rectangle of the plan, the `index`-th, that is computed in `tiles` tiles. group: of its targets, where they stand as
+    `ordered_targets` has them; None: in an order that somebody else has made."""
 
     index: int
     tiles: int
-    group: int = 0
+    group: int | None = None
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from work import edit, sequence_set
 
 from gpualign.core.engine import Task
-from gpualign.core.plan import Limits, Pairing, make_plan
+from gpualign.core.plan import Band, Limits, Pairing, Tile, make_plan
 from gpualign.core.remote.packing import TileMaker, pack_tile
 from gpualign.core.target_order import by_length, ordered_targets, records_between
 
@@ -58,3 +58,12 @@ def test_tiles_that_travel_keep_their_order(rng):
             arrived = maker.unpack(pack_tile(tile))
             np.testing.assert_array_equal(arrived.targets, tile.targets)
             assert (arrived.query_start, arrived.query_stop, arrived.pairing) == (tile.query_start, tile.query_stop, tile.pairing)
+
+
+def test_tiles_in_an_order_of_their_own_travel_as_they_are(rng):
+    """Whoever makes tiles of other tiles keeps their order, in bands of his own."""
+    sequences = sequence_set([[0] * length for length in rng.permutation(40) + 1])
+    band = Band(0, 5, 0, 40, 0, 1)
+    tile = Tile.against(rng.permutation(40), 0, band, (0, 5), Pairing.ALL, 1)
+    arrived = TileMaker(Task(sequences, sequences, edit(4))).unpack(pack_tile(tile))
+    np.testing.assert_array_equal(arrived.targets, tile.targets)

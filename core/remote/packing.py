@@ -21,7 +21,8 @@ _WIDTHS = (np.int8, np.int16, np.int32)
 
 @dataclass(frozen=True)
 class PackedTile:
-    """queries: [start, stop); targets: int32[targets], or what `ordered_targets` makes them of where they are all of the band's."""
+    """queries: [start, stop); targets: int32[targets], or what `ordered_targets` makes them of, where they are all of the band's and stand
+    in the plan's order."""
 
     queries: tuple[int, int]
     targets: tuple[int, int, int, int] | npt.NDArray[np.int32]
@@ -32,9 +33,10 @@ class PackedTile:
 def pack_tile(tile: Tile) -> PackedTile:
     """For `unpack_tile` of the same task."""
     band = tile.band
-    whole = tile.target_count == band.target_stop - band.first_target
-    targets = (band.first_target, band.target_stop, band.stop, band.group) if whole else tile.targets.astype(np.int32)
-    return PackedTile((tile.query_start, tile.query_stop), targets, tile.pairing.value, tile.cells)
+    queries, pairing = (tile.query_start, tile.query_stop), tile.pairing.value
+    if band.group is None or tile.target_count < band.target_stop - band.first_target:
+        return PackedTile(queries, tile.targets.astype(np.int32), pairing, tile.cells)
+    return PackedTile(queries, (band.first_target, band.target_stop, band.stop, band.group), pairing, tile.cells)
 
 
 class TileMaker:
