@@ -294,3 +294,50 @@ def in_order(make: Callable[[Item], Made], items: Iterable[Item], threads: int) 
             yield waiting.popleft().result()
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+class Behind:
+    """Actions that one thread does, one after the other. begin, end: the first and the last that it does.
+
+    Nobody waits for the thread when the program ends: an action may be waiting for somebody who has gone.
+    """
+
+    def __init__(self, name: str, begin: Callable[[], None], end: Callable[[], None]) -> None:
+        self._begin = begin
+        self._end = end
+        self._actions: queue.SimpleQueue[Callable[[BaseException | None], None] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+        self._thread.start()
+
+    def submit(self, action: Callable[[], Made]) -> Future[Made]:
+        """What it will have made, or raised; or what `begin` has raised."""
+        from concurrent.futures import Future
+
+        made: Future[Made] = Future()
+
+        def act(failed: BaseException | None) -> None:
+            try:
+                if failed is not None:
+                    raise failed
+                made.set_result(action())
+            except BaseException as error:  # handed to whoever asks
+                made.set_exception(error)
+
+        self._actions.put(act)
+        return made
+
+    def close(self) -> None:
+        """Waits for all actions."""
+        self._actions.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        failed: BaseException | None = None
+        try:
+            self._begin()
+        except BaseException as error:  # handed to whoever submits
+            failed = error
+        while (act := self._actions.get()) is not None:
+            act(failed)
+        if failed is None:
+            self._end()

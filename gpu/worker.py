@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Task, TileResult
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Tile
+from gpualign.core.pool import Behind
 from gpualign.gpu.batches import Batch, whole_tile
 from gpualign.gpu.choice import choose
 from gpualign.gpu.device import Device, Event, Memory, OutOfMemory, Stream, wait_for
@@ -42,7 +44,7 @@ _COPIERS = 12  # threads that copy results, or trace on the host: four copy dist
 
 @dataclass
 class _OpenTile:
-    """batches: that it is cut into; all parts of one are counted before the first is submitted. collected: of them, by another thread."""
+    """batches: that it is cut into so far, those among them that are not submitted yet. collected: of them, by another thread."""
 
     output: TileOutput
     batches: int = 1
@@ -66,7 +68,7 @@ class Finished:
 class Worker:
     """`next_tile` gives tiles until None, `deliver` takes results, `stopped` is asked between batches and while waiting.
 
-    Call `run` once, in the thread that is to own the device.
+    Call `run` once, in the thread that is to own the device; `deliver`, `stopped` and `on_finished` are called from another one as well.
     """
 
     def __init__(
@@ -100,7 +102,7 @@ class Worker:
         self._device.open()
         copiers = ThreadPoolExecutor(_COPIERS, thread_name_prefix="gpualign-copy")
         self._host = Host(copiers, _COPIERS, self._wait)
-        self._collector = ThreadPoolExecutor(1, "gpualign-collect", self._device.join)
+        self._collector = Behind("gpualign-collect", self._device.join, self._device.leave)
         try:
             self._allowance = int(self._device.free_memory() * SHARE_OF_MEMORY)
             self._resident = self._upload(self._allowance * _RESIDENT_SHARE)
@@ -114,9 +116,8 @@ class Worker:
             try:
                 self._abandon()
                 self._release()
-                self._collector.submit(self._device.leave).result()
             finally:
-                self._collector.shutdown()
+                self._collector.close()
                 copiers.shutdown()
                 # Nothing of the device may outlive its context.
                 self._idle.clear()
@@ -212,7 +213,8 @@ class Worker:
                 self._shrink(part, job.least_bytes, error)
                 waiting.appendleft(part)
                 continue
-            self._flying.append((self._idle.pop(), self._collector.submit(self._collect, slot, job)))
+            self._flying.append((slot, self._collector.submit(partial(self._collect, slot, job))))
+            self._idle.pop()
             if alone:
                 self._land_all()
                 self._free_idle()
@@ -269,7 +271,7 @@ class Worker:
                 slot.stop(control)
             for slot, _ in self._flying:
                 wait_for(slot.record(), _POLL_SECONDS)
-        except RunError:
+        except (RunError, OutOfMemory):
             pass  # a device that failed; the error that brought us here says so
         for slot, collected in self._flying:
             collected.exception()

@@ -2,6 +2,8 @@
 
 import os
 import re
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -197,6 +199,32 @@ def test_stopping_while_runs_are_fetched_frees_everything(sequences, together):
     results.close()
     for device in devices:
         assert_clean(device)
+
+
+_LEFT_OPEN = """
+import numpy as np
+from host_device import HostDevice
+from work import edit, sequence_set
+from gpualign.core.budget import Budget
+from gpualign.core.engine import Task
+from gpualign.core.plan import Pairing
+from gpualign.core.runner import plan_task
+from gpualign.gpu.engine import CudaEngine
+from dataclasses import replace
+import time
+
+sequences = sequence_set(list(np.random.default_rng(1).integers(0, 4, (70, 40))))
+prepared = CudaEngine([HostDevice()]).prepare(Task(sequences, sequences, edit(4)), Budget.of(1 << 26))
+prepared = replace(prepared, limits=replace(prepared.limits, lanes=1, tile_cells=30_000))
+results = prepared.run(plan_task(prepared, Pairing.ABOVE).tiles())
+next(results)
+time.sleep(1)
+"""
+
+
+def test_a_program_ends_though_a_run_is_left_open():
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    assert subprocess.run([sys.executable, "-c", _LEFT_OPEN], env=environment, timeout=120, check=False).returncode == 0
 
 
 def test_an_error_on_the_way_frees_everything(sequences):
