@@ -199,8 +199,7 @@ class Worker:
                 continue
             alone = job.least_bytes > room  # a pair that has the device to itself
             if alone:
-                self._land_all()
-                self._free_idle()
+                self._clear()
                 job = self._job(part, self._allowance)
             elif not self._idle:
                 self._land()
@@ -216,13 +215,11 @@ class Worker:
             self._flying.append((slot, self._collector.submit(partial(self._collect, slot, job))))
             self._idle.pop()
             if alone:
-                self._land_all()
-                self._free_idle()
+                self._clear()
 
     def _shrink(self, batch: Batch, needed: int, error: OutOfMemory) -> None:
         """Make room after the device had less memory than it said: free every buffer, and plan with half as much."""
-        self._land_all()
-        self._free_idle()
+        self._clear()
         self._allowance //= 2
         if batch.pairs == 1 and needed > self._allowance:
             raise RunError(f"the device's memory is too small for one pair, which needs {needed:,} bytes: {error}")
@@ -237,6 +234,11 @@ class Worker:
     def _land_all(self) -> None:
         while self._flying and not self._stopped():
             self._land()
+
+    def _clear(self) -> None:
+        """No batch in flight, and no memory for any; or the run is stopped."""
+        self._land_all()
+        self._free_idle()
 
     def _free_idle(self) -> None:
         for slot in self._idle:
