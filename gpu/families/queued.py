@@ -44,7 +44,7 @@ class Queued(Variant):
     def clocks(self, queries: Lengths, targets: Lengths, hardware: Hardware) -> float:
         share = self.together(hardware.lanes)
         strips = -(-queries // self.rows)
-        padded = float(longest_of_each(targets, share).sum()) * share * float(strips.sum()) * self.rows
+        padded = float(greatest_of_each(targets, share).sum()) * share * float(strips.sum()) * self.rows
         columns = int(targets.max()) + int(strips.max()) * 2 * _CHUNK
         return max(padded / (self.rate * hardware.multiprocessors), columns * self.rows * self.latency)
 
@@ -99,9 +99,9 @@ def _own_slots(schedule: Schedule) -> Schedule:
     return replace(schedule, slots=slots, before=before, slot_count=max(1, count))
 
 
-def longest_of_each(lengths: Lengths, size: int) -> Lengths:
-    """Of groups of `size` neighbours, the longest of each."""
-    return np.maximum.reduceat(lengths, np.arange(0, len(lengths), size))
+def greatest_of_each(numbers: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int64]:
+    """Of groups of `size` neighbours, the greatest of each."""
+    return np.maximum.reduceat(numbers, np.arange(0, len(numbers), size))
 
 
 def starts(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -112,7 +112,7 @@ def starts(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 def wanted_items(arrays: Arrays, targets: npt.NDArray[np.int64], size: int) -> npt.NDArray[np.int32]:
     """block * queries + query of every query and block of `size` targets with a wanted pair, the longest of both first."""
     first = arrays["first_targets"]
-    last = longest_of_each(targets, size)
+    last = greatest_of_each(targets, size)
     # Most blocks are wanted by all queries: only the others are looked at.
     partial = np.flatnonzero(last < first.max())[::-1]
     parts, stop = [], len(last)

@@ -48,8 +48,8 @@ def make_lanes(first_targets: Integers, last: Integers, columns: Integers, threa
     starts, listed = [], []
     for start, stop in zip(bounds[-2::-1], bounds[:0:-1], strict=True):
         if whole[start]:
-            items, left = divmod((stop - start) * queries, threads)
-            starts.append(stop * queries - 1 - threads * np.arange(items))
+            filled, left = divmod((stop - start) * queries, threads)
+            starts.append(stop * queries - 1 - threads * np.arange(filled))
             listed.append(start * queries + np.arange(left - 1, -1, -1))
         else:
             rows = np.arange(queries - 1, -1, -1)

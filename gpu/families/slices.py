@@ -11,7 +11,7 @@ from gpualign.core.dataclass import dataclass
 from gpualign.gpu import arguments as structs
 from gpualign.gpu.arguments import arguments
 from gpualign.gpu.families.base import Extent, Launcher, Placed, Variant, WayBack, best_rows
-from gpualign.gpu.families.queued import TILE, Queued, longest_of_each, pack, pipeline, starts
+from gpualign.gpu.families.queued import TILE, Queued, greatest_of_each, pack, pipeline, starts
 from gpualign.gpu.families.slice_lanes import make_lanes
 from gpualign.gpu.kernels import Kernel
 from gpualign.gpu.layouts import Arrays, Layout, Room
@@ -93,11 +93,11 @@ class Slices(Queued):
 
     def arrange(self, arrays: Arrays, extent: Extent, recipe: Recipe, room: Room) -> Layout:
         together = _COLUMNS[self.carries]
-        columns = -(-longest_of_each(extent.columns, self.pairs) // together) * together
+        columns = -(-greatest_of_each(extent.columns, self.pairs) // together) * together
         width = _words_of_column(recipe.planes)
         words = starts(-(-columns * width // _ALIGNED) * _ALIGNED)
         first_targets = arrays["first_targets"].astype(np.int64)
-        lanes = make_lanes(first_targets, longest_of_each(extent.targets, self.pairs), columns, _THREADS)
+        lanes = make_lanes(first_targets, greatest_of_each(extent.targets, self.pairs), columns, _THREADS)
         strips, longest = lanes.strips(extent.strips), columns[lanes.first // len(extent.strips)]
         arrays["item_lanes"], arrays["listed_lanes"] = lanes.items, lanes.listed
         arrays["item_strips"] = strips.astype(np.int32)
@@ -138,5 +138,5 @@ class Slices(Queued):
 
 
 def _words_of_column(planes: int) -> int:
-    """Of 32 packed targets (pack.cu)."""
-    return planes + 1 if planes <= 2 else 4 + 1 + planes - 2
+    """Of 32 packed targets (pack.cu): the planes, which targets are live, and two words more where there are further planes."""
+    return planes + 1 if planes <= 2 else planes + 3

@@ -15,7 +15,7 @@ from gpualign.gpu.arguments import arguments
 from gpualign.gpu.batches import Batch
 from gpualign.gpu.families import rebased
 from gpualign.gpu.families.base import Extent, Launcher, Placed, Variant, WayBack, best_rows
-from gpualign.gpu.families.queued import TILE, Queued, longest_of_each, pack, pipeline, starts, wanted_items
+from gpualign.gpu.families.queued import TILE, Queued, greatest_of_each, pack, pipeline, starts, wanted_items
 from gpualign.gpu.kernels import Kernel
 from gpualign.gpu.layouts import Arrays, Layout, Room
 from gpualign.gpu.recipe import Recipe
@@ -91,7 +91,7 @@ class Threads(Queued):
         threads = min(THREADS_A_BLOCK, -(-needed // room.lanes) * room.lanes)
         size = threads * self.pairs
         in_word = 4 // self.pairs
-        columns = -(-longest_of_each(extent.columns, size) // in_word) * in_word
+        columns = -(-greatest_of_each(extent.columns, size) // in_word) * in_word
         words = starts(columns // in_word * threads)
         items = wanted_items(arrays, extent.targets, size)
         arrays["items"] = items
