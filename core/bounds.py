@@ -88,8 +88,8 @@ DUMMY_ROWS = 64
 class RebasedForm:
     """Gotoh's recurrence on rebased scores that are never negative, as cuda_src/recurrence.cuh states it.
 
-    table: int64[letters + 1][letters + 1], the scores s' by query and target letter; the last query letter is that of dummy
-    rows, the last target letter pads targets. gap_open, gap_extend, step, level, bias: its constants of these names.
+    table: int64[letters + 1][letters + 1], the scores s' (locally s, at least -bias) by query and target letter; the last query letter
+    is that of dummy rows, the last target letter pads targets. gap_open, gap_extend, step, level, bias: its constants of these names.
     """
 
     local: bool
@@ -104,7 +104,7 @@ class RebasedForm:
     def largest(self, query_length: int, target_length: int) -> int:
         """At least every value that the recurrence forms for sequences up to these lengths, padding included."""
         matched = self.best * min(query_length, target_length)
-        return self.level + self.bias + matched + self.step * (query_length + target_length + 2)
+        return self.level + matched + self.step * (query_length + target_length + 2)
 
 
 def rebased_form(scoring: Scoring, local: bool, free_query: bool = False) -> RebasedForm:
@@ -113,7 +113,7 @@ def rebased_form(scoring: Scoring, local: bool, free_query: bool = False) -> Reb
     A substitution that costs more than two gaps of one letter is never used, so scores below -2 open are raised to that.
     Globally, the step per letter then makes all of them non-negative without exceeding `open`. Level: H' lies at most 2 open below it, and
     a newly opened gap another one; dummy rows lie step - extend lower each. Locally H >= 0; the level leaves room for opening
-    and extending a gap below it.
+    and extending a gap below it, and for the worst score.
     """
     table = scoring.substitution
     letters = len(table)
@@ -122,8 +122,9 @@ def rebased_form(scoring: Scoring, local: bool, free_query: bool = False) -> Reb
     shifted = np.zeros((letters + 1, letters + 1), dtype=np.int64)
     if local:
         bias = max(1, -int(raised.min()))
-        shifted[:letters, :letters] = raised + bias
-        level = scoring.gap_open + scoring.gap_extend
+        shifted[:, :] = -bias
+        shifted[:letters, :letters] = raised
+        level = max(scoring.gap_open + scoring.gap_extend, bias)
         return RebasedForm(True, scoring.gap_open, scoring.gap_extend, 0, level, bias, best, shifted)
     step = max(scoring.gap_extend, -(int(raised.min()) // 2))
     if scoring.linear:

@@ -26,15 +26,15 @@ struct ScorePolicy {
       e[r] = Rules::left_e(i);
     }
     corner = Rules::left_h(first - 1);
-    best = Cell::of(LEVEL + BIAS);
+    best = Cell::of(LEVEL);
   }
   static DEVICE void top(int64_t i, int64_t j, Value* carry) { Rules::top(i, j, carry); }
   DEVICE void step(int letter, const Value* in, Value* out) {
-    Value f = Rules::f_above(in, 1), diagonal = corner;
+    Value f = Rules::f_above(in), diagonal = corner;
     corner = in[0];
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
-      const Value now = Rules::cell(table[row_scores[r] + letter], diagonal, h[r], e[r], f, 1);
+      const Value now = Rules::cell(r, table[row_scores[r] + letter], diagonal, h[r], e[r], f, 1);
       if (IS_LOCAL) best = Cell::max(best, now);
     }
     out[0] = h[ROWS - 1];

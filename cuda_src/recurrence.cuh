@@ -7,10 +7,14 @@
 // With linear gaps STEP = OPEN = EXTEND, so E(i,j) = H'(i,j-1) and F(i,j) = H'(i-1,j) cost nothing.
 //   H'(0,0) = LEVEL;  H'(i,0) = H'(0,i) = LEVEL - OPEN + EXTEND + i (STEP - EXTEND)
 //   Where gaps in the target at its ends are free (FREE_TARGET), H'(i,0) = LEVEL + i STEP; FREE_QUERY: likewise H'(0,j).
-// Local. H >= 0 fixes the zero, so nothing is rebased; s' = s + BIAS >= 0 instead, and Z = LEVEL is the zero:
-//   t = H(i-1,j-1) + s';  h = max(t, E, F)  (each of these is BIAS higher than H);  m = h - OPEN
-//   E(i,j+1) = max(E(i,j) - EXTEND, m, Z + BIAS);  F(i+1,j) = max(F(i,j) - EXTEND, m);  H = h - BIAS;  best = max(best, h)
-//   linear: E(i,j+1) = F(i+1,j) = max(h - OPEN, Z + BIAS)
+// Local. H >= 0 fixes the zero, so nothing is rebased; Z = LEVEL is the zero, and a row is computed in one of two ways. With fewest
+// instructions, all of them maxima (s may be negative):
+//   H = max(max(H(i-1,j-1) + s, E), F, Z);  m = H - OPEN;  E(i,j+1) = max(E - EXTEND, m);  F(i+1,j) = max(F - EXTEND, m)
+// or by sums, for which the FMA pipe is free, where two alignments in a word let no half go below 0 (s' = s + BIAS >= 0):
+//   H = max((H(i-1,j-1) - BIAS) + s', E, F);  E(i,j+1) = max(E - EXTEND, m, Z);  m and F as above
+// where the row above keeps H - BIAS. Rows of both kinds in turn keep both pipes busy. F may be below Z, and so may E of the first kind.
+//   linear: E(i,j+1) = F(i+1,j) = max(H - OPEN, Z)
+//   best = max(best, H)
 //
 // Dummy rows. Rows come in strips of a fixed number, and row m must be the last of a strip, so that its H can be read off
 // without selecting a row. The rows that are too many stand before row 1, as rows i <= 0. Globally they are row 0 with
@@ -45,28 +49,31 @@ struct Recurrence {
     return Cell::of(edge(i < 0 ? 0 : i, kFreeTarget));
   }
   // E of column 1: a gap opened at column 0.
-  static DEVICE Value left_e(int64_t i) { return LOCAL ? Cell::of(kLevel + kBias) : Cell::add(left_h(i), opening(), 1); }
+  static DEVICE Value left_e(int64_t i) { return LOCAL ? Cell::of(kLevel) : Cell::add(left_h(i), opening(), 1); }
   // H and F that row i <= 1 of the first strip finds above it at column j >= 1.
   static DEVICE void top(int64_t i, int64_t j, Value* carry) {
     carry[0] = Cell::of(edge(j, kFreeQuery) + (LOCAL ? 0 : (i - 1) * (kStep - kExtend)));
-    if (AFFINE) carry[CARRIES - 1] = LOCAL ? Cell::of(kLevel + kBias - kOpen) : Cell::add(carry[0], opening(), 1);
+    if (AFFINE) carry[CARRIES - 1] = LOCAL ? Cell::of(kLevel - kOpen) : Cell::add(carry[0], opening(), 1);
   }
   // F from the carry above.
-  static DEVICE Value f_above(const Value* carry, uint32_t one) {
+  static DEVICE Value f_above(const Value* carry) {
     if (AFFINE) return carry[CARRIES - 1];
     if (!LOCAL) return carry[0];
-    return Cell::add_max(Cell::add(carry[0], Cell::of(kBias), one), Cell::step(-kOpen), Cell::of(kLevel + kBias));
+    return Cell::add_max(carry[0], Cell::step(-kOpen), Cell::of(kLevel));
   }
   static DEVICE Value opening() { return Cell::negative(kOpen - kStep); }
 
-  // One cell. diagonal: H(i-1,j-1) in, H(i,j-1) out; h, e: this row's; f: from above in, for below out. Returns h before the
-  // bias is taken off, for `best`.
-  static DEVICE Value cell(Value score, Value& diagonal, Value& h, Value& e, Value& f, uint32_t one) {
-    const Value t = Cell::add(diagonal, score, one);
-    const Value left = AFFINE || LOCAL ? e : h;
-    const Value now = Cell::max3(t, left, f);
-    diagonal = h;
+  // Whether a strip's row is computed by sums: every second one; not the first, so that strips hand down H itself.
+  static constexpr DEVICE bool by_sums(int row) { return LOCAL && Cell::PAIRS == 2 && row % 2 == 1; }
+  // H of the row above, as a strip's row takes it.
+  static DEVICE Value taken_by(int row, Value h, uint32_t one) { return by_sums(row) ? Cell::add(h, Cell::negative(kBias), one) : h; }
+
+  // One cell of a strip's row `row`. diagonal: H(i-1,j-1) in, H(i,j-1) out, h: H(i,j-1) in, H(i,j) out, each as the row below takes it;
+  // e: this row's; f: from above in, for below out. Returns H(i,j).
+  static DEVICE Value cell(int row, Value score, Value& diagonal, Value& h, Value& e, Value& f, uint32_t one) {
     if (!LOCAL) {
+      const Value now = Cell::max3(Cell::add(diagonal, score, one), AFFINE ? e : h, f);
+      diagonal = h;
       h = now;
       if (AFFINE) {
         const Value m = Cell::add(now, opening(), one);
@@ -75,16 +82,19 @@ struct Recurrence {
       } else {
         f = now;
       }
+      return now;
+    }
+    const Value zero = Cell::of(kLevel);
+    const bool sums = by_sums(row);
+    const Value now = sums ? Cell::max3(Cell::add(diagonal, score, one), e, f) : Cell::max3(Cell::add_max(diagonal, score, e), f, zero);
+    diagonal = h;
+    h = taken_by(row + 1, now, one);
+    if (AFFINE) {
+      const Value m = Cell::add(now, Cell::negative(kOpen), one);
+      e = sums ? Cell::max3(Cell::add(e, Cell::negative(kExtend), one), m, zero) : Cell::add_max(e, Cell::step(-kExtend), m);
+      f = Cell::add_max(f, Cell::step(-kExtend), m);
     } else {
-      const Value zero = Cell::of(kLevel + kBias);
-      h = Cell::add(now, Cell::negative(kBias), one);
-      if (AFFINE) {
-        const Value m = Cell::add(now, Cell::negative(kOpen), one);
-        e = Cell::max3(Cell::add(e, Cell::negative(kExtend), one), m, zero);
-        f = Cell::add_max(f, Cell::step(-kExtend), m);
-      } else {
-        e = f = Cell::add_max(now, Cell::step(-kOpen), zero);
-      }
+      e = f = Cell::add_max(now, Cell::step(-kOpen), zero);
     }
     return now;
   }
@@ -111,7 +121,5 @@ struct Recurrence {
   }
 
   // The score that a corner value, or locally the best value, stands for.
-  static DEVICE int64_t score(int64_t value, int64_t m, int64_t n) {
-    return LOCAL ? value - kLevel - kBias : value - kLevel - kStep * (m + n);
-  }
+  static DEVICE int64_t score(int64_t value, int64_t m, int64_t n) { return LOCAL ? value - kLevel : value - kLevel - kStep * (m + n); }
 };

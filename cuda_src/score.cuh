@@ -1,12 +1,12 @@
 // What a score is held in. A Cell type has PAIRS alignments in one value and the few operations that the recurrences need.
 //
 // `add` is for values whose halves cannot overflow or go below 0 (core/bounds.py proves it for the scoring and lengths of a
-// tile); scores of a letter pair come from a profile in shared memory and are never negative where halves share a word.
+// tile); scores of a letter pair come from a profile in shared memory, and none that is added in this way is negative.
 #pragma once
 
 #include "portable.cuh"
 
-// Two alignments, 0 .. 65,535 each. Profile words hold four rows of one letter, a byte of 0 .. 127 each.
+// Two alignments, 0 .. 65,535 each. Profile words hold four rows of one letter, a byte of -128 .. 127 each.
 struct U16x2 {
   using Value = uint32_t;
   using ProfileWord = uint32_t;

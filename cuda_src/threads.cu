@@ -40,7 +40,7 @@ struct Letters {
 template <int FIRST, bool FREQUENT>
 DEVICE void rows(Strip& s, const Letters& at, Value& diagonal, Value& f, Value& odd, uint32_t one) {
   auto row = [&](Value score, int r) {
-    const Value now = Rules::cell(score, diagonal, s.h[r], s.e[r], f, one);
+    const Value now = Rules::cell(r, score, diagonal, s.h[r], s.e[r], f, one);
     if (IS_LOCAL) {
       if (r & 1)
         s.best = Cell::max3(s.best, odd, now);
@@ -83,7 +83,7 @@ struct AllRows<ROWS, FREQUENT> {
 template <bool FREQUENT>
 DEVICE void pass_column(Strip& s, const Letters& at, const Value* above, Value& f, uint32_t one) {
   Value diagonal = s.corner, odd;
-  f = Rules::f_above(above, one);
+  f = Rules::f_above(above);
   s.corner = above[0];
   AllRows<0, FREQUENT>::run(s, at, diagonal, f, odd, one);
 }
@@ -92,12 +92,11 @@ DEVICE void pass_column(Strip& s, const Letters& at, const Value* above, Value& 
 DEVICE void make_pairs(TwoRows* pairs, const ThreadArgs& a, const uint8_t* query, int64_t first) {
   for (int k = threadIdx.x; k < ROWS / 2 * kPairs; k += blockDim.x) {
     const int letter_a = k % kFrequent, letter_b = k / kFrequent % kFrequent;
-    auto score = [&](int64_t i) {
-      const int32_t* const scores = a.table + (i < 1 ? LETTERS - 1 : query[i - 1]) * LETTERS;
-      return static_cast<uint32_t>(scores[letter_a]) | static_cast<uint32_t>(scores[letter_b]) << 16;
+    auto score = [&](int row) {
+      return (row_score(a, query, first, row, letter_a) & 0xffff) | static_cast<uint32_t>(row_score(a, query, first, row, letter_b)) << 16;
     };
-    const int64_t i = first + k / kPairs * 2;
-    pairs[k] = {score(i), score(i + 1)};
+    const int row = k / kPairs * 2;
+    pairs[k] = {score(row), score(row + 1)};
   }
 }
 
@@ -150,10 +149,10 @@ KERNEL(kMostThreads, BLOCKS) align_threads(const ThreadArgs a) {
     if (PAIRED) make_pairs(pairs, a, a.query_codes + query_start, first);
     __syncthreads();
     Strip s;
-    s.best = Cell::of(LEVEL + BIAS);
+    s.best = Cell::of(LEVEL);
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
-      s.h[r] = Rules::left_h(first + r);
+      s.h[r] = Rules::taken_by(r + 1, Rules::left_h(first + r), a.one);
       s.e[r] = Rules::left_e(first + r);
     }
     s.corner = Rules::left_h(first - 1);

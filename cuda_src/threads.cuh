@@ -17,7 +17,7 @@ struct ThreadArgs {
   const int64_t* block_letters;   // [target_blocks] first word
   const int32_t* block_columns;   // [target_blocks] columns, a multiple of COLUMNS
   const int32_t* target_lengths;  // [target_count]
-  const int32_t* table;           // [LETTERS][LETTERS] s', by query letter; the last query letter is the dummy row's
+  const int32_t* table;           // [LETTERS][LETTERS] s' (locally s), by query letter; the last query letter is the dummy row's
   void* carries;                  // [slots][carry_stride]: [column][CARRIES][thread]; with PATHS [strip] in front
   void* edges;                    // with PATHS: [slots][edge_stride]: [strip][column / TILE][row][CARRIES][thread], H and E
   RESULT* scores;                 // [query_count][target_count]; 0 at first where scores are local
@@ -35,15 +35,21 @@ using Value = Rules::Value;
 constexpr int kWordRows = Cell::ROWS_A_WORD;
 constexpr int kColumns = 4 / Cell::PAIRS;  // in a word of letters
 
+// The score of a letter in a strip's row, as the recurrence has it. first: the strip's first row.
+DEVICE int32_t row_score(const ThreadArgs& a, const uint8_t* query, int64_t first, int row, int letter) {
+  const int64_t i = first + row;
+  const int code = i < 1 ? LETTERS - 1 : query[i - 1];
+  return a.table[code * LETTERS + letter] + (Rules::by_sums(row) ? BIAS : 0);
+}
+
 // Fills the profile of the strip whose first row is `first`.
 DEVICE void make_profile(Cell::ProfileWord* profile, const ThreadArgs& a, const uint8_t* query, int64_t first) {
   for (int k = threadIdx.x; k < ROWS / kWordRows * LETTERS; k += blockDim.x) {
     const int word = k / LETTERS, letter = k % LETTERS;
     Cell::ProfileWord out = 0;
     for (int r = 0; r < kWordRows; r++) {
-      const int64_t i = first + word * kWordRows + r;
-      const int code = i < 1 ? LETTERS - 1 : query[i - 1];
-      out |= static_cast<Cell::ProfileWord>(a.table[code * LETTERS + letter]) << (8 * r);
+      const int32_t score = row_score(a, query, first, word * kWordRows + r, letter);
+      out |= kWordRows == 1 ? static_cast<Cell::ProfileWord>(score) : static_cast<Cell::ProfileWord>(score & 0xff) << (8 * r);
     }
     profile[k] = out;
   }

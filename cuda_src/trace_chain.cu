@@ -77,7 +77,7 @@ DEVICE void compute(const ChainArgs& a, const Pair& p, const int32_t* table, int
       else
         for (int c = 0; c < kCarries; c++) in[c] = above[c * a.carry_stride + j];
     }
-    Value f = Rules::f_above(in, 1), diagonal = corner;
+    Value f = Rules::f_above(in), diagonal = corner;
     corner = in[0];
     const int letter = p.target[j];
     uint32_t word = 0;

@@ -61,7 +61,7 @@ DEVICE void above(const ThreadArgs& a, const Place& p, int strip, int64_t first,
     if (Rules::CARRIES == 2) carry[1] = widen(from[blockDim.x], p.pair);
   }
   h = carry[0];
-  f = WideRules::f_above(carry, 1);
+  f = WideRules::f_above(carry);
 }
 
 struct Tile {

@@ -31,8 +31,9 @@ def task(scheme, queries, targets, mode=Mode.GLOBAL, letters=4):
     return Task(made(queries), made(targets), scheme, mode)
 
 
-def rebased_values(form, query, target, dummies):
-    """Every value that cuda_src/recurrence.cuh forms, and the corner (global) or the best (local)."""
+def rebased_values(form, query, target, dummies, sums):
+    """Every value that cuda_src/recurrence.cuh forms, and the corner (global) or the best (local). sums: of local rows, those that are
+    computed by sums have this remainder."""
     n = len(target)
     rise = form.step - form.gap_extend
     letters = len(form.table) - 1
@@ -41,7 +42,7 @@ def rebased_values(form, query, target, dummies):
         return form.level if form.local or i == 0 else form.level - form.gap_open + form.gap_extend + i * rise
 
     first = 1 - dummies
-    zero = form.level + form.bias
+    zero = form.level
     above_h = [edge(j) if form.local else edge(j) + (first - 1) * rise for j in range(1, n + 1)]
     above_f = [zero - form.gap_open if form.local else h - (form.gap_open - form.step) for h in above_h]
     seen, best = [*above_h, *above_f], zero
@@ -56,20 +57,21 @@ def rebased_values(form, query, target, dummies):
         for j in range(n):
             f = above_f[j]
             score = int(form.table[letters if i < 1 else query[i - 1]][target[j]])
+            by_sums = form.local and (i - first) % 2 == sums
+            if by_sums:
+                seen += [diagonal - form.bias, score + form.bias]
             t = diagonal + score
-            now = max(t, e, f)
+            h = max(t, e, f, zero) if form.local and not by_sums else max(t, e, f)
             diagonal = above_h[j]
             if form.local:
-                m = now - form.gap_open
-                best = max(best, now)
-                h = now - form.bias
+                m = h - form.gap_open
+                best = max(best, h)
                 seen += [e - form.gap_extend, f - form.gap_extend]
-                e, f = max(e - form.gap_extend, m, zero), max(f - form.gap_extend, m)
+                e, f = max(e - form.gap_extend, m, zero if by_sums else m), max(f - form.gap_extend, m)
             else:
-                m = now - (form.gap_open - form.step)
-                h = now
+                m = h - (form.gap_open - form.step)
                 e, f = max(e + rise, m), max(f + rise, m)
-            seen += [t, now, m, h, e, f]
+            seen += [t, h, m, e, f]
             above_h[j], above_f[j] = h, f
     return seen, best if form.local else above_h[-1]
 
@@ -84,20 +86,21 @@ weights = st.integers(-60, 60)
     st.lists(st.integers(0, 2), min_size=1, max_size=9),
     st.lists(st.integers(0, 2), min_size=1, max_size=9),
     st.integers(0, DUMMY_ROWS - 1),
+    st.integers(0, 1),
     st.booleans(),
 )
-def test_rebased_values_stay_within_the_bound_and_give_the_score(table, a, b, query, target, dummies, local):
+def test_rebased_values_stay_within_the_bound_and_give_the_score(table, a, b, query, target, dummies, sums, local):
     from oracle import global_score, local_score
     from work import scoring
 
     scheme = scoring(table, max(a, b), min(a, b))
     form = rebased_form(scheme, local)
-    assert form.table.min() >= 0
-    seen, value = rebased_values(form, query, target, dummies)
+    assert form.table.min() >= -form.bias
+    seen, value = rebased_values(form, query, target, dummies, sums)
     assert min(seen) >= 0
     assert max(seen) <= form.largest(len(query), len(target))
     m, n = len(query), len(target)
-    found = value - form.level - (form.bias if local else form.step * (m + n))
+    found = value - form.level - (0 if local else form.step * (m + n))
     reference = local_score if local else global_score
     assert found == reference(query, np.array(target), scheme.substitution, scheme.gap_open, scheme.gap_extend)
 

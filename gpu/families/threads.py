@@ -29,7 +29,7 @@ THREAD_ROWS = {
     ("U16x2", False, False): (60, 56, 52, 48),
     ("U16x2", True, False): (36, 32),
     ("U16x2", False, True): (48, 44, 40, 36),
-    ("U16x2", True, True): (36, 32, 28),
+    ("U16x2", True, True): (32, 28),
 }
 WIDE_ROWS = {"S32": (32, 24, 16), "S64": (16, 12, 8)}
 
