@@ -57,10 +57,16 @@ DEVICE uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector) {
   asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(selector));
   return r;
 }
-// a + b by the FMA pipe, which maxima and logic leave idle. `one` must be a run-time value, or the compiler makes it an add.
-DEVICE uint32_t add_by_fma(uint32_t a, uint32_t b, uint32_t one) {
+// a * b + c by the FMA pipe, which maxima and logic leave idle. b must be a run-time value, or the compiler finds other instructions.
+DEVICE uint32_t multiply_add(uint32_t a, uint32_t b, uint32_t c) {
   uint32_t r;
-  asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(one), "r"(b));
+  asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
+  return r;
+}
+// The upper half of a * b, likewise.
+DEVICE uint32_t multiply_high(uint32_t a, uint32_t b) {
+  uint32_t r;
+  asm("mul.hi.u32 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
   return r;
 }
 #else
@@ -93,8 +99,10 @@ DEVICE uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector) {
   }
   return out;
 }
-DEVICE uint32_t add_by_fma(uint32_t a, uint32_t b, uint32_t one) { return a * one + b; }
+DEVICE uint32_t multiply_add(uint32_t a, uint32_t b, uint32_t c) { return a * b + c; }
+DEVICE uint32_t multiply_high(uint32_t a, uint32_t b) { return static_cast<uint32_t>(static_cast<uint64_t>(a) * b >> 32); }
 #endif
+DEVICE uint32_t add_by_fma(uint32_t a, uint32_t b, uint32_t one) { return multiply_add(a, one, b); }
 
 #ifdef __CUDACC__
 DEVICE bool any_lane(uint32_t value) { return __any_sync(kAllLanes, value != 0); }
@@ -138,6 +146,8 @@ LOGIC3(and3, 0x80, a & b & c)
 LOGIC3(or_xor, 0xF6, a | (b ^ c))
 LOGIC3(or_and_not, 0xF4, a | (b & ~c))
 LOGIC3(not_or_and_not, 0x4F, ~a | (b & ~c))
+LOGIC3(or_nor, 0xF1, a | ~(b | c))
+LOGIC3(and_of_either, 0xE0, a&(b | c))
 
 #ifdef __CUDACC__
 DEVICE int32_t count_bits(uint32_t word) { return __popc(word); }
@@ -171,6 +181,13 @@ template <class T>
 DEVICE void store_shared_by_blocks(T* p, T value) {
   __stcg(p, value);
 }
+// A word that says itself whether it is there already: nothing else is ordered by it.
+DEVICE uint32_t load_relaxed(const uint32_t* p) {
+  uint32_t value;
+  asm volatile("ld.relaxed.gpu.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
+  return value;
+}
+DEVICE void store_relaxed(uint32_t* p, uint32_t value) { asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory"); }
 // The value of a flag that another block raises, once it is `wanted` or more; what was written before that is then visible.
 // Looking is relaxed, because an acquiring load empties the L1 cache each time.
 DEVICE int wait_for_flag(const int* p, int wanted) {

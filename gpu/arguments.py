@@ -83,6 +83,7 @@ CHAIN = _struct(
     ("pairs", _I),
     ("strips", _I),
     ("target_count", _I),
+    ("one", _U),
 )
 PATH = _struct(
     ("target_codes", _P),

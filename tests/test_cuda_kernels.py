@@ -118,3 +118,20 @@ def test_slices_of_columns_with_and_without_rare_letters(rng, device, force, sch
     for queries, targets in (sets, both):
         scores = run_scores(queries, targets, scheme(letters), engine=CudaEngine([device]))
         np.testing.assert_array_equal(scores, run_scores(queries, targets, scheme(letters), engine=CpuEngine(2)))
+
+
+@pytest.mark.parametrize(("letters", "words"), [(4, 1), (4, 2), (4, 4), (27, 1), (27, 2)])
+def test_chains_of_several_strips_and_any_number_of_columns(rng, device, force, monkeypatch, letters, words):
+    """Queries of up to five strips, first ones that are full and others, and targets of less than a batch of columns and of many."""
+    force(chain_edit)
+    monkeypatch.setattr(chain_edit, "_RATE", {words: 1.0})
+    strip = 256 * words if isinstance(device, HostDevice) else 1024 * words
+    ancestor = rng.integers(0, letters, 5 * strip)
+
+    def relatives(lengths):
+        return sequence_set([np.where(rng.random(n) < 0.1, rng.integers(0, letters, n), ancestor[:n]) for n in lengths])
+
+    queries = relatives([1, strip - 1, strip, strip + 1, 3 * strip, 4 * strip + 17])
+    targets = relatives([1, 7, 8, 9, 31, 32, 33, 255, 300, 1001])
+    scores = run_scores(queries, targets, edit(letters), engine=CudaEngine([device]))
+    np.testing.assert_array_equal(scores, run_scores(queries, targets, edit(letters), engine=CpuEngine(2)))

@@ -293,3 +293,10 @@ def test_lanes_are_those_with_a_wanted_pair(firsts, groups, heights, threads):
     needed = np.where(every < 0, 1, heights[every % queries]).max(axis=1, initial=1)
     assert (strips >= needed).all()
     assert (strips[lanes.items >= 0] == needed[lanes.items >= 0]).all()
+
+
+def test_a_pair_of_many_strips_has_two_warps_a_scheduler():
+    (variant,) = [v for v in chain_edit.variants(make_recipe(task(edit(4), [8_000_000], [100])), 8_000_000, 100) if v.rows == 128]
+    assert variant.blocks(1, 1954, H200.multiprocessors) == 2 * 132
+    assert variant.blocks(1, 977, H200.multiprocessors) == 245  # of four warps
+    assert variant.blocks(3600, 3, H200.multiprocessors) == 2700

@@ -16,7 +16,17 @@ _MOST_UNITS = 10**9  # of a launch: they are counted in 32 bits, and a counter t
 
 @dataclass(frozen=True)
 class Chained(Variant):
-    """A variant of which a pair has a warp a strip."""
+    """A variant of which a pair has a warp a strip. warps: of a block."""
+
+    warps: int = 1
+
+    def progress_words(self, strips: int, columns: int) -> int:
+        """Words by which the strips of a pair wait for each other."""
+        return strips
+
+    def blocks(self, pairs: int, strips: int, multiprocessors: int) -> int:
+        """At most, for so many pairs of up to so many strips."""
+        return -(-pairs * strips // self.warps)
 
     def clocks(self, queries: Lengths, targets: Lengths, hardware: Hardware) -> float:
         height = hardware.lanes * self.rows
@@ -42,11 +52,11 @@ class Chained(Variant):
         return Layout(
             arrays,
             0,
-            room.lanes,
+            self.warps * room.lanes,
             units=pairs * strips,
             strips=strips,
             carry_stride=columns,
-            carry_bytes=kept * columns * self.carries * self.carry_bytes + 4 * strips,
+            carry_bytes=kept * columns * self.carries * self.carry_bytes + 4 * self.progress_words(strips, columns),
             slots=pairs,
             progress_bytes=0,
             edge_stride=edges,
@@ -56,7 +66,7 @@ class Chained(Variant):
     def launch(self, placed: Placed, launcher: Launcher, way_back: WayBack) -> None:
         """Launches of as many pairs as there are slots, one after the other."""
         layout, pairs = placed.layout, placed.slots
-        progress_bytes = 4 * layout.strips
+        progress_bytes = 4 * self.progress_words(layout.strips, layout.carry_stride)
         progress = placed.carries + pairs * (layout.carry_bytes - progress_bytes)
         total = placed.batch.pairs
         for first in range(0, total, pairs):
@@ -75,6 +85,8 @@ class Chained(Variant):
                 first_pair=first,
                 pairs=count,
                 strips=layout.strips,
+                one=1,
             )
-            launcher.launch(self.kernel, min(placed.grid, count * layout.strips), layout.threads, filled)
+            blocks = self.blocks(count, layout.strips, launcher.multiprocessors)
+            launcher.launch(self.kernel, min(placed.grid, blocks), layout.threads, filled)
             way_back.trace(structs.TRACE_CHAIN, filled, count)

@@ -262,6 +262,11 @@ template <class T>
 void store_shared_by_blocks(T* p, T value) {
   __atomic_store_n(p, value, __ATOMIC_SEQ_CST);
 }
+inline uint32_t load_relaxed(const uint32_t* p) {
+  cuda_host::give_way();  // who looks again waits for another thread
+  return __atomic_load_n(p, __ATOMIC_RELAXED);
+}
+inline void store_relaxed(uint32_t* p, uint32_t value) { __atomic_store_n(p, value, __ATOMIC_RELAXED); }
 inline void copy_ahead(void* to, const void* from) { std::memcpy(to, from, 16); }
 inline int wait_for_flag(const int* p, int wanted) {
   for (;;) {
