@@ -75,20 +75,47 @@ def host_traceback(device: CudaDevice) -> str:
     return table("Traceback on the device and on the host, 400 x 1.5 kb", ["work", "device", "host", "ratio"], rows, notes)
 
 
-def command(gold: str) -> str:
+def written(folder: Path, nbytes: int) -> float:
+    """Seconds in which one thread writes so many bytes to a file there, by a tenth of them."""
+    block, path = bytes(8 << 20), folder / "zeros"
+    start = time.perf_counter()
+    with path.open("wb", buffering=0) as file:
+        for _ in range(max(1, nbytes // 10 // len(block))):
+            file.write(block)
+    seconds = time.perf_counter() - start
+    share = path.stat().st_size / nbytes
+    path.unlink()
+    return seconds / share
+
+
+def command(device: CudaDevice, gold: str) -> str:
+    """Whole processes beside the time of their kernels, which compiles these as well, and that of writing as many bytes."""
     rows = []
+    real, _ = load(gold)
+    cells = (int(real.lengths.sum()) ** 2 - int((real.lengths**2).sum())) // 2
     with tempfile.TemporaryDirectory() as folder:
-        for name, options in (("affine", []), ("edit distance", ["--edit"])):
-            for what, fields in (("identity", "query,target,identity"), ("identity and CIGAR", "query,target,identity,cigar")):
-                out = Path(folder, "out.tsv")
+        out = Path(folder, "out.tsv")
+        for name, scoring, options in (("affine", EDNAFULL, []), ("edit distance", EDIT, ["--edit"])):
+            for what, detail, fields in (
+                ("identity", Detail.STATISTICS, "query,target,identity"),
+                ("identity and CIGAR", Detail.PATH, "query,target,identity,cigar"),
+            ):
+                task = Task(real, real, scoring, detail=detail)
+                running = cells / measure(device, task, Pairing.ABOVE, ENOUGH * (4 if scoring.edit else 1)).kernels / 1e12
                 start = time.perf_counter()
                 subprocess.run(
                     [sys.executable, "-m", "gpualign", "nw", "-q", "--device", "cuda", *options, "--fields", fields, "-o", str(out), gold],
                     check=True,
                 )
-                rows.append([name, what, f"{time.perf_counter() - start:.1f}", f"{out.stat().st_size / 1e9:.2f}"])
+                seconds = time.perf_counter() - start
+                size = out.stat().st_size
+                disk = written(Path(folder), size)
+                figures = [f"{seconds:.1f}", f"{running:.1f}", f"{seconds / running:.2f}", f"{size / 1e9:.2f}", f"{disk:.1f}"]
+                rows.append([name, what, *figures])
                 print(rows[-1], flush=True)
-    return table("Whole command, every pair of the real 16S genes to a TSV", ["scoring", "columns", "seconds", "gigabytes"], rows, [])
+    header = ["scoring", "columns", "seconds", "kernels, s", "ratio", "gigabytes", "writing them, s"]
+    notes = ["Kernels: all cells at the rate of a part of them. Writing: one thread, zeros, to the same folder."]
+    return table("Whole command, every pair of the real 16S genes to a TSV", header, rows, notes)
 
 
 def main() -> None:
@@ -104,7 +131,7 @@ def main() -> None:
     if "host" in arguments.only:
         parts.append(host_traceback(device))
     if "command" in arguments.only and arguments.gold:
-        parts.append(command(arguments.gold))
+        parts.append(command(device, arguments.gold))
     heading = f"# Alignments on one GPU\n\n{machine()}; {device.name}; PyCUDA {version('pycuda')}\n\n"
     finish(heading + "".join(parts), arguments.output)
 

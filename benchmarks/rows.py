@@ -32,6 +32,7 @@ from gpualign.core.plan import Limits, Pairing, Plan, Tile, make_plan
 from gpualign.core.runner import pair_bands, plan_task
 from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences import SequenceSet
+from gpualign.core.sinks.growing import TextFile
 from gpualign.core.sinks.memory import Discard
 from gpualign.core.sinks.table import TableSink
 from gpualign.core.sinks.writer import ByteWriter
@@ -162,7 +163,9 @@ def files(tiles: Tiles, bands: list[BandResults], threads: list[int], folder: Pa
 
     def rows_to(path: Path, number: int) -> None:
         with path.open("wb") as stream:
-            write(stream, tiles, bands, FORMATS[CIGARS], number)
+            text = TextFile(stream, None, lambda: False)
+            write(text, tiles, bands, FORMATS[CIGARS], number)
+            text.finish()
             settle(stream.fileno())
 
     def plain(path: Path) -> None:

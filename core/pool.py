@@ -297,12 +297,12 @@ def in_order(make: Callable[[Item], Made], items: Iterable[Item], threads: int) 
 
 
 class Behind:
-    """Actions that one thread does, one after the other. begin, end: the first and the last that it does.
+    """Actions that one thread does, one after the other. begin, end: the first and the last that it does, if any.
 
     Nobody waits for the thread when the program ends: an action may be waiting for somebody who has gone.
     """
 
-    def __init__(self, name: str, begin: Callable[[], None], end: Callable[[], None]) -> None:
+    def __init__(self, name: str, begin: Callable[[], None] = lambda: None, end: Callable[[], None] = lambda: None) -> None:
         self._begin = begin
         self._end = end
         self._actions: queue.SimpleQueue[Callable[[BaseException | None], None] | None] = queue.SimpleQueue()
@@ -326,9 +326,13 @@ class Behind:
         self._actions.put(act)
         return made
 
-    def close(self) -> None:
-        """Waits for all actions."""
+    def stop(self) -> None:
+        """There are no more actions."""
         self._actions.put(None)
+
+    def close(self) -> None:
+        """The same, and waits for all of them."""
+        self.stop()
         self._thread.join()
 
     def _work(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import BinaryIO
 
+from gpualign.core.sinks.behind import FileBehind
 from gpualign.core.sinks.packed import PackedText
 
 Kept = tuple[int, int, int]
@@ -28,7 +29,7 @@ class TextFile:
     """A writer of text, plain. muted: whether what is written stands there already: what comes before the first row."""
 
     def __init__(self, file: BinaryIO, kept: Kept | None, muted: Callable[[], bool]) -> None:
-        self._file = file
+        self._file = FileBehind(file)
         self._muted = muted
         self._known = kept[2] if kept else 0
         self._end = (kept[1] if kept else 0) - self._known
@@ -52,7 +53,7 @@ class TextFile:
 
     def finish(self) -> None:
         """No text follows."""
-        self._file.flush()
+        self._file.close()
 
 
 class PackedFile:
