@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core._placing import copy_rows, mirror_rows
+from gpualign.core._placing import copy_rows, mirror_rows, put_columns
 from gpualign.core.sinks import placing
 from gpualign.core.sinks.placing import Placement
 
@@ -130,3 +130,15 @@ def test_what_does_not_fit_is_refused():
             mirror_rows(out, first, stop, 1)
     with pytest.raises(ValueError, match="1, 2, 4 or 8 bytes"):
         mirror_rows(np.zeros((4, 4), np.complex128), 0, 4, 1)
+
+
+def test_places_with_gaps_are_refused():
+    """A copy of them would be filled, and nobody would see it."""
+    out = np.zeros((4, 8), np.int32)[:, ::2]
+    with pytest.raises(TypeError, match="incompatible"):
+        copy_rows(out, np.ones((2, 3), np.int32), 0, 0, 1)
+    with pytest.raises(TypeError, match="incompatible"):
+        mirror_rows(out, 0, 4, 1)
+    band = np.zeros((2, 6, 8), np.uint8)[:, ::2]
+    with pytest.raises(TypeError, match="incompatible"):
+        put_columns(band, 0, np.array([0], np.int64), np.ones((2, 1, 8), np.uint8))

@@ -79,13 +79,13 @@ void put_columns(Band band, size_t first_row, Columns columns, Tile values) {
 
 NB_MODULE(_placing, m) {
   m.doc() = "Results of tiles at their places in a band, and values of bands in whole matrices.";
-  m.def("copy_rows", &copy, nb::arg("out"), nb::arg("values"), nb::arg("row"), nb::arg("column"), nb::arg("threads"),
+  m.def("copy_rows", &copy, nb::arg("out").noconvert(), nb::arg("values"), nb::arg("row"), nb::arg("column"), nb::arg("threads"),
         nb::sig("def copy_rows(out: numpy.typing.NDArray[typing.Any], values: numpy.typing.NDArray[typing.Any], row: int, column: int, "
                 "threads: int) -> None"),
         "Copy `values` into `out`, of the same dtype, from element [row][column] on.");
-  m.def("mirror_rows", &mirror, nb::arg("out"), nb::arg("first"), nb::arg("stop"), nb::arg("threads"),
+  m.def("mirror_rows", &mirror, nb::arg("out").noconvert(), nb::arg("first"), nb::arg("stop"), nb::arg("threads"),
         nb::sig("def mirror_rows(out: numpy.typing.NDArray[typing.Any], first: int, stop: int, threads: int) -> None"),
         "Make element [i][j] of a square matrix, where j < i, what [j][i] is, in rows first .. stop - 1. Elements of 1, 2, 4 or 8 bytes.");
-  m.def("put_columns", &put_columns, nb::arg("band"), nb::arg("first_row"), nb::arg("columns"), nb::arg("values"),
+  m.def("put_columns", &put_columns, nb::arg("band").noconvert(), nb::arg("first_row"), nb::arg("columns"), nb::arg("values"),
         "band[first_row + r, columns[c]] = values[r, c] for all r and c; the last axis is the bytes of a value.");
 }
