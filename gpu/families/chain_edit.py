@@ -16,6 +16,7 @@ _LAG = 8  # batches between two strips, beyond one a lane
 _WARPS = 4  # of a block: one for each scheduler of a multiprocessor, so that a chain's warps are spread evenly
 _TOGETHER = 2  # warps of one pair at most on a scheduler: they keep it busy, and of more many wait for each other
 _SHARED_BYTES = 48 << 10  # of a block, without asking for more
+_LETTER_BYTES, _RING_BYTES = 128, 512  # of a warp: a word of all lanes, two at least; letters of 64 batches
 
 # By words of a lane, as measured (benchmarks/LOG.md); they only steer the choice: cells a clock and multiprocessor, and clocks from one
 # column to the next of a warp that has a scheduler for itself.
@@ -28,7 +29,7 @@ def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterato
     if not recipe.edit or recipe.paths:
         return
     for words in _RATE:
-        if _WARPS * recipe.letters * max(words, 2) * 128 > _SHARED_BYTES * 7 // 8:
+        if _WARPS * (recipe.letters * max(words, 2) * _LETTER_BYTES + _RING_BYTES) > _SHARED_BYTES:
             continue
         macros = (("WORDS", words), ("LETTERS", recipe.letters), ("BATCH", _BATCH), ("WARPS", _WARPS), ("RESULT", recipe.result))
         yield Words(
