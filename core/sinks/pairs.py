@@ -19,12 +19,12 @@ from gpualign.core.sinks.writer import ByteWriter
 if TYPE_CHECKING:
     from gpualign.core.near.results import NearResults
 
-_BLOCK_PAIRS = 200_000
-"""Pairs formatted at a time: some megabytes of text, where it has no paths."""
+_BLOCK_PAIRS = 1 << 15
+"""Pairs formatted at a time: a megabyte or two of text where it has no paths, which a processor's cache holds. A band has several such
+blocks, so that several threads end it together."""
 
 _BLOCK_RUNS = 1 << 20
-"""Bytes of runs formatted at a time, of which CIGARs make twice as many, and letters ten times. A band has several such blocks, so that
-several threads end it together."""
+"""Bytes of runs formatted at a time, of which CIGARs make twice as many, and letters ten times."""
 
 
 def _cut(results: BandResults) -> list[tuple[int, int]]:
