@@ -63,12 +63,6 @@ DEVICE uint32_t multiply_add(uint32_t a, uint32_t b, uint32_t c) {
   asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
   return r;
 }
-// The upper half of a * b, likewise.
-DEVICE uint32_t multiply_high(uint32_t a, uint32_t b) {
-  uint32_t r;
-  asm("mul.hi.u32 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
-  return r;
-}
 #else
 namespace plain {
 inline uint32_t lo(uint32_t x) { return x & 0xffff; }
@@ -100,7 +94,6 @@ DEVICE uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector) {
   return out;
 }
 DEVICE uint32_t multiply_add(uint32_t a, uint32_t b, uint32_t c) { return a * b + c; }
-DEVICE uint32_t multiply_high(uint32_t a, uint32_t b) { return static_cast<uint32_t>(static_cast<uint64_t>(a) * b >> 32); }
 #endif
 DEVICE uint32_t add_by_fma(uint32_t a, uint32_t b, uint32_t one) { return multiply_add(a, one, b); }
 
