@@ -31,9 +31,9 @@ from gpualign.gpu.recipe import make_recipe
 from gpualign.gpu.worker import Finished
 
 GRID = {
-    "linear": [(80, 6), *((r, 8) for r in (64, 60, 56))],
-    "affine": [(44, 6), *((r, 8) for r in (40, 36, 32))],
-    "local": [(44, 6), *((r, 8) for r in (40, 36, 32))],
+    "linear": [(80, 6), *((r, 8) for r in (64, 60, 56)), (48, 10)],
+    "affine": [(44, 6), *((r, 8) for r in (40, 36, 32)), (32, 10), (28, 10), (24, 12)],
+    "local": [*((r, 8) for r in (40, 36, 32, 28)), (28, 10), (24, 10)],
     "steps4": [(r, 6) for r in (22, 20, 18)],
     "edit": [*((r, 6) for r in (44, 40, 38, 36)), (36, 8)],
 }
