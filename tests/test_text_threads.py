@@ -247,3 +247,23 @@ def test_an_interrupt_while_nobody_reads(inputs):
         _, errors = job.communicate(timeout=LIMIT)
     assert job.returncode == 130
     assert b"Traceback" not in errors
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_columns_are_made_by_threads_unless_a_format_remembers(aligned, bands, monkeypatch, format):
+    monkeypatch.setattr("gpualign.core.sinks.pairs._BLOCK_PAIRS", 1)
+    made, chosen = set(), FORMATS[format]()
+
+    class Watched:
+        def __getattr__(self, name):
+            return getattr(chosen, name)
+
+        def columns(self, block, keep):
+            made.add(threading.current_thread().name)
+            return chosen.columns(block, keep)
+
+    sink = TableSink(io.BytesIO(), aligned.task, Watched(), threads=3)
+    sink.begin(make_plan(aligned.queries.lengths, aligned.targets.lengths, Pairing.ALL, Limits(1 << 20, 0, 4, 4, 100)))
+    sink.write(bands[0])
+    here = {threading.current_thread().name}
+    assert made == here if format == "sam" else made and not made & here

@@ -13,6 +13,10 @@ class RowFormat(Protocol):
     """Rows of pairs in input order."""
 
     @property
+    def remembers(self) -> bool:
+        """Whether the columns of a block depend on those of the blocks before it."""
+
+    @property
     def detail(self) -> Detail:
         """What of each alignment the rows tell."""
 
@@ -20,7 +24,10 @@ class RowFormat(Protocol):
         """What stands before the first row."""
 
     def columns(self, block: Block, keep: Booleans | None) -> list[Column]:
-        """The columns of a block's rows, of which those are written that `keep` has (None: all). Asked for in input order."""
+        """The columns of a block's rows, of which those are written that `keep` has (None: all).
+
+        Called for one block after the other, in input order, if the format remembers; otherwise by several threads at once.
+        """
 
 
 def alignment_score(block: Block) -> Column:

@@ -12,6 +12,7 @@ class AlignedFasta:
     """Each sequence on one line."""
 
     detail = Detail.PATH
+    remembers = False
 
     def header(self, task: Task) -> bytes:
         return b""

@@ -19,6 +19,7 @@ class M8:
     """Query, target, percent identity, length, mismatches, gap openings, ends of both from 1, E-value, bit score."""
 
     detail = Detail.STATISTICS
+    remembers = False
 
     def header(self, task: Task) -> bytes:
         return b""

@@ -14,6 +14,7 @@ class Paf:
     255 (missing). Of translations ends and lengths are in nucleotides, and all else in amino acids, as miniprot has it."""
 
     detail = Detail.PATH
+    remembers = False
 
     def header(self, task: Task) -> bytes:
         return b""

@@ -27,6 +27,7 @@ class Sam:
     """The first row of a query is its primary alignment, the others are flagged secondary."""
 
     detail = Detail.PATH
+    remembers = True  # which rows are primary alignments
 
     def __init__(self) -> None:
         self._seen = -1  # the last record that has a row

@@ -14,6 +14,7 @@ class Tsv:
     """The chosen fields."""
 
     fields: list[Field]
+    remembers = False
 
     @property
     def detail(self) -> Detail:

@@ -21,15 +21,15 @@ from gpualign.core.sinks.writer import ByteWriter
 if TYPE_CHECKING:
     from gpualign.core.near.results import NearResults
 
-_Rows: TypeAlias = tuple[Block, list[Column], Booleans | None]
-"""All that the text of a block's rows is made of."""
+_Rows: TypeAlias = tuple[Block, list[Column] | None, Booleans | None]
+"""What the text of a block's rows is made of; None: columns that do not depend on other blocks."""
 
 
 class TableSink(PairsSink):
     """Writes a format of rows to a binary stream.
 
-    threads: that make text of a band's blocks. What needs Python's lock, filters and columns, is done by the caller's thread, in order:
-    formats may remember what they have seen.
+    threads: that make columns of a band's blocks, and their text. The caller's thread filters, and makes the columns, in order, of formats
+    that remember what they have seen.
     """
 
     def __init__(
@@ -49,18 +49,17 @@ class TableSink(PairsSink):
         return self._format.header(self.task)
 
     def write(self, results: BandResults | NearResults) -> None:
-        with closing(cast("Closable", texts := in_order(_text, self._rows(results), self._threads))):
+        with closing(cast("Closable", texts := in_order(self._text, self._rows(results), self._threads))):
             for text in texts:
                 self.stream.write(text)
 
     def write_block(self, block: Block, keep: Booleans | None) -> None:
-        self.stream.write(_text((block, self._format.columns(block, keep), keep)))
+        self.stream.write(self._text((block, None, keep)))
 
     def _rows(self, results: BandResults | NearResults) -> Iterator[_Rows]:
         for block, keep in self.filtered(results):
-            yield block, self._format.columns(block, keep), keep
+            yield block, self._format.columns(block, keep) if self._format.remembers else None, keep
 
-
-def _text(rows: _Rows) -> bytes:
-    block, columns, keep = rows
-    return block.rows(columns, keep)
+    def _text(self, rows: _Rows) -> bytes:
+        block, columns, keep = rows
+        return block.rows(self._format.columns(block, keep) if columns is None else columns, keep)
