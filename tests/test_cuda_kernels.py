@@ -41,6 +41,7 @@ LOCAL = {
     "linear 32 bits": (two_valued(4, 500, -400, 600, 600), 4, [threads]),
     "affine 16 bits": (two_valued(15, 5, -4, 10, 1), 15, [threads]),
     "affine, dear mismatch": (two_valued(4, 4, -50, 3, 1), 4, [threads]),
+    "affine, nothing pays": (two_valued(4, -50, -150, 100, 10), 4, [threads]),
     "protein affine": (BLOSUM62, 27, [threads, chain]),
     "affine 32 bits": (two_valued(4, 500, -400, 1000, 100), 4, [threads, chain]),
     "affine 64 bits": (two_valued(4, 5 * 10**8, -4 * 10**8, 10**8, 10**7), 4, [threads, chain]),

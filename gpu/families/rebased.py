@@ -21,7 +21,7 @@ class Cell:
 
 CHAIN_ROWS = 16
 _CELLS = (Cell("U16x2", 16, 2, 2**16 - 1), Cell("S32", 32, 1, 2**31 - 1), Cell("S64", 64, 1, 2**63 - 1))
-_LARGEST_BYTE_SCORE = 127  # profiles of 16-bit cells hold signed bytes
+_LARGEST_BYTE_SCORE = 127  # profiles of 16-bit cells hold signed bytes: locally s, at least -bias, or s + bias
 _MOST_DUMMIES = 32 * CHAIN_ROWS  # rows before row 1, each up to a step lower than the next (cuda_src/recurrence.cuh)
 
 
@@ -35,7 +35,7 @@ def usable_cells(recipe: Recipe, longest_query: int, longest_target: int) -> lis
         return []
     largest = form.largest(longest_query, longest_target + 4)
     lowest = _MOST_DUMMIES * form.step
-    small = int(recipe.table().max()) + form.bias <= _LARGEST_BYTE_SCORE
+    small = int(recipe.table().max()) + form.bias <= _LARGEST_BYTE_SCORE and form.bias <= _LARGEST_BYTE_SCORE + 1
     cells = [c for c in _CELLS if largest <= c.largest and (small and form.step < 2**15 if c.pairs == 2 else lowest <= c.largest)]
     if not cells:
         raise OverflowError(f"{largest} does not fit 64 bits")
