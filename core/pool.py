@@ -343,5 +343,6 @@ class Behind:
             failed = error
         while (act := self._actions.get()) is not None:
             act(failed)
+            del act  # while it waits for the next one, this thread keeps nothing alive
         if failed is None:
             self._end()

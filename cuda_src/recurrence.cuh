@@ -20,7 +20,7 @@
 // without selecting a row. The rows that are too many stand before row 1, as rows i <= 0. Globally they are row 0 with
 // k = STEP - EXTEND taken off a row, H'(i,j) = H'(0,j) + i k, so that their F, which gains k a row, arrives at row 1 as if
 // opened at row 0: they score 2 k, and their left boundary is H'(i,0) = H'(0,1) + (i - 1) k. With FREE_QUERY row 0 rises by STEP
-// a column: they score STEP + k, beside H'(i,0) = LEVEL + i k. Locally they score 0, the worst.
+// a column: they score STEP + k, beside H'(i,0) = LEVEL + i k. Locally they score -BIAS, the worst.
 //
 // The constants are macros, set for each scoring by gpu/families/rebased.py, which proves that no value leaves its Cell type.
 #pragma once

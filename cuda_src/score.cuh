@@ -20,7 +20,7 @@ struct U16x2 {
   static DEVICE Value max3(Value a, Value b, Value c) { return max3_u16x2(a, b, c); }
   static DEVICE Value add_max(Value a, Value b, Value c) { return add_max_u16x2(a, b, c); }
   static DEVICE int64_t get(Value v, int pair) { return pair ? v >> 16 : v & 0xffffu; }
-  // Scores of row `row` (0-3 of the word): a's byte in the low half, b's in the high half, signs 0.
+  // Scores of row `row` (0-3 of the word): a's byte in the low half, b's in the high half, each with its sign.
   template <int ROW>
   static DEVICE Value look_up(ProfileWord a, ProfileWord b) {
     return pick_bytes(a, b, ROW | (ROW | 8) << 4 | (ROW + 4) << 8 | ((ROW + 4) | 8) << 12);

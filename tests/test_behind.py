@@ -69,6 +69,17 @@ def test_an_error_is_raised_by_a_later_call():
         behind.close()
 
 
+def test_nothing_follows_an_error():
+    file = Slow(room=3 << 20)
+    behind = FileBehind(file)
+    for size in (2, 2, 1):  # the last one would fit
+        behind.write(bytes(size << 20))
+    for _ in range(2):
+        with pytest.raises(OSError, match="No space left"):
+            behind.flush()
+    assert file.tell() == 2 << 20
+
+
 def test_memory_is_bounded():
     """Who writes waits where the file is slow."""
     file = Slow()

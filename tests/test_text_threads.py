@@ -266,4 +266,4 @@ def test_columns_are_made_by_threads_unless_a_format_remembers(aligned, bands, m
     sink.begin(make_plan(aligned.queries.lengths, aligned.targets.lengths, Pairing.ALL, Limits(1 << 20, 0, 4, 4, 100)))
     sink.write(bands[0])
     here = {threading.current_thread().name}
-    assert made == here if format == "sam" else made and not made & here
+    assert made == here if format == "sam" else made > here  # the first block's in the caller's thread

@@ -203,8 +203,9 @@ class Resumption:
             if now - self._start < _WAIT + _SHARE * self._keeping.seconds:
                 return
             self._begin_journal()
+        mark = self._take(rows)  # may wait for a disk, and be interrupted
         self._rows, self._marked = rows, now
-        self._write(mark_line(self._take(rows)))
+        self._write(mark_line(mark))
         if self._journal is not None and not self._aside.busy and now - self._synced >= _SYNC_PAUSE:
             with signals.postponed():  # a thread that a signal keeps from starting cannot be waited for
                 self._aside.begin(partial(self._sync, self._journal, rows))

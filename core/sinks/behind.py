@@ -20,14 +20,15 @@ _MOST = 16 << 20
 
 
 class FileBehind:
-    """A file that is written from one end to the other. What is large is written by a thread of its own, in order; an error of it is
-    raised by one of the next calls, at the latest by `flush`."""
+    """A file that is written from one end to the other. What is large is written by a thread of its own, in order. After an error nothing
+    more is written; it is raised by one of the next calls, at the latest by `flush`, and by all that follow."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
         self._thread: Behind | None = None
         self._waiting: deque[tuple[Future[int], int]] = deque()
         self._held = 0
+        self._error: BaseException | None = None
 
     def write(self, data: bytes) -> None:
         if self._thread is None:
@@ -38,13 +39,14 @@ class FileBehind:
             weakref.finalize(self, self._thread.stop)
         while self._waiting and (self._held + len(data) > _MOST or self._waiting[0][0].done()):
             self._take_one()
-        self._waiting.append((self._thread.submit(partial(self._file.write, data)), len(data)))
+        self._waiting.append((self._thread.submit(partial(self._write, data)), len(data)))
         self._held += len(data)
 
     def flush(self) -> None:
         """Everything leaves this process."""
         while self._waiting:
             self._take_one()
+        self._check()
         self._file.flush()
 
     def tell(self) -> int:
@@ -64,3 +66,16 @@ class FileBehind:
         written, size = self._waiting.popleft()
         self._held -= size
         written.result()
+
+    def _write(self, data: bytes) -> int:
+        """In the thread."""
+        self._check()
+        try:
+            return self._file.write(data)
+        except BaseException as error:
+            self._error = error
+            raise
+
+    def _check(self) -> None:
+        if self._error is not None:
+            raise self._error

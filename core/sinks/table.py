@@ -29,7 +29,7 @@ class TableSink(PairsSink):
     """Writes a format of rows to a binary stream.
 
     threads: that make columns of a band's blocks, and their text. The caller's thread filters, and makes the columns, in order, of formats
-    that remember what they have seen.
+    that remember what they have seen; also those of the first block, with whatever all blocks share.
     """
 
     def __init__(
@@ -44,6 +44,7 @@ class TableSink(PairsSink):
         super().__init__(stream, task, filter, identity_definition)
         self._format = format
         self._threads = threads
+        self._begun = False
 
     def header(self) -> bytes:
         return self._format.header(self.task)
@@ -58,7 +59,9 @@ class TableSink(PairsSink):
 
     def _rows(self, results: BandResults | NearResults) -> Iterator[_Rows]:
         for block, keep in self.filtered(results):
-            yield block, self._format.columns(block, keep) if self._format.remembers else None, keep
+            here = self._format.remembers or not self._begun
+            self._begun = True
+            yield block, self._format.columns(block, keep) if here else None, keep
 
     def _text(self, rows: _Rows) -> bytes:
         block, columns, keep = rows
