@@ -37,8 +37,12 @@ struct Words {
   uint32_t one;       // 1
   uint32_t up[WORDS], down[WORDS];
 
-  // first: the lane's first row.
-  DEVICE void begin(uint32_t* masks, int64_t first, const uint8_t* query) {
+  // masks: the warp's memory for `equal`; strip: its first row, and the query.
+  DEVICE void begin(const ChainArgs& a, uint32_t* masks, const ChainStrip& strip) {
+    const int64_t first = strip.first + static_cast<int64_t>(this_lane()) * WORDS * 32;
+    equal = reinterpret_cast<const char*>(masks);
+    place = this_lane() * sizeof(uint32_t);
+    one = a.one;
     for (int k = 0; k < LETTERS * WORDS; k++) masks[k / WORDS * kLetterWords + k % WORDS * 32 + this_lane()] = 0;
 #pragma unroll
     for (int w = 0; w < WORDS; w++) {
@@ -47,7 +51,7 @@ struct Words {
         const int64_t i = first + w * 32 + bit;
         if (i < 1) continue;
         up[w] |= 1u << bit;
-        masks[query[i - 1] * kLetterWords + w * 32 + this_lane()] |= 1u << bit;
+        masks[strip.query[i - 1] * kLetterWords + w * 32 + this_lane()] |= 1u << bit;
       }
     }
   }
@@ -142,10 +146,7 @@ KERNEL(WARPS* kLanes, 1) align_chain_edit(const ChainArgs a) {
   for (int k = this_lane(); k < kRing * BATCH; k += kLanes) rings[warp][k] = 0;  // lanes that have not begun read it
   take_strips(a, kStripRows, [&](const ChainStrip& strip) {
     Words words;
-    words.equal = reinterpret_cast<const char*>(equal[warp]);
-    words.place = this_lane() * sizeof(uint32_t);
-    words.one = a.one;
-    words.begin(equal[warp], strip.first + static_cast<int64_t>(this_lane()) * WORDS * 32, strip.query);
+    words.begin(a, equal[warp], strip);
     align_strip(a, words, rings[warp], strip);
     __syncwarp();
   });

@@ -120,6 +120,6 @@ struct Recurrence {
     }
   }
 
-  // The score that a corner value, or locally the best value, stands for.
-  static DEVICE int64_t score(int64_t value, int64_t m, int64_t n) { return LOCAL ? value - kLevel : value - kLevel - kStep * (m + n); }
+  // The score that a corner value, or locally (where STEP is 0) the best value, stands for.
+  static DEVICE int64_t score(int64_t value, int64_t m, int64_t n) { return value - kLevel - kStep * (m + n); }
 };
