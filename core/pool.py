@@ -16,7 +16,7 @@ from gpualign.core.plan import Tile
 from gpualign.core.pulling import Pulling, Sharing
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
@@ -267,33 +267,59 @@ class Aside:
 
 
 WAITING = 2
-"""Items of `in_order` on their way for each thread: one that it is at, and one that waits for its turn."""
+"""Items of `InOrder` on their way for each thread: one that it is at, and one that waits for its turn."""
+
+
+class InOrder:
+    """Threads that make something of items, in the order of the items.
+
+    They start with the first items that there are several of, none for one thread, and stay for those to come, until `close`: to start
+    sixteen takes as long as to make some megabytes of text.
+    """
+
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
+        self._pool: ThreadPoolExecutor | None = None
+
+    def map(self, make: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[Made]:
+        """What `make` makes of each item; items are taken in the caller's thread.
+
+        Each thread has `WAITING` items on their way, which bounds memory. When the iterator fails, or is closed before its end, no item is
+        begun any more, those at work are waited for, and the threads end.
+        """
+        source = iter(items)
+        first = list(islice(source, 2))
+        if self._threads == 1 or len(first) < 2:
+            yield from map(make, chain(first, source))
+            return
+        if self._pool is None:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="gpualign-rows")
+        waiting: deque[Future[Made]] = deque()
+        try:
+            for item in chain(first, source):
+                if len(waiting) == WAITING * self._threads:
+                    yield waiting.popleft().result()
+                waiting.append(self._pool.submit(make, item))
+            while waiting:
+                yield waiting.popleft().result()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """There are no more items; the threads end when they have done what they are at."""
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+            self._pool = None
 
 
 def in_order(make: Callable[[Item], Made], items: Iterable[Item], threads: int) -> Iterator[Made]:
-    """What `make` makes of each item, in the order of the items, which are taken in the caller's thread.
-
-    Up to `threads` threads are at it, with `WAITING` items each, which bounds memory; for one thread or one item no other thread is
-    started. When the iterator is closed, finished or fails, no item is begun any more, and those at work are waited for.
-    """
-    source = iter(items)
-    first = list(islice(source, 2))
-    if threads == 1 or len(first) < 2:
-        yield from map(make, chain(first, source))
-        return
-    from concurrent.futures import ThreadPoolExecutor
-
-    pool = ThreadPoolExecutor(threads, thread_name_prefix="gpualign-rows")
-    try:
-        waiting: deque[Future[Made]] = deque()
-        for item in chain(first, source):
-            if len(waiting) == WAITING * threads:
-                yield waiting.popleft().result()
-            waiting.append(pool.submit(make, item))
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        pool.shutdown(cancel_futures=True)
+    """The same of all items that there are, by so many threads at most."""
+    pool = InOrder(threads)
+    yield from pool.map(make, items)
+    pool.close()
 
 
 class Behind:

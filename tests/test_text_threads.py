@@ -23,7 +23,7 @@ from gpualign.core.formats.paf import Paf
 from gpualign.core.formats.sam import Sam
 from gpualign.core.formats.tsv import Tsv
 from gpualign.core.plan import Band, Limits, Pairing, make_plan
-from gpualign.core.pool import WAITING, in_order
+from gpualign.core.pool import WAITING, InOrder, in_order
 from gpualign.core.sinks.table import TableSink
 from gpualign.jobs.budget import text_threads
 
@@ -162,6 +162,20 @@ def test_an_error_stands_where_its_result_would(threads):
     assert threads_of_ours() == []
 
 
+def test_threads_stay_for_other_items():
+    pool, names = InOrder(3), set()
+
+    def noted(number):
+        names.add(threading.current_thread().name)
+        return number
+
+    for _ in range(20):
+        assert list(pool.map(noted, range(50))) == list(range(50))
+    assert len(names) <= 3
+    assert 1 <= len(threads_of_ours()) <= 3
+    pool.close()
+
+
 def test_closing_waits_for_what_is_at_work_and_begins_nothing():
     work = Work()
     running = threading.Event()
@@ -265,5 +279,6 @@ def test_columns_are_made_by_threads_unless_a_format_remembers(aligned, bands, m
     sink = TableSink(io.BytesIO(), aligned.task, Watched(), threads=3)
     sink.begin(make_plan(aligned.queries.lengths, aligned.targets.lengths, Pairing.ALL, Limits(1 << 20, 0, 4, 4, 100)))
     sink.write(bands[0])
+    sink.finish()
     here = {threading.current_thread().name}
     assert made == here if format == "sam" else made > here  # the first block's in the caller's thread

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 import zlib
 
-from gpualign.core.pool import in_order
+from gpualign.core.pool import InOrder
 from gpualign.core.sinks.writer import ByteWriter
 
 MEMBER_TEXT = 0xFF00
@@ -41,7 +41,7 @@ class PackedText:
 
     def __init__(self, file: ByteWriter, position: tuple[int, int] = (0, 0), known: int = 0, threads: int = 1) -> None:
         self._file = file
-        self._threads = threads
+        self._threads = InOrder(threads)
         self._held = bytearray()
         self._known = known
         self.packed_text, self.packed_bytes = position
@@ -56,7 +56,7 @@ class PackedText:
         self._held += data
         whole = len(self._held) // MEMBER_TEXT * MEMBER_TEXT
         texts = (bytes(self._held[start : start + MEMBER_TEXT]) for start in range(0, whole, MEMBER_TEXT))
-        for member in in_order(_member, texts, self._threads):
+        for member in self._threads.map(_member, texts):
             self._put(member, MEMBER_TEXT)
         del self._held[:whole]
 
@@ -67,6 +67,7 @@ class PackedText:
 
     def finish(self) -> None:
         """No text follows."""
+        self._threads.close()
         if self._held:
             self._put(_member(bytes(self._held)), len(self._held))
             self._held.clear()

@@ -13,7 +13,7 @@ from gpualign.core.engine import Task
 from gpualign.core.filter import Filter
 from gpualign.core.formats.base import RowFormat
 from gpualign.core.identity import DEFAULT
-from gpualign.core.pool import in_order
+from gpualign.core.pool import InOrder
 from gpualign.core.road import Closable
 from gpualign.core.sinks.pairs import PairsSink
 from gpualign.core.sinks.writer import ByteWriter
@@ -43,19 +43,22 @@ class TableSink(PairsSink):
     ) -> None:
         super().__init__(stream, task, filter, identity_definition)
         self._format = format
-        self._threads = threads
+        self._threads = InOrder(threads)
         self._begun = False
 
     def header(self) -> bytes:
         return self._format.header(self.task)
 
     def write(self, results: BandResults | NearResults) -> None:
-        with closing(cast("Closable", texts := in_order(self._text, self._rows(results), self._threads))):
+        with closing(cast("Closable", texts := self._threads.map(self._text, self._rows(results)))):
             for text in texts:
                 self.stream.write(text)
 
     def write_block(self, block: Block, keep: Booleans | None) -> None:
         self.stream.write(self._text((block, None, keep)))
+
+    def finish(self) -> None:
+        self._threads.close()
 
     def _rows(self, results: BandResults | NearResults) -> Iterator[_Rows]:
         for block, keep in self.filtered(results):
