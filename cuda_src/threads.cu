@@ -8,7 +8,7 @@
 //
 // With PAIRED (nucleotides) the scores of the two targets of a thread come ready as one word, from a table by pairs of the first four
 // letters, two rows a load: 16 pairs of 8 bytes are all banks once. That saves the instruction a row that joins two scores. Columns
-// in which a lane of the warp has another letter take the profile.
+// of a word in which a lane of the warp has another letter take the profile.
 //
 // With PATHS every strip keeps its carries, and its H and E of every TILE columns: trace_threads.cu begins there.
 //
@@ -31,25 +31,28 @@ struct alignas(8) TwoRows {
   uint32_t upper, lower;
 };
 
-// Where a column's letters stand in the two profiles.
-struct Letters {
-  const char *a, *b;
-  const TwoRows* pair;
+// A column of a strip on its way down.
+struct Column {
+  const char *a, *b;    // its letters in the profiles
+  const TwoRows* pair;  // and in the table by pairs
+  Value diagonal;       // H above and left of the next row; in the end, H of the last row in the column before
+  Value f;              // of the next row
+  Value odd;            // H of the last row that has an even number
 };
 
 template <int FIRST, bool FREQUENT>
-DEVICE void rows(Strip& s, const Letters& at, Value& diagonal, Value& f, Value& odd, uint32_t one) {
+DEVICE void rows(Strip& s, Column& column, uint32_t one) {
   auto row = [&](Value score, int r) {
-    const Value now = Rules::cell(r, score, diagonal, s.h[r], s.e[r], f, one);
+    const Value now = Rules::cell(r, score, column.diagonal, s.h[r], s.e[r], column.f, one);
     if (IS_LOCAL) {
       if (r & 1)
-        s.best = Cell::max3(s.best, odd, now);
+        s.best = Cell::max3(s.best, column.odd, now);
       else
-        odd = now;
+        column.odd = now;
     }
   };
   if constexpr (FREQUENT) {
-    const TwoRows *const table = at.pair + FIRST / 2 * kPairs, upper = table[0], lower = table[kPairs];
+    const TwoRows *const table = column.pair + FIRST / 2 * kPairs, upper = table[0], lower = table[kPairs];
     row(upper.upper, FIRST);
     row(upper.lower, FIRST + 1);
     row(lower.upper, FIRST + 2);
@@ -57,8 +60,8 @@ DEVICE void rows(Strip& s, const Letters& at, Value& diagonal, Value& f, Value& 
     return;
   }
   constexpr int64_t kRowBytes = LETTERS * sizeof(Cell::ProfileWord);
-  const auto a = *reinterpret_cast<const Cell::ProfileWord*>(at.a + FIRST / kWordRows * kRowBytes);
-  const auto b = Cell::PAIRS == 2 ? *reinterpret_cast<const Cell::ProfileWord*>(at.b + FIRST / kWordRows * kRowBytes) : a;
+  const auto a = *reinterpret_cast<const Cell::ProfileWord*>(column.a + FIRST / kWordRows * kRowBytes);
+  const auto b = Cell::PAIRS == 2 ? *reinterpret_cast<const Cell::ProfileWord*>(column.b + FIRST / kWordRows * kRowBytes) : a;
   row(Cell::look_up<0>(a, b), FIRST);
   if (kWordRows == 4) {
     row(Cell::look_up<1>(a, b), FIRST + 1);
@@ -67,25 +70,22 @@ DEVICE void rows(Strip& s, const Letters& at, Value& diagonal, Value& f, Value& 
   }
 }
 
-template <int FIRST, bool FREQUENT>
-struct AllRows {
-  static DEVICE void run(Strip& s, const Letters& at, Value& diagonal, Value& f, Value& odd, uint32_t one) {
-    rows<FIRST, FREQUENT>(s, at, diagonal, f, odd, one);
-    AllRows<FIRST + kWordRows, FREQUENT>::run(s, at, diagonal, f, odd, one);
+// The columns of a word of letters go down together, each a few rows behind the one before it: a cell waits for the one above it, and
+// what the columns have to wait for differs.
+template <int FIRST, int NUMBER, bool FREQUENT>
+DEVICE void across(Strip& s, Column* columns, uint32_t one) {
+  if constexpr (NUMBER < kColumns) {
+    constexpr int kFirst = FIRST - NUMBER * kWordRows;
+    if constexpr (kFirst >= 0 && kFirst < ROWS) rows<kFirst, FREQUENT>(s, columns[NUMBER], one);
+    across<FIRST, NUMBER + 1, FREQUENT>(s, columns, one);
   }
-};
-template <bool FREQUENT>
-struct AllRows<ROWS, FREQUENT> {
-  static DEVICE void run(Strip&, const Letters&, Value&, Value&, Value&, uint32_t) {}
-};
-
-// A column with these letters in the profiles. above: H and F of the row above; f: F for the row below the strip.
-template <bool FREQUENT>
-DEVICE void pass_column(Strip& s, const Letters& at, const Value* above, Value& f, uint32_t one) {
-  Value diagonal = s.corner, odd;
-  f = Rules::f_above(above);
-  s.corner = above[0];
-  AllRows<0, FREQUENT>::run(s, at, diagonal, f, odd, one);
+}
+template <int FIRST, bool FREQUENT>
+DEVICE void down(Strip& s, Column* columns, uint32_t one) {
+  if constexpr (FIRST < ROWS + (kColumns - 1) * kWordRows) {
+    across<FIRST, 0, FREQUENT>(s, columns, one);
+    down<FIRST + kWordRows, FREQUENT>(s, columns, one);
+  }
 }
 
 // Fills the tables by pairs of frequent letters, [row / 2][letter b][letter a], of the strip whose first row is `first`.
@@ -182,21 +182,26 @@ KERNEL(kMostThreads, BLOCKS) align_threads(const ThreadArgs a) {
         const Value* const entering = above.take();
         ask(above, unit.strip, first, j + Ring::kAhead, handed_down);
         const bool frequent = PAIRED && !any_lane(letters & kRareLetters);
+        Column passing[kColumns];
 #pragma unroll
-        for (int column = 0; column < kColumns; column++) {
+        for (int c = 0; c < kColumns; c++) {
           const uint32_t letter_a = letters & 0xff, letter_b = letters >> 8 & 0xff;
           letters >>= 8 * Cell::PAIRS;
           constexpr int kScale = sizeof(Cell::ProfileWord) / 4;
-          const Letters at{bytes + letter_a * kScale, bytes + letter_b * kScale, pairs + (letter_a / 4 + letter_b)};
-          Value up[Rules::CARRIES], f;
-          for (int c = 0; c < Rules::CARRIES; c++) up[c] = entering[(column * Rules::CARRIES + c) * kLanes];
-          // Not once for all columns of the word: the compiler then loads more scores ahead than it has registers for.
-          if (frequent)
-            pass_column<PAIRED>(s, at, up, f, a.one);
-          else
-            pass_column<false>(s, at, up, f, a.one);
-          store_shared_by_blocks(carry, s.h[ROWS - 1]);
-          if (Rules::CARRIES == 2) store_shared_by_blocks(carry + threads, f);
+          Value up[Rules::CARRIES];
+          for (int k = 0; k < Rules::CARRIES; k++) up[k] = entering[(c * Rules::CARRIES + k) * kLanes];
+          passing[c] = {
+              bytes + letter_a * kScale, bytes + letter_b * kScale, pairs + (letter_a / 4 + letter_b), s.corner, Rules::f_above(up), 0};
+          s.corner = up[0];
+        }
+        if (frequent)
+          down<0, PAIRED>(s, passing, a.one);
+        else
+          down<0, false>(s, passing, a.one);
+#pragma unroll
+        for (int c = 0; c < kColumns; c++) {
+          store_shared_by_blocks(carry, c + 1 < kColumns ? passing[c + 1].diagonal : s.h[ROWS - 1]);
+          if (Rules::CARRIES == 2) store_shared_by_blocks(carry + threads, passing[c].f);
           carry += column_stride;
         }
       }
