@@ -80,40 +80,35 @@ def unary_form(scoring: Scoring) -> UnaryForm | None:
     return UnaryForm(match // factor, mismatch // factor, factor)
 
 
-DUMMY_ROWS = 64
-"""Rows at most that a 16-bit kernel computes before the first row of a query, to fill up a strip."""
-
-
 @dataclass(frozen=True)
 class RebasedForm:
     """Gotoh's recurrence on rebased scores that are never negative, as cuda_src/recurrence.cuh states it.
 
-    table: int64[letters + 1][letters + 1], the scores s' (locally s, at least -bias) by query and target letter; the last query letter
-    is that of dummy rows, the last target letter pads targets. gap_open, gap_extend, step, level, bias: its constants of these names.
+    table: int64[letters + 1][letters + 1], the scores s' by query and target letter; the last query letter is that of dummy rows, the
+    last target letter pads targets. gap_open, gap_extend, level: its constants of these names.
     """
 
     local: bool
     gap_open: int
     gap_extend: int
-    step: int
     level: int
-    bias: int
     best: int
     table: npt.NDArray[np.int64]
 
     def largest(self, query_length: int, target_length: int) -> int:
         """At least every value that the recurrence forms for sequences up to these lengths, padding included."""
         matched = self.best * min(query_length, target_length)
-        return self.level + matched + self.step * (query_length + target_length + 2)
+        if self.local:
+            return self.level + matched + self.gap_open
+        return self.level + matched + self.gap_extend * (query_length + target_length + 2)
 
 
 def rebased_form(scoring: Scoring, local: bool, free_query: bool = False) -> RebasedForm:
     """The rebased recurrence's constants. free_query: gaps in the query before its first letter cost nothing.
 
-    A substitution that costs more than two gaps of one letter is never used, so scores below -2 open are raised to that.
-    Globally, the step per letter then makes all of them non-negative without exceeding `open`. Level: H' lies at most 2 open below it, and
-    a newly opened gap another one; dummy rows lie step - extend lower each. Locally H >= 0; the level leaves room for opening
-    and extending a gap below it, and for the worst score.
+    A substitution that costs more than two gaps of one letter is never used, so scores below -2 open are raised to that. Level, globally:
+    H' is never more than two openings (of open - extend each) below it, and what is formed of H' one more, or the worst substitution.
+    Locally H is never below it, and what is formed of H an opening and an extension at most.
     """
     table = scoring.substitution
     letters = len(table)
@@ -121,16 +116,11 @@ def rebased_form(scoring: Scoring, local: bool, free_query: bool = False) -> Reb
     raised = np.maximum(table, -2 * scoring.gap_open)
     shifted = np.zeros((letters + 1, letters + 1), dtype=np.int64)
     if local:
-        bias = max(1, -int(raised.min()))
-        shifted[:, :] = -bias
-        shifted[:letters, :letters] = raised
-        level = max(scoring.gap_open + scoring.gap_extend, bias)
-        return RebasedForm(True, scoring.gap_open, scoring.gap_extend, 0, level, bias, best, shifted)
-    step = max(scoring.gap_extend, -(int(raised.min()) // 2))
-    if scoring.linear:
-        step = scoring.gap_open
-    shifted[:letters, :letters] = raised + 2 * step
-    rise = step - scoring.gap_extend
-    shifted[letters, :] = step + rise if free_query else 2 * rise
-    level = 3 * scoring.gap_open + DUMMY_ROWS * rise
-    return RebasedForm(False, scoring.gap_open, scoring.gap_extend, step, level, 0, best, shifted)
+        shifted[:letters, :letters] = raised + scoring.gap_open
+        return RebasedForm(True, scoring.gap_open, scoring.gap_extend, scoring.gap_open + scoring.gap_extend, best, shifted)
+    opening = scoring.gap_open - scoring.gap_extend
+    shifted[:letters, :letters] = raised + 2 * scoring.gap_extend
+    if free_query:
+        shifted[letters, :] = scoring.gap_extend
+    level = 2 * opening + max(opening, -int(shifted.min()))
+    return RebasedForm(False, scoring.gap_open, scoring.gap_extend, level, best, shifted)

@@ -37,8 +37,8 @@ struct Rows {
     corner = in[0];
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
-      const Value now = Rules::cell(r, table[row_scores[r] + letter], diagonal, h[r], e[r], f, 1);
-      if (IS_LOCAL) best = Cell::max(best, now);
+      Rules::cell(diagonal + table[row_scores[r] + letter], diagonal, h[r], e[r], f, 1);
+      if (IS_LOCAL) best = Cell::max(best, h[r]);
     }
     out[0] = h[ROWS - 1];
     out[kCarries - 1] = kCarries == 2 ? f : h[ROWS - 1];
@@ -83,7 +83,7 @@ DEVICE void align_strip(const ChainArgs& a, Rows& rows, const ChainStrip& s) {
       }
       chunk_letter = j < s.n ? s.target[j] : 0;
       if (s.number == 0) {
-        Rules::top(s.first, j + 1, chunk);
+        Rules::top(j + 1, chunk);
       } else if (j < s.n) {
         for (int c = 0; c < kCarries; c++) chunk[c] = load_shared_by_blocks(carries - back + c * a.carry_stride + j);
       }

@@ -63,6 +63,17 @@ DEVICE uint32_t multiply_add(uint32_t a, uint32_t b, uint32_t c) {
   asm("mad.lo.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(a), "r"(b), "r"(c));
   return r;
 }
+// c + a x + b y, where x and y are the lower, or the upper, two bytes of `bytes`, with their signs. By the FMA pipe.
+DEVICE uint32_t add_lower_products(uint32_t bytes, uint16_t a, uint16_t b, uint32_t c) {
+  uint32_t r;
+  asm("dp2a.lo.u32.s32 %0, %1, %2, %3;" : "=r"(r) : "r"(a | static_cast<uint32_t>(b) << 16), "r"(bytes), "r"(c));
+  return r;
+}
+DEVICE uint32_t add_upper_products(uint32_t bytes, uint16_t a, uint16_t b, uint32_t c) {
+  uint32_t r;
+  asm("dp2a.hi.u32.s32 %0, %1, %2, %3;" : "=r"(r) : "r"(a | static_cast<uint32_t>(b) << 16), "r"(bytes), "r"(c));
+  return r;
+}
 #else
 namespace plain {
 inline uint32_t lo(uint32_t x) { return x & 0xffff; }
@@ -94,6 +105,10 @@ DEVICE uint32_t pick_bytes(uint32_t a, uint32_t b, uint32_t selector) {
   return out;
 }
 DEVICE uint32_t multiply_add(uint32_t a, uint32_t b, uint32_t c) { return a * b + c; }
+DEVICE uint32_t add_lower_products(uint32_t bytes, uint16_t a, uint16_t b, uint32_t c) {
+  return c + a * static_cast<uint32_t>(static_cast<int8_t>(bytes)) + b * static_cast<uint32_t>(static_cast<int8_t>(bytes >> 8));
+}
+DEVICE uint32_t add_upper_products(uint32_t bytes, uint16_t a, uint16_t b, uint32_t c) { return add_lower_products(bytes >> 16, a, b, c); }
 #endif
 DEVICE uint32_t add_by_fma(uint32_t a, uint32_t b, uint32_t one) { return multiply_add(a, one, b); }
 

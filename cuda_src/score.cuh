@@ -1,7 +1,8 @@
 // What a score is held in. A Cell type has PAIRS alignments in one value and the few operations that the recurrences need.
 //
 // `add` is for values whose halves cannot overflow or go below 0 (core/bounds.py proves it for the scoring and lengths of a
-// tile); scores of a letter pair come from a profile in shared memory, and none that is added in this way is negative.
+// tile). Then two halves are added as one number: `a + 65,536 b` adds a to the low half and b to the high one, also where a or b is
+// negative. Scores of a letter pair come from a profile in shared memory, and are added as they come out of it.
 #pragma once
 
 #include "portable.cuh"
@@ -20,10 +21,15 @@ struct U16x2 {
   static DEVICE Value max3(Value a, Value b, Value c) { return max3_u16x2(a, b, c); }
   static DEVICE Value add_max(Value a, Value b, Value c) { return add_max_u16x2(a, b, c); }
   static DEVICE int64_t get(Value v, int pair) { return pair ? v >> 16 : v & 0xffffu; }
-  // Scores of row `row` (0-3 of the word): a's byte in the low half, b's in the high half, each with its sign.
-  template <int ROW>
-  static DEVICE Value look_up(ProfileWord a, ProfileWord b) {
-    return pick_bytes(a, b, ROW | (ROW | 8) << 4 | (ROW + 4) << 8 | ((ROW + 4) | 8) << 12);
+  static DEVICE Value joined(int32_t a, int32_t b) { return static_cast<uint32_t>(a) + (static_cast<uint32_t>(b) << 16); }
+  // x and the scores of row ROW (0-3 of the words) that a's byte has, and b's, which with TWICE is twice its score: a product of 2^15
+  // takes that to the high half, for two rows by one selection of bytes, and by the FMA pipe. Else no byte is negative.
+  template <int ROW, bool TWICE>
+  static DEVICE Value with_score(Value x, ProfileWord a, ProfileWord b, uint32_t one) {
+    if (!TWICE) return add(x, pick_bytes(a, b, ROW | (ROW | 8) << 4 | (ROW + 4) << 8 | ((ROW + 4) | 8) << 12), one);
+    constexpr int kUpper = ROW / 2 * 2;
+    const uint32_t bytes = pick_bytes(a, b, kUpper | (kUpper + 4) << 4 | (kUpper + 1) << 8 | (kUpper + 5) << 12);
+    return ROW % 2 ? add_upper_products(bytes, 1, 1 << 15, x) : add_lower_products(bytes, 1, 1 << 15, x);
   }
 };
 
@@ -38,9 +44,9 @@ struct Single {
   static DEVICE Value negative(int64_t x) { return static_cast<T>(-x); }
   static DEVICE Value step(int64_t x) { return static_cast<T>(x); }
   static DEVICE int64_t get(Value v, int) { return v; }
-  template <int ROW>
-  static DEVICE Value look_up(ProfileWord a, ProfileWord) {
-    return a;
+  template <int ROW, bool TWICE>
+  static DEVICE Value with_score(Value x, ProfileWord a, ProfileWord, uint32_t) {
+    return x + a;
   }
 };
 

@@ -7,12 +7,12 @@
 // neighbouring words, so that banks never conflict.
 //
 // With PAIRED (nucleotides) the scores of the two targets of a thread come ready as one word, from a table by pairs of the first four
-// letters, two rows a load: 16 pairs of 8 bytes are all banks once. That saves the instruction a row that joins two scores. Columns
-// of a word in which a lane of the warp has another letter take the profile.
+// letters, two rows a load: 16 pairs of 8 bytes are all banks once. That saves the instruction that joins scores. Columns of a word
+// in which a lane of the warp has another letter take the profile.
 //
 // With PATHS every strip keeps its carries, and its H and E of every TILE columns: trace_threads.cu begins there.
 //
-// Macros: those of threads.cuh, BLOCKS (resident blocks at least) and PAIRED (0 or 1).
+// Macros: those of threads.cuh, BLOCKS (resident blocks at least), PAIRED and DOUBLED (0 or 1; score.cuh).
 #include "carry_ring.cuh"
 #include "threads.cuh"
 
@@ -37,36 +37,31 @@ struct Column {
   const TwoRows* pair;  // and in the table by pairs
   Value diagonal;       // H above and left of the next row; in the end, H of the last row in the column before
   Value f;              // of the next row
-  Value odd;            // H of the last row that has an even number
 };
 
 template <int FIRST, bool FREQUENT>
 DEVICE void rows(Strip& s, Column& column, uint32_t one) {
-  auto row = [&](Value score, int r) {
-    const Value now = Rules::cell(r, score, column.diagonal, s.h[r], s.e[r], column.f, one);
-    if (IS_LOCAL) {
-      if (r & 1)
-        s.best = Cell::max3(s.best, column.odd, now);
-      else
-        column.odd = now;
-    }
+  auto row = [&](int r, Value t) {
+    Rules::cell(t, column.diagonal, s.h[r], s.e[r], column.f, one);
+    if (IS_LOCAL && r % 2 == 1) s.best = Cell::max3(s.best, s.h[r - 1], s.h[r]);
   };
+  Value& diagonal = column.diagonal;
   if constexpr (FREQUENT) {
     const TwoRows *const table = column.pair + FIRST / 2 * kPairs, upper = table[0], lower = table[kPairs];
-    row(upper.upper, FIRST);
-    row(upper.lower, FIRST + 1);
-    row(lower.upper, FIRST + 2);
-    row(lower.lower, FIRST + 3);
+    row(FIRST, Cell::add(diagonal, upper.upper, one));
+    row(FIRST + 1, Cell::add(diagonal, upper.lower, one));
+    row(FIRST + 2, Cell::add(diagonal, lower.upper, one));
+    row(FIRST + 3, Cell::add(diagonal, lower.lower, one));
     return;
   }
   constexpr int64_t kRowBytes = LETTERS * sizeof(Cell::ProfileWord);
   const auto a = *reinterpret_cast<const Cell::ProfileWord*>(column.a + FIRST / kWordRows * kRowBytes);
   const auto b = Cell::PAIRS == 2 ? *reinterpret_cast<const Cell::ProfileWord*>(column.b + FIRST / kWordRows * kRowBytes) : a;
-  row(Cell::look_up<0>(a, b), FIRST);
-  if (kWordRows == 4) {
-    row(Cell::look_up<1>(a, b), FIRST + 1);
-    row(Cell::look_up<2>(a, b), FIRST + 2);
-    row(Cell::look_up<3>(a, b), FIRST + 3);
+  row(FIRST, Cell::with_score<0, DOUBLED>(diagonal, a, b, one));
+  if constexpr (kWordRows == 4) {
+    row(FIRST + 1, Cell::with_score<1, DOUBLED>(diagonal, a, b, one));
+    row(FIRST + 2, Cell::with_score<2, DOUBLED>(diagonal, a, b, one));
+    row(FIRST + 3, Cell::with_score<3, DOUBLED>(diagonal, a, b, one));
   }
 }
 
@@ -93,7 +88,7 @@ DEVICE void make_pairs(TwoRows* pairs, const ThreadArgs& a, const uint8_t* query
   for (int k = threadIdx.x; k < ROWS / 2 * kPairs; k += blockDim.x) {
     const int letter_a = k % kFrequent, letter_b = k / kFrequent % kFrequent;
     auto score = [&](int row) {
-      return (row_score(a, query, first, row, letter_a) & 0xffff) | static_cast<uint32_t>(row_score(a, query, first, row, letter_b)) << 16;
+      return U16x2::joined(row_score(a, query, first, row, letter_a), row_score(a, query, first, row, letter_b));
     };
     const int row = k / kPairs * 2;
     pairs[k] = {score(row), score(row + 1)};
@@ -103,9 +98,8 @@ DEVICE void make_pairs(TwoRows* pairs, const ThreadArgs& a, const uint8_t* query
 constexpr int kMostThreads = 64;
 using Ring = CarryRing<Value, Rules::CARRIES, kColumns>;
 
-// Asks for the next batch, from `column` on, of what is above a strip with the first row `first`. Past the last column it stays empty:
-// batches are counted.
-DEVICE void ask(Ring& above, int strip, int64_t first, int column, int handed_down) {
+// Asks for the next batch, from `column` on, of what is above a strip. Past the last column it stays empty: batches are counted.
+DEVICE void ask(Ring& above, int strip, int column, int handed_down) {
   if (column < handed_down) {
     above.ask();
     return;
@@ -115,13 +109,14 @@ DEVICE void ask(Ring& above, int strip, int64_t first, int column, int handed_do
 #pragma unroll
   for (int c = 0; c < kColumns; c++) {
     Value top[Rules::CARRIES];
-    Rules::top(first, column + c + 1, top);
+    Rules::top(column + c + 1, top);
     for (int k = 0; k < Rules::CARRIES; k++) carry[(c * Rules::CARRIES + k) * kLanes] = top[k];
   }
 }
 
 KERNEL(kMostThreads, BLOCKS) align_threads(const ThreadArgs a) {
   __shared__ Cell::ProfileWord profile[ROWS / kWordRows * LETTERS];
+  __shared__ Cell::ProfileWord doubled[DOUBLED ? ROWS / kWordRows * LETTERS : 1];
   __shared__ TwoRows pairs[PAIRED ? ROWS / 2 * kPairs : 1];
   alignas(16) __shared__ Value rings[kMostThreads / kLanes * Ring::kValues];
   const int threads = blockDim.x, thread = threadIdx.x;
@@ -146,17 +141,19 @@ KERNEL(kMostThreads, BLOCKS) align_threads(const ThreadArgs a) {
     Handover handover(a.pipeline, unit);
 
     make_profile(profile, a, a.query_codes + query_start, first);
+    if (DOUBLED) make_profile(doubled, a, a.query_codes + query_start, first, 2);
     if (PAIRED) make_pairs(pairs, a, a.query_codes + query_start, first);
     __syncthreads();
     Strip s;
     s.best = Cell::of(LEVEL);
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
-      s.h[r] = Rules::taken_by(r + 1, Rules::left_h(first + r), a.one);
+      s.h[r] = Rules::left_h(first + r);
       s.e[r] = Rules::left_e(first + r);
     }
     s.corner = Rules::left_h(first - 1);
     const char* const bytes = reinterpret_cast<const char*>(profile);
+    const char* const bytes_of_b = DOUBLED ? reinterpret_cast<const char*>(doubled) : bytes;
     const uint32_t* words = a.letters + a.block_letters[block] + thread;
     Value* carry = carries;
     Ring above(rings, carries - thread - back);
@@ -166,7 +163,7 @@ KERNEL(kMostThreads, BLOCKS) align_threads(const ThreadArgs a) {
       const int end = chunk + kChunk < columns ? chunk + kChunk : columns;
       handover.wait_for(end + Ring::kAhead < columns ? end + Ring::kAhead : columns);
       if (chunk == 0)
-        for (int j = 0; j < Ring::kAhead; j += kColumns) ask(above, unit.strip, first, j, handed_down);
+        for (int j = 0; j < Ring::kAhead; j += kColumns) ask(above, unit.strip, j, handed_down);
       for (int j = chunk; j < end; j += kColumns) {
         if (PATHS && j % TILE == 0) {
 #pragma unroll
@@ -180,7 +177,7 @@ KERNEL(kMostThreads, BLOCKS) align_threads(const ThreadArgs a) {
         words += threads;
         next_letters = *words;
         const Value* const entering = above.take();
-        ask(above, unit.strip, first, j + Ring::kAhead, handed_down);
+        ask(above, unit.strip, j + Ring::kAhead, handed_down);
         const bool frequent = PAIRED && !any_lane(letters & kRareLetters);
         Column passing[kColumns];
 #pragma unroll
@@ -190,8 +187,8 @@ KERNEL(kMostThreads, BLOCKS) align_threads(const ThreadArgs a) {
           constexpr int kScale = sizeof(Cell::ProfileWord) / 4;
           Value up[Rules::CARRIES];
           for (int k = 0; k < Rules::CARRIES; k++) up[k] = entering[(c * Rules::CARRIES + k) * kLanes];
-          passing[c] = {
-              bytes + letter_a * kScale, bytes + letter_b * kScale, pairs + (letter_a / 4 + letter_b), s.corner, Rules::f_above(up), 0};
+          passing[c] = {bytes + letter_a * kScale, bytes_of_b + letter_b * kScale, pairs + (letter_a / 4 + letter_b), s.corner,
+                        Rules::f_above(up)};
           s.corner = up[0];
         }
         if (frequent)

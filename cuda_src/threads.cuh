@@ -35,20 +35,20 @@ using Value = Rules::Value;
 constexpr int kWordRows = Cell::ROWS_A_WORD;
 constexpr int kColumns = 4 / Cell::PAIRS;  // in a word of letters
 
-// The score of a letter in a strip's row, as the recurrence has it. first: the strip's first row.
+// The score of a letter in a strip's row. first: the strip's first row.
 DEVICE int32_t row_score(const ThreadArgs& a, const uint8_t* query, int64_t first, int row, int letter) {
   const int64_t i = first + row;
   const int code = i < 1 ? LETTERS - 1 : query[i - 1];
-  return a.table[code * LETTERS + letter] + (Rules::by_sums(row) ? BIAS : 0);
+  return a.table[code * LETTERS + letter];
 }
 
-// Fills the profile of the strip whose first row is `first`.
-DEVICE void make_profile(Cell::ProfileWord* profile, const ThreadArgs& a, const uint8_t* query, int64_t first) {
+// Fills the profile of the strip whose first row is `first`, with so many times the scores.
+DEVICE void make_profile(Cell::ProfileWord* profile, const ThreadArgs& a, const uint8_t* query, int64_t first, int32_t times = 1) {
   for (int k = threadIdx.x; k < ROWS / kWordRows * LETTERS; k += blockDim.x) {
     const int word = k / LETTERS, letter = k % LETTERS;
     Cell::ProfileWord out = 0;
     for (int r = 0; r < kWordRows; r++) {
-      const int32_t score = row_score(a, query, first, word * kWordRows + r, letter);
+      const int32_t score = times * row_score(a, query, first, word * kWordRows + r, letter);
       out |= kWordRows == 1 ? static_cast<Cell::ProfileWord>(score) : static_cast<Cell::ProfileWord>(score & 0xff) << (8 * r);
     }
     profile[k] = out;

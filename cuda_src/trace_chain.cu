@@ -60,7 +60,7 @@ DEVICE void compute(const ChainArgs& a, const Pair& p, const int32_t* table, int
   } else if (lane == 0) {
     Value carry[2];
     if (strip == 0)
-      Rules::top(first, column, carry);
+      Rules::top(column, carry);
     else
       carry[0] = above[column - 1];
     corner = carry[0];
@@ -73,7 +73,7 @@ DEVICE void compute(const ChainArgs& a, const Pair& p, const int32_t* table, int
     if (j < column || j >= end) continue;
     if (lane == 0) {
       if (strip == 0)
-        Rules::top(first, j + 1, in);
+        Rules::top(j + 1, in);
       else
         for (int c = 0; c < kCarries; c++) in[c] = above[c * a.carry_stride + j];
     }

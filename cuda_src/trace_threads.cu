@@ -54,7 +54,7 @@ DEVICE Wide widen(Value value, int pair) { return static_cast<Wide>(Cell::get(va
 DEVICE void above(const ThreadArgs& a, const Place& p, int strip, int64_t first, int j, Wide& h, Wide& f) {
   Wide carry[2];
   if (first <= 1) {
-    WideRules::top(first, j + 1, carry);
+    WideRules::top(j + 1, carry);
   } else {
     const Value* const from = p.carries + (static_cast<int64_t>(strip - 1) * p.columns + j) * Rules::CARRIES * blockDim.x;
     carry[0] = widen(from[0], p.pair);
@@ -92,7 +92,8 @@ DEVICE void compute(const ThreadArgs& a, const Place& p, const Cell::ProfileWord
     for (int r = 0; r < ROWS; r++) {
       if (r % kWordRows == 0)
         scores = *reinterpret_cast<const Cell::ProfileWord*>(row + r / kWordRows * LETTERS * sizeof(Cell::ProfileWord));
-      const Wide score = kWordRows == 1 ? static_cast<Wide>(scores) : static_cast<Wide>(scores >> (8 * (r % kWordRows)) & 0xff);
+      const Wide score =
+          kWordRows == 1 ? static_cast<Wide>(scores) : static_cast<Wide>(static_cast<int8_t>(scores >> (8 * (r % kWordRows))));
       WideRules::directed_cell(score, diagonal, t.h[r], t.e[r], f, word);
       if (r % kRowsAWord == kRowsAWord - 1 || r == ROWS - 1)
         directions[(static_cast<int64_t>(j - column) * kWords + r / kRowsAWord) * threads] = word;

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from work import edit, sequence_set, two_valued
 
-from gpualign.core.bounds import DUMMY_ROWS, rebased_form
+from gpualign.core.bounds import rebased_form
 from gpualign.core.engine import Mode, Task
 from gpualign.core.plan import Limits, Pairing, make_plan
 from gpualign.gpu.batches import whole_tile
@@ -31,49 +31,49 @@ def task(scheme, queries, targets, mode=Mode.GLOBAL, letters=4):
     return Task(made(queries), made(targets), scheme, mode)
 
 
-def rebased_values(form, query, target, dummies, sums):
-    """Every value that cuda_src/recurrence.cuh forms, and the corner (global) or the best (local). sums: of local rows, those that are
-    computed by sums have this remainder."""
+def rebased_values(form, query, target, dummies, free_query, free_target):
+    """Every value that cuda_src/recurrence.cuh forms, and the last row and column (global) or the best value (local)."""
     n = len(target)
-    rise = form.step - form.gap_extend
     letters = len(form.table) - 1
+    opening, zero = form.gap_open - form.gap_extend, form.level
 
-    def edge(i):
-        return form.level if form.local or i == 0 else form.level - form.gap_open + form.gap_extend + i * rise
+    def edge(i, free):
+        if form.local or i == 0:
+            return form.level
+        return form.level + (i * form.gap_extend if free else -opening)
 
     first = 1 - dummies
-    zero = form.level
-    above_h = [edge(j) if form.local else edge(j) + (first - 1) * rise for j in range(1, n + 1)]
-    above_f = [zero - form.gap_open if form.local else h - (form.gap_open - form.step) for h in above_h]
-    seen, best = [*above_h, *above_f], zero
+    above_h = [edge(j, free_query) for j in range(1, n + 1)]
+    above_f = [h if form.local else h - opening for h in above_h]
+    seen, best, last_column = [*above_h, *above_f], zero, []
 
     def left(i):
-        return edge(1) + (i - 1) * rise if i < 0 and not form.local else edge(max(i, 0))
+        return edge(i, free_target) if i >= 0 else edge(0 if free_query else 1, False)
 
     for i in range(first, len(query) + 1):
         diagonal, h = left(i - 1), left(i)
-        e = zero if form.local else h - (form.gap_open - form.step)
+        e = zero + form.gap_open if form.local else h - opening
         seen += [diagonal, h, e]
         for j in range(n):
             f = above_f[j]
-            score = int(form.table[letters if i < 1 else query[i - 1]][target[j]])
-            by_sums = form.local and (i - first) % 2 == sums
-            if by_sums:
-                seen += [diagonal - form.bias, score + form.bias]
-            t = diagonal + score
-            h = max(t, e, f, zero) if form.local and not by_sums else max(t, e, f)
+            t = diagonal + int(form.table[letters if i < 1 else query[i - 1]][target[j]])
+            x = max(t, e, f)
             diagonal = above_h[j]
             if form.local:
-                m = h - form.gap_open
-                best = max(best, h)
                 seen += [e - form.gap_extend, f - form.gap_extend]
-                e, f = max(e - form.gap_extend, m, zero if by_sums else m), max(f - form.gap_extend, m)
+                h = x - form.gap_open
+                assert h >= zero
+                best = max(best, h)
+                e = max(e - form.gap_extend, h, zero + form.gap_open)
+                f = max(f - form.gap_extend, h)
             else:
-                m = h - (form.gap_open - form.step)
-                e, f = max(e + rise, m), max(f + rise, m)
-            seen += [t, h, m, e, f]
+                h = x
+                seen.append(h - opening)
+                e, f = max(e, h - opening), max(f, h - opening)
+            seen += [t, x, h, e, f]
             above_h[j], above_f[j] = h, f
-    return seen, best if form.local else above_h[-1]
+        last_column.append(h)
+    return seen, best if form.local else (above_h, last_column[dummies:])
 
 
 weights = st.integers(-60, 60)
@@ -85,24 +85,39 @@ weights = st.integers(-60, 60)
     st.integers(0, 40),
     st.lists(st.integers(0, 2), min_size=1, max_size=9),
     st.lists(st.integers(0, 2), min_size=1, max_size=9),
-    st.integers(0, DUMMY_ROWS - 1),
-    st.integers(0, 1),
-    st.booleans(),
+    st.integers(0, 63),
+    st.sampled_from(["local", "penalised", "free", "query", "target"]),
 )
-def test_rebased_values_stay_within_the_bound_and_give_the_score(table, a, b, query, target, dummies, sums, local):
-    from oracle import global_score, local_score
+def test_rebased_values_stay_within_the_bound_and_give_the_score(table, a, b, query, target, dummies, ends):
+    from oracle import align, local_score
     from work import scoring
 
     scheme = scoring(table, max(a, b), min(a, b))
-    form = rebased_form(scheme, local)
-    assert form.table.min() >= -form.bias
-    seen, value = rebased_values(form, query, target, dummies, sums)
+    local, free_query, free_target = ends == "local", ends in ("free", "query"), ends in ("free", "target")
+    form = rebased_form(scheme, local, free_query)
+    seen, value = rebased_values(form, query, target, dummies, free_query, free_target)
     assert min(seen) >= 0
-    assert max(seen) <= form.largest(len(query), len(target))
     m, n = len(query), len(target)
-    found = value - form.level - (0 if local else form.step * (m + n))
-    reference = local_score if local else global_score
-    assert found == reference(query, np.array(target), scheme.substitution, scheme.gap_open, scheme.gap_extend)
+    assert max(seen) <= form.largest(m, n)
+    if local:
+        assert value - form.level == local_score(query, np.array(target), scheme.substitution, scheme.gap_open, scheme.gap_extend)
+        return
+    last_row, last_column = value
+    cells = [(m, n, last_row[-1])]
+    if free_query:
+        cells += [(m, j, h) for j, h in enumerate(last_row, start=1)]
+    if free_target:
+        cells += [(i, n, h) for i, h in enumerate(last_column, start=1)]
+    found = [h - form.level - form.gap_extend * (i + j) for i, j, h in cells]
+    if free_query:
+        found.append(0 if free_target else -gap_cost(m, scheme))
+    if free_target:
+        found.append(0 if free_query else -gap_cost(n, scheme))
+    assert max(found) == align(query, target, scheme, free_query, free_target)[0]
+
+
+def gap_cost(length, scheme):
+    return scheme.gap_open + (length - 1) * scheme.gap_extend
 
 
 def test_cells_are_as_narrow_as_the_bound_allows():
@@ -111,8 +126,8 @@ def test_cells_are_as_narrow_as_the_bound_allows():
         return next(variants(recipe, query, target)).title
 
     assert "16-bit" in first(AFFINE, 1500, 1500)
-    assert "16-bit" in first(AFFINE, 7000, 7000)
-    assert "32-bit" in first(AFFINE, 8000, 8000)
+    assert "16-bit" in first(AFFINE, 9000, 9000)
+    assert "32-bit" in first(AFFINE, 10_000, 10_000)
     assert "32-bit" in first(two_valued(4, 500, -400, 1000, 100), 10, 10)  # no byte holds its scores
     assert "64-bit" in first(two_valued(4, 5 * 10**8, -4 * 10**8, 10**8, 10**7), 10, 10)
     assert "16-bit" in first(AFFINE, 10_000, 10_000, Mode.LOCAL)

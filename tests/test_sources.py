@@ -7,10 +7,8 @@ from pathlib import Path
 import pytest
 
 from gpualign.core import _rows
-from gpualign.core.bounds import DUMMY_ROWS
 from gpualign.core.engine import STATISTICS
 from gpualign.gpu.arguments import STRUCTS
-from gpualign.gpu.families.threads import THREAD_ROWS, WIDE_ROWS
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("cli", "jobs", "core", "cpu", "cuda_src", "gpu", "package", "tests", "benchmarks")
@@ -69,13 +67,3 @@ def test_what_calls_itself_pure_is_held_to_it():
 
 def test_statistics_are_counted_alike_in_every_language():
     assert len(STATISTICS) == _rows.STATISTICS_NUMBERS
-
-
-def test_no_strip_has_more_dummy_rows_than_the_bound_allows():
-    assert max(rows for table in (THREAD_ROWS, WIDE_ROWS) for rows in flat(table)) <= DUMMY_ROWS
-
-
-def flat(value):
-    if isinstance(value, dict):
-        value = value.values()
-    return [value] if isinstance(value, int) else [n for part in value for n in flat(part)]

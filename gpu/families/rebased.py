@@ -21,8 +21,7 @@ class Cell:
 
 CHAIN_ROWS = 16
 _CELLS = (Cell("U16x2", 16, 2, 2**16 - 1), Cell("S32", 32, 1, 2**31 - 1), Cell("S64", 64, 1, 2**63 - 1))
-_LARGEST_BYTE_SCORE = 127  # profiles of 16-bit cells hold signed bytes: locally s, at least -bias, or s + bias
-_MOST_DUMMIES = 32 * CHAIN_ROWS  # rows before row 1, each up to a step lower than the next (cuda_src/recurrence.cuh)
+_LARGEST_BYTE = 127  # profiles of 16-bit cells hold signed bytes
 
 
 def usable_cells(recipe: Recipe, longest_query: int, longest_target: int) -> list[Cell]:
@@ -34,12 +33,17 @@ def usable_cells(recipe: Recipe, longest_query: int, longest_target: int) -> lis
     if form is None:
         return []
     largest = form.largest(longest_query, longest_target + 4)
-    lowest = _MOST_DUMMIES * form.step
-    small = int(recipe.table().max()) + form.bias <= _LARGEST_BYTE_SCORE and form.bias <= _LARGEST_BYTE_SCORE + 1
-    cells = [c for c in _CELLS if largest <= c.largest and (small and form.step < 2**15 if c.pairs == 2 else lowest <= c.largest)]
+    small = int(recipe.table().max()) <= _LARGEST_BYTE if recipe.table().min() >= 0 else doubled(recipe)
+    cells = [c for c in _CELLS if largest <= c.largest and (small or c.pairs == 1)]
     if not cells:
         raise OverflowError(f"{largest} does not fit 64 bits")
     return cells
+
+
+def doubled(recipe: Recipe) -> bool:
+    """Whether a profile's signed bytes can hold twice the scores (cuda_src/score.cuh). Without that none may be negative."""
+    table = 2 * recipe.table()
+    return int(table.min()) >= -_LARGEST_BYTE - 1 and int(table.max()) <= _LARGEST_BYTE
 
 
 def macros(recipe: Recipe, cell: Cell, rows: int, tile: int) -> Macros:
@@ -53,11 +57,9 @@ def macros(recipe: Recipe, cell: Cell, rows: int, tile: int) -> Macros:
         "ROWS": rows,
         "LETTERS": recipe.letters + 1,
         "RESULT": recipe.result,
-        "STEP": form.step,
         "OPEN": form.gap_open,
         "EXTEND": form.gap_extend,
         "LEVEL": form.level,
-        "BIAS": form.bias,
         "PATHS": int(recipe.paths),
         "TILE": tile,
         "FREE_QUERY": int(recipe.free_query),

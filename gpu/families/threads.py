@@ -59,9 +59,13 @@ def _variant(recipe: Recipe, cell: rebased.Cell) -> Variant:
     rows = best_rows(recipe.query_lengths, THREAD_ROWS.get(kind) or WIDE_ROWS[cell.name])
     macros = rebased.macros(recipe, cell, rows, TILE)
     on_host = ("MATRICES", str(int(recipe.host_traceback)))
-    paired = int(cell.pairs == 2 and recipe.letters <= len(DNA))  # nucleotides are few letters: most columns have no other
+    forward = {
+        "BLOCKS": THREAD_BLOCKS.get(kind, 1),
+        "PAIRED": int(cell.pairs == 2 and recipe.letters <= len(DNA)),  # nucleotides are few letters: most columns have no other
+        "DOUBLED": int(cell.pairs == 2 and rebased.doubled(recipe)),
+    }
     return Threads(
-        Kernel("threads.cu", "align_threads", (*macros, ("BLOCKS", str(THREAD_BLOCKS.get(kind, 1))), ("PAIRED", str(paired)))),
+        Kernel("threads.cu", "align_threads", (*macros, *((name, str(value)) for name, value in forward.items()))),
         rebased.title(recipe, cell, "a pair a thread"),
         pairs=cell.pairs,
         carries=rebased.carries(recipe),
