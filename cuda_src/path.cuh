@@ -18,10 +18,10 @@ struct PathArgs {
   int64_t* starts;                // [query_count][target_count] of runs
   int32_t* sizes;                 // [query_count][target_count]
   uint8_t* scratch;               // [pairs][capacity] runs of one pair
-  uint8_t* runs;                  // those of all pairs, one after the other
+  uint8_t* runs;                  // those of all pairs, one after the other, with a gap of up to 15 bytes before each
   unsigned long long* cursor;     // bytes of runs in use
   uint32_t* directions;           // of one tile: [thread blocks][columns][words][threads]; or whole matrices
-  int64_t capacity;               // at least the letters of any pair
+  int64_t capacity;               // at least the letters of any pair, and a multiple of 16
   int64_t matrix_stride;          // words of a block's matrices
   int32_t detail;                 // 0: scores, 1: statistics, 2: runs too
 };
@@ -49,92 +49,102 @@ struct PathEnd {
   }
 };
 
-// A path on its way back.
+struct alignas(16) SixteenBytes {
+  uint32_t word[4];
+};
+
+// A path on its way back. Its runs are written from their end backwards, four bytes at a time, behind which other paths' runs follow.
 struct Walk {
-  int i, j;  // the cell that it has come to
-  int gap, op, length;
-  int matches, mismatches, gaps, gap_opens, end_gaps, since_pair, query_end, target_end;
-  bool seen_pair;
-  uint8_t* end;  // of its scratch, or null
-  uint8_t* out;  // its runs so far
+  int i, j;        // the cell that it has come to
+  int op, length;  // of the run that it is in
+  int matches, mismatches, gap_opens;
+  int query_end, target_end;
+  int first_pair, last_pair;  // i + j in front of the first pair of letters that it has met, and behind the last
+  uint8_t* end;               // of its scratch, or null
+  int size;                   // bytes of runs so far
+  uint32_t held;              // the last four of them, or as many as make no word yet
 
   DEVICE Walk(PathEnd from, uint8_t* scratch, int64_t capacity)
-      : i(from.i), j(from.j), gap(kEqual), op(kEqual), length(0), matches(0), mismatches(0), gaps(0), gap_opens(0), end_gaps(0),
-        since_pair(0), query_end(from.i), target_end(from.j), seen_pair(false), end(scratch ? scratch + capacity : nullptr), out(end) {}
+      : i(from.i), j(from.j), op(kEqual), length(0), matches(0), mismatches(0), gap_opens(0), query_end(from.i), target_end(from.j),
+        first_pair(-1), last_pair(from.i + from.j), end(scratch ? scratch + capacity : nullptr), size(0), held(0) {}
 
   // Goes on while the path is below row `top` and right of column `left`. at(i, j): the directions of a cell.
   template <class Directions>
   DEVICE void run(const uint8_t* query, const uint8_t* target, const uint32_t* usable, int top, int left, Directions at) {
     while (i > top && j > left) {
       const int directions = at(i, j);
-      if (gap == kInsertion && (directions & kExtendUp)) {
-        insertion(1);
-      } else if (gap == kDeletion && (directions & kExtendLeft)) {
-        deletion(1);
+      if (op == kInsertion && (directions & kExtendUp)) {
+        step(kInsertion);
+      } else if (op == kDeletion && (directions & kExtendLeft)) {
+        step(kDeletion);
       } else {
         const int a = query[i - 1], b = target[j - 1];
-        if ((directions & kDiagonal) && (usable[a] >> b & 1))
-          diagonal(a == b);
-        else if (directions & kUp)
-          insertion(1);
-        else
-          deletion(1);
+        const bool diagonal = (directions & kDiagonal) && (usable[a] >> b & 1);
+        step(diagonal ? a == b ? kEqual : kDifferent : directions & kUp ? kInsertion : kDeletion);
       }
     }
   }
 
-  DEVICE void diagonal(bool equal) {
-    i--;
-    j--;
-    matches += equal;
-    mismatches += !equal;
-    if (!seen_pair) end_gaps = since_pair;
-    seen_pair = true;
-    since_pair = 0;
-    gap = kEqual;
-    put(equal ? kEqual : kDifferent, 1);
-  }
-  DEVICE void insertion(int letters) {
-    in_gap(kInsertion, letters);
-    i -= letters;
-  }
-  DEVICE void deletion(int letters) {
-    in_gap(kDeletion, letters);
-    j -= letters;
-  }
-  DEVICE void in_gap(int kind, int letters) {
-    gap_opens += gap != kind;
-    gaps += letters;
-    since_pair += letters;
-    gap = kind;
-    put(kind, letters);
-  }
-  DEVICE void put(int kind, int letters) {
-    if (kind != op) flush();
-    op = kind;
-    length += letters;
-  }
-  DEVICE void flush() {
-    if (out)
-      for (; length > 0; length -= 64) *--out = static_cast<uint8_t>(((length < 64 ? length : 64) - 1) << 2 | op);
-    length = 0;
+  // One cell.
+  DEVICE void step(int next) {
+    const bool pair = next <= kDifferent;
+    put(next);
+    if (pair && first_pair < 0) first_pair = i + j;
+    matches += next == kEqual;
+    mismatches += next == kDifferent;
+    i -= next != kDeletion;
+    j -= next != kInsertion;
+    if (pair) last_pair = i + j;
   }
 
   // The rest of a path that has come to the first row or column, and everything into its place.
   DEVICE void finish(const PathArgs& a, int64_t pair, bool free_query, bool free_target) {
-    if (i > 0 && !free_target) insertion(i);
-    if (j > 0 && !free_query) deletion(j);
+    for (; i > 0 && !free_target; i--) put(kInsertion);
+    for (; j > 0 && !free_query; j--) put(kDeletion);
     flush();
-    end_gaps += since_pair;
+    const int gaps = query_end - i + target_end - j - 2 * (matches + mismatches);
+    const int end_gaps = (first_pair < 0 ? 0 : query_end + target_end - first_pair) + last_pair - (i + j);
     int32_t* const s = a.statistics + STATISTICS_NUMBERS * pair;
     s[0] = matches, s[1] = mismatches, s[2] = gaps, s[3] = gap_opens, s[4] = end_gaps;
     s[5] = i, s[6] = query_end, s[7] = j, s[8] = target_end;
-    if (!out) return;
-    const int size = static_cast<int>(end - out);
-    const unsigned long long start = atomicAdd(a.cursor, static_cast<unsigned long long>(size));
-    for (int k = 0; k < size; k++) a.runs[start + k] = out[k];
-    a.starts[pair] = static_cast<int64_t>(start);
+    if (!end) return;
+    if (size % 4) store(held << (4 - size % 4) * 8, (size + 3) / 4 * 4);
+    // To where other paths' runs end, by 16 bytes; the first few are no runs.
+    constexpr int kPiece = sizeof(SixteenBytes);
+    const int pieces = (size + kPiece - 1) / kPiece;
+    const unsigned long long start = atomicAdd(a.cursor, static_cast<unsigned long long>(pieces) * kPiece);
+    const SixteenBytes* const from = reinterpret_cast<const SixteenBytes*>(end) - pieces;
+    SixteenBytes* const to = reinterpret_cast<SixteenBytes*>(a.runs + start);
+    for (int k = 0; k < pieces; k += 4) {
+      SixteenBytes moved[4];
+      for (int p = 0; p < 4; p++)
+        if (k + p < pieces) moved[p] = from[k + p];
+      for (int p = 0; p < 4; p++)
+        if (k + p < pieces) to[k + p] = moved[p];
+    }
+    a.starts[pair] = static_cast<int64_t>(start) + pieces * kPiece - size;
     a.sizes[pair] = size;
+  }
+
+ private:
+  DEVICE void put(int next) {
+    if (next != op || length == 64) {
+      flush();
+      gap_opens += next != op && next >= kInsertion;
+      op = next;
+    }
+    length++;
+  }
+  DEVICE void flush() {
+    if (length > 0) {
+      held = held << 8 | (length - 1) << 2 | op;
+      if (++size % 4 == 0) store(held, size);
+    }
+    length = 0;
+  }
+  // A word that begins so many bytes before the end.
+  DEVICE void store(uint32_t word, int before) {
+    if (end) *reinterpret_cast<uint32_t*>(end - before) = word;
   }
 };
 

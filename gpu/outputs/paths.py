@@ -23,6 +23,9 @@ from gpualign.gpu.results import ResultPool, Scores
 from gpualign.gpu.slots import Slot
 
 _CURSOR_BYTES = 8
+_PIECE = 16
+"""Bytes by which kernels move runs."""
+
 _DETAILS = {Detail.SCORE: 0, Detail.STATISTICS: 1, Detail.PATH: 2}
 """As cuda_src/path.cuh counts."""
 
@@ -179,7 +182,8 @@ class PathsOfTile:
 
     def of(self, batch: Batch, variant: Variant, layout: Layout) -> BatchPaths:
         lengths = self._task.queries.lengths[batch.queries].max() + self._task.targets.lengths[batch.targets].max()
-        return self._make(self._task, batch, layout, variant, int(lengths), self._add, self._pool)
+        capacity = -(-int(lengths) // _PIECE) * _PIECE
+        return self._make(self._task, batch, layout, variant, capacity, self._add, self._pool)
 
     def _add(self, batch: Batch, found: PathResults, host: Host) -> None:
         host.put(self._scores, batch, found.scores)
