@@ -1,10 +1,15 @@
 // The way back from bitsliced.cu, for edit distances: one thread a pair, the 32 targets of a lane in one block.
 //
 // The rows of a strip (32 at most) are the bits of a word here: with u, v in 0 .. 2 the steps of the negated, rebased distance, up =
-// [u = 0] and down = [u = 2] are Myers' vertical vectors (chain_edit.cu), and 1 - v the horizontal step that enters a strip. A tile
-// that the path comes to, ROWS by TILE cells, takes a few operations a column. Of a cell, D(i,j) the distance:
-//   kDiagonal  letters equal, or D(i,j) = D(i-1,j-1) + 1      kUp  D(i,j) = D(i-1,j) + 1
-// kept as two words a column, [column][2][thread].
+// [u = 0] and down = [u = 2] are Myers' vertical vectors (chain_edit.cu), and 1 - v the horizontal step that enters a strip. On the way
+// forward a word had a row, or a column, of all targets: a tile of 32 rows by TILE = 32 columns has 32 words of each plane, of which
+// every thread loads one, and which the block transposes into words of one target.
+//
+// Paths of a block that are in one tile take it together. A column of a tile is a few operations on words. Of a cell, D(i,j) the
+// distance, the path goes on
+//   0  diagonally, where letters are equal     1  diagonally, where D(i,j) = D(i-1,j-1) + 1
+//   2  up, where D(i,j) = D(i-1,j) + 1         3  to the left
+// the first of them that may be: two words a column in shared memory, [column][2][thread].
 //
 // Macros: those of bitsliced.cuh, with STEPS 2 and MISMATCH 1.
 #include "bitsliced.cuh"
@@ -18,79 +23,97 @@ struct TraceSliceArgs {
 SAME_AS_ON_HOST(TraceSliceArgs);
 
 constexpr int kTraceThreads = 32;
+static_assert(TILE == kTraceThreads && ROWS <= kTraceThreads, "a tile's words are as many as its threads");
 
-// Where one thread's pair is.
+// Where the pairs of a block are.
 struct Place {
-  const uint32_t* carries;  // of its item and lane
+  const uint32_t* carries;  // of the item and lane
   const uint32_t* edges;
-  const uint8_t* target;
-  int bit;      // of the pair in a word
-  int columns;  // of its item
+  int columns;  // of the item
 };
 
+// Two planes of a step, of one target: bits of rows, or of columns, the first of which is the highest bit.
+struct Planes {
+  uint32_t one, two;
+};
+
+// The vertical steps of D of a column: bits of rows.
 struct Column {
   uint32_t up, down;
 };
 
-// v that a strip hands down at column j (from 0), of all targets: two words, THREADS apart.
-DEVICE const uint32_t* handed_down(const Place& p, int strip, int j) {
-  return p.carries + (static_cast<int64_t>(strip) * p.columns + j) * STEPS * THREADS;
-}
-// The horizontal step of D of one target there.
-DEVICE int step_of(const Place& p, uint32_t one, uint32_t two) {
-  return 1 - static_cast<int>(one >> p.bit & 1) - static_cast<int>(two >> p.bit & 1);
-}
-DEVICE int step_below(const Place& p, int strip, int j) {
-  const uint32_t* const v = handed_down(p, strip, j);
-  return step_of(p, v[0], v[THREADS]);
+// Bit t of thread k's words from bit k of thread t's. shared: 2 kTraceThreads words.
+DEVICE Planes transpose(Planes mine, uint32_t* shared) {
+  const int thread = threadIdx.x;
+  uint32_t mask = 0xffff;  // bits of words that stay where the thread's own bit of `by` is 0
+#pragma unroll
+  for (int by = 16; by > 0; by /= 2, mask ^= mask << by) {
+    shared[thread] = mine.one, shared[kTraceThreads + thread] = mine.two;
+    __syncthreads();
+    const uint32_t one = shared[thread ^ by], two = shared[kTraceThreads + (thread ^ by)];
+    if (thread & by)
+      mine = {(mine.one & ~mask) | (one >> by & mask), (mine.two & ~mask) | (two >> by & mask)};
+    else
+      mine = {(mine.one & mask) | (one & mask) << by, (mine.two & mask) | (two & mask) << by};
+    __syncthreads();
+  }
+  return mine;
 }
 
-// The columns from `column` (a multiple of TILE) up to `end` of a strip; returns the vertical steps of column `end`. entering(j): the
-// horizontal step of D from above, in all strips but the first.
-template <class Entering>
-DEVICE Column compute(const Place& p, const uint32_t* equal, int strip, int column, int end, uint32_t* directions, Entering entering) {
-  const uint32_t* const u = p.edges + (strip * edge_tiles(p.columns) + column / TILE) * edge_tile();
-  uint32_t one = 0, two = 0;
-#pragma unroll
-  for (int r = 0; r < ROWS; r++) {
-    one |= (u[r * STEPS * THREADS] >> p.bit & 1) << r;
-    two |= (u[(r * STEPS + 1) * THREADS] >> p.bit & 1) << r;
-  }
-  uint32_t up = ~one, down = two;
-  for (int j = column; j < end; j++) {
-    const int step = strip > 0 ? entering(j) : FREE_QUERY ? 0 : 1;
-    const uint32_t plus = step > 0, minus = step < 0, letters = equal[p.target[j]];
+// v that a strip hands down, at the columns of a tile.
+DEVICE Planes handed_down(const Place& p, int strip, int tile, uint32_t* shared) {
+  const int j = tile * TILE + TILE - 1 - static_cast<int>(threadIdx.x);
+  const uint32_t* const v = p.carries + (static_cast<int64_t>(strip) * p.columns + j) * STEPS * THREADS;
+  return transpose(j < p.columns ? Planes{v[0], v[THREADS]} : Planes{0, 0}, shared);
+}
+
+// The vertical steps left of a tile.
+DEVICE Column left_of(const Place& p, int strip, int tile, uint32_t* shared) {
+  const int row = threadIdx.x;
+  const uint32_t* const u = p.edges + (strip * edge_tiles(p.columns) + tile) * edge_tile() + row * STEPS * THREADS;
+  const Planes u_of_rows = transpose(row < ROWS ? Planes{u[0], u[THREADS]} : Planes{0, 0}, shared);
+  return {~u_of_rows.one, u_of_rows.two};
+}
+
+// A tile's first `count` columns: where the path goes on from each cell. column: the steps left of it; v: what enters it from above;
+// target: its letters. Returns the steps of the last column.
+DEVICE Column compute(Column column, Planes v, const uint32_t* equal, const uint8_t* target, int count, uint32_t* ways) {
+  uint32_t up = column.up, down = column.down;
+#pragma unroll 4
+  for (int c = 0; c < count; c++) {
+    const uint32_t minus = v.two >> 31, letters = equal[target[c]];
     const uint32_t x = letters | down, eq = letters | minus;
     const uint32_t same = (((eq & up) + up) ^ up) | eq | down;  // D(i,j) = D(i-1,j-1)
     uint32_t right_up = down | ~(same | up), right_down = up & same;
-    right_up = right_up << 1 | plus;
-    right_down = right_down << 1 | minus;
+    right_up = append_sign(right_up, static_cast<int32_t>(~v.one));
+    right_down = append_sign(right_down, static_cast<int32_t>(v.two));
     up = right_down | ~(x | right_up);
     down = right_up & x;
-    directions[(j - column) * 2 * kTraceThreads] = letters | ~same;
-    directions[((j - column) * 2 + 1) * kTraceThreads] = up;
+    v = {v.one << 1, v.two << 1};
+    ways[c * 2 * kTraceThreads] = ~letters & ~(same & up);
+    ways[(c * 2 + 1) * kTraceThreads] = ~letters & same;
   }
   return {up, down};
 }
 
-// Which rows of a strip hold each letter.
+// Which rows of a strip hold each letter. By all threads.
 DEVICE void find_letters(uint32_t* equal, const uint8_t* query, int64_t first) {
-  for (int letter = threadIdx.x; letter < LETTERS; letter += kTraceThreads) {
-    uint32_t rows = 0;
-    for (int r = 0; r < ROWS; r++) rows |= static_cast<uint32_t>(first + r >= 1 && query[first + r - 1] == letter) << r;
-    equal[letter] = rows;
-  }
+  const int thread = threadIdx.x;
+  __syncthreads();
+  for (int letter = thread; letter < LETTERS; letter += kTraceThreads) equal[letter] = 0;
+  __syncthreads();
+  if (thread < ROWS && first + thread >= 1) atomicOr(&equal[query[first + thread - 1]], 1u << thread);
+  __syncthreads();
 }
 
 KERNEL(32, 1) trace_slices(const TraceSliceArgs args) {
   __shared__ uint32_t equal[LETTERS];
-  __shared__ uint32_t usable[LETTERS];
-  __shared__ uint32_t above[2 * TILE];  // what a strip hands down to a tile
+  __shared__ uint32_t shared[2 * kTraceThreads];
+  __shared__ uint32_t all_ways[TILE * 2 * kTraceThreads];
   const SliceArgs& a = args.forward;
   const PathArgs& out = args.path;
   const int thread = threadIdx.x;
-  uint32_t* const directions = out.directions + static_cast<int64_t>(blockIdx.x) * TILE * 2 * kTraceThreads + thread;
-  for (int k = thread; k < LETTERS; k += kTraceThreads) usable[k] = out.usable[k];
+  uint32_t* const ways = all_ways + thread;
 
   for (int64_t unit = blockIdx.x; unit < static_cast<int64_t>(args.items) * THREADS; unit += gridDim.x) {
     const int64_t item = unit / THREADS;
@@ -101,7 +124,6 @@ KERNEL(32, 1) trace_slices(const TraceSliceArgs args) {
     const int m = static_cast<int>(a.query_offsets[a.queries[row] + 1] - query_start);
     const uint8_t* query = a.query_codes + query_start;
     Place p;
-    p.bit = thread;
     p.columns = a.group_columns[lane_of(a, item, 0) / a.query_count];
     p.carries = a.carries + a.pipeline.slots[item] * a.pipeline.carry_stride + unit % THREADS;
     p.edges = a.edges + a.pipeline.slots[item] * a.edge_stride + unit % THREADS;
@@ -109,32 +131,49 @@ KERNEL(32, 1) trace_slices(const TraceSliceArgs args) {
     const int target = group * 32 + thread;
     const bool wanted = target < a.target_count && is_wanted(out, row, target);
     const int n = wanted ? a.target_lengths[target] : 0;
-    p.target = out.target_codes + (wanted ? out.target_offsets[out.targets[target]] : 0);
+    const uint8_t* const codes = out.target_codes + (wanted ? out.target_offsets[out.targets[target]] : 0);
     const int64_t pair = static_cast<int64_t>(a.rows[row]) * a.target_count + target;
+    // What enters a strip's tile from above.
+    auto entering = [&](int strip, int tile) {
+      return strip > 0 ? handed_down(p, strip - 1, tile, shared) : Planes{FREE_QUERY ? ~0u : 0, 0};
+    };
 
     // The end, by D along the last row and column.
     int distance = FREE_TARGET ? 0 : m;
     PathEnd along{-distance, m, 0};
-    for (int j = 1; j <= n; j++) {
-      distance += step_below(p, strips - 1, j - 1);
-      if (-distance >= along.score) along = {-distance, m, j};
+    for (int tile = 0; tile * TILE < p.columns; tile++) {
+      Planes v = handed_down(p, strips - 1, tile, shared);
+      const int left = n - tile * TILE, count = left < 0 ? 0 : left < TILE ? left : TILE;
+      if (!FREE_QUERY) {
+        const uint32_t inside = count > 0 ? ~0u << (TILE - count) : 0;
+        distance += count - count_bits(v.one & inside) - count_bits(v.two & inside);
+        continue;
+      }
+      for (int c = 0; c < count; c++, v = {v.one << 1, v.two << 1}) {
+        distance += 1 - static_cast<int>(v.one >> 31) - static_cast<int>(v.two >> 31);
+        if (-distance >= along.score) along = {-distance, m, tile * TILE + c + 1};
+      }
     }
     PathEnd end{-distance, m, n};
     if (FREE_TARGET) {
       distance = FREE_QUERY ? 0 : n;
       PathEnd column{-distance, 0, n};
+      const int last_tile = (n - 1) / TILE;
       for (int strip = 0; strip < strips; strip++) {
         const int64_t first = m - static_cast<int64_t>(strips - strip) * ROWS + 1;
-        __syncthreads();
         find_letters(equal, query, first);
-        __syncthreads();
-        if (!wanted) continue;
-        const Column last =
-            compute(p, equal, strip, (n - 1) / TILE * TILE, n, directions, [&](int j) { return step_below(p, strip - 1, j); });
-        for (int r = 0; r < ROWS; r++) {
-          if (first + r < 1) continue;
-          distance += static_cast<int>(last.up >> r & 1) - static_cast<int>(last.down >> r & 1);
-          if (-distance >= column.score) column = {-distance, static_cast<int>(first + r), n};
+        for (int tile = 0; __syncthreads_or(wanted && tile <= last_tile); tile++) {
+          const bool here = wanted && tile == last_tile;
+          if (!__syncthreads_or(here)) continue;
+          const Planes v = entering(strip, tile);
+          const Column left = left_of(p, strip, tile, shared);
+          if (!here) continue;
+          const Column last = compute(left, v, equal, codes + tile * TILE, n - tile * TILE, ways);
+          for (int r = 0; r < ROWS; r++) {
+            if (first + r < 1) continue;
+            distance += static_cast<int>(last.up >> r & 1) - static_cast<int>(last.down >> r & 1);
+            if (-distance >= column.score) column = {-distance, static_cast<int>(first + r), n};
+          }
         }
       }
       end.prefer(column.score, column.i, column.j);
@@ -147,12 +186,8 @@ KERNEL(32, 1) trace_slices(const TraceSliceArgs args) {
     int highest = (p.columns - 1) / TILE;  // tile that a path may be in
     for (int strip = strips - 1; strip >= 0; strip--) {
       const int64_t first = m - static_cast<int64_t>(strips - strip) * ROWS + 1;
-      __syncthreads();
       find_letters(equal, query, first);
-      __syncthreads();
       const int top = first < 1 ? 0 : static_cast<int>(first - 1);
-      // Where several paths are in one tile they take it together: each would fetch what enters it from above for itself, a sector of
-      // memory for a bit.
       auto is_inside = [&] { return wanted && walk.i > top && walk.j > 0; };
       for (int tile = highest; __syncthreads_or(is_inside()); tile--) {
         const bool here = wanted && (walk.j - 1) / TILE == tile;
@@ -160,22 +195,16 @@ KERNEL(32, 1) trace_slices(const TraceSliceArgs args) {
           highest -= tile == highest && !__syncthreads_or(here);  // no path comes back to the right
           continue;
         }
+        const Planes v = entering(strip, tile);
+        const Column left = left_of(p, strip, tile, shared);
+        if (!here || !is_inside()) continue;
         const int column = tile * TILE;
-        for (int k = thread; strip > 0 && k < TILE && column + k < p.columns; k += kTraceThreads) {
-          const uint32_t* const v = handed_down(p, strip - 1, column + k);
-          above[k] = v[0], above[TILE + k] = v[THREADS];
+        compute(left, v, equal, codes + column, walk.j - column, ways);
+        while (walk.i > top && walk.j > column) {
+          const int r = static_cast<int>(walk.i - first);
+          const uint32_t* const words = ways + (walk.j - 1 - column) * 2 * kTraceThreads;
+          walk.step(static_cast<int>((words[0] >> r & 1) | (words[kTraceThreads] >> r & 1) << 1));
         }
-        __syncthreads();
-        if (here && is_inside()) {
-          compute(p, equal, strip, column, walk.j, directions,
-                  [&](int j) { return step_of(p, above[j - column], above[TILE + j - column]); });
-          walk.run(query, p.target, usable, top, column, [&](int i, int j) {
-            const uint32_t* const words = directions + (j - 1 - column) * 2 * kTraceThreads;
-            const int r = static_cast<int>(i - first);
-            return static_cast<int>((words[0] >> r & 1) | (words[kTraceThreads] >> r & 1) << 1);
-          });
-        }
-        __syncthreads();
       }
     }
     if (wanted) walk.finish(out, pair, FREE_QUERY, FREE_TARGET);

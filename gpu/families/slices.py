@@ -11,7 +11,7 @@ from gpualign.core.dataclass import dataclass
 from gpualign.gpu import arguments as structs
 from gpualign.gpu.arguments import arguments
 from gpualign.gpu.families.base import Extent, Launcher, Placed, Variant, WayBack, best_rows
-from gpualign.gpu.families.queued import TILE, Queued, greatest_of_each, pack, pipeline, starts
+from gpualign.gpu.families.queued import Queued, greatest_of_each, pack, pipeline, starts
 from gpualign.gpu.families.slice_lanes import make_lanes
 from gpualign.gpu.kernels import Kernel
 from gpualign.gpu.layouts import Arrays, Layout, Room
@@ -31,6 +31,7 @@ _LONGEST = 65_536
 _RATE = {1: 600.0, 2: 320.0, 3: 150.0, 4: 85.0}  # as measured (benchmarks/LOG.md); it only steers the choice
 _LATENCY = 20.0
 _TRACE_THREADS = 32  # one a target of a lane
+_TILE = _TRACE_THREADS  # columns between two checkpoints
 
 
 def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterator[Variant]:
@@ -54,7 +55,7 @@ def _variant(recipe: Recipe, unary: UnaryForm) -> Variant:
         "BLOCKS": SLICE_BLOCKS[steps],
         "RESULT": recipe.result,
         "PATHS": int(recipe.paths),
-        "TILE": TILE,
+        "TILE": _TILE,
         "FREE_QUERY": int(recipe.free_query),
         "FREE_TARGET": int(recipe.free_target),
     }
@@ -70,8 +71,7 @@ def _variant(recipe: Recipe, unary: UnaryForm) -> Variant:
         latency=_LATENCY,
         clears=False,
         trace=Kernel("trace_slices.cu", "trace_slices", macros) if recipe.paths else None,
-        tile=TILE,
-        words=2,
+        tile=_TILE,
     )
 
 
