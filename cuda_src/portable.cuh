@@ -43,7 +43,7 @@ constexpr unsigned kAllLanes = 0xffffffffu;
 constexpr int kLanes = 32;  // of a warp
 #endif
 
-// ---- two unsigned 16-bit numbers in a word; sums must stay within 0 .. 65,535
+// ---- two unsigned 16-bit numbers in a word; sums must stay within 0 .. 65,535; and bytes of a word
 
 #ifdef __CUDACC__
 DEVICE uint32_t max3_u16x2(uint32_t a, uint32_t b, uint32_t c) { return __vimax3_u16x2(a, b, c); }
@@ -72,6 +72,12 @@ DEVICE uint32_t add_lower_products(uint32_t bytes, uint16_t a, uint16_t b, uint3
 DEVICE uint32_t add_upper_products(uint32_t bytes, uint16_t a, uint16_t b, uint32_t c) {
   uint32_t r;
   asm("dp2a.hi.u32.s32 %0, %1, %2, %3;" : "=r"(r) : "r"(a | static_cast<uint32_t>(b) << 16), "r"(bytes), "r"(c));
+  return r;
+}
+// c and byte `number` of `bytes`, with its sign; the number a constant.
+DEVICE int32_t add_byte(uint32_t bytes, int number, int32_t c) {
+  int32_t r;
+  asm("dp4a.s32.u32 %0, %1, %2, %3;" : "=r"(r) : "r"(bytes), "r"(1u << 8 * number), "r"(c));
   return r;
 }
 #else
@@ -109,6 +115,7 @@ DEVICE uint32_t add_lower_products(uint32_t bytes, uint16_t a, uint16_t b, uint3
   return c + a * static_cast<uint32_t>(static_cast<int8_t>(bytes)) + b * static_cast<uint32_t>(static_cast<int8_t>(bytes >> 8));
 }
 DEVICE uint32_t add_upper_products(uint32_t bytes, uint16_t a, uint16_t b, uint32_t c) { return add_lower_products(bytes >> 16, a, b, c); }
+DEVICE int32_t add_byte(uint32_t bytes, int number, int32_t c) { return c + static_cast<int8_t>(bytes >> 8 * number); }
 #endif
 DEVICE uint32_t add_by_fma(uint32_t a, uint32_t b, uint32_t one) { return multiply_add(a, one, b); }
 

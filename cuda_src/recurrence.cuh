@@ -73,8 +73,7 @@ struct Recurrence {
   // One cell of a global alignment, on its own, that also appends its directions to `word`: two bits with linear gaps, four with
   // affine ones, the last row's lowest. From the highest: H is not from the diagonal; H is not F; the gap that enters the right
   // neighbour is longer than one; likewise the lower neighbour.
-  static DEVICE void directed_cell(Value score, Value& diagonal, Value& h, Value& e, Value& f, uint32_t& word) {
-    const Value t = diagonal + score;
+  static DEVICE void directed_cell(Value t, Value& diagonal, Value& h, Value& e, Value& f, uint32_t& word) {
     const Value now = Cell::max3(t, AFFINE ? e : h, f);
     word = append_sign(word, t - now);
     word = append_sign(word, f - now);

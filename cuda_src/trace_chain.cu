@@ -83,7 +83,7 @@ DEVICE void compute(const ChainArgs& a, const Pair& p, const int32_t* table, int
     uint32_t word = 0;
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
-      Rules::directed_cell(table[row_scores[r] + letter], diagonal, h[r], e[r], f, word);
+      Rules::directed_cell(diagonal + table[row_scores[r] + letter], diagonal, h[r], e[r], f, word);
       if (r % kRowsAWord == kRowsAWord - 1 || r == ROWS - 1) directions[((j - column) * kWords + r / kRowsAWord) * kLanes + lane] = word;
     }
     out[0] = h[ROWS - 1];

@@ -92,9 +92,12 @@ DEVICE void compute(const ThreadArgs& a, const Place& p, const Cell::ProfileWord
     for (int r = 0; r < ROWS; r++) {
       if (r % kWordRows == 0)
         scores = *reinterpret_cast<const Cell::ProfileWord*>(row + r / kWordRows * LETTERS * sizeof(Cell::ProfileWord));
-      const Wide score =
-          kWordRows == 1 ? static_cast<Wide>(scores) : static_cast<Wide>(static_cast<int8_t>(scores >> (8 * (r % kWordRows))));
-      WideRules::directed_cell(score, diagonal, t.h[r], t.e[r], f, word);
+      Wide x;
+      if constexpr (kWordRows == 1)
+        x = diagonal + static_cast<Wide>(scores);
+      else
+        x = add_byte(scores, r % kWordRows, diagonal);
+      WideRules::directed_cell(x, diagonal, t.h[r], t.e[r], f, word);
       if (r % kRowsAWord == kRowsAWord - 1 || r == ROWS - 1)
         directions[(static_cast<int64_t>(j - column) * kWords + r / kRowsAWord) * threads] = word;
     }
