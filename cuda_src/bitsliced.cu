@@ -102,7 +102,8 @@ DEVICE void ripple(uint32_t* counter, uint32_t bits, int from) {
   }
 }
 
-using Ring = CarryRing<uint32_t, STEPS, COLUMNS>;
+using Ring = CarryRing<uint32_t, COLUMNS * STEPS>;  // planes one after the other: side by side they are slower (benchmarks/LOG.md)
+constexpr int kAhead = Ring::kAhead / STEPS;
 
 // Asks for the next COLUMNS columns, from `column` on, of what is above a strip. Past the last one the batch stays empty: batches are
 // counted.
@@ -120,7 +121,7 @@ DEVICE void ask(Ring& above, int strip, int column, int handed_down) {
 KERNEL(THREADS, BLOCKS) align_slices(const SliceArgs a) {
   constexpr int kSlots = (LETTERS + 1) * THREADS;  // of a column
   __shared__ uint32_t masks[COLUMNS * kSlots];
-  alignas(16) __shared__ uint32_t rings[THREADS / kLanes * Ring::kValues];
+  alignas(16) __shared__ uint32_t rings[THREADS / kLanes * Ring::kCarries];
   const int thread = threadIdx.x;
   uint32_t* const slots = masks + thread;
 #pragma unroll
@@ -174,9 +175,9 @@ KERNEL(THREADS, BLOCKS) align_slices(const SliceArgs a) {
     for (int c = 0; c < COLUMNS; c++) next[c] = letters[c];
     for (int chunk = 0; chunk < columns; chunk += kChunk) {
       const int end = chunk + kChunk < columns ? chunk + kChunk : columns;
-      handover.wait_for(end + Ring::kAhead < columns ? end + Ring::kAhead : columns);
+      handover.wait_for(end + kAhead < columns ? end + kAhead : columns);
       if (chunk == 0)
-        for (int j = 0; j < Ring::kAhead; j += COLUMNS) ask(above, unit.strip, j, handed_down);
+        for (int j = 0; j < kAhead; j += COLUMNS) ask(above, unit.strip, j, handed_down);
       for (int j = chunk; j < end; j += COLUMNS) {
         if (PATHS && j % TILE == 0) {
 #pragma unroll
@@ -185,7 +186,7 @@ KERNEL(THREADS, BLOCKS) align_slices(const SliceArgs a) {
           edge += edge_tile();
         }
         const uint32_t* const entering = above.take();
-        ask(above, unit.strip, j + Ring::kAhead, handed_down);
+        ask(above, unit.strip, j + kAhead, handed_down);
 #pragma unroll
         for (int c = 0; c < COLUMNS; c++) {
           // Of two columns the next load stands before what it replaces is used, of one behind that: it makes a difference of 7 % that only

@@ -49,10 +49,6 @@ struct PathEnd {
   }
 };
 
-struct alignas(16) SixteenBytes {
-  uint32_t word[4];
-};
-
 // A path on its way back. Its runs are written from their end backwards, four bytes at a time, behind which other paths' runs follow.
 struct Walk {
   int i, j;        // the cell that it has come to

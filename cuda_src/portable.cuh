@@ -187,14 +187,37 @@ DEVICE int64_t floor_of(double x) {
 
 // ---- memory that other blocks write while this one runs: past the L1 cache, which is not coherent
 
+// What moves in one instruction.
+struct alignas(16) SixteenBytes {
+  uint32_t word[4];
+};
+
 #ifdef __CUDACC__
+template <int ALIGNMENT>
+struct WordOf {
+  using type = uint32_t;
+};
+template <>
+struct WordOf<8> {
+  using type = uint2;
+};
+template <>
+struct WordOf<16> {
+  using type = uint4;
+};
 template <class T>
 DEVICE T load_shared_by_blocks(const T* p) {
-  return __ldcg(p);
+  using Word = typename WordOf<alignof(T)>::type;
+  T value;
+#pragma unroll
+  for (int k = 0; k < sizeof(T) / sizeof(Word); k++) reinterpret_cast<Word*>(&value)[k] = __ldcg(reinterpret_cast<const Word*>(p) + k);
+  return value;
 }
 template <class T>
-DEVICE void store_shared_by_blocks(T* p, T value) {
-  __stcg(p, value);
+DEVICE void store_shared_by_blocks(T* p, const T& value) {
+  using Word = typename WordOf<alignof(T)>::type;
+#pragma unroll
+  for (int k = 0; k < sizeof(T) / sizeof(Word); k++) __stcg(reinterpret_cast<Word*>(p) + k, reinterpret_cast<const Word*>(&value)[k]);
 }
 // A word that says itself whether it is there already: nothing else is ordered by it.
 DEVICE uint32_t load_relaxed(const uint32_t* p) {

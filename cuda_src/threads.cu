@@ -2,7 +2,7 @@
 //
 // An item is one query with blockDim.x * PAIRS targets. The query's rows pass in strips of ROWS, in a pipeline of blocks
 // (pipeline.cuh): a thread keeps a strip's H and E in registers and walks the columns; H and F of the strip's last row go
-// through memory to the next strip, [column][carry][thread], so that a warp's accesses are contiguous (carry_ring.cuh). The
+// through memory to the next strip, [column][thread], so that a warp's accesses are contiguous (carry_ring.cuh). The
 // substitution scores of a strip are a profile in shared memory: the lanes of a warp read one row at their own letters, at most 32
 // neighbouring words, so that banks never conflict.
 //
@@ -96,7 +96,7 @@ DEVICE void make_pairs(TwoRows* pairs, const ThreadArgs& a, const uint8_t* query
 }
 
 constexpr int kMostThreads = 64;
-using Ring = CarryRing<Value, Rules::CARRIES, kColumns>;
+using Ring = CarryRing<Carry, kColumns>;
 
 // Asks for the next batch, from `column` on, of what is above a strip. Past the last column it stays empty: batches are counted.
 DEVICE void ask(Ring& above, int strip, int column, int handed_down) {
@@ -104,23 +104,18 @@ DEVICE void ask(Ring& above, int strip, int column, int handed_down) {
     above.ask();
     return;
   }
-  Value* const carry = above.put();
+  Carry* const carry = above.put();
   if (strip > 0) return;
 #pragma unroll
-  for (int c = 0; c < kColumns; c++) {
-    Value top[Rules::CARRIES];
-    Rules::top(column + c + 1, top);
-    for (int k = 0; k < Rules::CARRIES; k++) carry[(c * Rules::CARRIES + k) * kLanes] = top[k];
-  }
+  for (int c = 0; c < kColumns; c++) Rules::top(column + c + 1, carry[c * kLanes].value);
 }
 
 KERNEL(kMostThreads, BLOCKS) align_threads(const ThreadArgs a) {
   __shared__ Cell::ProfileWord profile[ROWS / kWordRows * LETTERS];
   __shared__ Cell::ProfileWord doubled[DOUBLED ? ROWS / kWordRows * LETTERS : 1];
   __shared__ TwoRows pairs[PAIRED ? ROWS / 2 * kPairs : 1];
-  alignas(16) __shared__ Value rings[kMostThreads / kLanes * Ring::kValues];
+  alignas(16) __shared__ Carry rings[kMostThreads / kLanes * Ring::kCarries];
   const int threads = blockDim.x, thread = threadIdx.x;
-  const int64_t column_stride = static_cast<int64_t>(Rules::CARRIES) * threads;
 
   for (;;) {
     const Unit unit = take_unit(a.pipeline);
@@ -133,11 +128,11 @@ KERNEL(kMostThreads, BLOCKS) align_threads(const ThreadArgs a) {
     const int64_t first = m - static_cast<int64_t>(strips - unit.strip) * ROWS + 1;
     const int columns = a.block_columns[block];
     // Where this strip's carries are, and how far before them those of the strip above.
-    const int64_t back = PATHS ? columns * column_stride : 0;
-    Value* const carries = static_cast<Value*>(a.carries) + carry_start(a.pipeline, unit) + unit.strip * back + thread;
-    Value* edge = PATHS ? static_cast<Value*>(a.edges) + a.pipeline.slots[unit.item] * a.edge_stride +
-                              unit.strip * edge_tiles(columns) * edge_tile() + thread
-                        : nullptr;
+    const int64_t back = PATHS ? static_cast<int64_t>(columns) * threads : 0;
+    Carry* const carries = static_cast<Carry*>(a.carries) + carry_start(a.pipeline, unit) / Rules::CARRIES + unit.strip * back + thread;
+    Edge* edge = PATHS ? static_cast<Edge*>(a.edges) + a.pipeline.slots[unit.item] * (a.edge_stride / Rules::CARRIES) +
+                             unit.strip * edge_tiles(columns) * edge_tile() + thread
+                       : nullptr;
     Handover handover(a.pipeline, unit);
 
     make_profile(profile, a, a.query_codes + query_start, first);
@@ -155,7 +150,7 @@ KERNEL(kMostThreads, BLOCKS) align_threads(const ThreadArgs a) {
     const char* const bytes = reinterpret_cast<const char*>(profile);
     const char* const bytes_of_b = DOUBLED ? reinterpret_cast<const char*>(doubled) : bytes;
     const uint32_t* words = a.letters + a.block_letters[block] + thread;
-    Value* carry = carries;
+    Carry* carry = carries;
     Ring above(rings, carries - thread - back);
     const int handed_down = unit.strip > 0 ? columns : 0;
     uint32_t next_letters = words[0];
@@ -168,15 +163,17 @@ KERNEL(kMostThreads, BLOCKS) align_threads(const ThreadArgs a) {
         if (PATHS && j % TILE == 0) {
 #pragma unroll
           for (int r = 0; r < ROWS; r++) {
-            edge[r * Rules::CARRIES * threads] = s.h[r];
-            if (Rules::CARRIES == 2) edge[(r * Rules::CARRIES + 1) * threads] = s.e[r];
+            Edge kept;
+            kept.value[0] = s.h[r];
+            if (Rules::CARRIES == 2) kept.value[Rules::CARRIES - 1] = s.e[r];
+            edge[r * threads] = kept;
           }
           edge += edge_tile();
         }
         uint32_t letters = next_letters;
         words += threads;
         next_letters = *words;
-        const Value* const entering = above.take();
+        const Carry* const entering = above.take();
         ask(above, unit.strip, j + Ring::kAhead, handed_down);
         const bool frequent = PAIRED && !any_lane(letters & kRareLetters);
         Column passing[kColumns];
@@ -185,11 +182,10 @@ KERNEL(kMostThreads, BLOCKS) align_threads(const ThreadArgs a) {
           const uint32_t letter_a = letters & 0xff, letter_b = letters >> 8 & 0xff;
           letters >>= 8 * Cell::PAIRS;
           constexpr int kScale = sizeof(Cell::ProfileWord) / 4;
-          Value up[Rules::CARRIES];
-          for (int k = 0; k < Rules::CARRIES; k++) up[k] = entering[(c * Rules::CARRIES + k) * kLanes];
+          const Carry up = entering[c * kLanes];
           passing[c] = {bytes + letter_a * kScale, bytes_of_b + letter_b * kScale, pairs + (letter_a / 4 + letter_b), s.corner,
-                        Rules::f_above(up)};
-          s.corner = up[0];
+                        Rules::f_above(up.value)};
+          s.corner = up.value[0];
         }
         if (frequent)
           down<0, PAIRED>(s, passing, a.one);
@@ -197,9 +193,11 @@ KERNEL(kMostThreads, BLOCKS) align_threads(const ThreadArgs a) {
           down<0, false>(s, passing, a.one);
 #pragma unroll
         for (int c = 0; c < kColumns; c++) {
-          store_shared_by_blocks(carry, c + 1 < kColumns ? passing[c + 1].diagonal : s.h[ROWS - 1]);
-          if (Rules::CARRIES == 2) store_shared_by_blocks(carry + threads, passing[c].f);
-          carry += column_stride;
+          Carry below;
+          below.value[0] = c + 1 < kColumns ? passing[c + 1].diagonal : s.h[ROWS - 1];
+          if (Rules::CARRIES == 2) below.value[Rules::CARRIES - 1] = passing[c].f;
+          store_shared_by_blocks(carry, below);
+          carry += threads;
         }
       }
       if (!last) handover.hand_down(end);
@@ -215,7 +213,7 @@ KERNEL(kMostThreads, BLOCKS) align_threads(const ThreadArgs a) {
       if (IS_LOCAL)
         atomic_max(score, static_cast<RESULT>(Rules::score(Cell::get(s.best, pair), m, n)));
       else if (last)
-        *score = static_cast<RESULT>(Rules::score(Cell::get(load_shared_by_blocks(carries + (n - 1) * column_stride), pair), m, n));
+        *score = static_cast<RESULT>(Rules::score(Cell::get(load_shared_by_blocks(carries + (n - 1) * threads).value[0], pair), m, n));
     }
     if (last) handover.finish();
   }

@@ -18,8 +18,8 @@ struct ThreadArgs {
   const int32_t* block_columns;   // [target_blocks] columns, a multiple of COLUMNS
   const int32_t* target_lengths;  // [target_count]
   const int32_t* table;           // [LETTERS][LETTERS] s' (locally s), by query letter; the last query letter is the dummy row's
-  void* carries;                  // [slots][carry_stride]: [column][CARRIES][thread]; with PATHS [strip] in front
-  void* edges;                    // with PATHS: [slots][edge_stride]: [strip][column / TILE][row][CARRIES][thread], H and E
+  void* carries;                  // [slots][carry_stride]: [column][thread] of Carry; with PATHS [strip] in front
+  void* edges;                    // with PATHS: [slots][edge_stride]: [strip][column / TILE][row][thread] of Edge
   RESULT* scores;                 // [query_count][target_count]; 0 at first where scores are local
   PipelineArgs pipeline;
   int64_t edge_stride;  // of one slot, in values
@@ -34,6 +34,12 @@ using Cell = Rules::Cell;
 using Value = Rules::Value;
 constexpr int kWordRows = Cell::ROWS_A_WORD;
 constexpr int kColumns = 4 / Cell::PAIRS;  // in a word of letters
+
+// What a column hands down to the next strip: H, and with affine gaps F. At the left edge of a tile, of a row: H, and E.
+struct alignas(Rules::CARRIES * sizeof(Value)) Carry {
+  Value value[Rules::CARRIES];
+};
+using Edge = Carry;
 
 // The score of a letter in a strip's row. first: the strip's first row.
 DEVICE int32_t row_score(const ThreadArgs& a, const uint8_t* query, int64_t first, int row, int letter) {
@@ -55,6 +61,6 @@ DEVICE void make_profile(Cell::ProfileWord* profile, const ThreadArgs& a, const 
   }
 }
 
-// Values of an item's checkpoints from one strip, or tile, to the next.
-DEVICE int64_t edge_tile() { return static_cast<int64_t>(ROWS) * Rules::CARRIES * blockDim.x; }
+// From one tile of an item's checkpoints to the next.
+DEVICE int64_t edge_tile() { return static_cast<int64_t>(ROWS) * blockDim.x; }
 DEVICE int64_t edge_tiles(int columns) { return (columns + TILE - 1) / TILE; }

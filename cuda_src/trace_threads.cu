@@ -42,8 +42,8 @@ constexpr int kWords = (ROWS + kRowsAWord - 1) / kRowsAWord;
 struct Place {
   const uint32_t* letters;  // of its target
   int letter_shift;         // of the pair within a column
-  const Value* carries;     // of its item
-  const Value* edges;
+  const Carry* carries;     // of its item
+  const Edge* edges;
   int pair;     // which half of a value
   int columns;  // of its block
 };
@@ -56,9 +56,8 @@ DEVICE void above(const ThreadArgs& a, const Place& p, int strip, int64_t first,
   if (first <= 1) {
     WideRules::top(j + 1, carry);
   } else {
-    const Value* const from = p.carries + (static_cast<int64_t>(strip - 1) * p.columns + j) * Rules::CARRIES * blockDim.x;
-    carry[0] = widen(from[0], p.pair);
-    if (Rules::CARRIES == 2) carry[1] = widen(from[blockDim.x], p.pair);
+    const Carry from = p.carries[(static_cast<int64_t>(strip - 1) * p.columns + j) * blockDim.x];
+    for (int k = 0; k < Rules::CARRIES; k++) carry[k] = widen(from.value[k], p.pair);
   }
   h = carry[0];
   f = WideRules::f_above(carry);
@@ -72,11 +71,12 @@ struct Tile {
 DEVICE void compute(const ThreadArgs& a, const Place& p, const Cell::ProfileWord* profile, int strip, int64_t first, int column, int end,
                     Tile& t, uint32_t* directions) {
   const int threads = blockDim.x;
-  const Value* edge = p.edges + (strip * edge_tiles(p.columns) + column / TILE) * edge_tile();
+  const Edge* const edges = p.edges + (strip * edge_tiles(p.columns) + column / TILE) * edge_tile();
 #pragma unroll
   for (int r = 0; r < ROWS; r++) {
-    t.h[r] = widen(edge[r * Rules::CARRIES * threads], p.pair);
-    t.e[r] = Rules::CARRIES == 2 ? widen(edge[(r * Rules::CARRIES + Rules::CARRIES - 1) * threads], p.pair) : 0;
+    const Edge edge = edges[r * threads];
+    t.h[r] = widen(edge.value[0], p.pair);
+    t.e[r] = Rules::CARRIES == 2 ? widen(edge.value[Rules::CARRIES - 1], p.pair) : 0;
   }
   Wide corner = WideRules::left_h(first - 1), h, f;
   if (column > 0) above(a, p, strip, first, column - 1, corner, f);
@@ -126,8 +126,8 @@ KERNEL(64, 1) trace_threads(const TraceThreadArgs args) {
     p.columns = a.block_columns[block];
     p.letters = a.letters + a.block_letters[block] + thread;
     p.letter_shift = 8 * p.pair;
-    p.carries = static_cast<const Value*>(a.carries) + a.pipeline.slots[item] * a.pipeline.carry_stride + thread;
-    p.edges = static_cast<const Value*>(a.edges) + a.pipeline.slots[item] * a.edge_stride + thread;
+    p.carries = static_cast<const Carry*>(a.carries) + a.pipeline.slots[item] * (a.pipeline.carry_stride / Rules::CARRIES) + thread;
+    p.edges = static_cast<const Edge*>(a.edges) + a.pipeline.slots[item] * (a.edge_stride / Rules::CARRIES) + thread;
 
     const int target = (block * Cell::PAIRS + p.pair) * threads + thread;
     const bool wanted = target < a.target_count && is_wanted(out, row, target);
@@ -151,9 +151,8 @@ KERNEL(64, 1) trace_threads(const TraceThreadArgs args) {
 
     // The end. The carries of the last strip are the last row.
     PathEnd end{0, m, n};
-    const Value* const last_row = p.carries + static_cast<int64_t>(strips - 1) * p.columns * Rules::CARRIES * threads;
-    const int64_t column_stride = static_cast<int64_t>(Rules::CARRIES) * threads;
-    if (wanted) end.score = WideRules::score(widen(last_row[(n - 1) * column_stride], p.pair), m, n);
+    const Carry* const last_row = p.carries + static_cast<int64_t>(strips - 1) * p.columns * threads;
+    if (wanted) end.score = WideRules::score(widen(last_row[static_cast<int64_t>(n - 1) * threads].value[0], p.pair), m, n);
     if (FREE_TARGET) {
       PathEnd column{WideRules::score(WideRules::edge(n, FREE_QUERY), 0, n), 0, n};
       for (int strip = 0; strip < strips; strip++) {
@@ -177,7 +176,7 @@ KERNEL(64, 1) trace_threads(const TraceThreadArgs args) {
     if (FREE_QUERY && wanted) {
       PathEnd best{WideRules::score(WideRules::edge(m, FREE_TARGET), m, 0), m, 0};
       for (int j = 1; j <= n; j++) {
-        const int64_t score = WideRules::score(widen(last_row[(j - 1) * column_stride], p.pair), m, j);
+        const int64_t score = WideRules::score(widen(last_row[static_cast<int64_t>(j - 1) * threads].value[0], p.pair), m, j);
         if (score >= best.score) best = {score, m, j};
       }
       end.prefer(best.score, best.i, best.j);

@@ -18,9 +18,6 @@ from gpualign.gpu.layouts import Arrays, Layout
 from gpualign.gpu.recipe import Lengths
 from gpualign.gpu.schedule import Schedule
 
-TILE = 64
-"""Columns between two checkpoints."""
-
 _CHUNK = 128  # columns that a strip stays behind the one above it (cuda_src/pipeline.cuh), waiting included twice that
 _RESIDENT = 512  # threads of a multiprocessor that work on strips, about
 _STRIP_LAG = 1 / 50  # of a wave, that a strip ends behind the one above it, as measured (benchmarks/LOG.md)

@@ -15,7 +15,7 @@ from gpualign.gpu.arguments import arguments
 from gpualign.gpu.batches import Batch
 from gpualign.gpu.families import rebased
 from gpualign.gpu.families.base import Extent, Launcher, Placed, Variant, WayBack, best_rows
-from gpualign.gpu.families.queued import TILE, Queued, greatest_of_each, pack, pipeline, starts, wanted_items
+from gpualign.gpu.families.queued import Queued, greatest_of_each, pack, pipeline, starts, wanted_items
 from gpualign.gpu.kernels import Kernel
 from gpualign.gpu.layouts import Arrays, Layout, Room
 from gpualign.gpu.recipe import Recipe
@@ -23,6 +23,9 @@ from gpualign.gpu.recipe import Recipe
 PACK_LETTERS = Kernel("pack.cu", "pack_letters")
 THREADS_A_BLOCK = 64
 """Small blocks leave few lanes idle where targets are few."""
+
+_TILE = 32
+"""Columns between two checkpoints: the lanes of a warp compute as many of them again as the one that has most."""
 
 # Rows of a strip that fill the registers of a thread without spilling; fewer where that pads the queries less.
 THREAD_ROWS = {
@@ -57,7 +60,7 @@ def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterato
 def _variant(recipe: Recipe, cell: rebased.Cell) -> Variant:
     kind = cell.name, recipe.affine, recipe.local
     rows = best_rows(recipe.query_lengths, THREAD_ROWS.get(kind) or WIDE_ROWS[cell.name])
-    macros = rebased.macros(recipe, cell, rows, TILE)
+    macros = rebased.macros(recipe, cell, rows, _TILE)
     on_host = ("MATRICES", str(int(recipe.host_traceback)))
     forward = {
         "BLOCKS": THREAD_BLOCKS.get(kind, 1),
@@ -75,7 +78,7 @@ def _variant(recipe: Recipe, cell: rebased.Cell) -> Variant:
         latency=_LATENCY,
         clears=recipe.local,
         trace=rebased.trace_kernel(recipe, "trace_threads.cu", "trace_threads", (*macros, on_host)),
-        tile=TILE,
+        tile=_TILE,
         words=rebased.direction_words(recipe, rows),
     )
 

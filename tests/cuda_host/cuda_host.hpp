@@ -256,11 +256,11 @@ void atomic_max(T* p, T value) {
 }
 template <class T>
 T load_shared_by_blocks(const T* p) {
-  return __atomic_load_n(p, __ATOMIC_SEQ_CST);
+  return *p;
 }
 template <class T>
-void store_shared_by_blocks(T* p, T value) {
-  __atomic_store_n(p, value, __ATOMIC_SEQ_CST);
+void store_shared_by_blocks(T* p, const T& value) {
+  *p = value;
 }
 inline uint32_t load_relaxed(const uint32_t* p) {
   cuda_host::give_way();  // who looks again waits for another thread
