@@ -23,8 +23,9 @@ constexpr int kSliceRows = 64;
 
 template <int S, int X>
 struct BitslicedKernel {
-  // Columns in flight: as many as the register file holds beside the temporaries of one cell.
-  static constexpr int kSliceColumns = kVectorBytes == 64 ? (S <= 2 ? 4 : 2) : 2;
+  // Columns in flight. Each stands a row behind the one before it, so that the cells of a step do not wait for each other; with few planes
+  // it is cheaper to load what does not fit the registers than to wait (benchmarks/LOG.md).
+  static constexpr int kSliceColumns = S <= 2 ? 4 : 2;
 
   struct Steps {
     Words plane[S];
@@ -71,15 +72,28 @@ struct BitslicedKernel {
   // kSliceColumns columns of a strip: u of its rows, v of the columns, in from above and out below. equal(r, c): the mask of a cell.
   template <class Equal>
   static inline __attribute__((always_inline)) void pass_columns(int rows, Steps* u, const Steps* above, Steps* below, Equal equal) {
-    Steps v[kSliceColumns];
+    Steps v[kSliceColumns], between[kSliceColumns];  // u of the row that column c takes next, as the column before it has left it
     for (int c = 0; c < kSliceColumns; c++) v[c] = above[c];
-    for (int r = 0; r < rows; r++) {
-      Steps ur = u[r];
-#pragma GCC unroll 8
-      for (int c = 0; c < kSliceColumns; c++) cell(equal(r, c), ur, v[c]);
-      u[r] = ur;
-    }
+    int step = 0;
+    for (; step < kSliceColumns - 1; step++) one_step<kSliceColumns - 1, true>(step, rows, u, between, v, equal);
+    for (; step < rows; step++) one_step<kSliceColumns - 1, false>(step, rows, u, between, v, equal);
+    for (; step < rows + kSliceColumns - 1; step++) one_step<kSliceColumns - 1, true>(step, rows, u, between, v, equal);
     for (int c = 0; c < kSliceColumns; c++) below[c] = v[c];
+  }
+
+  // Row step - c of columns c = C .. 0; AT_ENDS: where a column may have no such row.
+  template <int C, bool AT_ENDS, class Equal>
+  static inline __attribute__((always_inline)) void one_step(int step, int rows, Steps* u, Steps* between, Steps* v, Equal& equal) {
+    const int r = step - C;
+    if (!AT_ENDS || (r >= 0 && r < rows)) {
+      Steps ur = C > 0 ? between[C] : u[r];
+      cell(equal(r, C), ur, v[C]);
+      if constexpr (C + 1 < kSliceColumns)
+        between[C + 1] = ur;
+      else
+        u[r] = ur;
+    }
+    if constexpr (C > 0) one_step<C - 1, AT_ENDS>(step, rows, u, between, v, equal);
   }
 
   // The same with the masks of a block: masks of the first column, slots of the strip's rows.

@@ -246,7 +246,7 @@ static inline Words or_and_not(Words a, Words b, Words c) { return a | and_not(b
 static inline Words or_and(Words a, Words b, Words c) { return a | (b & c); }
 static inline Words or_nor(Words a, Words b, Words c) { return a | ~(b | c); }
 static inline Words and_or(Words a, Words b, Words c) { return a & (b | c); }
-static inline Words and_nor(Words a, Words b, Words c) { return and_not(and_not(a, b), c); }
+static inline Words and_nor(Words a, Words b, Words c) { return and_not(a, b | c); }  // a comes last, and has waited longest
 static inline Words xor_or(Words a, Words b, Words c) { return a | (b ^ c); }
 static inline Words xor_and_or(Words a, Words b, Words c) { return (a ^ c) | b; }
 static inline Words and_xor(Words a, Words b, Words c) { return a & (b ^ c); }
