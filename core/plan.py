@@ -79,7 +79,8 @@ class Limits:
     result_bytes: memory for bands of results; scratch_bytes: memory that the engine itself takes; item_bytes: of one pair's
     result, letter_bytes: more for each of its letters, query_bytes: more for each query; lanes: targets that share one pass of
     the engine; tile_cells: DP cells of a tile, about; band_rows: queries of a band at most; sharing: workers for whose sake tiles shrink
-    near the end, so that none waits long for another; first_rows: queries of the first band, so that somebody who waits for rows has
+    near the end, so that none waits long for another; query_lanes: queries that may share a pass of the engine, so that tiles should have a
+    multiple of as many; first_rows: queries of the first band, so that somebody who waits for rows has
     the first ones soon, and each later band has twice as many as the one before, up to band_rows (0: all are alike); diagonal_bands: bands
     of one set at least; diagonal_group: targets that the engine leaves out together where a query wants none of them, so that neighbours
     should share a group where not all queries want them (0: it leaves out none).
@@ -97,6 +98,7 @@ class Limits:
     first_rows: int = 0
     diagonal_bands: int = DIAGONAL_BANDS
     diagonal_group: int = 0
+    query_lanes: int = 1
 
     def cells_of_tile(self, left: int) -> int:
         """DP cells of a tile where so many are left: of what is left no worker takes more than its share ahead of the others."""
@@ -239,7 +241,8 @@ class Plan:
             if reach >= len(targets):
                 to = len(targets)
             cells_a_row = float(before[to] - before[at]) / (stop - start)
-            rows = min(stop - start, max(1, int(tile_cells / cells_a_row)))
+            lanes = self.limits.query_lanes
+            rows = min(stop - start, max(lanes, int(tile_cells / cells_a_row) // lanes * lanes))
             for query in range(start, stop, rows):
                 yield query, min(stop, query + rows), at, to
             at = to

@@ -14,7 +14,7 @@ from gpualign.core.engine import Task
 from gpualign.core.errors import InputError
 from gpualign.core.plan import Limits, Pairing, Plan
 
-VERSION = 2
+VERSION = 3
 """Of the record, and of how tiles are made from it."""
 
 
@@ -56,7 +56,7 @@ def plan_of(record: dict[str, int | str], task: Task, digest: str) -> Plan:
     if any(numbers.get(name, -1) < 0 for name in wanted) or record.get("pairing") not in pairings:
         raise InputError("damaged: the plan lacks a number, or has a negative one")
     if (numbers["queries"], numbers["targets"]) != (len(task.queries), len(task.targets)) or 0 in (
-        numbers[name] for name in ("band_rows", "panel", "limits.lanes", "limits.tile_cells")
+        numbers[name] for name in ("band_rows", "panel", "limits.lanes", "limits.tile_cells", "limits.query_lanes")
     ):
         raise InputError("damaged: the plan is of other numbers of records than the input has, or cuts them into nothing")
     limits = Limits(**{one.name: numbers[f"limits.{one.name}"] for one in fields(Limits)})

@@ -35,6 +35,9 @@ _BAND_SECONDS = 10
 _FIRST_ROWS = 2
 """Queries of the first band: packing targets for so few takes half of their alignments' time, for many later on nothing."""
 
+_MOMENT = 0.2
+"""Seconds, estimated: nobody waits for the first rows of work that ends so soon."""
+
 _TILES_A_THREAD = 8
 _LEAST_TILE_CELLS = 30_000_000  # a millisecond: to pack targets and to hand over a tile takes some tens of microseconds
 
@@ -106,13 +109,16 @@ class CpuEngine:
         return self._prepare_paths(task, budget) if task.needs_paths else self._prepare_scores(task, budget)
 
     def _prepared(self, task: Task, limits: Limits, kernel: str, threads: int, rate: float, begin: Callable[[], Compute]) -> CpuPrepared:
-        """rate: cells a second of a core with AVX2, or pairs where these are what costs."""
-        work = task.cells_about if task.within is None else task.pairs_about
-        seconds = work / (threads * rate * self.instruction_set.vector_bytes / 32)
+        seconds = self._seconds(task, threads, rate)
         if task.within is None:
             rows = int(_BAND_SECONDS * len(task.queries) / max(seconds, 1e-9))
             limits = replace(limits, band_rows=min(limits.band_rows, max(MIN_BAND_ROWS, rows)))
         return CpuPrepared(task, limits, kernel, describe_cpu(self.instruction_set.name, threads), threads, seconds, begin)
+
+    def _seconds(self, task: Task, threads: int, rate: float) -> float:
+        """rate: cells a second of a core with AVX2, or pairs where these are what costs."""
+        work = task.cells_about if task.within is None else task.pairs_about
+        return work / (threads * rate * self.instruction_set.vector_bytes / 32)
 
     def _fit_threads(self, needed: Callable[[int], int], memory: int, what: str) -> int:
         """As many threads as `needed` says that there is memory for; all, where their number was asked for. Raises `RunError` if not even
@@ -143,10 +149,13 @@ class CpuEngine:
         cells = _tile_cells(task, threads, _TILE_CELLS_BITSLICED if recipe.bitsliced else _TILE_CELLS_DIFFERENCE)
         if recipe.bitsliced and len(task.targets) < recipe.lanes(vector_bytes):
             cells = max(cells, _cells_of_shared_vectors(task, threads, vector_bytes))
-        first_rows = queries_together(vector_bytes) if recipe.bitsliced else _FIRST_ROWS
-        limits = Limits(budget.results, scratch(threads), task.item_bytes, recipe.lanes(vector_bytes), cells, first_rows=first_rows)
-        native = native_recipes(recipe, vector_bytes)
         rate = _RATE_BITSLICED if recipe.bitsliced else _RATE_DIFFERENCE
+        limits = Limits(budget.results, scratch(threads), task.item_bytes, recipe.lanes(vector_bytes), cells, first_rows=_FIRST_ROWS)
+        if recipe.bitsliced:
+            together = queries_together(vector_bytes)
+            first_rows = together if self._seconds(task, threads, rate) > _MOMENT else 0
+            limits = replace(limits, query_lanes=together, first_rows=first_rows)
+        native = native_recipes(recipe, vector_bytes)
         return self._prepared(task, limits, recipe.kernel, threads, rate, lambda: GlobalScores(task, self.instruction_set.name, native))
 
     def _prepare_local(self, task: Task, budget: Budget) -> CpuPrepared:
@@ -211,6 +220,8 @@ class CpuEngine:
 
 def _tile_cells(task: Task, threads: int, usual: int) -> int:
     """Of a tile: fewer than usual where there is so little to do that threads would wait for one another."""
+    if threads == 1:
+        return usual
     cells = int(task.queries.offsets[-1]) * int(task.targets.offsets[-1])
     return min(usual, max(_LEAST_TILE_CELLS, cells // (_TILES_A_THREAD * threads)))
 

@@ -13,8 +13,8 @@ from gpualign.core.shares import row_bounds
 LENGTHS = st.lists(st.integers(1, 5000), min_size=1, max_size=60)
 
 
-def plan_of(queries, targets, pairing, memory=1 << 20, lanes=16, cells=1 << 22, sharing=1, first_rows=0, group=0):
-    limits = Limits(memory, 0, 4, lanes, cells, sharing=sharing, first_rows=first_rows, diagonal_group=group)
+def plan_of(queries, targets, pairing, memory=1 << 20, lanes=16, cells=1 << 22, sharing=1, first_rows=0, group=0, query_lanes=1):
+    limits = Limits(memory, 0, 4, lanes, cells, sharing=sharing, first_rows=first_rows, diagonal_group=group, query_lanes=query_lanes)
     return make_plan(np.array(queries), np.array(targets), pairing, limits)
 
 
@@ -28,11 +28,12 @@ def plan_of(queries, targets, pairing, memory=1 << 20, lanes=16, cells=1 << 22, 
     st.integers(1, 5),
     st.integers(0, 9),
     st.integers(0, 9),
+    st.integers(1, 9),
 )
-def test_every_wanted_pair_is_in_exactly_one_tile(queries, targets, pairing, lanes, cells, memory, sharing, first_rows, group):
+def test_every_wanted_pair_is_in_exactly_one_tile(queries, targets, pairing, lanes, cells, memory, sharing, first_rows, group, query_lanes):
     if pairing is not Pairing.ALL:
         targets = queries
-    plan = plan_of(queries, targets, pairing, memory, lanes, cells, sharing, first_rows, group)
+    plan = plan_of(queries, targets, pairing, memory, lanes, cells, sharing, first_rows, group, query_lanes)
     count = np.zeros((len(queries), len(targets)), dtype=int)
     total = 0
     tiles_of_band = {}
@@ -47,6 +48,7 @@ def test_every_wanted_pair_is_in_exactly_one_tile(queries, targets, pairing, lan
         assert tile.band.first_target <= tile.targets.min()
         assert tile.targets.max() < tile.band.target_stop
         assert tile.shape == (tile.query_stop - tile.query_start, len(tile.targets))
+        assert tile.shape[0] % query_lanes == 0 or tile.query_stop == tile.band.stop
     i, j = np.indices(count.shape)
     wanted = {Pairing.ALL: i >= 0, Pairing.ABOVE: j > i, Pairing.ABOVE_OR_EQUAL: j >= i}[pairing]
     assert (count[wanted] == 1).all()

@@ -161,7 +161,7 @@ def test_a_node_that_had_nothing_to_do_begins_again():
 
 
 def test_the_real_engine_plans_without_a_device():
-    one, two = (prepared_for(task_of(AFFINE, 3000, 1500), count, 2 << 30) for count in (1, 2))
+    one, two = (prepared_for(task_of(AFFINE, 5000, 1500), count, 2 << 30) for count in (1, 2))
     assert one.limits.sharing == 1
     assert two.limits.sharing == 2
     assert len(whole(plan_task(two, Pairing.ABOVE)).tiles) > len(whole(plan_task(one, Pairing.ABOVE)).tiles)
