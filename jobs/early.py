@@ -8,11 +8,14 @@ from importlib.util import find_spec
 
 from gpualign.cpu.machine import usable_cpus
 
-CUDA_START = 0.3
+CUDA_START = 0.2
 """Seconds: a context, kernels from the cache, page-locked memory (an H200's machine; the driver starts beside what comes before)."""
 
-_CELLS = 3e10
-"""That a core aligns in a second, about."""
+GLOBAL_CELLS, EDIT_CELLS, LOCAL_CELLS = 3e10, 6e10, 1.5e10
+"""That a core aligns in a second, about: global scores, edit distances, searches."""
+
+_SURELY = 2
+"""Times `CUDA_START`, from which on a GPU that is there will be taken."""
 
 _CALL_BYTES = 1e8
 """Of files of calls that keep a core busy for a second, about."""
@@ -21,12 +24,12 @@ _PACKED = {".gz": 4, ".bz2": 4, ".xz": 5, ".zst": 4}
 """How much longer files become, about."""
 
 
-def alignment_seconds(queries: Iterable[str], targets: Iterable[str] | None) -> float:
+def alignment_seconds(queries: Iterable[str], targets: Iterable[str] | None, core_cells: float) -> float:
     """What aligning every pair takes the CPU at most, about, by the sizes of the files of two sets, or of one (None); 0 where all of a set
-    tell no size."""
+    tell no size. core_cells: that a core aligns in a second."""
     letters = sum(map(_letters, queries))
     cells = letters * (letters / 2 if targets is None else sum(map(_letters, targets)))
-    return cells / (_CELLS * usable_cpus())
+    return cells / (core_cells * usable_cpus())
 
 
 def distance_seconds(inputs: Iterable[str]) -> float:
@@ -51,4 +54,5 @@ def start_early(device: str, cpu_seconds: float) -> None:
 
     if device != "auto":
         check_selection(device)
-    start_selected(device)
+    # The driver alone where the estimate decides nothing; where it is far above what CUDA takes, what a run on the first GPU needs.
+    start_selected("cuda" if device == "auto" and cpu_seconds >= _SURELY * CUDA_START else device)

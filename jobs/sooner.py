@@ -12,24 +12,29 @@ from gpualign.cpu.engine import CpuEngine
 from gpualign.jobs.early import CUDA_START
 from gpualign.jobs.notes import Notes
 
-_CUDA_CELLS = 2e12
-"""Cells a second, of most tasks on a data centre's GPU. Of jobs so large that this matters a CPU is far behind anyway."""
+_CUDA_CELLS, _CUDA_EDIT_CELLS = 2e12, 2e13
+"""Cells a second, of most tasks and of edit distances on a data centre's GPU. Of jobs so large that this matters a CPU is far behind
+anyway."""
 _CUDA_SCREENED = 3e10
 """Pairs a second of which the near ones are looked for."""
 
 
 # Comparisons of two calls a second: of a core with AVX2, and of a GPU with copies and the rest.
 _CPU_COMPARED, _CUDA_COMPARED = 1.5e11, 2e14
+_PLANES = 0.1
+"""Seconds more until products begin: calls are laid out as planes and sent."""
 
 
 def cuda_is_sooner(comparisons: float, threads: int) -> bool:
     """For distances."""
-    return comparisons / (threads * _CPU_COMPARED) > CUDA_START + comparisons / _CUDA_COMPARED
+    return comparisons / (threads * _CPU_COMPARED) > CUDA_START + _PLANES + comparisons / _CUDA_COMPARED
 
 
 def cuda_seconds(task: Task) -> float:
     """About how long CUDA takes for a task, its start included."""
-    return CUDA_START + (task.cells_about / _CUDA_CELLS if task.within is None else task.pairs_about / _CUDA_SCREENED)
+    if task.within is not None:
+        return CUDA_START + task.pairs_about / _CUDA_SCREENED
+    return CUDA_START + task.cells_about / (_CUDA_EDIT_CELLS if task.scoring.edit else _CUDA_CELLS)
 
 
 class SoonerEngine:

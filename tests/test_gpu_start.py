@@ -6,7 +6,7 @@ import pytest
 
 from gpualign.core.errors import InputError
 from gpualign.gpu import devices, start
-from gpualign.jobs.early import CUDA_START, alignment_seconds, distance_seconds, start_early
+from gpualign.jobs.early import CUDA_START, EDIT_CELLS, GLOBAL_CELLS, alignment_seconds, distance_seconds, start_early
 
 
 class FakeDriver:
@@ -99,19 +99,35 @@ def test_little_work_starts_nothing_by_itself(monkeypatch):
     assert started == [[0]]
 
 
+def test_much_work_starts_what_it_will_need(monkeypatch):
+    started = []
+    monkeypatch.setattr("gpualign.jobs.early.find_spec", lambda name: name)
+    monkeypatch.setattr(devices, "start_cuda", started.append)
+    monkeypatch.setattr(devices, "_has_nvidia_device", lambda: True)
+    start_early("auto", 1.9 * CUDA_START)
+    start_early("auto", 2.1 * CUDA_START)
+    assert started == [[], [0]]
+
+
 def test_work_goes_by_the_sizes_of_files(monkeypatch, tmp_path):
     monkeypatch.setattr("gpualign.jobs.early.usable_cpus", lambda: 2)
     small, large, packed = (tmp_path / name for name in ("small.fa", "large.fa", "packed.fa.gz"))
     for path, size in ((small, 3000), (large, 6_000_000), (packed, 1_500_000)):
         path.write_bytes(b"A" * size)
     small, large, packed = map(str, (small, large, packed))
-    assert alignment_seconds([large], None) == pytest.approx(6e6**2 / 2 / 6e10)
+    assert alignment_seconds([large], None, GLOBAL_CELLS) == pytest.approx(6e6**2 / 2 / 6e10)
+    assert alignment_seconds([large], None, EDIT_CELLS) == pytest.approx(6e6**2 / 2 / 12e10)
     assert (
-        alignment_seconds([small], [large])
-        == alignment_seconds([large], [small])
-        == alignment_seconds([small], [packed])
+        alignment_seconds([small], [large], GLOBAL_CELLS)
+        == alignment_seconds([large], [small], GLOBAL_CELLS)
+        == alignment_seconds([small], [packed], GLOBAL_CELLS)
         == pytest.approx(0.3)
     )
     assert distance_seconds([small, packed]) == pytest.approx(0.030015)
     for unknown in ("-", str(tmp_path / "missing.fa")):
-        assert alignment_seconds([unknown], None) == alignment_seconds([large], [unknown]) == distance_seconds([unknown]) == 0
+        assert (
+            alignment_seconds([unknown], None, GLOBAL_CELLS)
+            == alignment_seconds([large], [unknown], GLOBAL_CELLS)
+            == distance_seconds([unknown])
+            == 0
+        )
