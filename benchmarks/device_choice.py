@@ -80,7 +80,7 @@ def main() -> None:
             rows.append([name, *(f"{found[device]:.2f}" for device in DEVICES), f"{found['auto'] / best:.2f}"])
             print(rows[-1], file=sys.stderr, flush=True)
     notes = [
-        f"Seconds of whole processes, the least of {options.runs} alternating runs (of one from {LONG:.0f} s on); kernels are in the cache.",
+        f"Seconds of whole processes, the least of {options.runs} alternating runs (one from {LONG:.0f} s on); kernels are in the cache.",
         "Last: auto by the better.",
     ]
     text = f"# --device auto\n\n{machine()}.\n\n"

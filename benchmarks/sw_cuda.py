@@ -1,6 +1,7 @@
 """Database search on a GPU: gpualign's kernel and whole command, beside StringZilla's CUDA Smith-Waterman and CUDASW++4.0.
 
-python benchmarks/sw_cuda.py proteins_db.fasta.gz [--queries proteins_query.fasta.gz] [--cudasw FOLDER] [--output results/sw_cuda.md]
+python benchmarks/sw_cuda.py proteins_db.fasta.gz [--queries proteins_query.fasta.gz] [--cudasw FOLDER]
+                             [--only kernels,command,cudasw,peer] [--output results/sw_cuda.md]
 
 CUDASW++4.0 is in no package: `make` in https://github.com/asbschmidt/CUDASW4 builds `align` and `makedb`, and FOLDER is where they are.
 
@@ -115,18 +116,7 @@ def beside_cudasw(binaries: Path, folder: Path, fasta: Path, index: Path, querie
     return rows
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("database")
-    parser.add_argument("--queries", help="FASTA of more queries, for the whole command.")
-    parser.add_argument("--cudasw", metavar="FOLDER", help="Where CUDASW++4.0's align and makedb are.")
-    parser.add_argument("--output")
-    arguments = parser.parse_args()
-    device = CudaDevice(0)
-    database = proteins(arguments.database, REPEATS)
-    queries = cut_queries(database, 1)
-    letters_of_queries = int(queries.offsets[-1])
-    scoring = make_scoring(PROTEIN, ScoringOptions(), local=True)
+def kernels(device: CudaDevice, queries: SequenceSet, database: SequenceSet, scoring: Scoring) -> list[list[str]]:
     rows = []
     for top in (None, 25):
         task = Task(queries, database, scoring, Mode.LOCAL, alphabet=PROTEIN, top=top)
@@ -134,50 +124,86 @@ def main() -> None:
         what = "every score to the host" if top is None else f"{top} hits a query chosen on the device"
         rows.append([f"kernels, {what}", f"{m.kernels:.2f}", f"{m.engine:.2f}", ""])
         print(rows[-1], flush=True)
-    with tempfile.TemporaryDirectory() as folder:
-        fasta, index, few, many, out = (Path(folder, name) for name in ("db.fa", "db.gpa", "few.fa", "many.fa", "hits.tsv"))
-        write_fasta(fasta, database)
-        write_fasta(few, queries)
-        write_fasta(many, cut_queries(database, QUERY_SETS))
-        start = time.perf_counter()
-        subprocess.run([sys.executable, "-m", "gpualign", "index", "-q", str(fasta), "-o", str(index)], check=True)
-        built = time.perf_counter() - start
-        letters = int(database.offsets[-1])
-        cells = letters_of_queries * letters
-        for name, query, count, options in (
-            ("20 queries", few, cells, ()),
-            ("20 queries, --no-traceback", few, cells, ("--no-traceback",)),
-            (f"{20 * QUERY_SETS} queries of the same lengths", many, QUERY_SETS * cells, ()),
-            (f"{20 * QUERY_SETS} queries, --no-traceback", many, QUERY_SETS * cells, ("--no-traceback",)),
-            *([("all queries of " + Path(arguments.queries).name, Path(arguments.queries), 0, ())] if arguments.queries else []),
-        ):
-            total = count or sum(len(s) for s in _letters(query)) * letters
-            seconds = command(query, index, out, *options)
-            rows.append([f"whole command, indexed database, {name}", "", f"{total / seconds / 1e12:.2f}", f"{seconds:.2f}"])
-            print(rows[-1], flush=True)
-        seconds = command(few, fasta, out)
-        rows.append(["whole command, FASTA database, 20 queries", "", f"{cells / seconds / 1e12:.2f}", f"{seconds:.2f}"])
-        command(few, index, out)
-        other = Path(folder, "cpu.tsv")
-        command(few, index, other, "--device", "cpu")
-        same = filecmp.cmp(out, other, shallow=False)
-        cudasw = beside_cudasw(Path(arguments.cudasw), Path(folder), fasta, index, database) if arguments.cudasw else []
+    return rows
+
+
+def commands(folder: Path, fasta: Path, index: Path, database: SequenceSet, more: str | None) -> tuple[list[list[str]], bool]:
+    """Rows, and whether the CPU engine finds the same hits to the byte."""
+    few, many, out, other = (folder / name for name in ("few.fa", "many.fa", "hits.tsv", "cpu.tsv"))
+    write_fasta(few, cut_queries(database, 1))
+    write_fasta(many, cut_queries(database, QUERY_SETS))
+    letters, rows = int(database.offsets[-1]), []
+    cells = sum(QUERY_LENGTHS) * letters
+    for name, query, count, options in (
+        ("20 queries", few, cells, ()),
+        ("20 queries, --no-traceback", few, cells, ("--no-traceback",)),
+        (f"{20 * QUERY_SETS} queries of the same lengths", many, QUERY_SETS * cells, ()),
+        (f"{20 * QUERY_SETS} queries, --no-traceback", many, QUERY_SETS * cells, ("--no-traceback",)),
+        *([("all queries of " + Path(more).name, Path(more), 0, ())] if more else []),
+    ):
+        total = count or sum(len(s) for s in _letters(query)) * letters
+        seconds = command(query, index, out, *options)
+        rows.append([f"whole command, indexed database, {name}", "", f"{total / seconds / 1e12:.2f}", f"{seconds:.2f}"])
+        print(rows[-1], flush=True)
+    seconds = command(few, fasta, out)
+    rows.append(["whole command, FASTA database, 20 queries", "", f"{cells / seconds / 1e12:.2f}", f"{seconds:.2f}"])
+    command(few, index, out)
+    command(few, index, other, "--device", "cpu")
+    return rows, filecmp.cmp(out, other, shallow=False)
+
+
+def beside_stringzilla(device: CudaDevice, database: SequenceSet, scoring: Scoring) -> list[list[str]]:
     one = SequenceSet("q", ["q"], database.codes[:512], np.array([0, 512]))
     part = SequenceSet(
         "part", database.ids[:PEER_TARGETS], database.codes[: database.offsets[PEER_TARGETS]], database.offsets[: PEER_TARGETS + 1]
     )
     theirs = peer(scoring, one, part)
-    rows.append([f"StringZilla {version('stringzillas-cuda')}, 512 aa x {PEER_TARGETS:,}", "", f"{theirs:.2f}", ""])
     ours = measure(device, Task(one, part, scoring, Mode.LOCAL, alphabet=PROTEIN), Pairing.ALL, 1e15)
-    rows.append(["gpualign, the same pairs", f"{ours.kernels:.2f}", f"{ours.engine:.2f}", f"{ours.engine / theirs:.1f} times"])
-    text = f"# Database search on a GPU\n\n{device.name}; {machine()}; BLOSUM62, gaps 12/1 (BLAST's 11/1); 20 queries of 144 to 5,478 "
-    text += f"residues x {len(database):,} proteins ({letters:,} residues). TCUPS: 10^12 cells a second.\n\n"
-    notes = [
-        "kernels: of the time in which a kernel ran, by events; with copies: from the first copy to the last, or the whole command",
-        f"as the shell sees it (best of {RUNS}). Building the index took {built:.1f} s. The hits of the CPU engine are "
-        + ("the same to the byte." if same else "DIFFERENT."),
+    return [
+        [f"StringZilla {version('stringzillas-cuda')}, 512 aa x {PEER_TARGETS:,}", "", f"{theirs:.2f}", ""],
+        ["gpualign, the same pairs", f"{ours.kernels:.2f}", f"{ours.engine:.2f}", f"{ours.engine / theirs:.1f} times"],
     ]
-    text += table("Search", ["what", "TCUPS, kernels", "TCUPS, with copies", "s"], rows, notes)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("database")
+    parser.add_argument("--queries", help="FASTA of more queries, for the whole command.")
+    parser.add_argument("--cudasw", metavar="FOLDER", help="Where CUDASW++4.0's align and makedb are.")
+    parser.add_argument("--only", default="kernels,command,cudasw,peer")
+    parser.add_argument("--output")
+    arguments = parser.parse_args()
+    device = CudaDevice(0)
+    database = proteins(arguments.database, REPEATS)
+    queries = cut_queries(database, 1)
+    scoring = make_scoring(PROTEIN, ScoringOptions(), local=True)
+    rows, cudasw, notes = [], [], []
+    if "kernels" in arguments.only:
+        rows += kernels(device, queries, database, scoring)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        fasta, index = folder / "db.fa", folder / "db.gpa"
+        if "command" in arguments.only or "cudasw" in arguments.only:
+            write_fasta(fasta, database)
+            start = time.perf_counter()
+            subprocess.run([sys.executable, "-m", "gpualign", "index", "-q", str(fasta), "-o", str(index)], check=True)
+            notes.append(f"Building the index took {time.perf_counter() - start:.1f} s.")
+        if "command" in arguments.only:
+            found, same = commands(folder, fasta, index, database, arguments.queries)
+            rows += found
+            notes.append("The hits of the CPU engine are " + ("the same to the byte." if same else "DIFFERENT."))
+        if arguments.cudasw and "cudasw" in arguments.only:
+            cudasw = beside_cudasw(Path(arguments.cudasw), folder, fasta, index, database)
+    if "peer" in arguments.only:
+        rows += beside_stringzilla(device, database, scoring)
+    text = f"# Database search on a GPU\n\n{device.name}; {machine()}; BLOSUM62, gaps 12/1 (BLAST's 11/1); 20 queries of 144 to 5,478 "
+    text += f"residues x {len(database):,} proteins ({int(database.offsets[-1]):,} residues). TCUPS: 10^12 cells a second.\n\n"
+    if rows:
+        notes[:0] = [
+            "kernels: of the time in which a kernel ran, by events; with copies: from the first copy to the last, or the whole command",
+            f"as the shell sees it (best of {RUNS}).",
+        ]
+        text += table("Search", ["what", "TCUPS, kernels", "TCUPS, with copies", "s"], rows, notes)
     if cudasw:
         text += table("Beside CUDASW++4.0", CUDASW_HEADER, cudasw, CUDASW_NOTES)
     finish(text, arguments.output)
