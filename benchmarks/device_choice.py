@@ -35,7 +35,7 @@ def write(path: Path, sequences: SequenceSet) -> str:
 def jobs(folder: Path) -> Iterator[tuple[str, list[str]]]:
     """Names and words of the commands."""
     rng = np.random.default_rng(1)
-    for count in (60, 300, 1000, 3000):
+    for count in (60, 300, 1000, 2000):
         path = write(folder / f"genes{count}.fa", genes(rng, count))
         yield f"nw, {count:,} genes, affine", ["nw", path]
         if count <= 1000:
@@ -45,10 +45,10 @@ def jobs(folder: Path) -> Iterator[tuple[str, list[str]]]:
         path = write(folder / f"reads{count}.fa", reads(rng, count))
         yield f"nw --edit --max-distance 5, {count:,} reads", ["nw", "--edit", "--max-distance", "5", path]
     query = write(folder / "query.fa", genes(rng, 1))
-    for count in (300, 3000):
+    for count in (300, 2000):
         yield f"sw, a gene, {count:,} genes", ["sw", query, str(folder / f"genes{count}.fa")]
     queries = write(folder / "queries.fa", genes(rng, 20))
-    yield "sw, 20 genes, 3,000 genes", ["sw", queries, str(folder / "genes3000.fa")]
+    yield "sw, 20 genes, 2,000 genes", ["sw", queries, str(folder / "genes2000.fa")]
     for count in (1_000, 5_000, 20_000):
         genomes = folder / f"outbreak{count}.fa"
         write_outbreak(genomes, count, 30_000, 80)

@@ -15,10 +15,12 @@ from unittest.mock import patch
 import numpy as np
 from common import made_up_dna
 
+from gpualign.core.alphabet import PROTEIN
 from gpualign.core.budget import Budget
 from gpualign.core.engine import Mode, Task
 from gpualign.core.plan import Limits, Pairing, make_plan
-from gpualign.core.scoring import Scoring
+from gpualign.core.scoring import Scoring, ScoringOptions, make_scoring
+from gpualign.core.sequences import SequenceSet
 from gpualign.gpu.choice import choose
 from gpualign.gpu.compilers import choice
 from gpualign.gpu.compilers.base import Compiler
@@ -31,12 +33,14 @@ from gpualign.gpu.recipe import make_recipe
 from gpualign.gpu.worker import Finished
 
 GRID = {
-    "linear": [(80, 6), *((r, 8) for r in (64, 60, 56)), (48, 10)],
-    "affine": [(44, 6), *((r, 8) for r in (40, 36, 32)), (32, 10), (28, 10), (24, 12)],
-    "local": [*((r, 8) for r in (40, 36, 32, 28)), (28, 10), (24, 10)],
-    "steps4": [(r, 6) for r in (22, 20, 18)],
-    "edit": [*((r, 6) for r in (44, 40, 38, 36)), (36, 8)],
+    "linear": [(80, 6), *((r, 8) for r in (64, 60, 56))],
+    "affine": [(72, 4), *((r, 6) for r in (60, 56, 52, 48)), (40, 8)],
+    "local": [(64, 4), *((r, 6) for r in (52, 48, 44)), (40, 8)],
+    "protein": [(64, 4), *((r, 6) for r in (52, 48, 44)), (40, 8)],
+    "steps4": [*((r, 4) for r in (32, 30, 28)), *((r, 6) for r in (22, 20, 18))],
+    "edit": [*((r, 4) for r in (64, 60, 56, 52)), *((r, 6) for r in (44, 40, 38, 36))],
 }
+LOCAL = "local", "protein"
 EYE = np.eye(15, dtype=bool)
 
 
@@ -55,8 +59,14 @@ def configured(name: str, rows: int, blocks: int):  # noqa: ANN201
     if name in ("steps4", "edit"):
         steps = 4 if name == "steps4" else 2
         return patch.multiple(slices, SLICE_ROWS={steps: (rows,)}, SLICE_BLOCKS={steps: blocks})
-    kind = "U16x2", name != "linear", name == "local"
+    kind = "U16x2", name != "linear", name in LOCAL
     return patch.multiple(threads, THREAD_ROWS={kind: (rows,)}, THREAD_BLOCKS={kind: blocks})
+
+
+def made_up_proteins(count: int, length: int) -> SequenceSet:
+    """Of the twenty amino acids, equally frequent."""
+    codes = np.random.default_rng(count).integers(0, 20, count * length, dtype=np.uint8)
+    return SequenceSet("made up", [f"p{k}" for k in range(count)], codes, np.arange(count + 1, dtype=np.int64) * length)
 
 
 def take_only(name: str) -> None:
@@ -84,7 +94,11 @@ def main() -> None:
     queries = made_up_dna(arguments.rows, arguments.length)
     device = CudaDevice(0)
     print(f"{choice.choose_compiler(device.arch, device.driver).title} for {device.name}")
-    tasks = {n: Task(queries, targets, scoring(n), Mode.LOCAL if n == "local" else Mode.GLOBAL) for n in arguments.only.split(",")}
+    tasks = {n: Task(queries, targets, scoring(n), Mode.LOCAL if n in LOCAL else Mode.GLOBAL) for n in arguments.only.split(",")}
+    if "protein" in tasks:
+        queries_of_proteins, residues = (made_up_proteins(count, arguments.length) for count in (arguments.rows, arguments.records))
+        matrix = make_scoring(PROTEIN, ScoringOptions(), local=True)
+        tasks["protein"] = Task(queries_of_proteins, residues, matrix, Mode.LOCAL, alphabet=PROTEIN)
 
     def compile_one(work: tuple[str, Kernel]) -> None:
         cubin(work[1], device.arch, device.driver)
