@@ -69,6 +69,14 @@ def made_up_proteins(count: int, length: int) -> SequenceSet:
     return SequenceSet("made up", [f"p{k}" for k in range(count)], codes, np.arange(count + 1, dtype=np.int64) * length)
 
 
+def task_of(name: str, queries: int, targets: int, length: int) -> Task:
+    if name == "protein":
+        matrix = make_scoring(PROTEIN, ScoringOptions(), local=True)
+        return Task(made_up_proteins(queries, length), made_up_proteins(targets, length), matrix, Mode.LOCAL, alphabet=PROTEIN)
+    mode = Mode.LOCAL if name in LOCAL else Mode.GLOBAL
+    return Task(made_up_dna(queries, length), made_up_dna(targets, length), scoring(name), mode)
+
+
 def take_only(name: str) -> None:
     """Compile by that one, whatever is in the cache."""
     found_compilers = choice.found_compilers
@@ -90,15 +98,9 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.compiler:
         take_only(arguments.compiler)
-    targets = made_up_dna(arguments.records, arguments.length)
-    queries = made_up_dna(arguments.rows, arguments.length)
     device = CudaDevice(0)
     print(f"{choice.choose_compiler(device.arch, device.driver).title} for {device.name}")
-    tasks = {n: Task(queries, targets, scoring(n), Mode.LOCAL if n in LOCAL else Mode.GLOBAL) for n in arguments.only.split(",")}
-    if "protein" in tasks:
-        queries_of_proteins, residues = (made_up_proteins(count, arguments.length) for count in (arguments.rows, arguments.records))
-        matrix = make_scoring(PROTEIN, ScoringOptions(), local=True)
-        tasks["protein"] = Task(queries_of_proteins, residues, matrix, Mode.LOCAL, alphabet=PROTEIN)
+    tasks = {name: task_of(name, arguments.rows, arguments.records, arguments.length) for name in arguments.only.split(",")}
 
     def compile_one(work: tuple[str, Kernel]) -> None:
         cubin(work[1], device.arch, device.driver)
@@ -107,7 +109,7 @@ def main() -> None:
     for name, task in tasks.items():
         for rows, blocks in GRID[name]:
             with configured(name, rows, blocks):
-                chosen.append((name, choose(make_recipe(task), queries.lengths, targets.lengths, device.hardware).kernel))
+                chosen.append((name, choose(make_recipe(task), task.queries.lengths, task.targets.lengths, device.hardware).kernel))
     with ThreadPoolExecutor() as pool:
         list(pool.map(compile_one, chosen))
 
@@ -130,7 +132,7 @@ def main() -> None:
                 for _ in range(2):
                     spans.clear()
                     used.clear()
-                    plan = make_plan(queries.lengths, targets.lengths, Pairing.ALL, limits)
+                    plan = make_plan(task.queries.lengths, task.targets.lengths, Pairing.ALL, limits)
                     list(engine.prepare(task, Budget.of(1 << 32)).run(plan.tiles()))
                 seconds = max(s.download for s in spans) - min(s.kernels for s in spans)
                 print(f"{name:8} rows {rows:3} blocks {blocks:3}  {used[-1]}  {plan.cells / seconds / 1e12:6.2f} TCUPS", flush=True)

@@ -8,8 +8,9 @@ from importlib.util import find_spec
 
 from gpualign.cpu.machine import usable_cpus
 
-CUDA_START = 0.2
-"""Seconds: a context, kernels from the cache, page-locked memory (an H200's machine; the driver starts beside what comes before)."""
+CUDA_START = 0.15
+"""Seconds: a context, kernels from the cache, page-locked memory (0.08 on an H200's machine, 0.19 on an H100's; the driver starts beside
+what comes before)."""
 
 GLOBAL_CELLS, EDIT_CELLS, LOCAL_CELLS = 3e10, 6e10, 1.5e10
 """That a core aligns in a second, about: global scores, edit distances, searches."""

@@ -12,7 +12,7 @@ from gpualign.cpu.engine import CpuEngine
 from gpualign.jobs.early import CUDA_START
 from gpualign.jobs.notes import Notes
 
-_CUDA_CELLS, _CUDA_EDIT_CELLS = 2e12, 2e13
+_CUDA_CELLS, _CUDA_EDIT_CELLS = 4e12, 2e13
 """Cells a second, of most tasks and of edit distances on a data centre's GPU. Of jobs so large that this matters a CPU is far behind
 anyway."""
 _CUDA_SCREENED = 3e10
