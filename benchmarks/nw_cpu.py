@@ -15,9 +15,12 @@ import numpy as np
 import parasail
 import pyopal
 import stringzillas
-from common import all_pairs, finish, head, load, machine, medians, rate, table
+from common import BUDGET, all_pairs, engine_rate, finish, head, load, machine, medians, rate, table
 
 from gpualign.core.alphabet import DNA
+from gpualign.core.engine import Task
+from gpualign.core.plan import Pairing
+from gpualign.core.runner import plan_task
 from gpualign.core.scoring import Scoring, ScoringOptions, make_scoring
 from gpualign.core.sequences import SequenceSet
 from gpualign.cpu.engine import CpuEngine, instruction_sets
@@ -134,14 +137,18 @@ def long_pair(engine: CpuEngine, runs: int) -> list[list[str]]:
         where = rng.random(len(target)) < changed
         target[where] = rng.integers(0, 4, int(where.sum()))
         target = target[rng.random(len(target)) > changed / 10]
-        pair = SequenceSet("pair", ["q", "t"], np.concatenate([query, target]), np.cumsum([0, len(query), len(target)]).astype(np.int64))
+        task = Task(
+            *(SequenceSet(name, [name], codes, np.array([0, len(codes)])) for name, codes in (("q", query), ("t", target))), scoring
+        )
         a, b = ("".join("ACGT"[c] for c in s) for s in (query, target))
-        matrix, cells, _ = all_pairs(pair, scoring, engine)
-        assert matrix[0, 1] == edlib.align(a, b, task="distance")["editDistance"]
+        cells = len(query) * len(target)
+        prepared = engine.prepare(task, BUDGET)
+        (found_here,) = prepared.run(plan_task(prepared, Pairing.ALL).tiles())
+        assert found_here.scores == edlib.align(a, b, task="distance")["editDistance"]
         found = medians(
             {
                 "edlib": lambda a=a, b=b, cells=cells: rate(cells, lambda: edlib.align(a, b, task="distance")),
-                "gpualign": lambda pair=pair, cells=cells: rate(cells, lambda: all_pairs(pair, scoring, engine)),
+                "gpualign": lambda task=task: engine_rate(task, engine, Pairing.ALL),
             },
             runs,
         )
