@@ -14,6 +14,7 @@
 // S planes a column. kSliceColumns columns advance together. The sum along the last row is taken by vertical counters:
 // bit plane b of the counters holds bit b of every lane's sum.
 #pragma once
+#include "columns.hpp"
 #include "kernels.hpp"
 #include "simd.hpp"
 
@@ -23,8 +24,7 @@ constexpr int kSliceRows = 64;
 
 template <int S, int X>
 struct BitslicedKernel {
-  // Columns in flight. Each stands a row behind the one before it, so that the cells of a step do not wait for each other; with few planes
-  // it is cheaper to load what does not fit the registers than to wait (benchmarks/LOG.md).
+  // Columns in flight; with few planes it is cheaper to load what does not fit the registers than to wait (benchmarks/LOG.md).
   static constexpr int kSliceColumns = S <= 2 ? 4 : 2;
 
   struct Steps {
@@ -74,26 +74,16 @@ struct BitslicedKernel {
   static inline __attribute__((always_inline)) void pass_columns(int rows, Steps* u, const Steps* above, Steps* below, Equal equal) {
     Steps v[kSliceColumns], between[kSliceColumns];  // u of the row that column c takes next, as the column before it has left it
     for (int c = 0; c < kSliceColumns; c++) v[c] = above[c];
-    int step = 0;
-    for (; step < kSliceColumns - 1; step++) one_step<kSliceColumns - 1, true>(step, rows, u, between, v, equal);
-    for (; step < rows; step++) one_step<kSliceColumns - 1, false>(step, rows, u, between, v, equal);
-    for (; step < rows + kSliceColumns - 1; step++) one_step<kSliceColumns - 1, true>(step, rows, u, between, v, equal);
-    for (int c = 0; c < kSliceColumns; c++) below[c] = v[c];
-  }
-
-  // Row step - c of columns c = C .. 0; AT_ENDS: where a column may have no such row.
-  template <int C, bool AT_ENDS, class Equal>
-  static inline __attribute__((always_inline)) void one_step(int step, int rows, Steps* u, Steps* between, Steps* v, Equal& equal) {
-    const int r = step - C;
-    if (!AT_ENDS || (r >= 0 && r < rows)) {
-      Steps ur = C > 0 ? between[C] : u[r];
-      cell(equal(r, C), ur, v[C]);
-      if constexpr (C + 1 < kSliceColumns)
-        between[C + 1] = ur;
+    pass_behind<kSliceColumns>(rows, [&](int r, auto column) __attribute__((always_inline)) {
+      constexpr int c = decltype(column)::number;
+      Steps ur = c > 0 ? between[c] : u[r];
+      cell(equal(r, c), ur, v[c]);
+      if constexpr (c + 1 < kSliceColumns)
+        between[c + 1] = ur;
       else
         u[r] = ur;
-    }
-    if constexpr (C > 0) one_step<C - 1, AT_ENDS>(step, rows, u, between, v, equal);
+    });
+    for (int c = 0; c < kSliceColumns; c++) below[c] = v[c];
   }
 
   // The same with the masks of a block: masks of the first column, slots of the strip's rows.

@@ -20,9 +20,10 @@
 //
 // Layout: target codes [column][lane]. A strip of kRows query rows keeps u and x in L1; the strip's lower boundary v, y is
 // kept for every column between strips. Within a strip, kColumns columns advance together so that their dependency chains
-// (three operations a row) overlap. For each of those columns the shifted scores of every letter of the strip are looked
-// up once, then a row is one load by its letter.
+// (three operations a row) overlap, with affine gaps each a row behind the one before. For each of those columns the shifted scores of
+// every letter of the strip are looked up once, then a row is one load by its letter.
 #pragma once
+#include "columns.hpp"
 #include "kernels.hpp"
 #include "letter_slots.hpp"
 #include "saturating.hpp"
@@ -144,13 +145,29 @@ struct DifferenceKernel {
         v[c] = bound_v[j + c];
         if (kAffine) y[c] = bound_y[j + c];
       }
-      for (int r = 0; r < rows; r++) {
-        const V* s = reinterpret_cast<const V*>(reinterpret_cast<const char*>(scores) + slot[r]);
-        V ur = u[r], xr = kAffine ? x[r] : V{};
+      auto scores_of = [&](int r) __attribute__((always_inline)) {
+        return reinterpret_cast<const V*>(reinterpret_cast<const char*>(scores) + slot[r]);
+      };
+      if constexpr (kAffine) {
+        V between_u[kColumns], between_x[kColumns];  // of the row that column c takes next, as the column before it has left them
+        pass_behind<kColumns>(rows, [&](int r, auto column) __attribute__((always_inline)) {
+          constexpr int c = decltype(column)::number;
+          V ur = c > 0 ? between_u[c] : u[r], xr = c > 0 ? between_x[c] : x[r];
+          cell(scores_of(r)[c], ur, xr, v[c], y[c], o);
+          if constexpr (c + 1 < kColumns)
+            between_u[c + 1] = ur, between_x[c + 1] = xr;
+          else
+            u[r] = ur, x[r] = xr;
+        });
+      } else {
+        // Three operations a cell wait for each other less than what the columns leave each other costs to keep.
+        for (int r = 0; r < rows; r++) {
+          const V* s = scores_of(r);
+          V ur = u[r], xr{};
 #pragma GCC unroll 8
-        for (int c = 0; c < kColumns; c++) cell(s[c], ur, xr, v[c], y[c], o);
-        u[r] = ur;
-        if (kAffine) x[r] = xr;
+          for (int c = 0; c < kColumns; c++) cell(s[c], ur, xr, v[c], y[c], o);
+          u[r] = ur;
+        }
       }
       for (int c = 0; c < kColumns; c++) {
         bound_v[j + c] = v[c];
