@@ -36,8 +36,8 @@ _KEPT_BYTES = 32 << 20  # kKeptBytes of cpu/src/pairs.cpp
 
 
 def queries_together(vector_bytes: int) -> int:
-    """Of a bit-sliced vector that several queries share."""
-    return vector_bytes // 4
+    """Of a bit-sliced vector that several queries share; 1 where vectors are too small for that."""
+    return vector_bytes // 4 if vector_bytes >= _SHARED_VECTOR_BYTES else 1
 
 
 @dataclass(frozen=True)

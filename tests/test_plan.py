@@ -48,7 +48,7 @@ def test_every_wanted_pair_is_in_exactly_one_tile(queries, targets, pairing, lan
         assert tile.band.first_target <= tile.targets.min()
         assert tile.targets.max() < tile.band.target_stop
         assert tile.shape == (tile.query_stop - tile.query_start, len(tile.targets))
-        assert tile.shape[0] % query_lanes == 0 or tile.query_stop == tile.band.stop
+        assert tile.shape[0] < query_lanes or tile.shape[0] % query_lanes == 0 or tile.query_stop == tile.band.stop
     i, j = np.indices(count.shape)
     wanted = {Pairing.ALL: i >= 0, Pairing.ABOVE: j > i, Pairing.ABOVE_OR_EQUAL: j >= i}[pairing]
     assert (count[wanted] == 1).all()
@@ -177,6 +177,13 @@ def test_tiles_are_about_as_large_as_asked():
 def test_long_sequences_are_cut_by_query():
     plan = plan_of([100_000] * 20, [100_000] * 20, Pairing.ALL, memory=1 << 30, lanes=64, cells=8 * 10**9)
     assert all(t.shape[0] == 1 for t in plan.tiles())
+
+
+def test_few_long_records_leave_work_for_all():
+    """Queries that could share a pass are not kept together where a tile was to have fewer."""
+    plan = plan_of([30_000] * 16, [30_000] * 16, Pairing.ABOVE, lanes=512, cells=30_000**2 * 4, query_lanes=16)
+    assert len(list(plan.tiles())) == 15
+    assert {tile.shape[0] for tile in plan.tiles()} == {1}
 
 
 def test_pair_and_cell_counts_do_not_overflow():
