@@ -25,9 +25,9 @@ _TILE_CELLS_BITSLICED = 60_000_000_000
 _TILE_CELLS_PATHS, _TILE_CELLS_SLICED_PATHS = 4_000_000_000, 12_000_000_000
 _TILE_CELLS_LOCAL = 4_000_000_000
 
-# Cells a second of a core with AVX2, of the slower scorings and machines.
-_RATE_DIFFERENCE, _RATE_BITSLICED, _RATE_LOCAL = 15e9, 30e9, 10e9
-_RATE_PATHS, _RATE_SLICED_PATHS = 6e9, 20e9
+# Cells a second of a core with AVX2, of the slower scorings and machines: two threads of a core share what it does.
+_RATE_DIFFERENCE, _RATE_BITSLICED, _RATE_EDIT, _RATE_LOCAL = 15e9, 40e9, 110e9, 10e9
+_RATE_PATHS, _RATE_SLICED_PATHS = 6e9, 50e9
 
 _BAND_SECONDS = 10
 """About, of a band: what an interrupted run loses, and how often results leave."""
@@ -149,7 +149,7 @@ class CpuEngine:
         cells = _tile_cells(task, threads, _TILE_CELLS_BITSLICED if recipe.bitsliced else _TILE_CELLS_DIFFERENCE)
         if recipe.bitsliced and len(task.targets) < recipe.lanes(vector_bytes):
             cells = max(cells, _cells_of_shared_vectors(task, threads, vector_bytes))
-        rate = _RATE_BITSLICED if recipe.bitsliced else _RATE_DIFFERENCE
+        rate = _RATE_DIFFERENCE if not recipe.bitsliced else _RATE_EDIT if task.scoring.edit else _RATE_BITSLICED
         limits = Limits(budget.results, scratch(threads), task.item_bytes, recipe.lanes(vector_bytes), cells, first_rows=_FIRST_ROWS)
         if recipe.bitsliced:
             together = queries_together(vector_bytes)
