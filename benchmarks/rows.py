@@ -82,7 +82,7 @@ class Tiles:
         starts = np.cumsum(sizes, dtype=np.int64).reshape(sizes.shape) - sizes
         moved = np.repeat((self.starts[queries, targets] - starts).reshape(-1), sizes.reshape(-1))
         data = self.data[moved + np.arange(len(moved))]
-        return TileAlignments(tile, self.scores[queries, targets], self.statistics[queries, targets], Runs(data, starts, sizes))
+        return TileAlignments(tile, self.scores[queries, targets], self.statistics[queries, targets], Runs([data], starts, sizes))
 
 
 def gathered(task: Task, plan: Plan, results: list[TileAlignments]) -> Iterator[BandResults]:

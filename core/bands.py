@@ -68,7 +68,7 @@ class BandResults:
     def rows(self, start: int, stop: int) -> BandResults:
         """The part of queries start .. stop-1, counted within the band."""
         part = slice(start, stop)
-        runs = self.runs and Runs(self.runs.data, self.runs.starts[part], self.runs.sizes[part])
+        runs = self.runs and self.runs.part(part)
         statistics = None if self.statistics is None else self.statistics[part]
         minus = None if self.minus is None else self.minus[part]
         return BandResults(self.band, self.scores[part], statistics, runs, minus)

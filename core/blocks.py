@@ -343,7 +343,7 @@ class ListBlock(Block):
     @cached_property
     def _alignments(self) -> Alignments:
         counted, runs = self._paths
-        grid = Runs(runs.data, self._grid(runs.starts), self._grid(runs.sizes))
+        grid = Runs(runs.pieces, self._grid(runs.starts), self._grid(runs.sizes))
         return _make_alignments(self.task, (0, 0), grid, self._grid(counted), self.listed)
 
     def _grid(self, values: npt.NDArray[T]) -> npt.NDArray[T]:
@@ -401,7 +401,7 @@ def _make_alignments(task: Task, first: tuple[int, int], runs: Runs, counted: St
         targets.offsets,
         first[1],
         task.alphabet.letters,
-        runs.data,
+        runs.pieces,
         runs.starts,
         runs.sizes,
         np.ascontiguousarray(counted).view(np.int32).reshape(*counted.shape, -1),

@@ -220,7 +220,7 @@ def _better(task: Task, tile: Tile, found: TileScores | TileAlignments) -> TileS
     runs = found.runs
     if runs is not None:
         starts, sizes = (np.where(minus, one[1::2], one[0::2]) for one in (runs.starts, runs.sizes))
-        runs = Runs(runs.data, starts, sizes)
+        runs = Runs(runs.pieces, starts, sizes)
     return TileAlignments(tile, scores, statistics, runs, minus)
 
 

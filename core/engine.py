@@ -7,11 +7,11 @@ be.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -92,14 +92,24 @@ Statistics: TypeAlias = npt.NDArray[np.void]
 class Runs:
     """Paths of pairs: that of pair (i, j) is data[starts[i, j] : starts[i, j] + sizes[i, j]], from the first column on.
 
-    data: uint8; each byte is a run of columns, (length - 1) << 2 | operation, with the operations 0 equal letters, 1 unequal
-    letters, 2 a letter of the query against a gap, 3 a letter of the target against a gap. A run of over 64 columns takes
-    several bytes.
+    pieces: uint8 arrays, which are the data one behind the other; no path is in two of them. Parts of a large result come in pieces of
+    their own, and to join those would take as long as to make text of them. Each byte is a run of columns,
+    (length - 1) << 2 | operation, with the operations 0 equal letters, 1 unequal letters, 2 a letter of the query against a gap, 3 a letter
+    of the target against a gap. A run of over 64 columns takes several bytes.
     """
 
-    data: npt.NDArray[np.uint8] = field(repr=False)
+    pieces: Sequence[npt.NDArray[np.uint8]] = field(repr=False)
     starts: npt.NDArray[np.int64] = field(repr=False)
     sizes: npt.NDArray[np.int32] = field(repr=False)
+
+    @property
+    def data(self) -> npt.NDArray[np.uint8]:
+        """All pieces as one, copied where there are several."""
+        return self.pieces[0] if len(self.pieces) == 1 else np.concatenate([np.zeros(0, dtype=np.uint8), *self.pieces])
+
+    def part(self, which: Any) -> Runs:  # whatever indexes an array
+        """Those of some of the pairs; one may come several times."""
+        return Runs(self.pieces, self.starts[which], self.sizes[which])
 
 
 @dataclass(frozen=True)

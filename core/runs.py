@@ -1,13 +1,18 @@
-"""Paths of many pairs in one piece of memory, put together from parts."""
+"""Paths of many pairs, put together from parts."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.engine import Runs
+
+_LARGE = 1 << 20
+"""Bytes of a piece that is not worth a copy."""
 
 
 class RunsBuilder:
@@ -16,14 +21,14 @@ class RunsBuilder:
     def __init__(self, shape: tuple[int, ...]) -> None:
         self._starts = np.zeros(shape, dtype=np.int64)
         self._sizes = np.zeros(shape, dtype=np.int32)
-        self._data: list[npt.NDArray[np.uint8]] = []
+        self._pieces: list[npt.NDArray[np.uint8]] = []
         self._held = 0
 
     def add(self, place: Any, runs: Runs) -> None:  # whatever indexes an array
         """Those of the pairs at `place`, an index of the array."""
         self._starts[place] = runs.starts + self._held if self._held else runs.starts
         self._sizes[place] = runs.sizes
-        self._take(runs.data)
+        self._take(runs.pieces)
 
     def add_columns(self, first_row: int, columns: npt.NDArray[np.int64], runs: Runs) -> None:
         """Those of a tile: of [first_row + r][columns[c]] for all r and c, where the array is [rows][columns]."""
@@ -31,13 +36,16 @@ class RunsBuilder:
 
         put(self._starts, first_row, columns, runs.starts + self._held if self._held else runs.starts)
         put(self._sizes, first_row, columns, runs.sizes)
-        self._take(runs.data)
+        self._take(runs.pieces)
 
-    def _take(self, data: npt.NDArray[np.uint8]) -> None:
-        self._data.append(data)
-        self._held += len(data)
+    def _take(self, pieces: Sequence[npt.NDArray[np.uint8]]) -> None:
+        for piece in pieces:
+            self._pieces.append(piece)
+            self._held += len(piece)
 
     def build(self) -> Runs:
-        """All of them."""
-        data = self._data[0] if len(self._data) == 1 else np.concatenate([np.zeros(0, dtype=np.uint8), *self._data])
-        return Runs(data, self._starts, self._sizes)
+        """All of them. Large pieces stay what they are, small ones are joined, so that there are few."""
+        pieces: list[npt.NDArray[np.uint8]] = []
+        for large, some in groupby(self._pieces, lambda piece: len(piece) >= _LARGE):
+            pieces += some if large else [np.concatenate(list(some))]
+        return Runs(pieces or [np.zeros(0, dtype=np.uint8)], self._starts, self._sizes)

@@ -123,4 +123,4 @@ class HitTracer:
         if found is None:
             raise RunError("tracing was stopped")
         _, counts, data, starts, sizes = cast("tuple[Any, Any, Any, Any, Any]", found)
-        return counts.view(STATISTICS)[:, 0], Runs(data, starts, sizes)
+        return counts.view(STATISTICS)[:, 0], Runs([data], starts, sizes)

@@ -49,7 +49,7 @@ class PairAligner:
             raise RunError(f"the memory budget is too small for one pair ({error})") from None
         scores, counts, data, starts, sizes = found
         statistics = counts.reshape(1, 1, -1).view(STATISTICS)[..., 0]
-        return BandResults(_BAND, scores.reshape(1, 1), statistics, Runs(data, starts.reshape(1, 1), sizes.reshape(1, 1)))
+        return BandResults(_BAND, scores.reshape(1, 1), statistics, Runs([data], starts.reshape(1, 1), sizes.reshape(1, 1)))
 
     def _global(self, place: Place) -> tuple[Any, Any, Any, Any, Any]:
         found = _kernels.align_tile(self._instruction_set, *place, "all", self._paths, True, self._cancel)

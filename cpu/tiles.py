@@ -84,4 +84,4 @@ class GlobalPaths:
         scores = found.astype(task.dtype, copy=False)
         if task.detail is Detail.SCORE:
             return TileScores(tile, scores)
-        return TileAlignments(tile, scores, counts.view(STATISTICS)[..., 0], Runs(data, starts, sizes) if wants_runs else None)
+        return TileAlignments(tile, scores, counts.view(STATISTICS)[..., 0], Runs([data], starts, sizes) if wants_runs else None)

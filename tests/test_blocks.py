@@ -54,13 +54,13 @@ class Aligned:
         """STATISTICS[pairs] and runs of [pairs]."""
         paths = [encode(self.found.paths[pair]) for pair in pairs]
         sizes = np.array([len(path) for path in paths], dtype=np.int32)
-        runs = Runs(np.frombuffer(b"".join(paths), dtype=np.uint8), np.cumsum(sizes, dtype=np.int64) - sizes, sizes)
+        runs = Runs([np.frombuffer(b"".join(paths), dtype=np.uint8)], np.cumsum(sizes, dtype=np.int64) - sizes, sizes)
         return np.array([self.found.statistics[pair] for pair in pairs], dtype=STATISTICS), runs
 
     def rectangle(self, rows, columns, pairing=Pairing.ALL, definition=2):
         band = Band(rows.start, rows.stop, columns.start, columns.stop, 0, 1)
         statistics, runs = self.results([(i, j) for i in rows for j in columns])
-        runs = Runs(runs.data, runs.starts.reshape(band.shape), runs.sizes.reshape(band.shape))
+        runs = Runs(runs.pieces, runs.starts.reshape(band.shape), runs.sizes.reshape(band.shape))
         scores = self.found.scores[rows.start : rows.stop, columns.start : columns.stop].astype(np.int32)
         return PairBlock(self.task, definition, BandResults(band, scores, statistics.reshape(band.shape), runs), rows.start, pairing)
 
@@ -205,14 +205,17 @@ def test_significance(aligned):
     assert {line.split("\t", 10)[10] for line in text(unknown, M8().columns(unknown, None)).splitlines()} == {"-1\t0"}
 
 
-def test_cigars_of_any_runs(rng):
-    """Runs of every length of a byte and of several bytes, also such as could be fewer, and no runs at all."""
+@pytest.mark.parametrize("cuts", [0, 1, 40])
+def test_cigars_of_any_runs(rng, cuts):
+    """Runs of every length of a byte and of several bytes, also such as could be fewer, and no runs at all; in several pieces, some empty."""
     sequences = relatives(rng, 1, 9, 4)
     paths = ["", *(op * length for op in "=XID" for length in range(1, 200)), *("".join(rng.choice(list("=XID"), 50)) for _ in range(20))]
     paths += ["".join(op * int(length) for op, length in zip(rng.choice(list("=XID"), 9), rng.integers(1, 150, 9), strict=True))]
     encoded = [encode(path) for path in paths] + [b"".join(encode(op) for op in path) for path in paths]
     data, offsets = np.frombuffer(b"".join(encoded), dtype=np.uint8), np.cumsum([0, *map(len, encoded)])
-    runs = Runs(data, offsets[None, :-1], np.diff(offsets).astype(np.int32)[None])
+    pieces = np.split(data, np.sort(rng.choice(offsets, cuts)))
+    runs = Runs(pieces, offsets[None, :-1], np.diff(offsets).astype(np.int32)[None])
+    assert np.array_equal(runs.data, data)
     band = Band(0, 1, 0, len(encoded), 0, 1)
     results = BandResults(band, np.zeros(band.shape, np.int32), np.zeros(band.shape, STATISTICS), runs)
     block = PairBlock(Task(sequences, sequences, SCHEME, detail=Detail.PATH), 2, results, 0)

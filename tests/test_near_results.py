@@ -19,7 +19,7 @@ from gpualign.core.near.results import NearResults
 
 def results(queries, sizes):
     count = len(queries)
-    runs = Runs(np.zeros(sum(sizes), dtype=np.uint8), np.cumsum([0, *sizes[:-1]])[:count], np.array(sizes, dtype=np.int32))
+    runs = Runs([np.zeros(sum(sizes), dtype=np.uint8)], np.cumsum([0, *sizes[:-1]])[:count], np.array(sizes, dtype=np.int32))
     pairs = NearPairs(np.sort(queries), np.arange(count), np.zeros(count, dtype=np.int64))
     return NearResults(pairs, Aligned(np.arange(count), np.zeros(count, dtype=STATISTICS), runs))
 

@@ -44,8 +44,7 @@ def part(block, start, stop):
     """Columns [start, stop) of the only row of a block, as a band."""
     results = block.results
     band = Band(block.first_query, block.first_query + 1, start, stop, 0, 1)
-    runs = Runs(results.runs.data, results.runs.starts[:, start:stop], results.runs.sizes[:, start:stop])
-    runs = Runs(runs.data, np.ascontiguousarray(runs.starts), np.ascontiguousarray(runs.sizes))
+    runs = results.runs.part((slice(None), slice(start, stop)))
     return BandResults(band, results.scores[:, start:stop], results.statistics[:, start:stop], runs)
 
 

@@ -32,8 +32,7 @@ class Aligned:
         """Those of some of the pairs; one may come several times."""
         statistics = None if self.statistics is None else self.statistics[which]
         minus = None if self.minus is None else self.minus[which]
-        runs = self.runs and Runs(self.runs.data, self.runs.starts[which], self.runs.sizes[which])
-        return Aligned(self.scores[which], statistics, runs, minus)
+        return Aligned(self.scores[which], statistics, self.runs and self.runs.part(which), minus)
 
 
 def align_pairs(prepared: Prepared, pairs: NearPairs) -> Aligned:
@@ -54,7 +53,7 @@ def align_pairs(prepared: Prepared, pairs: NearPairs) -> Aligned:
             if isinstance(result, TileAlignments) and statistics is not None:
                 statistics[place] = result.statistics[0]
                 if runs is not None and result.runs is not None:
-                    runs.add(place, Runs(result.runs.data, result.runs.starts[0], result.runs.sizes[0]))
+                    runs.add(place, result.runs.part(0))
     return Aligned(scores, statistics, None if runs is None else runs.build(), minus)
 
 

@@ -94,5 +94,5 @@ def unpack_result(task: Task, tile: Tile, packed: Packed) -> TileResult:
     if len(packed) == 1:
         return TileScores(tile, scores)
     _, statistics, runs = packed
-    found = None if runs is None else Runs(runs[0], runs[1].astype(np.int64), runs[2].astype(np.int32))
+    found = None if runs is None else Runs([runs[0]], runs[1].astype(np.int64), runs[2].astype(np.int32))
     return TileAlignments(tile, scores, statistics.astype(np.int32).view(STATISTICS).reshape(tile.shape), found)

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpualign.core.bands import BandResults
 from gpualign.core.blocks import Block, Booleans, NearBlock, PairBlock
-from gpualign.core.engine import Runs, Task
+from gpualign.core.engine import Task
 from gpualign.core.filter import Filter
 from gpualign.core.identity import DEFAULT, Integers
 from gpualign.core.plan import Pairing, Plan
@@ -79,8 +79,8 @@ def _of_better_strands(task: Task, identity_definition: int, results: BandResult
         rows, columns = (places.astype(np.int64) for places in np.nonzero(wanted))
         statistics = None if part.statistics is None else part.statistics[wanted]
         minus = None if part.minus is None else part.minus[wanted]
-        runs = part.runs and Runs(part.runs.data, part.runs.starts[wanted], part.runs.sizes[wanted])
-        yield block(rows + first, columns + part.band.first_target, Aligned(part.scores[wanted], statistics, runs, minus))
+        aligned = Aligned(part.scores[wanted], statistics, part.runs and part.runs.part(wanted), minus)
+        yield block(rows + first, columns + part.band.first_target, aligned)
 
 
 class PairsSink:

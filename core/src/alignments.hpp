@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <string>
+#include <vector>
 
 namespace gpualign {
 
@@ -29,11 +30,27 @@ struct Alignments {
   Array<int64_t, 1> target_offsets;
   size_t first_target;
   std::string letters;  // by code
-  Array<uint8_t, 1> data;
+  std::vector<Array<uint8_t, 1>> pieces;  // of paths, one behind the other; none is in two
   Array<int64_t, 2> starts;
   Array<int32_t, 2> sizes;
   Array<int32_t, 3> statistics;                     // STATISTICS
   Array<int64_t, 1> query_records, target_records;  // of a list of pairs; else empty
+
+  std::vector<int64_t> ends = ends_of(pieces);
+
+  static std::vector<int64_t> ends_of(const std::vector<Array<uint8_t, 1>>& pieces) {
+    std::vector<int64_t> ends;
+    int64_t end = 0;
+    for (const auto& piece : pieces) ends.push_back(end += static_cast<int64_t>(piece.shape(0)));
+    return ends;
+  }
+  // The first byte of a pair's path.
+  const uint8_t* path(size_t r, size_t t) const {
+    const int64_t start = starts(r, t);
+    if (pieces.size() == 1) return pieces[0].data() + start;
+    const auto piece = static_cast<size_t>(std::upper_bound(ends.begin(), ends.end() - 1, start) - ends.begin());
+    return pieces[piece].data() + start - (piece ? ends[piece - 1] : 0);
+  }
 
   size_t rows() const { return starts.shape(0); }
   size_t columns() const { return starts.shape(1); }
@@ -52,7 +69,7 @@ struct Alignments {
   // Calls use(op, length) for every maximal run; with `merge`, pairs of letters are one kind.
   template <class Use>
   void each_run(size_t r, size_t t, bool merge, Use use) const {
-    const uint8_t* run = data.data() + starts(r, t);
+    const uint8_t* run = path(r, t);
     const uint8_t* const end = run + sizes(r, t);
     int op = -1;
     int64_t length = 0;
@@ -74,7 +91,7 @@ struct Alignments {
 
   // Letters of the target in a gap in front, which SAM has no place for; of a path that is nothing else none.
   int64_t skipped(size_t r, size_t t) const {
-    const uint8_t* run = data.data() + starts(r, t);
+    const uint8_t* run = path(r, t);
     const uint8_t* const end = run + sizes(r, t);
     int64_t letters = 0;
     for (; run < end && (*run & 3) == kDeletion; run++) letters += (*run >> 2) + 1;
@@ -137,7 +154,7 @@ inline const std::array<RunText, 256>& run_texts() {
 // Most runs are one byte, whose text is known. Writes up to two letters beyond it, which `cigar_width` has room for.
 inline char* cigar(char* out, const Alignments& a, size_t r, size_t t) {
   const RunText* const texts = run_texts().data();
-  const uint8_t* run = a.data.data() + a.starts(r, t);
+  const uint8_t* run = a.path(r, t);
   const uint8_t* const end = run + a.sizes(r, t);
   if (run == end) *out++ = '*';
   while (run < end) {

@@ -275,12 +275,13 @@ NB_MODULE(_rows, m) {
   nb::class_<Alignments>(m, "Alignments", "The paths of a block of pairs, for columns of text made of them.")
       .def("__init__",
            [](Alignments* self, Text query_codes, Numbers query_offsets, size_t first_query, Text target_codes, Numbers target_offsets,
-              size_t first_target, const std::string& letters, Text data, Array<int64_t, 2> starts, Array<int32_t, 2> sizes,
+              size_t first_target, const std::string& letters, std::vector<Text> pieces, Array<int64_t, 2> starts, Array<int32_t, 2> sizes,
               Array<int32_t, 3> statistics, Numbers query_records, Numbers target_records) {
              if (query_records.size() != target_records.size() || (query_records.size() && query_records.size() != starts.shape(1)))
                throw nb::value_error("a list of pairs has a query and a target for each");
+             if (pieces.empty()) throw nb::value_error("paths stand in one piece at least");
              new (self) Alignments{query_codes, query_offsets, first_query, target_codes, target_offsets, first_target,  letters,
-                                   data,        starts,        sizes,       statistics,   query_records,  target_records};
+                                   pieces,      starts,        sizes,       statistics,   query_records,  target_records};
            })
       .def("text", &pair_string, nb::arg("row"), nb::arg("column"), nb::arg("kind"), "The text of one pair.");
   nb::class_<Column>(m, "Column", "Where a column of the table takes its cells from.")

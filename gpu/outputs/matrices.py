@@ -80,6 +80,6 @@ class BatchMatrices(BatchPaths):
         runs = RunsBuilder(self.shape)
         for part, walked in zip(parts, host.pool.map(walk, parts), strict=True):
             if task.detail is Detail.PATH:
-                runs.add((rows[part], columns[part]), Runs(*walked))
+                runs.add((rows[part], columns[part]), Runs([walked[0]], *walked[1:]))
         statistics[rows, columns] = counts.view(STATISTICS)[:, 0]
         return PathResults(found.scores, statistics, runs.build() if task.detail is Detail.PATH else None)

@@ -23,8 +23,8 @@ from gpualign.gpu.results import ResultPool, Scores
 from gpualign.gpu.slots import Slot
 
 _CURSOR_BYTES = 8
-_PIECE = 16
-"""Bytes by which kernels move runs."""
+RUNS_PIECE = 16
+"""Bytes by which kernels move runs, so that the last piece of a pair's may be as much longer but for one."""
 
 _DETAILS = {Detail.SCORE: 0, Detail.STATISTICS: 1, Detail.PATH: 2}
 """As cuda_src/path.cuh counts."""
@@ -158,7 +158,7 @@ class BatchPaths(BatchOutput):
         detail = self.task.detail
         scores = array("scores", self.task.dtype)
         statistics = array("statistics", STATISTICS) if detail is not Detail.SCORE else None
-        runs = Runs(data, array("starts", np.int64), array("sizes", np.int32)) if detail is Detail.PATH else None  # type: ignore[arg-type]
+        runs = Runs([data], array("starts", np.int64), array("sizes", np.int32)) if detail is Detail.PATH else None  # type: ignore[arg-type]
         return PathResults(scores, statistics, runs)  # type: ignore[arg-type]
 
 
@@ -182,7 +182,7 @@ class PathsOfTile:
 
     def of(self, batch: Batch, variant: Variant, layout: Layout) -> BatchPaths:
         lengths = self._task.queries.lengths[batch.queries].max() + self._task.targets.lengths[batch.targets].max()
-        capacity = -(-int(lengths) // _PIECE) * _PIECE
+        capacity = -(-int(lengths) // RUNS_PIECE) * RUNS_PIECE
         return self._make(self._task, batch, layout, variant, capacity, self._add, self._pool)
 
     def _add(self, batch: Batch, found: PathResults, host: Host) -> None:

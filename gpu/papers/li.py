@@ -300,7 +300,7 @@ class _Tile:
         )
         self._statistics[rows, columns] = counts.view(STATISTICS)[:, 0]
         if wants_runs:
-            self._runs.add((rows, columns), Runs(data, starts, sizes))
+            self._runs.add((rows, columns), Runs([data], starts, sizes))
 
 
 def _wanted(tile: Tile) -> npt.NDArray[np.bool_]:
