@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from typing import Protocol, TypeVar, cast
 
 import numpy as np
@@ -65,13 +66,19 @@ class BandResults:
     runs: Runs | None
     minus: npt.NDArray[np.bool_] | None = None
 
-    def rows(self, start: int, stop: int) -> BandResults:
-        """The part of queries start .. stop-1, counted within the band."""
-        part = slice(start, stop)
-        runs = self.runs and self.runs.part(part)
+    def part(self, rows: slice, columns: slice) -> BandResults:
+        """The results of some queries and targets, counted within the band, as those of a band that has no others."""
+        band, part = self.band, (rows, columns)
+        band = replace(
+            band,
+            start=band.start + rows.start,
+            stop=band.start + rows.stop,
+            first_target=band.first_target + columns.start,
+            target_stop=band.first_target + columns.stop,
+        )
         statistics = None if self.statistics is None else self.statistics[part]
         minus = None if self.minus is None else self.minus[part]
-        return BandResults(self.band, self.scores[part], statistics, runs, minus)
+        return BandResults(band, self.scores[part], statistics, self.runs and self.runs.part(part), minus)
 
 
 class PairAssembly:

@@ -197,11 +197,10 @@ class Block(ABC):
 
 @dataclass(frozen=True)
 class PairBlock(Block):
-    """A rectangle of pairs: arrays are [queries from first_query on][targets of the band]. `pairing` says which pairs are wanted; others
+    """A rectangle of pairs: arrays are [queries of the band][targets of the band]. `pairing` says which pairs are wanted; others
     hold anything."""
 
     results: BandResults
-    first_query: int
     pairing: Pairing = Pairing.ALL
 
     @property
@@ -273,7 +272,7 @@ class PairBlock(Block):
 
     @property
     def _queries(self) -> slice:
-        return slice(self.first_query, self.first_query + self._shape[0])
+        return slice(self.results.band.start, self.results.band.start + self._shape[0])
 
     @property
     def _targets(self) -> slice:

@@ -57,7 +57,7 @@ def align_members(task: Task, clustering: Clustering, definition: int, memory: i
             if minus[record]:
                 query, found = turned, other
         pair = Task(query, target, task.scoring, Mode.GLOBAL, Detail.PATH, alphabet=task.alphabet)
-        block = PairBlock(pair, definition, found, 0)
+        block = PairBlock(pair, definition, found)
         identities[record] = block.identity_fraction[0, 0]
         cigar = _ONE.sub("", block.path_text((0, 0), "cigar_m"))
         if minus[record] and np.array_equal(query.codes, target.codes):

@@ -62,7 +62,7 @@ class Aligned:
         statistics, runs = self.results([(i, j) for i in rows for j in columns])
         runs = Runs(runs.pieces, runs.starts.reshape(band.shape), runs.sizes.reshape(band.shape))
         scores = self.found.scores[rows.start : rows.stop, columns.start : columns.stop].astype(np.int32)
-        return PairBlock(self.task, definition, BandResults(band, scores, statistics.reshape(band.shape), runs), rows.start, pairing)
+        return PairBlock(self.task, definition, BandResults(band, scores, statistics.reshape(band.shape), runs), pairing)
 
     def hits(self, pairs, definition=2, space=None):
         queries, targets = np.array(pairs, dtype=np.int64).reshape(-1, 2).T.copy()
@@ -218,7 +218,7 @@ def test_cigars_of_any_runs(rng, cuts):
     assert np.array_equal(runs.data, data)
     band = Band(0, 1, 0, len(encoded), 0, 1)
     results = BandResults(band, np.zeros(band.shape, np.int32), np.zeros(band.shape, STATISTICS), runs)
-    block = PairBlock(Task(sequences, sequences, SCHEME, detail=Detail.PATH), 2, results, 0)
+    block = PairBlock(Task(sequences, sequences, SCHEME, detail=Detail.PATH), 2, results)
     for kind, of_pairs in (("cigar", "=X"), ("cigar_m", "MM")):
         told = [path.replace("=", of_pairs[0]).replace("X", of_pairs[1]) for path in paths + paths]
         expected = ["".join(f"{len(list(group))}{op}" for op, group in groupby(path)) or "*" for path in told]

@@ -43,7 +43,7 @@ def nothing_is_left_running():
 def part(block, start, stop):
     """Columns [start, stop) of the only row of a block, as a band."""
     results = block.results
-    band = Band(block.first_query, block.first_query + 1, start, stop, 0, 1)
+    band = Band(results.band.start, results.band.start + 1, start, stop, 0, 1)
     runs = results.runs.part((slice(None), slice(start, stop)))
     return BandResults(band, results.scores[:, start:stop], results.statistics[:, start:stop], runs)
 

@@ -23,24 +23,31 @@ _BLOCK_PAIRS = 1 << 15
 """Pairs formatted at a time: a megabyte or two of text where it has no paths, which a processor's cache holds. A band has several such
 blocks, so that several threads end it together."""
 
-_BLOCK_RUNS = 1 << 20
-"""Bytes of runs formatted at a time, of which CIGARs make twice as many, and letters ten times."""
+_BLOCK_RUNS = 1 << 19
+"""Bytes of runs formatted at a time, of which CIGARs make twice as many, and letters ten times. Of 5,000 genes a row has four times as
+many, and a band has fewer rows than a server has threads."""
 
 
-def _cut(results: BandResults) -> list[tuple[int, int]]:
-    """Rows (start, stop) of a band in parts of about `_BLOCK_PAIRS` pairs and `_BLOCK_RUNS` bytes of runs, a row at least."""
+def _cut(results: BandResults) -> Iterator[BandResults]:
+    """A band in parts of about `_BLOCK_PAIRS` pairs and `_BLOCK_RUNS` bytes of runs: of several rows, or of a row or a part of it."""
     rows, targets = results.scores.shape
-    step = max(1, _BLOCK_PAIRS // max(1, targets))
-    if results.runs is None:
-        return [(row, min(rows, row + step)) for row in range(0, rows, step)]
-    sizes = results.runs.sizes.sum(axis=1, dtype=np.int64)
-    cuts, start, held = [], 0, 0
-    for row in range(rows):
-        if row > start and (row - start >= step or held + sizes[row] > _BLOCK_RUNS):
-            cuts.append((start, row))
+    sizes = np.zeros(rows, dtype=np.int64) if results.runs is None else results.runs.sizes.sum(axis=1, dtype=np.int64)
+    start, held = 0, 0
+    for row, size in enumerate(sizes.tolist()):
+        if row > start and ((row + 1 - start) * targets > _BLOCK_PAIRS or held + size > _BLOCK_RUNS):
+            yield from _cut_rows(results, start, row, held)
             start, held = row, 0
-        held += int(sizes[row])
-    return [*cuts, (start, rows)]
+        held += size
+    yield from _cut_rows(results, start, rows, held)
+
+
+def _cut_rows(results: BandResults, start: int, stop: int, held: int) -> Iterator[BandResults]:
+    """Some rows; a single one in parts where it is too long. held: bytes of their runs."""
+    targets = results.scores.shape[1]
+    parts = max(1, -(-targets // _BLOCK_PAIRS), -(-held // _BLOCK_RUNS)) if stop - start == 1 else 1
+    step = max(1, -(-targets // parts))
+    for first in range(0, max(1, targets), step):
+        yield results.part(slice(start, stop), slice(first, min(targets, first + step)))
 
 
 def blocks_of(task: Task, identity_definition: int, results: BandResults | NearResults, pairing: Pairing) -> Iterator[Block]:
@@ -49,8 +56,8 @@ def blocks_of(task: Task, identity_definition: int, results: BandResults | NearR
         yield from _of_better_strands(task, identity_definition, results, pairing)
         return
     if isinstance(results, BandResults):
-        for start, stop in _cut(results):
-            yield PairBlock(task, identity_definition, results.rows(start, stop), results.band.start + start, pairing)
+        for part in _cut(results):
+            yield PairBlock(task, identity_definition, part, pairing)
     else:
         for part in results.parts(_BLOCK_PAIRS, _BLOCK_RUNS):
             yield NearBlock(task, identity_definition, part.pairs, part.aligned)
@@ -73,14 +80,13 @@ def _of_better_strands(task: Task, identity_definition: int, results: BandResult
         for near in results.parts(_BLOCK_PAIRS, _BLOCK_RUNS):
             yield block(near.pairs.queries, near.pairs.targets, near.aligned)
         return
-    for start, stop in _cut(results):
-        part, first = results.rows(start, stop), results.band.start + start
-        wanted = PairBlock(task, identity_definition, part, first, pairing).wanted(None)
+    for part in _cut(results):
+        wanted = PairBlock(task, identity_definition, part, pairing).wanted(None)
         rows, columns = (places.astype(np.int64) for places in np.nonzero(wanted))
         statistics = None if part.statistics is None else part.statistics[wanted]
         minus = None if part.minus is None else part.minus[wanted]
         aligned = Aligned(part.scores[wanted], statistics, part.runs and part.runs.part(wanted), minus)
-        yield block(rows + first, columns + part.band.first_target, aligned)
+        yield block(rows + part.band.start, columns + part.band.first_target, aligned)
 
 
 class PairsSink:

@@ -56,7 +56,7 @@ class Value:
 
     def of_band(self, task: Task, results: BandResults) -> npt.NDArray[Any]:
         """Values of a band's pairs: [queries][targets]."""
-        return self.of(PairBlock(task, self.identity_definition, results, results.band.start))
+        return self.of(PairBlock(task, self.identity_definition, results))
 
 
 SCORES = Value("score", DEFAULT)

@@ -50,7 +50,7 @@ class Alignment:
         query, target, alphabet, scoring, mode = self._given
         sets = [SequenceSet("", [name], codes, np.array([0, len(codes)])) for name, codes in (("query", query), ("target", target))]
         task = Task(sets[0], sets[1], scoring, mode, Detail.PATH, alphabet=alphabet)
-        return PairBlock(task, DEFAULT, self._results, 0)
+        return PairBlock(task, DEFAULT, self._results)
 
     @property
     def cigar(self) -> str:
