@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 _LARGE = 256 << 10
 """Bytes that are worth another thread."""
 
-_MOST = 16 << 20
-"""Bytes that wait, at most, beside those that are being written."""
+_MOST = 64 << 20
+"""Bytes that wait, at most, beside those that are being written: text of CIGARs comes in bursts, a band of a GPU at a time."""
 
 
 class FileBehind:
