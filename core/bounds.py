@@ -80,17 +80,28 @@ def unary_form(scoring: Scoring) -> UnaryForm | None:
     return UnaryForm(match // factor, mismatch // factor, factor)
 
 
+def fits_bytes(table: npt.NDArray[np.integer], times: int) -> bool:
+    """Whether so many times the scores of a table fit signed bytes."""
+    return times * int(table.min()) >= -128 and times * int(table.max()) <= 127
+
+
+def fits_profile(table: npt.NDArray[np.integer]) -> bool:
+    """Whether the profiles of 16-bit scores hold a table: signed bytes, and twice the scores where one is negative (cuda_src/score.cuh)."""
+    return fits_bytes(table, 1 if table.min() >= 0 else 2)
+
+
 @dataclass(frozen=True)
 class RebasedForm:
     """Gotoh's recurrence on rebased scores that are never negative, as cuda_src/recurrence.cuh states it.
 
     table: int64[letters + 1][letters + 1], the scores s' by query and target letter; the last query letter is that of dummy rows, the
-    last target letter pads targets. gap_open, gap_extend, level: its constants of these names.
+    last target letter pads targets. gap_open, gap_extend, lift, level: its constants of these names.
     """
 
     local: bool
     gap_open: int
     gap_extend: int
+    lift: int
     level: int
     best: int
     table: npt.NDArray[np.int64]
@@ -99,7 +110,7 @@ class RebasedForm:
         """At least every value that the recurrence forms for sequences up to these lengths, padding included."""
         matched = self.best * min(query_length, target_length)
         if self.local:
-            return self.level + matched + self.gap_open
+            return self.level + matched + self.lift
         return self.level + matched + self.gap_extend * (query_length + target_length + 2)
 
 
@@ -108,7 +119,10 @@ def rebased_form(scoring: Scoring, local: bool, free_query: bool = False) -> Reb
 
     A substitution that costs more than two gaps of one letter is never used, so scores below -2 open are raised to that. Level, globally:
     H' is never more than two openings (of open - extend each) below it, and what is formed of H' one more, or the worst substitution.
-    Locally H is never below it, and what is formed of H an opening and an extension at most.
+
+    Lift, locally: what an opening costs, so that a gap begins as H; but where bytes are too small for s + open and not for the scores
+    raised until the least is 0, that much. Level, locally: H is never below it, and a gap by no more than what an opening costs beyond
+    the lift. What is formed of a gap is an extension lower, and what is formed of H and a substitution lower by that.
     """
     table = scoring.substitution
     letters = len(table)
@@ -116,11 +130,15 @@ def rebased_form(scoring: Scoring, local: bool, free_query: bool = False) -> Reb
     raised = np.maximum(table, -2 * scoring.gap_open)
     shifted = np.zeros((letters + 1, letters + 1), dtype=np.int64)
     if local:
-        shifted[:letters, :letters] = raised + scoring.gap_open
-        return RebasedForm(True, scoring.gap_open, scoring.gap_extend, scoring.gap_open + scoring.gap_extend, best, shifted)
+        lift, least = scoring.gap_open, max(0, -int(raised.min()))
+        if fits_profile(raised + least) and not fits_profile(raised + lift):
+            lift = least
+        shifted[:letters, :letters] = raised + lift
+        level = max(scoring.gap_extend + max(0, scoring.gap_open - lift), -int(shifted.min()))
+        return RebasedForm(True, scoring.gap_open, scoring.gap_extend, lift, level, best, shifted)
     opening = scoring.gap_open - scoring.gap_extend
     shifted[:letters, :letters] = raised + 2 * scoring.gap_extend
     if free_query:
         shifted[letters, :] = scoring.gap_extend
     level = 2 * opening + max(opening, -int(shifted.min()))
-    return RebasedForm(False, scoring.gap_open, scoring.gap_extend, level, best, shifted)
+    return RebasedForm(False, scoring.gap_open, scoring.gap_extend, 0, level, best, shifted)

@@ -35,7 +35,8 @@ def rebased_values(form, query, target, dummies, free_query, free_target):
     """Every value that cuda_src/recurrence.cuh forms, and the last row and column (global) or the best value (local)."""
     n = len(target)
     letters = len(form.table) - 1
-    opening, zero = form.gap_open - form.gap_extend, form.level
+    opening, zero, rest = form.gap_open - form.gap_extend, form.level, form.gap_open - form.lift
+    linear = form.local and opening == 0  # there h is what e and f are made of; globally the two forms are the same
 
     def edge(i, free):
         if form.local or i == 0:
@@ -52,20 +53,27 @@ def rebased_values(form, query, target, dummies, free_query, free_target):
 
     for i in range(first, len(query) + 1):
         diagonal, h = left(i - 1), left(i)
-        e = zero + form.gap_open if form.local else h - opening
+        e = zero + form.lift if form.local else h - opening
         seen += [diagonal, h, e]
         for j in range(n):
             f = above_f[j]
             t = diagonal + int(form.table[letters if i < 1 else query[i - 1]][target[j]])
+            if linear:
+                e, f = h - rest, above_h[j] - rest
+                seen += [e, f]
             x = max(t, e, f)
             diagonal = above_h[j]
-            if form.local:
-                seen += [e - form.gap_extend, f - form.gap_extend]
-                h = x - form.gap_open
+            if linear:
+                seen.append(x - form.lift)
+                h = max(x - form.lift, zero)
+                best = max(best, h)
+            elif form.local:
+                h = x - form.lift
                 assert h >= zero
                 best = max(best, h)
-                e = max(e - form.gap_extend, h, zero + form.gap_open)
-                f = max(f - form.gap_extend, h)
+                seen += [e - form.gap_extend, f - form.gap_extend, h - rest]
+                e = max(e - form.gap_extend, h - rest, zero + form.lift)
+                f = max(f - form.gap_extend, h - rest)
             else:
                 h = x
                 seen.append(h - opening)
@@ -76,13 +84,14 @@ def rebased_values(form, query, target, dummies, free_query, free_target):
     return seen, best if form.local else (above_h, last_column[dummies:])
 
 
-weights = st.integers(-60, 60)
+weights = st.integers(-60, 60) | st.integers(-150, 150)
+gaps = st.integers(0, 40) | st.integers(100, 300)
 
 
 @given(
     st.lists(st.lists(weights, min_size=3, max_size=3), min_size=3, max_size=3),
-    st.integers(0, 40),
-    st.integers(0, 40),
+    gaps,
+    gaps,
     st.lists(st.integers(0, 2), min_size=1, max_size=9),
     st.lists(st.integers(0, 2), min_size=1, max_size=9),
     st.integers(0, 63),
@@ -131,6 +140,19 @@ def test_cells_are_as_narrow_as_the_bound_allows():
     assert "32-bit" in first(two_valued(4, 500, -400, 1000, 100), 10, 10)  # no byte holds its scores
     assert "64-bit" in first(two_valued(4, 5 * 10**8, -4 * 10**8, 10**8, 10**7), 10, 10)
     assert "16-bit" in first(AFFINE, 10_000, 10_000, Mode.LOCAL)
+    assert "16-bit" in first(two_valued(4, 43, -84, 70, 10), 10, 10)  # -64 .. 63, twice in a byte
+    assert "32-bit" in first(two_valued(4, 44, -84, 70, 10), 10, 10)
+    assert "16-bit" in first(two_valued(4, 107, -20, 70, 10), 10, 10)  # 0 .. 127
+    assert "32-bit" in first(two_valued(4, 108, -20, 70, 10), 10, 10)
+
+
+@pytest.mark.parametrize("gap", [(6, 6), (10, 1), (122, 1), (123, 123), (1000, 10), (1000, 1000)])
+@pytest.mark.parametrize(("match", "mismatch"), [(5, -4), (63, -64), (64, -64), (120, -7), (127, 0), (128, 100)])
+def test_locally_dear_gaps_take_no_wider_cells(match, mismatch, gap):
+    """Bytes hold what they hold of the scores alone, of which none is worse than two gaps."""
+    recipe = make_recipe(task(two_valued(4, match, mismatch, *gap), [10], [10], Mode.LOCAL))
+    fits = match <= 127 and match - max(mismatch, -2 * gap[0]) <= 127
+    assert next(variants(recipe, 10, 10)).title.count("16-bit") == fits
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpualign.core.bounds import fits_bytes, fits_profile
 from gpualign.core.dataclass import dataclass
 from gpualign.gpu.kernels import Kernel
 from gpualign.gpu.recipe import Recipe
@@ -21,7 +22,6 @@ class Cell:
 
 CHAIN_ROWS = 16
 _CELLS = (Cell("U16x2", 16, 2, 2**16 - 1), Cell("S32", 32, 1, 2**31 - 1), Cell("S64", 64, 1, 2**63 - 1))
-_LARGEST_BYTE = 127  # profiles of 16-bit cells hold signed bytes
 
 
 def usable_cells(recipe: Recipe, longest_query: int, longest_target: int) -> list[Cell]:
@@ -33,7 +33,7 @@ def usable_cells(recipe: Recipe, longest_query: int, longest_target: int) -> lis
     if form is None:
         return []
     largest = form.largest(longest_query, longest_target + 4)
-    small = int(recipe.table().max()) <= _LARGEST_BYTE if recipe.table().min() >= 0 else doubled(recipe)
+    small = fits_profile(recipe.table())
     cells = [c for c in _CELLS if largest <= c.largest and (small or c.pairs == 1)]
     if not cells:
         raise OverflowError(f"{largest} does not fit 64 bits")
@@ -42,8 +42,7 @@ def usable_cells(recipe: Recipe, longest_query: int, longest_target: int) -> lis
 
 def doubled(recipe: Recipe) -> bool:
     """Whether a profile's signed bytes can hold twice the scores (cuda_src/score.cuh). Without that none may be negative."""
-    table = 2 * recipe.table()
-    return int(table.min()) >= -_LARGEST_BYTE - 1 and int(table.max()) <= _LARGEST_BYTE
+    return fits_bytes(recipe.table(), 2)
 
 
 def macros(recipe: Recipe, cell: Cell, rows: int, tile: int) -> Macros:
@@ -59,6 +58,7 @@ def macros(recipe: Recipe, cell: Cell, rows: int, tile: int) -> Macros:
         "RESULT": recipe.result,
         "OPEN": form.gap_open,
         "EXTEND": form.gap_extend,
+        "LIFT": form.lift,
         "LEVEL": form.level,
         "PATHS": int(recipe.paths),
         "TILE": tile,
