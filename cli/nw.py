@@ -132,7 +132,8 @@ def nw(
     sets = [input_files(one) for one in (seqs, add or seqs2) if one is not None]
     queries, others = sets[0].paths, sets[1].paths if len(sets) > 1 else None
     seconds = alignment_seconds(queries, others, EDIT_CELLS if edit else GLOBAL_CELLS)
-    start_early("cpu" if cluster else device, seconds)  # beside the imports that follow
+    every_pair = (min_score, min_identity, max_distance) == (None, None, None)
+    start_early("cpu" if cluster else device, seconds, every_pair)  # beside the imports that follow
     from dataclasses import replace
 
     from gpualign.cli.inputs.groups import check_groups, read_group_pairs

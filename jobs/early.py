@@ -12,11 +12,11 @@ CUDA_START = 0.15
 """Seconds: a context, kernels from the cache, page-locked memory (0.08 on an H200's machine, 0.19 on an H100's; the driver starts beside
 what comes before)."""
 
-GLOBAL_CELLS, EDIT_CELLS, LOCAL_CELLS = 3e10, 6e10, 1.5e10
-"""That a core aligns in a second, about: global scores, edit distances, searches."""
+GLOBAL_CELLS, EDIT_CELLS, LOCAL_CELLS = 3e10, 2e11, 1.5e10
+"""That a core with AVX-512 aligns in a second, about: global scores, edit distances, searches."""
 
-_SURELY = 2
-"""Times `CUDA_START`, from which on a GPU that is there will be taken."""
+_SURELY = 1.2
+"""Times `CUDA_START`, from which on a GPU that is there will be taken for work that is known by the sizes of files."""
 
 _CALL_BYTES = 1e8
 """Of files of calls that keep a core busy for a second, about."""
@@ -24,22 +24,33 @@ _CALL_BYTES = 1e8
 _PACKED = {".gz": 4, ".bz2": 4, ".xz": 5, ".zst": 4}
 """How much longer files become, about."""
 
+_QUALITIES = (".fastq", ".fq")
+"""Of files of which half is no letters."""
+
 
 def alignment_seconds(queries: Iterable[str], targets: Iterable[str] | None, core_cells: float) -> float:
-    """What aligning every pair takes the CPU at most, about, by the sizes of the files of two sets, or of one (None); 0 where all of a set
-    tell no size. core_cells: that a core aligns in a second."""
+    """What aligning every pair takes the CPU, about, by the sizes of the files of two sets, or of one (None); 0 where all of a set tell no
+    size. core_cells: that a core aligns in a second."""
     letters = sum(map(_letters, queries))
     cells = letters * (letters / 2 if targets is None else sum(map(_letters, targets)))
     return cells / (core_cells * usable_cpus())
 
 
 def distance_seconds(inputs: Iterable[str]) -> float:
-    """Likewise of distances between the samples of some files."""
-    return sum(map(_letters, inputs)) / (_CALL_BYTES * usable_cpus())
+    """Likewise of distances between the samples of some files, of which sizes tell little."""
+    return sum(map(_bytes, inputs)) / (_CALL_BYTES * usable_cpus())
 
 
 def _letters(path: str) -> float:
-    """At most, about; 0 for what is no file."""
+    """Of sequences, about; 0 for what is no file."""
+    stem, ending = os.path.splitext(path)
+    if ending in _PACKED:
+        ending = os.path.splitext(stem)[1]
+    return _bytes(path) / (2 if ending in _QUALITIES else 1)
+
+
+def _bytes(path: str) -> float:
+    """Of text, about."""
     try:
         found = os.stat(path)
     except OSError:
@@ -47,13 +58,14 @@ def _letters(path: str) -> float:
     return found.st_size * _PACKED.get(os.path.splitext(path)[1], 1)
 
 
-def start_early(device: str, cpu_seconds: float) -> None:
-    """cpu_seconds: what the CPU would take for the work, at most. Raises `InputError` for what is no device's name."""
+def start_early(device: str, cpu_seconds: float, known: bool = False) -> None:
+    """cpu_seconds: what the CPU would take for the work, about; known: whether it is not much less, as it may be where most pairs are never
+    looked at. Raises `InputError` for what is no device's name."""
     if device == "cpu" or (device == "auto" and cpu_seconds < CUDA_START) or find_spec("pycuda") is None:
         return
     from gpualign.gpu.devices import check_selection, start_selected
 
     if device != "auto":
         check_selection(device)
-    # The driver alone where the estimate decides nothing; where it is far above what CUDA takes, what a run on the first GPU needs.
-    start_selected("cuda" if device == "auto" and cpu_seconds >= _SURELY * CUDA_START else device)
+    # The driver alone where the estimate decides nothing; where it is above what CUDA takes, what a run on the first GPU needs.
+    start_selected("cuda" if device == "auto" and known and cpu_seconds >= _SURELY * CUDA_START else device)

@@ -104,9 +104,10 @@ def test_much_work_starts_what_it_will_need(monkeypatch):
     monkeypatch.setattr("gpualign.jobs.early.find_spec", lambda name: name)
     monkeypatch.setattr(devices, "start_cuda", started.append)
     monkeypatch.setattr(devices, "_has_nvidia_device", lambda: True)
-    start_early("auto", 1.9 * CUDA_START)
-    start_early("auto", 2.1 * CUDA_START)
-    assert started == [[], [0]]
+    start_early("auto", 1.1 * CUDA_START, True)
+    start_early("auto", 1.3 * CUDA_START, True)
+    start_early("auto", 9 * CUDA_START)
+    assert started == [[], [0], []]
 
 
 def test_work_goes_by_the_sizes_of_files(monkeypatch, tmp_path):
@@ -116,7 +117,7 @@ def test_work_goes_by_the_sizes_of_files(monkeypatch, tmp_path):
         path.write_bytes(b"A" * size)
     small, large, packed = map(str, (small, large, packed))
     assert alignment_seconds([large], None, GLOBAL_CELLS) == pytest.approx(6e6**2 / 2 / 6e10)
-    assert alignment_seconds([large], None, EDIT_CELLS) == pytest.approx(6e6**2 / 2 / 12e10)
+    assert alignment_seconds([large], None, EDIT_CELLS) == pytest.approx(6e6**2 / 2 / 40e10)
     assert (
         alignment_seconds([small], [large], GLOBAL_CELLS)
         == alignment_seconds([large], [small], GLOBAL_CELLS)
@@ -124,6 +125,9 @@ def test_work_goes_by_the_sizes_of_files(monkeypatch, tmp_path):
         == pytest.approx(0.3)
     )
     assert distance_seconds([small, packed]) == pytest.approx(0.030015)
+    for name, size in (("reads.fastq", 6_000_000), ("reads.fq.gz", 1_500_000)):  # of which half is qualities
+        (tmp_path / name).write_bytes(b"A" * size)
+        assert alignment_seconds([small], [str(tmp_path / name)], GLOBAL_CELLS) == pytest.approx(0.15)
     for unknown in ("-", str(tmp_path / "missing.fa")):
         assert (
             alignment_seconds([unknown], None, GLOBAL_CELLS)
