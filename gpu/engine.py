@@ -10,7 +10,7 @@ import numpy as np
 
 from gpualign.core.budget import Budget
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Capabilities, Mode, Task, TileResult
+from gpualign.core.engine import Capabilities, Detail, Mode, Task, TileResult
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Limits, Tile
 from gpualign.core.pool import Counter, run_workers
@@ -18,6 +18,7 @@ from gpualign.gpu.choice import choose
 from gpualign.gpu.device import Device
 from gpualign.gpu.losses import Lost, telling_of
 from gpualign.gpu.near.prepared import CudaNearPrepared, prepare_near
+from gpualign.gpu.outputs.paths import RUNS_PIECE
 from gpualign.gpu.recipe import Recipe, make_recipe
 from gpualign.gpu.results import ResultPool
 from gpualign.gpu.worker import Finished, Worker
@@ -115,9 +116,10 @@ class CudaEngine:
             mean = max(1, int(task.queries.offsets[-1]) // len(task.queries) * int(task.targets.offsets[-1]))
             rows = max(1, min(_BAND_ROWS, -(-_SEARCH_TILES * cells // mean)))
         kept, devices = (budget.results, budget.scratch), len(self._devices)
+        padding = RUNS_PIECE - 1 if task.detail is Detail.PATH else 0
         limits = Limits(
             *kept,
-            task.item_bytes,
+            task.item_bytes + padding,
             _LANES,
             cells,
             rows,

@@ -24,7 +24,7 @@ from gpualign.gpu.slots import Slot
 
 _CURSOR_BYTES = 8
 RUNS_PIECE = 16
-"""Bytes by which kernels move runs, so that the last piece of a pair's may be as much longer but for one."""
+"""Bytes by which kernels move runs: each pair's begin with a piece of their own, so that up to 15 bytes behind them are unused."""
 
 _DETAILS = {Detail.SCORE: 0, Detail.STATISTICS: 1, Detail.PATH: 2}
 """As cuda_src/path.cuh counts."""
