@@ -10,13 +10,14 @@ from host_device import HostDevice, compiler, name_of
 from path_cases import SCHEMES, relatives, repeats
 from work import real_genes, run_paths, sequence_set
 
-from gpualign.core.engine import Detail, EndGaps
+from gpualign.core.engine import Detail, EndGaps, Task
 from gpualign.core.plan import Pairing
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu import worker
 from gpualign.gpu.devices import take_inventory
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.families import chain, slices, threads
+from gpualign.gpu.recipe import make_recipe
 
 
 def compare(queries, targets, scheme, end_gaps, engine, pairing=Pairing.ALL, **more):
@@ -43,6 +44,13 @@ def test_paths(rng, device, force, scheme, family, end_gaps):
     rows, columns, longest = (4, 25, 150) if on_host else (20, 300, 700)
     queries, targets = relatives(rng, rows, longest, letters), relatives(rng, columns, longest, letters)
     compare(queries, targets, SCHEMES[scheme], end_gaps, CudaEngine([device]))
+
+
+@pytest.mark.parametrize(("scheme", "bits"), [("default", 16), ("largest of 16 bits", 16), ("32 bits", 32), ("64 bits", 64)])
+def test_the_cases_have_every_width(scheme, bits):
+    some = sequence_set([np.arange(150) % 4])
+    recipe = make_recipe(Task(some, some, SCHEMES[scheme], detail=Detail.PATH))
+    assert f"{bits}-bit" in next(threads.variants(recipe, 150, 150)).title
 
 
 @pytest.mark.parametrize("end_gaps", EndGaps)

@@ -17,8 +17,10 @@ SCHEMES = {
     "dear mismatch, linear": two_valued(15, 3, -50, 2, 2),
     "free extension": two_valued(15, 3, -2, 4, 0),
     "free gaps": two_valued(15, 3, -2, 0, 0),
-    "16 bits": two_valued(15, 50, -40, 100, 10),
+    "16 bits": two_valued(15, 50, -40, 100, 10),  # of CPUs; GPUs take 32
+    "largest of 16 bits": two_valued(15, 43, -84, 70, 10),  # of GPUs: no bytes hold more
     "32 bits": two_valued(15, 500_000, -400_000, 1_000_000, 10_000),
+    "64 bits": two_valued(15, 5 * 10**8, -4 * 10**8, 10**8, 10**7),
     "dear gaps": two_valued(15, 1, -1, 60, 55),
 }
 
