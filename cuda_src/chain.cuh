@@ -19,7 +19,7 @@ struct ChainArgs {
   const int64_t* target_offsets;
   const int32_t* targets;         // [target_count] records
   const int32_t* target_numbers;  // [target_count] what first_targets counts
-  const int32_t* table;           // [LETTERS][LETTERS] s' (locally s), by query letter
+  const int32_t* table;           // [LETTERS][LETTERS] s' (recurrence.cuh), by query letter
   int32_t* next_item;
   int32_t* progress;     // [pairs][strips] columns that a strip has handed down; of chain_edit.cu what it hands down; 0 at first
   void* carries;         // [pairs][CARRIES][carry_stride]; with PATHS [pairs][strips][CARRIES][carry_stride]

@@ -1,5 +1,5 @@
 // Paths on the device: how one is walked backwards through directions, what is counted on the way, and how it is stored.
-// The rules, and the form of what comes out, are those of the CPU engine (cpu/src/path.hpp, gpualign.core.engine.Runs).
+// The rules, and the form of what comes out, are those of the host (core/src/walk.hpp, gpualign.core.engine.Runs).
 #pragma once
 
 #include "portable.cuh"
@@ -49,7 +49,8 @@ struct PathEnd {
   }
 };
 
-// A path on its way back. Its runs are written from their end backwards, four bytes at a time, behind which other paths' runs follow.
+// A path on its way back. Its runs are written from their end backwards, by words, into scratch of its own; `finish` moves them behind
+// other paths' runs.
 struct Walk {
   int i, j;        // the cell that it has come to
   int op, length;  // of the run that it is in

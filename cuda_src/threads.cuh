@@ -17,7 +17,7 @@ struct ThreadArgs {
   const int64_t* block_letters;   // [target_blocks] first word
   const int32_t* block_columns;   // [target_blocks] columns, a multiple of COLUMNS
   const int32_t* target_lengths;  // [target_count]
-  const int32_t* table;           // [LETTERS][LETTERS] s' (locally s), by query letter; the last query letter is the dummy row's
+  const int32_t* table;           // [LETTERS][LETTERS] s' (recurrence.cuh), by query letter; the last query letter is the dummy row's
   void* carries;                  // [slots][carry_stride]: [column][thread] of Carry; with PATHS [strip] in front
   void* edges;                    // with PATHS: [slots][edge_stride]: [strip][column / TILE][row][thread] of Edge
   RESULT* scores;                 // [query_count][target_count]; 0 at first where scores are local

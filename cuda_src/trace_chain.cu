@@ -6,7 +6,7 @@
 //
 // Directions are packed, 8 rows a word (16 with linear gaps), [column][word][lane] in memory of the block.
 //
-// Macros: those of chain.cu.
+// Macros: those of chain.cu, and SIGN (-1 for distances).
 #include "chain.cuh"
 #include "path.cuh"
 #include "recurrence.cuh"

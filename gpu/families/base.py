@@ -104,7 +104,8 @@ class Variant(ABC):
     pairs: targets of a thread; carries, carry_bytes: values that a column hands to the next strip, and the size of one; rows:
     of a strip (of one thread or lane); rate: cells a clock of one multiprocessor at full load; latency: clocks of a thread
     from one row to the next; clears: whether scores must be 0 before it; trace: with paths, the kernel of the way back; tile:
-    columns between two checkpoints; words: of directions that a column of a strip takes.
+    columns between two checkpoints; words: of directions in memory that a column of a strip takes; 0 where
+    they lie in shared memory.
     """
 
     kernel: Kernel
