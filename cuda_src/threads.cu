@@ -83,13 +83,13 @@ DEVICE void down(Strip& s, Column* columns, uint32_t one) {
   }
 }
 
-// Fills the tables by pairs of frequent letters, [row / 2][letter b][letter a], of the strip whose first row is `first`.
+// Fills the tables by pairs of frequent letters, [row / 2][letter b][letter a], of the strip whose first row is `first`. Where there are
+// fewer letters, nobody reads the others' scores.
 DEVICE void make_pairs(TwoRows* pairs, const ThreadArgs& a, const uint8_t* query, int64_t first) {
   for (int k = threadIdx.x; k < ROWS / 2 * kPairs; k += blockDim.x) {
     const int letter_a = k % kFrequent, letter_b = k / kFrequent % kFrequent;
-    auto score = [&](int row) {
-      return U16x2::joined(row_score(a, query, first, row, letter_a), row_score(a, query, first, row, letter_b));
-    };
+    const auto of_letter = [&](int row, int letter) { return letter < LETTERS ? row_score(a, query, first, row, letter) : 0; };
+    const auto score = [&](int row) { return U16x2::joined(of_letter(row, letter_a), of_letter(row, letter_b)); };
     const int row = k / kPairs * 2;
     pairs[k] = {score(row), score(row + 1)};
   }

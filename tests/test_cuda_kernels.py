@@ -25,6 +25,7 @@ GLOBAL = {
     "affine 16 bits": (two_valued(4, 5, -4, 10, 1), 4, [threads, chain]),
     "affine, free extension": (two_valued(4, 5, -4, 10, 0), 4, [threads]),
     "affine, dear mismatch": (two_valued(4, 1, -50, 3, 1), 4, [threads]),
+    "affine, two letters": (two_valued(2, 5, -4, 10, 1), 2, [threads]),
     "affine 32 bits": (two_valued(4, 500, -400, 1000, 100), 4, [threads, chain]),
     "affine 64 bits": (two_valued(4, 5 * 10**8, -4 * 10**8, 10**8, 10**7), 4, [threads, chain]),
     "protein affine": (BLOSUM62, 27, [threads, chain]),
