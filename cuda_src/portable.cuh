@@ -47,7 +47,6 @@ constexpr int kLanes = 32;  // of a warp
 
 #ifdef __CUDACC__
 DEVICE uint32_t max3_u16x2(uint32_t a, uint32_t b, uint32_t c) { return __vimax3_u16x2(a, b, c); }
-DEVICE uint32_t max_u16x2(uint32_t a, uint32_t b) { return __vmaxu2(a, b); }
 DEVICE uint32_t add_max_u16x2(uint32_t a, uint32_t b, uint32_t c) { return __viaddmax_u16x2(a, b, c); }  // max(a + b, c)
 DEVICE int32_t max3_s32(int32_t a, int32_t b, int32_t c) { return __vimax3_s32(a, b, c); }
 DEVICE int32_t add_max_s32(int32_t a, int32_t b, int32_t c) { return __viaddmax_s32(a, b, c); }
@@ -89,13 +88,11 @@ template <class T>
 T larger(T a, T b) {
   return a > b ? a : b;
 }
+inline uint32_t larger_each(uint32_t a, uint32_t b) { return pair(larger(lo(a), lo(b)), larger(hi(a), hi(b))); }
 }  // namespace plain
-DEVICE uint32_t max_u16x2(uint32_t a, uint32_t b) {
-  return plain::pair(plain::larger(plain::lo(a), plain::lo(b)), plain::larger(plain::hi(a), plain::hi(b)));
-}
-DEVICE uint32_t max3_u16x2(uint32_t a, uint32_t b, uint32_t c) { return max_u16x2(max_u16x2(a, b), c); }
+DEVICE uint32_t max3_u16x2(uint32_t a, uint32_t b, uint32_t c) { return plain::larger_each(plain::larger_each(a, b), c); }
 DEVICE uint32_t add_max_u16x2(uint32_t a, uint32_t b, uint32_t c) {
-  return max_u16x2(plain::pair(plain::lo(a) + plain::lo(b), plain::hi(a) + plain::hi(b)), c);
+  return plain::larger_each(plain::pair(plain::lo(a) + plain::lo(b), plain::hi(a) + plain::hi(b)), c);
 }
 DEVICE int32_t max3_s32(int32_t a, int32_t b, int32_t c) { return plain::larger(plain::larger(a, b), c); }
 DEVICE int32_t add_max_s32(int32_t a, int32_t b, int32_t c) { return plain::larger(a + b, c); }

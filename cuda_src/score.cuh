@@ -17,7 +17,6 @@ struct U16x2 {
   static DEVICE Value add(Value a, Value b, uint32_t one) { return add_by_fma(a, b, one); }
   static DEVICE Value negative(int64_t x) { return 0u - static_cast<uint32_t>(x) * 0x10001u; }     // for add: borrow included
   static DEVICE Value step(int64_t x) { return (static_cast<uint32_t>(x) & 0xffffu) * 0x10001u; }  // for add_max: modulo 2^16
-  static DEVICE Value max(Value a, Value b) { return max_u16x2(a, b); }
   static DEVICE Value max3(Value a, Value b, Value c) { return max3_u16x2(a, b, c); }
   static DEVICE Value add_max(Value a, Value b, Value c) { return add_max_u16x2(a, b, c); }
   static DEVICE int64_t get(Value v, int pair) { return pair ? v >> 16 : v & 0xffffu; }

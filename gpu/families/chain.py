@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from gpualign.gpu.families import rebased
 from gpualign.gpu.families.base import Variant
 from gpualign.gpu.families.chained import Chained
-from gpualign.gpu.families.rebased import CHAIN_ROWS
 from gpualign.gpu.kernels import Kernel
 from gpualign.gpu.recipe import Recipe
 
+_ROWS = 16  # of a lane
 _TILE = 256  # columns between two checkpoints
 _RATE = {"S32": 10.0, "S64": 4.0}  # as measured (benchmarks/LOG.md); it only steers the choice
 _LATENCY = 16.0
@@ -26,18 +26,18 @@ def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterato
 
 
 def _variant(recipe: Recipe, cell: rebased.Cell) -> Variant:
-    macros = rebased.macros(recipe, cell, CHAIN_ROWS, _TILE)
+    macros = rebased.macros(recipe, cell, _ROWS, _TILE)
     return Chained(
         Kernel("chain.cu", "align_chain", macros),
         rebased.title(recipe, cell, "warps a pair"),
         pairs=1,
         carries=rebased.carries(recipe),
         carry_bytes=cell.bits // 8,
-        rows=CHAIN_ROWS,
+        rows=_ROWS,
         rate=_RATE[cell.name],
         latency=_LATENCY,
         clears=True,
         trace=rebased.trace_kernel(recipe, "trace_chain.cu", "trace_chain", macros),
         tile=_TILE,
-        words=rebased.direction_words(recipe, CHAIN_ROWS),
+        words=rebased.direction_words(recipe, _ROWS),
     )

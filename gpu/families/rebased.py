@@ -20,7 +20,6 @@ class Cell:
     largest: int
 
 
-CHAIN_ROWS = 16
 _CELLS = (Cell("U16x2", 16, 2, 2**16 - 1), Cell("S32", 32, 1, 2**31 - 1), Cell("S64", 64, 1, 2**63 - 1))
 
 
