@@ -10,13 +10,15 @@ import pytest
 from command import LIMIT
 
 ROOT = Path(__file__).resolve().parent.parent
-# A few of the cases, every source file and both modes among them.
+# A few of the cases, every source file, both modes and every way back among them.
 CASES = " or ".join(
     f"({case})"
     for case in (
         "global and linear and 16 and THREADS",
         "global and affine and 16 and CHAIN",
         "local and protein and THREADS",
+        "test_paths and default and (THREADS and FREE or CHAIN and PENALISED)",
+        "in_slices and PENALISED",
         "steps and mismatch and SLICES",
         "global and edit",
         "within_a_distance and 5",
@@ -48,7 +50,7 @@ def test_no_kernel_reads_or_writes_out_of_bounds():
     for variable in [v for v in environment if v.startswith("PYTEST_")]:
         del environment[variable]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "no:cacheprovider"]
-    command += ["tests/test_cuda_kernels.py", "tests/test_cuda_near.py"]
+    command += ["tests/test_cuda_kernels.py", "tests/test_cuda_paths.py", "tests/test_cuda_near.py"]
     done = subprocess.run(
         [*command, "-m", "not gpu", "-k", CASES], env=environment, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT, check=False
     )
