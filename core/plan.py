@@ -79,8 +79,8 @@ class Limits:
     result_bytes: memory for bands of results; scratch_bytes: memory that the engine itself takes; item_bytes: of one pair's
     result, letter_bytes: more for each of its letters, query_bytes: more for each query; lanes: targets that share one pass of
     the engine; tile_cells: DP cells of a tile, about; band_rows: queries of a band at most; sharing: workers for whose sake tiles shrink
-    near the end, so that none waits long for another; query_lanes: queries that may share a pass of the engine, so that tiles of more should
-    have a multiple of as many; first_rows: queries of the first band, so that somebody who waits for rows has
+    near the end, so that none waits long for another; query_lanes: queries that may share a pass of the engine, so that tiles of more
+    should have a multiple of as many; first_rows: queries of the first band, so that somebody who waits for rows has
     the first ones soon, and each later band has twice as many as the one before, up to band_rows (0: all are alike); diagonal_bands: bands
     of one set at least; diagonal_group: targets that the engine leaves out together where a query wants none of them, so that neighbours
     should share a group where not all queries want them (0: it leaves out none).

@@ -47,5 +47,6 @@ class RunsBuilder:
         """All of them. Large pieces stay what they are, small ones are joined, so that there are few."""
         pieces: list[npt.NDArray[np.uint8]] = []
         for large, some in groupby(self._pieces, lambda piece: len(piece) >= _LARGE):
-            pieces += some if large else [np.concatenate(list(some))]
+            group = list(some)
+            pieces += group if large else [np.concatenate(group)]
         return Runs(pieces or [np.zeros(0, dtype=np.uint8)], self._starts, self._sizes)

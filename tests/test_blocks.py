@@ -76,7 +76,7 @@ def aligned(rng):
 
 
 def text(block, columns, keep=None):
-    return block.rows(columns, keep).decode()
+    return b"".join(block.rows(columns, keep)).decode()
 
 
 def kept_pairs(block, keep):
@@ -207,7 +207,7 @@ def test_significance(aligned):
 
 @pytest.mark.parametrize("cuts", [0, 1, 40])
 def test_cigars_of_any_runs(rng, cuts):
-    """Runs of every length of a byte and of several bytes, also such as could be fewer, and no runs at all; in several pieces, some empty."""
+    """Runs of every length of a byte and of several bytes, also such as could be fewer, and none at all; in pieces, some empty."""
     sequences = relatives(rng, 1, 9, 4)
     paths = ["", *(op * length for op in "=XID" for length in range(1, 200)), *("".join(rng.choice(list("=XID"), 50)) for _ in range(20))]
     paths += ["".join(op * int(length) for op, length in zip(rng.choice(list("=XID"), 9), rng.integers(1, 150, 9), strict=True))]
@@ -236,7 +236,7 @@ def test_pairs_have_no_columns_of_hits(aligned, field):
 def test_text_of_listed_records():
     texts = TextColumn.of(["a", "", "long one"])
     column = Column.listed_text(texts.text, texts.offsets, np.array([2, 0, 0, 1, 2]))
-    assert format_block([column], 0, 1, 5, [0], None) == b"long one\na\na\n\nlong one\n"
+    assert format_block([column], 0, 1, 5, [0], None) == [b"long one\na\na\n\nlong one\n"]
     for record in (-1, 3):
         with pytest.raises(ValueError, match="not one of the strings"):
             Column.listed_text(texts.text, texts.offsets, np.array([0, record]))

@@ -15,7 +15,6 @@ from test_blocks import OF_PAIRS, Aligned
 
 from gpualign.core.bands import BandResults
 from gpualign.core.budget import Budget
-from gpualign.core.engine import Runs
 from gpualign.core.filter import Filter
 from gpualign.core.formats.fasta import AlignedFasta
 from gpualign.core.formats.m8 import M8
