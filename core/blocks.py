@@ -152,8 +152,9 @@ class Block(ABC):
         """What the column `path(kind)` has for one pair."""
 
     @abstractmethod
-    def rows(self, columns: Sequence[Column], keep: Booleans | None) -> bytes:
-        """The rows of the wanted pairs, made of columns of this block; of those that `keep` has (None: all)."""
+    def rows(self, columns: Sequence[Column], keep: Booleans | None, threads: int = 1) -> list[bytearray]:
+        """The rows of the wanted pairs, made of columns of this block; of those that `keep` has (None: all). Pieces of text, one behind the
+        other."""
 
     @property
     @abstractmethod
@@ -253,8 +254,8 @@ class PairBlock(Block):
         row, column = pair
         return self._alignments.text(row, column, kind).decode()
 
-    def rows(self, columns: Sequence[Column], keep: Booleans | None) -> bytes:
-        return format_block(columns, 0, *self._shape, self._firsts, keep)
+    def rows(self, columns: Sequence[Column], keep: Booleans | None, threads: int = 1) -> list[bytearray]:
+        return format_block(columns, 0, *self._shape, self._firsts, keep, threads)
 
     @cached_property
     def _alignments(self) -> Alignments:
@@ -336,8 +337,8 @@ class ListBlock(Block):
         (place,) = pair
         return self._alignments.text(0, place, kind).decode()
 
-    def rows(self, columns: Sequence[Column], keep: Booleans | None) -> bytes:
-        return format_block(columns, 0, 1, len(self.scores), [0], None if keep is None else self._grid(keep))
+    def rows(self, columns: Sequence[Column], keep: Booleans | None, threads: int = 1) -> list[bytearray]:
+        return format_block(columns, 0, 1, len(self.scores), [0], None if keep is None else self._grid(keep), threads)
 
     @cached_property
     def _alignments(self) -> Alignments:

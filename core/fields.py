@@ -109,11 +109,11 @@ class Field:
         """Of the wanted pairs of a block, in order, those that `keep` has (None: all): an array of numbers, or texts."""
         if self.values is not None:
             return np.broadcast_to(self.values(block), block.scores.shape)[block.wanted(keep)]
-        return block.rows([self.column(block)], keep).decode("utf-8", "surrogateescape").split("\n")[:-1]
+        return b"".join(block.rows([self.column(block)], keep)).decode("utf-8", "surrogateescape").split("\n")[:-1]
 
     def take_text(self, block: Block, keep: Booleans | None) -> TextColumn:
         """The same texts, not decoded."""
-        rows = block.rows([self.column(block)], keep)
+        rows = b"".join(block.rows([self.column(block)], keep))
         ends = np.flatnonzero(np.frombuffer(rows, dtype=np.uint8) == ord("\n"))
         text = rows.translate(None, b"\n")  # which no text holds
         return TextColumn(np.frombuffer(text, dtype=np.uint8), np.concatenate(([0], ends - np.arange(len(ends)))))

@@ -166,7 +166,29 @@ def test_thresholds_keep_pairs_between_them():
 )
 def test_extreme_numbers(value):
     column = Column.pair_numbers(np.array([[value]], dtype=np.int64))
-    assert format_block([column, column], 0, 1, 1, [0], None) == f"{value}\t{value}\n".encode()
+    assert format_block([column, column], 0, 1, 1, [0], None) == [f"{value}\t{value}\n".encode()]
+
+
+@pytest.mark.parametrize("threads", [1, 3, 40])
+@pytest.mark.parametrize("filtered", [False, True])
+def test_text_in_pieces(rng, threads, filtered):
+    """Of rows that begin anywhere, behind the last target as well."""
+    rows, targets = 60, 7000
+    values, firsts = rng.integers(-(10**9), 10**9, (rows, targets)), rng.integers(0, targets + 1, rows)
+    firsts[[0, 7, 8, rows - 1]] = targets, 0, targets, targets + 5
+    wanted = np.arange(targets) >= firsts[:, None]
+    keep = rng.random((rows, targets)) < 0.5 if filtered else None
+    columns = [Column.query_numbers(np.arange(rows)), Column.pair_numbers(values)]
+    pieces = format_block(columns, 0, rows, targets, firsts.tolist(), keep, threads)
+    kept = np.argwhere(wanted if keep is None else wanted & keep).tolist()
+    assert b"".join(pieces).decode() == "".join(f"{r}\t{values[r, t]}\n" for r, t in kept)
+    assert len(pieces) > 2
+    assert max(map(len, pieces)) < 1 << 21
+
+
+def test_a_block_without_pairs_is_no_text():
+    column = Column.pair_numbers(np.zeros((2, 3), dtype=np.int32))
+    assert format_block([column], 0, 2, 3, [3, 4], None, 2) == []
 
 
 @pytest.mark.parametrize("change", ["rows", "shape", "keep"])

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
 from gpualign.core.pool import Behind
+from gpualign.core.sinks.writer import Text
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -30,7 +31,7 @@ class FileBehind:
         self._held = 0
         self._error: BaseException | None = None
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: Text) -> None:
         if self._thread is None:
             if len(data) < _LARGE:
                 self._file.write(data)
@@ -67,7 +68,7 @@ class FileBehind:
         self._held -= size
         written.result()
 
-    def _write(self, data: bytes) -> int:
+    def _write(self, data: Text) -> int:
         """In the thread."""
         self._check()
         try:

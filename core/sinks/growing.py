@@ -7,6 +7,7 @@ from typing import BinaryIO
 
 from gpualign.core.sinks.behind import FileBehind
 from gpualign.core.sinks.packed import PackedText
+from gpualign.core.sinks.writer import Text
 
 Kept = tuple[int, int, int]
 """Of a file with which this run goes on: bytes that are kept, text in these, and text in these that will be written again."""
@@ -36,7 +37,7 @@ class TextFile:
         self.given = 0
         """Bytes that were written, those that stand there already as well."""
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: Text) -> None:
         self.given += len(data)
         if self._muted():
             return
@@ -64,7 +65,7 @@ class PackedFile:
         self._muted = muted
         self._packed = PackedText(file, (kept[1], kept[0]), kept[2], threads) if kept else PackedText(file, threads=threads)
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: Text) -> None:
         if not self._muted():
             self._packed.write(data)
 

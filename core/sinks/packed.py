@@ -10,7 +10,7 @@ import struct
 import zlib
 
 from gpualign.core.pool import InOrder
-from gpualign.core.sinks.writer import ByteWriter
+from gpualign.core.sinks.writer import ByteWriter, Text
 
 MEMBER_TEXT = 0xFF00
 """Bytes of text in a member; also where it cannot be packed, a member has fewer than 64 KB."""
@@ -47,7 +47,7 @@ class PackedText:
         self.packed_text, self.packed_bytes = position
         self.text = self.packed_text - known
 
-    def write(self, data: bytes) -> None:
+    def write(self, data: Text) -> None:
         self.text += len(data)
         if self._known:
             passed = min(self._known, len(data))

@@ -10,6 +10,7 @@ import numpy as np
 
 from gpualign.core.bands import BandResults
 from gpualign.core.blocks import Block, Booleans, NearBlock, PairBlock
+from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Task
 from gpualign.core.filter import Filter
 from gpualign.core.identity import DEFAULT, Integers
@@ -20,50 +21,61 @@ if TYPE_CHECKING:
     from gpualign.core.near.results import NearResults
 
 _BLOCK_PAIRS = 1 << 15
-"""Pairs formatted at a time: a megabyte or two of text where it has no paths, which a processor's cache holds. A band has several such
-blocks, so that several threads end it together."""
+"""Pairs that a thread formats at a time: a megabyte or two of text where it has no paths, which a processor's cache holds. A band has
+several such blocks, so that several threads end it together."""
 
 _BLOCK_RUNS = 1 << 19
-"""Bytes of runs formatted at a time, of which CIGARs make twice as many, and letters ten times. Of 5,000 genes a row has four times as
-many, and a band has fewer rows than a server has threads."""
+"""Bytes of runs that a thread formats at a time, of which CIGARs make twice as many, and letters ten times. Of 5,000 genes a row has four
+times as many, and a band has fewer rows than a server has threads."""
 
 
-def _cut(results: BandResults) -> Iterator[BandResults]:
-    """A band in parts of about `_BLOCK_PAIRS` pairs and `_BLOCK_RUNS` bytes of runs: of several rows, or of a row or a part of it."""
-    rows, targets = results.scores.shape
-    sizes = np.zeros(rows, dtype=np.int64) if results.runs is None else results.runs.sizes.sum(axis=1, dtype=np.int64)
-    start, held = 0, 0
-    for row, size in enumerate(sizes.tolist()):
-        if row > start and ((row + 1 - start) * targets > _BLOCK_PAIRS or held + size > _BLOCK_RUNS):
-            yield from _cut_rows(results, start, row, held)
-            start, held = row, 0
-        held += size
-    yield from _cut_rows(results, start, rows, held)
+@dataclass(frozen=True)
+class _Most:
+    """Of a block, about."""
+
+    pairs: int
+    runs: int
+
+    def cut(self, results: BandResults) -> Iterator[BandResults]:
+        """A band in parts: of several rows, or of a row or a part of it."""
+        rows, targets = results.scores.shape
+        sizes = np.zeros(rows, dtype=np.int64) if results.runs is None else results.runs.sizes.sum(axis=1, dtype=np.int64)
+        start, held = 0, 0
+        for row, size in enumerate(sizes.tolist()):
+            if row > start and ((row + 1 - start) * targets > self.pairs or held + size > self.runs):
+                yield from self._cut_rows(results, start, row, held)
+                start, held = row, 0
+            held += size
+        yield from self._cut_rows(results, start, rows, held)
+
+    def _cut_rows(self, results: BandResults, start: int, stop: int, held: int) -> Iterator[BandResults]:
+        """Some rows; a single one in parts where it is too long. held: bytes of their runs."""
+        targets = results.scores.shape[1]
+        parts = max(1, -(-targets // self.pairs), -(-held // self.runs)) if stop - start == 1 else 1
+        step = max(1, -(-targets // parts))
+        for first in range(0, max(1, targets), step):
+            yield results.part(slice(start, stop), slice(first, min(targets, first + step)))
 
 
-def _cut_rows(results: BandResults, start: int, stop: int, held: int) -> Iterator[BandResults]:
-    """Some rows; a single one in parts where it is too long. held: bytes of their runs."""
-    targets = results.scores.shape[1]
-    parts = max(1, -(-targets // _BLOCK_PAIRS), -(-held // _BLOCK_RUNS)) if stop - start == 1 else 1
-    step = max(1, -(-targets // parts))
-    for first in range(0, max(1, targets), step):
-        yield results.part(slice(start, stop), slice(first, min(targets, first + step)))
-
-
-def blocks_of(task: Task, identity_definition: int, results: BandResults | NearResults, pairing: Pairing) -> Iterator[Block]:
-    """A band in blocks of bounded size, in input order."""
+def blocks_of(
+    task: Task, identity_definition: int, results: BandResults | NearResults, pairing: Pairing, threads: int = 1
+) -> Iterator[Block]:
+    """A band in blocks of bounded size, in input order. threads: that will make text of a block together."""
+    most = _Most(threads * _BLOCK_PAIRS, threads * _BLOCK_RUNS)
     if task.both_strands:
-        yield from _of_better_strands(task, identity_definition, results, pairing)
+        yield from _of_better_strands(task, identity_definition, results, pairing, most)
         return
     if isinstance(results, BandResults):
-        for part in _cut(results):
+        for part in most.cut(results):
             yield PairBlock(task, identity_definition, part, pairing)
     else:
-        for part in results.parts(_BLOCK_PAIRS, _BLOCK_RUNS):
-            yield NearBlock(task, identity_definition, part.pairs, part.aligned)
+        for near in results.parts(most.pairs, most.runs):
+            yield NearBlock(task, identity_definition, near.pairs, near.aligned)
 
 
-def _of_better_strands(task: Task, identity_definition: int, results: BandResults | NearResults, pairing: Pairing) -> Iterator[Block]:
+def _of_better_strands(
+    task: Task, identity_definition: int, results: BandResults | NearResults, pairing: Pairing, most: _Most
+) -> Iterator[Block]:
     """The same where each pair is of one strand or the other: as lists, because a rectangle's rows are one sequence each."""
     from gpualign.core.near.align import Aligned
     from gpualign.core.reading_blocks import BetterStrandBlock
@@ -77,10 +89,10 @@ def _of_better_strands(task: Task, identity_definition: int, results: BandResult
         return BetterStrandBlock(strands, identity_definition, sides, 2 * queries + aligned.minus, targets, aligned)
 
     if not isinstance(results, BandResults):
-        for near in results.parts(_BLOCK_PAIRS, _BLOCK_RUNS):
+        for near in results.parts(most.pairs, most.runs):
             yield block(near.pairs.queries, near.pairs.targets, near.aligned)
         return
-    for part in _cut(results):
+    for part in most.cut(results):
         wanted = PairBlock(task, identity_definition, part, pairing).wanted(None)
         rows, columns = (places.astype(np.int64) for places in np.nonzero(wanted))
         statistics = None if part.statistics is None else part.statistics[wanted]
@@ -95,6 +107,9 @@ class PairsSink:
 
     kept: pairs that the filter has let pass, where they are counted: whoever wants to know sets it to 0 before.
     """
+
+    block_threads = 1
+    """That make the text of a block together."""
 
     def __init__(self, stream: ByteWriter, task: Task, filter: Filter | None = None, identity_definition: int = DEFAULT) -> None:
         self.stream = stream
@@ -125,7 +140,7 @@ class PairsSink:
 
     def filtered(self, results: BandResults | NearResults) -> Iterator[tuple[Block, Booleans | None]]:
         """The blocks of a band, each with the pairs that the filter keeps (None: all of them)."""
-        for block in blocks_of(self.task, self._identity_definition, results, self._plan.pairing):
+        for block in blocks_of(self.task, self._identity_definition, results, self._plan.pairing, self.block_threads):
             keep = self._filter.keeps(block)
             if self.kept is not None:
                 self.kept += int(np.count_nonzero(block.wanted(keep)))

@@ -16,20 +16,32 @@ from gpualign.core.identity import DEFAULT
 from gpualign.core.pool import InOrder
 from gpualign.core.road import Closable
 from gpualign.core.sinks.pairs import PairsSink
-from gpualign.core.sinks.writer import ByteWriter
+from gpualign.core.sinks.writer import ByteWriter, write_pieces
 
 if TYPE_CHECKING:
     from gpualign.core.near.results import NearResults
+
+_MAKERS = 2
+
+_REUSED = (32 << 20) - (1 << 16)
+"""Bytes just below those that glibc's malloc always takes from the system, and gives back at once."""
 
 _Rows: TypeAlias = tuple[Block, list[Column] | None, Booleans | None]
 """What the text of a block's rows is made of; None: columns that do not depend on other blocks."""
 
 
+def _keep_freed_memory() -> None:
+    """Of glibc: from when so much was given back once, malloc keeps up to twice as much that is freed. Else every block of text is made in
+    fresh pages, which takes as long as to fill them."""
+    bytes(_REUSED)
+
+
 class TableSink(PairsSink):
     """Writes a format of rows to a binary stream.
 
-    threads: that make columns of a band's blocks, and their text. The caller's thread filters, and makes the columns, in order, of formats
-    that remember what they have seen; also those of the first block, with whatever all blocks share.
+    threads: that make text of a band's blocks. Two of them, of Python, make columns as well, and have the others help with the text: more
+    would wait for each other's turns. The caller's thread filters, and makes the columns, in order, of formats that remember what they have
+    seen; also those of the first block, with whatever all blocks share.
     """
 
     def __init__(
@@ -43,8 +55,12 @@ class TableSink(PairsSink):
     ) -> None:
         super().__init__(stream, task, filter, identity_definition)
         self._format = format
-        self._threads = InOrder(threads)
+        makers = min(threads, _MAKERS)
+        self._threads = InOrder(makers)
+        self.block_threads = -(-threads // makers)
         self._begun = False
+        if threads > _MAKERS:
+            _keep_freed_memory()
 
     def header(self) -> bytes:
         return self._format.header(self.task)
@@ -52,10 +68,10 @@ class TableSink(PairsSink):
     def write(self, results: BandResults | NearResults) -> None:
         with closing(cast("Closable", texts := self._threads.map(self._text, self._rows(results)))):
             for text in texts:
-                self.stream.write(text)
+                write_pieces(self.stream, text)
 
     def write_block(self, block: Block, keep: Booleans | None) -> None:
-        self.stream.write(self._text((block, None, keep)))
+        write_pieces(self.stream, self._text((block, None, keep)))
 
     def finish(self) -> None:
         self._threads.close()
@@ -66,6 +82,6 @@ class TableSink(PairsSink):
             self._begun = True
             yield block, self._format.columns(block, keep) if here else None, keep
 
-    def _text(self, rows: _Rows) -> bytes:
+    def _text(self, rows: _Rows) -> list[bytearray]:
         block, columns, keep = rows
-        return block.rows(self._format.columns(block, keep) if columns is None else columns, keep)
+        return block.rows(self._format.columns(block, keep) if columns is None else columns, keep, self.block_threads)

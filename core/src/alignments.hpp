@@ -29,7 +29,7 @@ struct Alignments {
   Array<uint8_t, 1> target_codes;
   Array<int64_t, 1> target_offsets;
   size_t first_target;
-  std::string letters;  // by code
+  std::string letters;                    // by code
   std::vector<Array<uint8_t, 1>> pieces;  // of paths, one behind the other; none is in two
   Array<int64_t, 2> starts;
   Array<int32_t, 2> sizes;

@@ -10,16 +10,19 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstring>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
 #include "alignments.hpp"
-#include "growing_bytes.hpp"
+#include "threads.hpp"
 #include "walk.hpp"
 
 namespace nb = nanobind;
@@ -147,77 +150,158 @@ char* put_pair(char* out, const Column& c, size_t r, size_t t) {
   return p.text->put(out, *p.alignments, r, t);
 }
 
-// Some ten megabytes take a while to copy: other threads may go on meanwhile.
-nb::bytes copied(const GrowingBytes& text) {
-  PyObject* const bytes = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(text.size()));
-  if (!bytes) throw nb::python_error();
-  char* const letters = PyBytes_AsString(bytes);
-  if (text.size()) {
-    nb::gil_scoped_release unlocked;
-    std::memcpy(letters, text.begin(), text.size());
+// Pairs of a block by their numbers, row by row, each row from its first target on.
+class PairOrder {
+ public:
+  PairOrder(size_t targets, const std::vector<size_t>& first_target) : targets_(targets), before_(first_target.size() + 1, 0) {
+    for (size_t r = 0; r < first_target.size(); r++) before_[r + 1] = before_[r] + targets - std::min(targets, first_target[r]);
   }
-  return nb::steal<nb::bytes>(bytes);
-}
+  size_t pairs() const { return before_.back(); }
 
-nb::bytes format_block(const std::vector<Column>& columns, size_t first_query, size_t rows, size_t targets,
-                       const std::vector<size_t>& first_target, const std::optional<Array<bool, 2>>& keep) {
+  // Calls use(r, from, to) for targets [from, to) of every row that has pairs of [start, stop).
+  template <class Use>
+  void each_row(size_t start, size_t stop, const Use& use) const {
+    auto r = static_cast<size_t>(std::upper_bound(before_.begin(), before_.end(), start) - before_.begin()) - 1;
+    for (size_t pair = start; pair < stop; pair = before_[++r]) {
+      const size_t from = targets_ - (before_[r + 1] - pair);
+      use(r, from, std::min(targets_, from + stop - pair));
+    }
+  }
+
+ private:
+  size_t targets_;
+  std::vector<size_t> before_;  // pairs of earlier rows
+};
+
+// Makes the rows of a block.
+class RowMaker {
+ public:
+  RowMaker(const std::vector<Column>& columns, size_t first_query, size_t rows, size_t targets, const std::optional<Array<bool, 2>>& keep)
+      : columns_(columns), keep_(keep), first_query_(first_query) {
+    for (const Column& c : columns) {
+      width_ += c.prefix.size() + 1;
+      if (c.axis == Axis::kPair) {
+        if (!fits(c, rows, targets)) throw nb::value_error("a column of pairs does not fit the block");
+        width_ += kNumberWidth + 2;
+        if (c.has_paths()) paths_.push_back(&std::get<Path>(c.content));
+      } else if (c.axis != Axis::kConstant) {
+        const bool query = c.axis == Axis::kQuery;
+        const size_t first = query ? first_query : 0, last = query ? first_query + rows : targets;
+        if (last > records(c)) throw nb::value_error("a column is shorter than the block");
+        width_ += widest(c, first, last);
+        if (const auto* s = std::get_if<Strings>(&c.content); s && s->listed) listed_.push_back(s);
+      } else {
+        width_ += std::get<std::string>(c.content).size();
+      }
+    }
+  }
+
+  // Bytes that the rows of query r with targets [from, to) take at most.
+  size_t room(size_t r, size_t from, size_t to) const {
+    if (!keep_ && paths_.empty()) return (to - from) * width_;
+    size_t bytes = 0;
+    for (size_t t = from; t < to; t++) {
+      if (!wanted(r, t)) continue;
+      bytes += width_;
+      for (const Path* path : paths_) bytes += path->text->width(*path->alignments, r, t);
+    }
+    return bytes;
+  }
+
+  char* put(char* p, size_t r, size_t from, size_t to) const {
+    for (size_t t = from; t < to; t++) {
+      if (!wanted(r, t)) continue;
+      for (const Strings* strings : listed_) strings->prefetch(t);
+      for (const Column& c : columns_) {
+        p = put_string(p, c.prefix.data(), c.prefix.size());
+        switch (c.axis) {
+          case Axis::kQuery: p = put_record(p, c, first_query_ + r); break;
+          case Axis::kTarget: p = put_record(p, c, t); break;
+          case Axis::kPair: p = put_pair(p, c, r, t); break;
+          case Axis::kConstant: {
+            const std::string& text = std::get<std::string>(c.content);
+            p = put_string(p, text.data(), text.size());
+          }
+        }
+        *p++ = c.end;
+      }
+      p[-1] = '\n';
+    }
+    return p;
+  }
+
+ private:
+  bool wanted(size_t r, size_t t) const { return !keep_ || (*keep_)(r, t); }
+
+  const std::vector<Column>& columns_;
+  const std::optional<Array<bool, 2>>& keep_;
+  size_t first_query_;
+  size_t width_ = 0;  // the most that one row can need, but for its paths
+  std::vector<const Path*> paths_;
+  std::vector<const Strings*> listed_;  // fetched ahead
+};
+
+// Text in the making: a bytearray of Python, which can shrink, so that nothing is copied in the end.
+struct Piece {
+  size_t start, stop, room = 0;  // pairs; bytes at most
+  PyObject* bytes = nullptr;
+  char* letters = nullptr;
+  size_t size = 0;
+
+  Piece(size_t first, size_t last) : start(first), stop(last) {}
+  Piece(const Piece&) = delete;
+  ~Piece() { Py_XDECREF(bytes); }
+
+  void allocate() {
+    bytes = PyByteArray_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(room));
+    if (!bytes) throw nb::python_error();
+    letters = PyByteArray_AsString(bytes);
+  }
+  nb::bytearray take() {
+    if (PyByteArray_Resize(bytes, static_cast<Py_ssize_t>(size))) throw nb::python_error();
+    return nb::steal<nb::bytearray>(std::exchange(bytes, nullptr));
+  }
+};
+
+// Bytes that a piece has room for, about: a thread's cache holds them, and whoever writes pieces has few.
+constexpr size_t kPieceRoom = size_t{1} << 20;
+
+// The rows in pieces. Threads of the system make them, not of Python, which would wait for each other's turns longer than they work.
+nb::typed<nb::list, nb::bytearray> format_block(const std::vector<Column>& columns, size_t first_query, size_t rows, size_t targets,
+                                                const std::vector<size_t>& first_target, const std::optional<Array<bool, 2>>& keep,
+                                                int threads) {
   if (columns.empty()) throw nb::value_error("a block needs a column");
   if (first_target.size() != rows) throw nb::value_error("one first target a row is needed");
   if (keep && (keep->shape(0) != rows || keep->shape(1) != targets)) throw nb::value_error("keep does not fit the block");
-  std::vector<const Strings*> listed;
-  size_t row_width = 0;  // the most that one row can need, but for its paths
-  for (const Column& c : columns) {
-    row_width += c.prefix.size() + 1;
-    if (c.axis == Axis::kPair) {
-      if (!fits(c, rows, targets)) throw nb::value_error("a column of pairs does not fit the block");
-      row_width += kNumberWidth + 2;
-    } else if (c.axis != Axis::kConstant) {
-      const bool query = c.axis == Axis::kQuery;
-      const size_t first = query ? first_query : 0, last = query ? first_query + rows : targets;
-      if (last > records(c)) throw nb::value_error("a column is shorter than the block");
-      row_width += widest(c, first, last);
-      if (const auto* s = std::get_if<Strings>(&c.content); s && s->listed) listed.push_back(s);
-    } else {
-      row_width += std::get<std::string>(c.content).size();
-    }
-  }
-
-  GrowingBytes out;
+  if (threads < 1) throw nb::value_error("a thread is needed");
+  const RowMaker maker(columns, first_query, rows, targets, keep);
+  const PairOrder order(targets, first_target);
+  std::deque<Piece> pieces;
   {
     nb::gil_scoped_release unlocked;
-    for (size_t r = 0; r < rows; r++) {
-      size_t width = 0;
-      for (size_t t = first_target[r]; t < targets; t++) {
-        if (keep && !(*keep)(r, t)) continue;
-        width += row_width;
-        for (const Column& c : columns)
-          if (c.has_paths()) width += std::get<Path>(c.content).text->width(*std::get<Path>(c.content).alignments, r, t);
-      }
-      out.room(width);
-      char* const start = reinterpret_cast<char*>(out.tail());
-      char* p = start;
-      for (size_t t = first_target[r]; t < targets; t++) {
-        if (keep && !(*keep)(r, t)) continue;
-        for (const Strings* strings : listed) strings->prefetch(t);
-        for (const Column& c : columns) {
-          p = put_string(p, c.prefix.data(), c.prefix.size());
-          switch (c.axis) {
-            case Axis::kQuery: p = put_record(p, c, first_query + r); break;
-            case Axis::kTarget: p = put_record(p, c, t); break;
-            case Axis::kPair: p = put_pair(p, c, r, t); break;
-            case Axis::kConstant: {
-              const std::string& text = std::get<std::string>(c.content);
-              p = put_string(p, text.data(), text.size());
-            }
-          }
-          *p++ = c.end;
-        }
-        p[-1] = '\n';
-      }
-      out.advance(static_cast<size_t>(p - start));
+    size_t room = 0;
+    order.each_row(0, order.pairs(), [&](size_t r, size_t from, size_t to) { room += maker.room(r, from, to); });
+    const size_t count = std::min(room / kPieceRoom + 1, order.pairs());
+    for (size_t k = 0; k < count; k++) {
+      Piece& piece = pieces.emplace_back(order.pairs() * k / count, order.pairs() * (k + 1) / count);
+      order.each_row(piece.start, piece.stop, [&](size_t r, size_t from, size_t to) { piece.room += maker.room(r, from, to); });
     }
   }
-  return copied(out);
+  for (Piece& piece : pieces) piece.allocate();
+  {
+    nb::gil_scoped_release unlocked;
+    std::atomic<size_t> next{0};
+    run_threads(static_cast<int>(std::min(pieces.size(), static_cast<size_t>(threads))), [&](int) {
+      for (size_t k; (k = next++) < pieces.size();) {
+        char* p = pieces[k].letters;
+        order.each_row(pieces[k].start, pieces[k].stop, [&](size_t r, size_t from, size_t to) { p = maker.put(p, r, from, to); });
+        pieces[k].size = static_cast<size_t>(p - pieces[k].letters);
+      }
+    });
+  }
+  nb::typed<nb::list, nb::bytearray> texts;
+  for (Piece& piece : pieces) texts.append(piece.take());
+  return texts;
 }
 
 char* put_value(char* out, int64_t value, int) { return put_number(out, value); }
@@ -316,7 +400,7 @@ NB_MODULE(_rows, m) {
           nb::arg("prefix"), nb::arg("end") = '\t', "The same column with text in front of each cell and a character behind it.");
   m.attr("STATISTICS_NUMBERS") = kStatistics;
   m.def("format_block", &format_block, nb::arg("columns"), nb::arg("first_query"), nb::arg("rows"), nb::arg("targets"),
-        nb::arg("first_target"), nb::arg("keep").none(), "The rows of one block as bytes.");
+        nb::arg("first_target"), nb::arg("keep").none(), nb::arg("threads") = 1, "The rows of one block, in pieces.");
   m.def("format_matrix_rows", &format_matrix_rows<int32_t>, nb::arg("names"), nb::arg("offsets"), nb::arg("values"),
         nb::arg("separator") = '\t', nb::arg("decimals") = 6, "Rows of a matrix: a name, then its values; decimals: of floats.");
   m.def("format_matrix_rows", &format_matrix_rows<int64_t>, nb::arg("names"), nb::arg("offsets"), nb::arg("values"),

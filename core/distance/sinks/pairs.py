@@ -12,7 +12,7 @@ from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.metrics import Integers, Values
 from gpualign.core.distance.sinks.base import BandDistances, NearDistances
 from gpualign.core.sinks.matrix_files import Named
-from gpualign.core.sinks.writer import ByteWriter
+from gpualign.core.sinks.writer import ByteWriter, write_pieces
 from gpualign.core.text import TextColumn
 
 _BLOCK_CELLS = 1 << 18
@@ -65,7 +65,7 @@ def write_molten(stream: ByteWriter, queries: Named, targets: Named, values: Val
     for start, stop in _steps(*values.shape):
         some = compared[start:stop] if compared is not None else None
         cells = _columns(*ids, values[start:stop], some, text)
-        stream.write(format_block(cells, start, stop - start, values.shape[1], [0] * (stop - start), None))
+        write_pieces(stream, format_block(cells, start, stop - start, values.shape[1], [0] * (stop - start), None))
 
 
 class PairsSink:
@@ -119,5 +119,5 @@ class NearPairsSink(PairsSink):
         ids = Column.target_text(queries.text, queries.offsets), Column.target_text(targets.text, targets.offsets)
         compared = pairs.compared[None, :] if pairs.compared is not None else None
         columns = _columns(*ids, pairs.values[None, :], compared, self._text)
-        self._stream.write(format_block(columns, 0, 1, count, [0], None))
+        write_pieces(self._stream, format_block(columns, 0, 1, count, [0], None))
         self.pairs += count
