@@ -19,6 +19,9 @@ from gpualign.gpu.families.base import Placed, Variant, WayBack
 from gpualign.gpu.layouts import Layout
 from gpualign.gpu.slots import Slot
 
+_COPIED = 4096
+"""Bytes that are copied as a row."""
+
 
 @dataclass(frozen=True)
 class Host:
@@ -29,15 +32,15 @@ class Host:
     threads: int
     wait: Callable[[Event], bool]
 
-    def copy(self, target: npt.NDArray[Any], source: npt.NDArray[Any]) -> None:
-        """With several threads: one alone copies more slowly than short pairs are aligned."""
-        step = -(-len(target) // self.threads)
-        parts = [slice(k, k + step) for k in range(0, len(target), step)] if step else []
-        list(self.pool.map(lambda part: np.copyto(target[part], source[part]), parts))
+    def copy(self, target: npt.NDArray[np.uint8], source: npt.NDArray[np.uint8]) -> None:
+        """Bytes. With several threads: one alone copies more slowly than short pairs are aligned. Not by threads of Python: each would wait
+        for the one that lays out the next batch, twice."""
+        whole = len(source) // _COPIED * _COPIED
+        copy_rows(target[:whole].reshape(-1, _COPIED), source[:whole].reshape(-1, _COPIED), 0, 0, self.threads)
+        target[whole:] = source[whole:]
 
     def put(self, target: npt.NDArray[Any], batch: Batch, source: npt.NDArray[Any]) -> None:
-        """Results of a batch among those of its tile, [rows][targets] or [rows][targets][fields]. Not by threads of Python: each would
-        wait for the one that lays out the next batch, twice."""
+        """Results of a batch among those of its tile, [rows][targets] or [rows][targets][fields]; likewise."""
         rows, columns = batch.place
         if isinstance(rows, slice):
             fields = source[0, 0].size
