@@ -26,8 +26,11 @@ _TILE_CELLS_PATHS, _TILE_CELLS_SLICED_PATHS = 4_000_000_000, 12_000_000_000
 _TILE_CELLS_LOCAL = 4_000_000_000
 
 # Cells a second of a core with AVX2, of the slower scorings and machines: two threads of a core share what it does.
-_RATE_DIFFERENCE, _RATE_BITSLICED, _RATE_EDIT, _RATE_LOCAL = 15e9, 40e9, 110e9, 10e9
+_RATE_DIFFERENCE, _RATE_BITSLICED, _RATE_EDIT, _RATE_LOCAL = 12e9, 40e9, 110e9, 10e9
 _RATE_PATHS, _RATE_SLICED_PATHS = 6e9, 50e9
+
+_NEAR_NANOSECONDS = 4e8
+"""Of a second, in which steps of a near search do what they take on a core to themselves: likewise."""
 
 _BAND_SECONDS = 10
 """About, of a band: what an interrupted run loses, and how often results leave."""
@@ -215,7 +218,7 @@ class CpuEngine:
                 return JoinedTiles(task, deletions, self.threads, results)
             return NearTiles(task, letters, name, recipe, self.threads, results)
 
-        return self._prepared(task, limits, recipe.kernel, self.threads, 1e9 / recipe.nanoseconds, begin)
+        return self._prepared(task, limits, recipe.kernel, self.threads, _NEAR_NANOSECONDS / recipe.nanoseconds, begin)
 
 
 def _tile_cells(task: Task, threads: int, usual: int) -> int:
