@@ -20,8 +20,13 @@ from gpualign.gpu.recipe import Recipe
 PACK_PLANES = Kernel("pack.cu", "pack_planes")
 
 # Rows of a strip, and blocks that a multiprocessor shall have registers for, by steps.
-SLICE_ROWS = {1: (48, 40, 32), 2: (40, 38, 36, 34, 32, 30, 28, 26, 25), 3: (24, 22, 20, 18, 16), 4: (20, 18, 17, 16, 15, 14, 12)}
-SLICE_BLOCKS = {1: 7, 2: 6, 3: 6, 4: 6}
+SLICE_ROWS = {
+    1: (48, 40, 32),
+    2: (40, 38, 36, 34, 32, 30, 28, 26, 25),
+    3: (24, 22, 20, 18, 16),
+    4: (30, 28, 27, 26, 25, 24, 22, 20, 18, 17, 16, 15, 14, 12),
+}
+SLICE_BLOCKS = {1: 7, 2: 6, 3: 6, 4: 4}
 
 _THREADS = 64
 _COLUMNS = {1: 1, 2: 1, 3: 2, 4: 2}  # that are passed together, by steps
