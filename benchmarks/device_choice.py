@@ -1,6 +1,6 @@
 """`--device auto` beside cpu and cuda, whole commands over a grid of sizes of jobs, on a machine with a GPU.
 
-python benchmarks/device_choice.py [--runs 5] [--output results/device_choice.md]
+python benchmarks/device_choice.py [--runs 9] [--output results/device_choice.md]
 
 Sequences are made up: genes of 1.5 kb and reads of 100 letters (as in near_cuda.py), alignments of 30,000 sites (as in dist_command.py).
 """
@@ -22,7 +22,7 @@ from near_cuda import genes, reads
 from gpualign.core.sequences import SequenceSet
 
 DEVICES = "cpu", "cuda", "auto"
-LONG = 5.0  # seconds: run once
+MIDDLE, LONG = 1.0, 4.0  # seconds from which on a job is run three times, and once
 
 
 def write(path: Path, sequences: SequenceSet) -> str:
@@ -61,9 +61,14 @@ def seconds(words: list[str], device: str, out: str) -> float:
     return time.perf_counter() - start
 
 
+def times(least: float, runs: int) -> int:
+    """How often a command is run that took so many seconds at least; inf: not yet any."""
+    return runs if least < MIDDLE or least == float("inf") else 3 if least < LONG else 1
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--runs", type=int, default=9)
     parser.add_argument("--output")
     options = parser.parse_args()
     rows = []
@@ -72,15 +77,16 @@ def main() -> None:
         for name, words in jobs(Path(folder)):
             seconds(words, "cuda", out)  # compiles
             found = dict.fromkeys(DEVICES, float("inf"))
-            for _ in range(options.runs):
+            for run in range(options.runs):
                 for device in DEVICES:
-                    if not LONG < found[device] < float("inf"):
+                    if run < times(found[device], options.runs):
                         found[device] = min(found[device], seconds(words, device, out))
             best = min(found["cpu"], found["cuda"])
             rows.append([name, *(f"{found[device]:.2f}" for device in DEVICES), f"{found['auto'] / best:.2f}"])
             print(rows[-1], file=sys.stderr, flush=True)
     notes = [
-        f"Seconds of whole processes, the least of {options.runs} alternating runs (one from {LONG:.0f} s on); kernels are in the cache.",
+        f"Seconds of whole processes, the least of {options.runs} alternating runs ({times(MIDDLE, 0)} from {MIDDLE:.0f} s on, one from"
+        f" {LONG:.0f} s on); kernels are in the cache.",
         "Last: auto by the better.",
     ]
     text = f"# --device auto\n\n{machine()}.\n\n"
