@@ -287,17 +287,17 @@ class InOrder:
         Each thread has `WAITING` items on their way, which bounds memory. When the iterator fails, or is closed before its end, no item is
         begun any more, those at work are waited for, and the threads end.
         """
-        source = iter(items)
-        first = list(islice(source, 2))
-        if self._threads == 1 or len(first) < 2:
-            yield from map(make, chain(first, source))
-            return
-        if self._pool is None:
-            from concurrent.futures import ThreadPoolExecutor
-
-            self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="gpualign-rows")
-        waiting: deque[Future[Made]] = deque()
         try:
+            source = iter(items)
+            first = list(islice(source, 2))
+            if self._threads == 1 or len(first) < 2:
+                yield from map(make, chain(first, source))
+                return
+            if self._pool is None:
+                from concurrent.futures import ThreadPoolExecutor
+
+                self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="gpualign-rows")
+            waiting: deque[Future[Made]] = deque()
             for item in chain(first, source):
                 if len(waiting) == WAITING * self._threads:
                     yield waiting.popleft().result()
@@ -316,7 +316,7 @@ class InOrder:
 
 
 def in_order(make: Callable[[Item], Made], items: Iterable[Item], threads: int) -> Iterator[Made]:
-    """The same of all items that there are, by so many threads at most."""
+    """What `make` makes of each item, in their order, by so many threads at most, which end with the last item."""
     pool = InOrder(threads)
     yield from pool.map(make, items)
     pool.close()

@@ -174,6 +174,14 @@ def test_threads_stay_for_other_items():
     pool.close()
 
 
+def test_an_error_of_a_single_item_ends_the_threads_of_earlier_ones():
+    pool, work = InOrder(3), Work(bad=7)
+    assert list(pool.map(work.square, range(5))) == [0, 1, 4, 9, 16]
+    with pytest.raises(ValueError, match="no square of 7"):
+        list(pool.map(work.square, [7]))
+    assert threads_of_ours() == []
+
+
 def test_closing_waits_for_what_is_at_work_and_begins_nothing():
     work = Work()
     running = threading.Event()
