@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -28,15 +27,6 @@ constexpr size_t kShare = 1 << 20;  // bytes that are worth a thread
 
 inline int threads_for(size_t bytes, int threads) {
   return static_cast<int>(std::min(static_cast<size_t>(std::max(1, threads)), bytes / kShare + 1));
-}
-
-// part(k) for each k of 0 .. parts - 1, each in one of the threads.
-template <class Part>
-void share(size_t parts, int threads, const Part& part) {
-  std::atomic<size_t> next{0};
-  run_threads(threads, [&](int) {
-    for (size_t k; (k = next++) < parts;) part(k);
-  });
 }
 
 // Makes the pages of [begin, begin + bytes) present and writable, as far as the system can; touching them does what is left undone.

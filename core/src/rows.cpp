@@ -10,7 +10,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <deque>
@@ -243,12 +242,12 @@ class RowMaker {
 
 // Text in the making: a bytearray of Python, which can shrink, so that nothing is copied in the end.
 struct Piece {
-  size_t start, stop, room = 0;  // pairs; bytes at most
+  size_t start, stop, room = 0;  // pairs [start, stop); bytes at most
   PyObject* bytes = nullptr;
   char* letters = nullptr;
   size_t size = 0;
 
-  Piece(size_t first, size_t last) : start(first), stop(last) {}
+  explicit Piece(size_t first) : start(first), stop(first) {}
   Piece(const Piece&) = delete;
   ~Piece() { Py_XDECREF(bytes); }
 
@@ -263,8 +262,8 @@ struct Piece {
   }
 };
 
-// Bytes that a piece has room for, about: a thread's cache holds them, and whoever writes pieces has few.
-constexpr size_t kPieceRoom = size_t{1} << 20;
+// Bytes that a piece has room for, about: a thread's cache holds them, and whoever writes pieces has few. It grows by kTogether pairs.
+constexpr size_t kPieceRoom = size_t{1} << 20, kTogether = 64;
 
 // The rows in pieces. Threads of the system make them, not of Python, which would wait for each other's turns longer than they work.
 nb::typed<nb::list, nb::bytearray> format_block(const std::vector<Column>& columns, size_t first_query, size_t rows, size_t targets,
@@ -279,24 +278,21 @@ nb::typed<nb::list, nb::bytearray> format_block(const std::vector<Column>& colum
   std::deque<Piece> pieces;
   {
     nb::gil_scoped_release unlocked;
-    size_t room = 0;
-    order.each_row(0, order.pairs(), [&](size_t r, size_t from, size_t to) { room += maker.room(r, from, to); });
-    const size_t count = std::min(room / kPieceRoom + 1, order.pairs());
-    for (size_t k = 0; k < count; k++) {
-      Piece& piece = pieces.emplace_back(order.pairs() * k / count, order.pairs() * (k + 1) / count);
-      order.each_row(piece.start, piece.stop, [&](size_t r, size_t from, size_t to) { piece.room += maker.room(r, from, to); });
+    for (size_t start = 0; start < order.pairs(); start += kTogether) {
+      if (pieces.empty() || pieces.back().room >= kPieceRoom) pieces.emplace_back(start);
+      Piece& piece = pieces.back();
+      piece.stop = std::min(order.pairs(), start + kTogether);
+      order.each_row(start, piece.stop, [&](size_t r, size_t from, size_t to) { piece.room += maker.room(r, from, to); });
     }
   }
   for (Piece& piece : pieces) piece.allocate();
   {
     nb::gil_scoped_release unlocked;
-    std::atomic<size_t> next{0};
-    run_threads(static_cast<int>(std::min(pieces.size(), static_cast<size_t>(threads))), [&](int) {
-      for (size_t k; (k = next++) < pieces.size();) {
-        char* p = pieces[k].letters;
-        order.each_row(pieces[k].start, pieces[k].stop, [&](size_t r, size_t from, size_t to) { p = maker.put(p, r, from, to); });
-        pieces[k].size = static_cast<size_t>(p - pieces[k].letters);
-      }
+    share(pieces.size(), static_cast<int>(std::min(pieces.size(), static_cast<size_t>(threads))), [&](size_t k) {
+      Piece& piece = pieces[k];
+      char* p = piece.letters;
+      order.each_row(piece.start, piece.stop, [&](size_t r, size_t from, size_t to) { p = maker.put(p, r, from, to); });
+      piece.size = static_cast<size_t>(p - piece.letters);
     });
   }
   nb::typed<nb::list, nb::bytearray> texts;

@@ -1,5 +1,7 @@
 // A few threads that do one thing.
 #pragma once
+#include <atomic>
+#include <cstddef>
 #include <exception>
 #include <mutex>
 #include <system_error>
@@ -33,6 +35,15 @@ void run_threads(int threads, const Work& work) {
   for (; next < threads; next++) guarded(next);
   for (std::thread& thread : started) thread.join();
   if (failure) std::rethrow_exception(failure);
+}
+
+// part(k) for each k of 0 .. parts - 1, each in one of the threads.
+template <class Part>
+void share(size_t parts, int threads, const Part& part) {
+  std::atomic<size_t> next{0};
+  run_threads(threads, [&](int) {
+    for (size_t k; (k = next++) < parts;) part(k);
+  });
 }
 
 }  // namespace gpualign
