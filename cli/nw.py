@@ -132,8 +132,8 @@ def nw(
     sets = [input_files(one) for one in (seqs, add or seqs2) if one is not None]
     queries, others = sets[0].paths, sets[1].paths if len(sets) > 1 else None
     seconds = alignment_seconds(queries, others, EDIT_CELLS if edit else GLOBAL_CELLS)
-    every_pair = (min_score, min_identity, max_distance) == (None, None, None)
-    start_early("cpu" if cluster else device, seconds, every_pair)  # beside the imports that follow
+    thresholds = min_score, min_identity, max_distance
+    start_early("cpu" if cluster else device, seconds, known=thresholds == (None, None, None))  # beside the imports that follow
     from dataclasses import replace
 
     from gpualign.cli.inputs.groups import check_groups, read_group_pairs
@@ -164,7 +164,6 @@ def nw(
     if with_self and nearest is not None:
         raise InputError("--nearest chooses among other records; it does not go with --self")
     resources = find_resources(cluster, device, threads, memory, messages, kernel, traceback)
-    thresholds = min_score, min_identity, max_distance
     both = strand == BOTH
     wanted = OutputOptions(
         output,
