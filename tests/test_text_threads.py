@@ -13,7 +13,6 @@ from command import GPUALIGN, LIMIT, gpualign, shell
 from processes import started
 from test_blocks import OF_PAIRS, Aligned
 
-from gpualign.core.bands import BandResults
 from gpualign.core.budget import Budget
 from gpualign.core.filter import Filter
 from gpualign.core.formats.fasta import AlignedFasta
@@ -21,7 +20,7 @@ from gpualign.core.formats.m8 import M8
 from gpualign.core.formats.paf import Paf
 from gpualign.core.formats.sam import Sam
 from gpualign.core.formats.tsv import Tsv
-from gpualign.core.plan import Band, Limits, Pairing, make_plan
+from gpualign.core.plan import Limits, Pairing, make_plan
 from gpualign.core.pool import WAITING, InOrder, in_order
 from gpualign.core.sinks.table import TableSink
 from gpualign.jobs.budget import text_threads
@@ -39,14 +38,6 @@ def nothing_is_left_running():
     assert threads_of_ours() == []
 
 
-def part(block, start, stop):
-    """Columns [start, stop) of the only row of a block, as a band."""
-    results = block.results
-    band = Band(results.band.start, results.band.start + 1, start, stop, 0, 1)
-    runs = results.runs.part((slice(None), slice(start, stop)))
-    return BandResults(band, results.scores[:, start:stop], results.statistics[:, start:stop], runs)
-
-
 @pytest.fixture(scope="module")
 def aligned():
     return Aligned(np.random.default_rng(5))
@@ -55,9 +46,9 @@ def aligned():
 @pytest.fixture
 def bands(aligned):
     """Every pair, in bands of several queries and in bands of parts of the targets of one."""
-    last = aligned.rectangle(range(11, 12), range(12))
+    last = aligned.rectangle(range(11, 12), range(12)).results
     whole = [aligned.rectangle(rows, range(12)).results for rows in (range(7), range(7, 11))]
-    return [*whole, part(last, 0, 5), part(last, 5, 12)]
+    return [*whole, *(last.part(slice(0, 1), columns) for columns in (slice(0, 5), slice(5, 12)))]
 
 
 def written(aligned, bands, format, threads, filter=None):
