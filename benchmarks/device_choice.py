@@ -1,6 +1,6 @@
 """`--device auto` beside cpu and cuda, whole commands over a grid of sizes of jobs, on a machine with a GPU.
 
-python benchmarks/device_choice.py [--runs 9] [--output results/device_choice.md]
+python benchmarks/device_choice.py [--runs 9] [--only reads,sw] [--output results/device_choice.md]
 
 Sequences are made up: genes of 1.5 kb and reads of 100 letters (as in near_cuda.py), alignments of 30,000 sites (as in dist_command.py).
 """
@@ -69,12 +69,15 @@ def times(least: float, runs: int) -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=9)
+    parser.add_argument("--only", default="", help="Jobs in whose names one of these parts is.")
     parser.add_argument("--output")
     options = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         out = str(Path(folder, "out.tsv"))
         for name, words in jobs(Path(folder)):
+            if not any(part in name for part in options.only.split(",")):
+                continue
             seconds(words, "cuda", out)  # compiles
             found = dict.fromkeys(DEVICES, float("inf"))
             for run in range(options.runs):
