@@ -2,6 +2,7 @@
 
 import importlib.metadata
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -45,3 +46,10 @@ def test_from_3_12_on_an_installation_is_of_the_stable_abi(installed):
     modules = [file.name for file in installed if file.suffix == ".so"]
     assert modules
     assert {name.endswith(".abi3.so") for name in modules} == {sys.version_info >= (3, 12)}
+
+
+def test_every_extension_is_built_for_the_stable_abi():
+    # Whatever Python runs the tests: one module without it makes the wheel for 3.12 and newer useless on 3.13.
+    modules = re.findall(r"^nanobind_add_module\(([^)]*)\)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)
+    assert len(modules) > 5
+    assert [name.split()[0] for name in modules if "STABLE_ABI" not in name.split()] == []
