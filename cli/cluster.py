@@ -67,11 +67,13 @@ def cluster(
       gpualign cluster --distances snps.npy --max-distance 12 --method average
     """
     from gpualign.cli.inputs.lists import InputFiles, input_files
-    from gpualign.jobs.early import EDIT_CELLS, GLOBAL_CELLS, alignment_seconds, start_early
+    from gpualign.jobs.early import EDIT_CELLS, GLOBAL_CELLS, alignment_seconds, near_seconds, start_early
 
     read = InputFiles(()) if seqs is None else input_files(seqs)
     if edges is None and distances is None:
-        start_early(device, alignment_seconds(read.paths, None, EDIT_CELLS if edit else GLOBAL_CELLS))  # beside the imports that follow
+        seconds = alignment_seconds(read.paths, None, EDIT_CELLS if edit else GLOBAL_CELLS)
+        surely = 0 if method == "greedy" else near_seconds(read.paths, None)  # it compares with centroids alone
+        start_early(device, seconds, surely)  # beside the imports that follow
     from gpualign.cli.clusters import Clustered, cluster_spec, in_order_of, opened_outputs, read_given
     from gpualign.cli.messages import Messages, print_plan
     from gpualign.cli.outputs.files import OutputFiles, check_stdin, open_inputs

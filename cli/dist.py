@@ -122,7 +122,7 @@ def dist(
 
     sets = [input_files(one) for one in (samples, others or add) if one is not None]
     named = [path for one in sets for path in one.paths]
-    start_early("cpu" if cluster else device, distance_seconds(named))  # beside the imports that follow
+    start_early("cpu" if cluster else device, distance_seconds(named), 0)  # beside the imports that follow
     import os
     from contextlib import ExitStack
 

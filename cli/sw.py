@@ -117,7 +117,7 @@ def sw(
 
     sets = [input_files(one) for one in (query, db) if one is not None]
     early = alignment_seconds(sets[0].paths, sets[1].paths if len(sets) > 1 else None, LOCAL_CELLS)
-    start_early("cpu" if cluster else device, early, known=True)  # beside the imports that follow
+    start_early("cpu" if cluster else device, early, early)  # beside the imports that follow
     from gpualign.cli.messages import Messages
     from gpualign.cli.nodes import find_resources
     from gpualign.cli.outputs.files import check_stdin, open_inputs

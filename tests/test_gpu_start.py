@@ -1,12 +1,15 @@
 """CUDA that starts beside other work, with a made-up driver."""
 
 import ctypes
+import os
+import subprocess
+import sys
 
 import pytest
 
 from gpualign.core.errors import InputError
 from gpualign.gpu import devices, start
-from gpualign.jobs.early import CUDA_START, EDIT_CELLS, GLOBAL_CELLS, alignment_seconds, distance_seconds, start_early
+from gpualign.jobs.early import CUDA_START, EDIT_CELLS, GLOBAL_CELLS, alignment_seconds, distance_seconds, near_seconds, start_early
 
 
 class FakeDriver:
@@ -68,24 +71,24 @@ def test_a_command_starts_what_its_device_may_need(monkeypatch, device, contexts
     monkeypatch.setattr(devices, "start_cuda", started.append)
     monkeypatch.setattr("gpualign.jobs.early.find_spec", lambda name: name)
     monkeypatch.setattr(devices, "_has_nvidia_device", lambda: True)
-    start_early(device, CUDA_START)
+    start_early(device, CUDA_START, 0)
     assert started == ([] if contexts is None else [contexts])
     monkeypatch.setattr(devices, "_has_nvidia_device", lambda: False)
-    start_early(device, CUDA_START)
+    start_early(device, CUDA_START, 0)
     assert len(started) == (contexts is not None)
 
 
 def test_a_device_that_is_none_is_refused(monkeypatch):
     monkeypatch.setattr("gpualign.jobs.early.find_spec", lambda name: name)
     with pytest.raises(InputError, match="expected auto, cpu, cuda"):
-        start_early("gpu:0", 0)
+        start_early("gpu:0", 0, 0)
 
 
 def test_nothing_starts_without_pycuda(monkeypatch):
     monkeypatch.setattr("gpualign.jobs.early.find_spec", lambda name: None)
     monkeypatch.setattr(devices, "start_cuda", lambda numbers: pytest.fail("started"))
     monkeypatch.setattr(devices, "_has_nvidia_device", lambda: True)
-    start_early("cuda", 9)
+    start_early("cuda", 9, 9)
 
 
 def test_little_work_starts_nothing_by_itself(monkeypatch):
@@ -93,9 +96,9 @@ def test_little_work_starts_nothing_by_itself(monkeypatch):
     monkeypatch.setattr("gpualign.jobs.early.find_spec", lambda name: name)
     monkeypatch.setattr(devices, "start_cuda", started.append)
     monkeypatch.setattr(devices, "_has_nvidia_device", lambda: True)
-    start_early("auto", CUDA_START / 2)
+    start_early("auto", CUDA_START / 2, CUDA_START / 2)
     assert started == []
-    start_early("cuda", CUDA_START / 2)
+    start_early("cuda", CUDA_START / 2, 0)
     assert started == [[0]]
 
 
@@ -104,9 +107,9 @@ def test_much_work_starts_what_it_will_need(monkeypatch):
     monkeypatch.setattr("gpualign.jobs.early.find_spec", lambda name: name)
     monkeypatch.setattr(devices, "start_cuda", started.append)
     monkeypatch.setattr(devices, "_has_nvidia_device", lambda: True)
-    start_early("auto", 1.1 * CUDA_START, True)
-    start_early("auto", 1.3 * CUDA_START, True)
-    start_early("auto", 9 * CUDA_START)
+    start_early("auto", 1.1 * CUDA_START, 1.1 * CUDA_START)
+    start_early("auto", 1.3 * CUDA_START, 1.3 * CUDA_START)
+    start_early("auto", 9 * CUDA_START, CUDA_START)
     assert started == [[], [0], []]
 
 
@@ -135,3 +138,33 @@ def test_work_goes_by_the_sizes_of_files(monkeypatch, tmp_path):
             == distance_seconds([unknown])
             == 0
         )
+
+
+def test_near_pairs_go_by_the_number_of_records(monkeypatch, tmp_path):
+    monkeypatch.setattr("gpualign.jobs.early.usable_cpus", lambda: 2)
+    reads = {
+        "reads.fa": "".join(f">r{n:05}\n{'ACGT' * 25}\n" for n in range(50_000)),
+        "wrapped.fa": "".join(f">r{n:05}\n{'ACGT' * 15}\n{'ACGT' * 10}\n" for n in range(50_000)),
+        "reads.fq": "".join(f"@r{n:05}\n{'ACGT' * 25}\n+\n{'I' * 100}\n" for n in range(50_000)),
+    }
+    for name, text in reads.items():
+        (tmp_path / name).write_text(text)
+        path = str(tmp_path / name)
+        assert near_seconds([path], None) == pytest.approx(50_000**2 / 2 * 1.5e-9 / 2, rel=0.01)
+        assert near_seconds([path], [path, path]) == pytest.approx(50_000 * 100_000 * 1.5e-9 / 2, rel=0.01)
+    (tmp_path / "receptors.fa").write_text(">r\nCASSLGQAYEQYF\n" * 50_000)  # joined by their deletions: few pairs are looked at
+    (tmp_path / "packed.fa.gz").write_bytes(b"\x1f\x8b" + b"x" * 5000)
+    (tmp_path / "empty.fa").write_bytes(b"")
+    for unknown in ("receptors.fa", "packed.fa.gz", "empty.fa", "missing.fa", "."):
+        assert near_seconds([str(tmp_path / unknown)], None) == 0
+    os.mkfifo(tmp_path / "pipe")  # opening it would wait for a writer
+    assert near_seconds([str(tmp_path / "pipe"), "-"], None) == 0
+
+
+def test_a_look_at_standard_input_leaves_it_where_it_is(tmp_path):
+    path = tmp_path / "reads.fa"
+    path.write_text(f">r\n{'ACGT' * 25}\n" * 1000)
+    code = "import sys; from gpualign.jobs.early import near_seconds; print(near_seconds(['/dev/stdin'], None) > 0, sys.stdin.readline())"
+    with path.open() as stdin:
+        done = subprocess.run([sys.executable, "-c", code], stdin=stdin, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", ">r"]
