@@ -51,9 +51,9 @@ def cluster(
 ) -> None:
     """Clusters of records that are near each other: single, complete or average linkage, or greedy centroids.
 
-    SEQS is FASTA or FASTQ, plain or compressed, or @LIST, all files that a text file names, one a line. Every pair is judged by its global
-    alignment, and none is lost to a filter. With --edges or --distances nothing is aligned: the pairs are those of the file, and SEQS, if
-    given, lists all records. A pair is near if it passes --min-identity or --max-distance. - is standard input.
+    SEQS is FASTA or FASTQ, plain or compressed, or @LIST, all files that a text file names, one per line. Every pair is judged by its
+    global alignment, and none is lost to a filter. With --edges or --distances nothing is aligned: the pairs are those of the file, and
+    SEQS, if given, lists all records. A pair is near if it passes --min-identity or --max-distance. - is standard input.
 
     Clusters are numbered in the order of their first records. The representative of a greedy cluster is its centroid; with a linkage it is
     the record with the most near records in its cluster, among several the one that is nearest to these, then the first.

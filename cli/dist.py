@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     default="hamming",
     show_default=True,
     help="hamming: sites that differ; fraction: of the compared sites; genotypes: ibs: 1 - shared alleles / 2, allele: alleles that differ,"
-    " king: kinship (KING-robust), grm: genomic relationship; nucleotides: jc69, tn93: substitutions a site.",
+    " king: kinship (KING-robust), grm: genomic relationship; nucleotides: jc69, tn93: substitutions per site.",
 )
 @click.option(
     "--missing",
@@ -100,7 +100,7 @@ def dist(
 
     SAMPLES is an alignment (FASTA, rows of one length), a table of genotypes (tab- or comma-separated; a header of SNP ids, then one row
     per sample: its id and 0, 1, 2 or letters) or of alleles (chewBBACA, PubMLST), VCF or BCF, or a PLINK .bed or .pgen with its tables
-    beside it; text may be compressed, - is standard input, @LIST all alignments that a text file names, one a line. With OTHERS, which
+    beside it; text may be compressed, - is standard input, @LIST all alignments that a text file names, one per line. With OTHERS, which
     must have the same sites, every sample of SAMPLES is compared with every one of OTHERS; with --add OLD samples are compared with each
     other and with all of OLD, in one list. --regions, --mask, --core and --maf choose sites, in this order, by all samples of both files.
 

@@ -110,7 +110,7 @@ def nw(
     """Global alignment (Needleman-Wunsch) of every pair: scores, identities, alignments.
 
     One file: all pairs i < j of it. Two files: every query of SEQS against every target of SEQS2. FASTA, FASTQ or a plain list of peptides,
-    also compressed; - is standard input, @LIST all files that a text file names, one a line, as one set. A gap of n letters costs open +
+    also compressed; - is standard input, @LIST all files that a text file names, one per line, as one set. A gap of n letters costs open +
     (n-1) * extend. Scores are exact.
 
     \b

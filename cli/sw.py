@@ -99,7 +99,7 @@ def sw(
 
     No pair is left out, and scores are exact; low-complexity parts of the queries are masked first (--mask). The 25 best hits of each query
     are written, or with a threshold all that pass. DB is FASTA or FASTQ, plain or compressed, or an index made by `gpualign index`. Without
-    DB the sequences of QUERY are searched with each other. - is standard input, @LIST all files that a text file names, one a line. A gap
+    DB the sequences of QUERY are searched with each other. - is standard input, @LIST all files that a text file names, one per line. A gap
     of n letters costs open + (n-1) * extend: the default for proteins, --gap-open 12 --gap-extend 1, is what BLAST calls 11/1.
 
     \b

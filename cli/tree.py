@@ -27,7 +27,7 @@ def tree(matrix: str | None, edges: str | None, method: str, output: str, log: s
 
     MATRIX is what `nw` or `dist` wrote, as .npy (ids in MATRIX.ids.txt beside it), .npz, a table of text or PHYLIP; - is standard input.
     Identities become distances, 1 - identity. Neighbour joining and UPGMA take the distances of all pairs; a minimum spanning tree also
-    takes a list of near pairs, and is then one tree for each connected part, a line each.
+    takes a list of near pairs, and is then one tree for each connected part, one line each.
 
     Neighbour joining's tree is unrooted: its last three nodes meet in the root. The root of a spanning tree is its first record; its inner
     nodes are records too. `gpualign plot --tree` draws a tree of the other two kinds beside the matrix.

@@ -87,7 +87,7 @@ def _read_file(opened: Opened, options: ReadOptions, notes: Notes, allow_empty: 
     stream, source = opened
     raw = read_raw(stream, source, options.allow_duplicates, allow_empty, options.degap, options.described)
     if raw.listed:
-        notes.note(f"{source}: a list of {len(raw.ids):,} sequences, a line each, which are their own ids")
+        notes.note(f"{source}: a list of {len(raw.ids):,} sequences, one per line, which are their own ids")
     if raw.empty:
         notes.note(f"{source}: left out {describe_empty(raw.empty)}")
     _note_gaps(raw, notes)

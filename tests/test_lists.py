@@ -81,4 +81,4 @@ def test_commands(tmp_path, monkeypatch):
     for words in (["nw", "--edit", "--max-distance", "2"], ["sw", "--min-score", "10"], ["cluster", "--edit", "--max-distance", "1"]):
         told, said = gpualign_here(*words, "list.txt")
         assert told == gpualign_here(*words, "list.fa")[0]
-        assert "list.txt: a list of 5 sequences, a line each, which are their own ids" in said
+        assert "list.txt: a list of 5 sequences, one per line, which are their own ids" in said

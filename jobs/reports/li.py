@@ -111,7 +111,7 @@ def _full_memory(device: Device, shape: Shape) -> Table:
         f"Matrices fill {shape.full:.0%} of the device's free memory, and stay there. Rodinia takes pairs one by one: its rate is that of",
         f"{_RODINIA_PAIRS} pairs. Published for 512 letters: rscan up to 5 times as fast as Rodinia.",
     ]
-    return Table("Kernels with a full memory, pairs a second", ["", *(f"{length:,} letters" for length in lengths)], rows, notes)
+    return Table("Kernels with a full memory, pairs per second", ["", *(f"{length:,} letters" for length in lengths)], rows, notes)
 
 
 def _filled(device: Device, method: str, length: int, share: float) -> tuple[int, float]:
@@ -148,8 +148,8 @@ def _transfers(device: Device, shape: Shape) -> Table:
     half = max(1, shape.memory >> 31)
     notes = [
         f"{pairs:,} pairs with their alignments, copies and tracing included. Batches fill {half:,} GiB of the host's memory, not three",
-        "quarters of the device's. Published: 200 to 330 pairs a second on one GPU; page-locked memory 1.6 times as fast as pageable,",
+        "quarters of the device's. Published: 200 to 330 pairs per second on one GPU; page-locked memory 1.6 times as fast as pageable,",
         "double buffering 1.2 times on top; 1,015 on a cluster of six.",
     ]
     header = ["", "pageable", "pinned", "pinned, double buffering"]
-    return Table(f"Alignments of {shape.length:,} letters, pairs a second", header, rows, notes)
+    return Table(f"Alignments of {shape.length:,} letters, pairs per second", header, rows, notes)
