@@ -7,7 +7,7 @@ from gpualign import __version__
 _TEXT = """\
 To cite gpualign:
 
-  The gpualign developers. gpualign: exact all-vs-all sequence alignment and distance on CPUs, GPUs and clusters. Version {version}.
+  The gpualign developers (2026). gpualign: exact all-vs-all sequence alignment and distance on CPUs, GPUs and clusters. Version {version}.
 
 The methods that --kernel selects, and that bench measures, come from three papers. Please cite the one that you use:
 
@@ -25,7 +25,8 @@ BibTeX:
 @software{gpualign,
   author = {{The gpualign developers}},
   title = {gpualign: exact all-vs-all sequence alignment and distance on CPUs, GPUs and clusters},
-  version = {{version}}
+  version = {{version}},
+  year = {2026}
 }
 
 @article{payne2010,

@@ -1,7 +1,9 @@
-"""CITATION.cff and --citation say the same."""
+"""CITATION.cff, --citation, the page about citing and the Galaxy tools say the same."""
 
 import re
+import textwrap
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import yaml
@@ -25,7 +27,7 @@ def cff():
 def entries(text):
     """(kind, fields) of each entry of BibTeX."""
     for kind, body in re.findall(r"^@(\w+)\{\w+,\n(.*?)\n\}$", text, re.MULTILINE | re.DOTALL):
-        yield kind, dict(re.findall(r"^  (\w+) = \{(.*)\},?$", body, re.MULTILINE))
+        yield kind, dict(re.findall(r"^  (\w+) *= \{(.*)\},?$", body, re.MULTILINE))
 
 
 def as_bibtex(work):
@@ -50,16 +52,30 @@ def as_bibtex(work):
 
 
 def test_the_same_works_in_both(printed, cff):
-    assert list(entries(printed)) == [as_bibtex(work) for work in (cff, *cff["references"])]
+    assert list(entries(printed)) == [as_bibtex(work) for work in (cff["preferred-citation"], *cff["references"])]
     assert len(cff["references"]) == 3
     assert cff["version"] == __version__
 
 
+def test_the_file_cites_what_it_describes(cff):
+    cited = cff["preferred-citation"]
+    assert {name: cited[name] for name in ("type", "title", "authors", "version")} == {name: cff[name] for name in cited if name != "year"}
+
+
+def test_the_page_and_the_galaxy_tools_cite_it_too(printed):
+    macros = ElementTree.parse(ROOT / "packaging" / "galaxy" / "macros.xml")
+    galaxy = macros.findtext(".//citation[@type='bibtex']").replace("@TOOL_VERSION@", __version__)
+    page = (ROOT / "docs" / "citing.md").read_text()
+    shown = textwrap.dedent(re.search(r"^    @software.*?^    \}$", page, re.MULTILINE | re.DOTALL)[0])
+    assert list(entries(shown)) == list(entries(galaxy)) == list(entries(printed))[:1]
+
+
 def test_the_text_names_each_work(printed, cff):
     text = " ".join(printed.partition("BibTeX:")[0].split())
-    for work in (cff, *cff["references"]):
+    for work in (cff["preferred-citation"], *cff["references"]):
         assert work["title"] in text
         people = [one.get("name") or one["family-names"] for one in work["authors"]]
         assert all(name in text for name in people)
         assert str(work.get("doi", "")) in text
-        assert f"({work['year']})" in text if "year" in work else __version__ in text
+        assert f"({work['year']})" in text
+    assert f"Version {__version__}." in text
