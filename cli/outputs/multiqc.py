@@ -10,7 +10,7 @@ _HEADERS: dict[str, dict[str, Any]] = {
     "sequences": {"title": "Sequences", "format": "{:,.0f}", "scale": "Blues"},
     "samples": {"title": "Samples", "format": "{:,.0f}", "scale": "Blues"},
     "sites": {"title": "Sites", "format": "{:,.0f}", "scale": "Blues"},
-    "pairs": {"title": "Pairs", "description": "Pairs that were decided about", "format": "{:,.0f}", "scale": "Purples"},
+    "pairs": {"title": "Pairs", "description": "Pairs considered", "format": "{:,.0f}", "scale": "Purples"},
     "pairs_kept": {"title": "Kept", "description": "Pairs that pass the thresholds", "format": "{:,.0f}", "scale": "Greens"},
     "pairs_without_distance": {
         "title": "No distance",
@@ -23,15 +23,15 @@ _HEADERS: dict[str, dict[str, Any]] = {
     "clusters": {"title": "Clusters", "format": "{:,.0f}", "scale": "Oranges"},
     "singletons": {"title": "Singletons", "description": "Clusters of one record", "format": "{:,.0f}", "scale": "Oranges"},
     "largest_cluster": {"title": "Largest", "description": "Records of the largest cluster", "format": "{:,.0f}", "scale": "Oranges"},
-    "gcups": {"title": "GCUPS", "description": "10^9 cells of alignment matrices a second", "format": "{:,.1f}", "scale": "RdYlGn"},
+    "gcups": {"title": "GCUPS", "description": "10^9 cells of alignment matrices per second", "format": "{:,.1f}", "scale": "RdYlGn"},
     "time": {
         "title": "Time",
         "description": "From the first byte that was read to the last one written",
         "suffix": " s",
         "format": "{:,.1f}",
     },
-    "memory": {"title": "Memory", "description": "RAM at most", "suffix": " MiB", "format": "{:,.0f}", "scale": "YlOrRd"},
-    "engine": {"title": "Engine", "description": "What has computed"},
+    "memory": {"title": "Memory", "description": "Peak RAM", "suffix": " MiB", "format": "{:,.0f}", "scale": "YlOrRd"},
+    "engine": {"title": "Engine", "description": "Device that computed"},
 }
 """Columns, in their order, by what of a summary they are of. A run has those that it has numbers for."""
 
