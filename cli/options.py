@@ -168,7 +168,7 @@ def strand_option(function: F) -> F:
 def mask_lower_option(function: F) -> F:
     """Letters that are masked in the files."""
     return click.option(
-        "--mask-lower", is_flag=True, help="Read letters in lower case as N, of proteins as X: soft-masked repeats of genomes."
+        "--mask-lower", is_flag=True, help="Read letters in lower case as N (in proteins as X): soft-masked repeats of genomes."
     )(function)
 
 
