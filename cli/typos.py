@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import click
 
@@ -34,8 +34,14 @@ def explained(error: click.NoSuchOption, commands: Mapping[str, click.Command]) 
     message = f"No such option {name!r}"
     if error.ctx is not None and name.startswith("--"):
         others = [f"gpualign {other}" for other, command in commands.items() if name in _options(command)]
-        message += f"; it is of {', '.join(others)}" if others else did_you_mean(name, _options(error.ctx.command))
+        message += f"; it belongs to {_listed(others)}" if others else did_you_mean(name, _options(error.ctx.command))
     return click.UsageError(message, error.ctx)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Such as "a, b and c"."""
+    *before, last = names
+    return f"{', '.join(before)} and {last}" if before else last
 
 
 def _options(command: click.Command) -> list[str]:
