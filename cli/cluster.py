@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 
 from gpualign.cli.completion import PathType
@@ -14,7 +16,7 @@ from gpualign.cli.options import cluster_options, cluster_output_options, input_
 @scoring_options
 @input_options
 @cluster_output_options
-@run_options
+@partial(run_options, resumable=False)
 def cluster(
     seqs: str | None,
     edges: str | None,

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     help="Tables: alleles: numbers or hashes of alleles (MLST, cgMLST, wgMLST), 0 is missing; calls: genotypes or letters; auto: by what is"
     " in the cells.",
 )
-@click.option("--all-letters", is_flag=True, help="Letters: compare every letter, gaps too.  [A, C, G, T alone; others are missing]")
+@click.option("--all-letters", is_flag=True, help="Letters: compare every letter, gaps too.  [only A, C, G, T; others are missing]")
 @click.option(
     "--min-compared",
     metavar="N|F",
@@ -54,7 +54,12 @@ if TYPE_CHECKING:
 @click.option("--transpose", is_flag=True, help="Tables: a row is a SNP, a column a sample.")
 @click.option("--no-header", is_flag=True, help="Tables: the first line is data; sites, or with --transpose samples, are numbered from 1.")
 @click.option("--allow-duplicates", is_flag=True, help="Number repeated sample ids (id, id_2, ...) instead of refusing them.")
-@click.option("--add", type=PathType(), metavar="OLD", help="One file: also each sample with all of OLD; those of OLD not with each other.")
+@click.option(
+    "--add",
+    type=PathType(),
+    metavar="OLD",
+    help="One file: also each sample with all of OLD, whose own samples are not compared with each other.",
+)
 @distance_output_options
 @distance_kernel_option
 @going_on_options

@@ -42,7 +42,10 @@ if TYPE_CHECKING:
     " target; target: the other way round.",
 )
 @click.option(
-    "--add", type=PathType(), metavar="OLD", help="One file: also each sequence with all of OLD; those of OLD not with each other."
+    "--add",
+    type=PathType(),
+    metavar="OLD",
+    help="One file: also each sequence with all of OLD, whose own sequences are not compared with each other.",
 )
 @strand_option
 @group_options
@@ -122,7 +125,7 @@ def nw(
       gpualign nw reads.fasta -o scores.npy                  square matrix, ids in scores.ids.txt
       gpualign nw reads.fasta -o scores.parquet              the table, for pandas, polars, DuckDB
       gpualign nw genes.fa -o genes.npz --value identity --plot genes.png     a heat map as well
-      gpualign nw --edit --max-distance 30 reads.fasta       near pairs by edit distance, the others unseen
+      gpualign nw --edit --max-distance 30 reads.fasta       only near pairs, by edit distance
       gpualign nw --match 2 --mismatch -1 --gap 1 a.fa b.fa
       zcat reads.fq.gz | gpualign nw --fields query,target,score,qlen,tlen - | sort -k3,3nr | head
     """

@@ -200,7 +200,7 @@ def output_options(function: F) -> F:
             "--min-coverage",
             type=FiniteType(),
             metavar="F",
-            help="Write only pairs of which at least this fraction of each sequence is aligned with letters of the other.",
+            help="Write only pairs in which at least this fraction of each sequence is aligned with letters of the other.",
         ),
         click.option(
             "--max-distance",
@@ -397,12 +397,12 @@ def log_option(function: F) -> F:
 
 def _log_option(more: str) -> Callable[[F], F]:
     return click.option(
-        "--log", type=PathType(), metavar="FILE", help=f"Write the messages to this file too, with times, and also with -q{more}."
+        "--log", type=PathType(), metavar="FILE", help=f"Also write the messages to this file, with times, even with -q{more}."
     )
 
 
-def run_options(function: F) -> F:
-    """How the work is done."""
+def run_options(function: F, resumable: bool = True) -> F:
+    """How the work is done. resumable: the command has --resume."""
     return _stack(
         click.option(
             "--device",
@@ -418,12 +418,12 @@ def run_options(function: F) -> F:
             "--memory", type=SizeType(), metavar="SIZE", help="Memory budget, for instance 500M.  [2G, at most half of the memory there is]"
         ),
         click.option("--dry-run", is_flag=True, help="Print the plan, its memory and a time estimate; compute nothing."),
-        _log_option("; --resume goes on with it"),
+        _log_option("; --resume appends to it" if resumable else ""),
         click.option(
             "--summary",
             type=PathType(),
             metavar="FILE",
-            help="Write what the run read, did and wrote to this file too, as JSON; NAME_mqc.json is a section for MultiQC.",
+            help="Also write what the run read, did and wrote to this file, as JSON; NAME_mqc.json is a section for MultiQC.",
         ),
         click.option("-q", "--quiet", is_flag=True, help="No notes and no progress on stderr."),
         click.option("-v", "--verbose", is_flag=True, help="Also report which kernel runs and how the work is cut."),

@@ -17,7 +17,7 @@ from gpualign.cli.typos import ChoiceType
     type=ChoiceType(["nj", "upgma", "mst"]),
     default="nj",
     show_default=True,
-    help="nj: neighbour joining; upgma: average linkage; mst: minimum spanning tree, of the records alone.",
+    help="nj: neighbour joining; upgma: average linkage; mst: minimum spanning tree, whose nodes are the records.",
 )
 @click.option("-o", "--output", type=PathType(), default="-", metavar="FILE", help="Newick; of mst as FILE.tsv a table of its edges.")
 @log_option
