@@ -15,7 +15,7 @@ from gpualign.core.pool import Counter, run_workers
 from gpualign.cpu import _kernels
 from gpualign.cpu.machine import describe_cpu, pick_instruction_set, usable_cpus
 from gpualign.cpu.native import native_local, native_paths, native_recipes
-from gpualign.cpu.recipe import Recipe, make_recipe, queries_together
+from gpualign.cpu.recipe import Recipe, make_recipe, queries_together, targets_together
 from gpualign.cpu.tiles import Compute, GlobalPaths, GlobalScores, LocalScores
 
 # About a tenth of a second of work: short enough for a smooth progress bar and even threads, long enough that packing a
@@ -157,7 +157,7 @@ class CpuEngine:
         if recipe.bitsliced:
             together = queries_together(vector_bytes)
             first_rows = together if self._seconds(task, threads, rate) > _MOMENT else 0
-            limits = replace(limits, query_lanes=together, first_rows=first_rows)
+            limits = replace(limits, query_lanes=together, first_rows=first_rows, diagonal_group=targets_together(vector_bytes))
         native = native_recipes(recipe, vector_bytes)
         return self._prepared(task, limits, recipe.kernel, threads, rate, lambda: GlobalScores(task, self.instruction_set.name, native))
 

@@ -7,8 +7,8 @@ The rule (measured in benchmarks/):
   where several queries that share a vector take fewer steps than bytes;
 - everything else: the difference recurrence in the narrowest element that provably holds it (core/bounds.py).
 
-Where targets are fewer than bits, or a set is compared with itself, several queries share a vector, with 32 targets each
-(cpu/src/query_slices.hpp; AVX2 and AVX-512). Where a query meets few targets in a block, and in edit distance for very long
+Where targets are fewer than bits, or a set is compared with itself, several queries share a vector, with 16 or 32 targets
+each (cpu/src/query_slices.hpp; AVX2 and AVX-512). Where a query meets few targets in a block, and in edit distance for very long
 targets, a kernel of single pairs takes over: Myers' words for edit distance, a wavefront of byte differences else
 (cpu/src/pairs.cpp compares their steps).
 """
@@ -28,7 +28,7 @@ TABLE_SIZE = 32
 MAX_MATCH_STEPS = 4
 """The largest unary form for which bit-slicing is compiled; beyond it bytes are as fast."""
 
-_SHARED_VECTOR_BYTES = 32  # of the smallest vectors that several queries share
+_SHARED_VECTOR_BYTES, _SHARING_QUERIES = 32, 16  # of the smallest vectors that several queries share; of each
 _COLUMN_MULTIPLE = 4
 _LONGEST_SLICED = 65_536  # sets of longer records seldom fill the lanes, and making their masks would take seconds
 _LEAST_SLICE_COLUMNS = 4096  # some five megabytes, which any budget has
@@ -37,7 +37,12 @@ _KEPT_BYTES = 32 << 20  # kKeptBytes of cpu/src/pairs.cpp
 
 def queries_together(vector_bytes: int) -> int:
     """Of a bit-sliced vector that several queries share; 1 where vectors are too small for that."""
-    return vector_bytes // 4 if vector_bytes >= _SHARED_VECTOR_BYTES else 1
+    return _SHARING_QUERIES if vector_bytes >= _SHARED_VECTOR_BYTES else 1
+
+
+def targets_together(vector_bytes: int) -> int:
+    """Of each of these queries; 0 where a vector has one."""
+    return vector_bytes * 8 // _SHARING_QUERIES if vector_bytes >= _SHARED_VECTOR_BYTES else 0
 
 
 @dataclass(frozen=True)

@@ -47,21 +47,26 @@ struct BitslicedArgs {
   const Cancel* cancel;
 };
 
-constexpr int kTargetsTogether = 32;  // of a query in a vector of several, one element of 32 bits
-
-// Several queries, each with the same targets: query q is element q (query_slices.hpp).
+// Several queries, each with the same targets: query q is element q, a bit a target (query_slices.hpp). E: an element.
 struct QuerySlicesArgs {
-  const uint32_t* letters;  // [rows][vector_bytes / 4] element of a column's tables; rows end together
-  const uint32_t* dummies;  // [vector_bytes / 4] first rows that are none of the query's
+  const void* letters;      // E[rows][queries] which element of a column's tables, as SliceShape has it; rows end together
+  const uint32_t* dummies;  // [queries] first rows that are none of the query's
   int64_t rows;
-  const void* tables;    // [columns][tables_a_column] vectors: which targets have that letter; at least one element of none
+  const void* tables;    // [columns][tables_a_column] tables: which targets have that letter; at least one element of none
   int tables_a_column;   // 1 or 2
   const uint32_t* live;  // [columns] targets that reach this column
   int64_t columns;       // multiple of kColumnsAtATime
   int match_steps, mismatch_steps;
   void* boundary;  // scratch: columns * S vectors
-  int64_t* sums;   // out [vector_bytes / 4][kTargetsTogether], as in BitslicedArgs
+  int64_t* sums;   // out [queries][targets], as in BitslicedArgs
   const Cancel* cancel;
+};
+
+// How several queries share a vector: elements of so many bits, for as many targets, and a column's tables of so many elements, of which
+// the queries' elements are picked. by_bytes: an element of a table is named by the places of its bytes, or else by its number.
+struct SliceShape {
+  int bits, table_elements;
+  bool by_bytes;
 };
 
 // One query against one bit a target, for tracebacks of edit distances (sliced_grid.hpp). V: a vector of bits.
@@ -242,7 +247,8 @@ struct Kernels {
   void (*difference16)(const DifferenceArgs&);
   void (*difference32)(const DifferenceArgs&);
   void (*bitsliced)(const BitslicedArgs&);
-  void (*query_slices)(const QuerySlicesArgs&);  // or null
+  void (*query_slices)(const QuerySlicesArgs&);  // or null, and then there is no shape
+  SliceShape slice_shape;
   // Single pairs. myers: an upper bound of the distance, exact if at most |n - m| + 2 * width + 1. wavefront: the sum of
   // the horizontal differences along the last row. Both -1 if cancelled.
   int64_t (*myers)(const MyersArgs&);

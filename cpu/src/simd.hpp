@@ -138,21 +138,24 @@ static inline Bytes look_up_16(const uint8_t* table, Bytes codes) {
 }
 #endif
 
-// ---- element k of the result, 32 bits, is element which[k] of one table, or of two in a row
+// ---- a table of a few elements in a vector, or of two in a row; element k of the result is that which `which[k]` names
 #if defined(GPUALIGN_AVX512)
-static inline Words pick_elements(Words table, Vec<uint32_t> which) {
-  return (Words)_mm512_permutexvar_epi32((__m512i)which, (__m512i)table);
-}
-static inline Words pick_elements(Words table, Words second, Vec<uint32_t> which) {
+using PickedElement = uint32_t;  // by its number
+constexpr int kPickedElements = 16;
+static inline Words load_table(const void* table) { return (Words)_mm512_loadu_si512(table); }
+static inline Words pick_elements(Words table, Words which) { return (Words)_mm512_permutexvar_epi32((__m512i)which, (__m512i)table); }
+static inline Words pick_elements(Words table, Words second, Words which) {
   return (Words)_mm512_permutex2var_epi32((__m512i)table, (__m512i)which, (__m512i)second);
 }
 #elif defined(GPUALIGN_AVX2)
-static inline Words pick_elements(Words table, Vec<uint32_t> which) {
-  return (Words)_mm256_permutevar8x32_epi32((__m256i)table, (__m256i)which);
-}
-static inline Words pick_elements(Words table, Words second, Vec<uint32_t> which) {
-  const __m256 in_second = (__m256)(which << 28);  // its sign
-  return (Words)_mm256_blendv_ps((__m256)pick_elements(table, which), (__m256)pick_elements(second, which), in_second);
+using PickedElement = uint16_t;  // by the places of its bytes
+constexpr int kPickedElements = 8;
+static inline Words load_table(const void* table) { return (Words)_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i*)table)); }
+static inline Words pick_elements(Words table, Words which) { return (Words)_mm256_shuffle_epi8((__m256i)table, (__m256i)which); }
+static inline Words pick_elements(Words table, Words second, Words which) {
+  // A byte whose highest bit is set gives 0: places 16 .. 31 in the first table, 0 .. 15 in the second.
+  const __m256i first = _mm256_add_epi8((__m256i)which, _mm256_set1_epi8(0x70)), other = _mm256_xor_si256(first, _mm256_set1_epi8(-128));
+  return (Words)_mm256_or_si256(_mm256_shuffle_epi8((__m256i)table, first), _mm256_shuffle_epi8((__m256i)second, other));
 }
 #endif
 

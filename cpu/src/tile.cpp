@@ -30,7 +30,7 @@ class TileScorer {
   TileScorer(const Kernels& kernels, const Sequences& queries, const Sequences& targets, const Recipe& recipe, const Tile<Score>& tile,
              const Cancel& cancel)
       : kernels_(kernels), queries_(queries), targets_(targets), recipe_(recipe), tile_(tile), cancel_(cancel),
-        pair_(make_pair_kernel(kernels, recipe, cancel)) {
+        pair_(make_pair_kernel(kernels, recipe, cancel)), tables_(kernels.slice_shape, kernels.vector_bytes) {
     const bool bits = recipe.family == Family::kBitsliced;
     lanes_ = bits ? kernels.vector_bytes * 8 : kernels.vector_bytes * 8 / recipe.width;
     sums_.resize(static_cast<size_t>(lanes_));
@@ -143,11 +143,12 @@ class TileScorer {
     std::vector<int64_t> queries;  // that want one of them, by their numbers in the tile, the shortest first
   };
 
-  int queries_together() const { return kernels_.vector_bytes / 4; }
+  int queries_together() const { return SliceTables::queries(kernels_.slice_shape, kernels_.vector_bytes); }
+  int targets_together() const { return kernels_.slice_shape.bits; }
   int64_t length_of(int64_t q) const { return queries_.length(tile_.query_ids[q]); }
 
   Chunk chunk_of(int from) const {
-    Chunk chunk{from, std::min(kTargetsTogether, used_ - from), 0, {}};
+    Chunk chunk{from, std::min(targets_together(), used_ - from), 0, {}};
     for (int k = from; k < from + chunk.count; k++) chunk.columns = std::max(chunk.columns, padded(records_[k].length));
     for (int64_t q = 0; q < tile_.query_count; q++)
       if (wants(tile_.query_ids[q], from, from + chunk.count)) chunk.queries.push_back(q);
@@ -170,13 +171,13 @@ class TileScorer {
       return {};  // most blocks: without a look at letters and lengths
     const auto letters = letters_of(records_.data(), used_);
     const int count = static_cast<int>(std::count(letters.begin(), letters.end(), true));
-    if (count > SliceTables::most_letters(kernels_.vector_bytes)) return {};
-    const double step = kTogetherStep[recipe_.match_steps - 1][SliceTables::tables(count, kernels_.vector_bytes) - 1];
+    if (count > SliceTables::most_letters(kernels_.slice_shape)) return {};
+    const double step = kTogetherStep[recipe_.match_steps - 1][SliceTables::tables(count, kernels_.slice_shape) - 1];
     double alone = 0, together = 0;
     for (int64_t q = 0; q < tile_.query_count; q++)
       alone += rest ? steps_of_rest(tile_.query_ids[q], *rest) : steps_alone(tile_.query_ids[q]);
     std::vector<Chunk> chunks;
-    for (int from = 0; from < used_; from += kTargetsTogether) {
+    for (int from = 0; from < used_; from += targets_together()) {
       chunks.push_back(chunk_of(from));
       const std::vector<int64_t>& queries = chunks.back().queries;
       for (size_t g = 0; g < queries.size(); g += static_cast<size_t>(queries_together())) {
@@ -191,7 +192,7 @@ class TileScorer {
 
   void score_together(const Chunk& chunk) {
     if (chunk.queries.empty()) return;
-    tables_.pack(records_.data() + chunk.from, chunk.count, kernels_.vector_bytes, chunk.columns);
+    tables_.pack(records_.data() + chunk.from, chunk.count, chunk.columns);
     std::vector<Record> group;
     for (size_t g = 0; g < chunk.queries.size(); g += group.size()) {
       group.clear();
@@ -209,7 +210,8 @@ class TileScorer {
       for (size_t q = 0; q < group.size(); q++)
         for (int k = 0; k < chunk.count; k++)
           if (is_wanted(tile_.pairing, tile_.query_ids[chunk.queries[g + q]], target(chunk.from + k)))
-            store(chunk.queries[g + q], chunk.from + k, sums_[q * kTargetsTogether + static_cast<size_t>(k)], group[q].length);
+            store(chunk.queries[g + q], chunk.from + k, sums_[q * static_cast<size_t>(targets_together()) + static_cast<size_t>(k)],
+                  group[q].length);
     }
   }
 

@@ -26,6 +26,7 @@ const Kernels kernels = {
     &difference<uint32_t>,
     &bitsliced,
     query_slices,
+    kSliceShape,
     &myers,
     &wavefront,
     sizeof(WavefrontKernel<true>::Pass),

@@ -97,7 +97,9 @@ Recipe unary_recipe(const Weights& w, int letters) {
 
 int failures = 0;
 
-void check(const Kernels& kernels, const char* what, const Records& records, const Weights& w, const Recipe& recipe, int sign) {
+// Every record against the first and the last, or against all: so many that queries share vectors.
+void check(const Kernels& kernels, const char* what, const Records& records, const Weights& w, const Recipe& recipe, int sign,
+           bool all = false) {
   std::vector<uint8_t> codes;
   std::vector<int64_t> offsets{0}, ids, queries{0, static_cast<int64_t>(records.size()) - 1};
   for (const auto& record : records) {
@@ -105,18 +107,20 @@ void check(const Kernels& kernels, const char* what, const Records& records, con
     offsets.push_back(static_cast<int64_t>(codes.size()));
     ids.push_back(static_cast<int64_t>(ids.size()));
   }
-  const int64_t count = static_cast<int64_t>(ids.size());
-  std::vector<int32_t> scores(static_cast<size_t>(2 * count), -1);
+  if (all) queries = ids;
+  const int64_t count = static_cast<int64_t>(ids.size()), query_count = static_cast<int64_t>(queries.size());
+  std::vector<int32_t> scores(static_cast<size_t>(query_count * count), -1);
   const Sequences set{codes.data(), offsets.data()};
-  const Tile<int32_t> tile{queries.data(), 2, ids.data(), count, Pairing::kAll, scores.data()};
+  const Pairing pairing = all ? Pairing::kAbove : Pairing::kAll;
+  const Tile<int32_t> tile{queries.data(), query_count, ids.data(), count, pairing, scores.data()};
   Cancel cancel;
   score_tile(kernels, set, set, Recipes{recipe, recipe, 0}, tile, cancel);
-  for (int q = 0; q < 2; q++)
-    for (int64_t t = 0; t < count; t++) {
+  for (int64_t q = 0; q < query_count; q++)
+    for (int64_t t = all ? q + 1 : 0; t < count; t++) {
       const int64_t expected = sign * plain_score(records[static_cast<size_t>(queries[q])], records[static_cast<size_t>(t)], w);
       if (scores[static_cast<size_t>(q * count + t)] == expected) continue;
       if (failures++ < 10)
-        std::printf("%s, %s: pair %d %ld is %d, not %ld\n", kernels.name, what, q, static_cast<long>(t),
+        std::printf("%s, %s: pair %ld %ld is %d, not %ld\n", kernels.name, what, static_cast<long>(q), static_cast<long>(t),
                     scores[static_cast<size_t>(q * count + t)], static_cast<long>(expected));
     }
 }
@@ -288,6 +292,9 @@ int main(int argc, char** argv) {
         edit.pairs = Recipe::Pairs::kMyers;
         edit.slice_columns = 1 << 20;
         check(kernels, "edit, bit-sliced", many, {0, -1, 1, 1}, edit, -1);
+        const Records small = random_records(pick(2, 45), 150, letters);
+        check(kernels, "edit, shared vectors", small, {0, -1, 1, 1}, edit, -1, true);
+        check(kernels, "unary, shared vectors", small, {2, -1, 1, 1}, unary_recipe({2, -1, 1, 1}, letters), 1, true);
         check(kernels, "edit, Myers", one, {0, -1, 1, 1}, edit, -1);
         for (const bool free_ends : {false, true}) {
           for (const Records* records : {&few, &one}) {
