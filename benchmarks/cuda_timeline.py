@@ -4,7 +4,8 @@ python benchmarks/cuda_timeline.py [--records 12000] [--queries queries.fa --tar
     [--output results/cuda_timeline.md] [--chart results/cuda_timeline.svg]      (the chart: matplotlib)
 
 The commands run in this process, twice; the second run finds kernels compiled and contexts open. Busy: the share of the time from the
-first kernel's begin to the last one's end in which a kernel ran, or waited for multiprocessors that another one had.
+first kernel's begin to the last one's end in which a kernel ran, or waited for multiprocessors that another one had. Under
+`taskset -c 0,1` the host has two threads.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from common import finish, machine, made_up_dna, made_up_letters, table
 
 from gpualign.cli.main import run
 from gpualign.core.dataclass import dataclass
+from gpualign.cpu.machine import usable_cpus
 from gpualign.gpu import engine
 from gpualign.gpu.worker import Finished
 
@@ -134,7 +136,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir="/dev/shm" if Path("/dev/shm").is_dir() else None) as folder:
         found = [measured(*command) for command in commands(Path(folder), options.records, options.queries, options.targets)]
     header = ["command", "batches", "whole, s", "first to last kernel, s", "busy", "gaps", "largest, ms"]
-    text = f"# Batches of a GPU\n\n{machine()}.\n\n" + table("Whole commands", header, [line.row() for line in found], [])
+    text = f"# Batches of a GPU\n\n{machine()}.\n\n" + table(
+        f"Whole commands, {usable_cpus()} processors", header, [line.row() for line in found], []
+    )
     finish(text, options.output)
     if options.chart:
         draw(found, options.chart)

@@ -8,15 +8,13 @@ Sequences are made up: genes of 1.5 kb and reads of 100 letters (as in near_cuda
 from __future__ import annotations
 
 import argparse
-import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from common import finish, machine, table, write_outbreak
+from common import finish, machine, table, usage, write_outbreak
 from near_cuda import genes, reads
 
 from gpualign.core.sequences import SequenceSet
@@ -55,10 +53,10 @@ def jobs(folder: Path) -> Iterator[tuple[str, list[str]]]:
         yield f"dist --max-distance 12, {count:,} genomes", ["dist", "--max-distance", "12", str(genomes)]
 
 
-def seconds(words: list[str], device: str, out: str) -> float:
-    start = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "gpualign", *words, "-q", "--device", device, "-o", out], check=True)
-    return time.perf_counter() - start
+def run(words: list[str], device: str, out: str) -> tuple[float, float]:
+    """Seconds, and 10^6 bytes of RAM at the peak."""
+    took, _, memory = usage([sys.executable, "-m", "gpualign", *words, "-q", "--device", device, "-o", out], Path(out).parent)
+    return took, memory
 
 
 def times(least: float, runs: int) -> int:
@@ -78,22 +76,23 @@ def main() -> None:
         for name, words in jobs(Path(folder)):
             if not any(part in name for part in options.only.split(",")):
                 continue
-            seconds(words, "cuda", out)  # compiles
-            found = dict.fromkeys(DEVICES, float("inf"))
-            for run in range(options.runs):
+            run(words, "cuda", out)  # compiles
+            found = dict.fromkeys(DEVICES, (float("inf"), 0.0))
+            for turn in range(options.runs):
                 for device in DEVICES:
-                    if run < times(found[device], options.runs):
-                        found[device] = min(found[device], seconds(words, device, out))
-            best = min(found["cpu"], found["cuda"])
-            rows.append([name, *(f"{found[device]:.2f}" for device in DEVICES), f"{found['auto'] / best:.2f}"])
+                    if turn < times(found[device][0], options.runs):
+                        found[device] = min(found[device], run(words, device, out))
+            best = min(found["cpu"], found["cuda"])[0]
+            seconds = [f"{found[device][0]:.2f}" for device in DEVICES]
+            rows.append([name, *seconds, f"{found['auto'][0] / best:.2f}", f"{found['auto'][1]:.0f}"])
             print(rows[-1], file=sys.stderr, flush=True)
     notes = [
         f"Seconds of whole processes, the least of {options.runs} alternating runs ({times(MIDDLE, 0)} from {MIDDLE:.0f} s on, one from"
         f" {LONG:.0f} s on); kernels are in the cache.",
-        "Last: auto by the better.",
+        "Last: auto by the better, and MB of RAM of auto at the peak, with the driver's own where it takes CUDA.",
     ]
     text = f"# --device auto\n\n{machine()}.\n\n"
-    finish(text + table("Whole commands", ["job", *DEVICES, "auto / better"], rows, notes), options.output)
+    finish(text + table("Whole commands", ["job", *DEVICES, "auto / better", "MB"], rows, notes), options.output)
 
 
 if __name__ == "__main__":

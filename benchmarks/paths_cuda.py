@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -15,7 +14,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
-from common import finish, head, load, machine, made_up_dna, table
+from common import finish, head, load, machine, made_up_dna, table, usage
 from nw_cuda import AFFINE, BUDGET, EDIT, EDNAFULL, LINEAR, measure
 
 from gpualign.core.engine import Detail, Task
@@ -105,21 +104,19 @@ def command(device: CudaDevice, gold: str) -> str:
                 task = Task(real, real, scoring, detail=detail)
                 running = cells / measure(device, task, Pairing.ABOVE, ENOUGH * (4 if scoring.edit else 1)).kernels / 1e12
                 words = [sys.executable, "-m", "gpualign", "nw", "-q", "--device", "cuda", *options, "--fields", fields]
-                seconds = []
-                for to in (os.devnull, str(out)):
-                    start = time.perf_counter()
-                    subprocess.run([*words, "-o", to, gold], check=True)
-                    seconds.append(time.perf_counter() - start)
+                runs = [usage([*words, "-o", to, Path(gold).resolve()], Path(folder)) for to in (os.devnull, out)]
                 size = out.stat().st_size
                 out.unlink()
                 disk = written(Path(folder), size)
-                took = [f"{s:.1f} ({s / running:.2f})" for s in seconds]
-                rows.append([name, what, f"{running:.1f}", *took, f"{size / 1e9:.2f}", f"{disk:.1f}"])
+                took = [f"{s:.1f} ({s / running:.2f})" for s, _, _ in runs]
+                memory = f"{max(megabytes for _, _, megabytes in runs):.0f}"
+                rows.append([name, what, f"{running:.1f}", *took, f"{size / 1e9:.2f}", f"{disk:.1f}", memory])
                 print(rows[-1], flush=True)
-    header = ["scoring", "columns", "kernels, s", "to /dev/null, s", "to a disk, s", "gigabytes", "writing them, s"]
+    header = ["scoring", "columns", "kernels, s", "to /dev/null, s", "to a disk, s", "gigabytes", "writing them, s", "MB"]
     notes = [
         "Kernels: all cells at the rate of a part of them; in brackets, whole commands by that.",
         "Writing: one thread, zeros, to the same folder, with fsync; a run that another could go on with ends with one, too.",
+        "MB: of RAM at the peak of the command, the driver's own with it; the budget is the default, 2 GiB.",
     ]
     return table("Whole command, every pair of the real 16S genes to a TSV", header, rows, notes)
 

@@ -21,7 +21,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-from common import finish, machine, proteins, table
+from common import finish, machine, proteins, table, usage
 from nw_cuda import QUERY_LENGTHS, measure
 
 from gpualign.core.alphabet import PROTEIN
@@ -35,10 +35,11 @@ REPEATS = 12
 QUERY_SETS = 15  # of 20 queries each, for the longer run of the whole command
 RUNS = 3
 PEER_TARGETS = 20_000
-CUDASW_HEADER = ["queries", "gpualign, s", "--no-traceback, s", "CUDASW++4.0, s", "times", "--no-traceback, times"]
+CUDASW_HEADER = ["queries", "gpualign, s", "--no-traceback, s", "CUDASW++4.0, s", "times", "--no-traceback, times", "MB", "CUDASW++4.0, MB"]
 CUDASW_NOTES = [
     "Whole processes, in turn; the database as an index of gpualign's and as CUDASW++'s own (DPX, 16 bits, gaps 11/1).",
     f"The least of {RUNS}, of one with the many queries. CUDASW++ prints scores; gpualign traces the hits as well, unless told not to.",
+    "MB: of RAM at the peak, the driver's own with it; gpualign's budget is the default, 2 GiB.",
 ]
 
 
@@ -100,18 +101,17 @@ def beside_cudasw(binaries: Path, folder: Path, fasta: Path, index: Path, querie
         path = folder / f"queries{count}.fa"
         cut = cut_queries(queries, max(1, count))
         write_fasta(path, cut if count else SequenceSet("one", ["q"], cut.codes[:375], np.array([0, 375])))
-        theirs = [str(binaries / "align"), "--query", str(path), "--db", str(database), "--top", "25", "--dpx", "--tsv"]
+        theirs = [str(binaries.resolve() / "align"), "--query", str(path), "--db", str(database), "--top", "25", "--dpx", "--tsv"]
         theirs += ["--gop", "-11", "--gex", "-1", "--of", str(folder / "theirs.tsv")]
         ours = [sys.executable, "-m", "gpualign", "sw", "-q", str(path), str(index), "-o", str(folder / "ours.tsv"), "--device", "cuda"]
-        times: dict[str, list[float]] = {"ours": [], "scores": [], "theirs": []}
+        found: dict[str, list[tuple[float, float, float]]] = {"ours": [], "scores": [], "theirs": []}
         for _ in range(runs):
             for who, words in (("ours", ours), ("scores", [*ours, "--no-traceback"]), ("theirs", theirs)):
-                start = time.perf_counter()
-                subprocess.run(words, check=True, capture_output=True)
-                times[who].append(time.perf_counter() - start)
-        best = {who: min(seconds) for who, seconds in times.items()}
-        ratios = [f"{best['theirs'] / best[who]:.2f}" for who in ("ours", "scores")]
-        rows.append([name, *(f"{best[who]:.2f}" for who in ("ours", "scores", "theirs")), *ratios])
+                found[who].append(usage(words, folder))
+        best = {who: min(times) for who, times in found.items()}
+        ratios = [f"{best['theirs'][0] / best[who][0]:.2f}" for who in ("ours", "scores")]
+        memory = [f"{best[who][2]:.0f}" for who in ("ours", "theirs")]
+        rows.append([name, *(f"{best[who][0]:.2f}" for who in ("ours", "scores", "theirs")), *ratios, *memory])
         print(rows[-1], flush=True)
     return rows
 

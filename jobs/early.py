@@ -18,7 +18,7 @@ GLOBAL_CELLS, EDIT_CELLS, LOCAL_CELLS = 3e10, 2e11, 1.5e10
 _SURELY = 1.2
 """Times `CUDA_START`, from which on a GPU that is there will be taken."""
 
-_NEAR_PAIR = 1.5e-9
+_NEAR_PAIR = 2e-9
 """Seconds that a core looks at a pair of records for, at least, of which few are near (3e-9 measured of reads)."""
 
 _JOINED_BYTES = 64

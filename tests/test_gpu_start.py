@@ -150,8 +150,8 @@ def test_near_pairs_go_by_the_number_of_records(monkeypatch, tmp_path):
     for name, text in reads.items():
         (tmp_path / name).write_text(text)
         path = str(tmp_path / name)
-        assert near_seconds([path], None) == pytest.approx(50_000**2 / 2 * 1.5e-9 / 2, rel=0.01)
-        assert near_seconds([path], [path, path]) == pytest.approx(50_000 * 100_000 * 1.5e-9 / 2, rel=0.01)
+        assert near_seconds([path], None) == pytest.approx(50_000**2 / 2 * 2e-9 / 2, rel=0.01)
+        assert near_seconds([path], [path, path]) == pytest.approx(50_000 * 100_000 * 2e-9 / 2, rel=0.01)
     (tmp_path / "receptors.fa").write_text(">r\nCASSLGQAYEQYF\n" * 50_000)  # joined by their deletions: few pairs are looked at
     (tmp_path / "packed.fa.gz").write_bytes(b"\x1f\x8b" + b"x" * 5000)
     (tmp_path / "empty.fa").write_bytes(b"")
