@@ -16,6 +16,8 @@ from gpualign.core.errors import InputError
 from gpualign.core.opening import open_file
 
 _PEEK = 4096
+_LARGE = 8 << 20
+"""Bytes of a compressed file that are worth another thread: they take 25 ms or more to unpack, `concurrent.futures` 5 to load."""
 _UTF16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
 
@@ -129,9 +131,9 @@ class PlainText:
     stop: int
 
 
-def plain_text(stream: BinaryIO) -> PlainText | None:
-    """What a stream has left of a regular file, which any number of threads may read; None where it is something else. Reads nothing
-    from the stream, which must stay open as long as the descriptor is used."""
+def _in_file(stream: BinaryIO) -> tuple[int, int, int] | None:
+    """Where the bytes are that a stream has left of a regular file: its descriptor, the first and behind the last; None where it is
+    something else."""
     # Other classes have descriptors too, of files whose bytes are not those of the stream.
     if type(stream) is not io.BufferedReader or type(stream.raw) is not io.FileIO:
         return None
@@ -140,25 +142,42 @@ def plain_text(stream: BinaryIO) -> PlainText | None:
     if not stat.S_ISREG(status.st_mode):
         return None
     start = stream.tell()
-    if status.st_size <= start:  # files of /proc have no size
+    return (descriptor, start, status.st_size) if start < status.st_size else None  # files of /proc have no size
+
+
+def plain_text(stream: BinaryIO) -> PlainText | None:
+    """What a stream has left of a regular file, which any number of threads may read; None where it is something else. Reads nothing
+    from the stream, which must stay open as long as the descriptor is used."""
+    if (found := _in_file(stream)) is None:
         return None
+    descriptor, start, stop = found
     first = os.pread(descriptor, _MAGIC, start)
     if first.startswith(tuple(_COMPRESSIONS)):
         return None
-    return PlainText(descriptor, start + (len(codecs.BOM_UTF8) if first.startswith(codecs.BOM_UTF8) else 0), status.st_size)
+    return PlainText(descriptor, start + (len(codecs.BOM_UTF8) if first.startswith(codecs.BOM_UTF8) else 0), stop)
+
+
+def _ahead(packed: io.RawIOBase) -> io.RawIOBase:
+    from gpualign.core.read_ahead import ReadAhead
+
+    return ReadAhead(packed)
 
 
 def unpack(stream: BinaryIO, source: str) -> tuple[bytes, BinaryIO]:
     """The first bytes of a file, unpacked if it is compressed with gzip, bzip2, xz or zstd, and a stream of all of it, both without the
     byte order mark of UTF-8.
 
-    Raises `InputError` for zip archives and UTF-16; so does the stream where a compressed file is damaged.
+    Large compressed files are unpacked by a thread of their own. Raises `InputError` for zip archives and UTF-16; so does the stream
+    where a compressed file is damaged.
     """
+    found = _in_file(stream)
+    large = found is not None and found[2] - found[1] >= _LARGE
     first, stream = _peek(stream)
     for magic, (kind, opened) in _COMPRESSIONS.items():
         if first.startswith(magic):
             try:
-                first, stream = _peek(cast(BinaryIO, _Decompressed(opened(stream), kind, source)))
+                packed = _Decompressed(opened(stream), kind, source)
+                first, stream = _peek(cast(BinaryIO, io.BufferedReader(_ahead(packed) if large else packed)))
             except ImportError as error:  # an interpreter that was built without, or a package that is gone
                 lacks = f"this Python cannot read that ({error})"
                 raise InputError(f"{source}: compressed with {kind}; {lacks}; unpack it first, or install what is missing") from None

@@ -1,0 +1,209 @@
+"""Files that a thread of their own unpacks."""
+
+import bz2
+import contextlib
+import gc
+import gzip
+import io
+import lzma
+import os
+import signal
+import sys
+import threading
+import time
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from gpualign.core import read_ahead, unpack
+from gpualign.core.errors import InputError
+from gpualign.core.read_ahead import ReadAhead
+from gpualign.core.reader import read_raw
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+COMPRESSED = {"gzip": gzip.compress, "bzip2": bz2.compress, "xz": lzma.compress, "zstd": zstd.compress}
+MANY = b"".join(b">r%d\n%s\n" % (i, b"ACGT" * (i % 40 + 1)) for i in range(5000))
+
+
+def readers():
+    return [thread for thread in threading.enumerate() if thread.name == "gpualign-read"]
+
+
+def wait_for_none():
+    """Those of tests before as well."""
+    gc.collect()
+    for thread in readers():
+        thread.join(5)
+    assert not readers()
+
+
+@contextlib.contextmanager
+def set_to(module, **values):
+    """Hypothesis wants no fixtures of a function."""
+    before = {name: getattr(module, name) for name in values}
+    vars(module).update(values)
+    try:
+        yield
+    finally:
+        vars(module).update(before)
+
+
+def found(path, sizes, large):
+    """What is read from a file in pieces of these sizes, by a thread where it has `large` bytes, and the error at the end, if any."""
+    with set_to(unpack, _LARGE=large), path.open("rb") as file:
+        parts = []
+        try:
+            _, stream = unpack.unpack(file, path.name)
+            for size in [*sizes, -1]:
+                parts.append(stream.read(size))
+        except InputError as error:
+            return None, str(error)
+        return b"".join(parts), None
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    return tmp_path_factory.mktemp("packed") / "x.fa"
+
+
+@given(
+    st.sampled_from(list(COMPRESSED)),
+    st.lists(st.binary(min_size=1, max_size=300), min_size=1, max_size=3),
+    st.lists(st.integers(0, 400), max_size=5),
+    st.sampled_from([1, 7, 100, 4096, 1 << 20]),
+)
+@example("gzip", [MANY[:999], MANY[999:]], [5, 70_000], 4096)
+def test_what_is_read_is_what_a_file_holds(path, kind, members, sizes, block):
+    path.write_bytes(b"".join(map(COMPRESSED[kind], members)))
+    with set_to(read_ahead, _BLOCK=block):
+        assert found(path, sizes, 0) == found(path, sizes, 1 << 40)
+    if not any(b"".join(members).startswith(first) for first in (b"PK", b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf")):
+        assert found(path, sizes, 0) == (b"".join(members), None)
+
+
+@given(st.sampled_from(list(COMPRESSED)), st.integers(10, 9_000), st.booleans(), st.sampled_from([500, 1 << 16]))
+def test_damage_is_told_as_without_a_thread(path, kind, at, cut, block):
+    packed = COMPRESSED[kind](MANY)
+    at %= len(packed)
+    path.write_bytes(packed[: max(at, 10)] if cut else packed[:at] + bytes([packed[at] ^ 0x55]) + packed[at + 1 :])
+    with set_to(read_ahead, _BLOCK=block):
+        text, error = found(path, [100, 20_000], 0)
+    assert (text, error) == found(path, [100, 20_000], 1 << 40)
+    if cut:
+        assert error == f"x.fa: truncated {kind} file; copy or download it again"
+
+
+@pytest.mark.parametrize("kind", COMPRESSED)
+def test_records_of_large_files(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(unpack, "_LARGE", 0)
+    monkeypatch.setattr(read_ahead, "_BLOCK", 5000)
+    for end, message in ((None, None), (-9, f"x.fa: truncated {kind} file")):
+        (tmp_path / "x.fa").write_bytes(COMPRESSED[kind](MANY)[:end])
+        with (tmp_path / "x.fa").open("rb") as file, pytest.raises(InputError, match=message) if message else contextlib.nullcontext():
+            raw = read_raw(file, "x.fa")
+            assert (len(raw.ids), raw.ids[4999], len(raw.letters[4999])) == (5000, "r4999", 160)
+    wait_for_none()
+
+
+def test_large_files_have_a_thread_until_they_are_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(unpack, "_LARGE", 0)
+    (tmp_path / "x").write_bytes(gzip.compress(MANY))
+    with (tmp_path / "x").open("rb") as file:
+        stream = unpack.unpack(file, "x")[1]
+        assert readers()
+        assert stream.read() == MANY
+        wait_for_none()
+
+
+def test_other_files_than_large_compressed_ones_have_no_thread(tmp_path, monkeypatch):
+    wait_for_none()
+
+    def opened(data):
+        (tmp_path / "x").write_bytes(data)
+        with (tmp_path / "x").open("rb") as file:
+            stream = unpack.unpack(file, "x")[1]
+            assert not readers()
+            return stream.read()
+
+    assert opened(gzip.compress(MANY)) == MANY
+    monkeypatch.setattr(unpack, "_LARGE", 0)
+    assert opened(MANY) == MANY
+    assert unpack.unpack(io.BytesIO(gzip.compress(MANY)), "x")[1].read() == MANY
+    assert not readers()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+def test_pipes_have_no_thread(tmp_path, monkeypatch):
+    """Who closes one would wait for a thread that waits for its other end."""
+    wait_for_none()
+    monkeypatch.setattr(unpack, "_LARGE", 0)
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_bytes, args=[gzip.compress(MANY)])
+    writer.start()
+    with (tmp_path / "pipe").open("rb") as pipe:
+        stream = unpack.unpack(pipe, "x")[1]
+        assert not readers()
+        assert stream.read() == MANY
+    writer.join()
+
+
+class Endless(io.RawIOBase):
+    """Zeros, and how many times they were asked for."""
+
+    asked = 0
+
+    def readinto(self, buffer):
+        self.asked += 1
+        return len(buffer)
+
+
+def test_memory_is_bounded_and_the_thread_of_a_stream_that_is_given_up_ends():
+    stream = Endless()
+    ahead = ReadAhead(stream)
+    assert ahead.read(10) == bytes(10)
+    time.sleep(0.05)
+    assert stream.asked == read_ahead._BLOCKS
+    assert readers()
+    del ahead
+    wait_for_none()
+    assert stream.asked == read_ahead._BLOCKS
+
+
+def test_an_error_comes_behind_what_was_read_before():
+    class Broken(Endless):
+        def readinto(self, buffer):
+            if super().readinto(buffer) > 2 and self.asked > 2:
+                raise OSError("gone")
+            return 100
+
+    ahead = ReadAhead(Broken())
+    assert [len(ahead.read(80)) for _ in range(4)] == [80, 20, 80, 20]
+    with pytest.raises(OSError, match="gone"):
+        ahead.read(1)
+    del ahead
+    wait_for_none()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+def test_who_waits_can_be_interrupted():
+    go_on = threading.Event()
+
+    class Waiting(io.RawIOBase):
+        def readinto(self, _):
+            go_on.wait()
+            return 0
+
+    ahead = ReadAhead(Waiting())
+    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        ahead.read(1)
+    timer.join()
+    go_on.set()
+    del ahead
+    wait_for_none()
