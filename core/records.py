@@ -13,7 +13,7 @@ from gpualign.core._records import RecordScanner
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 from gpualign.core.text import TextColumn
-from gpualign.core.unpack import Prefixed, plain_text, unpack
+from gpualign.core.unpack import Prefixed, text_to_come, unpack
 
 _CHUNK = 1 << 20
 """Bytes of text in hand; more where one record is longer. New memory takes longer to be had than to be filled."""
@@ -44,7 +44,7 @@ def read_records(stream: BinaryIO, source: str, letters: int | None = None, desc
 
     A list of sequences, a line each, is all at once. Raises `InputError` for anything that is none, and no whole FASTA or FASTQ file.
     """
-    plain = plain_text(stream)
+    size = text_to_come(stream)
     first, stream = unpack(stream, source)
     if b"\0" in first:
         raise InputError(f"{source}: a binary file; expected FASTA or FASTQ text")
@@ -66,7 +66,7 @@ def read_records(stream: BinaryIO, source: str, letters: int | None = None, desc
         raise InputError(f"{source}: white space before the first {body[:1].decode()!r}, with which its line has to start")
     stream.read(len(blank))
     fastq = body.startswith(b"@")
-    scanner = RecordScanner(fastq, plain.stop - plain.start if plain and letters is None else 0, described)
+    scanner = RecordScanner(fastq, size if letters is None else 0, described)
     for _ in _scan(stream, scanner, source, fastq):
         if letters is not None and scanner.letters >= letters:
             yield _taken(scanner, described)

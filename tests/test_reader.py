@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from gpualign.core.errors import InputError
 from gpualign.core.reader import encode_all, read_raw
 from gpualign.core.text import TextColumn
-from gpualign.core.unpack import unpack
+from gpualign.core.unpack import text_to_come, unpack
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -28,6 +28,14 @@ def test_a_byte_order_mark_is_no_text():
     for data in (FASTA, b"", b"x"):
         first, stream = unpack(io.BytesIO(codecs.BOM_UTF8 + data), "x")
         assert first == stream.read() == data
+
+
+def test_text_to_come(tmp_path):
+    for data, expected in ((MANY, len(MANY)), (gzip.compress(MANY), 8 * len(gzip.compress(MANY))), (b"", 0)):
+        (tmp_path / "x").write_bytes(data)
+        with (tmp_path / "x").open("rb") as file:
+            assert text_to_come(file) == expected
+    assert text_to_come(io.BytesIO(MANY)) == 0
 
 
 def read(data, **options):

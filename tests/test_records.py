@@ -122,6 +122,13 @@ def test_ordinary_records_need_no_other_reader(monkeypatch):
     assert scanned("@a é\nAC\n+a é\n@I\n@b\nA\n+\n!".encode(), 5) == [("a", "AC"), ("b", "A")]
 
 
+def test_memory_that_there_is_none_of_is_not_reserved():
+    scanner = _records.RecordScanner(False, 1 << 60)
+    data = np.frombuffer(b">a\nACGT\n", dtype=np.uint8)
+    assert scanner.feed(data, True) == (8, 8)
+    assert scanner.take()[1][0].tobytes() == b"ACGT"
+
+
 @given(st.lists(st.binary(max_size=5), min_size=1, max_size=40))
 def test_repeated_strings(strings):
     column = TextColumn.joined(strings)

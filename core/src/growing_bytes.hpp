@@ -37,14 +37,14 @@ class GrowingBytes {
     advance(bytes.size());
   }
 
-  // Room for this many bytes at once, while there are none. In large pages where the system has them: to make many small ones takes
-  // longer than to fill them. Pages that are not written to take no memory.
+  // Room for this many bytes at once, while there are none, if the system gives it. In large pages where it has them: to make many small
+  // ones takes longer than to fill them. Pages that are not written to take no memory.
   void reserve(size_t bytes) {
     constexpr size_t kPage = size_t{2} << 20;
     if (data_ || bytes < kPage) return;
     const size_t wanted = (bytes + kPage - 1) / kPage * kPage;
     data_ = static_cast<uint8_t*>(std::aligned_alloc(kPage, wanted));
-    if (!data_) throw std::bad_alloc();
+    if (!data_) return;
     capacity_ = wanted;
 #if defined(__linux__)
     madvise(data_, wanted, MADV_HUGEPAGE);  // advice only
