@@ -13,15 +13,19 @@ namespace {
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\v' || c == '\f'; }
 bool is_plain(char c) { return c > ' '; }  // printable ASCII but the blank, or DEL: bytes beyond ASCII are negative
 
-// Copies the plain bytes that `from` begins with, at most up to `end`; how many they are. `to` has room for sixteen more.
+// Copies the plain bytes that `from` begins with, at most up to `end`; how many they are. `to` has room for kSlack more. So many at
+// once that most ids and short sequences take one step.
 size_t copy_plain(const char* from, const char* end, uint8_t* to) {
   const char* at = from;
 #if defined(__SSE2__)
-  for (const __m128i blank = _mm_set1_epi8(' '); end - at >= 16; at += 16) {
+  for (const __m128i blank = _mm_set1_epi8(' '); end - at >= 32; at += 32) {
     const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at));
+    const __m128i more = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + 16));
     _mm_storeu_si128(reinterpret_cast<__m128i*>(to + (at - from)), some);
-    const int plain = _mm_movemask_epi8(_mm_cmpgt_epi8(some, blank));
-    if (plain != 0xFFFF) return static_cast<size_t>(at - from + __builtin_ctz(static_cast<unsigned>(~plain)));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(to + (at - from) + 16), more);
+    const unsigned plain = static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpgt_epi8(some, blank))) |
+                           static_cast<unsigned>(_mm_movemask_epi8(_mm_cmpgt_epi8(more, blank))) << 16;
+    if (plain != 0xFFFFFFFF) return static_cast<size_t>(at - from + __builtin_ctz(~plain));
   }
 #elif defined(__aarch64__)
   for (; end - at >= 16; at += 16) {
@@ -102,12 +106,16 @@ void RecordScanner::append(std::string_view id, std::string_view letters, std::s
 }
 
 // The first word of a title and, where it is wanted, the rest of it. A title begins behind its '>' or '@'. Where that line ends is looked
-// for once, as most titles have no more than the word.
+// for only if there is more than the word, as in most there is not.
 RecordScanner::Record RecordScanner::take_title(const char* at, const char* end, bool last, const char** next) {
   while (at < end && is_blank(*at)) at++;
   const size_t word = copy_plain(at, end, ids_.text.tail());
   ids_.text.advance(word);
   at += word;
+  if (at < end && *at == '\n') {
+    *next = at + 1;
+    return Record::kTaken;
+  }
   const Line rest = line_at(at, end, last);
   if (!rest.next) return Record::kPartial;
   *next = rest.next;

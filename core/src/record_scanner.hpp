@@ -24,7 +24,7 @@ struct StringColumn {
 
 class RecordScanner {
  public:
-  static constexpr size_t kSlack = 16;  // bytes that may be written behind the last
+  static constexpr size_t kSlack = 32;  // bytes that may be written behind the last
   enum class Kind { kFasta, kFastq };
   // letters: about how many there will be, if that is known. described: whether descriptions are kept.
   RecordScanner(Kind kind, size_t letters, bool described) : kind_(kind), described_(described) { letters_.text.reserve(letters + kSlack); }
