@@ -7,9 +7,7 @@
 #include <new>
 #include <string_view>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
+#include "large_pages.hpp"
 
 namespace gpualign {
 
@@ -37,18 +35,11 @@ class GrowingBytes {
     advance(bytes.size());
   }
 
-  // Room for this many bytes at once, while there are none, if the system gives it. In large pages where it has them: to make many small
-  // ones takes longer than to fill them. Pages that are not written to take no memory.
+  // Room for this many bytes at once, while there are none, if the system gives it. Pages that are not written to take no memory.
   void reserve(size_t bytes) {
-    constexpr size_t kPage = size_t{2} << 20;
-    if (data_ || bytes < kPage) return;
-    const size_t wanted = (bytes + kPage - 1) / kPage * kPage;
-    data_ = static_cast<uint8_t*>(std::aligned_alloc(kPage, wanted));
-    if (!data_) return;
-    capacity_ = wanted;
-#if defined(__linux__)
-    madvise(data_, wanted, MADV_HUGEPAGE);  // advice only
-#endif
+    if (data_ || bytes < kLargePage) return;
+    data_ = static_cast<uint8_t*>(large_pages(bytes));
+    if (data_) capacity_ = bytes;
   }
 
   // The bytes, to be given to free(); nothing is left here.

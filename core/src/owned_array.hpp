@@ -9,10 +9,11 @@
 namespace gpualign {
 
 // A vector's content as an array of this shape that owns it.
-template <class T>
-nanobind::ndarray<nanobind::numpy, T> owned_array(std::vector<T>&& values, const std::vector<size_t>& shape) {
-  auto* kept = new std::vector<T>(std::move(values));
-  nanobind::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+template <class T, class Allocator>
+nanobind::ndarray<nanobind::numpy, T> owned_array(std::vector<T, Allocator>&& values, const std::vector<size_t>& shape) {
+  using Values = std::vector<T, Allocator>;
+  auto* kept = new Values(std::move(values));
+  nanobind::capsule owner(kept, [](void* p) noexcept { delete static_cast<Values*>(p); });
   return nanobind::ndarray<nanobind::numpy, T>(kept->data(), shape.size(), shape.data(), owner);
 }
 

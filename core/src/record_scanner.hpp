@@ -8,16 +8,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include "growing_bytes.hpp"
+#include "large_pages.hpp"
 
 namespace gpualign {
 
 // Strings back to back: string i ends at ends[i], where the next one begins; ends[0] is 0.
 struct StringColumn {
   GrowingBytes text;
-  std::vector<int64_t> ends{0};
+  LargeVector<int64_t> ends{0};
 
   void close() { ends.push_back(static_cast<int64_t>(text.size())); }
 };

@@ -29,7 +29,7 @@ Column taken(StringColumn& column) {
   const size_t size = column.text.size();
   uint8_t* const text = column.text.take();
   nb::capsule owner(text, [](void* p) noexcept { std::free(p); });
-  std::vector<int64_t> ends = std::exchange(column.ends, {0});
+  LargeVector<int64_t> ends = std::exchange(column.ends, {0});
   const size_t count = ends.size();
   return {nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>(text, {size}, owner), owned_array(std::move(ends), {count})};
 }

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "large_pages.hpp"
+
 namespace gpualign {
 
 // (string, the first that equals it) for each string that equals an earlier one, ascending.
@@ -25,14 +27,14 @@ inline std::vector<std::pair<int64_t, int64_t>> repeated(const char* text, const
   while ((count >> bits) > kPart && bits < 16) bits++;
   const auto part_of = [&](uint64_t hash) { return static_cast<size_t>(bits ? hash >> (64 - bits) : 0); };
 
-  std::vector<uint64_t> hashes(static_cast<size_t>(count));
+  LargeVector<uint64_t> hashes(static_cast<size_t>(count));
   std::vector<int64_t> ends((size_t{1} << bits) + 1);
   for (int64_t i = 0; i < count; i++) {
     hashes[static_cast<size_t>(i)] = std::hash<std::string_view>{}(at(i));
     ends[part_of(hashes[static_cast<size_t>(i)]) + 1]++;
   }
   for (size_t part = 1; part < ends.size(); part++) ends[part] += ends[part - 1];
-  std::vector<Hashed> sorted(static_cast<size_t>(count));
+  LargeVector<Hashed> sorted(static_cast<size_t>(count));
   {
     std::vector<int64_t> next(ends.begin(), ends.end() - 1);
     for (int64_t i = 0; i < count; i++) {
