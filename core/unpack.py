@@ -18,8 +18,8 @@ from gpualign.core.opening import open_file
 _PEEK = 4096
 _LARGE = 8 << 20
 """Bytes of a compressed file that are worth another thread: they take 25 ms or more to unpack, `concurrent.futures` 5 to load."""
-_PACKED = 8
-"""Bytes of text for one of a compressed file, rather too many: DNA of many species has 4, genes of one family 6."""
+_PACKED = 16
+"""Bytes of text for one of a compressed file, rather too many: DNA of many species has 4, genes of one family 6 to 9."""
 _UTF16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 
 
