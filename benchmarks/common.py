@@ -68,13 +68,18 @@ def rate(cells: int, action: Callable[[], object]) -> float:
     return cells / (time.perf_counter() - start) / 1e9
 
 
-def medians(actions: dict[str, Callable[[], float]], runs: int) -> dict[str, float]:
-    """Median rate of each action; the actions alternate, so that a drift of the machine's speed hits all of them."""
+def alternating(actions: dict[str, Callable[[], float]], runs: int) -> dict[str, list[float]]:
+    """What each action returns; the actions alternate, so that a drift of the machine's speed hits all of them."""
     found: dict[str, list[float]] = {name: [] for name in actions}
     for _ in range(runs):
         for name, action in actions.items():
             found[name].append(action())
-    return {name: statistics.median(rates) for name, rates in found.items()}
+    return found
+
+
+def medians(actions: dict[str, Callable[[], float]], runs: int) -> dict[str, float]:
+    """Median rate of each action, in alternating runs."""
+    return {name: statistics.median(rates) for name, rates in alternating(actions, runs).items()}
 
 
 def machine() -> str:
