@@ -87,7 +87,7 @@ class Tiles:
 
 def gathered(task: Task, plan: Plan, results: list[TileAlignments]) -> Iterator[BandResults]:
     """The bands that these tiles make, the first ones of a plan."""
-    bands = bands_in_order(plan, (result for result in results), partial(PairAssembly, task), Discard())
+    bands = bands_in_order(plan, (result for result in results), partial(PairAssembly, task, 1), Discard())
     for _ in range(results[-1].tile.band.index + 1):
         yield next(bands)
 

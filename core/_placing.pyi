@@ -19,7 +19,7 @@ def mirror_rows(out: numpy.typing.NDArray[Any], first: int, stop: int, threads: 
     Make element [i][j] of a square matrix, where j < i, what [j][i] is, in rows first .. stop - 1. Elements of 1, 2, 4 or 8 bytes.
     """
 
-def put_columns(band: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu')], first_row: int, columns: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu', writable=False)]) -> None:
+def put_columns(band: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu')], first_row: int, columns: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None), order='C', device='cpu', writable=False)], threads: int) -> None:
     """
     band[first_row + r, columns[c]] = values[r, c] for all r and c; the last axis is the bytes of a value.
     """

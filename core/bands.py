@@ -81,11 +81,16 @@ class BandResults:
         return BandResults(band, self.scores[part], statistics, self.runs and self.runs.part(part), minus)
 
 
-class PairAssembly:
-    """Gathers the results of every pair of a band."""
+_FEW_BYTES = 1 << 20
+"""Of scores that NumPy puts in their places: a compiled module would take as long to load."""
 
-    def __init__(self, task: Task, band: Band) -> None:
+
+class PairAssembly:
+    """Gathers the results of every pair of a band, in so many threads."""
+
+    def __init__(self, task: Task, threads: int, band: Band) -> None:
         self._band = band
+        self._threads = threads
         self._dtype = task.dtype
         self._scores: Scores | None = None
         self._statistics = None if task.detail is Detail.SCORE else np.zeros(band.shape, dtype=STATISTICS)
@@ -103,15 +108,20 @@ class PairAssembly:
         else:
             if self._scores is None:
                 self._scores = np.zeros(self._band.shape, dtype=self._dtype)
-            self._scores[start:stop, place] = result.scores
+            if isinstance(place, slice) or result.scores.nbytes < _FEW_BYTES:
+                self._scores[start:stop, place] = result.scores
+            else:
+                from gpualign.core.places import put
+
+                put(self._scores, start, columns, result.scores.astype(self._dtype, copy=False), self._threads)
         if self._minus is not None:
             self._minus[start:stop, place] = result.minus
         if isinstance(result, TileAlignments) and self._statistics is not None:
             from gpualign.core.places import put
 
-            put(self._statistics, start, columns, result.statistics)
+            put(self._statistics, start, columns, result.statistics, self._threads)
             if self._runs is not None and result.runs is not None:
-                self._runs.add_columns(start, columns, result.runs)
+                self._runs.add_columns(start, columns, result.runs, self._threads)
 
     def done(self) -> BandResults:
         assert self._scores is not None  # a band has a tile at least

@@ -10,13 +10,13 @@ import numpy.typing as npt
 from gpualign.core._placing import put_columns
 
 
-def put(band: npt.NDArray[Any], first_row: int, columns: npt.NDArray[np.int64], values: npt.NDArray[Any]) -> None:
+def put(band: npt.NDArray[Any], first_row: int, columns: npt.NDArray[np.int64], values: npt.NDArray[Any], threads: int = 1) -> None:
     """band[first_row : first_row + rows, columns] = values, of the same type, [rows][columns]. band: contiguous.
 
-    NumPy copies arrays of records field by field, which takes ten times as long.
+    NumPy copies arrays of records field by field, which takes ten times as long, and numbers by one thread, some ns each.
     """
     assert values.dtype == band.dtype
-    put_columns(_bytes(band), first_row, columns, _bytes(np.ascontiguousarray(values)))
+    put_columns(_bytes(band), first_row, columns, _bytes(np.ascontiguousarray(values)), threads)
 
 
 def _bytes(values: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:

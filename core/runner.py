@@ -23,20 +23,22 @@ def plan_task(prepared: Prepared, pairing: Pairing, together: int = 1) -> Plan:
     return make_plan(task.queries.lengths, task.targets.lengths, pairing, prepared.limits, task.cost, together)
 
 
-def pair_bands(plan: Plan, prepared: Prepared, progress: Progress) -> Iterator[BandResults]:
-    """Compute every tile of the plan: whole bands, in order. Closing it stops all work."""
-    return bands_in_order(plan, prepared.run(plan.tiles()), partial(PairAssembly, prepared.task), progress)
+def pair_bands(plan: Plan, prepared: Prepared, progress: Progress, threads: int = 1) -> Iterator[BandResults]:
+    """Compute every tile of the plan: whole bands, in order. Closing it stops all work. threads: that put results in their places."""
+    return bands_in_order(plan, prepared.run(plan.tiles()), partial(PairAssembly, prepared.task, threads), progress)
 
 
-def run_plan(plan: Plan, prepared: Prepared, sink: Sink[Plan, BandResults], progress: Progress, marks: Marks = UNMARKED) -> Totals:
-    """Compute every tile of the plan and hand whole bands to the sink, in order."""
+def run_plan(
+    plan: Plan, prepared: Prepared, sink: Sink[Plan, BandResults], progress: Progress, marks: Marks = UNMARKED, threads: int = 1
+) -> Totals:
+    """Compute every tile of the plan and hand whole bands to the sink, in order. threads: as for `pair_bands`."""
 
     def rows(results: BandResults) -> int:
         band = results.band
         return band.stop if band.target_stop == plan.targets else band.start
 
     start = time.perf_counter()
-    deliver(plan, pair_bands(plan, prepared, progress), sink, rows, marks)
+    deliver(plan, pair_bands(plan, prepared, progress, threads), sink, rows, marks)
     return Totals(plan.pairs, plan.cells, time.perf_counter() - start)
 
 

@@ -30,12 +30,12 @@ class RunsBuilder:
         self._sizes[place] = runs.sizes
         self._take(runs.pieces)
 
-    def add_columns(self, first_row: int, columns: npt.NDArray[np.int64], runs: Runs) -> None:
-        """Those of a tile: of [first_row + r][columns[c]] for all r and c, where the array is [rows][columns]."""
+    def add_columns(self, first_row: int, columns: npt.NDArray[np.int64], runs: Runs, threads: int) -> None:
+        """Those of a tile: of [first_row + r][columns[c]] for all r and c, where the array is [rows][columns]; in so many threads."""
         from gpualign.core.places import put
 
-        put(self._starts, first_row, columns, runs.starts + self._held if self._held else runs.starts)
-        put(self._sizes, first_row, columns, runs.sizes)
+        put(self._starts, first_row, columns, runs.starts + self._held if self._held else runs.starts, threads)
+        put(self._sizes, first_row, columns, runs.sizes, threads)
         self._take(runs.pieces)
 
     def _take(self, pieces: Sequence[npt.NDArray[np.uint8]]) -> None:

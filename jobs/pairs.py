@@ -38,13 +38,14 @@ Rows = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class PairsJob:
-    """A plan, and all that carrying it out takes. It may run any number of times. text_threads: for sinks that make text. groups: whose
-    pairs alone are wanted."""
+    """A plan, and all that carrying it out takes. It may run any number of times. threads: of the host; text_threads: of them, for sinks
+    that make text. groups: whose pairs alone are wanted."""
 
     prepared: Prepared
     plan: Plan
     engine: Engine
     budget: Budget
+    threads: int
     text_threads: int
     groups: GroupPairs | None = None
 
@@ -108,12 +109,12 @@ class PairsJob:
 
     def run(self, sink: Sink[Plan, BandResults], progress: Progress, marks: Marks = UNMARKED) -> Totals:
         """Compute every pair and hand whole bands to the sink, in order."""
-        totals = run_plan(self.plan, self.prepared, sink, progress, marks)
+        totals = run_plan(self.plan, self.prepared, sink, progress, marks, self.threads)
         return replace(totals, pairs=self.pairs, work=self.work)
 
     def blocks(self, identity_definition: int, progress: Progress) -> Iterator[Block]:
         """The same as a stream of blocks of bounded size, in input order; closing it stops all work."""
-        with closing(cast("Closable", bands := pair_bands(self.plan, self.prepared, progress))):
+        with closing(cast("Closable", bands := pair_bands(self.plan, self.prepared, progress, self.threads))):
             for band in bands:
                 yield from blocks_of(self.task, identity_definition, band, self.plan.pairing)
 
@@ -132,7 +133,8 @@ def prepare_pairs(
         prepared = engine.prepare(task, budget)
     plan = plan_task(prepared, pairing)
     notes.detail(about + describe_work(prepared, plan))
-    return PairsJob(prepared, plan, engine, budget, text_threads(budget, resources.host_threads), groups)
+    threads = resources.host_threads
+    return PairsJob(prepared, plan, engine, budget, threads, text_threads(budget, threads), groups)
 
 
 def _is_worth_cutting(task: Task, groups: GroupPairs) -> bool:

@@ -141,4 +141,4 @@ def test_places_with_gaps_are_refused():
         mirror_rows(out, 0, 4, 1)
     band = np.zeros((2, 6, 8), np.uint8)[:, ::2]
     with pytest.raises(TypeError, match="incompatible"):
-        put_columns(band, 0, np.array([0], np.int64), np.ones((2, 1, 8), np.uint8))
+        put_columns(band, 0, np.array([0], np.int64), np.ones((2, 1, 8), np.uint8), 1)

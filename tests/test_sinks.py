@@ -35,7 +35,7 @@ def results(plan, order):
 
 
 def fill(sink, task, plan, order):
-    deliver(plan, bands_in_order(plan, results(plan, order), partial(PairAssembly, task), Discard()), sink)
+    deliver(plan, bands_in_order(plan, results(plan, order), partial(PairAssembly, task, 2), Discard()), sink)
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.sampled_from(Pairing), st.integers(0, 2**32), st.integers(1, 20), st.integers(1, 3000))
@@ -68,7 +68,7 @@ def test_a_tile_that_is_the_whole_band_is_not_copied(rng, pairing):
         plan = make_plan(records.lengths, records.lengths, pairing, Limits(1 << 20, 0, 4, 1, 1 << 30))
         for result in results(plan, rng):
             assert result.tile.band.tiles == 1
-            assembly = PairAssembly(task, result.tile.band)
+            assembly = PairAssembly(task, 1, result.tile.band)
             assembly.add(result)
             found = assembly.done().scores
             assert np.shares_memory(found, result.scores) == in_order
@@ -96,6 +96,17 @@ def test_columns_in_any_order(rng, dtype):
     assert band.tobytes() == expected.tobytes()
 
 
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_many_columns_in_any_order_by_threads(rng, threads):
+    values = rng.integers(0, 1 << 30, (70, 30_000), dtype=np.int32)  # some parts
+    band, places = np.zeros((75, 30_001), np.int32), rng.permutation(30_001)[1:].astype(np.int64)
+    put(band, 3, places, values, threads)
+    np.testing.assert_array_equal(band[3:73, places], values)
+    assert not band[:3].any()
+    assert not band[73:].any()
+    assert not band[:, np.setdiff1d(np.arange(30_001), places)].any()
+
+
 @pytest.mark.parametrize("pairing", [Pairing.ALL, Pairing.ABOVE_OR_EQUAL])
 def test_matrix_is_mirrored(tmp_path, rng, pairing):
     a = sequence_set([np.zeros(n, dtype=int) for n in rng.integers(1, 9, 33)])
@@ -115,7 +126,7 @@ def test_a_lost_tile_is_noticed(rng):
     plan = make_plan(a.lengths, a.lengths, Pairing.ALL, Limits(400, 0, 4, 2, 1))
     some = (result for number, result in enumerate(results(plan, rng)) if number)
     with pytest.raises(RuntimeError, match="results are missing"):
-        list(bands_in_order(plan, some, partial(PairAssembly, task), Discard()))
+        list(bands_in_order(plan, some, partial(PairAssembly, task, 2), Discard()))
 
 
 def test_an_error_in_the_sink_closes_the_source(rng):
@@ -135,7 +146,7 @@ def test_an_error_in_the_sink_closes_the_source(rng):
             raise OSError("disk full")
 
     with pytest.raises(OSError, match="disk full"):
-        deliver(plan, bands_in_order(plan, source(), partial(PairAssembly, task), Discard()), Full())
+        deliver(plan, bands_in_order(plan, source(), partial(PairAssembly, task, 2), Discard()), Full())
     assert closed
 
 

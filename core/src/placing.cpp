@@ -58,21 +58,27 @@ void put_rows(uint8_t* band, size_t stride, const uint8_t* values, size_t rows, 
 template <size_t kBytes>
 using Bytes = std::integral_constant<size_t, kBytes>;
 
-void put_columns(Band band, size_t first_row, Columns columns, Tile values) {
+void put_columns(Band band, size_t first_row, Columns columns, Tile values, int threads) {
   const size_t rows = values.shape(0), item = values.shape(2);
   if (values.shape(1) != columns.shape(0) || item != band.shape(2)) throw nb::value_error("values do not fit the columns");
   if (first_row > band.shape(0) || rows > band.shape(0) - first_row) throw nb::index_error("there are no such rows");
   for (size_t c = 0; c < columns.shape(0); c++)
     if (columns(c) < 0 || static_cast<size_t>(columns(c)) >= band.shape(1)) throw nb::index_error("there is no such column");
-  const size_t stride = band.shape(1) * item;
+  const size_t stride = band.shape(1) * item, bytes = values.shape(1) * item;
   nb::gil_scoped_release unlocked;
   uint8_t* const first = band.data() + first_row * stride;
-  switch (item) {
-    case 4: return put_rows(first, stride, values.data(), rows, columns, Bytes<4>());
-    case 8: return put_rows(first, stride, values.data(), rows, columns, Bytes<8>());
-    case 36: return put_rows(first, stride, values.data(), rows, columns, Bytes<36>());
-    default: return put_rows(first, stride, values.data(), rows, columns, item);
-  }
+  const size_t together = std::max<size_t>(1, kShare / std::max<size_t>(1, bytes)), parts = (rows + together - 1) / together;
+  share(parts, threads_for(rows * bytes, threads), [&](size_t part) {
+    const size_t row = part * together, count = std::min(together, rows - row);
+    uint8_t* const to = first + row * stride;
+    const uint8_t* const from = values.data() + row * bytes;
+    switch (item) {
+      case 4: return put_rows(to, stride, from, count, columns, Bytes<4>());
+      case 8: return put_rows(to, stride, from, count, columns, Bytes<8>());
+      case 36: return put_rows(to, stride, from, count, columns, Bytes<36>());
+      default: return put_rows(to, stride, from, count, columns, item);
+    }
+  });
 }
 
 }  // namespace
@@ -87,5 +93,5 @@ NB_MODULE(_placing, m) {
         nb::sig("def mirror_rows(out: numpy.typing.NDArray[typing.Any], first: int, stop: int, threads: int) -> None"),
         "Make element [i][j] of a square matrix, where j < i, what [j][i] is, in rows first .. stop - 1. Elements of 1, 2, 4 or 8 bytes.");
   m.def("put_columns", &put_columns, nb::arg("band").noconvert(), nb::arg("first_row"), nb::arg("columns"), nb::arg("values"),
-        "band[first_row + r, columns[c]] = values[r, c] for all r and c; the last axis is the bytes of a value.");
+        nb::arg("threads"), "band[first_row + r, columns[c]] = values[r, c] for all r and c; the last axis is the bytes of a value.");
 }
