@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from command import gpualign_here
 from goldens import FAMILY
-from sites import panels_of, write_fileset
+from sites import panels_of, write_fileset, write_pgen
 
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.sources import pgen
@@ -19,30 +19,7 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-pgenlib = pytest.importorskip("pgenlib")
-
-
-def write_pgen(path, codes, alleles=None, swap=()):
-    """A fileset of codes[samples][sites], with so many alleles at each site (2); in sites of `swap` they stand the other way round."""
-    samples, sites = codes.shape
-    alleles = [2] * sites if alleles is None else alleles
-    with pgenlib.PgenWriter(bytes(path), samples, variant_ct=sites, nonref_flags=False, allele_ct_limit=max(alleles)) as writer:
-        for site, count in enumerate(alleles):
-            column = codes[:, site].astype(int)
-            known = column != MISSING
-            upper = np.floor((np.sqrt(8 * column + 1) - 1) / 2).astype(int)
-            pairs = np.where(known[:, None], np.stack([column - upper * (upper + 1) // 2, upper], axis=1), -9)
-            if site in swap:
-                pairs = np.where(pairs < 0, pairs, 1 - pairs)
-            if count == 2:
-                writer.append_biallelic(np.where(known, pairs.sum(axis=1), -9).astype(np.int8))
-            else:
-                writer.append_alleles(pairs.astype(np.int32).reshape(-1), all_phased=False, allele_ct=count)
-    names = "ACGTNRYKMSWBDHVacgtnry"
-    rows = [[names[0], ",".join(names[1:count])][:: -1 if k in swap else 1] for k, count in enumerate(alleles)]
-    lines = [f"1\t{k + 1}\trs{k}\t{ref}\t{alt}\tPASS x\n" for k, (ref, alt) in enumerate(rows)]
-    path.with_suffix(".pvar").write_text("##source=test\n#CHROM\tPOS\tID\tREF\tALT\tINFO\n" + "".join(lines))
-    path.with_suffix(".psam").write_text("#IID\tSEX\n" + "".join(f"p{k}\tNA\n" for k in range(samples)))
+pytest.importorskip("pgenlib")
 
 
 def read(*paths, **options):

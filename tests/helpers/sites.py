@@ -4,6 +4,7 @@ from io import BytesIO
 
 import numpy as np
 
+from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.recipe import Need
 from gpualign.core.distance.sources.base import Omitted, Selection
 from gpualign.core.distance.workers import Workers
@@ -21,12 +22,14 @@ def stream(text):
     return BytesIO(text if isinstance(text, bytes) else text.encode())
 
 
-def vcf_text(samples, records):
-    """records: (alleles, calls) with REF first."""
-    lines = ["##fileformat=VCFv4.2", "##contig=<ID=1>", '##FORMAT=<ID=GT,Number=1,Type=String,Description="Genotype">']
+def vcf_text(samples, records, places=None):
+    """records: (alleles, calls) with REF first; places: the chromosome and position of each (on one chromosome, from 1 on)."""
+    places = [("1", k) for k in range(1, len(records) + 1)] if places is None else places
+    contigs = [f"##contig=<ID={name}>" for name in dict.fromkeys(["1", *(chromosome for chromosome, _ in places)])]
+    lines = ["##fileformat=VCFv4.2", *contigs, '##FORMAT=<ID=GT,Number=1,Type=String,Description="Genotype">']
     lines.append("\t".join(["#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", "FORMAT", *samples]))
-    for k, (alleles, calls) in enumerate(records, 1):
-        lines.append("\t".join(["1", str(k), ".", alleles[0], ",".join(alleles[1:]) or ".", ".", ".", ".", "GT", *calls]))
+    for (chromosome, position), (alleles, calls) in zip(places, records, strict=True):
+        lines.append("\t".join([chromosome, str(position), ".", alleles[0], ",".join(alleles[1:]) or ".", ".", ".", ".", "GT", *calls]))
     return "\n".join(lines) + "\n"
 
 
@@ -43,3 +46,28 @@ def write_fileset(path, codes, swap=()):
     path.with_suffix(".fam").write_text("".join(f"f{k} p{k} 0 0 0 -9\n" for k in range(samples)))
     rows = (f"1\trs{k}\t0\t{k + 1}\t{'C A' if k in swap else 'A C'}\n".replace(" ", "\t") for k in range(sites))
     path.with_suffix(".bim").write_text("".join(rows))
+
+
+def write_pgen(path, codes, alleles=None, swap=()):
+    """A fileset of codes[samples][sites], with so many alleles at each site (2); in sites of `swap` they stand the other way round."""
+    import pgenlib
+
+    samples, sites = codes.shape
+    alleles = [2] * sites if alleles is None else alleles
+    with pgenlib.PgenWriter(bytes(path), samples, variant_ct=sites, nonref_flags=False, allele_ct_limit=max(alleles)) as writer:
+        for site, count in enumerate(alleles):
+            column = codes[:, site].astype(int)
+            known = column != MISSING
+            upper = np.floor((np.sqrt(8 * column + 1) - 1) / 2).astype(int)
+            pairs = np.where(known[:, None], np.stack([column - upper * (upper + 1) // 2, upper], axis=1), -9)
+            if site in swap:
+                pairs = np.where(pairs < 0, pairs, 1 - pairs)
+            if count == 2:
+                writer.append_biallelic(np.where(known, pairs.sum(axis=1), -9).astype(np.int8))
+            else:
+                writer.append_alleles(pairs.astype(np.int32).reshape(-1), all_phased=False, allele_ct=count)
+    names = "ACGTNRYKMSWBDHVacgtnry"
+    rows = [[names[0], ",".join(names[1:count])][:: -1 if k in swap else 1] for k, count in enumerate(alleles)]
+    lines = [f"1\t{k + 1}\trs{k}\t{ref}\t{alt}\tPASS x\n" for k, (ref, alt) in enumerate(rows)]
+    path.with_suffix(".pvar").write_text("##source=test\n#CHROM\tPOS\tID\tREF\tALT\tINFO\n" + "".join(lines))
+    path.with_suffix(".psam").write_text("#IID\tSEX\n" + "".join(f"p{k}\tNA\n" for k in range(samples)))
