@@ -40,6 +40,6 @@ def gpualign_here(*arguments):
     return out.buffer.getvalue(), messages.getvalue()
 
 
-def shell(command, cwd=None):
+def shell(command, cwd=None, env=None):
     """A finished line of bash, which fails where any part of a pipe does; stdout and stderr as bytes."""
-    return subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], cwd=cwd, capture_output=True, timeout=LIMIT)
+    return subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], cwd=cwd, env=env, capture_output=True, timeout=LIMIT)

@@ -1,6 +1,7 @@
 """Commands and Python that pages show, and whether what a command prints is what the page shows."""
 
 import re
+from textwrap import dedent
 from typing import NamedTuple
 
 CUT = "..."
@@ -14,6 +15,11 @@ class Example(NamedTuple):
 
 class Python(NamedTuple):
     code: str
+
+
+class Indented(NamedTuple):
+    commands: list[str]
+    others: list[str]
 
 
 def blocks(page):
@@ -32,6 +38,35 @@ def blocks(page):
 def examples(page):
     """The commands alone."""
     return [block for block in blocks(page) if isinstance(block, Example)]
+
+
+_COMMANDS = re.compile(r"(gpualign \w+|bcftools|cat|cut|duckdb|ls|mpirun|openssl|pip|plink2|python|zcat)(\s|$)")
+"""How indented blocks of commands begin."""
+
+
+def indented(text):
+    """What stands in indented blocks of a page: commands, a line that ends in a backslash with the next one, and lines of anything else.
+
+    In a block with lines that begin with `$ ` these are the commands.
+    """
+    found = Indented([], [])
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE)
+    for block in re.findall(r"(?:^ {4}.*\n?(?:\n+(?= {4}))?)+", text, re.MULTILINE):
+        lines = [line for line in re.sub(r"\\\n\s*", "", dedent(block)).splitlines() if line.strip()]
+        if any(line.startswith("$ ") for line in lines):
+            for line in lines:
+                (found.commands if line.startswith("$ ") else found.others).append(line.removeprefix("$ "))
+        else:
+            (found.commands if _COMMANDS.match(lines[0]) else found.others).extend(lines)
+    return found
+
+
+def help_examples(reference):
+    """{command: the commands of its help's examples}, of the page that holds the help of all commands. What is said of each is cut off."""
+    found = {}
+    for name, text in re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", reference, re.DOTALL | re.MULTILINE):
+        found[name] = [re.split(r" {2,}", line)[0] for line in re.findall(r"^ {4}(\S.*)", text, re.MULTILINE)]
+    return found
 
 
 def timeless(lines):

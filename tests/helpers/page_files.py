@@ -1,0 +1,184 @@
+"""Small files under the names that commands in the documentation give them, and programs that these commands are joined with."""
+
+import gzip
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+from command import gpualign_here
+from sites import vcf_text, write_fileset, write_pgen
+
+DATA = Path(__file__).resolve().parent.parent.parent / "data"
+
+
+def _records(name):
+    """(title, letters) of each record of a file in data/."""
+    for record in (DATA / name).read_text().split(">")[1:]:
+        title, _, letters = record.partition("\n")
+        yield title, letters.replace("\n", "")
+
+
+def _stem(path):
+    return path.name.partition(".")[0]
+
+
+def _changed(letters, places):
+    """The row with another nucleotide at each of these places."""
+    row = list(letters)
+    for place in places:
+        row[place] = "CATG"["ACGT".index(row[place])]
+    return "".join(row)
+
+
+def _write(path, text):
+    content = text.encode()
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(gzip.compress(content) if path.suffix == ".gz" else content)
+
+
+def _genes(path, first=0, last=250):
+    """Six, of which each of three has a near relative. Their ids are of the file, so that several files can be joined."""
+    rows = [letters[first:last] for (_, letters), _ in zip(_records("16s_small.fasta"), range(3), strict=False)]
+    rows += [_changed(row, [len(row) // 2]) for row in rows]
+    ids = [f"{_stem(path)}_{k};size={k}" for k in range(1, 7)]
+    if {".fq", ".fastq"} & set(path.suffixes):
+        _write(path, "".join(f"@{id}\n{row}\n+\n{'I' * len(row)}\n" for id, row in zip(ids, rows, strict=True)))
+    else:
+        _write(path, "".join(f">{id}\n{row}\n" for id, row in zip(ids, rows, strict=True)))
+
+
+def _reads(path):
+    _genes(path, 50, 110)
+
+
+def _genomes(path):
+    for name in ("a.fa", "b.fa", "c.fa"):
+        _genes(path.parent / name)
+
+
+def _receptors(path):
+    rows = ["CASSLGQAYEQYF", "CASSLGQSYEQYF", "CASSPGTEAFF", "CASSPGTGAFF"]
+    _write(path, "".join(f">{_stem(path)}_{k}\n{row}\n" for k, row in enumerate(rows, 1)))
+
+
+def _proteins(path):
+    related = {"tr|D6TKQ6|D6TKQ6_9CHLR", "sp|B3QW61|EFP_CHLT3", "tr|N6U7I9|N6U7I9_DENPD", "sp|Q3Z8Z5|ATPD_DEHM1"}
+    kept = [record for record in _records("proteins_db.fasta") if record[0].split()[0] in related]
+    assert len(kept) == len(related)
+    _write(path, "".join(f">{title}\n{letters}\n" for title, letters in kept))
+
+
+def _index(path):
+    _proteins(path.with_name(f"of_{path.stem}.fa"))
+    gpualign_here("index", "-q", path.with_name(f"of_{path.stem}.fa"), "-o", path)
+
+
+def _alignment(path):
+    """Four rows of 120 columns with 0, 1, 2 and 3 differences from the first, one of them with a gap."""
+    _, letters = next(_records("16s_small.fasta"))
+    rows = [_changed(letters[:120], range(5, 5 + 30 * k, 30)) for k in range(4)]
+    rows[3] = f"--{rows[3][2:]}"
+    _write(path, "".join(f">{_stem(path)}_{k}\n{row}\n" for k, row in enumerate(rows, 1)))
+
+
+def _calls():
+    """Genotypes of eight people at twenty sites."""
+    rows = (DATA / "snps.tsv").read_text().splitlines()[1:9]
+    return np.array([row.split("\t")[1:] for row in rows], dtype=np.uint8)[:, [*range(10), *range(20, 30)]]
+
+
+def _cohort_vcf(path):
+    """On chromosomes of both ways to spell them: pages use either."""
+    places = [(name, 3_000_000 + k) for name in ("1", "2", "X", "chr1", "chr2") for k in (1, 20, 300, 4000)]
+    calls = _calls()
+    records = [("AC", [("0/0", "0/1", "1/1")[call] for call in column]) for column in calls.T]
+    text = vcf_text([f"p{k}" for k in range(len(calls))], records, places)
+    if path.suffix != ".bcf":
+        return _write(path, text)
+    from pysam import bcftools
+
+    plain = path.with_suffix(".made.vcf")
+    plain.write_text(text)
+    bcftools.view("-Ob", "-o", str(path), str(plain), catch_stdout=False)
+
+
+def _alleles(path):
+    rows = ["1\tINF-2\t3\t2\t1", "1\t1\t1\t1\tNIPH", "1\t2\t3\t4\t1", "1\tLNF\t2\t4\t1"]
+    _write(path, "FILE\tG1\tG2\tG3\tG4\tG5\n" + "".join(f"{_stem(path)}_{k}\t{row}\n" for k, row in enumerate(rows, 1)))
+
+
+def _export(path):
+    """With the columns that cgmlst.md cuts out."""
+    rows = ["1\t2\t3\t2", "1\t1\t1\t7", "1\t5\t3\t2"]
+    _write(path, "id\tcountry\tyear\tST\tG1\tG2\tG3\tG4\n" + "".join(f"s{k}\tFrance\t2024\t{k}\t{row}\n" for k, row in enumerate(rows)))
+
+
+def _distances(path):
+    aligned = path.with_name(f"of_{path.name}.aln")
+    _alignment(aligned)
+    gpualign_here("dist", "-q", aligned, "-o", path)
+
+
+def _groups(of):
+    """A table of groups of the records of a file that `_distances` or `_genes` made of this name."""
+    return lambda path: _write(path, "id\tward\n" + "".join(f"{id}\t{'west' if k % 2 else 'east'}\n" for k, id in enumerate(of)))
+
+
+def _tests(path):
+    """These tests, as if the folder were that of the repository."""
+    next(folder for folder in path.parents if folder.name == "tests").symlink_to(DATA.parent / "tests")
+
+
+FILES = {
+    **dict.fromkeys(["genes.fa", "genes.fasta", "queries.fa", "targets.fa", "references.fa", "a.fa", "b.fa", "new.fa", "old.fa"], _genes),
+    **dict.fromkeys(["new.fasta", "old.fasta", "amplicons.fasta", "reads.fq.gz", "reads.fastq.gz"], _genes),
+    **dict.fromkeys(["reads.fa", "reads.fasta"], _reads),
+    "genomes/*.fa": _genomes,
+    **dict.fromkeys(["patient.fa", "healthy.fa"], _receptors),
+    "query.fa": lambda path: _write(path, (DATA / "proteins_query.fasta").read_text()),
+    "contigs.fa": lambda path: _write(path, (DATA / "contigs.fasta").read_text()),
+    **dict.fromkeys(["db.fa", "proteins.fa", "swissprot.fasta.gz"], _proteins),
+    "db.gpa": _index,
+    **dict.fromkeys(["core.aln", "core.full.aln", "full.aln", "new.aln", "old.aln"], _alignment),
+    "repeats.bed": lambda path: _write(path, "reference\t30\t50\n"),
+    "snps.tsv": lambda path: _write(path, (DATA / "snps.tsv").read_text()),
+    **dict.fromkeys(["cohort.vcf.gz", "cohort.bcf", "x.bcf"], _cohort_vcf),
+    "low_complexity.bed.gz": lambda path: _write(path, "chr1\t3000000\t3000010\n"),
+    **dict.fromkeys(["cohort.bed", "kept.bed", "new.bed"], lambda path: write_fileset(path, _calls())),
+    "cohort.pgen": lambda path: write_pgen(path, _calls()),
+    **dict.fromkeys(["results_alleles.tsv", "new.tsv", "old.tsv"], _alleles),
+    "export.tsv": _export,
+    **dict.fromkeys(["distances.npy", "distances.tsv", "snps.npy"], _distances),
+    "wards.tsv": _groups([f"of_distances_{k}" for k in range(1, 5)]),
+    "samples.tsv": _groups([f"genes_{k};size={k}" for k in range(1, 7)]),
+    **dict.fromkeys(["tests/fuzz", "tests/fuzz/inprocess.py"], _tests),
+}
+"""What makes the file (or the files) that commands know by a name."""
+
+_PYTHON = f"#!{sys.executable}\nimport sys\n"
+PROGRAMS = {
+    "less": "#!/bin/sh\nexec cat\n",
+    "zcat": '#!/bin/sh\nexec gzip -dc "$@"\n',  # that of macOS asks for a suffix .Z
+    "samtools": _PYTHON + "import pysam.samtools as tools\ngetattr(tools, sys.argv[1])(*sys.argv[2:], catch_stdout=False)\n",
+    "bcftools": _PYTHON + "import pysam.bcftools as tools\ngetattr(tools, sys.argv[1])(*sys.argv[2:], catch_stdout=False)\n",
+    "jq": _PYTHON
+    + "import json\nvalue = json.load(open(sys.argv[2]))\nfor key in sys.argv[1].split('.')[1:]:\n    value = value[key]\nprint(value)\n",
+}
+"""What stands for programs that a machine may lack; samtools and bcftools are those within pysam."""
+
+
+def prepare(command, folder):
+    """Makes the files that `command` reads and no command before it has made."""
+    for name, make in FILES.items():
+        if re.search(rf"(?<!> )(?<!-o )(?<![\w./*-]){re.escape(name)}(?![\w./*-])", command) and not (folder / name).exists():
+            make(folder / name)
+
+
+def stand_ins(folder):
+    """A folder of PROGRAMS."""
+    folder.mkdir()
+    for name, text in PROGRAMS.items():
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    return folder
