@@ -1,6 +1,8 @@
 """Sinks take results in any order, with memory for a few bands, and write the same bytes."""
 
 import io
+import math
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -178,6 +180,25 @@ def test_thresholds_keep_pairs_between_them():
 def test_extreme_numbers(value):
     column = Column.pair_numbers(np.array([[value]], dtype=np.int64))
     assert format_block([column, column], 0, 1, 1, [0], None) == [f"{value}\t{value}\n".encode()]
+
+
+def test_numbers_of_any_length(rng):
+    near = [sign * 10**power + step for power in range(19) for step in (-2, -1, 0, 1) for sign in (-1, 1)]
+    values = np.array([[*near, *(rng.integers(-(10**12), 10**12, 500) >> rng.integers(0, 40, 500)).tolist()]])
+    text = b"".join(format_block([Column.pair_numbers(values)], 0, 1, values.size, [0], None))
+    assert text.split() == [b"%d" % value for value in values[0].tolist()]
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 2, 3, 4, 6, 9])
+def test_fractions_are_rounded_halves_away_from_zero(rng, decimals):
+    unit = 10**decimals
+    halves = np.arange(-9, 10, 2) / 2 / unit
+    values = np.array([[0.0, -0.0, 1.0, 0.5 - 2**-54, 2.0**53 / unit, *halves, *rng.normal(0, 10.0 ** rng.integers(-9, 6, 500))]])
+    text = b"".join(format_block([Column.pair_fixed(values, decimals)], 0, 1, values.size, [0], None))
+    for found, value in zip(text.decode().split(), values[0].tolist(), strict=True):
+        whole, rest = divmod(math.floor(abs(Fraction(value * unit)) + Fraction(1, 2)), unit)
+        sign = "-" * (value < 0 and whole + rest > 0)
+        assert found == f"{sign}{whole}" + (f".{rest:0{decimals}d}" if decimals else "")
 
 
 @pytest.mark.parametrize("threads", [1, 3, 40])

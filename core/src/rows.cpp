@@ -10,7 +10,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -21,6 +20,7 @@
 #include <vector>
 
 #include "alignments.hpp"
+#include "numbers.hpp"
 #include "threads.hpp"
 #include "walk.hpp"
 
@@ -52,14 +52,14 @@ struct Strings {
   }
   size_t length(size_t i) const { return static_cast<size_t>(offsets(string(i) + 1) - offsets(string(i))); }
 };
-struct Ratio {  // num / den * 10^decimals, rounded, with a point before the last `decimals` digits; 0 where den is 0
+struct Ratio {  // factor * num / den, rounded to decimals; 0 where den is 0
   Array<int64_t, 2> num, den;
-  int64_t scale;
-  int decimals;
+  int64_t factor;
+  Decimals decimals;
 };
 struct Fixed {  // rounded to decimals; "nan" where not defined
   Array<double, 2> values;
-  int decimals;
+  Decimals decimals;
 };
 struct Path {
   std::shared_ptr<Alignments> alignments;
@@ -75,8 +75,6 @@ struct Column {
 
   bool has_paths() const { return std::holds_alternative<Path>(content); }
 };
-
-constexpr size_t kNumberWidth = 20;
 
 // Records of a column along its own axis, and the longest cell of records first .. last.
 size_t records(const Column& c) {
@@ -104,45 +102,32 @@ bool fits(const Column& c, size_t rows, size_t targets) {
          a.statistics.shape(1) == targets && a.statistics.shape(2) == kStatistics;
 }
 
-char* put_string(char* out, const void* text, size_t length) {
-  std::memcpy(out, text, length);
+// Bytes that may be written behind a string, before what follows it is there: every piece of text has so many more.
+constexpr size_t kSlack = 32;
+
+// last: the end of the memory that the string is in. A short one is copied with what is behind it, without a call.
+char* put_string(char* out, const void* text, size_t length, const void* last) {
+  const auto* from = static_cast<const char*>(text);
+  if (length <= kSlack && static_cast<size_t>(static_cast<const char*>(last) - from) >= kSlack)
+    std::memcpy(out, from, kSlack);
+  else
+    std::memcpy(out, from, length);
   return out + length;
 }
+char* put_string(char* out, const std::string& text) { return put_string(out, text.data(), text.size(), text.data() + text.size()); }
 
 char* put_record(char* out, const Column& c, size_t i) {
-  if (const auto* n = std::get_if<Numbers>(&c.content)) return put_number(out, (*n)(i));
+  if (const auto* n = std::get_if<Numbers>(&c.content)) return put_integer(out, (*n)(i));
   const Strings& s = std::get<Strings>(c.content);
-  return put_string(out, s.text.data() + s.offsets(s.string(i)), s.length(i));
-}
-
-int64_t power_of_ten(int decimals) {
-  int64_t unit = 1;
-  for (int d = 0; d < decimals; d++) unit *= 10;
-  return unit;
-}
-
-char* put_fixed(char* out, int64_t scaled, int decimals) {
-  int64_t unit = power_of_ten(decimals);
-  if (scaled < 0) *out++ = '-', scaled = -scaled;
-  out = put_number(out, scaled / unit);
-  if (!decimals) return out;
-  *out++ = '.';
-  scaled %= unit;
-  for (unit /= 10; unit; unit /= 10) *out++ = static_cast<char>('0' + scaled / unit % 10);
-  return out;
-}
-
-char* put_double(char* out, double value, int decimals) {
-  if (std::isnan(value)) return put_string(out, "nan", 3);
-  return put_fixed(out, std::llround(value * static_cast<double>(power_of_ten(decimals))), decimals);
+  return put_string(out, s.text.data() + s.offsets(s.string(i)), s.length(i), s.text.data() + s.text.size());
 }
 
 char* put_pair(char* out, const Column& c, size_t r, size_t t) {
-  if (const auto* n = std::get_if<Array<int32_t, 2>>(&c.content)) return put_number(out, (*n)(r, t));
-  if (const auto* n = std::get_if<Array<int64_t, 2>>(&c.content)) return put_number(out, (*n)(r, t));
+  if (const auto* n = std::get_if<Array<int32_t, 2>>(&c.content)) return put_integer(out, (*n)(r, t));
+  if (const auto* n = std::get_if<Array<int64_t, 2>>(&c.content)) return put_integer(out, (*n)(r, t));
   if (const auto* n = std::get_if<Ratio>(&c.content)) {
-    const int64_t num = n->num(r, t), den = n->den(r, t);
-    return put_fixed(out, den > 0 ? (2 * num * n->scale + den) / (2 * den) : 0, n->decimals);
+    const int64_t num = n->num(r, t), den = n->den(r, t), scale = n->factor * n->decimals.unit;
+    return put_fixed(out, den > 0 ? (2 * num * scale + den) / (2 * den) : 0, n->decimals);
   }
   if (const auto* n = std::get_if<Fixed>(&c.content)) return put_double(out, n->values(r, t), n->decimals);
   const Path& p = std::get<Path>(c.content);
@@ -193,6 +178,7 @@ class RowMaker {
         width_ += std::get<std::string>(c.content).size();
       }
     }
+    while (same_ + 1 < columns.size() && (columns[same_].axis == Axis::kQuery || columns[same_].axis == Axis::kConstant)) same_++;
   }
 
   // Bytes that the rows of query r with targets [from, to) take at most.
@@ -208,22 +194,14 @@ class RowMaker {
   }
 
   char* put(char* p, size_t r, size_t from, size_t to) const {
+    const size_t first = to > from + 1 ? same_ : 0;
+    std::string same(first ? width_ + kSlack : 0, '\0');  // what a row of the matrix begins all its rows of text with
+    const auto begun = static_cast<size_t>(put_cells(same.data(), 0, first, r, from) - same.data());
     for (size_t t = from; t < to; t++) {
       if (!wanted(r, t)) continue;
       for (const Strings* strings : listed_) strings->prefetch(t);
-      for (const Column& c : columns_) {
-        p = put_string(p, c.prefix.data(), c.prefix.size());
-        switch (c.axis) {
-          case Axis::kQuery: p = put_record(p, c, first_query_ + r); break;
-          case Axis::kTarget: p = put_record(p, c, t); break;
-          case Axis::kPair: p = put_pair(p, c, r, t); break;
-          case Axis::kConstant: {
-            const std::string& text = std::get<std::string>(c.content);
-            p = put_string(p, text.data(), text.size());
-          }
-        }
-        *p++ = c.end;
-      }
+      if (first) p = put_string(p, same.data(), begun, same.data() + same.size());
+      p = put_cells(p, first, columns_.size(), r, t);
       p[-1] = '\n';
     }
     return p;
@@ -232,10 +210,25 @@ class RowMaker {
  private:
   bool wanted(size_t r, size_t t) const { return !keep_ || (*keep_)(r, t); }
 
+  char* put_cells(char* p, size_t first, size_t last, size_t r, size_t t) const {
+    for (const Column* c = columns_.data() + first; c != columns_.data() + last; c++) {
+      if (!c->prefix.empty()) p = put_string(p, c->prefix);
+      switch (c->axis) {
+        case Axis::kQuery: p = put_record(p, *c, first_query_ + r); break;
+        case Axis::kTarget: p = put_record(p, *c, t); break;
+        case Axis::kPair: p = put_pair(p, *c, r, t); break;
+        case Axis::kConstant: p = put_string(p, std::get<std::string>(c->content));
+      }
+      *p++ = c->end;
+    }
+    return p;
+  }
+
   const std::vector<Column>& columns_;
   const std::optional<Array<bool, 2>>& keep_;
   size_t first_query_;
   size_t width_ = 0;  // the most that one row can need, but for its paths
+  size_t same_ = 0;   // columns before the first that differs along a row of the matrix; the last column is not one of them
   std::vector<const Path*> paths_;
   std::vector<const Strings*> listed_;  // fetched ahead
 };
@@ -252,7 +245,7 @@ struct Piece {
   ~Piece() { Py_XDECREF(bytes); }
 
   void allocate() {
-    bytes = PyByteArray_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(room));
+    bytes = PyByteArray_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(room + kSlack));
     if (!bytes) throw nb::python_error();
     letters = PyByteArray_AsString(bytes);
   }
@@ -300,24 +293,25 @@ nb::typed<nb::list, nb::bytearray> format_block(const std::vector<Column>& colum
   return texts;
 }
 
-char* put_value(char* out, int64_t value, int) { return put_number(out, value); }
-char* put_value(char* out, double value, int decimals) { return put_double(out, value, decimals); }
+char* put_value(char* out, int64_t value, const Decimals&) { return put_integer(out, value); }
+char* put_value(char* out, double value, const Decimals& decimals) { return put_double(out, value, decimals); }
 
 template <class T>
 nb::bytes format_matrix_rows(Text names, Numbers offsets, Array<T, 2> values, char separator, int decimals) {
   using Wide = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
   const size_t rows = values.shape(0), columns = values.shape(1);
   if (offsets.shape(0) != rows + 1) throw nb::value_error("one name a row is needed");
+  const Decimals rounding(decimals);
   std::string out;
   {
     nb::gil_scoped_release unlocked;
     for (size_t r = 0; r < rows; r++) {
       const size_t start = out.size(), width = static_cast<size_t>(offsets(r + 1) - offsets(r));
       out.resize(start + width + columns * (kNumberWidth + 8) + 1);
-      char* p = put_string(out.data() + start, names.data() + offsets(r), width);
+      char* p = std::copy_n(names.data() + offsets(r), width, out.data() + start);
       for (size_t c = 0; c < columns; c++) {
         *p++ = separator;
-        p = put_value(p, static_cast<Wide>(values(r, c)), decimals);
+        p = put_value(p, static_cast<Wide>(values(r, c)), rounding);
       }
       *p++ = '\n';
       out.resize(static_cast<size_t>(p - out.data()));
@@ -377,12 +371,12 @@ NB_MODULE(_rows, m) {
       .def_static(
           "pair_ratio",
           [](Array<int64_t, 2> num, Array<int64_t, 2> den, int factor, int decimals) {
-            return Column{Axis::kPair, Ratio{num, den, factor * power_of_ten(decimals), decimals}, {}};
+            return Column{Axis::kPair, Ratio{num, den, factor, Decimals(decimals)}, {}};
           },
           nb::arg("num"), nb::arg("den"), nb::arg("factor"), nb::arg("decimals"),
           "factor * num / den, rounded to decimals; 0 where den is 0.")
       .def_static(
-          "pair_fixed", [](Array<double, 2> values, int decimals) { return Column{Axis::kPair, Fixed{values, decimals}, {}}; },
+          "pair_fixed", [](Array<double, 2> values, int decimals) { return Column{Axis::kPair, Fixed{values, Decimals(decimals)}, {}}; },
           nb::arg("values"), nb::arg("decimals"), "Rounded to decimals, whole numbers for 0; nan where not defined.")
       .def_static("path", &path_column, nb::arg("alignments"), nb::arg("kind"))
       .def(

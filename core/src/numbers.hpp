@@ -1,0 +1,94 @@
+// Numbers as text, quickly. Three digits at a time come from a table, in one copy of four bytes: behind a number there is room for
+// another byte, as callers give every number kNumberWidth.
+#pragma once
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace gpualign {
+
+constexpr size_t kNumberWidth = 20;
+
+struct Digits {
+  char plain[1000][4];   // "7", "42", "999"; the last byte is how many
+  char padded[1000][4];  // "007", "042", "999"
+
+  constexpr Digits() : plain{}, padded{} {
+    for (int n = 0; n < 1000; n++) {
+      const char all[] = {static_cast<char>('0' + n / 100), static_cast<char>('0' + n / 10 % 10), static_cast<char>('0' + n % 10)};
+      const int skipped = n >= 100 ? 0 : n >= 10 ? 1 : 2;
+      for (int k = 0; k < 3; k++) padded[n][k] = all[k];
+      for (int k = skipped; k < 3; k++) plain[n][k - skipped] = all[k];
+      plain[n][3] = static_cast<char>(3 - skipped);
+    }
+  }
+};
+inline constexpr Digits kDigits;
+
+inline char* put_first_digits(char* out, uint64_t below_1000) {
+  std::memcpy(out, kDigits.plain[below_1000], 4);
+  return out + kDigits.plain[below_1000][3];
+}
+inline char* put_next_digits(char* out, uint64_t below_1000) {
+  std::memcpy(out, kDigits.padded[below_1000], 4);
+  return out + 3;
+}
+
+inline char* put_whole(char* out, uint64_t value) {
+  if (value < 1000) return put_first_digits(out, value);
+  if (value >= 1'000'000'000) return std::to_chars(out, out + kNumberWidth, value).ptr;
+  const auto all = static_cast<uint32_t>(value), thousands = all / 1000;
+  if (thousands < 1000)
+    out = put_first_digits(out, thousands);
+  else
+    out = put_next_digits(put_first_digits(out, thousands / 1000), thousands % 1000);
+  return put_next_digits(out, all % 1000);
+}
+
+inline char* put_integer(char* out, int64_t value) {
+  if (value >= 0) return put_whole(out, static_cast<uint64_t>(value));
+  *out++ = '-';
+  return put_whole(out, -static_cast<uint64_t>(value));
+}
+
+// How many digits stand behind the point, and ten to that power.
+struct Decimals {
+  explicit Decimals(int count) : digits(count) {
+    for (int d = 0; d < digits; d++) unit *= 10;
+  }
+  int digits;
+  int64_t unit = 1;
+};
+
+// scaled / unit.
+inline char* put_fixed(char* out, int64_t scaled, const Decimals& decimals) {
+  if (scaled < 0) *out++ = '-', scaled = -scaled;
+  const int64_t whole = scaled < decimals.unit ? 0 : scaled / decimals.unit;
+  out = put_whole(out, static_cast<uint64_t>(whole));
+  if (!decimals.digits) return out;
+  *out++ = '.';
+  auto rest = static_cast<uint64_t>(scaled - whole * decimals.unit);
+  int left = decimals.digits;
+  for (; left >= 3; left -= 3, rest /= 1000) std::memcpy(out + left - 3, kDigits.padded[rest % 1000], 3);
+  for (; left > 0; left--, rest /= 10) out[left - 1] = static_cast<char>('0' + rest % 10);
+  return out + decimals.digits;
+}
+
+// As std::llround, which compilers do not expand: halves go away from zero.
+inline int64_t rounded(double value) {
+  if (!(std::fabs(value) < 0x1p52)) return std::llround(value);
+  const auto whole = static_cast<int64_t>(value);
+  const double rest = value - static_cast<double>(whole);
+  return whole + (rest >= 0.5) - (rest <= -0.5);
+}
+
+// Rounded to decimals; `undefined` in the place of a NaN.
+inline char* put_double(char* out, double value, const Decimals& decimals, std::string_view undefined = "nan") {
+  if (std::isnan(value)) return out + undefined.copy(out, undefined.size());
+  return put_fixed(out, rounded(value * static_cast<double>(decimals.unit)), decimals);
+}
+
+}  // namespace gpualign
