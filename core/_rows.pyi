@@ -67,11 +67,13 @@ def format_block(columns: Sequence[Column], first_query: int, rows: int, targets
     """The rows of one block, in pieces."""
 
 @overload
-def format_matrix_rows(names: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], separator: str = '\t', decimals: int = 6) -> bytes:
-    """Rows of a matrix: a name, then its values; decimals: of floats."""
+def format_matrix_rows(names: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.int32], dict(shape=(None, None), order='C', device='cpu', writable=False)], separator: str = '\t', decimals: int = 6, undefined: str = 'nan', triangle: int | None = None, threads: int = 1) -> list[bytearray]: ...
 
 @overload
-def format_matrix_rows(names: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], separator: str = '\t', decimals: int = 6) -> bytes: ...
+def format_matrix_rows(names: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.int64], dict(shape=(None, None), order='C', device='cpu', writable=False)], separator: str = '\t', decimals: int = 6, undefined: str = 'nan', triangle: int | None = None, threads: int = 1) -> list[bytearray]: ...
 
 @overload
-def format_matrix_rows(names: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], separator: str = '\t', decimals: int = 6) -> bytes: ...
+def format_matrix_rows(names: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], separator: str = '\t', decimals: int = 6, undefined: str = 'nan', triangle: int | None = None, threads: int = 1) -> list[bytearray]:
+    """
+    Rows of a matrix, in pieces: a name, then its values. decimals: of floats; undefined: in the place of a NaN; triangle: values that the first row has, each later one has one more; None: all.
+    """

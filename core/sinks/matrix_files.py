@@ -14,7 +14,7 @@ import numpy.typing as npt
 from gpualign.core._rows import format_matrix_rows
 from gpualign.core.errors import InputError
 from gpualign.core.sinks.reserving import Reservation
-from gpualign.core.sinks.writer import ByteWriter
+from gpualign.core.sinks.writer import ByteWriter, keep_freed_memory, row_blocks, write_pieces
 from gpualign.core.text import TextColumn
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Numbers: TypeAlias = "np.dtype[np.signedinteger] | np.dtype[np.float64]"
 
-_ROW_BYTES = 8 << 20
+_BLOCK_CELLS = 1 << 20
 _IN_MEMORY = 4 << 20
 DECIMALS = 6
 """Of identities and the like."""
@@ -126,29 +126,49 @@ def write_ids(stream: ByteWriter, records: Named) -> None:
 
 
 def write_matrix_text(
-    stream: ByteWriter, matrix: npt.NDArray[Any], queries: Named, targets: Named, separator: str = "\t", decimals: int = DECIMALS
+    stream: ByteWriter,
+    matrix: npt.NDArray[Any],
+    queries: Named,
+    targets: Named,
+    separator: str = "\t",
+    decimals: int = DECIMALS,
+    threads: int = 1,
 ) -> None:
-    """A header line of target ids behind an empty cell, then a line a query: its id and values. Between commas ids are quoted."""
+    """A header line of target ids behind an empty cell, then a line a query: its id and values. Between commas ids are quoted.
+
+    threads: that make text.
+    """
     header = "".join(f"{separator}{name}" for name in _cells(targets, separator))
     stream.write((header + "\n").encode("utf-8", "surrogateescape"))
-    _write_rows(stream, matrix, _cells(queries, separator), separator, decimals)
+    write_matrix_rows(stream, matrix, _cells(queries, separator), separator, decimals, threads)
 
 
 def _cells(records: Named, separator: str) -> TextColumn:
     return records.id_column.quoted if separator == "," else records.id_column
 
 
-def write_phylip(stream: ByteWriter, matrix: npt.NDArray[Any], records: Named, decimals: int = DECIMALS) -> None:
-    """A square distance matrix as PHYLIP's programs read it, with ids of any length ("relaxed")."""
+def write_phylip(stream: ByteWriter, matrix: npt.NDArray[Any], records: Named, decimals: int = DECIMALS, threads: int = 1) -> None:
+    """A square distance matrix as PHYLIP's programs read it, with ids of any length ("relaxed"). threads: that make text."""
     stream.write(f"{len(records.ids)}\n".encode())
-    _write_rows(stream, matrix, records.id_column, " ", decimals)
+    write_matrix_rows(stream, matrix, records.id_column, " ", decimals, threads)
 
 
-def _write_rows(stream: ByteWriter, matrix: npt.NDArray[Any], ids: TextColumn, separator: str, decimals: int) -> None:
-    step = max(1, _ROW_BYTES // max(1, 12 * matrix.shape[1]))
-    for row in range(0, matrix.shape[0], step):
-        part = np.ascontiguousarray(matrix[row : row + step])
-        stream.write(format_matrix_rows(ids.text, ids.offsets[row : row + len(part) + 1], part, separator, decimals))
+def write_matrix_rows(
+    stream: ByteWriter,
+    matrix: npt.NDArray[Any],
+    ids: TextColumn,
+    separator: str,
+    decimals: int,
+    threads: int,
+    undefined: str = "nan",
+    below: bool = False,
+) -> None:
+    """A line a row: its id and values, `undefined` in the place of a NaN; below: those left of the diagonal."""
+    keep_freed_memory()
+    for start, stop in row_blocks(matrix.shape, _BLOCK_CELLS, threads):
+        part, names = np.ascontiguousarray(matrix[start:stop]), ids.offsets[start : stop + 1]
+        triangle = start if below else None
+        write_pieces(stream, format_matrix_rows(ids.text, names, part, separator, decimals, undefined, triangle, threads))
 
 
 def open_member(archive: zipfile.ZipFile, name: str) -> IO[bytes]:

@@ -16,24 +16,15 @@ from gpualign.core.identity import DEFAULT
 from gpualign.core.pool import InOrder
 from gpualign.core.road import Closable
 from gpualign.core.sinks.pairs import PairsSink
-from gpualign.core.sinks.writer import ByteWriter, write_pieces
+from gpualign.core.sinks.writer import ByteWriter, keep_freed_memory, write_pieces
 
 if TYPE_CHECKING:
     from gpualign.core.near.results import NearResults
 
 _MAKERS = 2
 
-_REUSED = (32 << 20) - (1 << 16)
-"""Bytes just below those that glibc's malloc always takes from the system, and gives back at once."""
-
 _Rows: TypeAlias = tuple[Block, list[Column] | None, Booleans | None]
 """What the text of a block's rows is made of; None: columns that do not depend on other blocks."""
-
-
-def _keep_freed_memory() -> None:
-    """Of glibc: from when so much was given back once, malloc keeps up to twice as much that is freed. Else every block of text is made in
-    fresh pages, which takes as long as to fill them."""
-    bytes(_REUSED)
 
 
 class TableSink(PairsSink):
@@ -60,7 +51,7 @@ class TableSink(PairsSink):
         self.block_threads = -(-threads // makers)
         self._begun = False
         if threads > _MAKERS:
-            _keep_freed_memory()
+            keep_freed_memory()
 
     def header(self) -> bytes:
         return self._format.header(self.task)

@@ -134,11 +134,17 @@ char* put_pair(char* out, const Column& c, size_t r, size_t t) {
   return p.text->put(out, *p.alignments, r, t);
 }
 
-// Pairs of a block by their numbers, row by row, each row from its first target on.
+// Pairs of a block by their numbers, row by row, each row from its first target to its last one. span(r): the first, and the one behind
+// the last.
 class PairOrder {
  public:
-  PairOrder(size_t targets, const std::vector<size_t>& first_target) : targets_(targets), before_(first_target.size() + 1, 0) {
-    for (size_t r = 0; r < first_target.size(); r++) before_[r + 1] = before_[r] + targets - std::min(targets, first_target[r]);
+  template <class Span>
+  PairOrder(size_t rows, const Span& span) : stops_(rows), before_(rows + 1, 0) {
+    for (size_t r = 0; r < rows; r++) {
+      const auto [first, stop] = span(r);
+      stops_[r] = stop;
+      before_[r + 1] = before_[r] + stop - std::min(stop, first);
+    }
   }
   size_t pairs() const { return before_.back(); }
 
@@ -147,13 +153,13 @@ class PairOrder {
   void each_row(size_t start, size_t stop, const Use& use) const {
     auto r = static_cast<size_t>(std::upper_bound(before_.begin(), before_.end(), start) - before_.begin()) - 1;
     for (size_t pair = start; pair < stop; pair = before_[++r]) {
-      const size_t from = targets_ - (before_[r + 1] - pair);
-      use(r, from, std::min(targets_, from + stop - pair));
+      const size_t from = stops_[r] - (before_[r + 1] - pair);
+      use(r, from, std::min(stops_[r], from + stop - pair));
     }
   }
 
  private:
-  size_t targets_;
+  std::vector<size_t> stops_;
   std::vector<size_t> before_;  // pairs of earlier rows
 };
 
@@ -255,24 +261,21 @@ struct Piece {
   }
 };
 
+using Pieces = nb::typed<nb::list, nb::bytearray>;
+
 // Bytes that a piece has room for, about: a thread's cache holds them, and whoever writes pieces has few. It grows by kTogether pairs.
 constexpr size_t kPieceRoom = size_t{1} << 20, kTogether = 64;
 
-// The rows in pieces. Threads of the system make them, not of Python, which would wait for each other's turns longer than they work.
-nb::typed<nb::list, nb::bytearray> format_block(const std::vector<Column>& columns, size_t first_query, size_t rows, size_t targets,
-                                                const std::vector<size_t>& first_target, const std::optional<Array<bool, 2>>& keep,
-                                                int threads) {
-  if (columns.empty()) throw nb::value_error("a block needs a column");
-  if (first_target.size() != rows) throw nb::value_error("one first target a row is needed");
-  if (keep && (keep->shape(0) != rows || keep->shape(1) != targets)) throw nb::value_error("keep does not fit the block");
+// The text of these pairs, as `maker` puts it. Threads of the system make it, not of Python, which would wait for each other's turns longer
+// than they work.
+template <class Maker>
+Pieces in_pieces(const PairOrder& order, const Maker& maker, size_t piece_room, int threads) {
   if (threads < 1) throw nb::value_error("a thread is needed");
-  const RowMaker maker(columns, first_query, rows, targets, keep);
-  const PairOrder order(targets, first_target);
   std::deque<Piece> pieces;
   {
     nb::gil_scoped_release unlocked;
     for (size_t start = 0; start < order.pairs(); start += kTogether) {
-      if (pieces.empty() || pieces.back().room >= kPieceRoom) pieces.emplace_back(start);
+      if (pieces.empty() || pieces.back().room >= piece_room) pieces.emplace_back(start);
       Piece& piece = pieces.back();
       piece.stop = std::min(order.pairs(), start + kTogether);
       order.each_row(start, piece.stop, [&](size_t r, size_t from, size_t to) { piece.room += maker.room(r, from, to); });
@@ -288,36 +291,82 @@ nb::typed<nb::list, nb::bytearray> format_block(const std::vector<Column>& colum
       piece.size = static_cast<size_t>(p - piece.letters);
     });
   }
-  nb::typed<nb::list, nb::bytearray> texts;
+  Pieces texts;
   for (Piece& piece : pieces) texts.append(piece.take());
   return texts;
 }
 
-char* put_value(char* out, int64_t value, const Decimals&) { return put_integer(out, value); }
-char* put_value(char* out, double value, const Decimals& decimals) { return put_double(out, value, decimals); }
+Pieces format_block(const std::vector<Column>& columns, size_t first_query, size_t rows, size_t targets,
+                    const std::vector<size_t>& first_target, const std::optional<Array<bool, 2>>& keep, int threads) {
+  if (columns.empty()) throw nb::value_error("a block needs a column");
+  if (first_target.size() != rows) throw nb::value_error("one first target a row is needed");
+  if (keep && (keep->shape(0) != rows || keep->shape(1) != targets)) throw nb::value_error("keep does not fit the block");
+  const RowMaker maker(columns, first_query, rows, targets, keep);
+  return in_pieces(PairOrder(rows, [&](size_t r) { return std::pair(first_target[r], targets); }), maker, kPieceRoom, threads);
+}
+
+// Makes the lines of a matrix. Cell 0 of a row is its name, cell c + 1 its value c.
+template <class T>
+class MatrixMaker {
+ public:
+  MatrixMaker(Text names, Numbers offsets, Array<T, 2> values, char separator, int decimals, std::string undefined,
+              std::optional<size_t> triangle)
+      : names_(names), offsets_(offsets), values_(values), separator_(separator), decimals_(decimals), undefined_(std::move(undefined)),
+        triangle_(triangle) {
+    if (offsets.shape(0) != values.shape(0) + 1) throw nb::value_error("one name a row is needed");
+    if (undefined_.size() > kNumberWidth) throw nb::value_error("what stands for an undefined value is too long");
+  }
+
+  size_t cells(size_t r) const { return 1 + (triangle_ ? std::min(values_.shape(1), *triangle_ + r) : values_.shape(1)); }
+
+  size_t room(size_t r, size_t from, size_t to) const { return (to - from) * kWidth + (from ? 0 : width(r)); }
+
+  char* put(char* p, size_t r, size_t from, size_t to) const {
+    const T* row = values_.data() + r * values_.shape(1);
+    if (!from) p = put_string(p, names_.data() + offsets_(r), width(r), names_.data() + names_.size());
+    for (size_t c = std::max<size_t>(from, 1); c < to; c++) {
+      *p++ = separator_;
+      if constexpr (std::is_floating_point_v<T>)
+        p = put_double(p, row[c - 1], decimals_, undefined_);
+      else
+        p = put_integer(p, row[c - 1]);
+    }
+    if (to == cells(r)) *p++ = '\n';
+    return p;
+  }
+
+ private:
+  // Of a value and what stands before it; in the place of the separator a name has the end of its line.
+  static constexpr size_t kWidth = (std::is_same_v<T, int32_t> ? 11 : kNumberWidth + 2) + 1;
+
+  size_t width(size_t r) const { return static_cast<size_t>(offsets_(r + 1) - offsets_(r)); }
+
+  Text names_;
+  Numbers offsets_;
+  Array<T, 2> values_;
+  char separator_;
+  Decimals decimals_;
+  std::string undefined_;
+  std::optional<size_t> triangle_;
+};
+
+// Numbers of a matrix are short beside what they may be: pieces have room for more.
+constexpr size_t kMatrixPieceRoom = 2 * kPieceRoom;
 
 template <class T>
-nb::bytes format_matrix_rows(Text names, Numbers offsets, Array<T, 2> values, char separator, int decimals) {
-  using Wide = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
-  const size_t rows = values.shape(0), columns = values.shape(1);
-  if (offsets.shape(0) != rows + 1) throw nb::value_error("one name a row is needed");
-  const Decimals rounding(decimals);
-  std::string out;
-  {
-    nb::gil_scoped_release unlocked;
-    for (size_t r = 0; r < rows; r++) {
-      const size_t start = out.size(), width = static_cast<size_t>(offsets(r + 1) - offsets(r));
-      out.resize(start + width + columns * (kNumberWidth + 8) + 1);
-      char* p = std::copy_n(names.data() + offsets(r), width, out.data() + start);
-      for (size_t c = 0; c < columns; c++) {
-        *p++ = separator;
-        p = put_value(p, static_cast<Wide>(values(r, c)), rounding);
-      }
-      *p++ = '\n';
-      out.resize(static_cast<size_t>(p - out.data()));
-    }
-  }
-  return nb::bytes(out.data(), out.size());
+void define_format_matrix_rows(nb::module_& m) {
+  m.def(
+      "format_matrix_rows",
+      [](Text names, Numbers offsets, Array<T, 2> values, char separator, int decimals, const std::string& undefined,
+         std::optional<size_t> triangle, int threads) {
+        const MatrixMaker<T> maker(names, offsets, values, separator, decimals, undefined, triangle);
+        const PairOrder order(values.shape(0), [&](size_t r) { return std::pair(size_t{0}, maker.cells(r)); });
+        return in_pieces(order, maker, kMatrixPieceRoom, threads);
+      },
+      nb::arg("names"), nb::arg("offsets"), nb::arg("values"), nb::arg("separator") = '\t', nb::arg("decimals") = 6,
+      nb::arg("undefined") = "nan", nb::arg("triangle") = nb::none(), nb::arg("threads") = 1,
+      "Rows of a matrix, in pieces: a name, then its values. decimals: of floats; undefined: in the place of a NaN; triangle: values that "
+      "the first row has, each later one has one more; None: all.");
 }
 
 Column listed_column(Text text, Numbers offsets, Numbers records) {
@@ -391,10 +440,7 @@ NB_MODULE(_rows, m) {
   m.attr("STATISTICS_NUMBERS") = kStatistics;
   m.def("format_block", &format_block, nb::arg("columns"), nb::arg("first_query"), nb::arg("rows"), nb::arg("targets"),
         nb::arg("first_target"), nb::arg("keep").none(), nb::arg("threads") = 1, "The rows of one block, in pieces.");
-  m.def("format_matrix_rows", &format_matrix_rows<int32_t>, nb::arg("names"), nb::arg("offsets"), nb::arg("values"),
-        nb::arg("separator") = '\t', nb::arg("decimals") = 6, "Rows of a matrix: a name, then its values; decimals: of floats.");
-  m.def("format_matrix_rows", &format_matrix_rows<int64_t>, nb::arg("names"), nb::arg("offsets"), nb::arg("values"),
-        nb::arg("separator") = '\t', nb::arg("decimals") = 6);
-  m.def("format_matrix_rows", &format_matrix_rows<double>, nb::arg("names"), nb::arg("offsets"), nb::arg("values"),
-        nb::arg("separator") = '\t', nb::arg("decimals") = 6);
+  define_format_matrix_rows<int32_t>(m);
+  define_format_matrix_rows<int64_t>(m);
+  define_format_matrix_rows<double>(m);
 }

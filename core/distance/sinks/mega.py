@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from gpualign.core._rows import format_matrix_rows
 from gpualign.core.distance.metrics import Values
-from gpualign.core.sinks.matrix_files import Named
+from gpualign.core.sinks.matrix_files import Named, write_matrix_rows
 from gpualign.core.sinks.writer import ByteWriter
+from gpualign.core.text import TextColumn
 
 
-def write_mega(stream: ByteWriter, names: Named, values: Values, title: str, decimals: int) -> None:
+def write_mega(stream: ByteWriter, names: Named, values: Values, title: str, decimals: int, threads: int = 1) -> None:
     """The names (as `names.written_samples` makes them), then the triangle below the diagonal.
 
-    A distance that is not defined is `?`, which MEGA reads as missing.
+    A distance that is not defined is `?`, which MEGA reads as missing. threads: that make text.
     """
     stream.write(f"#mega\n!Title: {title};\n!Format DataType=Distance DataFormat=LowerLeft NTaxa={len(names.ids)};\n\n".encode())
     stream.write("".join(f"[{k}] #{name}\n" for k, name in enumerate(names.ids, 1)).encode("utf-8", "surrogateescape"))
     stream.write(b"\n")
-    for row in range(len(names.ids)):
-        label = np.frombuffer(f"[{row + 1}]".encode(), dtype=np.uint8)
-        part = np.ascontiguousarray(values[row : row + 1, :row])
-        stream.write(format_matrix_rows(label, np.array([0, len(label)]), part, " ", decimals).replace(b"nan", b"?"))
+    labels = TextColumn.of([f"[{k}]" for k in range(1, len(names.ids) + 1)])
+    write_matrix_rows(stream, values, labels, " ", decimals, threads, "?", below=True)

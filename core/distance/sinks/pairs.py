@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from gpualign.core._rows import Column, format_block
@@ -12,7 +10,7 @@ from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.metrics import Integers, Values
 from gpualign.core.distance.sinks.base import BandDistances, NearDistances
 from gpualign.core.sinks.matrix_files import Named
-from gpualign.core.sinks.writer import ByteWriter, write_pieces
+from gpualign.core.sinks.writer import ByteWriter, keep_freed_memory, row_blocks, write_pieces
 from gpualign.core.text import TextColumn
 
 _BLOCK_CELLS = 1 << 18
@@ -52,20 +50,17 @@ def _columns(queries: Column, targets: Column, values: Values, compared: Integer
     return [column.between("", text.separator) for column in columns]
 
 
-def _steps(rows: int, columns: int) -> Iterator[tuple[int, int]]:
-    step = max(1, _BLOCK_CELLS // max(1, columns))
-    for start in range(0, rows, step):
-        yield start, min(rows, start + step)
-
-
-def write_molten(stream: ByteWriter, queries: Named, targets: Named, values: Values, compared: Integers | None, text: PairText) -> None:
-    """A line for each query and each target, itself included, as snp-dists -m has them."""
+def write_molten(
+    stream: ByteWriter, queries: Named, targets: Named, values: Values, compared: Integers | None, text: PairText, threads: int = 1
+) -> None:
+    """A line for each query and each target, itself included, as snp-dists -m has them. threads: that make text."""
+    keep_freed_memory()
     rows, columns = text.cells(queries.id_column), text.cells(targets.id_column)
     ids = Column.query_text(rows.text, rows.offsets), Column.target_text(columns.text, columns.offsets)
-    for start, stop in _steps(*values.shape):
+    for start, stop in row_blocks(values.shape, _BLOCK_CELLS, threads):
         some = compared[start:stop] if compared is not None else None
         cells = _columns(*ids, values[start:stop], some, text)
-        write_pieces(stream, format_block(cells, start, stop - start, values.shape[1], [0] * (stop - start), None))
+        write_pieces(stream, format_block(cells, start, stop - start, values.shape[1], [0] * (stop - start), None, threads))
 
 
 class PairsSink:
@@ -85,7 +80,7 @@ class PairsSink:
                 self.write_pairs(found.part(slice(start, start + _BLOCK_CELLS)))
             return
         band, first = found.band, found.band.first_target - self.samples.first_target
-        for start, stop in _steps(*found.values.shape):
+        for start, stop in row_blocks(found.values.shape, _BLOCK_CELLS, 1):
             values = found.values[start:stop]
             keep = np.ones(values.shape, dtype=bool)
             if self.samples.upper:

@@ -1,0 +1,120 @@
+"""Text of whole matrices and of their pairs: the same bytes with any number of threads, in any blocks, and those of plain Python."""
+
+import io
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gpualign.core._rows import format_matrix_rows
+from gpualign.core.distance.calls import Names
+from gpualign.core.distance.sinks import pairs
+from gpualign.core.distance.sinks.mega import write_mega
+from gpualign.core.distance.sinks.pairs import PairText, write_molten
+from gpualign.core.sinks import matrix_files
+from gpualign.core.sinks.matrix_files import write_matrix_text, write_phylip
+from gpualign.core.sinks.writer import row_blocks
+
+DECIMALS = 4
+
+
+def shown(value, undefined="nan"):
+    if isinstance(value, int):
+        return str(value)
+    return undefined if np.isnan(value) else f"{value:.{DECIMALS}f}"
+
+
+def lines_of(names, rows, separator, undefined="nan"):
+    return "".join(
+        name + "".join(separator + shown(value, undefined) for value in row) + "\n" for name, row in zip(names, rows, strict=True)
+    )
+
+
+def expected(format, names, targets, rows):
+    """As plain Python writes it."""
+    if format == "tsv":
+        return "".join(f"\t{name}" for name in targets) + "\n" + lines_of(names, rows, "\t")
+    if format == "phylip":
+        return f"{len(names)}\n" + lines_of(names, rows, " ")
+    if format == "mega":
+        head = f"#mega\n!Title: t;\n!Format DataType=Distance DataFormat=LowerLeft NTaxa={len(names)};\n\n"
+        listed = "".join(f"[{k}] #{name}\n" for k, name in enumerate(names, 1))
+        return head + listed + "\n" + lines_of([f"[{k + 1}]" for k in range(len(names))], [row[:k] for k, row in enumerate(rows)], " ", "?")
+    return "".join(f"{a}\t{b}\t{shown(value)}\n" for a, row in zip(names, rows, strict=True) for b, value in zip(targets, row, strict=True))
+
+
+def written(format, names, targets, values, threads):
+    stream, queries = io.BytesIO(), Names(names)
+    if format == "tsv":
+        write_matrix_text(stream, values, queries, Names(targets), "\t", DECIMALS, threads)
+    elif format == "phylip":
+        write_phylip(stream, values, queries, DECIMALS, threads)
+    elif format == "mega":
+        write_mega(stream, queries, values, "t", DECIMALS, threads)
+    else:
+        write_molten(stream, queries, Names(targets), values, None, PairText("\t", DECIMALS), threads)
+    return stream.getvalue().decode()
+
+
+@st.composite
+def matrices(draw):
+    """Of numbers of any length, some not defined, in any of the types; no fraction is half way between two that can be written."""
+    rows, columns = draw(st.integers(0, 9)), draw(st.integers(0, 9))
+    rng = np.random.default_rng(draw(st.integers(0, 99)))
+    whole = rng.integers(-(2**31), 2**31, (rows, columns)) >> rng.integers(0, 31, (rows, columns))
+    dtype = draw(st.sampled_from([np.int32, np.int64, np.float64]))
+    if dtype is np.float64:
+        return np.where(rng.random(whole.shape) < 0.1, np.nan, (10 * whole + 1) / 10**5)
+    return whole.astype(dtype)
+
+
+@pytest.mark.parametrize("format", ["tsv", "phylip", "mega", "molten"])
+@given(matrices(), st.sampled_from([1, 3, 20, 1 << 20]), st.integers(0, 40))
+def test_any_number_of_threads_and_any_blocks(format, values, cells, width):
+    if format != "tsv" and format != "molten":
+        values = values[: min(values.shape), : min(values.shape)]
+    names, targets = ([f"{letter * width}é{k}" for k in range(count)] for letter, count in zip("qt", values.shape, strict=True))
+    text = expected(format, names, targets, values.tolist())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(matrix_files, "_BLOCK_CELLS", cells)
+        patch.setattr(pairs, "_BLOCK_CELLS", cells)
+        for threads in (1, 2, 5):
+            assert written(format, names, targets, values, threads) == text
+
+
+@pytest.mark.parametrize("format", ["tsv", "phylip", "mega", "molten"])
+@pytest.mark.parametrize("dtype", [np.int32, np.float64])
+def test_threads_share_many_pieces(rng, format, dtype):
+    """Pieces begin and end inside of rows."""
+    count = 700
+    values = (rng.integers(0, 10**6, (count, count)) / (1 if dtype is np.int32 else 7)).astype(dtype)
+    names = [f"s{k}" for k in range(count)]
+    text = expected(format, names, names, values.tolist())
+    for threads in (1, 2, 4, 13):
+        assert written(format, names, names, values, threads) == text
+
+
+def test_a_wide_matrix_is_cut_inside_its_rows(rng):
+    values = rng.integers(0, 10**9, (2, 500_000)).astype(np.int32)
+    names = np.frombuffer(b"ab", np.uint8), np.array([0, 1, 2])
+    pieces = format_matrix_rows(*names, values, "\t", threads=3)
+    assert len(pieces) > 4
+    assert max(map(len, pieces)) < 3 << 20
+    assert b"".join(pieces).decode() == lines_of("ab", values.tolist(), "\t")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"), [({"offsets": np.array([0, 1])}, "name"), ({"threads": 0}, "thread"), ({"undefined": "?" * 21}, "undefined")]
+)
+def test_the_formatter_refuses(change, message):
+    given = {"names": np.frombuffer(b"ab", np.uint8), "offsets": np.array([0, 1, 2]), "values": np.zeros((2, 3))}
+    with pytest.raises(ValueError, match=message):
+        format_matrix_rows(**given | change)
+
+
+@given(st.integers(0, 50), st.integers(0, 50), st.integers(1, 100), st.integers(1, 100))
+def test_blocks_of_rows(rows, columns, cells, threads):
+    blocks = list(row_blocks((rows, columns), cells, threads))
+    assert [row for start, stop in blocks for row in range(start, stop)] == list(range(rows))
+    assert all(stop - start == 1 or (stop - start) * columns <= 4 * cells for start, stop in blocks)
