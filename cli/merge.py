@@ -141,6 +141,7 @@ def _check_counts(counts: BinaryIO, rows: int, lengths: set[float], name: str) -
 def _merge_matrices(parts: Sequence[Part], path: Path | None, files: OutputFiles) -> None:
     from gpualign.cli.outputs.distances import beside_of
     from gpualign.cli.outputs.matrices import MatrixSpec, write_matrices
+    from gpualign.jobs.engines import Resources
 
     described = parts[0].described
     beside = beside_of(path) if described.beside and path is not None else None
@@ -150,7 +151,7 @@ def _merge_matrices(parts: Sequence[Part], path: Path | None, files: OutputFiles
     def fill(makes: Sequence[ArrayMaker]) -> tuple[None, list[Array]]:
         return None, [_joined(parts, name, make, (len(queries), len(targets))) for name, make in zip(described.names, makes, strict=True)]
 
-    write_matrices(spec, files, queries, targets, fill)
+    write_matrices(spec, files, queries, targets, fill, Resources().host_threads)
 
 
 def _joined(parts: Sequence[Part], name: str, make: ArrayMaker, shape: tuple[int, int]) -> Array:

@@ -158,7 +158,7 @@ Run = Callable[[AnySink, Marks], DistanceTotals]
 class DistanceWriter:
     """Output of one run: `run` is called with a sink, then what it filled is written; all of it appears, or nothing.
 
-    dtype: of the distances, float64 where some of them may not be defined. threads: that write a matrix.
+    dtype: of the distances, float64 where some of them may not be defined. threads: that write a matrix, or make text.
     """
 
     def __init__(self, spec: DistanceSpec, metric: Metric, dtype: Numbers, writing: Writing, threads: int) -> None:
@@ -184,7 +184,7 @@ class DistanceWriter:
             count = 1 + spec.compared
             names, titles = (self._metric.value, "compared")[:count], (self._metric.name, "compared sites")[:count]
             matrices = MatrixSpec(spec.format, spec.path, spec.beside, names, titles, self._decimals)
-            return write_matrices(matrices, writing.files, samples.queries, samples.targets, fill, writing.part)
+            return write_matrices(matrices, writing.files, samples.queries, samples.targets, fill, self._threads, writing.part)
 
     def _matrix(self, make: ArrayMaker, make_compared: ArrayMaker | None = None) -> MatrixSink | CondensedSink:
         """A sink that fills the matrices that are wanted."""

@@ -46,16 +46,18 @@ class MatrixSpec:
 
 
 def write_matrices(
-    spec: MatrixSpec, files: OutputFiles, queries: Named, targets: Named, fill: Fill[T], part: PartFile | None = None
+    spec: MatrixSpec, files: OutputFiles, queries: Named, targets: Named, fill: Fill[T], threads: int, part: PartFile | None = None
 ) -> tuple[T, Array | None]:
     """(what `fill` tells; the first matrix, square or condensed, None: this is a part), when all are written; `files` makes them appear, or
-    nothing. part: that is written instead."""
+    nothing. threads: that make text. part: that is written instead."""
     if part is not None:
         told, _ = fill(part.arrays(spec.names))
         part.finish_matrices(spec, queries, targets)
         return told, None
-    write = _write_arrays if FORMATS[spec.format].is_array else _write_texts
-    told, filled = write(spec, files, queries, targets, fill)
+    if FORMATS[spec.format].is_array:
+        told, filled = _write_arrays(spec, files, queries, targets, fill)
+    else:
+        told, filled = _write_texts(spec, files, queries, targets, fill, threads)
     return told, filled[0]
 
 
@@ -77,7 +79,9 @@ def write_sparse(
     return told
 
 
-def _write_texts(spec: MatrixSpec, files: OutputFiles, queries: Named, targets: Named, fill: Fill[T]) -> tuple[T, Sequence[Array]]:
+def _write_texts(
+    spec: MatrixSpec, files: OutputFiles, queries: Named, targets: Named, fill: Fill[T], threads: int
+) -> tuple[T, Sequence[Array]]:
     with ExitStack() as stack:
         streams = [stack.enter_context(files.text(path)) for path in (spec.path, *([spec.beside] if spec.beside else []))]
         told, filled = fill([files.array(name, None, spec.path)[0] for name in spec.names])
@@ -85,14 +89,14 @@ def _write_texts(spec: MatrixSpec, files: OutputFiles, queries: Named, targets: 
             from gpualign.core.distance.sinks.pairs import PairText, write_molten
 
             text = PairText(separator_of(spec.format, spec.path), spec.decimals if filled[0].dtype.kind == "f" else 0)
-            write_molten(streams[0], queries, targets, filled[0], filled[1] if len(filled) > 1 else None, text)
+            write_molten(streams[0], queries, targets, filled[0], filled[1] if len(filled) > 1 else None, text, threads)
             return told, filled
         if spec.format == "phylip":
             _check_defined(filled[0], queries)
         write_text = FORMATS[spec.format].matrix
         assert write_text is not None  # of every other format that is no array
         for stream, matrix, title in zip(streams, filled, spec.titles, strict=True):
-            write_text(stream, matrix, Labels(queries, targets, title, spec.decimals))
+            write_text(stream, matrix, Labels(queries, targets, title, spec.decimals), threads)
     return told, filled
 
 

@@ -236,7 +236,7 @@ def _write(spec: OutputSpec, job: PairsJob | NearJob, writing: Writing, run: Run
             sink = _matrix_sink(spec, makes[0], task, threads, writing.rows)
             return run(sink, writing.marks), [sink.matrix.values]
 
-        return write_matrices(spec.matrices, files, task.queries, task.targets, fill, writing.part)
+        return write_matrices(spec.matrices, files, task.queries, task.targets, fill, threads, writing.part)
     if spec.is_sparse:
         from gpualign.cli.outputs.matrices import write_sparse
         from gpualign.core.sinks.csr import CsrSink, Spools

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from gpualign.core.sinks.writer import ByteWriter
 
     RowsMaker = Callable[[list[Field]], RowFormat]
-    MatrixWriter = Callable[[ByteWriter, npt.NDArray[Any], "Labels"], None]
+    MatrixWriter = Callable[[ByteWriter, npt.NDArray[Any], "Labels", int], None]
 
 
 class Results(Enum):
@@ -92,31 +92,31 @@ class Labels:
 
 
 def _separated(separator: str) -> MatrixWriter:
-    def write(stream: ByteWriter, values: npt.NDArray[Any], labels: Labels) -> None:
+    def write(stream: ByteWriter, values: npt.NDArray[Any], labels: Labels, threads: int) -> None:
         from gpualign.core.sinks.matrix_files import write_matrix_text
 
-        write_matrix_text(stream, values, labels.queries, labels.targets, separator, labels.decimals)
+        write_matrix_text(stream, values, labels.queries, labels.targets, separator, labels.decimals, threads)
 
     return write
 
 
-def _phylip(stream: ByteWriter, values: npt.NDArray[Any], labels: Labels) -> None:
+def _phylip(stream: ByteWriter, values: npt.NDArray[Any], labels: Labels, threads: int) -> None:
     from gpualign.core.sinks.matrix_files import write_phylip
 
-    write_phylip(stream, values, labels.queries, labels.decimals)
+    write_phylip(stream, values, labels.queries, labels.decimals, threads)
 
 
-def _mega(stream: ByteWriter, values: npt.NDArray[Any], labels: Labels) -> None:
+def _mega(stream: ByteWriter, values: npt.NDArray[Any], labels: Labels, threads: int) -> None:
     from gpualign.core.distance.sinks.mega import write_mega
 
-    write_mega(stream, labels.queries, values, labels.title, labels.decimals)
+    write_mega(stream, labels.queries, values, labels.title, labels.decimals, threads)
 
 
 @dataclass(frozen=True)
 class Format:
     """layouts: what it holds, and how. rows: makes the format of rows, which has these columns if it can choose; matrix: writes a finished
-    matrix; square: what it is called where it is for one set alone; lists: whether text also holds lists of near pairs, and what separates
-    their columns; has_fields: whether columns can be chosen."""
+    matrix, with so many threads that make text; square: what it is called where it is for one set alone; lists: whether text also holds
+    lists of near pairs, and what separates their columns; has_fields: whether columns can be chosen."""
 
     name: str
     layouts: dict[Results, Layout]
