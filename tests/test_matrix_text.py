@@ -4,14 +4,16 @@ import io
 
 import numpy as np
 import pytest
+from command import GPUALIGN, gpualign, shell
 from hypothesis import given
 from hypothesis import strategies as st
 
 from gpualign.core._rows import format_matrix_rows
-from gpualign.core.distance.calls import Names
+from gpualign.core.distance.calls import Names, make_samples
 from gpualign.core.distance.sinks import pairs
+from gpualign.core.distance.sinks.base import NearDistances
 from gpualign.core.distance.sinks.mega import write_mega
-from gpualign.core.distance.sinks.pairs import PairText, write_molten
+from gpualign.core.distance.sinks.pairs import NearPairsSink, PairText, write_molten
 from gpualign.core.sinks import matrix_files
 from gpualign.core.sinks.matrix_files import write_matrix_text, write_phylip
 from gpualign.core.sinks.writer import row_blocks
@@ -95,6 +97,23 @@ def test_threads_share_many_pieces(rng, format, dtype):
         assert written(format, names, names, values, threads) == text
 
 
+@pytest.mark.parametrize("compared", [False, True])
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_lists_of_pairs(rng, compared, threads):
+    """Ids with a comma are quoted; numbers of samples and values come from any array."""
+    names, count = [f"s,{k}" if k % 7 == 0 else "é" * k for k in range(30)], 100_000
+    queries, targets, values, sites = rng.integers(0, 30, (count, 4)).T
+    sink = NearPairsSink(stream := io.BytesIO(), PairText(",", 0, headed=True), compared, threads)
+    sink.begin(make_samples(names))
+    sink.write(NearDistances(queries, targets.astype(np.int32), values, sites if compared else None))
+    quoted = [f'"{name}"' if "," in name else name for name in names]
+    rows = (
+        [quoted[q], quoted[t], str(v), *([str(n)] if compared else [])] for q, t, v, n in zip(queries, targets, values, sites, strict=True)
+    )
+    head = ["query", "target", "distance", *(["compared"] if compared else [])]
+    assert stream.getvalue().decode() == "".join(",".join(row) + "\n" for row in [head, *rows])
+
+
 def test_a_wide_matrix_is_cut_inside_its_rows(rng):
     values = rng.integers(0, 10**9, (2, 500_000)).astype(np.int32)
     names = np.frombuffer(b"ab", np.uint8), np.array([0, 1, 2])
@@ -118,3 +137,31 @@ def test_blocks_of_rows(rows, columns, cells, threads):
     blocks = list(row_blocks((rows, columns), cells, threads))
     assert [row for start, stop in blocks for row in range(start, stop)] == list(range(rows))
     assert all(stop - start == 1 or (stop - start) * columns <= 4 * cells for start, stop in blocks)
+
+
+@pytest.fixture(scope="module")
+def aligned(tmp_path_factory):
+    """An alignment of which text is a few MB."""
+    path = tmp_path_factory.mktemp("aligned") / "x.fa"
+    letters = np.random.default_rng(4).choice(np.frombuffer(b"ACGT", np.uint8), (700, 50))
+    path.write_bytes(b"".join(b">sample_%03d\n%s\n" % (k, row.tobytes()) for k, row in enumerate(letters)))
+    return path
+
+
+@pytest.mark.parametrize("format", ["tsv", "molten"])
+def test_files_and_pipes_hold_the_same(aligned, tmp_path, format):
+    """A file is written by a thread of its own, a named pipe and standard output are not."""
+    words = ["dist", "-q", aligned, "--device", "cpu", "--threads", "2", "--format", format]
+    text = gpualign(*words).stdout
+    assert len(text) > 1 << 20
+    gpualign(*words, "-o", tmp_path / "x.tsv")
+    assert (tmp_path / "x.tsv").read_bytes() == text
+    piped = shell(f"mkfifo pipe; cat pipe & {GPUALIGN} {' '.join(map(str, words))} -o pipe; wait", cwd=tmp_path)
+    assert piped.stdout == text
+
+
+def test_a_full_disk_leaves_nothing(aligned, tmp_path):
+    done = shell(f"ulimit -f 4000; trap '' XFSZ; {GPUALIGN} dist -q {aligned} --device cpu --format molten -o x.tsv", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"gpualign: error: cannot write x.tsv: ")
+    assert list(tmp_path.iterdir()) == []

@@ -206,7 +206,7 @@ class DistanceWriter:
         with self._writing.text() as (lines, marks):
             separator, headed = separator_of(spec.format, spec.path), spec.format != "molten"
             text = PairText(separator, self._decimals, headed, self._metric.value)
-            return run(NearPairsSink(lines, text, spec.compared), marks)
+            return run(NearPairsSink(lines, text, spec.compared, self._threads), marks)
 
     def _sparse(self, samples: Samples, run: Run) -> DistanceTotals:
         from gpualign.core.distance.sinks.tables import CsrPairsSink

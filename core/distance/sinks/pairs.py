@@ -36,6 +36,10 @@ class PairText:
         return (self.separator.join(names) + "\n").encode() if self.headed else b""
 
 
+def _listed(ids: TextColumn, which: Integers) -> Column:
+    return Column.listed_text(ids.text, ids.offsets, np.ascontiguousarray(which, np.int64))
+
+
 def _columns(queries: Column, targets: Column, values: Values, compared: Integers | None, text: PairText) -> list[Column]:
     """values, compared: [rows][targets]."""
     columns = [
@@ -94,25 +98,26 @@ class PairsSink:
 
 
 class NearPairsSink(PairsSink):
-    """A line for each near pair. compared: whether they come with their compared sites."""
+    """A line for each near pair. compared: whether they come with their compared sites; threads: that make text."""
 
-    def __init__(self, stream: ByteWriter, text: PairText, compared: bool = False) -> None:
+    def __init__(self, stream: ByteWriter, text: PairText, compared: bool = False, threads: int = 1) -> None:
         self._stream = stream
         self._text = text
         self._compared = compared
+        self._threads = threads
         self.pairs = 0
 
     def begin(self, samples: Samples) -> None:
         super().begin(samples)
+        keep_freed_memory()
         self._stream.write(self._text.header(self._compared))
 
     def write_pairs(self, pairs: NearDistances) -> None:
         """The pairs are a row of the block, with two texts each."""
         samples, count = self.samples, len(pairs.queries)
-        columns_of_ids = (self._text.cells(records.id_column) for records in (samples.queries, samples.targets))
-        queries, targets = (ids.select(which) for ids, which in zip(columns_of_ids, (pairs.queries, pairs.targets), strict=True))
-        ids = Column.target_text(queries.text, queries.offsets), Column.target_text(targets.text, targets.offsets)
+        queries = _listed(self._text.cells(samples.queries.id_column), pairs.queries)
+        targets = _listed(self._text.cells(samples.targets.id_column), pairs.targets)
         compared = pairs.compared[None, :] if pairs.compared is not None else None
-        columns = _columns(*ids, pairs.values[None, :], compared, self._text)
-        write_pieces(self._stream, format_block(columns, 0, 1, count, [0], None))
+        columns = _columns(queries, targets, pairs.values[None, :], compared, self._text)
+        write_pieces(self._stream, format_block(columns, 0, 1, count, [0], None, self._threads))
         self.pairs += count
