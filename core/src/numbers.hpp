@@ -71,9 +71,13 @@ inline char* put_fixed(char* out, int64_t scaled, const Decimals& decimals) {
   if (!decimals.digits) return out;
   *out++ = '.';
   auto rest = static_cast<uint64_t>(scaled - whole * decimals.unit);
-  int left = decimals.digits;
-  for (; left >= 3; left -= 3, rest /= 1000) std::memcpy(out + left - 3, kDigits.padded[rest % 1000], 3);
-  for (; left > 0; left--, rest /= 10) out[left - 1] = static_cast<char>('0' + rest % 10);
+  const auto low = static_cast<uint32_t>(rest);
+  switch (decimals.digits) {  // groups that do not wait for each other
+    case 9: out = put_next_digits(out, low / 1'000'000 % 1000); [[fallthrough]];
+    case 6: out = put_next_digits(out, low / 1000 % 1000); [[fallthrough]];
+    case 3: return put_next_digits(out, low % 1000);
+  }
+  for (int left = decimals.digits; left > 0; left--, rest /= 10) out[left - 1] = static_cast<char>('0' + rest % 10);
   return out + decimals.digits;
 }
 
