@@ -359,9 +359,16 @@ class OutputFiles:
             packed = PackedText(self.open(path), threads=_packers())
             yield packed
             packed.finish()
-        else:
-            with self.binary(path) as stream:
-                yield stream
+            return
+        with self.binary(path) as stream:
+            if path is None or path in self._direct:
+                yield stream  # of a pipe that nobody reads the end would have to wait for the other thread
+                return
+            from gpualign.core.sinks.behind import FileBehind
+
+            behind = FileBehind(stream)
+            yield behind
+            behind.close()
 
     @contextmanager
     def binary(self, path: Path | None) -> Iterator[BinaryIO]:
