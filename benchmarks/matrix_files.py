@@ -1,11 +1,13 @@
 """Whole matrices of one set as .npy: bands of made-up values through the sink into a file, beside numpy.save of the finished matrix.
 
-python benchmarks/matrix_files.py /dev/shm /tmp [--samples 20000] [--rows 256] [--threads 2] [--runs 5] [--output results/matrix_files.md]
+python benchmarks/matrix_files.py /dev/shm /tmp [--samples 20000] [--rows 256] [--threads 2] [--runs 5] [--fsync]
+    [--output results/matrix_files.md]
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 import time
 from functools import partial
@@ -30,7 +32,7 @@ def band_values(buffer: np.ndarray, band: Band) -> np.ndarray:
     return buffer[: rows * columns].reshape(rows, columns)
 
 
-def fill(path: Path, samples: int, rows: int, threads: int, buffer: np.ndarray) -> float:
+def fill(path: Path, samples: int, rows: int, threads: int, buffer: np.ndarray, fsync: bool) -> float:
     """Millions of pairs a second, from making the file to closing it."""
     bands = [Band(start, min(samples, start + rows), start, samples, True) for start in range(0, samples, rows)]
     named = make_samples([f"s{k}" for k in range(samples)])
@@ -42,6 +44,8 @@ def fill(path: Path, samples: int, rows: int, threads: int, buffer: np.ndarray) 
         for band in bands:
             sink.write(BandDistances(band, band_values(buffer, band), None))
         sink.finish()
+        if fsync:
+            os.fsync(file.fileno())
     seconds = time.perf_counter() - start
     check(sink.values.values, bands, buffer)
     return samples * (samples + 1) / 2 / seconds / 1e6
@@ -55,12 +59,15 @@ def check(matrix: np.ndarray, bands: list[Band], buffer: np.ndarray) -> None:
         assert np.array_equal(matrix[band.stop :, band.start : band.stop], beside.T)
 
 
-def save(path: Path, matrix: np.ndarray) -> float:
+def save(path: Path, matrix: np.ndarray, fsync: bool) -> float:
     """Millions of pairs a second of NumPy, into a new file."""
     path.unlink(missing_ok=True)
     start = time.perf_counter()
     with open(path, "wb") as file:
         np.save(file, matrix)
+        if fsync:
+            file.flush()
+            os.fsync(file.fileno())
     return len(matrix) * (len(matrix) + 1) / 2 / (time.perf_counter() - start) / 1e6
 
 
@@ -72,9 +79,9 @@ def rates(folder: str, dtype: Numbers, arguments: argparse.Namespace) -> list[st
     with tempfile.TemporaryDirectory(dir=folder) as room:
         path = Path(room) / "matrix.npy"
         actions = {
-            "one": partial(fill, path, samples, rows, 1, buffer),
-            "all": partial(fill, path, samples, rows, arguments.threads, buffer),
-            "save": partial(save, path, matrix),
+            "one": partial(fill, path, samples, rows, 1, buffer, arguments.fsync),
+            "all": partial(fill, path, samples, rows, arguments.threads, buffer, arguments.fsync),
+            "save": partial(save, path, matrix, arguments.fsync),
         }
         found = medians(actions, arguments.runs)
     best = found["all"] / found["save"]
@@ -88,13 +95,15 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=256)
     parser.add_argument("--threads", type=int, default=usable_cpus())
     parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--fsync", action="store_true", help="until all of a file is on the disk")
     parser.add_argument("--output")
     arguments = parser.parse_args()
     text = f"# Files of whole matrices\n\n{machine()}, {usable_cpus()} processors.\n\n"
     header = ["folder", "type", "GB", "one thread", f"{arguments.threads} threads", "numpy.save", "ratio"]
     notes = [
         "Millions of pairs a second, each pair once, from opening the file to closing it: bands into a mapped file, with what mirrors them "
-        "below the diagonal, beside numpy.save of a matrix that is in memory. ratio: of the last two. "
+        "below the diagonal, beside numpy.save of a matrix that is in memory"
+        f"{', all with fsync' * arguments.fsync}. ratio: of the last two. "
         f"Medians of {arguments.runs} alternating runs."
     ]
     rows = [rates(folder, dtype, arguments) for folder in arguments.folders for dtype in TYPES]

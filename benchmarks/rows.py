@@ -10,14 +10,13 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
-from common import BUDGET, finish, head, load, machine, table
+from common import BUDGET, finish, head, least, load, machine, table
 
 from gpualign.core.alphabet import DNA
 from gpualign.core.bands import BandResults, PairAssembly, bands_in_order
@@ -90,17 +89,6 @@ def gathered(task: Task, plan: Plan, results: list[TileAlignments]) -> Iterator[
     bands = bands_in_order(plan, (result for result in results), partial(PairAssembly, task, 1), Discard())
     for _ in range(results[-1].tile.band.index + 1):
         yield next(bands)
-
-
-def least(actions: dict[str, Callable[[], object]], runs: int) -> dict[str, float]:
-    """Seconds of each action at best; they take turns."""
-    found = dict.fromkeys(actions, float("inf"))
-    for _ in range(runs):
-        for name, action in actions.items():
-            start = time.perf_counter()
-            action()
-            found[name] = min(found[name], time.perf_counter() - start)
-    return found
 
 
 def gathering(tiles: Tiles, runs: int) -> str:
