@@ -79,7 +79,7 @@ def take_inventory() -> Inventory:
 
 def _without_pycuda(error: ImportError) -> Inventory:
     """Why it could not be imported, or first of all, that there is no driver for it."""
-    from gpualign.gpu.missing import INSTALL_DRIVER, NO_DRIVER, build_command, find_driver
+    from gpualign.gpu.missing import INSTALL_DRIVER, NO_DRIVER, build_command, find_driver, has_volta
 
     absent = isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "pycuda"
     expected = not absent or _has_nvidia_device()
@@ -92,7 +92,8 @@ def _without_pycuda(error: ImportError) -> Inventory:
         reason = f"the NVIDIA driver is for CUDA {driver.title}, and {LEAST_CUDA}.0 or newer is needed"
         return Inventory([], driver.title, reason, "update NVIDIA's driver", expected)
     reason = "PyCUDA is not installed" if absent else f"PyCUDA cannot be loaded: {error}"
-    return Inventory([], driver.title, reason, build_command(driver, anew=not absent), expected)
+    volta = driver.version >= 13000 and has_volta()  # the driver of CUDA 12 need not be started for the answer
+    return Inventory([], driver.title, reason, build_command(driver, not absent, volta), expected)
 
 
 def _has_nvidia_device() -> bool:

@@ -32,6 +32,10 @@ def version_text(version: int) -> str:
     return f"{version // 1000}.{version % 1000 // 10}"
 
 
+_CAPABILITY_MAJOR, _CAPABILITY_MINOR = 75, 76
+"""Of CUdevice_attribute."""
+
+
 def find_driver() -> Driver | None:
     """Without PyCUDA; starts nothing."""
     try:
@@ -57,14 +61,37 @@ def _folder_of(function: Any) -> str:
     return str(Path(os.fsdecode(found.file)).absolute().parent)
 
 
-def build_command(driver: Driver, anew: bool = False) -> str:
+def has_volta() -> bool:
+    """Whether a device is a Volta (7.0 or 7.2), for which CUDA 13 has no compiler. Without PyCUDA; starts the driver."""
+    try:
+        library = ctypes.CDLL(_LIBRARY)
+    except OSError:
+        return False
+    count = ctypes.c_int()
+    if library.cuInit(0) or library.cuDeviceGetCount(ctypes.byref(count)):
+        return False
+    return any((7, 0) <= _capability(library, ordinal) < (7, 5) for ordinal in range(count.value))
+
+
+def _capability(library: ctypes.CDLL, ordinal: int) -> tuple[int, ...]:
+    """Compute capability; what the driver does not tell is 0."""
+    device, value, found = ctypes.c_int(), ctypes.c_int(), []
+    library.cuDeviceGet(ctypes.byref(device), ordinal)
+    for attribute in (_CAPABILITY_MAJOR, _CAPABILITY_MINOR):
+        failed = library.cuDeviceGetAttribute(ctypes.byref(value), attribute, device)
+        found.append(0 if failed else value.value)
+    return tuple(found)
+
+
+def build_command(driver: Driver, anew: bool = False, volta: bool = False) -> str:
     """What builds PyCUDA, anew: in place of one that cannot be loaded. CUDA's headers come as packages of the driver's version, for PyCUDA
-    is to ask the driver for nothing that it lacks; no toolkit is looked for. Random numbers (cuRAND), which we do not use, are left out.
+    is to ask the driver for nothing that it lacks; volta: those of CUDA 12 in any case, with the last compiler that knows such a device.
+    No toolkit is looked for. Random numbers (cuRAND), which we do not use, are left out.
     """
     import sysconfig
 
     packages = Path(sysconfig.get_path("purelib"), "nvidia")
-    if driver.version < 13000:
+    if volta or driver.version < 13000:
         extra, folders = "cuda12", ["cuda_runtime", "cuda_profiler_api"]
     else:
         extra, folders = "cuda13", ["cu13"]

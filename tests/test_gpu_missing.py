@@ -11,7 +11,7 @@ from host_device import compiler
 from gpualign.core.errors import RunError
 from gpualign.gpu import devices, missing
 from gpualign.gpu.devices import take_inventory
-from gpualign.gpu.missing import Driver, build_command, find_driver
+from gpualign.gpu.missing import Driver, build_command, find_driver, has_volta
 
 CUDA13, CUDA12 = Driver(13020, "/usr/lib64"), Driver(12040, "/usr/lib/wsl/lib")
 
@@ -19,6 +19,7 @@ CUDA13, CUDA12 = Driver(13020, "/usr/lib64"), Driver(12040, "/usr/lib/wsl/lib")
 @pytest.fixture
 def without_pycuda(monkeypatch):
     monkeypatch.setitem(sys.modules, "pycuda", None)  # a ModuleNotFoundError for who imports it
+    monkeypatch.setattr(missing, "has_volta", lambda: False)
 
 
 def settings(command):
@@ -60,6 +61,14 @@ def test_what_comes_first_is_told_first(monkeypatch, without_pycuda, driver, rea
     assert inventory.reason == reason
     assert inventory.remedy.startswith(remedy)
     assert inventory.driver == (driver and driver.title)
+
+
+def test_a_volta_takes_the_compiler_and_the_headers_of_cuda_12(monkeypatch, without_pycuda):
+    monkeypatch.setattr(missing, "find_driver", lambda: CUDA13)
+    monkeypatch.setattr(missing, "has_volta", lambda: True)
+    command = take_inventory().remedy
+    assert command.startswith("pip install 'gpualign[cuda12]' && pip install ")
+    assert [folder.split("/")[-2] for folder in settings(command)["CUDA_INC_DIR"]] == ["cuda_runtime", "cuda_profiler_api"]
 
 
 @pytest.mark.parametrize("node", [True, False])
@@ -121,6 +130,32 @@ def test_a_stub_is_no_driver(monkeypatch, tmp_path):
     assert find_driver() is None
 
 
+# A driver of two devices, the first an A100. As CUDA has it, names of attributes are numbers.
+TWO_DEVICES = """
+extern "C" int cuInit(unsigned) {{ return {fails}; }}
+extern "C" int cuDeviceGetCount(int* count) {{ *count = 2; return 0; }}
+extern "C" int cuDeviceGet(int* device, int ordinal) {{ *device = 10 + ordinal; return 0; }}
+extern "C" int cuDeviceGetAttribute(int* value, int attribute, int device) {{
+    if (attribute != 75 && attribute != 76) return 1;
+    *value = attribute == 75 ? (device == 10 ? 8 : {major}) : (device == 10 ? 0 : {minor});
+    return 0;
+}}
+"""
+
+
+@pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
+@pytest.mark.parametrize(
+    ("major", "minor", "fails", "volta"), [(7, 0, 0, True), (7, 2, 0, True), (7, 5, 0, False), (6, 1, 0, False), (7, 0, 100, False)]
+)
+def test_a_volta_is_found_without_pycuda(monkeypatch, tmp_path, major, minor, fails, volta):
+    source, library = tmp_path / "driver.cpp", tmp_path / "libcuda.so.1"
+    source.write_text(TWO_DEVICES.format(major=major, minor=minor, fails=fails))
+    subprocess.run([compiler(), "-shared", "-fPIC", "-o", library, source], check=True)
+    monkeypatch.setattr(missing, "_LIBRARY", str(library))
+    assert has_volta() is volta
+
+
 def test_a_machine_without_a_driver(monkeypatch):
     monkeypatch.setattr(missing, "_LIBRARY", "libcuda-of-none.so.1")
     assert find_driver() is None
+    assert not has_volta()
