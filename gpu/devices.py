@@ -47,6 +47,8 @@ class Inventory:
 
 def take_inventory() -> Inventory:
     """Look at this machine; starts no context."""
+    from gpualign.gpu.missing import OTHER_DEVICE, RESTART_DRIVER, SHOW_DEVICE, version_text
+
     try:
         import pycuda.driver as driver
     except ImportError as error:
@@ -57,16 +59,15 @@ def take_inventory() -> Inventory:
         found = [driver.Device(i) for i in range(driver.Device.count())]
         devices = [DeviceFacts(d.name(), d.total_memory(), tuple(d.compute_capability())) for d in found]
     except Exception as error:  # pycuda raises its own classes for every driver failure
-        return Inventory([], None, f"the CUDA driver cannot be used: {error}")
+        return Inventory([], None, f"the CUDA driver cannot be used: {error}", RESTART_DRIVER)
     from gpualign.gpu.cubins import architecture, cache_folder
-    from gpualign.gpu.missing import version_text
 
     supports = version_text(version)
     if not devices:
-        return Inventory([], supports, "the CUDA driver reports no device")
+        return Inventory([], supports, "the CUDA driver reports no device", SHOW_DEVICE)
     usable = Inventory(devices, supports, None).usable
     if not usable:
-        return Inventory(devices, supports, "no device has compute capability 7.0 or newer")
+        return Inventory(devices, supports, "no device has compute capability 7.0 or newer", OTHER_DEVICE)
     if not any(cache_folder().glob("*.cubin")):  # who has some may have all that are needed, and the search for a compiler takes time
         from gpualign.gpu.compilers.choice import NoCompiler, choose_compiler
 

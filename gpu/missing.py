@@ -11,7 +11,11 @@ from gpualign.core.dataclass import dataclass
 
 _LIBRARY = "libcuda.so.1"
 NO_DRIVER = f"no NVIDIA driver was found ({_LIBRARY})"
-INSTALL_DRIVER = "where there is a GPU, install its driver, or start the container with it (docker run --gpus all, apptainer exec --nv)"
+_IN_CONTAINER = "start the container with the GPU (docker run --gpus all, apptainer exec --nv)"
+INSTALL_DRIVER = f"where there is a GPU, install its driver, or {_IN_CONTAINER}"
+RESTART_DRIVER = f"{_IN_CONTAINER}, or restart the machine if its driver was updated; nvidia-smi says whether the driver works"
+SHOW_DEVICE = f"{_IN_CONTAINER}, or unset CUDA_VISIBLE_DEVICES if it hides the GPU; nvidia-smi -L lists the devices"
+OTHER_DEVICE = "the CPU does the work here; CUDA wants a machine with a Volta (2017) or a newer GPU"
 
 
 @dataclass(frozen=True)

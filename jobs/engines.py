@@ -91,13 +91,13 @@ def _gpus(device: str, notes: Notes, note: str = "using the CPU") -> Inventory |
         raise RunError(_missing(f"--device {device}", inventory, "; use --device cpu or auto"))
     # Most machines have no GPU, and their users need not be told each time.
     tell = notes.note if inventory.expected else notes.detail
-    tell(f"{note}: {inventory.reason}" + (" (gpualign info says what to install)" if inventory.remedy else ""))
+    tell(f"{note}: {inventory.reason}" + (" (gpualign info says what to do)" if inventory.remedy else ""))
     return None
 
 
 def _missing(what: str, inventory: Inventory, otherwise: str = "") -> str:
     """The message for `what`, which no device can do; otherwise: what else to do."""
-    remedy = f"{', or' if otherwise else ';'} install what is missing:\n    {inventory.remedy}" if inventory.remedy else ""
+    remedy = f"{', or' if otherwise else ';'} do this:\n    {inventory.remedy}" if inventory.remedy else ""
     return f"{what}: {inventory.reason}{otherwise}{remedy}"
 
 

@@ -115,8 +115,11 @@ def test_the_inventory_says_what_is_missing(monkeypatch, tmp_path):
     monkeypatch.setattr(choice, "found_compilers", lambda: iter(found))
     fake_pycuda(monkeypatch, [])
     assert take_inventory().reason == "the CUDA driver reports no device"
+    assert "docker run --gpus all" in take_inventory().remedy
+    assert "CUDA_VISIBLE_DEVICES" in take_inventory().remedy
     fake_pycuda(monkeypatch, [OLD])
     assert "7.0 or newer" in take_inventory().reason
+    assert take_inventory().remedy.endswith("a machine with a Volta (2017) or a newer GPU")
     fake_pycuda(monkeypatch, [NEW])
     assert take_inventory() == Inventory([NEW], "13.1", None)
     found.clear()
@@ -135,3 +138,4 @@ def test_a_driver_that_does_not_start_is_quoted(monkeypatch):
 
     monkeypatch.setattr(pycuda.driver, "init", init)
     assert take_inventory().reason == "the CUDA driver cannot be used: cuInit failed: made up"
+    assert "restart the machine if its driver was updated" in take_inventory().remedy

@@ -98,7 +98,7 @@ def test_asking_for_cuda_names_the_command(monkeypatch, without_pycuda, tmp_path
     (tmp_path / "x.fasta").write_text(">a\nACGT\n>b\nACGA\n")
     with pytest.raises(RunError) as error:
         gpualign_here("nw", "--device", "cuda", tmp_path / "x.fasta")
-    message = "--device cuda: PyCUDA is not installed; use --device cpu or auto, or install what is missing:\n    "
+    message = "--device cuda: PyCUDA is not installed; use --device cpu or auto, or do this:\n    "
     assert str(error.value) == message + build_command(CUDA13)
 
 
