@@ -46,9 +46,8 @@ if TYPE_CHECKING:
 @click.option(
     "--min-compared",
     metavar="N|F",
-    default="1",
-    show_default=True,
-    help="Pairs with fewer compared sites have no distance (nan) and are not near; with a point (0.5) a fraction of the sites.",
+    help="Pairs with fewer compared sites have no distance (nan) and are not near; with a point (0.5) a fraction of the sites. Lists then"
+    " have a column compared.  [1]",
 )
 @site_options
 @click.option("--transpose", is_flag=True, help="Tables: a row is a SNP, a column a sample.")
@@ -72,7 +71,7 @@ def dist(
     missing: str,
     type_: str,
     all_letters: bool,
-    min_compared: str,
+    min_compared: str | None,
     regions: str | None,
     mask: str | None,
     core: str | None,
@@ -149,6 +148,7 @@ def dist(
     from gpualign.core.formats.registry import Results
     from gpualign.core.road import Marks
     from gpualign.jobs.dist import DistOptions, named_engine, prepare, read
+    from gpualign.jobs.engines import AUTO
 
     messages = Messages.of("dist", quiet, verbose, log, summary)
     if add is not None:
@@ -159,7 +159,8 @@ def dist(
     check_stdin(*named, *lists, mask)
     resources = find_resources(cluster, device, threads, memory, messages, kernel)
     thresholds, one_set = (max_distance, min_kinship), others is None
-    spec = distance_spec(output, format_, *thresholds, compared, one_set, add is not None, resume, shard, plot, condensed)
+    shown = min_compared is not None and kernel == AUTO  # the papers' kernels do not count compared sites
+    spec = distance_spec(output, format_, *thresholds, compared, one_set, add is not None, resume, shard, plot, condensed, shown)
     picture = None
     if plot:
         from gpualign.cli.pictures.plots import check_plot
@@ -174,10 +175,10 @@ def dist(
     nbytes = sum(os.path.getsize(path) for path in again or ())
     messages.begin(paths, [*outputs, *([picture.path] if picture else [])], resume)
     calls = CallOptions(transpose, no_header, all_letters, allow_duplicates, TableType(type_))
-    least = least_compared(min_compared)
+    least = least_compared("1" if min_compared is None else min_compared)
     sites = site_filters(regions, mask, core, maf)
     options = DistOptions(
-        metric, MissingRule(missing), compared, least, calls, max_distance, add is not None, min_kinship, kernel, resources, sites
+        metric, MissingRule(missing), spec.compared, least, calls, max_distance, add is not None, min_kinship, kernel, resources, sites
     )
     task = options.task()  # what contradicts itself is refused before anything is read
     check_value(spec, task.metric)

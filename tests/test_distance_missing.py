@@ -186,6 +186,30 @@ def test_a_picture_of_a_matrix_with_gaps(tmp_path):
     assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize(
+    ("options", "columns"),
+    [
+        (["--max-distance", "4"], ["query", "target", "distance", "compared"]),
+        (["--max-distance", "4", "--compared"], ["query", "target", "distance", "compared"]),
+        (["--metric", "fraction", "--max-distance", "1", "--format", "csv"], ["query", "target", "distance", "compared"]),
+        (["--max-distance", "4", "--format", "molten"], None),
+        (["--format", "molten"], None),
+    ],
+)
+def test_lists_show_the_compared_sites_that_are_asked_for(options, columns):
+    def cells(*more):
+        separator = "," if "csv" in options else "\t"
+        return [line.split(separator) for line in dist("-", "-q", *options, *more, stdin=FAILED).stdout.decode().splitlines()]
+
+    found = cells("--min-compared", "3")
+    if columns is None:
+        assert {len(row) for row in found} == {3}
+        return
+    assert found[0] == columns
+    assert len(found) > 1
+    assert found[1:] == [row for row in cells("--compared")[1:] if int(row[3]) >= 3]
+
+
 @pytest.mark.parametrize("value", ["0", "-1", "1.5", "0.0", "x", "1e-3", "50%", ""])
 def test_bad_values_of_min_compared(value):
     done = dist("-", "--min-compared", value, stdin=FAILED, check=False)

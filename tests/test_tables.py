@@ -110,12 +110,13 @@ def test_distances_are_those_of_molten(tmp_path, inputs, options, ending):
     """Each pair of one set once, the earlier sample first; null where there is no distance, and whole numbers for counts all the same."""
     path = tmp_path / f"d.{ending}"
     gpualign("dist", *inputs, *options, "-o", path, "--device", "cpu")
-    told = rows(gpualign("dist", *inputs, *options, "--format", "molten", "--device", "cpu").stdout)
+    shown = ["compared"] if {"--compared", "--min-compared"}.intersection(options) else []
+    told = rows(gpualign("dist", *inputs, *options, *(f"--{name}" for name in shown), "--format", "molten", "--device", "cpu").stdout)
     if len(inputs) == 1:
         order = {name: k for k, name in enumerate(dict.fromkeys(row[0] for row in told))}
         told = [row for row in told if order[row[0]] < order[row[1]]]
     table = read(path)
-    assert table.column_names == ["query", "target", "distance", *(["compared"] if "--compared" in options else [])]
+    assert table.column_names == ["query", "target", "distance", *shown]
     found = list(map(list, zip(*(table.column(name).to_pylist() for name in table.column_names), strict=True)))
     assert [row[:2] + row[3:] for row in found] == [row[:2] + list(map(int, row[3:])) for row in told]
     counts = "--metric" not in options

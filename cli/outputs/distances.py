@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -91,8 +92,10 @@ def distance_spec(
     shard: Shard | None = None,
     plot: str | None = None,
     condensed: bool = False,
+    least_given: bool = False,
 ) -> DistanceSpec:
-    """Check what the user asked for. added: as for `DistanceSpec`. Raises `InputError` for contradictions and unknown suffixes."""
+    """Check what the user asked for. added: as for `DistanceSpec`; least_given: compared sites decide which pairs have a distance, and
+    tables with names of columns show how many there are. Raises `InputError` for contradictions and unknown suffixes."""
     format, path = pick_format(output, format, Results.DISTANCES)
     check_resume(resume, path, format, Results.DISTANCES)
     check_shard(shard, path, format, Results.DISTANCES, plot)
@@ -109,6 +112,8 @@ def distance_spec(
         check_condensed(format, one_set)
     format = with_separator(format, path)
     spec = DistanceSpec(format, path, threshold, compared, added, container_of(format, path), condensed)
+    if least_given and spec.of_pairs and spec.layout is not Layout.SPARSE and format != "molten":
+        spec = replace(spec, compared=True)
     if compared and spec.layout is Layout.SPARSE:
         raise InputError(f"--compared: {format} holds one number a pair; write parquet, arrow or molten, or a second file")
     if compared and path is None and not spec.of_pairs and format != "molten":
