@@ -102,7 +102,7 @@ def _file_options(*results: Results) -> tuple[Callable[[F], F], ...]:
 
 
 _FIELDS = (
-    "query,target,score,distance,qlen,tlen, identity,matches,mismatches,length,gap_opens,gaps, qstart,qend,tstart,tend,qcov,tcov,"
+    "query,target,score,distance,qlen,tlen, identity,matches,mismatches,length,gap_opens,gaps, qstart,qend,tstart,tend,qcov,tcov,coverage,"
     " cigar,cigar_m,qaln,taln, strand,qtitle,ttitle"
 )
 
@@ -191,7 +191,7 @@ def output_options(function: F) -> F:
             type=ListType(_FIELDS),
             metavar="LIST",
             help=f"Columns of tables: {_FIELDS}.  [query,target,score, with --edit distance, with --strand both strand; and"
-            " what --min-identity and --max-distance look at]",
+            " what --min-identity, --min-coverage and --max-distance look at]",
         ),
         _identity_option(),
         click.option("--min-score", type=WholeType(), metavar="S", help="Write only pairs that score S or more."),

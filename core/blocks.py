@@ -178,6 +178,12 @@ class Block(ABC):
         spans = self.statistics[f"{side}_end"].astype(np.int64) - self.statistics[f"{side}_start"]
         return spans, np.broadcast_to(self.given_lengths[0 if side == "query" else 1], spans.shape)
 
+    @property
+    def paired(self) -> tuple[Integers, Integers]:
+        """Letters that are aligned with a letter, equal or not, and all letters of the longer sequence, as they were aligned."""
+        pairs = self.statistics["matches"].astype(np.int64) + self.statistics["mismatches"]
+        return pairs, np.broadcast_to(np.maximum(*self.lengths), pairs.shape)
+
     def numbers(self, values: npt.NDArray[np.signedinteger]) -> Column:
         """A column of a whole number of each pair, int32 or int64."""
         return Column.pair_numbers(self._grid(values))

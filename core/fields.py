@@ -208,6 +208,14 @@ FIELDS: dict[str, Field] = {
         Field("taln", "aligned part of the target, with gaps", path("target"), _PATH),
         _coverage("qcov", "fraction of the query that is aligned", "query"),
         _coverage("tcov", "fraction of the target that is aligned", "target"),
+        Field(
+            "coverage",
+            "fraction of the longer sequence that is aligned with letters of the other",
+            lambda b: b.ratio(b.paired, 1, DECIMALS),
+            _STATISTICS,
+            values=lambda b: fraction(*b.paired),
+            dtype=_REAL,
+        ),
         Field("strand", "+, or - where the reverse complement of one of the two is aligned", lambda b: b.strands()),
         _frame("qframe", "reading frame of the query, 1 to 3 or -1 to -3; 0 where it is not translated", 0),
         _frame("tframe", "reading frame of the target", 1),
@@ -229,14 +237,16 @@ def hit_fields(traced: bool, translated: bool) -> str:
     return shown.replace("strand", "qframe,tframe") if translated else shown
 
 
-def default_fields(edit: bool, min_identity: bool = False, max_distance: bool = False, strand: bool = False) -> str:
+def default_fields(
+    edit: bool, min_identity: bool = False, max_distance: bool = False, strand: bool = False, min_coverage: bool = False
+) -> str:
     """The columns of pairs where nobody chooses them: what engines compute, of which strand, and what these thresholds look at."""
     shown = ["query", "target", "distance" if edit else "score"]
     if max_distance and not edit:
         shown.append("distance")
     if strand:
         shown.insert(3, "strand")
-    return ",".join([*shown, "identity"] if min_identity else shown)
+    return ",".join([*shown, *(["identity"] if min_identity else []), *(["coverage"] if min_coverage else [])])
 
 
 def tell_descriptions(text: str | None) -> set[str]:

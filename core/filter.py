@@ -63,9 +63,7 @@ class Filter:
         if self.most_distance is not None:
             keep &= 1 - block.identity_fraction <= self.most_distance
         if self.least_coverage is not None:
-            paired = block.statistics["matches"].astype(np.int64) + block.statistics["mismatches"]
-            for lengths in block.lengths:
-                keep &= fraction(paired, np.broadcast_to(lengths, paired.shape)) >= self.least_coverage
+            keep &= fraction(*block.paired) >= self.least_coverage
         return keep if self.nearest is None else self._nearest(block, block.wanted(keep), self.nearest)
 
     def _nearest(self, block: Block, keep: Booleans, most: int) -> Booleans:

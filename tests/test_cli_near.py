@@ -87,6 +87,25 @@ def test_rows_are_those_of_every_pair(rng, tmp_path, case, inputs):
     assert "pairs left by each step" in messages
 
 
+@pytest.mark.parametrize("thresholds", [[], ["--min-identity", "0.5"]], ids=["every pair", "near pairs"])
+def test_the_coverage_that_is_looked_at_is_shown(rng, tmp_path, thresholds):
+    """The fraction of letters beside letters: gaps within the alignment do not count, which qcov and tcov pass over."""
+    file = write(tmp_path / "x.fa", [*family(rng, DNA, 40, 40), "ACGTACGTAAAAAAAAAACCGTTGCA", "ACGTACGTCCGTTGCA"])
+    fields = "query,target,score,identity,coverage" if thresholds else "query,target,score,coverage"
+    header, *rows = gpualign_here("nw", *thresholds, "--min-coverage", "0.6", file)[0].decode().splitlines()
+    assert header == fields.replace(",", "\t")
+    known = gpualign_here("nw", "--fields", f"{fields},matches,mismatches,qlen,tlen", file)[0].decode().splitlines()[1:]
+    expected = []
+    for row in known:
+        *shown, matches, mismatches, queries, targets = row.split("\t")
+        coverage = (int(matches) + int(mismatches)) / max(int(queries), int(targets))
+        assert shown[-1] == f"{coverage:.6f}"
+        if coverage >= 0.6 and (not thresholds or float(shown[3]) >= 0.5):
+            expected.append("\t".join(shown))
+    assert rows == expected
+    assert any(row.split("\t")[-1] != "1.000000" for row in rows)
+
+
 @pytest.mark.parametrize("definition", ["1", "2"])
 @pytest.mark.parametrize("ends", ["penalised", "free"])
 def test_parts_that_are_covered(rng, tmp_path, definition, ends):

@@ -18,7 +18,15 @@ pa = pytest.importorskip("pyarrow")
 from pyarrow import parquet  # noqa: E402
 
 OF_PAIRS = [name for name, field in FIELDS.items() if not field.of_hits]
-DECIMALS = {"identity": "{:.6f}", "distance": "{:.6f}", "qcov": "{:.6f}", "tcov": "{:.6f}", "bits": "{:.1f}", "evalue": "{:.3g}"}
+DECIMALS = {
+    "identity": "{:.6f}",
+    "distance": "{:.6f}",
+    "qcov": "{:.6f}",
+    "tcov": "{:.6f}",
+    "coverage": "{:.6f}",
+    "bits": "{:.1f}",
+    "evalue": "{:.3g}",
+}
 ENDINGS = ["parquet", "arrow"]
 
 

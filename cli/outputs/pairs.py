@@ -174,7 +174,8 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, ad
         from gpualign.cli.pictures.plots import check_plot
 
         picture = check_plot(o.plot)
-    shown = o.fields or default_fields(edit, o.min_identity is not None, o.max_distance is not None, o.both_strands)
+    identity, distance, coverage = (one is not None for one in (o.min_identity, o.max_distance, o.min_coverage))
+    shown = o.fields or default_fields(edit, identity, distance, o.both_strands, coverage)
     rows = rows_of(format, path, parse_fields(shown, edit=edit))
     format = with_separator(format, path)
     return OutputSpec(

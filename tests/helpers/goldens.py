@@ -96,6 +96,7 @@ _ALIGNMENTS = [
         for ends in END_GAPS
         for format in ("tsv", "m8", "paf", "sam", "aln", "fasta")
     ),
+    _golden("covered.tsv", "nw", "--end-gaps", "free", "--min-coverage", 0.5, ONE),
     _golden("identity_matrix.tsv", "nw", "--format", "matrix", "--value", "identity", ONE),
     _golden("distances.phy", "nw", "--format", "phylip", ONE),
     _golden("edit_distances.phy", "nw", "--format", "phylip", "--edit", ONE),
