@@ -92,12 +92,16 @@ def plot(
     from gpualign.cli.pictures.heatmaps import guess_kind, of_lists
     from gpualign.cli.pictures.plots import Rows, check_plot, check_style, write_plot
     from gpualign.core.errors import InputError
+    from gpualign.core.nearest import did_you_mean
 
     messages = Messages.of("plot", quiet)
     picture = check_plot(output)
     listed = None if order in ("tree", "input", "groups") else order
     if listed not in (None, "-") and not Path(listed).exists():
-        raise InputError(f"--order {order}: tree, input, groups or a file of ids is wanted, and there is no such file")
+        raise InputError(
+            f"--order {order}: tree, input, groups or a file of ids is wanted, and there is no such file"
+            f"{did_you_mean(order, ('tree', 'input', 'groups'))}"
+        )
     check_outputs([matrix, tree, groups, listed], [picture.path])
     check_stdin(matrix, tree, groups, listed)
     if order == "groups" and groups is None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError, RunError
+from gpualign.core.nearest import did_you_mean
 from gpualign.gpu.start import start_cuda
 
 if TYPE_CHECKING:
@@ -120,12 +121,19 @@ def split_selection(text: str) -> tuple[str | None, bool]:
         else:
             raise InputError(
                 f"--device {text}: expected auto, cpu, cuda, cuda:all, numbers as in cuda:0,1, all, or a list such as cpu,cuda:0; "
-                f"{part!r} is none of these"
+                f"{part!r} is none of these{_meant(part, alone=part == text)}"
             )
     if cpus > 1 or len(whole) + bool(numbers) > 1 or len(set(numbers)) < len(numbers):
         raise InputError(f"--device {text}: a device is named twice; name each once")
     gpus = f"cuda:{','.join(map(str, numbers))}" if numbers else None
     return whole[0] if whole else gpus, cpus == 1
+
+
+def _meant(part: str, alone: bool) -> str:
+    """A question, empty where no device's name is near. alone: the part is no part of a list."""
+    number = "".join(letter for letter in part if letter.isdecimal())
+    names = ["cpu", "cuda", "cuda:all", *(["auto", "all"] if alone else []), *([f"cuda:{number}"] if number else [])]
+    return did_you_mean(part.lower().replace("gpu", "cuda"), names)
 
 
 def check_selection(text: str) -> None:

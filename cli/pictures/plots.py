@@ -22,6 +22,7 @@ from gpualign.cli.pictures.groups import coloured
 from gpualign.cli.pictures.heatmaps import HeatMap, Order, as_it_is, by_tree, order_of, reordered, scale_of
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError, RunError
+from gpualign.core.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from gpualign.cli.inputs.groups import Grouping
@@ -72,7 +73,8 @@ def check_plot(output: str, without: str | None = None) -> Picture:
     path = Path(output)
     format = path.suffix.lower().removeprefix(".")
     if format not in _FORMATS:
-        raise InputError(f"{output}: a picture ends in {', '.join('.' + f for f in _FORMATS)}")
+        suffixes = [f".{one}" for one in _FORMATS]
+        raise InputError(f"{output}: a picture ends in {', '.join(suffixes)}{did_you_mean(path.suffix, suffixes)}")
     if without is not None:
         raise InputError(f"--plot draws every pair; it does not go with {without}")
     if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):

@@ -19,6 +19,7 @@ from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.calls import Kind
 from gpualign.core.distance.recipe import Measure, Wanted
 from gpualign.core.errors import InputError
+from gpualign.core.nearest import did_you_mean
 
 Integers: TypeAlias = npt.NDArray[np.signedinteger]
 Values: TypeAlias = npt.NDArray[Any]
@@ -242,5 +243,5 @@ METRICS = {
 def metric_named(name: str) -> Metric:
     """Raises `InputError` for a name that none has."""
     if name not in METRICS:
-        raise InputError(f"no metric {name!r}; there are {', '.join(METRICS)}")
+        raise InputError(f"no metric {name!r}; there are {', '.join(METRICS)}{did_you_mean(name, METRICS)}")
     return METRICS[name]
