@@ -92,6 +92,10 @@ _IS_PROTEIN_ONLY = ((PROTEIN.encoding != INVALID) & (DNA.encoding == INVALID))[:
 _CLEAR_LENGTH, _CLEAR_PART = 50, 0.9
 
 
+class MixedAlphabets(InputError):
+    """Records of nucleotides beside records of proteins."""
+
+
 class Census:
     """What the letters of a set of records look like; records are taken in parts, and names those that decide."""
 
@@ -123,7 +127,7 @@ class Census:
     def alphabet(self) -> Alphabet:
         """As for `detect`."""
         if self._protein is not None and self._dna is not None:
-            raise InputError(
+            raise MixedAlphabets(
                 f"mixed alphabets: {self._dna} looks like DNA, {self._protein} like protein; "
                 "separate them, translate the nucleotides first (for instance with seqkit translate; sw has --translate), or where all are "
                 "of one kind say which with --alphabet dna or --alphabet protein"
@@ -135,7 +139,7 @@ def detect(names: Sequence[str], records: TextColumn) -> Alphabet:
     """The alphabet of a set of records, by their letters.
 
     DNA if no letter is outside the IUPAC nucleotide letters and at least 80 % are A, C, G, T, U or N; protein otherwise.
-    Raises `InputError` where a record with letters that only proteins have stands beside a record of 50 or more letters of
+    Raises `MixedAlphabets` where a record with letters that only proteins have stands beside a record of 50 or more letters of
     which 90 % are A, C, G, T, U or N.
     """
     census = Census()

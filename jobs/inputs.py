@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import BinaryIO, TypeAlias
 
-from gpualign.core.alphabet import DNA, PROTEIN, Alphabet
+from gpualign.core.alphabet import DNA, PROTEIN, Alphabet, MixedAlphabets
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 from gpualign.core.reader import Gaps, LowerCase, RawRecords, count_letters, encode_all, read_raw, unique_in_files
@@ -70,10 +70,26 @@ def read_inputs(opened: Iterable[Iterable[Opened]], options: ReadOptions, notes:
     if options.alphabet == PROTEIN.name and (record := count_letters(raw).dna):
         notes.note(f"{record} looks like DNA; {READ_AS_PROTEIN}")
     masked = mask_lower(raw, options, notes)
-    chosen, encoded = encode_all(raw, options.alphabet, masked)
+    try:
+        chosen, encoded = encode_all(raw, options.alphabet, masked)
+    except MixedAlphabets:
+        if local and len(ends) > 1:
+            _check_sides(raw[: ends[0]], raw[ends[0] :])
+        raise
     del raw
     sets = [join_sets(encoded[start:end]) for start, end in pairwise([0, *ends])]
     return Inputs(sets[0], sets[-1], chosen, "by --alphabet" if options.alphabet != "auto" else BY_LETTERS, masked=masked)
+
+
+def _check_sides(queries: list[RawRecords], targets: list[RawRecords]) -> None:
+    """Raises `InputError` where all that is nucleotides of a search is on one side, and all that is proteins on the other."""
+    of_queries, of_targets = count_letters(queries), count_letters(targets)
+    for dna, protein, side in ((of_queries, of_targets, "query"), (of_targets, of_queries, "target")):
+        if dna.protein is None and protein.dna is None:
+            raise InputError(
+                f"{dna.dna} looks like DNA, {protein.protein} like protein: search with --translate {side}, or if all are proteins, say "
+                "--alphabet protein"
+            )
 
 
 def read_set(files: Iterable[Opened], options: ReadOptions, allow_empty: bool, notes: Notes) -> list[RawRecords]:

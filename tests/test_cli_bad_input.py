@@ -222,7 +222,13 @@ def test_nucleotides_where_proteins_were_meant(tmp_path):
     (tmp_path / "protein.fa").write_bytes(b">p\nMEEPQSDPSV\n")
     for name in ("dna", "protein"):
         gpualign("index", "-q", f"{name}.fa", "-o", f"{name}.gpa", cwd=tmp_path)
-    assert "translate the nucleotides first" in refused(["sw", "dna.fa", "protein.fa"], tmp_path)
+    told = "dna.fa: record 'g' looks like DNA, protein.fa: record 'p' like protein: search with --translate"
+    assert f"{told} query, or if all are proteins, say --alphabet protein" in refused(["sw", "dna.fa", "protein.fa"], tmp_path)
+    assert f"{told} target, or" in refused(["sw", "protein.fa", "dna.fa"], tmp_path)
+    assert "translate the nucleotides first" in refused(["nw", "dna.fa", "protein.fa"], tmp_path)
+    (tmp_path / "both.fa").write_bytes((tmp_path / "dna.fa").read_bytes() + (tmp_path / "protein.fa").read_bytes())
+    for files in (["both.fa", "protein.fa"], ["dna.fa", "both.fa"], ["both.fa"]):
+        assert "mixed alphabets" in refused(["sw", *files], tmp_path)
     said = refused(["sw", "dna.fa", "protein.gpa"], tmp_path)
     assert (
         "dna.fa: record 'g' looks like DNA, and protein.gpa is an index of proteins: translate the queries with --translate query" in said

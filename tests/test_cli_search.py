@@ -326,7 +326,7 @@ def test_dry_run():
         ([QUERY, DB, "--max-hits", "0"], "a whole number from 1"),
         (["dna.fa", "dna.fa", "--max-evalue", "1", "--gap", "2", "--match", "5"], "scores have no E-values"),
         (["dna.fa", "dna.fa", "--all", "--strand", "both"], "--all writes one score a pair"),
-        (["dna.fa", DB], "mixed alphabets"),
+        (["dna.fa", DB], "like protein: search with --translate query"),
         ([QUERY, "half.gpa"], "half.gpa: the index is truncated"),
         (["dna.fa", "db.gpa", "--alphabet", "dna"], "--alphabet dna: db.gpa is an index of protein"),
     ],
