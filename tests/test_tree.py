@@ -1,6 +1,9 @@
 """Trees: neighbour joining, UPGMA and spanning trees against plain definitions, Newick's format, and `gpualign tree`."""
 
+import gzip
 import io
+import re
+import shlex
 from itertools import combinations
 
 import numpy as np
@@ -318,3 +321,34 @@ def test_refusals(folder, arguments, reason):
     assert reason in done.stderr.decode()
     assert b"Traceback" not in done.stderr
     assert sorted(path.name for path in folder.iterdir()) == before
+
+
+@pytest.mark.parametrize("command", [["tree"], ["plot", "-o", "x.png"]], ids=["tree", "plot"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+@pytest.mark.parametrize(
+    ("name", "content", "kind", "commands"),
+    [
+        ("my genes.fa", b">a\nACGTAC\n>b\nACGAAC\n>c\nTTGAAC\n", "FASTA", ["nw", "dist"]),
+        ("r.fq", b"@a\nACGT\n+\nIIII\n@b\nACGA\n+\nIIII\n", "FASTQ", ["nw"]),
+        ("x.vcf", b"##fileformat=VCFv4.2\n#CHROM\tPOS\n", "VCF or BCF", ["dist"]),
+        ("x.bcf", b"BCF\2\2\0\0", "VCF or BCF", ["dist"]),
+        ("x.bed", b"\x6c\x1b\x01\xff", "of PLINK", ["dist"]),
+    ],
+)
+def test_what_a_matrix_is_made_of_is_named(tmp_path, command, pack, name, content, kind, commands):
+    (tmp_path / name).write_bytes(pack(content))
+    done = gpualign(*command, name, cwd=tmp_path, check=False)
+    assert done.returncode == 2
+    told = done.stderr.decode()
+    assert f"error: {name} is {kind}; make a matrix first: gpualign {commands[0]} " in told
+    advised = [shlex.split(one)[1:] for one in re.findall("gpualign (?:nw|dist) .*?-o x.npz", told)]
+    assert [words[0] for words in advised] == commands
+    if kind in ("FASTA", "FASTQ"):
+        for words in advised:
+            gpualign(*words, cwd=tmp_path)
+            gpualign(*command, "x.npz", cwd=tmp_path)
+
+
+def test_records_of_standard_input_have_no_name():
+    done = gpualign("tree", "-", stdin=b">a\nACGT\n", check=False)
+    assert b"; make a matrix first: gpualign nw FILE --value distance -o x.npz, or for an alignment gpualign dist FILE" in done.stderr

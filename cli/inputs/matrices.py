@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import numpy.typing as npt
 from gpualign.cli.inputs.arrays import NPY_MAGIC, NPZ_MAGIC, parse_npy, parse_npz
 from gpualign.cli.outputs.files import STDIO, open_input
 from gpualign.core.dataclass import dataclass
+from gpualign.core.distance.sources.filesets import MAGIC
 from gpualign.core.errors import InputError
 from gpualign.core.unpack import unpack
 
@@ -61,7 +63,7 @@ def read_matrix(path: str) -> StoredMatrix:
     elif raw.startswith(NPZ_MAGIC):
         found = _of_npz(parse_npz(raw, source), source)
     else:
-        found = _text(raw, source)
+        found = _text(raw, source, "FILE" if path == STDIO else shlex.quote(path))
     return _checked(found, source)
 
 
@@ -137,9 +139,25 @@ def _of_npz(arrays: dict[str, Matrix], source: str) -> _Found:
     return _Found(arrays[names[0]], lists, names[0])
 
 
-def _text(raw: bytes, source: str) -> _Found:
-    """A header of ids behind an empty or any cell, then a row a record; or PHYLIP's square form, which begins with the count."""
-    text = io.TextIOWrapper(unpack(io.BytesIO(raw), source)[1], encoding="utf-8-sig", errors="surrogateescape").read()
+def _refuse_records(start: bytes, source: str, name: str) -> None:
+    """Raises `InputError` for the beginning of a file that a matrix is made of. name: of the file, for a shell."""
+    body = start.lstrip()
+    of_letters, of_sites = f"gpualign nw {name} --value distance -o x.npz", f"gpualign dist {name} -o x.npz"
+    if body.startswith(b">"):
+        raise InputError(f"{source} is FASTA; make a matrix first: {of_letters}, or for an alignment {of_sites}")
+    if body.startswith(b"@") and b"\n+" in body:
+        raise InputError(f"{source} is FASTQ; make a matrix first: {of_letters}")
+    if body.startswith((b"##fileformat=VCF", b"BCF", MAGIC)):
+        kind = "of PLINK" if body.startswith(MAGIC) else "VCF or BCF"
+        raise InputError(f"{source} is {kind}; make a matrix first: {of_sites}")
+
+
+def _text(raw: bytes, source: str, name: str) -> _Found:
+    """A header of ids behind an empty or any cell, then a row a record; or PHYLIP's square form, which begins with the count. name: of the
+    file, for a shell."""
+    start, unpacked = unpack(io.BytesIO(raw), source)
+    _refuse_records(start, source, name)
+    text = io.TextIOWrapper(unpacked, encoding="utf-8-sig", errors="surrogateescape").read()
     if "\0" in text:
         raise InputError(f"{source}: a binary file that is neither .npy nor .npz; a matrix that gpualign wrote is wanted")
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
