@@ -1,4 +1,5 @@
-"""Recipes of packaging/ say what the program is: its version, what it needs, options that it has and values that they take."""
+"""Recipes of packaging/ say what the program is: its version, what it needs, options that it has and values that they take. Workflows of
+docs/workflows use options that it has."""
 
 import os
 import re
@@ -22,7 +23,8 @@ GALAXY = PACKAGING / "galaxy"
 TOOLS = sorted(GALAXY.glob("gpualign_*.xml"))
 MODULES = sorted((PACKAGING / "nf-core").rglob("main.nf"))
 CONTAINERS = sorted((PACKAGING / "container").iterdir())
-RECIPES = [PACKAGING / "bioconda" / "meta.yaml", *CONTAINERS, *TOOLS, *MODULES]
+WORKFLOWS = sorted((ROOT / "docs" / "workflows").iterdir())
+RECIPES = [PACKAGING / "bioconda" / "meta.yaml", *CONTAINERS, *TOOLS, *MODULES, *WORKFLOWS]
 
 
 def options_of(command):
@@ -48,7 +50,7 @@ def invocations(path):
             yield cli, [name]
 
 
-@pytest.mark.parametrize("path", RECIPES, ids=lambda path: str(path.relative_to(PACKAGING)))
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_commands_have_the_options_that_recipes_use(path):
     found = list(invocations(path))
     assert found or path.name == "Dockerfile"  # whose command is a list
