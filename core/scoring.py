@@ -126,7 +126,7 @@ def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[Seq
     DNA: NUC.4.4 (EDNAFULL: 5/-4 and its values for ambiguity letters), open 10, extend 1 (local: 16 and 6); protein: BLOSUM62, 11, 1
     (local: 12 and 1).
     With match or mismatch, equal letters score match and all others mismatch. Raises `InputError` for contradicting
-    options, a matrix that lacks a letter of `sets`, and weights that could overflow 32 bits.
+    options, a matrix that lacks a letter of `sets`, and weights that do not fit 32 bits.
     """
     o = options
     if o.edit:
@@ -168,6 +168,7 @@ def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[Seq
     largest = int(np.abs(scoring.substitution).max()) + 4 * gap_open
     if largest > LIMIT:
         raise InputError(
-            f"scores could overflow 32 bits: the largest substitution score plus 4 gap openings is {largest:,}, the limit {LIMIT:,}"
+            f"the weights do not fit 32 bits: the largest substitution score and 4 gap openings add up to {largest:,}, the limit is "
+            f"{LIMIT:,}; divide all of them by the same number"
         )
     return scoring

@@ -99,7 +99,7 @@ def test_standard_input_is_named(tmp_path):
         (["--matrix", "BLOSUM62", "--match", "2"], "--matrix and --match/--mismatch"),
         (["--matrix", "bad.mat"], "bad.mat: not a substitution matrix"),
         (["--matrix", "ac.mat"], "matrix ac.mat has no row for the letter 'G', which record 'a' of in.fa holds"),
-        (["--match", "3000000000"], "scores could overflow 32 bits"),
+        (["--match", "3000000000"], "the weights do not fit 32 bits"),
         (["--fields", "query,color"], "no column is called 'color'; there are query, target, score, distance"),
         (["--fields", "query,query"], "names 'query' twice"),
         (["--fields", ","], "names no column"),

@@ -62,12 +62,20 @@ def test_gap_cost_counts_the_opening_once():
         (ScoringOptions(gap=-1), "positive numbers"),
         (ScoringOptions(gap_open=1, gap_extend=2), "open must be at least extend"),
         (ScoringOptions(match=1, matrix=matrices.by_name("blosum62")), "--matrix and --match"),
-        (ScoringOptions(match=2**31), "overflow 32 bits"),
-        (ScoringOptions(gap=2**30), "overflow 32 bits"),
+        (ScoringOptions(match=2**31), "do not fit 32 bits"),
+        (ScoringOptions(match=2**31 - 40), "add up to 2,147,483,648, the limit is 2,147,483,647; divide all"),
+        (ScoringOptions(mismatch=40 - 2**31), "add up to 2,147,483,648"),
+        (ScoringOptions(gap=2**30), "do not fit 32 bits"),
     ],
 )
 def test_refusals(options, message):
     with pytest.raises(InputError, match=message):
+        make_scoring(DNA, options)
+
+
+def test_the_largest_weights():
+    """Whole scores take 64 bits where a pair needs them (tests/test_cpu_scores.py)."""
+    for options in (ScoringOptions(match=2**31 - 41), ScoringOptions(match=0, mismatch=41 - 2**31)):
         make_scoring(DNA, options)
 
 
