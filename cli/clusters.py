@@ -99,7 +99,9 @@ def read_given(
         raise InputError(f"{distances}: holds {found:g}; {wanted}")
     if ids is not None and set(ids) != set(stored.rows):
         other = sorted(set(ids) ^ set(stored.rows))[0]
-        raise InputError(f"{distances}: {other!r} is a record of the {'sequences' if other in set(ids) else 'matrix'} alone")
+        raise InputError(
+            f"{distances}: {other!r} is only in the {'sequences' if other in set(ids) else 'matrix'}; both are to have the same records"
+        )
     return MatrixOfPairs(stored.rows, values), kind == "identity"
 
 

@@ -49,4 +49,4 @@ def find_resources(
 def _check_options(kernel: str, traceback: str) -> None:
     for option, value, default in (("--kernel", kernel, AUTO), ("--traceback", traceback, "device")):
         if value != default:
-            raise InputError(f"{option} {value} is for one GPU of this machine; it does not go with --cluster")
+            raise InputError(f"{option} {value} is for one GPU of this machine; it cannot be combined with --cluster")

@@ -166,7 +166,7 @@ def nw(
     if with_self and seqs2 is not None:
         raise InputError("--self is for one file; two files are compared record by record anyway")
     if with_self and nearest is not None:
-        raise InputError("--nearest chooses among other records; it does not go with --self")
+        raise InputError("--nearest chooses among other records; it cannot be combined with --self")
     resources = find_resources(cluster, device, threads, memory, messages, kernel, traceback)
     both = strand == BOTH
     wanted = OutputOptions(

@@ -115,7 +115,7 @@ def plot(
         messages.note(f"{matrix} has no ids, in itself or beside it; records are numbered")
     kind = value or guess_kind(stored.values, stored.name, stored.one_set)
     if kind is None:
-        raise InputError(f"{matrix}: pairs i < j alone do not tell scores from distances; say which with --value")
+        raise InputError(f"{matrix}: a vector of pairs i < j does not tell scores from distances; say which with --value")
     heat = of_lists(stored.values, stored.rows, stored.columns, stored.one_set, kind, label or kind)
     rows = Rows(
         read_groups(groups, heat.rows) if groups else (),

@@ -132,7 +132,7 @@ def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[Seq
     if o.edit:
         given = [n for n in ("match", "mismatch", "gap", "gap_open", "gap_extend", "matrix") if getattr(o, n) is not None]
         if given:
-            raise InputError(f"--edit fixes every cost at 1; it does not go with --{given[0].replace('_', '-')}")
+            raise InputError(f"--edit fixes every cost at 1; it cannot be combined with --{given[0].replace('_', '-')}")
         return Scoring("edit distance", _two_valued(len(alphabet), 0, -1), 1, 1, 0, -1, edit=True)
     if o.matrix is not None and (o.match is not None or o.mismatch is not None):
         raise InputError("--matrix and --match/--mismatch are two ways to say the same; give one of them")

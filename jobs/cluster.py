@@ -66,7 +66,7 @@ class ClusterOptions:
             wanted = "1 - identity, from 0 to 1 (3 % is 0.03)" if fractions else "a distance from 0 on"
             raise InputError(f"--max-distance is {wanted}; found {self.max_distance:g}")
         if self.order is not None and self.method != "greedy":
-            raise InputError(f"--order is of greedy centroids; it does not go with --method {self.method}")
+            raise InputError(f"--order is of greedy centroids; it cannot be combined with --method {self.method}")
         if self.method != "greedy" and find_spec("scipy") is None:
             raise InputError(f"--method {self.method} needs scipy: pip install 'gpualign[linkage]', or choose --method greedy")
 
@@ -154,7 +154,7 @@ def prepare_given(
     """From distances or identities that are there. lengths: of the records, where they are known. Raises `InputError`."""
     options.check(fractions=of_identities)
     if options.min_coverage is not None:
-        raise InputError("--min-coverage is about alignments; it does not go with distances that are there")
+        raise InputError("--min-coverage is about alignments; it cannot be combined with given distances (--edges, --distances)")
     if options.min_identity is not None and not of_identities:
         raise InputError("--min-identity is about identities, and these are distances; give --max-distance")
     order = _order(options, given.ids, lengths)

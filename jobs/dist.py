@@ -77,7 +77,7 @@ class DistOptions:
         if metric.measure is Measure.RELATIONSHIP:
             elsewhere = "--cluster" if self.resources.executor is not None else f"--device {self.resources.device}"
             if elsewhere not in (f"--device {AUTO}", "--device cpu"):
-                raise InputError(f"--metric {metric.name} is computed by the CPU of this machine; it does not go with {elsewhere}")
+                raise InputError(f"--metric {metric.name} is computed by the CPU of this machine; it cannot be combined with {elsewhere}")
         if self.kernel != AUTO and replace(task.wanted, near=False) != Wanted(Measure.DIFFERENCES, compared=False):
             raise InputError(
                 f"--kernel {self.kernel} counts differing calls: --metric hamming, without --compared and --missing as-difference"

@@ -124,7 +124,7 @@ def _may_choose(resources: Resources) -> bool:
 
 def pick_engine(resources: Resources, notes: Notes, host_traceback: bool = False) -> Engine:
     """The engine for checked resources; host_traceback is for CUDA alone. Raises `RunError` where CUDA is asked for and cannot be had,
-    `InputError` where host_traceback does not go with the devices."""
+    `InputError` where host_traceback cannot be combined with the devices."""
     if resources.executor is not None:
         from gpualign.jobs.nodes import remote_engine
 
@@ -136,7 +136,7 @@ def pick_own_engine(resources: Resources, notes: Notes, host_traceback: bool = F
     """The same of this machine, whatever executor there is."""
     mixed = _is_mixed(resources.device)
     if mixed and host_traceback:
-        raise InputError(f"--traceback host is for GPUs alone; it does not go with --device {resources.device}")
+        raise InputError(f"--traceback host is only for GPUs; it cannot be combined with --device {resources.device}")
 
     def cuda() -> CudaEngine | None:
         if inventory := _gpus(resources.device, notes):
@@ -206,7 +206,7 @@ def paper_device(device: str, what: str) -> CudaDevice:
     from gpualign.gpu.devices import take_inventory, the_device
 
     if device == "cpu" or "all" in device or "," in device:
-        raise InputError(f"{what} is for one GPU; it does not go with --device {device}")
+        raise InputError(f"{what} is for one GPU; it cannot be combined with --device {device}")
     inventory = take_inventory()
     if inventory.reason is not None:
         raise RunError(_missing(what, inventory))

@@ -236,7 +236,10 @@ def refused(words, folder, code=2):
         (["genes.fa", "--min-identity", "97"], "97 % is 0.97"),
         (["genes.fa", "--edit", "--max-distance", "1.5"], "edit distances are whole numbers"),
         (["--edges", "list.tsv", "--max-distance", "-1"], "--max-distance is a distance from 0 on; found -1"),
-        (["genes.fa", "--min-identity", "0.9", "--order", "size"], "--order is of greedy centroids; it does not go with --method single"),
+        (
+            ["genes.fa", "--min-identity", "0.9", "--order", "size"],
+            "--order is of greedy centroids; it cannot be combined with --method single",
+        ),
         (["--edges", "list.tsv", "--max-distance", "1", "--method", "greedy", "--order", "length"], "the lengths are not known"),
         (["--edges", "list.tsv", "--max-distance", "1", "--method", "greedy", "--order", "size"], "no id has its abundance"),
         (["--edges", "list.tsv", "--max-distance", "1", "--gap-open", "3"], "--gap-open is of alignments; with --edges nothing is aligned"),
@@ -304,7 +307,7 @@ def test_bad_matrices(folder, content, message):
 def test_records_of_the_matrix_and_the_sequences_are_the_same(folder):
     (folder / "m.tsv").write_text("\ta\tb\na\t0\t1\nb\t1\t0\n")
     message = refused(["genes.fa", "--distances", "m.tsv", "--max-distance", "1"], folder)
-    assert "m.tsv: 'a' is a record of the matrix alone" in message
+    assert "m.tsv: 'a' is only in the matrix; both are to have the same records" in message
     assert "--min-identity is about identities, and these are distances" in refused(
         ["--distances", "m.tsv", "--min-identity", "0.9"], folder
     )

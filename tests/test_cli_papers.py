@@ -37,9 +37,9 @@ def test_the_same_bytes(real_device, command, kernel, more):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([*ALIGN, "--kernel", "dscan", "--device", "cpu"], "--kernel dscan is for one GPU; it does not go with --device cpu"),
-        ([*ALIGN, "--kernel", "dscan", "--device", "all"], "--kernel dscan is for one GPU; it does not go with --device all"),
-        ([*ALIGN, "--kernel", "dscan", "--device", "cpu,cuda"], "it does not go with --device cpu,cuda"),
+        ([*ALIGN, "--kernel", "dscan", "--device", "cpu"], "--kernel dscan is for one GPU; it cannot be combined with --device cpu"),
+        ([*ALIGN, "--kernel", "dscan", "--device", "all"], "--kernel dscan is for one GPU; it cannot be combined with --device all"),
+        ([*ALIGN, "--kernel", "dscan", "--device", "cpu,cuda"], "it cannot be combined with --device cpu,cuda"),
         ([*SEARCH, "--kernel", "munekawa-scalar", "--device", "cuda:0,1"], "for one GPU"),
         ([*DIST, "--kernel", "naive", "--device", "cuda:all"], "for one GPU"),
         ([*DIST, "--kernel", "naive", "--metric", "ibs"], "--kernel naive counts differing calls"),

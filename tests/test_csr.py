@@ -177,13 +177,16 @@ def test_wide_indices_where_there_are_many_pairs(monkeypatch, rng, largest, dtyp
     ("words", "message"),
     [
         (["nw", ONE, "--format", "csr"], "--format csr cannot go to standard output"),
-        (["nw", ONE, "--format", "csr", "-o", "x.npz", "--fields", "query"], "it does not go with csr"),
-        (["nw", ONE, "--format", "csr", "-o", "x.npz", "--condensed"], "--condensed is for .npy and .npz; it does not go with csr"),
+        (["nw", ONE, "--format", "csr", "-o", "x.npz", "--fields", "query"], "it cannot be combined with csr"),
+        (["nw", ONE, "--format", "csr", "-o", "x.npz", "--condensed"], "--condensed is for .npy and .npz; it cannot be combined with csr"),
         (["nw", ONE, "--format", "csr", "-o", "x.npz", "--plot", "x.png"], "--plot draws a matrix, and csr is a sparse one"),
         (["nw", ONE, "-o", "x.npz", "--min-score", "1"], "a matrix holds every pair, unless it is --format csr"),
-        (["sw", ONE, "--format", "csr", "-o", "x.npz"], "it goes with --all"),
+        (["sw", ONE, "--format", "csr", "-o", "x.npz"], "give --all too"),
         (["dist", CORE, "--format", "csr", "-o", "x.npz", "--compared"], "csr holds one number a pair"),
-        (["dist", CORE, "--format", "csr", "-o", "x.npz", "--plot", "x.png"], "it does not go with csr, for which no matrix is held"),
+        (
+            ["dist", CORE, "--format", "csr", "-o", "x.npz", "--plot", "x.png"],
+            "it cannot be combined with csr, for which no matrix is held",
+        ),
         (["dist", CORE, "--format", "csr"], "--format csr cannot go to standard output"),
     ],
 )

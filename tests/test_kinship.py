@@ -206,12 +206,15 @@ def test_heat_maps_of_kinships(tmp_path):
         ([SNPS, "--metric", "grm", "--missing", "as-difference"], "grm is of the genotypes of both samples"),
         ([SNPS, "--metric", "grm", "--format", "mega"], "mega is of distances, and --metric grm is a relationship"),
         ([SNPS, "--min-kinship", "0.6"], "--min-kinship: king is 0.5 at most; found 0.6"),
-        ([SNPS, "--missing", "as-difference"], "king is of the genotypes of both samples; --missing as-difference does not go with it"),
+        (
+            [SNPS, "--missing", "as-difference"],
+            "king is of the genotypes of both samples; it cannot be combined with --missing as-difference",
+        ),
         ([CORE], "--metric king is for genotypes; these are nucleotides"),
         ([SNPS, "--format", "phylip"], "phylip is of distances, and --metric king is a kinship; write tsv, csv, molten, npy or npz"),
         ([SNPS, "--format", "mega"], "mega is of distances, and --metric king is a kinship"),
         ([SNPS, "--min-kinship", "0.1", "--format", "matrix"], "--min-kinship writes a table of pairs, as tsv, csv"),
-        ([SNPS, "--min-kinship", "0.1", "--plot", "x.png"], "it does not go with --min-kinship"),
+        ([SNPS, "--min-kinship", "0.1", "--plot", "x.png"], "it cannot be combined with --min-kinship"),
         ([SNPS, "--kernel", "naive"], "--kernel naive counts differing calls"),
     ],
 )

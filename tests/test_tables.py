@@ -279,12 +279,12 @@ def test_without_pyarrow(tmp_path):
         (["nw", ONE, "-o", "x.parquet.gz"], "the name does not tell the format"),
         (
             ["nw", ONE, "-o", "x.m8", "--fields", "query"],
-            "the columns of tsv, csv, parquet and arrow; it does not go with m8",
+            "the columns of tsv, csv, parquet and arrow; it cannot be combined with m8",
         ),
         (["nw", ONE, "-o", "x.parquet", "--fields", "query,evalue"], "no column is called 'evalue'"),
         (["sw", ONE, "-o", "x.parquet", "--no-traceback", "--fields", "query,identity"], "leaves out the alignments, which identity needs"),
-        (["sw", ONE, "--all", "--strand", "plus", "-o", "x.parquet", "--fields", "cigar"], "--all writes scores alone"),
-        (["dist", CORE, "-o", "x.arrow", "--plot", "x.png"], "it does not go with arrow, for which no matrix is held"),
+        (["sw", ONE, "--all", "--strand", "plus", "-o", "x.parquet", "--fields", "cigar"], "--all writes only scores"),
+        (["dist", CORE, "-o", "x.arrow", "--plot", "x.png"], "it cannot be combined with arrow, for which no matrix is held"),
         (["index", ONE, "-o", "x.gpa", "--format", "parquet"], "No such option"),
     ],
 )

@@ -71,7 +71,7 @@ def check_fields(fields: str | None, format: str) -> None:
     """Raises `InputError` for --fields with a format whose columns are fixed."""
     if fields is not None and not FORMATS[format].has_fields:
         *some, last = (name for name, one in FORMATS.items() if one.has_fields)
-        raise InputError(f"--fields chooses the columns of {', '.join(some)} and {last}; it does not go with {format}")
+        raise InputError(f"--fields chooses the columns of {', '.join(some)} and {last}; it cannot be combined with {format}")
 
 
 def check_fraction(option: str, least: float | None) -> None:
@@ -83,10 +83,10 @@ def check_fraction(option: str, least: float | None) -> None:
 def check_condensed(format: str, one_set: bool) -> None:
     """Raises `InputError` where --condensed has no pairs i < j, or no array for them."""
     if not FORMATS[format].is_array:
-        raise InputError(f"--condensed is for .npy and .npz; it does not go with {format}")
+        raise InputError(f"--condensed is for .npy and .npz; it cannot be combined with {format}")
     if not one_set:
         raise InputError(
-            "--condensed holds the pairs of one file, each record with each later one; it goes with neither two files nor --self"
+            "--condensed holds the pairs of one file, each record with each later one; it cannot be combined with two files or --self"
         )
 
 

@@ -54,7 +54,7 @@ class HitSpec:
 def hit_spec(o: HitOptions) -> HitSpec:
     """Check what the user asked for. Raises `InputError`."""
     if o.format is not None and o.format not in formats_of(Results.HITS):
-        raise InputError(f"--format {o.format} is a matrix of all pairs; it goes with --all")
+        raise InputError(f"--format {o.format} is a matrix of all pairs; give --all too")
     format, path = pick_format(o.output, o.format, Results.HITS)
     if o.translate is not None and format == "sam":
         raise InputError(
@@ -72,7 +72,7 @@ def hit_spec(o: HitOptions) -> HitSpec:
     rows = rows_of(format, path, fields)
     if o.no_traceback:
         if o.min_identity is not None:
-            raise InputError("--min-identity needs alignments; it does not go with --no-traceback")
+            raise InputError("--min-identity needs alignments; it cannot be combined with --no-traceback")
         if rows is None or rows.detail is not Detail.SCORE:
             what = ", ".join(f.name for f in fields if f.detail is not Detail.SCORE) if FORMATS[format].has_fields else f"format {format}"
             raise InputError(f"--no-traceback leaves out the alignments, which {what} needs")

@@ -114,7 +114,7 @@ class OutputSpec:
 
 def _filter(o: OutputOptions, edit: bool, same: bool) -> Filter:
     if o.min_score is not None and edit:
-        raise InputError("--min-score does not go with --edit; for distances there is --max-distance")
+        raise InputError("--min-score cannot be combined with --edit; for distances give --max-distance")
     check_fraction("--min-identity", o.min_identity)
     check_fraction("--min-coverage", o.min_coverage)
     most_edits = most_distance = None

@@ -24,7 +24,7 @@ def scores_spec(o: HitOptions, strand: str | None, one_set: bool, with_self: boo
     }
     for name, value in of_hits.items():
         if value is not None:
-            raise InputError(f"{name} is about hits; it does not go with --all, which writes scores alone")
+            raise InputError(f"{name} is about hits; it cannot be combined with --all, which writes only scores")
     if one_set and o.mask not in (None, NONE):
         raise InputError(f"--mask {o.mask} masks queries, and with one file and --all each record is query and target: give the file twice")
     if strand == BOTH:
@@ -38,5 +38,5 @@ def scores_spec(o: HitOptions, strand: str | None, one_set: bool, with_self: boo
         OutputOptions(o.output, format, o.fields, min_score=o.min_score, resume=o.resume, shard=o.shard), False, one_set, with_self
     )
     if spec.detail is not Detail.SCORE:
-        raise InputError("--all writes scores alone; --fields can have query, target, score, qlen, tlen, qtitle and ttitle")
+        raise InputError("--all writes only scores; --fields can have query, target, score, qlen, tlen, qtitle and ttitle")
     return spec

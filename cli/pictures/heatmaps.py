@@ -241,7 +241,7 @@ def by_tree(heat: HeatMap, tree: Tree) -> Order:
         if alone:
             others = f" and {len(alone) - 1:,} more are" if len(alone) > 1 else " is"
             name = ascii(_cut(min(alone), _WHOLE_IDS))
-            raise InputError(f"--tree: {name}{others} in the {where} alone; the leaves are to be the records of the matrix")
+            raise InputError(f"--tree: {name}{others} only in the {where}; the leaves are to be the records of the matrix")
     rows = np.array([number[name] for name in tree.ids], dtype=np.intp)
     return Order(rows, rows, brackets_of(tree))
 

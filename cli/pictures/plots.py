@@ -76,7 +76,7 @@ def check_plot(output: str, without: str | None = None) -> Picture:
         suffixes = [f".{one}" for one in _FORMATS]
         raise InputError(f"{output}: a picture ends in {', '.join(suffixes)}{did_you_mean(path.suffix, suffixes)}")
     if without is not None:
-        raise InputError(f"--plot draws every pair; it does not go with {without}")
+        raise InputError(f"--plot draws every pair; it cannot be combined with {without}")
     if not (path.parent.is_dir() and os.access(path.parent, os.W_OK)):
         raise RunError(f"cannot write {path}: {path.parent} is no folder that can be written to")
     if missing := missing_libraries("matplotlib", "scipy"):

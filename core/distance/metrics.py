@@ -206,7 +206,7 @@ class Metric:
     def check_rule(self, missing: MissingRule) -> None:
         """Raises `InputError` for a rule that the metric is not defined for."""
         if missing in self.refused:
-            raise InputError(f"{self.name} {self.refused[missing]}; --missing {missing.value} does not go with it")
+            raise InputError(f"{self.name} {self.refused[missing]}; it cannot be combined with --missing {missing.value}")
 
     def check_kind(self, kind: Kind) -> None:
         """Raises `InputError` for calls that the metric is not defined for."""

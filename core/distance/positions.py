@@ -53,7 +53,7 @@ class Columns:
                 reaches = f"begins at {start + 1:,}" if stop == OPEN_END else f"reaches to {stop:,}"
                 raise InputError(
                     f"{intervals.name(int(stretches.numbers[first]))}: the interval {reaches}, {self.source} has {self.count:,} columns;"
-                    " positions are those of columns: an alignment of variable sites alone has lost the genome's"
+                    " positions are those of columns: an alignment of only variable sites has lost the genome's"
                 )
             return stretches.cover(np.arange(self.count, dtype=np.int64))
         return np.zeros(self.count, dtype=bool)

@@ -185,7 +185,7 @@ def _filter(
     scoring: Scoring, max_distance: float | None, min_identity: float | None, min_score: int | None, min_coverage: float | None
 ) -> Filter:
     if scoring.edit and min_score is not None:
-        raise InputError("min_score does not go with edit distances; give max_distance")
+        raise InputError("min_score cannot be combined with edit distances; give max_distance")
     fractions = {"min_identity": min_identity, "min_coverage": min_coverage}
     if not scoring.edit:
         fractions["max_distance"] = max_distance
