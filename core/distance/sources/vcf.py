@@ -15,12 +15,14 @@ import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from threading import Thread
 from typing import Any, BinaryIO, cast
 
 import numpy as np
 
+import gpualign
 from gpualign.core.distance.calls import Kind, make_samples
 from gpualign.core.distance.positions import Variants
 from gpualign.core.distance.scratch import Scratch
@@ -137,11 +139,17 @@ def _refuse_truncated(path: str, source: str) -> None:
             raise InputError(f"{source}: a truncated file: the mark at the end of bgzipped files is not there; copy or make it again")
 
 
+def _without_site() -> list[str]:
+    """Python's option to start without looking for what sites bring, which an editable installation of gpualign is found by."""
+    found = PathFinder.find_spec("gpualign", sys.path)
+    return ["-S"] if found is not None and found.submodule_search_locations == list(gpualign.__path__) else []
+
+
 @contextmanager
 def _reading(path: str) -> Iterator[_Reader]:
     if find_spec("cyvcf2") is None:
         raise RunError("reading VCF and BCF needs cyvcf2: pip install 'gpualign[snp]'")
-    command = [sys.executable, "-I", "-S", "-c", _PROGRAM.format(path=sys.path), path]
+    command = [sys.executable, "-I", *_without_site(), "-c", _PROGRAM.format(path=sys.path), path]
     pipe = subprocess.PIPE
     # A session of its own: Ctrl-C is for this process, which ends the other one.
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True) as process:
