@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 @click.option(
     "--min-compared",
     metavar="N|F",
-    help="Pairs with fewer compared sites have no distance (nan) and are not near; with a point (0.5) a fraction of the sites. Lists then"
-    " have a column compared.  [1]",
+    help="Pairs with fewer compared sites have no distance (nan) and are not near; with a point (0.5) a fraction of the sites. Tables"
+    " of pairs then have a column compared.  [1]",
 )
 @site_options
 @click.option("--transpose", is_flag=True, help="Tables: a row is a SNP, a column a sample.")

@@ -152,8 +152,16 @@ def text_to_come(stream: BinaryIO) -> int:
     if (found := _in_file(stream)) is None:
         return 0
     descriptor, start, stop = found
-    packed = os.pread(descriptor, _MAGIC, start).startswith(tuple(_COMPRESSIONS))
-    return (stop - start) * (_PACKED if packed else 1)
+    if not os.pread(descriptor, _MAGIC, start).startswith(tuple(_COMPRESSIONS)):
+        return stop - start
+    return (stop - start) * _PACKED if _addresses_are_free() else 0
+
+
+def _addresses_are_free() -> bool:
+    """Whether room that is asked for and not used takes nothing from others, as it does under `ulimit -v`."""
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY
 
 
 def plain_text(stream: BinaryIO) -> PlainText | None:

@@ -46,14 +46,14 @@ class Inventory:
         return [n for n, device in enumerate(self.devices) if device.compute_capability >= _LEAST_CAPABILITY]
 
 
-def take_inventory() -> Inventory:
-    """Look at this machine; starts no context."""
+def take_inventory(mending: bool = True) -> Inventory:
+    """Look at this machine; starts no context. mending: the remedy is told, which may depend on what only a started driver knows."""
     from gpualign.gpu.missing import OTHER_DEVICE, RESTART_DRIVER, SHOW_DEVICE, version_text
 
     try:
         import pycuda.driver as driver
     except ImportError as error:
-        return _without_pycuda(error)
+        return _without_pycuda(error, mending)
     try:
         driver.init()
         version = int(driver.get_driver_version())
@@ -79,7 +79,7 @@ def take_inventory() -> Inventory:
     return Inventory(devices, supports, None)
 
 
-def _without_pycuda(error: ImportError) -> Inventory:
+def _without_pycuda(error: ImportError, mending: bool) -> Inventory:
     """Why it could not be imported, or first of all, that there is no driver for it."""
     from gpualign.gpu.missing import INSTALL_DRIVER, NO_DRIVER, build_command, find_driver, has_volta
 
@@ -94,7 +94,7 @@ def _without_pycuda(error: ImportError) -> Inventory:
         reason = f"the NVIDIA driver is for CUDA {driver.title}, and {LEAST_CUDA}.0 or newer is needed"
         return Inventory([], driver.title, reason, "update NVIDIA's driver", expected)
     reason = "PyCUDA is not installed" if absent else f"PyCUDA cannot be loaded: {error}"
-    volta = driver.version >= 13000 and has_volta()  # the driver of CUDA 12 need not be started for the answer
+    volta = mending and driver.version >= 13000 and has_volta()  # the driver of CUDA 12 need not be started for the answer
     return Inventory([], driver.title, reason, build_command(driver, not absent, volta), expected)
 
 

@@ -15,7 +15,7 @@ _IN_CONTAINER = "start the container with the GPU (docker run --gpus all, apptai
 INSTALL_DRIVER = f"where there is a GPU, install its driver, or {_IN_CONTAINER}"
 RESTART_DRIVER = f"{_IN_CONTAINER}, or restart the machine if its driver was updated; nvidia-smi says whether the driver works"
 SHOW_DEVICE = f"{_IN_CONTAINER}, or unset CUDA_VISIBLE_DEVICES if it hides the GPU; nvidia-smi -L lists the devices"
-OTHER_DEVICE = "the CPU does the work here; CUDA wants a machine with a Volta (2017) or a newer GPU"
+OTHER_DEVICE = "use a machine with a Volta (2017) or a newer GPU"
 
 
 @dataclass(frozen=True)

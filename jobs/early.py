@@ -78,8 +78,9 @@ def _records(path: str) -> float:
             os.close(file)
     except OSError:
         return 0
-    count = head.count(b"\n") / 4 if head.startswith(b"@") else head.count(b"\n>") + 1 if head.startswith(b">") else 0
-    return size * count / len(head) if count * _JOINED_BYTES <= len(head) else 0
+    # Whole ones: a genome is one of many such heads.
+    count = head.count(b"\n") / 4 if head.startswith(b"@") else head.count(b"\n>") if head.startswith(b">") else 0
+    return size * count / len(head) if 0 < count * _JOINED_BYTES <= len(head) else 0
 
 
 def _bytes(path: str) -> float:

@@ -84,10 +84,11 @@ def _gpus(device: str, notes: Notes, note: str = "using the CPU") -> Inventory |
         return None
     from gpualign.gpu.devices import take_inventory
 
-    inventory = take_inventory()
+    asked_for = device not in (AUTO, ALL)
+    inventory = take_inventory(mending=asked_for)  # of others that there is a remedy is told, not which
     if inventory.reason is None:
         return inventory
-    if device not in (AUTO, ALL):
+    if asked_for:
         raise RunError(_missing(f"--device {device}", inventory, "; use --device cpu or auto"))
     # Most machines have no GPU, and their users need not be told each time.
     tell = notes.note if inventory.expected else notes.detail

@@ -3,6 +3,7 @@
 import shlex
 import subprocess
 import sys
+import types
 
 import pytest
 from command import gpualign_here
@@ -12,6 +13,7 @@ from gpualign.core.errors import RunError
 from gpualign.gpu import devices, missing
 from gpualign.gpu.devices import take_inventory
 from gpualign.gpu.missing import Driver, build_command, find_driver, has_volta
+from gpualign.jobs import engines
 
 CUDA13, CUDA12 = Driver(13020, "/usr/lib64"), Driver(12040, "/usr/lib/wsl/lib")
 
@@ -69,6 +71,15 @@ def test_a_volta_takes_the_compiler_and_the_headers_of_cuda_12(monkeypatch, with
     command = take_inventory().remedy
     assert command.startswith("pip install 'gpualign[cuda12]' && pip install ")
     assert [folder.split("/")[-2] for folder in settings(command)["CUDA_INC_DIR"]] == ["cuda_runtime", "cuda_profiler_api"]
+
+
+def test_a_run_that_the_cpu_does_starts_no_driver(monkeypatch, without_pycuda):
+    monkeypatch.setattr(missing, "find_driver", lambda: CUDA13)
+    monkeypatch.setattr(missing, "has_volta", lambda: pytest.fail("started"))
+    said = []
+    notes = types.SimpleNamespace(note=said.append, detail=said.append)
+    assert engines._gpus("auto", notes) is None
+    assert said == ["using the CPU: PyCUDA is not installed (gpualign info says what to do)"]
 
 
 @pytest.mark.parametrize("node", [True, False])

@@ -155,7 +155,8 @@ def test_near_pairs_go_by_the_number_of_records(monkeypatch, tmp_path):
     (tmp_path / "receptors.fa").write_text(">r\nCASSLGQAYEQYF\n" * 50_000)  # joined by their deletions: few pairs are looked at
     (tmp_path / "packed.fa.gz").write_bytes(b"\x1f\x8b" + b"x" * 5000)
     (tmp_path / "empty.fa").write_bytes(b"")
-    for unknown in ("receptors.fa", "packed.fa.gz", "empty.fa", "missing.fa", "."):
+    (tmp_path / "genome.fa").write_text(">g\n" + "ACGT" * 500_000 + "\n")  # longer than what is looked at
+    for unknown in ("receptors.fa", "genome.fa", "packed.fa.gz", "empty.fa", "missing.fa", "."):
         assert near_seconds([str(tmp_path / unknown)], None) == 0
     os.mkfifo(tmp_path / "pipe")  # opening it would wait for a writer
     assert near_seconds([str(tmp_path / "pipe"), "-"], None) == 0

@@ -165,3 +165,9 @@ def test_a_full_disk_leaves_nothing(aligned, tmp_path):
     assert done.returncode == 1
     assert done.stderr.startswith(b"gpualign: error: cannot write x.tsv: ")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, 1e13, -1e300])
+def test_what_64_bits_do_not_hold_is_undefined(value):
+    text, ends = np.frombuffer(b"a", np.uint8), np.array([0, 1])
+    assert b"".join(format_matrix_rows(text, ends, np.array([[value, -0.25]]))) == b"a\tnan\t-0.250000\n"

@@ -38,6 +38,13 @@ def test_text_to_come(tmp_path):
     assert text_to_come(io.BytesIO(MANY)) == 0
 
 
+def test_no_room_is_set_aside_where_addresses_are_limited(tmp_path, monkeypatch):
+    (tmp_path / "x").write_bytes(gzip.compress(MANY))
+    monkeypatch.setattr("resource.getrlimit", lambda which: (1 << 40, 1 << 40))
+    with (tmp_path / "x").open("rb") as file:
+        assert text_to_come(file) == 0
+
+
 def read(data, **options):
     return read_raw(io.BytesIO(data), "x.fa", **options)
 

@@ -1,5 +1,5 @@
-// Numbers as text, quickly. Three digits at a time come from a table, in one copy of four bytes: behind a number there is room for
-// another byte, as callers give every number kNumberWidth.
+// Numbers as text, quickly. Three digits at a time come from a table, in one copy of four bytes: behind a number there is room for three
+// bytes more, of a separator and of what follows.
 #pragma once
 #include <array>
 #include <charconv>
@@ -89,10 +89,11 @@ inline int64_t rounded(double value) {
   return whole + (rest >= 0.5) - (rest <= -0.5);
 }
 
-// Rounded to decimals; `undefined` in the place of a NaN.
+// Rounded to decimals; `undefined` in the place of a NaN, and of what 64 bits do not hold.
 inline char* put_double(char* out, double value, const Decimals& decimals, std::string_view undefined = "nan") {
-  if (std::isnan(value)) return out + undefined.copy(out, undefined.size());
-  return put_fixed(out, rounded(value * static_cast<double>(decimals.unit)), decimals);
+  const double scaled = value * static_cast<double>(decimals.unit);
+  if (!(std::fabs(scaled) < 0x1p63)) return out + undefined.copy(out, undefined.size());
+  return put_fixed(out, rounded(scaled), decimals);
 }
 
 }  // namespace gpualign
