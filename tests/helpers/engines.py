@@ -48,7 +48,7 @@ def cuda_on_host(monkeypatch):
     from gpualign.gpu import devices
 
     found = devices.Inventory([devices.DeviceFacts("host", 1 << 28, (7, 0))], "13.0", None)
-    monkeypatch.setattr(devices, "take_inventory", lambda: found)
+    monkeypatch.setattr(devices, "take_inventory", lambda mending=True: found)
     monkeypatch.setattr(devices, "_selected", lambda text, inventory: [HostDevice()])
     return EngineChoice(("--device", "cuda"), ", cuda (host)")
 
