@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -68,22 +68,25 @@ class Messages:
     def _say(self, text: str, verbosity: int) -> None:
         line = f"gpualign {self._command}: {text}"
         if self.verbosity >= verbosity:
-            click.echo(line, err=True)
+            with suppress(OSError):  # a full disk or a reader that has gone away: of a note alone a run is not to fail
+                click.echo(line, err=True)
         if max(self.verbosity, 0) >= verbosity:
             record(line)
 
-    def summary(self, sequences: int, totals: Totals, engine: str, hits: int | None = None) -> None:
-        found = "" if hits is None else f"{_count(hits, 'hit')}, "
+    def summary(self, sequences: int, totals: Totals, engine: str, hits: int | None = None, kept: int | None = None) -> None:
+        """hits: that were found; kept: pairs that pass the thresholds; None: where there are none."""
+        found = f"{kept:,} kept, " if kept is not None else "" if hits is None else f"{_count(hits, 'hit')}, "
         self.note(
             f"{_count(sequences, 'sequence')}, {_count(totals.pairs, 'pair')}, "
             f"{found}{totals.work:.3g} cells in {totals.seconds:.2f} s, {totals.rate / 1e9:.1f} GCUPS, {engine}"
         )
 
-    def near_summary(self, sequences: int, totals: NearTotals, engine: str) -> None:
+    def near_summary(self, sequences: int, totals: NearTotals, engine: str, kept: int | None) -> None:
         left = ", ".join(f"{step} {count:,}" for step, count in totals.left.items())
-        self.note(f"{totals.distinct:,} distinct" + (f"; pairs left by each step: {left}" if left else ""))
+        self.note(f"{totals.distinct:,} distinct" + (f"; of these, pairs left by each step: {left}" if left else ""))
+        found = "" if kept is None else f", {kept:,} kept,"
         self.note(
-            f"{_count(sequences, 'sequence')}, {_count(totals.pairs, 'pair')} in {totals.seconds:.2f} s, "
+            f"{_count(sequences, 'sequence')}, {_count(totals.pairs, 'pair')}{found} in {totals.seconds:.2f} s, "
             f"{totals.pairs / max(totals.seconds, 1e-9) / 1e6:.1f} M pairs/s, {engine}"
         )
 

@@ -84,7 +84,7 @@ def test_rows_are_those_of_every_pair(rng, tmp_path, case, inputs):
     rows, messages = gpualign_here("nw", "-v", "--fields", FIELDS, *scoring, *thresholds, *files)
     assert rows.decode().splitlines() == expected
     assert 1 < len(expected) < 40 * 64
-    assert "pairs left by each step" in messages
+    assert "of these, pairs left by each step" in messages
 
 
 @pytest.mark.parametrize("thresholds", [[], ["--min-identity", "0.5"]], ids=["every pair", "near pairs"])
@@ -134,7 +134,7 @@ def test_coverages_that_leave_most_to_the_ends(rng, tmp_path, coverage, bounded)
     rows, messages = gpualign_here("nw", "-v", "--fields", FIELDS, file, "--min-identity", "0.97", "--min-coverage", coverage)
     assert rows.decode().splitlines() == expected
     assert len(expected) > 200
-    assert ("pairs left by each step" in messages) == bounded
+    assert ("of these, pairs left by each step" in messages) == bounded
 
 
 @pytest.mark.parametrize("letters", [DNA, PROTEIN])
@@ -196,7 +196,7 @@ def test_plans_say_the_steps(rng, tmp_path):
     assert "edits      at most" in plan
     assert re.search(r"of a sample lengths leave [\d.e+]+ %", plan)
     done = gpualign("nw", "--identity-def", "1", "--min-identity", "0.97", file, "-o", str(tmp_path / "x.tsv"))
-    assert re.search(r"400 distinct; pairs left by each step: pairs 79,800, .*edit distance \d+", done.stderr.decode())
+    assert re.search(r"400 distinct; of these, pairs left by each step: pairs 79,800, .*edit distance \d+", done.stderr.decode())
 
 
 def test_summary_of_equal_records(tmp_path):
@@ -204,7 +204,7 @@ def test_summary_of_equal_records(tmp_path):
     file = write(tmp_path / "x.fa", ["ACGT"] * 2000)
     messages = gpualign("nw", "-v", "--edit", "--max-distance", "1", file).stderr.decode()
     assert "1 distinct\n" in messages
-    found = re.search(r"2,000 sequences, 1,999,000 pairs in [0-9.]+ s, ([0-9.]+) M pairs/s", messages)
+    found = re.search(r"2,000 sequences, 1,999,000 pairs, 1,999,000 kept, in [0-9.]+ s, ([0-9.]+) M pairs/s", messages)
     assert found
     assert float(found[1]) > 0
 

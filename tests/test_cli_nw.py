@@ -76,6 +76,13 @@ def test_process_substitution_and_pipes(small_16s):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+def test_a_run_goes_on_where_its_notes_cannot_be_written(small_16s, tmp_path):
+    done = shell(f"{GPUALIGN} nw {small_16s} -o {tmp_path / 'x.tsv'} 2> /dev/full")
+    assert done.returncode == 0
+    assert (tmp_path / "x.tsv").read_bytes() == gpualign("nw", "-q", small_16s).stdout
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
 @pytest.mark.parametrize("format", ["tsv", "matrix"])
 def test_a_full_disk_behind_stdout_is_an_error(small_16s, format):
     done = shell(f"{GPUALIGN} nw -q --format {format} {small_16s} > /dev/full")

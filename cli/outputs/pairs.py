@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy.typing as npt
 
@@ -201,7 +201,7 @@ def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, 
             unit = ("cells", "GCUPS") if isinstance(job, PairsJob) else ("pairs", "G pairs/s")
 
             def run(sink: Sink[Plan, Any], marks: Marks) -> Totals:
-                counter = sink if isinstance(sink, PairsSink) and spec.filter != Filter() and messages.of_run.path else None
+                counter = sink if isinstance(sink, PairsSink) and spec.filter != Filter() else None
                 if counter is not None:
                     counter.kept = 0
                 with messages.progress(rest.work, portion.path, *unit) as progress:
@@ -218,13 +218,14 @@ def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, 
             write_plot(spec.picture, of_alignments(values, job.task, spec.value), files, messages)
         messages.of_run.resolve(scoring=job.task.scoring.name)
         messages.of_run.write(files, (job.hardware, job.prepared.kernel), {**results, **totals.figures})
+    kept = cast("int | None", results.get("pairs_kept"))
     if isinstance(job, PairsJob):
-        messages.summary(sequences, totals, job.hardware)
+        messages.summary(sequences, totals, job.hardware, kept=kept)
     else:
         from gpualign.jobs.near import NearTotals
 
         assert isinstance(totals, NearTotals)
-        messages.near_summary(sequences, totals, job.hardware)
+        messages.near_summary(sequences, totals, job.hardware, kept)
 
 
 def _write(spec: OutputSpec, job: PairsJob | NearJob, writing: Writing, run: Run, threads: int) -> tuple[Totals, npt.NDArray[Any] | None]:
