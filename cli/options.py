@@ -102,8 +102,8 @@ def _file_options(*results: Results) -> tuple[Callable[[F], F], ...]:
 
 
 _FIELDS = (
-    "query,target,score,distance,qlen,tlen, identity,matches,mismatches,length,gap_opens,gaps, qstart,qend,tstart,tend,qcov,tcov,coverage,"
-    " cigar,cigar_m,qaln,taln, strand,qtitle,ttitle"
+    "query,target,score,distance, qlen,tlen, identity,matches,mismatches, length,gap_opens,gaps, qstart,qend,tstart,tend,"
+    " qcov,tcov,coverage, cigar,cigar_m, qaln,taln, strand,qtitle,ttitle"
 )
 
 

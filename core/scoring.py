@@ -153,7 +153,7 @@ def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[Seq
         match = match if o.match is None else o.match
         mismatch = mismatch if o.mismatch is None else o.mismatch
         scoring = Scoring(
-            f"match {match}, mismatch {mismatch}, {gaps}",
+            f"match {match}, mismatch {mismatch}{' (a reward: penalties are negative)' if mismatch > 0 else ''}, {gaps}",
             _two_valued(len(alphabet), match, mismatch),
             gap_open,
             gap_extend,

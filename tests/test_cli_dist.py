@@ -452,3 +452,12 @@ def test_the_example_of_snp_dists():
     """Its README's matrix."""
     rows = [line.split(b"\t") for line in dist("-", stdin=SNP_DISTS_README).stdout.splitlines()]
     assert [[int(cell) for cell in row[1:]] for row in rows[1:]] == [[0, 1, 2, 3], [1, 0, 3, 4], [2, 3, 0, 4], [3, 4, 4, 0]]
+
+
+@pytest.mark.parametrize(
+    ("metric", "most", "noted"), [("hamming", 0.2, True), ("fraction", 0.2, False), ("hamming", 0, False), ("hamming", 1, False)]
+)
+def test_a_share_of_sites_where_they_are_counted_is_noted(tmp_path, metric, most, noted):
+    (tmp_path / "x.aln").write_text(">a\nACGTACGTAC\n>b\nACGTACGTAA\n")
+    done = gpualign("dist", tmp_path / "x.aln", "--metric", metric, "--max-distance", str(most))
+    assert ("for a share of the sites" in done.stderr.decode()) is noted

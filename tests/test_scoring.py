@@ -42,6 +42,11 @@ def test_local_gaps_are_those_blast_has_parameters_for():
     assert make_scoring(PROTEIN, ScoringOptions(gap_open=11), local=True).gap_open == 11
 
 
+def test_mismatches_that_are_rewarded_are_told():
+    assert "mismatch 4 (a reward: penalties are negative)" in make_scoring(DNA, ScoringOptions(match=5, mismatch=4)).name
+    assert "reward" not in make_scoring(DNA, ScoringOptions(match=5, mismatch=0)).name
+
+
 def test_match_and_mismatch_treat_every_letter_alike():
     scoring = make_scoring(DNA, ScoringOptions(match=2, mismatch=-3))
     assert (np.diag(scoring.substitution) == 2).all()
