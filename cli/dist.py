@@ -184,8 +184,8 @@ def dist(
     check_value(spec, task.metric)
     if task.metric.counts and max_distance is not None and 0 < max_distance < 1:
         messages.note(
-            f"--max-distance {max_distance:g}: {task.metric.name} counts differences, so only pairs without any are near; for a share of the"
-            " sites give a metric such as --metric fraction"
+            f"--max-distance {max_distance:g}: {task.metric.name} counts differences, so only pairs without any are near; for a share of"
+            " the sites give a metric such as --metric fraction"
         )
     engine = named_engine(options, messages)
     with OutputFiles(messages.note) as files:

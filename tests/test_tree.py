@@ -352,3 +352,19 @@ def test_what_a_matrix_is_made_of_is_named(tmp_path, command, pack, name, conten
 def test_records_of_standard_input_have_no_name():
     done = gpualign("tree", "-", stdin=b">a\nACGT\n", check=False)
     assert b"; make a matrix first: gpualign nw FILE --value distance -o x.npz, or for an alignment gpualign dist FILE" in done.stderr
+
+
+@pytest.mark.parametrize("command", [["tree"], ["plot", "-o", "x.png"]], ids=["tree", "plot"])
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("near.tsv", "query\ttarget\tscore\na\tb\t7\n", "is a list of pairs, and a matrix is wanted: write one"),
+        ("near.csv", "query,target,distance\na,b,7\n", "gpualign tree --edges near.csv --method mst"),
+        ("my tree.nwk", "((a:1,b:2):1,c:3);\n", "gpualign plot MATRIX --tree 'my tree.nwk' draws both"),
+    ],
+)
+def test_lists_and_trees_are_named(tmp_path, command, name, content, said):
+    (tmp_path / name).write_text(content)
+    done = gpualign(*command, name, cwd=tmp_path, check=False)
+    assert done.returncode == 2
+    assert said in done.stderr.decode()

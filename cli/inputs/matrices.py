@@ -164,6 +164,7 @@ def _text(raw: bytes, source: str, name: str) -> _Found:
     if not lines:
         raise InputError(f"{source}: empty file; a matrix is wanted")
     first, rest = lines[0][1], lines[1:]
+    _refuse_lists_and_trees(first, source, name)
     if first.strip().isascii() and first.strip().isdecimal():
         ids, values = _rows(_cut(rest, None, source), len(rest), source)
         if first.strip().lstrip("0") != str(len(rest)):
@@ -178,6 +179,17 @@ def _text(raw: bytes, source: str, name: str) -> _Found:
         )
     ids, values = _rows(cut, len(columns), source)
     return _Found(values, (ids, columns))
+
+
+def _refuse_lists_and_trees(first: str, source: str, name: str) -> None:
+    """Raises `InputError` for what else gpualign writes as text, by its first line."""
+    if first.replace(",", "\t").startswith("query\ttarget\t"):
+        raise InputError(
+            f"{source} is a list of pairs, and a matrix is wanted: write one, as by gpualign nw FILE --value distance -o x.npz; of lists,"
+            f" gpualign tree --edges {name} --method mst makes a spanning tree, and gpualign cluster --edges {name} clusters"
+        )
+    if first.lstrip().startswith("("):
+        raise InputError(f"{source} is a tree, and a matrix is wanted; gpualign plot MATRIX --tree {name} draws both")
 
 
 def _cut(lines: list[tuple[int, str]], separator: str | None, source: str) -> Iterator[tuple[int, list[str]]]:
