@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -218,7 +219,8 @@ def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, 
             write_plot(spec.picture, of_alignments(values, job.task, spec.value), files, messages)
         messages.of_run.resolve(scoring=job.task.scoring.name)
         messages.of_run.write(files, (job.hardware, job.prepared.kernel), {**results, **totals.figures})
-    kept = cast("int | None", results.get("pairs_kept"))
+    by_thresholds = replace(spec.filter, groups=None) != Filter()  # of groups all pairs that are counted are kept
+    kept = cast("int | None", results.get("pairs_kept")) if by_thresholds else None
     if isinstance(job, PairsJob):
         messages.summary(sequences, totals, job.hardware, kept=kept)
     else:
