@@ -61,6 +61,15 @@ def engine_rate(task: Task, engine: Engine, pairing: Pairing) -> float:
     return plan.cells / (time.perf_counter() - start) / 1e9
 
 
+class Count:
+    """Takes bytes and keeps how many."""
+
+    bytes = 0
+
+    def write(self, data: bytes) -> None:
+        self.bytes += len(data)
+
+
 def rate(cells: int, action: Callable[[], object]) -> float:
     """GCUPS of one run."""
     start = time.perf_counter()
@@ -68,18 +77,13 @@ def rate(cells: int, action: Callable[[], object]) -> float:
     return cells / (time.perf_counter() - start) / 1e9
 
 
-def alternating(actions: dict[str, Callable[[], float]], runs: int) -> dict[str, list[float]]:
-    """What each action returns; the actions alternate, so that a drift of the machine's speed hits all of them."""
+def medians(actions: dict[str, Callable[[], float]], runs: int) -> dict[str, float]:
+    """Median rate of each action; the actions alternate, so that a drift of the machine's speed hits all of them."""
     found: dict[str, list[float]] = {name: [] for name in actions}
     for _ in range(runs):
         for name, action in actions.items():
             found[name].append(action())
-    return found
-
-
-def medians(actions: dict[str, Callable[[], float]], runs: int) -> dict[str, float]:
-    """Median rate of each action, in alternating runs."""
-    return {name: statistics.median(rates) for name, rates in alternating(actions, runs).items()}
+    return {name: statistics.median(rates) for name, rates in found.items()}
 
 
 def least(actions: dict[str, Callable[[], object]], runs: int) -> dict[str, float]:

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from common import finish, least, machine, table
+from common import Count, finish, least, machine, table
 
 from gpualign.core.distance.calls import make_samples
 from gpualign.core.distance.sinks.base import DECIMALS
@@ -32,15 +32,6 @@ PLAIN = bytes(256 << 10)
 
 Write = Callable[[ByteWriter, int], None]
 """Writes text to a stream, with so many threads."""
-
-
-class Count:
-    """Takes bytes and keeps how many."""
-
-    bytes = 0
-
-    def write(self, data: bytes) -> None:
-        self.bytes += len(data)
 
 
 def texts(samples: int) -> dict[str, Write]:

@@ -15,14 +15,13 @@ import lzma
 import random
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import BinaryIO
 
-from common import alternating, finish, load, machine, table
+from common import finish, least, load, machine, table
 from isal import igzip
 from near_sets import cdr3
 
@@ -140,12 +139,6 @@ def files(folder: Path, genes: list[str], megabytes: int) -> Iterator[tuple[str,
     yield written("1,000,000 receptors", "receptors.fa", "".join(f">r{k}\n{text}\n" for k, text in enumerate(cdr3(1_000_000, 1))))
 
 
-def seconds(read: Callable[[Path], None], path: Path) -> float:
-    start = time.perf_counter()
-    read(path)
-    return time.perf_counter() - start
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("fasta", help="real genes")
@@ -158,8 +151,7 @@ def main() -> None:
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for what, path, size in files(Path(folder), genes, options.megabytes):
-            runs = alternating({name: partial(seconds, read, path) for name, read in readers(path).items()}, options.runs)
-            found = {name: min(times) for name, times in runs.items()}
+            found = least({name: partial(read, path) for name, read in readers(path).items()}, options.runs)
             own = found["gpualign"]
             beside = [f"{found[name]:.3f} ({found[name] / own:.1f})" if name in found else "" for name in columns]
             rows.append([what, f"{path.stat().st_size / 1e6:,.0f}", f"{own:.3f}", f"{size / own / 1e9:.2f}", *beside])

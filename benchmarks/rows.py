@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from common import BUDGET, finish, head, least, load, machine, table
+from common import BUDGET, Count, finish, head, least, load, machine, table
 
 from gpualign.core.alphabet import DNA
 from gpualign.core.bands import BandResults, PairAssembly, bands_in_order
@@ -113,15 +113,6 @@ def write(
     for band in bands:
         sink.write(band)
     sink.finish()
-
-
-class Count:
-    """Takes bytes and keeps how many."""
-
-    bytes = 0
-
-    def write(self, data: bytes) -> None:
-        self.bytes += len(data)
 
 
 def texts(tiles: Tiles, bands: list[BandResults], threads: list[int], runs: int) -> str:
