@@ -43,6 +43,10 @@ template <class T>
 DEVICE T from_lane_before(T value) {
   return __shfl_up_sync(kAllLanes, value, 1);
 }
+template <class T>
+DEVICE T from_lane_after(T value) {
+  return __shfl_down_sync(kAllLanes, value, 1);
+}
 
 // A strip of a pair, and what it is of.
 struct ChainStrip {

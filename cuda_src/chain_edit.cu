@@ -7,146 +7,269 @@
 //   up = right_down | ~(d | right_up);  down = right_up & d
 // Dummy rows before row 1 have equal = up = down = 0, which hands down what comes from above.
 //
-// A column is a dozen instructions a word, and as many would go into handing its steps to the next lane. So lanes hand over BATCH columns
-// at once, and lane l works BATCH columns behind lane l - 1. Steps of a batch are one word, `right_up` in bits 0 .. BATCH - 1, `right_down`
-// in the next ones, the first column's highest. To the next strip they go with the number of the strip that they are for, so that no
-// flag, and no fence, has to follow them; what a strip hands down takes the place of what it was handed. More columns at once would
-// cost less each, but a strip begins kLanes batches after the one above it.
+// A column is a dozen instructions a word, and as many would go into handing its steps to the next lane. So lanes hand over half a BATCH
+// of columns at once, and lane l works BATCH columns behind lane l - 1: a half is on its way while the next one is computed. More columns
+// at once would cost less each, but a strip begins kLanes batches after the one above it.
+//
+// Two warps of a scheduler slow each other down more than they gain, so it has one, which waits for each instruction's result. So the words
+// of a lane go down a column apart, and what one of them waits for, the other has; all that is loaded is asked for half a batch ahead; and
+// there are few branches, as a warp waits for all that it has loaded before each.
+//
+// Steps of a batch are a word: of each column a bit of `right_up` and one of `right_down`, the first column's highest. To the next strip
+// they go with the number of the strip that they are for, so that no flag, and no fence, has to follow them; what a strip hands down
+// takes the place of what it was handed.
 //
 // Macros: WORDS (1, 2 or 4), LETTERS, BATCH (8), WARPS (of a block), RESULT.
 #include "chain.cuh"
 
-static_assert(BATCH == 8, "letters of a batch are two words, its steps half a word");
-constexpr int kGroup = kLanes / BATCH;  // batches for which a lane has a letter each
-constexpr int kRing = 2 * kLanes;       // batches of letters at hand, of which lanes read kLanes + kGroup
+static_assert(BATCH == 8, "the steps of a batch are half a word");
+constexpr int kHalf = BATCH / 2;
+constexpr int kGroup = kLanes / BATCH;      // batches for which a lane has a letter each
+constexpr int kTurns = kGroup < 2 ? 1 : 2;  // batches between two branches
+constexpr int kRing = 2 * kLanes;           // batches of letters at hand, of which lanes read kLanes + kGroup
 constexpr int64_t kStripRows = static_cast<int64_t>(kLanes) * WORDS * 32;
-constexpr int kLetterWords = WORDS < 2 ? 64 : 32 * WORDS;  // of `equal`, so that a letter's begin at a multiple of 256 bytes
-constexpr uint32_t kAllUp = (1u << BATCH) - 1;             // the steps of row 0
+constexpr int kLetterBytes = kLanes * WORDS * sizeof(uint32_t);  // of the masks of a letter
 constexpr uint32_t kSteps = (1u << 2 * BATCH) - 1;
+constexpr uint32_t kUps = kSteps / 3 * 2;  // the steps of row 0: +1 all
+constexpr uint32_t kHalfSteps = (1u << 2 * kHalf) - 1;
 constexpr int kStripShift = 2 * BATCH;  // where the number of the strip begins
 
-struct alignas(8) BatchLetters {
-  uint32_t words[2];  // a byte a column: its letter's place in `equal`, in 256 bytes
+// Where the letters of half a batch have their masks, in bytes.
+struct alignas(16) Places {
+  uint32_t column[kHalf];
 };
-static_assert(LETTERS * kLetterWords / 64 <= 256, "places of letters fit a byte");
+// [half][batch % kRing], so that lanes, which read neighbouring batches, use all banks.
+using Ring = Places[2][kRing];
+
+// Which rows of a lane have the letter of a column, of half a batch: word w's column comes w columns before that of word 0.
+struct Masks {
+  uint32_t equal[kHalf][WORDS];
+};
 
 // The words of a lane.
 struct Words {
-  const char* equal;  // in shared memory, [letter][word][lane]
-  uint32_t place;     // of this lane in a letter's words, in bytes
+  const char* masks;  // of letter 0 and this lane, in shared memory: [letter][word][lane]
   uint32_t one;       // 1
   uint32_t up[WORDS], down[WORDS];
+  uint32_t right_up[WORDS], right_down[WORDS];  // of the last column; the steps below a word are the highest bits
 
-  // masks: the warp's memory for `equal`; strip: its first row, and the query.
-  DEVICE void begin(const ChainArgs& a, uint32_t* masks, const ChainStrip& strip) {
+  // shared: the warp's memory for masks; strip: its first row, and the query. Nothing is known of steps.
+  DEVICE void begin(const ChainArgs& a, uint32_t* shared, const ChainStrip& strip) {
     const int64_t first = strip.first + static_cast<int64_t>(this_lane()) * WORDS * 32;
-    equal = reinterpret_cast<const char*>(masks);
-    place = this_lane() * sizeof(uint32_t);
+    uint32_t* const mine = shared + this_lane();
+    masks = reinterpret_cast<const char*>(mine);
     one = a.one;
-    for (int k = 0; k < LETTERS * WORDS; k++) masks[k / WORDS * kLetterWords + k % WORDS * 32 + this_lane()] = 0;
+#pragma unroll 1
+    for (int k = 0; k < LETTERS * WORDS; k++) mine[k * kLanes] = 0;
 #pragma unroll
     for (int w = 0; w < WORDS; w++) {
-      up[w] = down[w] = 0;
+      up[w] = down[w] = right_up[w] = right_down[w] = 0;
       for (int bit = 0; bit < 32; bit++) {
         const int64_t i = first + w * 32 + bit;
-        if (i < 1) continue;
-        up[w] |= 1u << bit;
-        masks[strip.query[i - 1] * kLetterWords + w * 32 + this_lane()] |= 1u << bit;
+        const uint32_t row = i < 1 ? 0 : 1u << bit;
+        up[w] |= row;
+        mine[((row ? strip.query[i - 1] : 0) * WORDS + w) * kLanes] |= row;
       }
     }
   }
 
-  // The steps below the last row of a batch, from those above the first.
-  DEVICE uint32_t pass(const BatchLetters& letters, uint32_t steps) {
-    const uint32_t two = one + one;
-    uint32_t ups = steps << (32 - BATCH), downs = steps << (32 - 2 * BATCH);  // this column's step is the highest bit
-    uint32_t ups_below = 0, downs_below = 0;
+  // places: of this half; before: of the half before it.
+  DEVICE Masks masks_of(const Places& before, const Places& places) const {
+    Masks found;
 #pragma unroll
-    for (int c = 0; c < BATCH; c++) {
-      const char* const at = equal + pick_bytes(letters.words[c / 4], place, 0x5504 | (c % 4) << 4);
-      uint32_t above = ups, minus = downs >> 31;  // the step from above: +1 in the highest bit, -1 in the lowest
+    for (int c = 0; c < kHalf; c++)
 #pragma unroll
       for (int w = 0; w < WORDS; w++) {
-        const uint32_t equals = *reinterpret_cast<const uint32_t*>(at + w * 128), raised = up[w];
-        const uint32_t d = or_xor(or3(equals, minus, down[w]), add_by_fma(and_of_either(raised, equals, minus), raised, one), raised);
-        const uint32_t right_up = or_nor(down[w], d, raised), right_down = d & raised;
-        const uint32_t plus = append_sign(right_up, static_cast<int32_t>(above));
-        up[w] = or_nor(multiply_add(right_down, two, minus), d, plus);
-        down[w] = d & plus;
-        above = right_up;
-        minus = right_down >> 31;
+        const uint32_t place = c < w ? before.column[kHalf + c - w] : places.column[c - w];
+        found.equal[c][w] = *reinterpret_cast<const uint32_t*>(masks + place + w * kLanes * sizeof(uint32_t));
       }
-      ups_below = append_sign(ups_below, static_cast<int32_t>(above));
-      downs_below = multiply_add(downs_below, two, minus);
-      ups <<= 1;
-      downs = multiply_add(downs, two, 0);  // as elsewhere by the FMA pipe, since logic and shifts fill the other one
-    }
-    return ups_below | downs_below << BATCH;
+    return found;
+  }
+
+  // Word w takes a column. above, minus: the step above it, +1 in the highest bit, -1 in the lowest.
+  DEVICE void take(int w, uint32_t equal, uint32_t above, uint32_t minus) {
+    const uint32_t raised = up[w], two = one + one;
+    const uint32_t d = or_xor(or3(equal, minus, down[w]), add_by_fma(and_of_either(raised, equal, minus), raised, one), raised);
+    right_up[w] = or_nor(down[w], d, raised);
+    right_down[w] = d & raised;
+    const uint32_t plus = append_sign(right_up[w], static_cast<int32_t>(above));
+    up[w] = or_nor(multiply_add(right_down[w], two, minus), d, plus);
+    down[w] = d & plus;
+  }
+
+  // All words take theirs. above: the steps above word 0's column, the highest two bits. Returns `below` with the steps below the last
+  // word's column as its lowest two.
+  DEVICE uint32_t step(const uint32_t (&equal)[WORDS], uint32_t above, uint32_t below) {
+#pragma unroll
+    for (int w = WORDS - 1; w > 0; w--) take(w, equal[w], right_up[w - 1], right_down[w - 1] >> 31);
+    // Doubled by the FMA pipe, since logic and shifts fill the other one.
+    take(0, equal[0], above, multiply_add(above, one + one, 0) >> 31);
+    return append_sign(append_sign(below, static_cast<int32_t>(right_up[WORDS - 1])), static_cast<int32_t>(right_down[WORDS - 1]));
   }
 };
 
-DEVICE void align_strip(const ChainArgs& a, Words& rows, uint8_t* ring, const ChainStrip& s) {
-  const int lane = this_lane(), batches = static_cast<int>((s.n + BATCH - 1) / BATCH);
-  uint32_t* const handed_down = reinterpret_cast<uint32_t*>(a.progress) + s.pair * (a.carry_stride / BATCH);
-  const uint32_t this_strip = static_cast<uint32_t>(s.number) << kStripShift, next_strip = this_strip + (1u << kStripShift);
-  // For lane 0: a letter a lane of the group that begins at `batch`, and of the first kGroup lanes the steps above.
-  auto letter = [&](int batch) {
-    const int64_t j = static_cast<int64_t>(batch) * BATCH + lane;
-    return static_cast<uint8_t>(j < s.n ? s.target[j] * (kLetterWords / 64) : 0);
-  };
-  const int waits_until = s.number > 0 && lane < kGroup ? batches - lane : 0;
-  auto steps = [&](int batch) { return batch < waits_until ? load_relaxed(handed_down + batch + lane) : this_strip | kAllUp; };
-  auto letters_of = [&](int batch) { return *reinterpret_cast<const BatchLetters*>(ring + (batch & kRing - 1) * BATCH); };
-  ring[lane] = letter(0);
-  uint8_t next_letter = letter(kGroup);
-  uint32_t next_steps = steps(0), out = 0;
-  __syncwarp();
-  BatchLetters next_letters = letters_of(-lane);
-  const unsigned hands_down = lane == kLanes - 1 ? batches : 0;
+// The letters of a strip's columns, on their way to the lanes: a group is asked for while the one before it is put where lanes find it.
+class Letters {
+ public:
+  DEVICE Letters(Ring& ring, const ChainStrip& s)
+      : ring_(ring), from_(s.target + this_lane()), left_(static_cast<int>((s.n - this_lane() + BATCH - 1) / BATCH)), asked_(ask()) {}
 
-  for (int group = 0; group < batches + kLanes - 1; group += kGroup) {
+  // The next group, which begins at `batch`; lanes find it after __syncwarp.
+  DEVICE void advance(int batch) {
+    const int lane = this_lane();
+    ring_[lane % BATCH / kHalf][batch + lane / BATCH & kRing - 1].column[lane % kHalf] = asked_ * kLetterBytes;
+    asked_ = ask();
+  }
+
+  DEVICE const Places& places(int half, int batch) const { return ring_[half][batch & kRing - 1]; }
+
+ private:
+  // A letter a lane.
+  DEVICE uint32_t ask() {
+    const uint32_t letter = left_ > 0 ? *from_ : 0;
+    from_ += kLanes;
+    left_ -= kGroup;
+    return letter;
+  }
+
+  Ring& ring_;
+  const uint8_t* from_;
+  int left_;  // batches from this lane's next letter on
+  uint32_t asked_;
+};
+
+// The steps above the first row of a strip, a batch a lane: those of a group are asked for while the group before it is computed.
+class StepsAbove {
+ public:
+  DEVICE StepsAbove(const uint32_t* handed_down, int strip, int batches)
+      : from_(handed_down + this_lane()), until_(strip > 0 && this_lane() < kGroup ? batches - this_lane() : 0),
+        strip_(static_cast<uint32_t>(strip) << kStripShift), asked_(ask(0)) {}
+
+  // Of the group that was asked for, which began at `batch`. Asks for that which begins at `next`.
+  DEVICE uint32_t take(int batch, int next) {
     // Without sleep: a strip that wakes late delays all strips below it.
-    while (any_lane((next_steps ^ this_strip) & ~kSteps)) next_steps = steps(group);
-    const uint32_t from_above = next_steps;
-    next_steps = steps(group + kGroup);
-    ring[(group + kGroup) % kRing * BATCH + lane] = next_letter;
-    next_letter = letter(group + 2 * kGroup);
-    __syncwarp();
+    while (any_lane((asked_ ^ strip_) & ~kSteps)) asked_ = ask(batch);
+    const uint32_t found = asked_;
+    asked_ = ask(next);
+    return found;
+  }
+
+ private:
+  DEVICE uint32_t ask(int batch) const { return batch < until_ ? load_relaxed(from_ + batch) : strip_ | kUps; }
+
+  const uint32_t* const from_;
+  const int until_;  // batches that are handed down, less this lane
+  const uint32_t strip_;
+  uint32_t asked_;
+};
+
+// What a lane has under way.
+struct Lane {
+  Words rows;
+  uint32_t start[WORDS];  // `up` before column 1
+  Places places[2];       // of the batch, by halves
+  Masks masks;            // of the half that comes
+  uint32_t incoming;      // steps above the columns of this half that are left, in its highest bits
+  uint32_t below;         // steps below the last word; its last column's are the lowest bits
+
+  // above: the steps above the first half batch of lane 0, kHalfSteps.
+  DEVICE Lane(const Words& words, const Letters& letters, uint32_t above)
+      : rows(words), places{letters.places(0, -this_lane()), letters.places(1, -this_lane())}, masks(words.masks_of(places[0], places[0])),
+        incoming(above << (32 - 2 * kHalf)), below(0) {
+    for (int w = 0; w < WORDS; w++) start[w] = words.up[w];
+  }
+
+  // Passes half a batch. above: of lane 0, the steps above the half behind it, kHalfSteps, among others. Returns `below` when the last
+  // word, which is WORDS - 1 columns behind, had taken the half before this one.
+  template <int HALF>
+  DEVICE uint32_t pass(const Letters& letters, int batch, uint32_t above) {
+    const Masks next_masks = rows.masks_of(places[HALF], places[1 - HALF]);
+    places[HALF] = letters.places(HALF, batch + 1);
+    uint32_t before = 0, handed_over = 0;
 #pragma unroll
-    for (int k = 0; k < kGroup; k++) {
-      const int batch = group + k - lane;
-      const uint32_t first = from_lane(from_above, k), other = from_lane_before(out);
-      const BatchLetters letters = next_letters;
-      next_letters = letters_of(batch + 1);
-      const Words before = rows;
-      out = rows.pass(letters, lane == 0 ? first : other);
-      if (batch < 0) rows = before;
-      if (static_cast<unsigned>(batch) < hands_down) store_relaxed(handed_down + batch, next_strip | out);
+    for (int c = 0; c < kHalf; c++) {
+      if (c == WORDS - 1) {
+        before = below;
+        handed_over = from_lane_before(below);
+      }
+      if (HALF == 0 && c < WORDS && batch <= 0) {  // word c's column 1 comes, now or in a later batch
+        rows.up[c] = start[c];
+        rows.down[c] = 0;
+      }
+      if (c == kHalf - 1)
+        incoming = multiply_add((this_lane() == 0 ? above : handed_over) & kHalfSteps, rows.one << (32 - 2 * kHalf - 2), incoming);
+      below = rows.step(masks.equal[c], incoming, below);
+      incoming <<= 2;
+    }
+    masks = next_masks;
+    return before;
+  }
+};
+
+// The sum of the steps in a row of n columns, by all lanes.
+DEVICE int64_t sum_of_steps(const uint32_t* row, int64_t n, int batches) {
+  int64_t sum = 0;
+#pragma unroll 8  // loads at once
+  for (int first = 0; first < batches; first += kLanes) {
+    const int batch = first + this_lane();
+    const int64_t left = n - static_cast<int64_t>(batch) * BATCH;
+    const uint32_t inside = left <= 0 ? 0 : left < BATCH ? kSteps & ~(kSteps >> 2 * left) : kSteps;
+    const uint32_t steps = batch < batches ? load_relaxed(row + batch) & inside : 0;
+    sum += count_bits(steps & kUps) - count_bits(steps & ~kUps);
+  }
+  int64_t total = 0;
+#pragma unroll 1
+  for (int lane = 0; lane < kLanes; lane++) total += from_lane(sum, lane);
+  return total;
+}
+
+DEVICE void align_strip(const ChainArgs& a, const Words& words, Ring& ring, const ChainStrip& s) {
+  // One for all lanes, as the compiler is to see: it splits code in two where some lanes may have left a loop.
+  const int batches = from_lane(static_cast<int>((s.n + BATCH - 1) / BATCH), 0);
+  uint32_t* const handed_down = reinterpret_cast<uint32_t*>(a.progress) + s.pair * (a.carry_stride / BATCH);
+  const uint32_t next_strip = static_cast<uint32_t>(s.number + 1) << kStripShift;
+  const unsigned hands_down = this_lane() == kLanes - 1 ? batches : 0;
+  Letters letters(ring, s);
+  StepsAbove steps(handed_down, s.number, batches);
+  letters.advance(0);
+  uint32_t above = steps.take(0, 1);
+  __syncwarp();
+  Lane lane(words, letters, above >> 2 * kHalf & kHalfSteps);
+
+  // A batch more than there are, as words are behind.
+  for (int group = 0; group < batches + kLanes; group += kGroup) {
+    uint32_t next_above = steps.take(group + 1, group + 1 + kGroup);
+    letters.advance(group + kGroup);
+    __syncwarp();
+#pragma unroll 1
+    for (int turn = 0; turn < kGroup; turn += kTurns) {
+#pragma unroll
+      for (int k = turn; k < turn + kTurns; k++) {
+        const int batch = group + k - this_lane();
+        const uint32_t done = lane.pass<0>(letters, batch, above);
+        store_relaxed_if(static_cast<unsigned>(batch - 1) < hands_down, handed_down + batch - 1, next_strip | (done & kSteps));
+        above = next_above;
+        lane.pass<1>(letters, batch, above >> 2 * kHalf);
+        next_above = from_lane_after(next_above);
+      }
     }
   }
   if (!s.last) return;
-  // The horizontal steps of the last row.
   __syncwarp();
-  int64_t sum = 0;
-  for (int batch = lane; batch < batches; batch += kLanes) {
-    const uint32_t below = load_relaxed(handed_down + batch);
-    const int64_t rest = s.n - static_cast<int64_t>(batch) * BATCH;
-    const uint32_t inside = rest < BATCH ? kAllUp & ~(kAllUp >> rest) : kAllUp;
-    sum += count_bits(below & inside) - count_bits(below >> BATCH & inside);
-  }
-  int64_t distance = s.m;
-  for (int from = 0; from < kLanes; from++) distance += from_lane(sum, from);
-  if (lane == 0) *s.score = static_cast<RESULT>(distance);
+  const int64_t sum = sum_of_steps(handed_down, s.n, batches);
+  if (this_lane() == 0) *s.score = static_cast<RESULT>(s.m + sum);
 }
 
 KERNEL(WARPS* kLanes, 1) align_chain_edit(const ChainArgs a) {
-  __shared__ uint32_t equal[WARPS][LETTERS * kLetterWords];
-  alignas(8) __shared__ uint8_t rings[WARPS][kRing * BATCH];
+  __shared__ uint32_t masks[WARPS][LETTERS * WORDS * kLanes];
+  __shared__ Ring rings[WARPS];
   const int warp = threadIdx.x / kLanes;
-  for (int k = this_lane(); k < kRing * BATCH; k += kLanes) rings[warp][k] = 0;  // lanes that have not begun read it
+  Places* const places = &rings[warp][0][0];
+  for (int k = this_lane(); k < 2 * kRing; k += kLanes) places[k] = {};  // lanes that have not begun read it
+  __syncwarp();
   take_strips(a, kStripRows, [&](const ChainStrip& strip) {
     Words words;
-    words.begin(a, equal[warp], strip);
+    words.begin(a, masks[warp], strip);
     align_strip(a, words, rings[warp], strip);
     __syncwarp();
   });

@@ -222,7 +222,13 @@ DEVICE uint32_t load_relaxed(const uint32_t* p) {
   asm volatile("ld.relaxed.gpu.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
   return value;
 }
-DEVICE void store_relaxed(uint32_t* p, uint32_t value) { asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory"); }
+// Where `wanted`; without a branch, at which a warp would wait for all that it has loaded.
+DEVICE void store_relaxed_if(bool wanted, uint32_t* p, uint32_t value) {
+  asm volatile(
+      "{\n.reg .pred wanted;\nsetp.ne.u32 wanted, %0, 0;\n@wanted st.relaxed.gpu.u32 [%1], %2;\n}" ::"r"(static_cast<uint32_t>(wanted)),
+      "l"(p), "r"(value)
+      : "memory");
+}
 // The value of a flag that another block raises, once it is `wanted` or more; what was written before that is then visible.
 // Looking is relaxed, because an acquiring load empties the L1 cache each time.
 DEVICE int wait_for_flag(const int* p, int wanted) {

@@ -132,7 +132,7 @@ def test_slices_of_columns_with_and_without_rare_letters(rng, device, force, sch
 def test_chains_of_several_strips_and_any_number_of_columns(rng, device, force, monkeypatch, letters, words):
     """Queries of up to five strips, first ones that are full and others, and targets of less than a batch of columns and of many."""
     force(chain_edit)
-    monkeypatch.setattr(chain_edit, "_RATE", {words: 1.0})
+    monkeypatch.setattr(chain_edit, "_COLUMN", {words: 1.0})
     strip = 256 * words if isinstance(device, HostDevice) else 1024 * words
     ancestor = rng.integers(0, letters, 5 * strip)
 

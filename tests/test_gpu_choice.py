@@ -332,8 +332,15 @@ def test_lanes_are_those_with_a_wanted_pair(firsts, groups, heights, threads):
     assert (strips[lanes.items >= 0] == needed[lanes.items >= 0]).all()
 
 
-def test_a_pair_of_many_strips_has_two_warps_a_scheduler():
-    (variant,) = [v for v in chain_edit.variants(make_recipe(task(edit(4), [8_000_000], [100])), 8_000_000, 100) if v.rows == 128]
-    assert variant.blocks(1, 1954, H200.multiprocessors) == 2 * 132
-    assert variant.blocks(1, 977, H200.multiprocessors) == 245  # of four warps
-    assert variant.blocks(3600, 3, H200.multiprocessors) == 2700
+@pytest.mark.parametrize(
+    ("pairs", "strips", "blocks"), [(1, 1954, 132), (1, 489, 123), (3600, 3, 132), (2, 3, 2)], ids=["long", "1 Mb", "many", "two"]
+)
+def test_chains_have_a_warp_a_scheduler_at_most(pairs, strips, blocks):
+    *_, variant = chain_edit.variants(make_recipe(task(edit(4), [1000], [100])), 1000, 100)
+    assert variant.blocks(pairs, strips, H200.multiprocessors) == blocks
+
+
+@pytest.mark.parametrize(("length", "words"), [(100_000, 1), (1_000_000, 2), (2_000_000, 4), (8_000_000, 4)])
+def test_a_pair_has_words_for_as_many_warps_as_there_are_schedulers(length, words):
+    chosen = choose(make_recipe(task(edit(4), [length], [length])), np.array([length]), np.array([length]), H200)
+    assert chosen.rows == 32 * words

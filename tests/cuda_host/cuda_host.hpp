@@ -225,6 +225,11 @@ T __shfl_up_sync(unsigned, T value, int by) {
   const int lane = cuda_host::lane();
   return cuda_host::exchange(value, lane < by ? lane : lane - by);
 }
+template <class T>
+T __shfl_down_sync(unsigned, T value, int by) {
+  const int lane = cuda_host::lane();
+  return cuda_host::exchange(value, lane + by < kLanes ? lane + by : lane);
+}
 inline unsigned __ballot_sync(unsigned, bool predicate) {
   cuda_host::warp->exchange[cuda_host::lane()] = predicate;
   cuda_host::warp->barrier.wait();
@@ -266,7 +271,9 @@ inline uint32_t load_relaxed(const uint32_t* p) {
   cuda_host::give_way();  // who looks again waits for another thread
   return __atomic_load_n(p, __ATOMIC_RELAXED);
 }
-inline void store_relaxed(uint32_t* p, uint32_t value) { __atomic_store_n(p, value, __ATOMIC_RELAXED); }
+inline void store_relaxed_if(bool wanted, uint32_t* p, uint32_t value) {
+  if (wanted) __atomic_store_n(p, value, __ATOMIC_RELAXED);
+}
 inline void copy_ahead(void* to, const void* from) { std::memcpy(to, from, 16); }
 inline int wait_for_flag(const int* p, int wanted) {
   for (;;) {
