@@ -5,7 +5,8 @@
 // the step is at least k. With the shifted scores S of equal letters and X < S of others,
 //   z = max(s', u, v);  right' = z - u;  down' = z - v
 //   z_k = [k <= X] | equal | u_k | v_k;  (z - u)_k = OR over a = 0 .. S-k of z_(k+a) & ~u_(a+1)
-// Edit distance is S = 2, X = 1: five three-input operations a row; S = 3 takes 12, S = 4 takes 21 (X = 1).
+// A step's planes are nested, u_(k+1) in u_k. So in the terms before the last, z_S & ~u_(S-k+1), `equal` and u_(k+a) add nothing, and
+// v_(k+a) is enough. Edit distance is S = 2, X = 1: five three-input operations a row; S = 3 takes 11, S = 4 takes 19 (X = 1).
 //
 // An item is THREADS times a query and a group of 32 targets. Rows pass in strips of ROWS, in a pipeline of blocks
 // (pipeline.cuh); a strip's u stay in registers, its last row's v go through memory, [column][plane][thread], from where the next
@@ -29,42 +30,45 @@ struct Steps {
   uint32_t plane[STEPS];
 };
 
-// (z - d)_k, z_k given for k > X and 1 below. Of the terms in which z is 1, the last, ~d_(X-k+1), holds the others.
+// z_k where it counts, given z_S and the step that z is not the difference to.
 template <int K>
-DEVICE uint32_t difference(const uint32_t* z, const Steps& d) {
+DEVICE uint32_t largest(uint32_t top, const Steps& other) {
+  return K == STEPS ? top : other.plane[K - 1];
+}
+// (z - d)_k. Of the terms in which z is 1, the last, ~d_(X-k+1), holds the others.
+template <int K>
+DEVICE uint32_t difference(uint32_t top, const Steps& other, const Steps& d) {
   constexpr bool kBelow = K <= MISMATCH;
   constexpr int kOnes = kBelow ? MISMATCH - K : 0;  // the last term a with z = 1
   uint32_t sum;
-  if (!kBelow)
-    sum = z[K] & ~d.plane[0];
-  else if (kOnes == STEPS - K)
+  if constexpr (!kBelow)
+    sum = largest<K>(top, other) & ~d.plane[0];
+  else if constexpr (kOnes == STEPS - K)
     return ~d.plane[kOnes];
   else
-    sum = not_or_and_not(d.plane[kOnes], z[K + kOnes + 1], d.plane[kOnes + 1]);
+    sum = not_or_and_not(d.plane[kOnes], largest<K + kOnes + 1>(top, other), d.plane[kOnes + 1]);
 #pragma unroll
-  for (int a = kBelow ? kOnes + 2 : 1; a <= STEPS - K; a++) sum = or_and_not(sum, z[K + a], d.plane[a]);
+  for (int a = kBelow ? kOnes + 2 : 1; a <= STEPS - K; a++)
+    sum = or_and_not(sum, a == STEPS - K ? top : other.plane[K + a - 1], d.plane[a]);
   return sum;
 }
 template <int K>
 struct Differences {
-  static DEVICE void run(const uint32_t* z, const Steps& d, Steps& out) {
-    out.plane[K - 1] = difference<K>(z, d);
-    Differences<K - 1>::run(z, d, out);
+  static DEVICE void run(uint32_t top, const Steps& other, const Steps& d, Steps& out) {
+    out.plane[K - 1] = difference<K>(top, other, d);
+    Differences<K - 1>::run(top, other, d, out);
   }
 };
 template <>
 struct Differences<0> {
-  static DEVICE void run(const uint32_t*, const Steps&, Steps&) {}
+  static DEVICE void run(uint32_t, const Steps&, const Steps&, Steps&) {}
 };
 
 DEVICE void cell(uint32_t equal, Steps& u, Steps& v) {
-  uint32_t z[STEPS + 1];
-#pragma unroll
-  for (int k = 1; k <= STEPS; k++)
-    if (k > MISMATCH) z[k] = or3(equal, u.plane[k - 1], v.plane[k - 1]);
+  const uint32_t top = or3(equal, u.plane[STEPS - 1], v.plane[STEPS - 1]);
   Steps right, down;
-  Differences<STEPS>::run(z, u, right);
-  Differences<STEPS>::run(z, v, down);
+  Differences<STEPS>::run(top, v, u, right);
+  Differences<STEPS>::run(top, u, v, down);
   u = down;
   v = right;
 }

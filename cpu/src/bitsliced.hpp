@@ -5,10 +5,12 @@
 // and bit p of a plane belongs to target p of the block.
 //   z_k = s'_k | u_k | v_k,          s'_k = 1 for k <= X, [letters equal] for k > X
 //   (z - u)_k = OR over a = 0 .. S-k of z_{a+k} & ~u_{a+1}        (u <= z: take a = u)
+// A step's planes are nested, u_{k+1} in u_k. So in the terms before the last, z_S & ~u_{S-k+1}, [letters equal] and u_{a+k} add nothing,
+// and v_{a+k} is enough; likewise u_{a+k} in (z - v)_k.
 // Edit distance is S = 2, X = 1 (match 0, mismatch -1, gap 1, the score negated): the five-operation form of Myers' cell.
 //
 // u and z are kept complemented: then no cell needs a negation, where instruction sets have and-not, but no or-not.
-// S = 1 .. 4 exist. Three-input operations a cell of S = 2, 3, 4 with X = 1: 5, 12, 21; two-input ones: 8, 20, 36.
+// S = 1 .. 4 exist. Three-input operations a cell of S = 2, 3, 4 with X = 1: 5, 11, 19; two-input ones: 8, 18, 32.
 //
 // Layout: masks [column][letter slot], one vector each. A strip of kSliceRows rows keeps its planes in L1; the boundary keeps
 // S planes a column. kSliceColumns columns advance together. The sum along the last row is taken by vertical counters:
@@ -43,25 +45,25 @@ struct BitslicedKernel {
     count_last_row(bound, a.columns, a.sums, [&](int64_t j) { return live[j]; });
   }
 
-  // In u, and in z here, every plane is the complement.
+  // In u, and in z_S here, every plane is the complement.
   static inline __attribute__((always_inline)) void cell(Words equal, Steps& u, Steps& v) {
-    Words z[S + 1];
-#pragma GCC unroll 8
-    for (int k = X + 1; k <= S; k++) z[k] = and_nor(u.plane[k - 1], equal, v.plane[k - 1]);
+    const Words top = and_nor(u.plane[S - 1], equal, v.plane[S - 1]);
     Steps nu, nv;
 #pragma GCC unroll 8
     for (int k = 1; k <= S; k++) {
-      // The terms a = 0; z_k = 1 for k <= X.
-      nv.plane[k - 1] = k <= X ? u.plane[0] : and_not(u.plane[0], z[k]);
-      nu.plane[k - 1] = k <= X ? v.plane[0] : v.plane[0] | z[k];
 #pragma GCC unroll 8
-      for (int t = 1; t <= S - k; t++) {
-        if (t + k <= X) {
-          nv.plane[k - 1] |= u.plane[t];
-          nu.plane[k - 1] &= v.plane[t];
+      for (int a = 0; a <= S - k; a++) {
+        Words &right = nv.plane[k - 1], &down = nu.plane[k - 1];
+        const Words not_u = u.plane[a], v_a = v.plane[a];
+        if (a + k <= X) {  // z_{a+k} = 1
+          right = a == 0 ? not_u : right | not_u;
+          down = a == 0 ? v_a : down & v_a;
+        } else if (a + k < S) {
+          right = a == 0 ? not_u & v.plane[k - 1] : or_and(right, not_u, v.plane[a + k - 1]);
+          down = a == 0 ? v_a | u.plane[k - 1] : and_or(down, v_a, u.plane[a + k - 1]);
         } else {
-          nv.plane[k - 1] = or_and_not(nv.plane[k - 1], u.plane[t], z[t + k]);
-          nu.plane[k - 1] = and_or(nu.plane[k - 1], v.plane[t], z[t + k]);
+          right = a == 0 ? and_not(not_u, top) : or_and_not(right, not_u, top);
+          down = a == 0 ? v_a | top : and_or(down, v_a, top);
         }
       }
     }
