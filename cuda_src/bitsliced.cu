@@ -106,7 +106,7 @@ DEVICE void ripple(uint32_t* counter, uint32_t bits, int from) {
   }
 }
 
-using Ring = CarryRing<uint32_t, COLUMNS * STEPS>;  // planes one after the other: side by side they are slower (benchmarks/LOG.md)
+using Ring = CarryRing<uint32_t, COLUMNS * STEPS, THREADS>;  // planes one after the other: side by side they are slower (benchmarks/LOG.md)
 constexpr int kAhead = Ring::kAhead / STEPS;
 
 // Asks for the next COLUMNS columns, from `column` on, of what is above a strip. Past the last one the batch stays empty: batches are
@@ -125,7 +125,8 @@ DEVICE void ask(Ring& above, int strip, int column, int handed_down) {
 KERNEL(THREADS, BLOCKS) align_slices(const SliceArgs a) {
   constexpr int kSlots = (LETTERS + 1) * THREADS;  // of a column
   __shared__ uint32_t masks[COLUMNS * kSlots];
-  alignas(16) __shared__ uint32_t rings[THREADS / kLanes * Ring::kCarries];
+  alignas(16) __shared__ uint32_t ring_memory[THREADS / kLanes * Ring::kCarries];
+  uint32_t* const rings = kept(ring_memory);
   const int thread = threadIdx.x;
   uint32_t* const slots = masks + thread;
 #pragma unroll

@@ -10,8 +10,8 @@
 
 #include "portable.cuh"
 
-// Carry: what a column hands down to a thread, of 4, 8 or 16 bytes.
-template <class Carry, int BATCH>
+// Carry: what a column hands down to a thread, of 4, 8 or 16 bytes. BLOCK: threads of the block; 0 where only the host knows.
+template <class Carry, int BATCH, int BLOCK = 0>
 class CarryRing {
   static constexpr int kPiece = 16 / sizeof(Carry);   // carries of one copy
   static constexpr int kRunPieces = kLanes / kPiece;  // copies of a run
@@ -30,7 +30,7 @@ class CarryRing {
   DEVICE CarryRing(Carry* rings, const Carry* above) : ring_(rings + threadIdx.x / kLanes * kCarries), next_(0) {
     const int lane = threadIdx.x % kLanes, piece = lane % kPieces;
     to_ = lane * kPiece;
-    from_ = above + threadIdx.x / kLanes * kLanes + piece / kRunPieces * static_cast<int64_t>(blockDim.x) + piece % kRunPieces * kPiece;
+    from_ = above + threadIdx.x / kLanes * kLanes + piece / kRunPieces * block_threads() + piece % kRunPieces * kPiece;
   }
 
   // Asks for the next batch of columns, which must have been handed down.
@@ -38,8 +38,8 @@ class CarryRing {
 #pragma unroll
     for (int first = 0; first < kPieces; first += kLanes)
       if (first == 0 || first + kLanes <= kPieces || first + static_cast<int>(threadIdx.x) % kLanes < kPieces)
-        copy_ahead(ring_ + next_ + to_ + first * kPiece, from_ + first / kRunPieces * static_cast<int64_t>(blockDim.x));
-    from_ += BATCH * static_cast<int64_t>(blockDim.x);
+        copy_ahead(ring_ + next_ + to_ + first * kPiece, from_ + first / kRunPieces * block_threads());
+    from_ += BATCH * block_threads();
     asked();
   }
   // The next batch of columns comes from nowhere else: this lane's place in its first one. The others lie kLanes apart.
@@ -59,6 +59,8 @@ class CarryRing {
   }
 
  private:
+  static DEVICE int64_t block_threads() { return BLOCK ? BLOCK : blockDim.x; }
+
   DEVICE void asked() {
     end_copies();
     next_ = next_ + kBatchCarries == kCarries ? 0 : next_ + kBatchCarries;
