@@ -17,6 +17,7 @@ import os
 import zlib
 from array import array
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -26,7 +27,7 @@ import numpy.typing as npt
 from gpualign.core._records import count_codes
 from gpualign.core.alphabet import ALPHABETS, DNA, Alphabet, Census
 from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError
+from gpualign.core.errors import InputError, RunError
 from gpualign.core.opening import INDEX_MAGIC
 from gpualign.core.pool import in_order
 from gpualign.core.reader import Gaps, LowerCase, clean, unique
@@ -234,8 +235,10 @@ class IndexBuilder:
         self._degap = degap
         self._gaps = Gaps()
         self._lower = LowerCase() if mask_lower else None
-        self._letters = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115  closed by __exit__
-        self._ids = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115
+        self._scratch = scratch
+        with self._naming_scratch():
+            self._letters = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115  closed by __exit__
+            self._ids = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115
         self._ends, self._id_ends, self._numbers = array("q"), array("q"), array("q")
         self._empty: list[str] = []
         self._alphabet = DNA
@@ -244,11 +247,13 @@ class IndexBuilder:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._letters.close()
-        self._ids.close()
+        for file in (self._letters, self._ids):
+            with suppress(OSError):  # what a full disk has not taken is thrown away
+                file.close()
 
     def read(self, stream: BinaryIO, alphabet: str) -> Alphabet:
-        """Take all records of a FASTA or FASTQ file; alphabet: "dna", "protein" or "auto". Raises `InputError`."""
+        """Take all records of a FASTA or FASTQ file; alphabet: "dna", "protein" or "auto". Raises `InputError`, and
+        `RunError` where the folder for scratch is full."""
         census, number = Census(), 0
         for some in read_records(stream, self._source, _BATCH_LETTERS):
             records, numbers = clean(some, number, self._source, self._empty, self._gaps if self._degap else None)
@@ -263,15 +268,25 @@ class IndexBuilder:
         self._dna = None if alphabet == "auto" else census.dna
         if not self._ends:
             raise InputError(f"{self._source}: no records" + (" with letters" if self._empty else ""))
-        self._letters.flush()
-        self._ids.flush()
+        with self._naming_scratch():
+            self._letters.flush()
+            self._ids.flush()
         self._check_letters()
         return self._alphabet
 
     def _store(self, records: Records) -> None:
         for file, ends, column in ((self._letters, self._ends, records.letters), (self._ids, self._id_ends, records.ids)):
-            file.write(column.text.data)
+            with self._naming_scratch():
+                file.write(column.text.data)
             ends.frombytes((column.offsets[1:] + (ends[-1] if ends else 0)).tobytes())
+
+    @contextmanager
+    def _naming_scratch(self) -> Iterator[None]:
+        """Errors of the system while letters and ids are put aside name the folder."""
+        try:
+            yield
+        except OSError as error:
+            raise RunError(f"cannot write to {self._scratch.absolute()}, where the index is made: {error.strerror or error}") from None
 
     def _stored(self, file: BinaryIO, ends: array[int]) -> TextColumn:
         return TextColumn(np.memmap(file, dtype=np.uint8, mode="r", shape=(ends[-1],)), np.append(0, np.frombuffer(ends, dtype=np.int64)))

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 
 import pytest
-from command import GPUALIGN, gpualign
+from command import GPUALIGN, gpualign, shell
 
 RECORDS = ">a\nACGTACGT\n>b\nACGTTCGT\n>c\nACG\n"
 TABLE = "sample\tx\ty\na\t0\t1\nb\t1\t1\n"
@@ -129,3 +129,11 @@ def test_closed_standard_streams(folder, words, closed, code, said):
     rows = (folder / "x.tsv").read_text() if "-o" in words else done.stdout
     if code == 0:
         assert rows == gpualign("nw", "z.fa", cwd=folder).stdout.decode()
+
+
+def test_an_index_that_finds_no_room_for_its_letters_says_where(tmp_path):
+    (tmp_path / "big.fa").write_text(">a\n" + "ACGT" * 50_000 + "\n")
+    done = shell(f"ulimit -f 16; {GPUALIGN} index big.fa -o big.gpa", cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.decode() == f"gpualign: error: cannot write to {tmp_path}, where the index is made: File too large\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["big.fa"]
