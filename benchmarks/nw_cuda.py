@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 from common import finish, head, load, machine, made_up_dna, made_up_letters, proteins, table, usage
+from device_choice import write
 from near_cuda import reads
 
 from gpualign.core.alphabet import DNA, PROTEIN
@@ -277,8 +278,7 @@ def reads_to_matrix(folder: str) -> str:
     with tempfile.TemporaryDirectory(dir=folder) as name:
         fasta, output = Path(name, "reads.fa"), Path(name, "out.npy")
         for count in (20_000, 60_000):
-            letters = made_up_letters(reads(np.random.default_rng(1), count))
-            fasta.write_text("".join(f">r{k}\n{text}\n" for k, text in enumerate(letters)))
+            write(fasta, reads(np.random.default_rng(1), count))
             command = [sys.executable, "-m", "gpualign", "nw", "-q", "--edit", "--device", "cuda", fasta, "-o", output]
             runs = []
             for _ in range(3):
@@ -307,13 +307,13 @@ def main() -> None:
     arguments = parser.parse_args()
     device = CudaDevice(0)
     parts = [f"# Exact scores on one GPU\n\n{device.name}; host {machine()}.\n\n"]
-    for name in arguments.only.split(","):
-        if name == "kernels":
-            parts.append(kernels(device, arguments.gold, arguments.proteins))
-        elif name == "reads":
-            parts.append(reads_to_matrix(arguments.folder))
-        else:
-            parts.append({"peer": peer, "command": command}[name](device))
+    makers = {
+        "kernels": lambda: kernels(device, arguments.gold, arguments.proteins),
+        "peer": lambda: peer(device),
+        "command": lambda: command(device),
+        "reads": lambda: reads_to_matrix(arguments.folder),
+    }
+    parts += [makers[name]() for name in arguments.only.split(",")]
     finish("".join(parts), arguments.output)
 
 

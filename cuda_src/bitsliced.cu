@@ -31,25 +31,21 @@ struct Steps {
 };
 
 // z_k where it counts, given z_S and the step that z is not the difference to.
-template <int K>
-DEVICE uint32_t largest(uint32_t top, const Steps& other) {
-  return K == STEPS ? top : other.plane[K - 1];
-}
+DEVICE uint32_t largest(int k, uint32_t top, const Steps& other) { return k == STEPS ? top : other.plane[k - 1]; }
 // (z - d)_k. Of the terms in which z is 1, the last, ~d_(X-k+1), holds the others.
 template <int K>
 DEVICE uint32_t difference(uint32_t top, const Steps& other, const Steps& d) {
   constexpr bool kBelow = K <= MISMATCH;
   constexpr int kOnes = kBelow ? MISMATCH - K : 0;  // the last term a with z = 1
   uint32_t sum;
-  if constexpr (!kBelow)
-    sum = largest<K>(top, other) & ~d.plane[0];
-  else if constexpr (kOnes == STEPS - K)
+  if (!kBelow)
+    sum = largest(K, top, other) & ~d.plane[0];
+  else if (kOnes == STEPS - K)
     return ~d.plane[kOnes];
   else
-    sum = not_or_and_not(d.plane[kOnes], largest<K + kOnes + 1>(top, other), d.plane[kOnes + 1]);
+    sum = not_or_and_not(d.plane[kOnes], largest(K + kOnes + 1, top, other), d.plane[kOnes + 1]);
 #pragma unroll
-  for (int a = kBelow ? kOnes + 2 : 1; a <= STEPS - K; a++)
-    sum = or_and_not(sum, a == STEPS - K ? top : other.plane[K + a - 1], d.plane[a]);
+  for (int a = kBelow ? kOnes + 2 : 1; a <= STEPS - K; a++) sum = or_and_not(sum, largest(K + a, top, other), d.plane[a]);
   return sum;
 }
 template <int K>
