@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 def copy_rows(out: numpy.typing.NDArray[Any], values: numpy.typing.NDArray[Any], row: int, column: int, threads: int) -> None:
     """
-    Copy `values` into `out`, of the same dtype, from element [row][column] on.
+    Copy `values` into `out`, of the same dtype, or uint8 or int16 into int32, from element [row][column] on.
     """
 
 def mirror_rows(out: numpy.typing.NDArray[Any], first: int, stop: int, threads: int) -> None:

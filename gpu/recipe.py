@@ -19,13 +19,13 @@ _MOST_STEPS = 4  # that a bit-sliced kernel has
 class Recipe:
     """How a task is computed.
 
-    letters: codes in use, 0 .. letters-1; result: C type of a score; form: None for edit distances without paths; query_lengths: those
-    that there are, and how many queries of each. paths: whether checkpoints are kept and traced back from; host_traceback: by the host,
-    from whole matrices of directions; usable: uint32[letters + 1], bit t of word q: a path may pair q with t.
+    letters: codes in use, 0 .. letters-1; result: type of a score as kernels write it; form: None for edit distances without paths;
+    query_lengths: those that there are, and how many queries of each. paths: whether checkpoints are kept and traced back from;
+    host_traceback: by the host, from whole matrices of directions; usable: uint32[letters + 1], bit t of word q: a path may pair q with t.
     """
 
     letters: int
-    result: str
+    result: np.dtype[np.integer]
     affine: bool
     form: RebasedForm | None
     unary: UnaryForm | None
@@ -42,6 +42,10 @@ class Recipe:
     @property
     def local(self) -> bool:
         return self.form is not None and self.form.local
+
+    @property
+    def c_result(self) -> str:
+        return f"{self.result.name}_t"
 
     @property
     def planes(self) -> int:
@@ -64,7 +68,7 @@ def make_recipe(task: Task, host_traceback: bool = False) -> Recipe:
         unary = None
     return Recipe(
         letters=int(max(task.queries.used_codes[-1], task.targets.used_codes[-1])) + 1,
-        result="int32_t" if task.dtype == np.int32 else "int64_t",
+        result=_result(task),
         affine=not scoring.linear,
         form=None if scoring.edit and not task.needs_paths else rebased_form(scoring, local, task.end_gaps.free_query),
         unary=unary,
@@ -78,6 +82,16 @@ def make_recipe(task: Task, host_traceback: bool = False) -> Recipe:
         free_target=task.end_gaps.free_target,
         usable=_usable(scoring) if task.needs_paths else None,
     )
+
+
+def _result(task: Task) -> np.dtype[np.integer]:
+    """The narrowest type, where scores are all that comes back: those of short reads take longer to copy than to compute. Local ones are
+    the most of many that are written with one instruction, which there is for 32 bits and 64."""
+    if task.mode is Mode.LOCAL or task.top is not None or task.needs_paths:
+        return task.dtype
+    low, high = task.scoring.bounds(task.queries.longest, task.targets.longest)
+    narrow = (np.dtype(kind) for kind in (np.uint8, np.int16))
+    return next((dtype for dtype in narrow if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max), task.dtype)
 
 
 def _usable(scoring: Scoring) -> npt.NDArray[np.uint32]:

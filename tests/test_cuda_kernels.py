@@ -100,6 +100,22 @@ def test_local_scores(rng, device, force, scheme, letters, family):
     np.testing.assert_array_equal(scores, expected)
 
 
+@pytest.mark.parametrize("longest", [255, 256])
+def test_the_largest_distances_of_a_narrow_type(device, longest):
+    """255 is all that a byte holds."""
+    queries, targets = sequence_set([[0] * longest, [0, 1, 2]]), sequence_set([[1] * longest, [3] * 7, [2] * (longest - 1)])
+    scores = run_scores(queries, targets, edit(4), engine=CudaEngine([device]))
+    assert scores.tolist() == [[longest, longest, longest], [longest - 1, 7, longest - 2]]
+
+
+def test_the_least_scores_of_a_narrow_type(device):
+    """-32,768 of 16 bits, where two gaps are cheaper than columns of unequal letters."""
+    for length, gap in ((128, 128), (113, 145)):
+        queries, targets = sequence_set([[0] * length]), sequence_set([[1] * length, [0] * length])
+        scores = run_scores(queries, targets, two_valued(2, 1, -300, gap, gap), engine=CudaEngine([device]))
+        assert scores.tolist() == [[-2 * length * gap, length]]
+
+
 def with_few_others(rng, sequences, letters):
     """One letter in a hundred becomes another than the first four."""
     return sequence_set([np.where(rng.random(len(s)) < 0.01, rng.integers(4, letters, len(s)), s) for s in records(sequences)])

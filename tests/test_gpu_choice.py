@@ -31,6 +31,26 @@ def task(scheme, queries, targets, mode=Mode.GLOBAL, letters=4):
     return Task(made(queries), made(targets), scheme, mode)
 
 
+@pytest.mark.parametrize(
+    ("scheme", "longest", "mode", "expected"),
+    [
+        (edit(4), 255, Mode.GLOBAL, np.uint8),
+        (edit(4), 256, Mode.GLOBAL, np.int16),
+        (edit(4), 32_767, Mode.GLOBAL, np.int16),
+        (edit(4), 32_768, Mode.GLOBAL, np.int32),
+        (two_valued(4, 1, 0, 0, 0), 255, Mode.GLOBAL, np.uint8),
+        (two_valued(4, 5, -4, 6, 6), 1, Mode.GLOBAL, np.int16),
+        (two_valued(4, 5, -4, 8, 8), 2048, Mode.GLOBAL, np.int16),
+        (two_valued(4, 5, -4, 8, 8), 2049, Mode.GLOBAL, np.int32),
+        (AFFINE, 100, Mode.LOCAL, np.int32),
+        (two_valued(4, 5 * 10**8, -4 * 10**8, 10**8, 10**8), 100, Mode.GLOBAL, np.int64),
+    ],
+)
+def test_scores_are_as_narrow_as_their_bounds(scheme, longest, mode, expected):
+    work = task(scheme, [3], [longest, longest], mode) if scheme.edit else task(scheme, [longest], [longest], mode)
+    assert make_recipe(work).result == expected
+
+
 def rebased_values(form, query, target, dummies, free_query, free_target):
     """Every value that cuda_src/recurrence.cuh forms, and the last row and column (global) or the best value (local)."""
     n = len(target)

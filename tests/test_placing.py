@@ -116,13 +116,28 @@ def test_rows_are_copied_to_their_place(rng, threads):
     np.testing.assert_array_equal(out, expected)
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("narrow", [np.uint8, np.int16])
+def test_narrow_rows_are_widened(rng, narrow, threads):
+    """Sign and all; 1,500 rows are enough for several threads."""
+    bounds = np.iinfo(narrow)
+    values = rng.integers(bounds.min, bounds.max, (1500, 701), dtype=narrow, endpoint=True)
+    values[0, :2] = bounds.min, bounds.max
+    out = np.full((1600, 901), 7, np.int32)
+    expected = out.copy()
+    expected[33:1533, 199:900] = values
+    copy_rows(out, values, 33, 199, threads)
+    np.testing.assert_array_equal(out, expected)
+
+
 def test_what_does_not_fit_is_refused():
     out = np.zeros((4, 4), np.int32)
     for row, column in ((3, 0), (0, 2), (9, 0), (0, 9)):
         with pytest.raises(ValueError, match="do not fit"):
             copy_rows(out, np.zeros((2, 3), np.int32), row, column, 1)
-    with pytest.raises(ValueError, match="one type"):
-        copy_rows(out, np.zeros((2, 3), np.float32), 0, 0, 1)
+    for dtype in (np.float32, np.int64, np.uint16):
+        with pytest.raises(ValueError, match="one type"):
+            copy_rows(out, np.zeros((2, 3), dtype), 0, 0, 1)
     with pytest.raises(ValueError, match="not square"):
         mirror_rows(np.zeros((4, 5), np.int32), 0, 4, 1)
     for first, stop in ((0, 5), (3, 2)):

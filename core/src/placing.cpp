@@ -23,13 +23,25 @@ Elements elements_of(const Array& array) {
           array.itemsize()};
 }
 
+using Place = void (*)(const Elements&, const Elements&, size_t, size_t, int);
+
+// How values of one type become those of another, which holds them all.
+Place place_as(nb::dlpack::dtype to, nb::dlpack::dtype from) {
+  if (to == from) return copy_rows;
+  if (to == nb::dtype<int32_t>()) {
+    if (from == nb::dtype<uint8_t>()) return widen_rows<int32_t, uint8_t>;
+    if (from == nb::dtype<int16_t>()) return widen_rows<int32_t, int16_t>;
+  }
+  throw nb::value_error("the elements are neither of one type, nor small integers among int32");
+}
+
 void copy(const Matrix& out, const Values& values, size_t row, size_t column, int threads) {
-  if (out.dtype() != values.dtype()) throw nb::value_error("the elements are not of one type");
+  const Place place = place_as(out.dtype(), values.dtype());
   const size_t rows = out.shape(0), columns = out.shape(1);
   if (row > rows || values.shape(0) > rows - row || column > columns || values.shape(1) > columns - column)
     throw nb::value_error("the values do not fit in the matrix");
   nb::gil_scoped_release unlocked;
-  copy_rows(elements_of(out), elements_of(values), row, column, threads);
+  place(elements_of(out), elements_of(values), row, column, threads);
 }
 
 void mirror(const Matrix& out, size_t first, size_t stop, int threads) {
@@ -88,7 +100,7 @@ NB_MODULE(_placing, m) {
   m.def("copy_rows", &copy, nb::arg("out").noconvert(), nb::arg("values"), nb::arg("row"), nb::arg("column"), nb::arg("threads"),
         nb::sig("def copy_rows(out: numpy.typing.NDArray[typing.Any], values: numpy.typing.NDArray[typing.Any], row: int, column: int, "
                 "threads: int) -> None"),
-        "Copy `values` into `out`, of the same dtype, from element [row][column] on.");
+        "Copy `values` into `out`, of the same dtype, or uint8 or int16 into int32, from element [row][column] on.");
   m.def("mirror_rows", &mirror, nb::arg("out").noconvert(), nb::arg("first"), nb::arg("stop"), nb::arg("threads"),
         nb::sig("def mirror_rows(out: numpy.typing.NDArray[typing.Any], first: int, stop: int, threads: int) -> None"),
         "Make element [i][j] of a square matrix, where j < i, what [j][i] is, in rows first .. stop - 1. Elements of 1, 2, 4 or 8 bytes.");

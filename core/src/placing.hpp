@@ -39,9 +39,10 @@ inline void populate([[maybe_unused]] uint8_t* begin, [[maybe_unused]] size_t by
 #endif
 }
 
-// Copies values[rows][columns] to out, from (row, column) on.
-inline void copy_rows(const Elements& out, const Elements& values, size_t row, size_t column, int threads) {
-  const size_t bytes = values.columns * values.size;
+// Puts values[rows][columns] in out, from (row, column) on. put: a row of them.
+template <class Put>
+void place_rows(const Elements& out, const Elements& values, size_t row, size_t column, int threads, const Put& put) {
+  const size_t bytes = values.columns * out.size;
   const size_t together = std::max<size_t>(1, kShare / 4 / std::max<size_t>(1, bytes));
   const size_t parts = (values.rows + together - 1) / together;
   share(parts, threads_for(values.rows * bytes, threads), [&](size_t part) {
@@ -49,8 +50,25 @@ inline void copy_rows(const Elements& out, const Elements& values, size_t row, s
     for (size_t i = part * together; i < stop; i++) {
       uint8_t* const to = out.at(row + i, column);
       populate(to, bytes);
-      memcpy(to, values.at(i, 0), bytes);
+      put(to, values.at(i, 0));
     }
+  });
+}
+
+// Elements of one type.
+inline void copy_rows(const Elements& out, const Elements& values, size_t row, size_t column, int threads) {
+  const size_t bytes = values.columns * values.size;
+  place_rows(out, values, row, column, threads, [bytes](uint8_t* to, const uint8_t* from) { memcpy(to, from, bytes); });
+}
+
+// Elements of a type that holds all that the values' type does.
+template <class To, class From>
+void widen_rows(const Elements& out, const Elements& values, size_t row, size_t column, int threads) {
+  const size_t columns = values.columns;
+  place_rows(out, values, row, column, threads, [columns](uint8_t* to, const uint8_t* from) {
+    To* const wide = reinterpret_cast<To*>(to);
+    const From* const narrow = reinterpret_cast<const From*>(from);
+    for (size_t j = 0; j < columns; j++) wide[j] = narrow[j];
   });
 }
 

@@ -28,7 +28,7 @@ def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterato
     for words, column in _COLUMN.items():
         if _WARPS * (recipe.letters * words * _LETTER_BYTES + _RING_BYTES) > _SHARED_BYTES:
             continue
-        macros = (("WORDS", words), ("LETTERS", recipe.letters), ("BATCH", _BATCH), ("WARPS", _WARPS), ("RESULT", recipe.result))
+        macros = (("WORDS", words), ("LETTERS", recipe.letters), ("BATCH", _BATCH), ("WARPS", _WARPS), ("RESULT", recipe.c_result))
         yield Words(
             Kernel("chain_edit.cu", "align_chain_edit", tuple((name, str(value)) for name, value in macros)),
             "edit distance, Myers' words, warps a pair",

@@ -54,7 +54,7 @@ def macros(recipe: Recipe, cell: Cell, rows: int, tile: int) -> Macros:
         "IS_AFFINE": str(recipe.affine).lower(),
         "ROWS": rows,
         "LETTERS": recipe.letters + 1,
-        "RESULT": recipe.result,
+        "RESULT": recipe.c_result,
         "OPEN": form.gap_open,
         "EXTEND": form.gap_extend,
         "LIFT": form.lift,

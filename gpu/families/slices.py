@@ -58,7 +58,7 @@ def _variant(recipe: Recipe, unary: UnaryForm) -> Variant:
         "LETTERS": recipe.letters,
         "THREADS": _THREADS,
         "BLOCKS": SLICE_BLOCKS[steps],
-        "RESULT": recipe.result,
+        "RESULT": recipe.c_result,
         "PATHS": int(recipe.paths),
         "TILE": _TILE,
         "FREE_QUERY": int(recipe.free_query),

@@ -40,7 +40,7 @@ class Host:
         target[whole:] = source[whole:]
 
     def put(self, target: npt.NDArray[Any], batch: Batch, source: npt.NDArray[Any]) -> None:
-        """Results of a batch among those of its tile, [rows][targets] or [rows][targets][fields]; likewise."""
+        """Results of a batch among those of its tile, [rows][targets] or [rows][targets][fields]; likewise. For types see `copy_rows`."""
         rows, columns = batch.place
         if isinstance(rows, slice):
             fields = source[0, 0].size

@@ -24,4 +24,4 @@ def output_of(task: Task, recipe: Recipe, pool: ResultPool) -> Callable[[Tile], 
         return partial(PathsOfTile, task, BatchPaths, pool)
     if task.top is not None:
         return partial(HitsOfTile, task, task.top)
-    return partial(ScoresOfTile, task, pool)
+    return partial(ScoresOfTile, task, recipe, pool)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+import numpy.typing as npt
 
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Task, TileScores
@@ -14,6 +15,7 @@ from gpualign.gpu.batches import Batch
 from gpualign.gpu.families.base import Variant
 from gpualign.gpu.layouts import Layout, aligned
 from gpualign.gpu.outputs.base import BatchOutput, Host
+from gpualign.gpu.recipe import Recipe
 from gpualign.gpu.results import ResultPool, Scores
 from gpualign.gpu.slots import Slot
 
@@ -23,8 +25,8 @@ class BatchScores(BatchOutput):
     """merge: takes the scores, [rows][targets], which are the slot's."""
 
     shape: tuple[int, int]
-    dtype: np.dtype[np.signedinteger]
-    merge: Callable[[Scores, Host], None]
+    dtype: np.dtype[np.integer]
+    merge: Callable[[npt.NDArray[np.integer], Host], None]
 
     @property
     def host_bytes(self) -> int:
@@ -51,21 +53,22 @@ class BatchScores(BatchOutput):
 
 
 class ScoresOfTile:
-    """Implements `TileOutput`. pool: host memory for the results."""
+    """Implements `TileOutput`. pool: host memory for the results, to which they are widened."""
 
-    def __init__(self, task: Task, pool: ResultPool, tile: Tile) -> None:
+    def __init__(self, task: Task, recipe: Recipe, pool: ResultPool, tile: Tile) -> None:
         self._tile = tile
         self._dtype = task.dtype
+        self._narrow = recipe.result
         self._pool = pool
         self._scores: Scores | None = None  # until there are some: memory is dear
 
     def result_bytes(self, batch: Batch) -> int:
-        return batch.pairs * self._dtype.itemsize
+        return batch.pairs * self._narrow.itemsize
 
     def of(self, batch: Batch, variant: Variant, layout: Layout) -> BatchScores:
-        return BatchScores((len(batch.rows), len(batch.targets)), self._dtype, partial(self._add, batch))
+        return BatchScores((len(batch.rows), len(batch.targets)), self._narrow, partial(self._add, batch))
 
-    def _add(self, batch: Batch, scores: Scores, host: Host) -> None:
+    def _add(self, batch: Batch, scores: npt.NDArray[np.integer], host: Host) -> None:
         if self._scores is None:
             self._scores = self._pool.take(self._tile.shape, self._dtype)
         host.put(self._scores, batch, scores)
