@@ -52,9 +52,9 @@ struct Rows {
   }
   DEVICE void finish(const ChainStrip& s) {
     if (IS_LOCAL)
-      atomic_max(s.score, static_cast<RESULT>(Rules::score(best, s.m, s.n)));
+      Rules::write(s.score, best, s.m, s.n);
     else if (s.last && threadIdx.x == kLanes - 1)
-      *s.score = static_cast<RESULT>(Rules::score(h[ROWS - 1], s.m, s.n));
+      Rules::write(s.score, h[ROWS - 1], s.m, s.n);
   }
 };
 

@@ -98,4 +98,13 @@ struct Recurrence {
 
   // The score that a corner value, or locally the best value, stands for.
   static DEVICE int64_t score(int64_t value, int64_t m, int64_t n) { return value - kLevel - (LOCAL ? 0 : kExtend * (m + n)); }
+  // Writes it. Of local ones the most of all lanes' is wanted, for which there are instructions in 32 and 64 bits alone.
+  template <class Result>
+  static DEVICE void write(Result* place, int64_t value, int64_t m, int64_t n) {
+    const Result found = static_cast<Result>(score(value, m, n));
+    if constexpr (LOCAL)
+      atomic_max(place, found);
+    else
+      *place = found;
+  }
 };

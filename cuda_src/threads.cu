@@ -211,9 +211,9 @@ KERNEL(kMostThreads, BLOCKS) align_threads(const ThreadArgs a) {
       const int64_t n = a.target_lengths[target];
       RESULT* const score = a.scores + static_cast<int64_t>(a.rows[row]) * a.target_count + target;
       if (IS_LOCAL)
-        atomic_max(score, static_cast<RESULT>(Rules::score(Cell::get(s.best, pair), m, n)));
+        Rules::write(score, Cell::get(s.best, pair), m, n);
       else if (last)
-        *score = static_cast<RESULT>(Rules::score(Cell::get(load_shared_by_blocks(carries + (n - 1) * threads).value[0], pair), m, n));
+        Rules::write(score, Cell::get(load_shared_by_blocks(carries + (n - 1) * threads).value[0], pair), m, n);
     }
     if (last) handover.finish();
   }
