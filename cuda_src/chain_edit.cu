@@ -20,26 +20,19 @@
 // takes the place of what it was handed.
 //
 // Macros: WORDS (1, 2 or 4), LETTERS, BATCH (8), WARPS (of a block), RESULT.
-#include "chain.cuh"
+#include "chain_letters.cuh"
 
 static_assert(BATCH == 8, "the steps of a batch are half a word");
 constexpr int kHalf = BATCH / 2;
-constexpr int kGroup = kLanes / BATCH;      // batches for which a lane has a letter each
-constexpr int kTurns = kGroup < 2 ? 1 : 2;  // batches between two branches
-constexpr int kRing = 2 * kLanes;           // batches of letters at hand, of which lanes read kLanes + kGroup
+static_assert(kHalf == kPlaces);
 constexpr int64_t kStripRows = static_cast<int64_t>(kLanes) * WORDS * 32;
-constexpr int kLetterBytes = kLanes * WORDS * sizeof(uint32_t);  // of the masks of a letter
+using Columns = Letters<BATCH, kLanes * WORDS * sizeof(uint32_t)>;  // a letter's masks
+constexpr int kGroup = Columns::kGroup;
+constexpr int kTurns = kGroup < 2 ? 1 : 2;  // batches between two branches
 constexpr uint32_t kSteps = (1u << 2 * BATCH) - 1;
 constexpr uint32_t kUps = kSteps / 3 * 2;  // the steps of row 0: +1 all
 constexpr uint32_t kHalfSteps = (1u << 2 * kHalf) - 1;
 constexpr int kStripShift = 2 * BATCH;  // where the number of the strip begins
-
-// Where the letters of half a batch have their masks, in bytes.
-struct alignas(16) Places {
-  uint32_t column[kHalf];
-};
-// [half][batch % kRing], so that lanes, which read neighbouring batches, use all banks.
-using Ring = Places[2][kRing];
 
 // Which rows of a lane have the letter of a column, of half a batch: word w's column comes w columns before that of word 0.
 struct Masks {
@@ -108,36 +101,6 @@ struct Words {
   }
 };
 
-// The letters of a strip's columns, on their way to the lanes: a group is asked for while the one before it is put where lanes find it.
-class Letters {
- public:
-  DEVICE Letters(Ring& ring, const ChainStrip& s)
-      : ring_(ring), from_(s.target + this_lane()), left_(static_cast<int>((s.n - this_lane() + BATCH - 1) / BATCH)), asked_(ask()) {}
-
-  // The next group, which begins at `batch`; lanes find it after __syncwarp.
-  DEVICE void advance(int batch) {
-    const int lane = this_lane();
-    ring_[lane % BATCH / kHalf][batch + lane / BATCH & kRing - 1].column[lane % kHalf] = asked_ * kLetterBytes;
-    asked_ = ask();
-  }
-
-  DEVICE const Places& places(int half, int batch) const { return ring_[half][batch & kRing - 1]; }
-
- private:
-  // A letter a lane.
-  DEVICE uint32_t ask() {
-    const uint32_t letter = left_ > 0 ? *from_ : 0;
-    from_ += kLanes;
-    left_ -= kGroup;
-    return letter;
-  }
-
-  Ring& ring_;
-  const uint8_t* from_;
-  int left_;  // batches from this lane's next letter on
-  uint32_t asked_;
-};
-
 // The steps above the first row of a strip, a batch a lane: those of a group are asked for while the group before it is computed.
 class StepsAbove {
  public:
@@ -173,7 +136,7 @@ struct Lane {
   uint32_t below;         // steps below the last word; its last column's are the lowest bits
 
   // above: the steps above the first half batch of lane 0, kHalfSteps.
-  DEVICE Lane(const Words& words, const Letters& letters, uint32_t above)
+  DEVICE Lane(const Words& words, const Columns& letters, uint32_t above)
       : rows(words), places{letters.places(0, -this_lane()), letters.places(1, -this_lane())}, masks(words.masks_of(places[0], places[0])),
         incoming(above << (32 - 2 * kHalf)), below(0) {
     for (int w = 0; w < WORDS; w++) start[w] = words.up[w];
@@ -182,7 +145,7 @@ struct Lane {
   // Passes half a batch. above: of lane 0, the steps above the half behind it, kHalfSteps, among others. Returns `below` when the last
   // word, which is WORDS - 1 columns behind, had taken the half before this one.
   template <int HALF>
-  DEVICE uint32_t pass(const Letters& letters, int batch, uint32_t above) {
+  DEVICE uint32_t pass(const Columns& letters, int batch, uint32_t above) {
     const Masks next_masks = rows.masks_of(places[HALF], places[1 - HALF]);
     places[HALF] = letters.places(HALF, batch + 1);
     uint32_t before = 0, handed_over = 0;
@@ -223,13 +186,13 @@ DEVICE int64_t sum_of_steps(const uint32_t* row, int64_t n, int batches) {
   return total;
 }
 
-DEVICE void align_strip(const ChainArgs& a, const Words& words, Ring& ring, const ChainStrip& s) {
+DEVICE void align_strip(const ChainArgs& a, const Words& words, Columns::Ring& ring, const ChainStrip& s) {
   // One for all lanes, as the compiler is to see: it splits code in two where some lanes may have left a loop.
   const int batches = from_lane(static_cast<int>((s.n + BATCH - 1) / BATCH), 0);
   uint32_t* const handed_down = reinterpret_cast<uint32_t*>(a.progress) + s.pair * (a.carry_stride / BATCH);
   const uint32_t next_strip = static_cast<uint32_t>(s.number + 1) << kStripShift;
   const unsigned hands_down = this_lane() == kLanes - 1 ? batches : 0;
-  Letters letters(ring, s);
+  Columns letters(ring, s, 0);
   StepsAbove steps(handed_down, s.number, batches);
   letters.advance(0);
   uint32_t above = steps.take(0, 1);
@@ -262,10 +225,10 @@ DEVICE void align_strip(const ChainArgs& a, const Words& words, Ring& ring, cons
 
 KERNEL(WARPS* kLanes, 1) align_chain_edit(const ChainArgs a) {
   __shared__ uint32_t masks[WARPS][LETTERS * WORDS * kLanes];
-  __shared__ Ring rings[WARPS];
+  __shared__ Columns::Ring rings[WARPS];
   const int warp = threadIdx.x / kLanes;
   Places* const places = &rings[warp][0][0];
-  for (int k = this_lane(); k < 2 * kRing; k += kLanes) places[k] = {};  // lanes that have not begun read it
+  for (int k = this_lane(); k < 2 * Columns::kRing; k += kLanes) places[k] = {};  // lanes that have not begun read it
   __syncwarp();
   take_strips(a, kStripRows, [&](const ChainStrip& strip) {
     Words words;
