@@ -222,7 +222,18 @@ DEVICE uint32_t load_relaxed(const uint32_t* p) {
   asm volatile("ld.relaxed.gpu.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");
   return value;
 }
+DEVICE uint64_t load_relaxed(const uint64_t* p) {
+  uint64_t value;
+  asm volatile("ld.relaxed.gpu.u64 %0, [%1];" : "=l"(value) : "l"(p) : "memory");
+  return value;
+}
 // Where `wanted`; without a branch, at which a warp would wait for all that it has loaded.
+DEVICE void store_relaxed_if(bool wanted, uint64_t* p, uint64_t value) {
+  asm volatile(
+      "{\n.reg .pred wanted;\nsetp.ne.u32 wanted, %0, 0;\n@wanted st.relaxed.gpu.u64 [%1], %2;\n}" ::"r"(static_cast<uint32_t>(wanted)),
+      "l"(p), "l"(value)
+      : "memory");
+}
 DEVICE void store_relaxed_if(bool wanted, uint32_t* p, uint32_t value) {
   asm volatile(
       "{\n.reg .pred wanted;\nsetp.ne.u32 wanted, %0, 0;\n@wanted st.relaxed.gpu.u32 [%1], %2;\n}" ::"r"(static_cast<uint32_t>(wanted)),

@@ -267,11 +267,13 @@ template <class T>
 void store_shared_by_blocks(T* p, const T& value) {
   *p = value;
 }
-inline uint32_t load_relaxed(const uint32_t* p) {
+template <class T>
+T load_relaxed(const T* p) {
   cuda_host::give_way();  // who looks again waits for another thread
   return __atomic_load_n(p, __ATOMIC_RELAXED);
 }
-inline void store_relaxed_if(bool wanted, uint32_t* p, uint32_t value) {
+template <class T>
+void store_relaxed_if(bool wanted, T* p, T value) {
   if (wanted) __atomic_store_n(p, value, __ATOMIC_RELAXED);
 }
 inline void copy_ahead(void* to, const void* from) { std::memcpy(to, from, 16); }
