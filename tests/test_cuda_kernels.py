@@ -144,18 +144,42 @@ def test_slices_of_columns_with_and_without_rare_letters(rng, device, force, sch
         np.testing.assert_array_equal(scores, run_scores(queries, targets, scheme(letters), engine=CpuEngine(2)))
 
 
-@pytest.mark.parametrize(("letters", "words"), [(4, 1), (4, 2), (4, 4), (27, 1), (27, 2)])
-def test_chains_of_several_strips_and_any_number_of_columns(rng, device, force, monkeypatch, letters, words):
+@pytest.mark.parametrize("family", [threads, chain], ids=name_of)
+@pytest.mark.parametrize("longest", [1, 2, 5])
+def test_nothing_scores_beside_columns_that_there_are_not(device, force, family, longest):
+    """Before the first and behind the last, where lanes are at others' columns."""
+    force(family)
+    queries, targets = sequence_set([[1] * 100, [1] * 700]), sequence_set([[1] * n for n in range(1, longest + 1)])
+    scores = run_scores(queries, targets, two_valued(4, 5, -4, 6, 6), engine=CudaEngine([device]), mode=Mode.LOCAL)
+    assert scores.tolist() == [[5 * n for n in range(1, longest + 1)]] * 2
+
+
+def relatives_by_strips(rng, letters, strip):
     """Queries of up to five strips, first ones that are full and others, and targets of less than a batch of columns and of many."""
-    force(chain_edit)
-    monkeypatch.setattr(chain_edit, "_COLUMN", {words: 1.0})
-    strip = 256 * words if isinstance(device, HostDevice) else 1024 * words
-    ancestor = rng.integers(0, letters, 5 * strip)
+    ancestor = rng.integers(0, letters, max(1001, 5 * strip))
 
     def relatives(lengths):
         return sequence_set([np.where(rng.random(n) < 0.1, rng.integers(0, letters, n), ancestor[:n]) for n in lengths])
 
-    queries = relatives([1, strip - 1, strip, strip + 1, 3 * strip, 4 * strip + 17])
-    targets = relatives([1, 7, 8, 9, 31, 32, 33, 255, 300, 1001])
+    return relatives([1, strip - 1, strip, strip + 1, 3 * strip, 4 * strip + 17]), relatives([1, 7, 8, 9, 31, 32, 33, 255, 300, 1001])
+
+
+@pytest.mark.parametrize(("letters", "words"), [(4, 1), (4, 2), (4, 4), (27, 1), (27, 2)])
+def test_chains_of_words_of_several_strips_and_any_number_of_columns(rng, device, force, monkeypatch, letters, words):
+    force(chain_edit)
+    monkeypatch.setattr(chain_edit, "_COLUMN", {words: 1.0})
+    queries, targets = relatives_by_strips(rng, letters, (256 if isinstance(device, HostDevice) else 1024) * words)
     scores = run_scores(queries, targets, edit(letters), engine=CudaEngine([device]))
     np.testing.assert_array_equal(scores, run_scores(queries, targets, edit(letters), engine=CpuEngine(2)))
+
+
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("rows", [12, 24])
+@pytest.mark.parametrize("name", ["linear 16 bits", "affine 16 bits", "affine 32 bits", "affine 64 bits"])
+def test_chains_of_several_strips_and_any_number_of_columns(rng, device, force, monkeypatch, name, rows, mode):
+    force(chain)
+    monkeypatch.setattr(chain, "_COLUMN", {rows: (1.0, 1.0)})
+    scheme, letters, _ = GLOBAL[name]
+    queries, targets = relatives_by_strips(rng, letters, (8 if isinstance(device, HostDevice) else 32) * rows)
+    scores = run_scores(queries, targets, scheme, engine=CudaEngine([device]), mode=mode)
+    np.testing.assert_array_equal(scores, run_scores(queries, targets, scheme, engine=CpuEngine(2), mode=mode))

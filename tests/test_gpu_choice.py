@@ -193,6 +193,15 @@ def test_the_family_fits_the_work(scheme, queries, targets, family):
     assert chosen in family.variants(recipe, max(queries), max(targets))
 
 
+@pytest.mark.parametrize(("count", "length", "rows"), [(1, 200_000, 12), (1, 1_000_000, 24), (400, 10_000, 24), (50, 1000, 12)])
+def test_chains_have_many_rows_where_they_have_warps_enough(count, length, rows):
+    """200 kb are 521 strips of few rows, for 528 warps; 1,000 letters, three of these or two of many."""
+    lengths = np.full(count, length)
+    recipe = make_recipe(task(AFFINE, [length], [length]))
+    best = min(chain.variants(recipe, length, length), key=lambda variant: variant.clocks(lengths[:1], lengths, H200))
+    assert best.rows == rows
+
+
 def test_strips_are_as_high_as_pads_least():
     def best(lengths, candidates):
         return best_rows(np.unique(lengths, return_counts=True), candidates)
@@ -352,12 +361,13 @@ def test_lanes_are_those_with_a_wanted_pair(firsts, groups, heights, threads):
     assert (strips[lanes.items >= 0] == needed[lanes.items >= 0]).all()
 
 
+@pytest.mark.parametrize(("family", "scheme"), [(chain_edit, edit(4)), (chain, AFFINE)], ids=["edit", "affine"])
 @pytest.mark.parametrize(
     ("pairs", "strips", "blocks"), [(1, 1954, 132), (1, 489, 123), (3600, 3, 132), (2, 3, 2)], ids=["long", "1 Mb", "many", "two"]
 )
-def test_chains_have_a_warp_a_scheduler_at_most(pairs, strips, blocks):
-    *_, variant = chain_edit.variants(make_recipe(task(edit(4), [1000], [100])), 1000, 100)
-    assert variant.blocks(pairs, strips, H200.multiprocessors) == blocks
+def test_chains_have_a_warp_a_scheduler_at_most(family, scheme, pairs, strips, blocks):
+    *_, variant = family.variants(make_recipe(task(scheme, [1000], [100])), 1000, 100)
+    assert variant.grid(pairs, strips, H200.multiprocessors) == blocks
 
 
 @pytest.mark.parametrize(("length", "words"), [(100_000, 1), (1_000_000, 2), (2_000_000, 4), (8_000_000, 4)])

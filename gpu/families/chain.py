@@ -1,43 +1,78 @@
-"""chain.cu: warps a pair, one a strip of 512 rows. For few or very long pairs."""
+"""chain.cu: warps a pair, one a strip of some hundred rows. For few or very long pairs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpualign.core.bounds import fits_bytes
+from gpualign.core.dataclass import dataclass
 from gpualign.gpu.families import rebased
 from gpualign.gpu.families.base import Variant
-from gpualign.gpu.families.chained import Chained
+from gpualign.gpu.families.chained import SHARED_BYTES, Chained
 from gpualign.gpu.kernels import Kernel
+from gpualign.gpu.layouts import Layout
 from gpualign.gpu.recipe import Recipe
 
-_ROWS = 16  # of a lane
+_PARTS = 3  # of a lane's rows, a column each
+_BATCH = 4  # columns by which lanes are behind each other
+_GAP = 64  # columns between two strips
 _TILE = 256  # columns between two checkpoints
-_RATE = {"S32": 10.0, "S64": 4.0}  # as measured (benchmarks/LOG.md); it only steers the choice
-_LATENCY = 16.0
+_LANES = 32
+_RING_BYTES = 2048  # of a warp: letters and carries
+
+_COLUMN = {12: (85.0, 135.0), 24: (125.0, 215.0)}
+"""Clocks from one column to the next with linear and with affine gaps, by rows of a lane, as measured (benchmarks/LOG.md); they only steer
+the choice."""
+_SLOWER = {"S32": 1.25, "S64": 3.0}  # where scores stay in the table
 
 
 def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterator[Variant]:
-    """With the narrowest scores of which a word holds one."""
+    """With the narrowest scores of which a word holds one, and few or many rows a lane: few make more warps of a pair, which do less for
+    each column that they hand down."""
     if recipe.host_traceback:
         return
     cells = [cell for cell in rebased.usable_cells(recipe, longest_query, longest_target) if cell.pairs == 1]
     for cell in cells[:1]:
-        yield _variant(recipe, cell)
+        for rows in _COLUMN:
+            yield _variant(recipe, cell, rows)
 
 
-def _variant(recipe: Recipe, cell: rebased.Cell) -> Variant:
-    macros = rebased.macros(recipe, cell, _ROWS, _TILE)
-    return Chained(
+def _variant(recipe: Recipe, cell: rebased.Cell, rows: int) -> Variant:
+    carries, letters = rebased.carries(recipe), recipe.letters + 1
+    in_bytes = cell.name == "S32" and fits_bytes(recipe.table(), 1)
+    table = 4 * letters * letters
+    warp = _RING_BYTES + (letters * rows * _LANES if in_bytes else 0)
+    warps = next(warps for warps in (4, 2, 1) if warps * warp + table <= SHARED_BYTES or warps == 1)
+    own = {"PARTS": _PARTS, "WARPS": warps, "BYTES": int(in_bytes)}
+    macros = (*rebased.macros(recipe, cell, rows, _TILE), *((name, str(value)) for name, value in own.items()))
+    column = _COLUMN[rows][recipe.affine] * (1.0 if in_bytes else _SLOWER[cell.name])
+    return Scores(
         Kernel("chain.cu", "align_chain", macros),
         rebased.title(recipe, cell, "warps a pair"),
         pairs=1,
-        carries=rebased.carries(recipe),
+        carries=carries,
         carry_bytes=cell.bits // 8,
-        rows=_ROWS,
-        rate=_RATE[cell.name],
-        latency=_LATENCY,
+        rows=rows,
+        rate=4 * _LANES * rows / column,
+        latency=column / rows,
         clears=True,
         trace=rebased.trace_kernel(recipe, "trace_chain.cu", "trace_chain", macros),
         tile=_TILE,
-        words=rebased.direction_words(recipe, _ROWS),
+        words=rebased.direction_words(recipe, rows),
+        warps=warps,
+        lag=_BATCH,
+        gap=_GAP,
     )
+
+
+@dataclass(frozen=True)
+class Scores(Chained):
+    """Lanes of three parts."""
+
+    def progress_words(self, columns: int) -> int:
+        """Carries, with the number of a strip beside every 32 bits."""
+        return columns * self.carries * self.carry_bytes // 4 * 2
+
+    def trace_threads(self, layout: Layout) -> int:
+        """A warp."""
+        return layout.threads // self.warps

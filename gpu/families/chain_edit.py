@@ -6,15 +6,14 @@ from collections.abc import Iterator
 
 from gpualign.core.dataclass import dataclass
 from gpualign.gpu.families.base import Variant
-from gpualign.gpu.families.chained import Chained
-from gpualign.gpu.kernels import Hardware, Kernel
-from gpualign.gpu.recipe import Lengths, Recipe
+from gpualign.gpu.families.chained import SHARED_BYTES, Chained
+from gpualign.gpu.kernels import Kernel
+from gpualign.gpu.recipe import Recipe
 
 _BITS = 32
 _BATCH = 8  # columns that strips hand over at once, and by which lanes are behind each other
-_LAG = 6  # batches between two strips, beyond one a lane
+_GAP = 48  # columns between two strips
 _WARPS = 4  # of a block: one for each scheduler of a multiprocessor
-_SHARED_BYTES = 48 << 10  # of a block, without asking for more
 _LETTER_BYTES, _RING_BYTES = 128, 2048  # of a warp: a word of all lanes; letters of 64 batches
 
 _COLUMN = {1: 40.0, 2: 56.0, 4: 94.0}
@@ -26,7 +25,7 @@ def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterato
     if not recipe.edit or recipe.paths:
         return
     for words, column in _COLUMN.items():
-        if _WARPS * (recipe.letters * words * _LETTER_BYTES + _RING_BYTES) > _SHARED_BYTES:
+        if _WARPS * (recipe.letters * words * _LETTER_BYTES + _RING_BYTES) > SHARED_BYTES:
             continue
         macros = (("WORDS", words), ("LETTERS", recipe.letters), ("BATCH", _BATCH), ("WARPS", _WARPS), ("RESULT", recipe.c_result))
         yield Words(
@@ -40,26 +39,15 @@ def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterato
             latency=column / (_BITS * words),
             clears=True,
             warps=_WARPS,
+            lag=_BATCH,
+            gap=_GAP,
         )
 
 
 @dataclass(frozen=True)
 class Words(Chained):
-    """Lanes of one to four words."""
+    """Lanes of one to four words. A warp a scheduler: two together do less than one (benchmarks/LOG.md)."""
 
-    def progress_words(self, strips: int, columns: int) -> int:
-        """One of each batch of columns, for all strips."""
+    def progress_words(self, columns: int) -> int:
+        """One of each batch of columns."""
         return -(-columns // _BATCH)
-
-    def blocks(self, pairs: int, strips: int, multiprocessors: int) -> int:
-        """A warp a scheduler at most: two together do less than one (benchmarks/LOG.md)."""
-        return min(multiprocessors, super().blocks(pairs, strips, multiprocessors))
-
-    def clocks(self, queries: Lengths, targets: Lengths, hardware: Hardware) -> float:
-        """What all strips take by turns, or the longest pair, of which strips follow each other."""
-        strips = -(-queries // (hardware.lanes * self.rows))
-        schedulers = _WARPS * hardware.multiprocessors
-        columns = float(strips.sum()) * float(targets.sum() + len(targets) * hardware.lanes * _BATCH)
-        followers = min(int(strips.max()), schedulers)
-        chain = int(targets.max()) + followers * (hardware.lanes + _LAG) * _BATCH
-        return max(columns / schedulers, chain) * self.rows * self.latency

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
+
 from gpualign.core.dataclass import dataclass
 from gpualign.gpu import arguments as structs
 from gpualign.gpu.arguments import arguments
@@ -10,30 +12,41 @@ from gpualign.gpu.kernels import Hardware
 from gpualign.gpu.layouts import Arrays, Layout, Room
 from gpualign.gpu.recipe import Lengths, Recipe
 
-_STEP = 120.0  # clocks of shuffles and waiting, a column
+SHARED_BYTES = 48 << 10
+"""Of a block, without asking for more."""
+
 _MOST_UNITS = 10**9  # of a launch: they are counted in 32 bits, and a counter that was told to stop is larger
 
 
 @dataclass(frozen=True)
 class Chained(Variant):
-    """A variant of which a pair has a warp a strip. warps: of a block."""
+    """A variant of which a pair has a warp a strip.
+
+    warps: of a block; blocks: that a multiprocessor runs; lag: columns that a lane is behind the one before it; gap: columns that the first
+    lane of a strip is behind the last of the strip above it.
+    """
 
     warps: int = 1
+    blocks: int = 1
+    lag: int = 1
+    gap: int = 0
 
-    def progress_words(self, strips: int, columns: int) -> int:
-        """Words by which the strips of a pair wait for each other."""
-        return strips
+    @abstractmethod
+    def progress_words(self, columns: int) -> int:
+        """What the strips of a pair hand down, in words of 32 bits: each takes the place of the one above it."""
 
-    def blocks(self, pairs: int, strips: int, multiprocessors: int) -> int:
-        """At most, for so many pairs of up to so many strips."""
-        return -(-pairs * strips // self.warps)
+    def grid(self, pairs: int, strips: int, multiprocessors: int) -> int:
+        """Blocks at most, for so many pairs of up to so many strips."""
+        return min(self.blocks * multiprocessors, -(-pairs * strips // self.warps))
 
     def clocks(self, queries: Lengths, targets: Lengths, hardware: Hardware) -> float:
+        """What all strips take by turns, or the longest pair, of which strips follow each other."""
         height = hardware.lanes * self.rows
         strips = -(-queries // height)
-        padded = float(targets.sum()) * float(strips.sum()) * height
-        columns = int(targets.max()) + (int(strips.max()) - 1) * 2 * hardware.lanes
-        return max(padded / (self.rate * hardware.multiprocessors), columns * (self.rows * self.latency + _STEP))
+        columns = float(strips.sum()) * float(targets.sum() + len(targets) * hardware.lanes * self.lag)
+        followers = min(int(strips.max()), self.warps * self.blocks * hardware.multiprocessors)
+        chain = int(targets.max()) + followers * (hardware.lanes * self.lag + self.gap)
+        return max(columns * height / (self.rate * hardware.multiprocessors), chain * self.rows * self.latency)
 
     def kept_bytes(self, query: int, target: int, hardware: Hardware) -> int:
         """Nothing beyond the checkpoints of one pair."""
@@ -46,7 +59,7 @@ class Chained(Variant):
     def arrange(self, arrays: Arrays, extent: Extent, recipe: Recipe, room: Room) -> Layout:
         strips = int(-(-extent.strips.max() // room.lanes))
         columns = -(-int(extent.columns.max()) // room.lanes) * room.lanes
-        kept = strips if recipe.paths else 1
+        kept = strips if recipe.paths else 0
         edges = strips * room.lanes * self.edge_values(columns) if recipe.paths else 0
         pairs = len(extent.strips) * len(extent.targets)
         return Layout(
@@ -56,7 +69,7 @@ class Chained(Variant):
             units=pairs * strips,
             strips=strips,
             carry_stride=columns,
-            carry_bytes=kept * columns * self.carries * self.carry_bytes + 4 * self.progress_words(strips, columns),
+            carry_bytes=kept * columns * self.carries * self.carry_bytes + 4 * self.progress_words(columns),
             slots=pairs,
             progress_bytes=0,
             edge_stride=edges,
@@ -66,7 +79,7 @@ class Chained(Variant):
     def launch(self, placed: Placed, launcher: Launcher, way_back: WayBack) -> None:
         """Launches of as many pairs as there are slots, one after the other."""
         layout, pairs = placed.layout, placed.slots
-        progress_bytes = 4 * self.progress_words(layout.strips, layout.carry_stride)
+        progress_bytes = 4 * self.progress_words(layout.carry_stride)
         progress = placed.carries + pairs * (layout.carry_bytes - progress_bytes)
         total = placed.batch.pairs
         for first in range(0, total, pairs):
@@ -87,6 +100,6 @@ class Chained(Variant):
                 strips=layout.strips,
                 one=1,
             )
-            blocks = self.blocks(count, layout.strips, launcher.multiprocessors)
-            launcher.launch(self.kernel, min(placed.grid, blocks), layout.threads, filled)
+            grid = min(placed.grid, self.grid(count, layout.strips, launcher.multiprocessors))
+            launcher.launch(self.kernel, grid, layout.threads, filled)
             way_back.trace(structs.TRACE_CHAIN, filled, count)
