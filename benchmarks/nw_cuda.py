@@ -103,6 +103,7 @@ def kernels(device: CudaDevice, gold: str | None, db: str | None) -> str:
     long = made_up_dna(16_000, 1500)
     short, many = made_up_dna(40_000, 100), made_up_dna(100_000, 100)
     long_pairs = [(f"{length // 1_000_000} Mb x {length // 1_000_000} Mb", made_up_dna(1, length)) for length in (1_000_000, 4_000_000)]
+    genomes, few = made_up_dna(30, 30_000), made_up_dna(5, 30_000)
     above, every = Pairing.ABOVE, Pairing.ALL
     work: list[tuple[str, Task, Pairing, float]] = [
         ("linear 5/-4/6, 16,000 x 1.5 kb", Task(long, long, LINEAR), above, ENOUGH),
@@ -114,6 +115,10 @@ def kernels(device: CudaDevice, gold: str | None, db: str | None) -> str:
         ("local affine 5/-4/10/1, 16,000 x 1.5 kb", Task(long, long, AFFINE, Mode.LOCAL), above, ENOUGH / 2),
     ]
     work += [(f"edit distance, a pair of {name}", Task(one, one, EDIT), every, 1e15) for name, one in long_pairs]
+    for scores, scoring in (("linear 5/-4/6", LINEAR), ("affine 5/-4/10/1", AFFINE)):
+        name, one = long_pairs[0]
+        work.append((f"{scores}, a pair of {name}", Task(one, one, scoring), every, 1e15))
+        work += [(f"{scores}, {len(set_):,} x 30 kb", Task(set_, set_, scoring), above, 1e15) for set_ in (few, genomes)]
     if db:
         targets = proteins(db, 12)
         text = targets.codes[: sum(QUERY_LENGTHS)]
