@@ -108,7 +108,7 @@ def alignments(rng):
     steps = two_valued(6, 2, -1, 1, 1)
     cases = [
         *((scheme, threads, mode) for scheme in (affine, linear, wide) for mode in Mode),
-        *((scheme, chain, mode) for scheme in (affine, linear) for mode in Mode),
+        *((scheme, chain, mode) for scheme in (affine, linear, wide) for mode in Mode),
         *((scheme, slices, Mode.GLOBAL) for scheme in (edit(6), steps)),
         (edit(6), chain_edit, Mode.GLOBAL),
     ]
