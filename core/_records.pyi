@@ -25,6 +25,12 @@ class RecordScanner:
     def append(self, id: bytes, letters: bytes, description: bytes = ...) -> None:
         """A record that another reader read."""
 
+    def count_kinds(self, plain: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], other: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], clear_length: int, clear_part: float) -> tuple[int, int, int]:
+        """
+        As `count_kinds`, of the records that were taken since this was last called, while their letters are at hand; numbered from the
+        first that is held.
+        """
+
     @property
     def letters(self) -> int:
         """Letters that are held."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import field
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -96,6 +97,30 @@ class MixedAlphabets(InputError):
     """Records of nucleotides beside records of proteins."""
 
 
+Counted: TypeAlias = tuple[int, int, int]
+"""What `_records.count_kinds` finds: letters that are A, C, G, T, U or N, the first record with a letter that only proteins have, and the
+first that is clearly DNA; -1 where there is none."""
+
+KINDS = (_IS_PLAIN, _IS_PROTEIN_ONLY, _CLEAR_LENGTH, _CLEAR_PART)
+"""What `_records.count_kinds` is to look for."""
+
+
+@dataclass
+class Kinds:
+    """Of the letters of records that come in parts: what has been found in all of them."""
+
+    plain: int = 0
+    protein: int = -1
+    dna: int = -1
+
+    def add(self, counted: Counted) -> None:
+        """What was found in the records behind those before, numbered like these."""
+        plain, protein, dna = counted
+        self.plain += plain
+        self.protein = protein if self.protein < 0 else self.protein
+        self.dna = dna if self.dna < 0 else self.dna
+
+
 class Census:
     """What the letters of a set of records look like; records are taken in parts, and names those that decide."""
 
@@ -104,15 +129,16 @@ class Census:
         self._protein: str | None = None
         self._dna: str | None = None
 
-    def take(self, names: Sequence[str], records: TextColumn, called: Callable[[str], str]) -> None:
-        """Count some records. called: how messages call a record, by its name."""
-        plain, other, clear = count_kinds(records.text, records.offsets, _IS_PLAIN, _IS_PROTEIN_ONLY, _CLEAR_LENGTH, _CLEAR_PART)
-        self._plain += plain
+    def take(self, names: Sequence[str], records: TextColumn, called: Callable[[str], str], kinds: Kinds | None = None) -> None:
+        """Count some records. called: how messages call a record, by its name; kinds: of all these records, where they are known."""
+        if kinds is None:
+            kinds = Kinds(*count_kinds(records.text, records.offsets, *KINDS))
+        self._plain += kinds.plain
         self._letters += int(records.offsets[-1] - records.offsets[0])
-        if self._protein is None and other >= 0:
-            self._protein = called(names[other])
-        if self._dna is None and clear >= 0:
-            self._dna = called(names[clear])
+        if self._protein is None and kinds.protein >= 0:
+            self._protein = called(names[kinds.protein])
+        if self._dna is None and kinds.dna >= 0:
+            self._dna = called(names[kinds.dna])
 
     @property
     def dna(self) -> str | None:

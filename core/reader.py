@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core._records import repeated
-from gpualign.core.alphabet import ALPHABETS, Alphabet, Census
+from gpualign.core.alphabet import ALPHABETS, Alphabet, Census, Kinds
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 from gpualign.core.ids import file_of, number_repeated, refuse_repeated
@@ -43,7 +43,7 @@ class Gaps:
 @dataclass(frozen=True)
 class RawRecords:
     """Records as read: letters are ASCII, in the case of the file. empty: ids of records that were left out. gaps: what was removed.
-    descriptions, listed: as of `Records`."""
+    descriptions, listed, kinds: as of `Records`."""
 
     source: str
     ids: TextColumn
@@ -52,6 +52,7 @@ class RawRecords:
     gaps: Gaps = field(default_factory=Gaps)
     descriptions: TextColumn | None = None
     listed: bool = False
+    kinds: Kinds | None = None
 
 
 def clean(records: Records, before: int, source: str, empty: list[str] | None, gaps: Gaps | None) -> tuple[Records, npt.NDArray[np.int64]]:
@@ -138,6 +139,7 @@ def read_raw(
         gaps,
         records.descriptions,
         everything.listed,
+        everything.kinds if records.letters is everything.letters else None,
     )
 
 
@@ -145,7 +147,7 @@ def count_letters(inputs: Sequence[RawRecords], named: bool = True) -> Census:
     """What the letters of records that were read look like. named: records are called by their file too."""
     census = Census()
     for raw in inputs:
-        census.take(raw.ids, raw.letters, partial("{}record {!r}".format, f"{raw.source}: " if named else ""))
+        census.take(raw.ids, raw.letters, partial("{}record {!r}".format, f"{raw.source}: " if named else ""), raw.kinds)
     return census
 
 

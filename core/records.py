@@ -10,6 +10,7 @@ from typing import BinaryIO, cast
 import numpy as np
 
 from gpualign.core._records import RecordScanner
+from gpualign.core.alphabet import KINDS, Kinds
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 from gpualign.core.text import TextColumn
@@ -28,12 +29,13 @@ _TAKEN_OVER = 1 << 12
 class Records:
     """Records as they were read, in file order. ids: the first words of titles, empty where there is none. letters: in the case of the
     file, without white space. descriptions: what follows ids, tabs as blanks; None where nobody asked for them.
-    listed: whether they were a list, a sequence a line, which are their own ids."""
+    listed: whether they were a list, a sequence a line, which are their own ids. kinds: of all their letters, where they were counted."""
 
     ids: TextColumn
     letters: TextColumn
     descriptions: TextColumn | None = None
     listed: bool = False
+    kinds: Kinds | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -67,10 +69,14 @@ def read_records(stream: BinaryIO, source: str, letters: int | None = None, desc
     stream.read(len(blank))
     fastq = body.startswith(b"@")
     scanner = RecordScanner(fastq, size if letters is None else 0, described)
+    kinds = Kinds()
     for _ in _scan(stream, scanner, source, fastq):
+        kinds.add(scanner.count_kinds(*KINDS))  # in the caches, and while the next block is unpacked
         if letters is not None and scanner.letters >= letters:
-            yield _taken(scanner, described)
-    yield _taken(scanner, described)
+            yield _taken(scanner, kinds, described)
+            kinds = Kinds()
+    kinds.add(scanner.count_kinds(*KINDS))
+    yield _taken(scanner, kinds, described)
 
 
 def _listed(text: bytes) -> Records | None:
@@ -90,12 +96,12 @@ def _listed(text: bytes) -> Records | None:
     return Records(ids, TextColumn(letters.copy(), offsets), TextColumn(letters[:0], np.zeros_like(offsets)), listed=True)
 
 
-def _taken(scanner: RecordScanner, described: bool) -> Records:
+def _taken(scanner: RecordScanner, kinds: Kinds, described: bool) -> Records:
     ids, letters, (text, ends) = scanner.take()
     if not described:
-        return Records(TextColumn(*ids), TextColumn(*letters))
+        return Records(TextColumn(*ids), TextColumn(*letters), kinds=kinds)
     text[(text < ord(" ")) | (text == _DELETE)] = ord(" ")  # a tab would be another column
-    return Records(TextColumn(*ids), TextColumn(*letters), TextColumn(text, ends))
+    return Records(TextColumn(*ids), TextColumn(*letters), TextColumn(text, ends), kinds=kinds)
 
 
 def _scan(stream: BinaryIO, scanner: RecordScanner, source: str, fastq: bool) -> Iterator[None]:

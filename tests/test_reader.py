@@ -49,6 +49,14 @@ def read(data, **options):
     return read_raw(io.BytesIO(data), "x.fa", **options)
 
 
+def test_letters_are_counted_while_they_are_read():
+    """Of records that are not as they were read nothing is known; neither is it of lists."""
+    assert vars(read(FASTA).kinds) == {"plain": 8, "protein": -1, "dna": -1}
+    assert read(FASTA + b">c\n\n", allow_empty=True).kinds is None
+    assert read(FASTA + b">c\nA-C\n", degap=True).kinds is None
+    assert read(b"ACD\nGG\n").kinds is None
+
+
 def letters_of(raw):
     return [text.encode() for text in raw.letters]
 

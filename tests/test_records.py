@@ -11,6 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from gpualign.core import _records, records
+from gpualign.core.alphabet import KINDS
 from gpualign.core.errors import InputError
 from gpualign.core.records import read_records
 from gpualign.core.text import TextColumn, join_columns
@@ -58,6 +59,9 @@ def scanned(data, chunk, letters=None):
         parts = list(read_records(io.BytesIO(data), "x", letters))
     finally:
         records._CHUNK = before
+    for part in parts:
+        of_all = _records.count_kinds(part.letters.text, part.letters.offsets, *KINDS)
+        assert (part.kinds.plain, part.kinds.protein, part.kinds.dna) == of_all
     ids, bodies = (join_columns([getattr(part, name) for part in parts]) for name in ("ids", "letters"))
     return list(zip(ids, bodies, strict=True))
 

@@ -95,6 +95,16 @@ RecordScanner::Fed RecordScanner::feed(const char* data, size_t size, bool last)
   return {size, size};
 }
 
+Kinds RecordScanner::count_kinds(const ByteSet& plain, const ByteSet& other, int64_t clear_length, double clear_part) {
+  const size_t first = counted_;
+  counted_ = letters_.ends.size() - 1;
+  Kinds found = gpualign::count_kinds(letters_.text.begin(), letters_.ends.data() + first, static_cast<int64_t>(counted_ - first), plain,
+                                      other, clear_length, clear_part);
+  for (int64_t* record : {&found.first_other, &found.first_clear})
+    if (*record >= 0) *record += static_cast<int64_t>(first);
+  return found;
+}
+
 void RecordScanner::append(std::string_view id, std::string_view letters, std::string_view description) {
   ids_.text.append(id);
   ids_.close();

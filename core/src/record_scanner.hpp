@@ -11,6 +11,7 @@
 
 #include "growing_bytes.hpp"
 #include "large_pages.hpp"
+#include "letters.hpp"
 
 namespace gpualign {
 
@@ -40,6 +41,11 @@ class RecordScanner {
   Fed feed(const char* data, size_t size, bool last);
   void append(std::string_view id, std::string_view letters, std::string_view description);
 
+  // The kinds of the records that were taken since this was last asked, numbered from the first of all.
+  Kinds count_kinds(const ByteSet& plain, const ByteSet& other, int64_t clear_length, double clear_part);
+  // Behind `take` of the columns: they are numbered from 0 again.
+  void begin_again() { counted_ = 0; }
+
   StringColumn& ids() { return ids_; }
   StringColumn& letters() { return letters_; }
   StringColumn& descriptions() { return descriptions_; }  // empty where they are not kept
@@ -53,6 +59,7 @@ class RecordScanner {
 
   Kind kind_;
   bool described_;
+  size_t counted_ = 0;  // records whose kinds are known
   StringColumn ids_, letters_, descriptions_;
 };
 

@@ -66,10 +66,26 @@ NB_MODULE(_records, m) {
             self.append(view(id), view(letters), view(description));
           },
           nb::arg("id"), nb::arg("letters"), nb::arg("description") = nb::bytes(""), "A record that another reader read.")
+      .def(
+          "count_kinds",
+          [](RecordScanner& self, Input<bool> plain, Input<bool> other, int64_t clear_length, double clear_part) {
+            if (plain.size() != 128 || other.size() != 128) throw nb::value_error("a set of bytes is bool[128]");
+            nb::gil_scoped_release unlocked;
+            const Kinds found = self.count_kinds(ByteSet(plain.data()), ByteSet(other.data()), clear_length, clear_part);
+            return std::make_tuple(found.plain, found.first_other, found.first_clear);
+          },
+          nb::arg("plain"), nb::arg("other"), nb::arg("clear_length"), nb::arg("clear_part"),
+          "As `count_kinds`, of the records that were taken since this was last called, while their letters are at hand; numbered from "
+          "the\n"
+          "first that is held.")
       .def_prop_ro(
           "letters", [](RecordScanner& self) { return self.letters().text.size(); }, "Letters that are held.")
       .def(
-          "take", [](RecordScanner& self) { return std::make_tuple(taken(self.ids()), taken(self.letters()), taken(self.descriptions())); },
+          "take",
+          [](RecordScanner& self) {
+            self.begin_again();
+            return std::make_tuple(taken(self.ids()), taken(self.letters()), taken(self.descriptions()));
+          },
           "Ids, letters and descriptions, each as (uint8[bytes], int64[records + 1] offsets); nothing is held afterwards. Descriptions "
           "that\n"
           "are not kept are a column without strings.");
