@@ -64,7 +64,7 @@ def clean(records: Records, before: int, source: str, empty: list[str] | None, g
     ids, letters = records.ids, records.letters
     if gaps is not None:
         letters = gaps.remove(letters)
-    nameless, hollow = np.flatnonzero(ids.lengths == 0), np.flatnonzero(letters.lengths == 0)
+    nameless, hollow = (np.flatnonzero(column.offsets[1:] == column.offsets[:-1]) for column in (ids, letters))
     if len(nameless) and (empty is not None or not len(hollow) or nameless[0] <= hollow[0]):
         raise InputError(f"{source}: record {before + nameless[0] + 1} has no id behind its '>' or '@'")
     if not len(hollow):

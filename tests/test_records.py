@@ -140,6 +140,15 @@ def test_repeated_strings(strings):
     assert _records.repeated(column.text, column.offsets).tolist() == expected
 
 
+@given(st.lists(st.integers(0, 1200), min_size=1, max_size=40), st.booleans())
+def test_repeated_strings_that_nearly_ascend(numbers, distinct):
+    """By length and bytes, as names with numbers do; equal neighbours do not."""
+    names = [f"r{number}" for number in sorted(set(numbers) if distinct else numbers)]
+    column = TextColumn.of(names)
+    expected = [[k, names.index(one)] for k, one in enumerate(names) if names.index(one) < k]
+    assert _records.repeated(column.text, column.offsets).tolist() == expected
+
+
 @given(st.binary(max_size=70), st.integers(0, 7))
 def test_counts_codes(data, start):
     codes = np.frombuffer(data, dtype=np.uint8)[start:]

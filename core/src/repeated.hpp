@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,16 @@
 #include "large_pages.hpp"
 
 namespace gpualign {
+
+// Whether each string is longer than the one before it, or as long and behind it in the order of bytes. So are names that end in a number.
+inline bool all_ascend(const char* text, const int64_t* offsets, int64_t count) {
+  for (int64_t i = 1; i < count; i++) {
+    const int64_t before = offsets[i] - offsets[i - 1], size = offsets[i + 1] - offsets[i];
+    if (before > size) return false;
+    if (before == size && std::memcmp(text + offsets[i - 1], text + offsets[i], static_cast<size_t>(size)) >= 0) return false;
+  }
+  return true;
+}
 
 // (string, the first that equals it) for each string that equals an earlier one, ascending.
 //
@@ -21,6 +32,7 @@ inline std::vector<std::pair<int64_t, int64_t>> repeated(const char* text, const
     uint64_t hash;
     int64_t string;
   };
+  if (all_ascend(text, offsets, count)) return {};
   constexpr int64_t kPart = 2048;  // strings, on average
   const auto at = [&](int64_t i) { return std::string_view(text + offsets[i], static_cast<size_t>(offsets[i + 1] - offsets[i])); };
   int bits = 0;
