@@ -59,7 +59,7 @@ def configured(name: str, rows: int, blocks: int):  # noqa: ANN201
     if name in ("steps4", "edit"):
         steps = 4 if name == "steps4" else 2
         return patch.multiple(slices, SLICE_ROWS={steps: (rows,)}, SLICE_BLOCKS={steps: blocks})
-    kind = "U16x2", name != "linear", name in LOCAL
+    kind = 16, name != "linear", name in LOCAL
     return patch.multiple(threads, THREAD_ROWS={kind: (rows,)}, THREAD_BLOCKS={kind: blocks})
 
 

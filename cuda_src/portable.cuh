@@ -48,6 +48,12 @@ constexpr int kLanes = 32;  // of a warp
 #ifdef __CUDACC__
 DEVICE uint32_t max3_u16x2(uint32_t a, uint32_t b, uint32_t c) { return __vimax3_u16x2(a, b, c); }
 DEVICE uint32_t add_max_u16x2(uint32_t a, uint32_t b, uint32_t c) { return __viaddmax_u16x2(a, b, c); }  // max(a + b, c)
+// Of numbers up to 0x7c00, infinity: positive half floats are in the order of their bits. From compute capability 8.0 on.
+DEVICE uint32_t max_h16x2(uint32_t a, uint32_t b) {
+  uint32_t r;
+  asm("max.f16x2 %0, %1, %2;" : "=r"(r) : "r"(a), "r"(b));
+  return r;
+}
 DEVICE int32_t max3_s32(int32_t a, int32_t b, int32_t c) { return __vimax3_s32(a, b, c); }
 DEVICE int32_t add_max_s32(int32_t a, int32_t b, int32_t c) { return __viaddmax_s32(a, b, c); }
 // Bytes of a and b, picked by the nibbles of `selector`: 0-3 of a, 4-7 of b, + 8 for the byte's sign eight times over.
@@ -91,6 +97,7 @@ T larger(T a, T b) {
 inline uint32_t larger_each(uint32_t a, uint32_t b) { return pair(larger(lo(a), lo(b)), larger(hi(a), hi(b))); }
 }  // namespace plain
 DEVICE uint32_t max3_u16x2(uint32_t a, uint32_t b, uint32_t c) { return plain::larger_each(plain::larger_each(a, b), c); }
+DEVICE uint32_t max_h16x2(uint32_t a, uint32_t b) { return plain::larger_each(a, b); }
 DEVICE uint32_t add_max_u16x2(uint32_t a, uint32_t b, uint32_t c) {
   return plain::larger_each(plain::pair(plain::lo(a) + plain::lo(b), plain::hi(a) + plain::hi(b)), c);
 }

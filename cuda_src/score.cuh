@@ -32,6 +32,13 @@ struct U16x2 {
   }
 };
 
+// The same where there is no instruction for maxima of them, and one for half floats: 0 .. 0x7c00 each.
+struct H16x2 : U16x2 {
+  static DEVICE Value step(int64_t x) { return x < 0 ? negative(-x) : of(x); }  // for add_max, in which no half goes below 0 either
+  static DEVICE Value max3(Value a, Value b, Value c) { return max_h16x2(max_h16x2(a, b), c); }
+  static DEVICE Value add_max(Value a, Value b, Value c) { return max_h16x2(a + b, c); }
+};
+
 template <class T>
 struct Single {
   using Value = T;

@@ -1,6 +1,6 @@
 // What a thread an alignment shares between the way forward (threads.cu) and the way back (trace_threads.cu).
 //
-// Macros: CELL (U16x2, S32, S64), IS_LOCAL, IS_AFFINE, ROWS (a multiple of 4), LETTERS (with one for padding), PATHS (whether
+// Macros: CELL (U16x2, H16x2, S32, S64), IS_LOCAL, IS_AFFINE, ROWS (a multiple of 4), LETTERS (with one for padding), PATHS (whether
 // checkpoints are kept), TILE (columns between two of them), RESULT and the constants of recurrence.cuh.
 #pragma once
 

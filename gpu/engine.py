@@ -19,7 +19,7 @@ from gpualign.gpu.device import Device
 from gpualign.gpu.losses import Lost, telling_of
 from gpualign.gpu.near.prepared import CudaNearPrepared, prepare_near
 from gpualign.gpu.outputs.paths import RUNS_PIECE
-from gpualign.gpu.recipe import Recipe, make_recipe
+from gpualign.gpu.recipe import Recipe, make_recipe, packed_cell
 from gpualign.gpu.results import ResultPool
 from gpualign.gpu.worker import Finished, Worker
 
@@ -104,7 +104,8 @@ class CudaEngine:
         described = f"cuda ({count}{self._devices[0].name})"
         if task.within is not None:
             return prepare_near(task, budget, self._devices, described, self._process, lost=self._lost)
-        hardware, recipe = self._devices[0].hardware, make_recipe(task, self._host_traceback)
+        hardware = self._devices[0].hardware
+        recipe = make_recipe(task, self._host_traceback, packed_cell(device.arch for device in self._devices))
         # What a first band of queries against all targets would run.
         queries, targets = _sample(task.queries.lengths[:_BAND_ROWS]), np.sort(_sample(task.targets.lengths))
         variant = choose(recipe, queries, targets, hardware)

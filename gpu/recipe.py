@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -9,10 +11,23 @@ from gpualign.core.bounds import RebasedForm, UnaryForm, rebased_form, unary_for
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail, Mode, Task
 from gpualign.core.scoring import Scoring
+from gpualign.gpu.compilers.base import number
 
 Lengths = npt.NDArray[np.int64]
 
 _MOST_STEPS = 4  # that a bit-sliced kernel has
+_DPX, _HALF_MAXIMA = 90, 80  # compute capabilities
+
+
+U16X2, H16X2 = "U16x2", "H16x2"
+
+
+def packed_cell(archs: Iterable[str]) -> str | None:
+    """The type of cuda_src/score.cuh that holds two scores, of which all these architectures, as compilers call them, find the larger in
+    one instruction each: DPX has maxima of unsigned 16-bit numbers, compute capability 8.0 those of half floats, and before it there are
+    none. A name that is none is today's."""
+    least = min(number(arch) or _DPX for arch in archs)
+    return U16X2 if least >= _DPX else H16X2 if least >= _HALF_MAXIMA else None
 
 
 @dataclass(frozen=True)
@@ -21,7 +36,8 @@ class Recipe:
 
     letters: codes in use, 0 .. letters-1; result: type of a score as kernels write it; form: None for edit distances without paths;
     query_lengths: those that there are, and how many queries of each. paths: whether checkpoints are kept and traced back from;
-    host_traceback: by the host, from whole matrices of directions; usable: uint32[letters + 1], bit t of word q: a path may pair q with t.
+    host_traceback: by the host, from whole matrices of directions; usable: uint32[letters + 1], bit t of word q: a path may pair q with t;
+    packed: as `packed_cell` says.
     """
 
     letters: int
@@ -38,6 +54,7 @@ class Recipe:
     free_query: bool = False
     free_target: bool = False
     usable: npt.NDArray[np.uint32] | None = None
+    packed: str | None = U16X2
 
     @property
     def local(self) -> bool:
@@ -59,8 +76,8 @@ class Recipe:
         return self.form.table[np.ix_(keep, keep)].astype(np.int32)
 
 
-def make_recipe(task: Task, host_traceback: bool = False) -> Recipe:
-    """The recipe of a task; host_traceback: paths are traced by the host."""
+def make_recipe(task: Task, host_traceback: bool = False, packed: str | None = U16X2) -> Recipe:
+    """The recipe of a task; host_traceback: paths are traced by the host; packed: as `packed_cell` says."""
     scoring = task.scoring
     local = task.mode is Mode.LOCAL
     unary = None if local else unary_form(scoring)
@@ -81,6 +98,7 @@ def make_recipe(task: Task, host_traceback: bool = False) -> Recipe:
         free_query=task.end_gaps.free_query,
         free_target=task.end_gaps.free_target,
         usable=_usable(scoring) if task.needs_paths else None,
+        packed=packed,
     )
 
 

@@ -12,6 +12,7 @@ from gpualign.core.matrices import by_name
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.families import chain, chain_edit, slices, threads
+from gpualign.gpu.recipe import H16X2
 
 BLOSUM62 = scoring(by_name("BLOSUM62").table(PROTEIN)[0], 12, 1)
 BLOSUM62_LINEAR = scoring(by_name("BLOSUM62").table(PROTEIN)[0], 8, 8)
@@ -114,6 +115,19 @@ def test_the_least_scores_of_a_narrow_type(device):
         queries, targets = sequence_set([[0] * length]), sequence_set([[1] * length, [0] * length])
         scores = run_scores(queries, targets, two_valued(2, 1, -300, gap, gap), engine=CudaEngine([device]))
         assert scores.tolist() == [[-2 * length * gap, length]]
+
+
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("name", ["linear 16 bits", "affine 16 bits", "protein affine", "affine, two letters", "affine, free extension"])
+def test_halves_of_words_as_half_floats(rng, device, monkeypatch, force, name, mode):
+    """As on devices without DPX."""
+    force(threads)
+    monkeypatch.setattr("gpualign.gpu.engine.packed_cell", lambda archs: H16X2)
+    scheme, letters, _ = GLOBAL[name]
+    rows, columns, longest = sizes(device)
+    queries, targets = random_set(rng, rows, longest, letters), random_set(rng, columns, longest, letters)
+    scores = run_scores(queries, targets, scheme, engine=CudaEngine([device]), mode=mode)
+    np.testing.assert_array_equal(scores, run_scores(queries, targets, scheme, engine=CpuEngine(4), mode=mode))
 
 
 def with_few_others(rng, sequences, letters):

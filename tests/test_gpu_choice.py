@@ -17,7 +17,7 @@ from gpualign.gpu.families.queued import wanted_items
 from gpualign.gpu.families.slice_lanes import make_lanes
 from gpualign.gpu.kernels import Hardware
 from gpualign.gpu.layouts import Room
-from gpualign.gpu.recipe import make_recipe
+from gpualign.gpu.recipe import make_recipe, packed_cell
 from gpualign.gpu.schedule import make_schedule
 
 H200 = Hardware(132, 1.98e9)
@@ -49,6 +49,33 @@ def task(scheme, queries, targets, mode=Mode.GLOBAL, letters=4):
 def test_scores_are_as_narrow_as_their_bounds(scheme, longest, mode, expected):
     work = task(scheme, [3], [longest, longest], mode) if scheme.edit else task(scheme, [longest], [longest], mode)
     assert make_recipe(work).result == expected
+
+
+@pytest.mark.parametrize(
+    ("archs", "cell"),
+    [
+        (["sm_90a"], "U16x2"),
+        (["sm_120", "sm_100"], "U16x2"),
+        (["host"], "U16x2"),
+        (["sm_80"], "H16x2"),
+        (["sm_90a", "sm_89"], "H16x2"),
+        (["sm_75"], None),
+        (["sm_80", "sm_70"], None),
+    ],
+)
+def test_two_scores_share_a_word_where_their_maximum_is_one_instruction(archs, cell):
+    assert packed_cell(archs) == cell
+    recipe = make_recipe(task(AFFINE, [1000], [1000]), packed=cell)
+    (variant,) = threads.variants(recipe, 1000, 1000)
+    assert ("CELL", cell or "S32") in variant.kernel.macros
+
+
+@given(st.integers(1, 20_000), st.integers(1, 20_000))
+def test_half_floats_hold_no_more_than_infinity(query, target):
+    """Larger ones are no numbers, and their order is nobody's."""
+    recipe = make_recipe(task(AFFINE, [10], [10]), packed="H16x2")
+    fits = recipe.form.largest(query, target + 4) <= 0x7C00
+    assert (next(threads.variants(recipe, query, target)).pairs == 2) == fits
 
 
 def rebased_values(form, query, target, dummies, free_query, free_target):

@@ -20,11 +20,17 @@ class Cell:
     largest: int
 
 
-_CELLS = (Cell("U16x2", 16, 2, 2**16 - 1), Cell("S32", 32, 1, 2**31 - 1), Cell("S64", 64, 1, 2**63 - 1))
+_CELLS = (
+    Cell("U16x2", 16, 2, 2**16 - 1),
+    Cell("H16x2", 16, 2, 0x7C00),  # what is no number as half a float
+    Cell("S32", 32, 1, 2**31 - 1),
+    Cell("S64", 64, 1, 2**63 - 1),
+)
 
 
 def usable_cells(recipe: Recipe, longest_query: int, longest_target: int) -> list[Cell]:
-    """The types that hold every value of pairs up to these lengths, the narrowest first; none where the recipe has no rebased form.
+    """The types that hold every value of pairs up to these lengths, the narrowest first; none where the recipe has no rebased form. Of
+    types with two scores in a word the recipe's alone.
 
     Raises `OverflowError` where 64 bits are too few.
     """
@@ -33,7 +39,7 @@ def usable_cells(recipe: Recipe, longest_query: int, longest_target: int) -> lis
         return []
     largest = form.largest(longest_query, longest_target + 4)
     small = fits_profile(recipe.table())
-    cells = [c for c in _CELLS if largest <= c.largest and (small or c.pairs == 1)]
+    cells = [c for c in _CELLS if largest <= c.largest and (c.pairs == 1 or (small and c.name == recipe.packed))]
     if not cells:
         raise OverflowError(f"{largest} does not fit 64 bits")
     return cells

@@ -27,27 +27,27 @@ THREADS_A_BLOCK = 64
 _TILE = 32
 """Columns between two checkpoints: the lanes of a warp compute as many of them again as the one that has most."""
 
-# Rows of a strip that fill the registers of a thread without spilling on compute capability 9.0 (on 8.0 and 7.5 affine DNA with checkpoints
-# spills up to 24 bytes); fewer where that pads the queries less.
+# By bits of a score, affine and local: rows of a strip that fill the registers of a thread without spilling on compute capability 9.0 (on
+# 8.0 affine DNA with checkpoints spills a little); fewer where that pads the queries less.
 THREAD_ROWS = {
-    ("U16x2", False, False): (60, 56, 52, 48),
-    ("U16x2", True, False): (56, 52, 48, 44, 40),
-    ("U16x2", False, True): (48, 44, 40, 36),
-    ("U16x2", True, True): (48, 44, 40, 36),
+    (16, False, False): (60, 56, 52, 48),
+    (16, True, False): (56, 52, 48, 44, 40),
+    (16, False, True): (48, 44, 40, 36),
+    (16, True, True): (48, 44, 40, 36),
 }
-WIDE_ROWS = {"S32": (32, 24, 16), "S64": (16, 12, 8)}
+WIDE_ROWS = {32: (32, 24, 16), 64: (16, 12, 8)}
 
-# Blocks of 64 threads that a multiprocessor shall have registers for, by cell, affine and local; 1 leaves it to the compiler.
-THREAD_BLOCKS = {("U16x2", False, False): 8, ("U16x2", True, False): 6, ("U16x2", False, True): 8, ("U16x2", True, True): 6}
+# Blocks of 64 threads that a multiprocessor shall have registers for; 1 leaves it to the compiler.
+THREAD_BLOCKS = {(16, False, False): 8, (16, True, False): 6, (16, False, True): 8, (16, True, True): 6}
 
 # Cells a clock and multiprocessor, as measured (benchmarks/LOG.md); they only steer the choice.
 _RATE = {
-    ("U16x2", False): 50.0,
-    ("U16x2", True): 30.0,
-    ("S32", False): 20.0,
-    ("S32", True): 12.0,
-    ("S64", False): 5.0,
-    ("S64", True): 3.0,
+    (16, False): 50.0,
+    (16, True): 30.0,
+    (32, False): 20.0,
+    (32, True): 12.0,
+    (64, False): 5.0,
+    (64, True): 3.0,
 }
 _LATENCY = 14.0
 
@@ -59,8 +59,8 @@ def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterato
 
 
 def _variant(recipe: Recipe, cell: rebased.Cell) -> Variant:
-    kind = cell.name, recipe.affine, recipe.local
-    rows = best_rows(recipe.query_lengths, THREAD_ROWS.get(kind) or WIDE_ROWS[cell.name])
+    kind = cell.bits, recipe.affine, recipe.local
+    rows = best_rows(recipe.query_lengths, THREAD_ROWS.get(kind) or WIDE_ROWS[cell.bits])
     macros = rebased.macros(recipe, cell, rows, _TILE)
     on_host = ("MATRICES", str(int(recipe.host_traceback)))
     forward = {
@@ -75,7 +75,7 @@ def _variant(recipe: Recipe, cell: rebased.Cell) -> Variant:
         carries=rebased.carries(recipe),
         carry_bytes=max(4, cell.bits // 8),
         rows=rows,
-        rate=_RATE[cell.name, recipe.affine],
+        rate=_RATE[cell.bits, recipe.affine],
         latency=_LATENCY,
         clears=recipe.local,
         trace=rebased.trace_kernel(recipe, "trace_threads.cu", "trace_threads", (*macros, on_host)),
