@@ -259,7 +259,7 @@ class IndexBuilder:
             records, numbers = clean(some, number, self._source, self._empty, self._gaps if self._degap else None)
             number += len(some)
             if alphabet != DNA.name:
-                census.take(records.ids, records.letters, "record {!r}".format)
+                census.take(records.ids, records.letters, "record {!r}".format, records.kinds)
             if self._lower is not None and len(records):
                 self._lower.take(records.ids, records.letters)
             self._store(records)

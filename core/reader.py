@@ -68,7 +68,8 @@ def clean(records: Records, before: int, source: str, empty: list[str] | None, g
     if len(nameless) and (empty is not None or not len(hollow) or nameless[0] <= hollow[0]):
         raise InputError(f"{source}: record {before + nameless[0] + 1} has no id behind its '>' or '@'")
     if not len(hollow):
-        return Records(ids, letters, records.descriptions), np.arange(before + 1, before + len(ids) + 1, dtype=np.int64)
+        kinds = records.kinds if letters is records.letters else None
+        return Records(ids, letters, records.descriptions, kinds=kinds), np.arange(before + 1, before + len(ids) + 1, dtype=np.int64)
     if empty is None:
         raise InputError(f"{source}: record {ids[int(hollow[0])]!r} (number {before + hollow[0] + 1}) has no letters")
     empty.extend(ids.select(hollow))
@@ -139,7 +140,7 @@ def read_raw(
         gaps,
         records.descriptions,
         everything.listed,
-        everything.kinds if records.letters is everything.letters else None,
+        records.kinds,
     )
 
 
