@@ -97,7 +97,12 @@ T larger(T a, T b) {
 inline uint32_t larger_each(uint32_t a, uint32_t b) { return pair(larger(lo(a), lo(b)), larger(hi(a), hi(b))); }
 }  // namespace plain
 DEVICE uint32_t max3_u16x2(uint32_t a, uint32_t b, uint32_t c) { return plain::larger_each(plain::larger_each(a, b), c); }
-DEVICE uint32_t max_h16x2(uint32_t a, uint32_t b) { return plain::larger_each(a, b); }
+DEVICE uint32_t max_h16x2(uint32_t a, uint32_t b) {
+  constexpr uint32_t kInfinity = 0x7c00;
+  for (const uint32_t word : {a, b})
+    if (plain::lo(word) > kInfinity || plain::hi(word) > kInfinity) __builtin_trap();  // no number, which has no place among others
+  return plain::larger_each(a, b);
+}
 DEVICE uint32_t add_max_u16x2(uint32_t a, uint32_t b, uint32_t c) {
   return plain::larger_each(plain::pair(plain::lo(a) + plain::lo(b), plain::hi(a) + plain::hi(b)), c);
 }

@@ -7,12 +7,12 @@ from oracle import local_score
 from work import edit, records, run_scores, scoring, sequence_set, two_valued
 
 from gpualign.core.alphabet import PROTEIN
-from gpualign.core.engine import Mode
+from gpualign.core.engine import Mode, Task
 from gpualign.core.matrices import by_name
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.families import chain, chain_edit, slices, threads
-from gpualign.gpu.recipe import H16X2
+from gpualign.gpu.recipe import H16X2, make_recipe
 
 BLOSUM62 = scoring(by_name("BLOSUM62").table(PROTEIN)[0], 12, 1)
 BLOSUM62_LINEAR = scoring(by_name("BLOSUM62").table(PROTEIN)[0], 8, 8)
@@ -117,17 +117,37 @@ def test_the_least_scores_of_a_narrow_type(device):
         assert scores.tolist() == [[-2 * length * gap, length]]
 
 
-@pytest.mark.parametrize("mode", Mode)
-@pytest.mark.parametrize("name", ["linear 16 bits", "affine 16 bits", "protein affine", "affine, two letters", "affine, free extension"])
-def test_halves_of_words_as_half_floats(rng, device, monkeypatch, force, name, mode):
-    """As on devices without DPX."""
+HALF_FLOATS = [(GLOBAL, name, Mode.GLOBAL) for name, (scheme, *_) in GLOBAL.items() if "16 bits" in name or "affine" in name]
+HALF_FLOATS += [(LOCAL, name, Mode.LOCAL) for name in LOCAL]
+
+
+@pytest.mark.parametrize(("table", "name", "mode"), [pytest.param(*case, id=f"{case[1]}-{case[2]}") for case in HALF_FLOATS])
+def test_halves_of_words_as_half_floats(rng, device, monkeypatch, force, table, name, mode):
+    """As on devices without DPX; scores that do not fit go in 32 bits or 64."""
     force(threads)
-    monkeypatch.setattr("gpualign.gpu.engine.packed_cell", lambda archs: H16X2)
-    scheme, letters, _ = GLOBAL[name]
-    rows, columns, longest = sizes(device)
+    monkeypatch.setattr(device, "arch", "sm_80") if isinstance(device, HostDevice) else monkeypatch.setattr(
+        "gpualign.gpu.engine.packed_cell", lambda archs: H16X2
+    )
+    scheme, letters, _ = table[name]
+    rows, columns, longest = (6, 41, 140) if scheme.dtype(1200, 1200) == np.int64 else sizes(device)
     queries, targets = random_set(rng, rows, longest, letters), random_set(rng, columns, longest, letters)
     scores = run_scores(queries, targets, scheme, engine=CudaEngine([device]), mode=mode)
     np.testing.assert_array_equal(scores, run_scores(queries, targets, scheme, engine=CpuEngine(4), mode=mode))
+    if isinstance(device, HostDevice) and "16 bits" in name:
+        assert any(("CELL", H16X2) in kernel.macros for kernel in device.launched)
+
+
+def test_half_floats_up_to_infinity(device, monkeypatch, force):
+    """31,744: equal letters as many as fit, and one more, for which scores have 32 bits."""
+    force(threads)
+    monkeypatch.setattr("gpualign.gpu.engine.packed_cell", lambda archs: H16X2)
+    scheme = two_valued(4, 63, -20, 60, 30)
+    form = make_recipe(Task(sequence_set([[0]]), sequence_set([[0]]), scheme), packed=H16X2).form
+    most = max(n for n in range(1, 400) if form.largest(n, n + 4) <= 0x7C00)
+    for n in (most, most + 1):
+        queries, targets = sequence_set([[1] * n, [1] * (n - 1) + [2]]), sequence_set([[1] * n] * 3)
+        scores = run_scores(queries, targets, scheme, engine=CudaEngine([device]))
+        assert scores.tolist() == [[63 * n] * 3, [63 * (n - 1) - 20] * 3]
 
 
 def with_few_others(rng, sequences, letters):

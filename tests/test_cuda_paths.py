@@ -17,7 +17,7 @@ from gpualign.gpu import worker
 from gpualign.gpu.devices import take_inventory
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.families import chain, slices, threads
-from gpualign.gpu.recipe import make_recipe
+from gpualign.gpu.recipe import H16X2, make_recipe
 
 
 def compare(queries, targets, scheme, end_gaps, engine, pairing=Pairing.ALL, **more):
@@ -43,6 +43,32 @@ def test_paths(rng, device, force, scheme, family, end_gaps):
     letters = 20 if scheme == "protein" else 4
     rows, columns, longest = (4, 25, 150) if on_host else (20, 300, 700)
     queries, targets = relatives(rng, rows, longest, letters), relatives(rng, columns, longest, letters)
+    compare(queries, targets, SCHEMES[scheme], end_gaps, CudaEngine([device]))
+
+
+@pytest.mark.parametrize("end_gaps", [EndGaps.PENALISED, EndGaps.FREE])
+@pytest.mark.parametrize("rows", [12, 24])
+@pytest.mark.parametrize("scheme", ["default", "linear"])
+def test_paths_of_chains_over_several_strips_and_tiles(rng, device, force, monkeypatch, scheme, rows, end_gaps):
+    """Tiles are 256 columns, strips on the host 96 or 192 rows."""
+    force(chain)
+    monkeypatch.setattr(chain, "_COLUMN", {rows: (1.0, 1.0)})
+    ancestor = rng.integers(0, 4, 700)
+
+    def changed(*parts):
+        return sequence_set([np.where(rng.random(stop - start) < 0.1, 3, ancestor[start:stop]) for start, stop in parts])
+
+    queries, targets = changed((0, 500), (50, 350)), changed((0, 700), (100, 640), (0, 40))
+    compare(queries, targets, SCHEMES[scheme], end_gaps, CudaEngine([device]))
+
+
+@pytest.mark.parametrize("end_gaps", [EndGaps.PENALISED, EndGaps.FREE])
+@pytest.mark.parametrize("scheme", ["default", "linear"])
+def test_paths_of_halves_of_words_as_half_floats(rng, device, force, monkeypatch, scheme, end_gaps):
+    """As on devices without DPX."""
+    force(threads)
+    monkeypatch.setattr("gpualign.gpu.engine.packed_cell", lambda archs: H16X2)
+    queries, targets = relatives(rng, 4, 150, 4), relatives(rng, 25, 150, 4)
     compare(queries, targets, SCHEMES[scheme], end_gaps, CudaEngine([device]))
 
 

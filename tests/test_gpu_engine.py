@@ -21,7 +21,7 @@ from gpualign.core.sinks.memory import Discard
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu import job, worker
 from gpualign.gpu.engine import CudaEngine
-from gpualign.gpu.families import chain, chained, slices
+from gpualign.gpu.families import chain, chained, slices, threads
 from gpualign.gpu.results import ResultPool
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")]
@@ -142,6 +142,18 @@ def test_devices_share_the_tiles(sequences, together):
     for device in devices:
         assert device.launched
         assert_clean(device)
+
+
+def test_what_the_least_of_several_devices_can_is_what_all_do(sequences, together, force):
+    """Whichever of them is the first."""
+    force(threads)
+    for archs in (("sm_90a", "sm_86"), ("sm_86", "sm_90a")):
+        devices = [WaitingDevice(together(number)) for number in (0, 1)]
+        for device, arch in zip(devices, archs, strict=True):
+            device.arch = arch
+        check(sequences, CudaEngine(devices), tile_cells=100_000)
+        cells = {dict(kernel.macros)["CELL"] for device in devices for kernel in device.launched if kernel.file == "threads.cu"}
+        assert cells == {"H16x2"}
 
 
 @pytest.mark.parametrize("launches", [0, 1, 5])
