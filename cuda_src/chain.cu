@@ -1,10 +1,10 @@
 // Global and local scores by chains of warps (chain.cuh), one pair a chain, in 32 or 64 bits.
 //
-// A cell waits for the one above it, and a warp alone has nothing else to do meanwhile. So the rows of a lane are in PARTS parts, each of
-// which takes the column that the part above it took before. Lane l works kBatch columns behind lane l - 1: PARTS that pass its rows, and
+// A cell waits for the one above it, and a warp alone has nothing else to do meanwhile. So the rows of a lane are in three parts, each of
+// which takes the column that the part above it took before. Lane l works kBatch columns behind lane l - 1: three that pass its rows, and
 // one in which what the last row hands down is on its way.
 //
-//            lane 0             lane 1           (PARTS = 3)
+//            lane 0             lane 1
 //   pass   0: column 0, -1, -2   -4, -5, -6
 //   pass   1:        1,  0, -1   -3, -4, -5
 //   ...
@@ -16,7 +16,7 @@
 //
 // With PATHS every strip keeps its carries, and its rows' state before every TILE columns: trace_chain.cu begins there.
 //
-// Macros: CELL (S32, S64), IS_LOCAL, IS_AFFINE, ROWS (of a lane, a multiple of 4 PARTS), PARTS (3), WARPS (of a block), LETTERS (with one
+// Macros: CELL (S32, S64), IS_LOCAL, IS_AFFINE, ROWS (of a lane, 12 or 24), WARPS (of a block), LETTERS (with one
 // for padding), BYTES (whether scores fit signed bytes), PATHS, TILE (a multiple of kBatch), RESULT and the constants of recurrence.cuh.
 #include "chain_letters.cuh"
 #include "chain_scores.cuh"
@@ -27,7 +27,7 @@ using Cell = Rules::Cell;
 using Value = Rules::Value;
 constexpr int kCarries = Rules::CARRIES;
 constexpr int64_t kStripRows = static_cast<int64_t>(kLanes) * ROWS;
-constexpr int kBatch = PARTS + 1;
+constexpr int kBatch = kParts + 1;
 constexpr uint32_t kPadding = LETTERS - 1;
 static_assert(kBatch == kPlaces && TILE % kBatch == 0);
 
@@ -144,9 +144,9 @@ struct Lane {
   const Scores scores;
   const int64_t first;  // its first row
   Value h[ROWS], e[ROWS], best;
-  Passing passing[PARTS];                     // of the column that a part takes next; of part 0 `diagonal` alone
+  Passing passing[kParts];                    // of the column that a part takes next; of part 0 `diagonal` alone
   Value coming[kCarries], waiting[kCarries];  // from the lane before this one, of the last pass and of the one before it
-  Scores::OfPart now[PARTS];                  // of the columns of the pass that comes
+  Scores::OfPart now[kParts];                 // of the columns of the pass that comes
   Places here;                                // of this batch
   uint32_t before;                            // of the last column of the batch before it
   Head head[kCarries];                        // of this batch, for lane 0
@@ -157,7 +157,7 @@ struct Lane {
     Value top[kCarries];
     Rules::top(1, top);
 #pragma unroll
-    for (int part = 0; part < PARTS; part++) {
+    for (int part = 0; part < kParts; part++) {
       begin(part);
       passing[part] = {top[0], top[kCarries - 1]};
       now[part] = scores.of(part, part == 0 ? here.column[0] : before);
@@ -187,14 +187,14 @@ struct Lane {
   // Pass K of a batch whose first column is `column` (from 0): part p takes column + K - p. BEGINS: that column may be the lane's first.
   template <int K, bool BEGINS>
   DEVICE void pass(int column, const Places& next_places, const Below& below) {
-    if constexpr (K < PARTS) {
+    if constexpr (K < kParts) {
       if (BEGINS && column == 0) begin(K);
       if (PATHS && column % TILE == 0 && static_cast<unsigned>(column) < below.all_columns)
         keep(K, below.edge + column / TILE * below.tile);
     }
-    Scores::OfPart next[PARTS];
+    Scores::OfPart next[kParts];
 #pragma unroll
-    for (int part = 0; part < PARTS; part++) {
+    for (int part = 0; part < kParts; part++) {
       const int c = K + 1 - part;
       next[part] = scores.of(part, c < 0 ? before : c < kBatch ? here.column[c < 0 ? 0 : c % kBatch] : next_places.column[0]);
     }
@@ -208,21 +208,21 @@ struct Lane {
 #pragma unroll
     for (int r = 0; r < kPartRows; r++)
 #pragma unroll
-      for (int part = 0; part < PARTS; part++) {
+      for (int part = 0; part < kParts; part++) {
         const int row = part * kPartRows + r;
         Passing& p = passing[part];
         Rules::cell(Scores::added(now[part], r, p.diagonal), p.diagonal, h[row], e[row], p.f, 1);
         if (IS_LOCAL && r % 2) best = Cell::max3(best, h[row - 1], h[row]);
       }
-    const Value out[2] = {h[ROWS - 1], passing[PARTS - 1].f};
+    const Value out[2] = {h[ROWS - 1], passing[kParts - 1].f};
 #pragma unroll
     for (int c = 0; c < kCarries; c++) coming[c] = from_lane_before(out[c]);
-    below.put(out, column + K - (PARTS - 1));
+    below.put(out, column + K - (kParts - 1));
 #pragma unroll
-    for (int part = PARTS - 1; part > 0; part--) passing[part] = passing[part - 1];
+    for (int part = kParts - 1; part > 0; part--) passing[part] = passing[part - 1];
     passing[0].diagonal = above[0];
 #pragma unroll
-    for (int part = 0; part < PARTS; part++) now[part] = next[part];
+    for (int part = 0; part < kParts; part++) now[part] = next[part];
   }
 
   // A batch of lane 0. more: whether the next one's head is there already.
@@ -291,18 +291,18 @@ DEVICE void align_strip(const ChainArgs& a, Shared& shared, const int32_t* table
   int codes[ROWS];
 #pragma unroll
   for (int r = 0; r < ROWS; r++) codes[r] = first + r < 1 ? kPadding : s.query[first + r - 1];
-  uint64_t* const handed_down = reinterpret_cast<uint64_t*>(a.progress) + s.pair * (kWords * a.carry_stride);
+  uint64_t* const handed_down = static_cast<uint64_t*>(a.handed_down) + s.pair * (kWords * a.carry_stride);
   const Below below = below_of(a, s, handed_down, n);
   const Scores scores(shared.scores, table, codes);
+  Columns::clear(shared.letters, kPadding);
   Columns columns(shared.letters, s, kPadding);
-  columns.clear();
   __syncwarp();
   columns.advance(0);
   __syncwarp();
   Strip strip{shared, below, CarriesAbove(shared.heads, handed_down, a.carry_stride, s.number, n), columns, Lane(scores, first, columns)};
 
   // Parts are behind, and lanes.
-  const int batches = (n + PARTS - 1 + kBatch - 1) / kBatch + kLanes - 1;
+  const int batches = (n + kParts - 1 + kBatch - 1) / kBatch + kLanes - 1;
   int number = 0;
   for (; number < kLanes; number += Columns::kGroup) strip.group<true>(number);
   for (; number < batches; number += Columns::kGroup) strip.group<false>(number);

@@ -21,8 +21,8 @@ struct ChainArgs {
   const int32_t* target_numbers;  // [target_count] what first_targets counts
   const int32_t* table;           // [LETTERS][LETTERS] s' (recurrence.cuh), by query letter
   int32_t* next_item;
-  int32_t* progress;     // [pairs][strips] columns that a strip has handed down; of chain_edit.cu what it hands down; 0 at first
-  void* carries;         // [pairs][CARRIES][carry_stride]; with PATHS [pairs][strips][CARRIES][carry_stride]
+  void* handed_down;     // [pairs]: what a strip hands to the next, in the place of what it was handed; 0 at first
+  void* carries;         // with PATHS: [pairs][strips][CARRIES][carry_stride]
   void* edges;           // with PATHS: [pairs][edge_stride]: [column / TILE][rows of all strips][CARRIES]
   int64_t carry_stride;  // columns, a multiple of kLanes
   int64_t edge_stride;   // of one pair, in values

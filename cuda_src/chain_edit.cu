@@ -189,7 +189,7 @@ DEVICE int64_t sum_of_steps(const uint32_t* row, int64_t n, int batches) {
 DEVICE void align_strip(const ChainArgs& a, const Words& words, Columns::Ring& ring, const ChainStrip& s) {
   // One for all lanes, as the compiler is to see: it splits code in two where some lanes may have left a loop.
   const int batches = from_lane(static_cast<int>((s.n + BATCH - 1) / BATCH), 0);
-  uint32_t* const handed_down = reinterpret_cast<uint32_t*>(a.progress) + s.pair * (a.carry_stride / BATCH);
+  uint32_t* const handed_down = static_cast<uint32_t*>(a.handed_down) + s.pair * (a.carry_stride / BATCH);
   const uint32_t next_strip = static_cast<uint32_t>(s.number + 1) << kStripShift;
   const unsigned hands_down = this_lane() == kLanes - 1 ? batches : 0;
   Columns letters(ring, s, 0);
@@ -227,8 +227,7 @@ KERNEL(WARPS* kLanes, 1) align_chain_edit(const ChainArgs a) {
   __shared__ uint32_t masks[WARPS][LETTERS * WORDS * kLanes];
   __shared__ Columns::Ring rings[WARPS];
   const int warp = threadIdx.x / kLanes;
-  Places* const places = &rings[warp][0][0];
-  for (int k = this_lane(); k < 2 * Columns::kRing; k += kLanes) places[k] = {};  // lanes that have not begun read it
+  Columns::clear(rings[warp], 0);  // lanes that have not begun read it
   __syncwarp();
   take_strips(a, kStripRows, [&](const ChainStrip& strip) {
     Words words;

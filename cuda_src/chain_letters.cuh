@@ -26,20 +26,20 @@ class Letters {
         asked_(ask()) {}
 
   // All columns are missing.
-  DEVICE void clear() {
-    Places* const places = &ring_[0][0];
-    const uint32_t place = missing_ * LETTER_BYTES;
+  static DEVICE void clear(Ring& ring, uint32_t missing) {
+    Places* const places = &ring[0][0];
+    const uint32_t place = missing * LETTER_BYTES;
     for (int k = this_lane(); k < kQuads * kRing; k += kLanes) places[k] = {place, place, place, place};
   }
 
   // The next group, which begins at `batch`; lanes find it after __syncwarp.
   DEVICE void advance(int batch) {
     const int lane = this_lane();
-    ring_[lane % LAG / kPlaces][batch + lane / LAG & kRing - 1].column[lane % kPlaces] = asked_ * LETTER_BYTES;
+    ring_[lane % LAG / kPlaces][(batch + lane / LAG) & (kRing - 1)].column[lane % kPlaces] = asked_ * LETTER_BYTES;
     asked_ = ask();
   }
 
-  DEVICE const Places& places(int part, int batch) const { return ring_[part][batch & kRing - 1]; }
+  DEVICE const Places& places(int part, int batch) const { return ring_[part][batch & (kRing - 1)]; }
 
  private:
   // A letter a lane.

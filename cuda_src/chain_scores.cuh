@@ -1,12 +1,13 @@
-// The scores of a lane's rows beside the letter of a column, for chain.cu: PARTS parts of ROWS rows, each at a column of its own.
+// The scores of a lane's rows beside the letter of a column, for chain.cu: ROWS rows in parts, each at a column of its own.
 //
 // Both classes are made of a table [LETTERS][LETTERS] in shared memory, by query letter, and the codes of the lane's rows.
 #pragma once
 
 #include "chain.cuh"
 
-constexpr int kPartRows = ROWS / PARTS;
-static_assert(kPartRows % 4 == 0);
+constexpr int kParts = 3;
+constexpr int kPartRows = ROWS / kParts;
+static_assert(kParts * kPartRows == ROWS && (kPartRows == 4 || kPartRows == 8), "what is loaded in one instruction");
 
 // A byte each, in a profile: [letter][part][lane].
 struct alignas(kPartRows) BytesOfPart {
@@ -15,9 +16,9 @@ struct alignas(kPartRows) BytesOfPart {
 class Profile {
  public:
   using OfPart = BytesOfPart;
-  static constexpr uint32_t kLetterBytes = PARTS * kLanes * sizeof(OfPart);
+  static constexpr uint32_t kLetterBytes = kParts * kLanes * sizeof(OfPart);
   struct Shared {
-    OfPart parts[LETTERS][PARTS][kLanes];
+    OfPart parts[LETTERS][kParts][kLanes];
   };
 
   // table: in shared memory, by query letter; codes: of the lane's rows.
@@ -26,7 +27,7 @@ class Profile {
 #pragma unroll 1
     for (int letter = 0; letter < LETTERS; letter++)
 #pragma unroll
-      for (int part = 0; part < PARTS; part++) {
+      for (int part = 0; part < kParts; part++) {
         OfPart scores{};
 #pragma unroll
         for (int r = 0; r < kPartRows; r++)

@@ -1,12 +1,11 @@
 // The way back from chain.cu: one warp a pair.
 //
 // As in trace_threads.cu, the tiles that the path comes to are computed once more from their checkpoints, with directions. Here a
-// tile is a strip of the warp (ROWS rows a lane) by TILE columns; lane l works one column behind lane l - 1, as on the way
-// forward. Then lane 0 walks.
+// tile is a strip of the warp (ROWS rows a lane) by TILE columns; lane l works one column behind lane l - 1. Then lane 0 walks.
 //
 // Directions are packed, 8 rows a word (16 with linear gaps), [column][word][lane] in memory of the block.
 //
-// Macros: those of chain.cu, and SIGN (-1 for distances).
+// Macros: those of chain.cu but WARPS and BYTES, and SIGN (-1 for distances).
 #include "chain.cuh"
 #include "path.cuh"
 #include "recurrence.cuh"

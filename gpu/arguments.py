@@ -73,7 +73,7 @@ CHAIN = _struct(
     ("target_numbers", _P),
     ("table", _P),
     ("next_item", _P),
-    ("progress", _P),
+    ("handed_down", _P),
     ("carries", _P),
     ("edges", _P),
     ("carry_stride", _L),

@@ -388,6 +388,15 @@ def test_lanes_are_those_with_a_wanted_pair(firsts, groups, heights, threads):
     assert (strips[lanes.items >= 0] == needed[lanes.items >= 0]).all()
 
 
+@pytest.mark.parametrize("letters", [4, 15, 20, 27])
+def test_chains_have_a_warp_a_scheduler_whatever_letters_there_are(letters):
+    """Their profiles are too large for one block then."""
+    recipe = make_recipe(task(two_valued(letters, 5, -4, 10, 1), [1000], [1000], letters=letters))
+    for variant in chain.variants(recipe, 1000, 1000):
+        assert variant.warps * variant.blocks == 4
+        assert variant.grid(1, 1954, H200.multiprocessors) * variant.warps == 528
+
+
 @pytest.mark.parametrize(("family", "scheme"), [(chain_edit, edit(4)), (chain, AFFINE)], ids=["edit", "affine"])
 @pytest.mark.parametrize(
     ("pairs", "strips", "blocks"), [(1, 1954, 132), (1, 489, 123), (3600, 3, 132), (2, 3, 2)], ids=["long", "1 Mb", "many", "two"]

@@ -13,11 +13,11 @@ from gpualign.gpu.kernels import Kernel
 from gpualign.gpu.layouts import Layout
 from gpualign.gpu.recipe import Recipe
 
-_PARTS = 3  # of a lane's rows, a column each
-_BATCH = 4  # columns by which lanes are behind each other
+_BATCH = 4  # columns by which lanes are behind each other: three parts of a lane's rows have one each, and one is on its way
 _GAP = 64  # columns between two strips
 _TILE = 256  # columns between two checkpoints
 _LANES = 32
+_WARPS = 4  # of a multiprocessor, one for each scheduler; in several blocks where the profiles of all are too large for one
 _RING_BYTES = 2048  # of a warp: letters and carries
 
 _COLUMN = {12: (85.0, 135.0), 24: (125.0, 215.0)}
@@ -42,24 +42,24 @@ def _variant(recipe: Recipe, cell: rebased.Cell, rows: int) -> Variant:
     in_bytes = cell.name == "S32" and fits_bytes(recipe.table(), 1)
     table = 4 * letters * letters
     warp = _RING_BYTES + (letters * rows * _LANES if in_bytes else 0)
-    warps = next(warps for warps in (4, 2, 1) if warps * warp + table <= SHARED_BYTES or warps == 1)
-    own = {"PARTS": _PARTS, "WARPS": warps, "BYTES": int(in_bytes)}
-    macros = (*rebased.macros(recipe, cell, rows, _TILE), *((name, str(value)) for name, value in own.items()))
+    warps = next(warps for warps in (_WARPS, 2, 1) if warps * warp + table <= SHARED_BYTES or warps == 1)
+    macros = rebased.macros(recipe, cell, rows, _TILE)
     column = _COLUMN[rows][recipe.affine] * (1.0 if in_bytes else _SLOWER[cell.name])
     return Scores(
-        Kernel("chain.cu", "align_chain", macros),
+        Kernel("chain.cu", "align_chain", (*macros, ("WARPS", str(warps)), ("BYTES", str(int(in_bytes))))),
         rebased.title(recipe, cell, "warps a pair"),
         pairs=1,
         carries=carries,
         carry_bytes=cell.bits // 8,
         rows=rows,
-        rate=4 * _LANES * rows / column,
+        rate=_WARPS * _LANES * rows / column,
         latency=column / rows,
         clears=True,
         trace=rebased.trace_kernel(recipe, "trace_chain.cu", "trace_chain", macros),
         tile=_TILE,
         words=rebased.direction_words(recipe, rows),
         warps=warps,
+        blocks=_WARPS // warps,
         lag=_BATCH,
         gap=_GAP,
     )
@@ -69,7 +69,7 @@ def _variant(recipe: Recipe, cell: rebased.Cell, rows: int) -> Variant:
 class Scores(Chained):
     """Lanes of three parts."""
 
-    def progress_words(self, columns: int) -> int:
+    def handed_words(self, columns: int) -> int:
         """Carries, with the number of a strip beside every 32 bits."""
         return columns * self.carries * self.carry_bytes // 4 * 2
 

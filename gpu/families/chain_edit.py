@@ -48,6 +48,6 @@ def variants(recipe: Recipe, longest_query: int, longest_target: int) -> Iterato
 class Words(Chained):
     """Lanes of one to four words. A warp a scheduler: two together do less than one (benchmarks/LOG.md)."""
 
-    def progress_words(self, columns: int) -> int:
+    def handed_words(self, columns: int) -> int:
         """One of each batch of columns."""
         return -(-columns // _BATCH)

@@ -32,7 +32,7 @@ class Chained(Variant):
     gap: int = 0
 
     @abstractmethod
-    def progress_words(self, columns: int) -> int:
+    def handed_words(self, columns: int) -> int:
         """What the strips of a pair hand down, in words of 32 bits: each takes the place of the one above it."""
 
     def grid(self, pairs: int, strips: int, multiprocessors: int) -> int:
@@ -69,7 +69,7 @@ class Chained(Variant):
             units=pairs * strips,
             strips=strips,
             carry_stride=columns,
-            carry_bytes=kept * columns * self.carries * self.carry_bytes + 4 * self.progress_words(columns),
+            carry_bytes=kept * columns * self.carries * self.carry_bytes + 4 * self.handed_words(columns),
             slots=pairs,
             progress_bytes=0,
             edge_stride=edges,
@@ -79,12 +79,12 @@ class Chained(Variant):
     def launch(self, placed: Placed, launcher: Launcher, way_back: WayBack) -> None:
         """Launches of as many pairs as there are slots, one after the other."""
         layout, pairs = placed.layout, placed.slots
-        progress_bytes = 4 * self.progress_words(layout.carry_stride)
-        progress = placed.carries + pairs * (layout.carry_bytes - progress_bytes)
+        handed_bytes = 4 * self.handed_words(layout.carry_stride)
+        handed_down = placed.carries + pairs * (layout.carry_bytes - handed_bytes)
         total = placed.batch.pairs
         for first in range(0, total, pairs):
             count = min(pairs, total - first)
-            launcher.fill(progress, 0, count * progress_bytes)
+            launcher.fill(handed_down, 0, count * handed_bytes)
             if first:
                 launcher.fill(placed.queue, 0, QUEUE_BYTES)
             filled = arguments(
@@ -94,7 +94,7 @@ class Chained(Variant):
                 next_item=placed.queue,
                 carry_stride=layout.carry_stride,
                 table=placed.arrays.get("table", 0),  # edit distances have none
-                progress=progress,
+                handed_down=handed_down,
                 first_pair=first,
                 pairs=count,
                 strips=layout.strips,
