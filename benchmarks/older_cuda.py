@@ -85,11 +85,7 @@ def main() -> None:
     taken = packed_cell([f"sm_{options.capability}"])
     for cell, packed in CELLS.items():
         with patch.object(engine, "packed_cell", lambda archs, packed=packed: packed):
-            for name, scoring, mode in (
-                ("linear 5/-4/6", LINEAR, Mode.GLOBAL),
-                ("affine", AFFINE, Mode.GLOBAL),
-                ("local", AFFINE, Mode.LOCAL),
-            ):
+            for name, scoring, mode in WORK:
                 row(name, scoring, mode, ENOUGH, f"{cell}{', taken' if packed == taken else ''}")
     row("linear 2/-1/1", SMALL_WEIGHTS, Mode.GLOBAL, 4 * ENOUGH, "")
     row("edit distance", EDIT, Mode.GLOBAL, 10 * ENOUGH, "")

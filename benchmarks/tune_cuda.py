@@ -29,7 +29,7 @@ from gpualign.gpu.driver import CudaDevice
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.families import slices, threads
 from gpualign.gpu.kernels import Kernel
-from gpualign.gpu.recipe import make_recipe
+from gpualign.gpu.recipe import make_recipe, packed_cell
 from gpualign.gpu.worker import Finished
 
 GRID = {
@@ -105,11 +105,14 @@ def main() -> None:
     def compile_one(work: tuple[str, Kernel]) -> None:
         cubin(work[1], device.arch, device.driver)
 
+    packed = packed_cell([device.arch])
     chosen = []
     for name, task in tasks.items():
         for rows, blocks in GRID[name]:
             with configured(name, rows, blocks):
-                chosen.append((name, choose(make_recipe(task), task.queries.lengths, task.targets.lengths, device.hardware).kernel))
+                chosen.append(
+                    (name, choose(make_recipe(task, packed=packed), task.queries.lengths, task.targets.lengths, device.hardware).kernel)
+                )
     with ThreadPoolExecutor() as pool:
         list(pool.map(compile_one, chosen))
 
