@@ -11,7 +11,7 @@ from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.engine import WORD_BITS, Band, Panel
 from gpualign.core.distance.recipe import PanelRecipe
 from gpualign.gpu.arguments import MOST_PLANES
-from gpualign.gpu.kernels import Kernel
+from gpualign.gpu.kernels import Kernel, capability
 
 CHUNK_WORDS = 16
 """Of 64 bits: a kernel takes so much of a sample at a time (kChunk)."""
@@ -67,8 +67,7 @@ def usable_kernels(arch: str) -> tuple[DistanceKernel, ...]:
     """Those that an architecture, as compilers call it, runs, fastest first; a name that is none is a device without tensor cores."""
     if arch == "sm_90a":
         return WGMMA, MMA, POPC
-    number = arch.removeprefix("sm_").rstrip("af")
-    return (MMA, POPC) if number.isdecimal() and int(number) >= 80 else (POPC,)
+    return (MMA, POPC) if (capability(arch) or 0) >= 80 else (POPC,)
 
 
 @dataclass(frozen=True)

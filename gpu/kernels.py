@@ -21,3 +21,9 @@ class Hardware:
     multiprocessors: int
     clock: float
     lanes: int = 32
+
+
+def capability(arch: str) -> int | None:
+    """The compute capability of an architecture as compilers call it: 90 of sm_90a; None for other names."""
+    digits = arch.removeprefix("sm_").rstrip("af")
+    return int(digits) if digits.isdecimal() else None

@@ -11,7 +11,7 @@ from gpualign.core.bounds import RebasedForm, UnaryForm, rebased_form, unary_for
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail, Mode, Task
 from gpualign.core.scoring import Scoring
-from gpualign.gpu.compilers.base import number
+from gpualign.gpu.kernels import capability
 
 Lengths = npt.NDArray[np.int64]
 
@@ -26,7 +26,7 @@ def packed_cell(archs: Iterable[str]) -> str | None:
     """The type of cuda_src/score.cuh that holds two scores, of which all these architectures, as compilers call them, find the larger in
     one instruction each: DPX has maxima of unsigned 16-bit numbers, compute capability 8.0 those of half floats, and before it there are
     none. A name that is none is today's."""
-    least = min(number(arch) or _DPX for arch in archs)
+    least = min(capability(arch) or _DPX for arch in archs)
     return U16X2 if least >= _DPX else H16X2 if least >= _HALF_MAXIMA else None
 
 

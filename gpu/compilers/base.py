@@ -6,7 +6,7 @@ from typing import Protocol
 
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import RunError
-from gpualign.gpu.kernels import Kernel
+from gpualign.gpu.kernels import Kernel, capability
 
 LEAST_CUDA = 12
 """Its DPX functions, and the architecture sm_90a."""
@@ -53,12 +53,6 @@ def failure(compiler: Compiler, source: Source, arch: str, log: str) -> RunError
     return RunError(f"{compiler.title} could not compile {kernel.function} ({kernel.file}) for {arch}:\n{log.strip()[-_MOST_LOG:]}")
 
 
-def number(arch: str) -> int | None:
-    """90 of sm_90a; None for other names."""
-    digits = arch.removeprefix("sm_").rstrip("af")
-    return int(digits) if digits.isdecimal() else None
-
-
 def unfit(compiler: Compiler, arch: str, driver: int | None) -> str | None:
     """Why a driver of CUDA major version `driver` (None: any) has no use for what the compiler makes for an architecture, or None.
 
@@ -75,7 +69,7 @@ def unfit(compiler: Compiler, arch: str, driver: int | None) -> str | None:
 
 def wheel(arch: str | None, driver: int | None) -> str:
     """What pip calls the NVRTC for an architecture (None: today's) and a driver of CUDA major version `driver` (None: today's)."""
-    volta = arch is not None and (number(arch) or 75) < 75  # the last that knows it is CUDA 12
+    volta = arch is not None and (capability(arch) or 75) < 75  # the last that knows it is CUDA 12
     if volta or (driver or LEAST_CUDA + 1) <= LEAST_CUDA:
         return "nvidia-cuda-nvrtc-cu12"
     return f"nvidia-cuda-nvrtc<{driver + 1}" if driver else "nvidia-cuda-nvrtc"

@@ -14,7 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from gpualign.core.errors import RunError
-from gpualign.gpu.compilers.base import STANDARD, Source, failure, number
+from gpualign.gpu.compilers.base import STANDARD, Source, failure
+from gpualign.gpu.kernels import capability
 
 _MAJOR_VERSIONS = (13, 12)
 
@@ -73,7 +74,7 @@ class Nvrtc:
             ctypes.CDLL(str(beside))
 
     def knows(self, arch: str) -> bool:
-        return number(arch) in self._architectures
+        return capability(arch) in self._architectures
 
     @cached_property
     def _architectures(self) -> frozenset[int]:
