@@ -137,8 +137,8 @@ def task_of(scoring: Scoring, records: int, length: int) -> Task:
 
 
 def prepared_for(task: Task, gpus: int, memory: int) -> CudaPrepared:
-    """By the CUDA engine, which asks a device for its size alone."""
-    device: Any = SimpleNamespace(name="NVIDIA H200", hardware=H200)
+    """By the CUDA engine, which asks a device for its size and architecture alone."""
+    device: Any = SimpleNamespace(name="NVIDIA H200", arch="sm_90a", hardware=H200)
     prepared = CudaEngine([device] * gpus).prepare(task, Budget.of(memory))
     assert isinstance(prepared, CudaPrepared)
     return prepared
