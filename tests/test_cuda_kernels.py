@@ -125,9 +125,10 @@ HALF_FLOATS += [(LOCAL, name, Mode.LOCAL) for name in LOCAL]
 def test_halves_of_words_as_half_floats(rng, device, monkeypatch, force, table, name, mode):
     """As on devices without DPX; scores that do not fit go in 32 bits or 64."""
     force(threads)
-    monkeypatch.setattr(device, "arch", "sm_80") if isinstance(device, HostDevice) else monkeypatch.setattr(
-        "gpualign.gpu.engine.packed_cell", lambda archs: H16X2
-    )
+    if isinstance(device, HostDevice):
+        monkeypatch.setattr(device, "arch", "sm_80")
+    else:
+        monkeypatch.setattr("gpualign.gpu.engine.packed_cell", lambda archs: H16X2)
     scheme, letters, _ = table[name]
     rows, columns, longest = (6, 41, 140) if scheme.dtype(1200, 1200) == np.int64 else sizes(device)
     queries, targets = random_set(rng, rows, longest, letters), random_set(rng, columns, longest, letters)

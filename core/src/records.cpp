@@ -34,6 +34,13 @@ Column taken(StringColumn& column) {
   return {nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>(text, {size}, owner), owned_array(std::move(ends), {count})};
 }
 
+ByteSet byte_set(const Input<bool>& members) {
+  if (members.size() != 128) throw nb::value_error("a set of bytes is bool[128]");
+  return ByteSet(members.data());
+}
+
+std::tuple<int64_t, int64_t, int64_t> parts(const Kinds& found) { return {found.plain, found.first_other, found.first_clear}; }
+
 std::string_view view(const nb::bytes& text) { return {text.c_str(), text.size()}; }
 
 }  // namespace
@@ -69,10 +76,9 @@ NB_MODULE(_records, m) {
       .def(
           "count_kinds",
           [](RecordScanner& self, Input<bool> plain, Input<bool> other, int64_t clear_length, double clear_part) {
-            if (plain.size() != 128 || other.size() != 128) throw nb::value_error("a set of bytes is bool[128]");
+            const ByteSet in_plain = byte_set(plain), in_other = byte_set(other);
             nb::gil_scoped_release unlocked;
-            const Kinds found = self.count_kinds(ByteSet(plain.data()), ByteSet(other.data()), clear_length, clear_part);
-            return std::make_tuple(found.plain, found.first_other, found.first_clear);
+            return parts(self.count_kinds(in_plain, in_other, clear_length, clear_part));
           },
           nb::arg("plain"), nb::arg("other"), nb::arg("clear_length"), nb::arg("clear_part"),
           "As `count_kinds`, of the records that were taken since this was last called, while their letters are at hand; numbered from "
@@ -94,12 +100,10 @@ NB_MODULE(_records, m) {
       "count_kinds",
       [](Input<uint8_t> letters, Input<int64_t> offsets, Input<bool> plain, Input<bool> other, int64_t clear_length, double clear_part) {
         check_offsets(letters, offsets);
-        if (plain.size() != 128 || other.size() != 128) throw nb::value_error("a set of bytes is bool[128]");
+        const ByteSet in_plain = byte_set(plain), in_other = byte_set(other);
         nb::gil_scoped_release unlocked;
         const int64_t records = static_cast<int64_t>(offsets.size()) - 1;
-        const Kinds found =
-            count_kinds(letters.data(), offsets.data(), records, ByteSet(plain.data()), ByteSet(other.data()), clear_length, clear_part);
-        return std::make_tuple(found.plain, found.first_other, found.first_clear);
+        return parts(count_kinds(letters.data(), offsets.data(), records, in_plain, in_other, clear_length, clear_part));
       },
       nb::arg("letters"), nb::arg("offsets"), nb::arg("plain"), nb::arg("other"), nb::arg("clear_length"), nb::arg("clear_part"),
       "plain, other: bool[128], sets of letters. (letters in plain, the first record with one in other, the first of at least\n"
