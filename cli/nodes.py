@@ -38,7 +38,7 @@ def find_resources(
     resources = replace(checked_resources(device, None, memory), worker_threads=threads)
     context = click.get_current_context()
     stack = context.with_resource(ExitStack())
-    stack.enter_context(cleaning_up())
+    stack.enter_context(cleaning_up(stack.close))
     found = stack.enter_context(open_cluster(cluster, resources, messages))
     if found is None:
         context.exit(0)

@@ -2,7 +2,8 @@
 
 SIGINT ends with 130, SIGTERM and SIGHUP with 143. As long as nothing has to be put away the process ends on the spot, because an exception
 in the middle of an import, or of a library's own code, can be swallowed or come out as another one. Within `cleaning_up()` a signal is the
-exception `Stopped` instead. A signal that the process was started to ignore (`nohup`, a background job) stays ignored. What comes before
+exception `Stopped` instead. It may come in the first step of the very function that puts things away, so the command's end calls
+`put_away()` for what is left. A signal that the process was started to ignore (`nohup`, a background job) stays ignored. What comes before
 `install()`, in the few milliseconds in which Python itself starts, is Python's to answer.
 
 SIGUSR1 ends nothing: it asks how far the run is (`ask`), and is ignored as long as there is nothing to say.
@@ -14,8 +15,9 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import ClassVar
 
 _WORDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
 _CODES = {"SIGINT": 130, "SIGHUP": 143, "SIGTERM": 143}
@@ -29,7 +31,7 @@ class Stopped(BaseException):
 
 
 class _State:
-    cleaners = 0
+    cleaners: ClassVar[list[Callable[[], object]]] = []
     name: str | None = None
     since = 0.0
     advice: str | None = None
@@ -99,13 +101,23 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 
 @contextmanager
-def cleaning_up() -> Iterator[None]:
-    """While something has to be put away when a signal comes."""
-    _State.cleaners += 1
+def cleaning_up(cleaner: Callable[[], object]) -> Iterator[None]:
+    """While something has to be put away when a signal comes. cleaner: does so, or what is left of it."""
+    _State.cleaners.append(cleaner)
     try:
         yield
     finally:
-        _State.cleaners -= 1
+        if _State.name is None:
+            _State.cleaners.remove(cleaner)
+
+
+def put_away() -> None:
+    """What is left to put away when a signal has ended the run."""
+    if _State.name is None:
+        return
+    while _State.cleaners:
+        with suppress(Exception):  # the run has ended; a disk that is full too may say so
+            _State.cleaners.pop()()
 
 
 @contextmanager

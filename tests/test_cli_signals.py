@@ -73,8 +73,9 @@ def test_ignored_signals_stay_ignored(inputs, tmp_path):
     assert (tmp_path / "out.tsv").stat().st_size
 
 
-def run_python(code):
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, preexec_fn=default_signals)
+def run_python(code, folder=None):
+    words = [sys.executable, "-c", code]
+    return subprocess.run(words, capture_output=True, text=True, timeout=LIMIT, cwd=folder, preexec_fn=default_signals)
 
 
 def test_whatever_a_signal_becomes_on_its_way_it_ends_the_run():
@@ -84,7 +85,7 @@ import os, signal, sys
 from gpualign.cli import main, signals
 signals.install()
 def command(**_):
-    with signals.cleaning_up():
+    with signals.cleaning_up(lambda: None):
         try:
             os.kill(os.getpid(), signal.SIGTERM)
         except BaseException:
@@ -97,13 +98,69 @@ sys.exit(main.run())
     assert done.stderr.strip() == "gpualign: error: terminated; no output file was written. Run the same command to start again."
 
 
+INTERRUPTED = """
+import contextlib, os, signal, sys, tempfile
+from pathlib import Path
+from gpualign.cli import main, signals
+from gpualign.cli.outputs import files, leftovers, naming
+
+WATCHED = {one.__file__ for one in (signals, files, leftovers, naming, contextlib, tempfile)}
+NO_SIGNAL = 99
+
+def work():
+    with files.OutputFiles(print) as outputs:
+        for name in ("a.tsv", "b.tsv"):
+            outputs.open(Path(name)).write(b"x")
+        outputs.scratch(Path("a.tsv"))
+
+def command(**_):
+    sys.settrace(step)
+    try:
+        work()
+    finally:
+        sys.settrace(None)
+
+def step(frame, event, _):
+    global left
+    if frame.f_code.co_filename in WATCHED:
+        left -= 1
+        if not left:
+            os.kill(os.getpid(), signal.SIGINT)
+    return step
+
+signals.install()
+main.cli.main = command
+steps, code = 0, None
+while code != NO_SIGNAL:
+    steps += 1
+    if not (child := os.fork()):
+        left = steps
+        code = main.run()
+        os._exit(NO_SIGNAL if left > 0 else code)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    found = sorted(os.listdir("."))
+    if found != ([] if code == 130 else ["a.tsv", "b.tsv"]) or code not in (0, 130, NO_SIGNAL):
+        print("step", steps, "exit code", code, "leaves", found)
+    for name in found:
+        os.remove(name)
+"""
+
+
+def test_no_step_is_one_in_which_a_signal_leaves_something(tmp_path):
+    """Python hands a signal over between any two steps of a program: also right behind the making of a file, and at the entry of what is to
+    put it away."""
+    done = run_python(INTERRUPTED, tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr.count("interrupted") > 100
+
+
 def test_a_second_signal_does_not_disturb_the_cleaning_up():
     code = """
 import os, signal
 from gpualign.cli import signals
 signals.install()
 try:
-    with signals.cleaning_up():
+    with signals.cleaning_up(lambda: None):
         os.kill(os.getpid(), signal.SIGINT)
 except signals.Stopped:
     os.kill(os.getpid(), signal.SIGINT)

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
-from gpualign.cli.signals import cleaning_up, uninterrupted
+from gpualign.cli.signals import cleaning_up, postponed, uninterrupted
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.opening import open_file
 from gpualign.core.road import UNMARKED, Marks
@@ -161,40 +161,43 @@ class OutputFiles:
         self._complete: list[Path] = []  # what an earlier run has written, which lacked but names
         self._resumption: Resumption | None = None
         self._resumed: Path | None = None
+        self._refused = False  # the input was wrong: nothing to go on with
+        self._named = False  # all is complete
 
     def __enter__(self) -> OutputFiles:
-        self._guard = cleaning_up()
+        self._guard = cleaning_up(self._put_away)
         self._guard.__enter__()
         return self
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
+        self._refused = isinstance(error, InputError)
         try:
-            self._close(kind is None, isinstance(error, InputError))
-        finally:
-            self._guard.__exit__(None, None, None)
-
-    def _close(self, good: bool, refused: bool) -> None:
-        complete = False
-        try:
-            if good:
+            if kind is None:
                 self._take_names()
-                complete = True
+                self._named = True
         finally:
-            named = self._resumption is not None and self._resumption.completed  # by a journal: another run can give them their names
-            for one in self._pending:
-                try:
-                    one.file.close()
-                except OSError:
-                    pass  # a full disk: the part is thrown away anyway
-                if not named:
-                    one.part.unlink(missing_ok=True)
-            if self._resumption is not None:
-                self._resumption.close(kept=not complete and not refused)
             try:
-                self._stack.close()
+                self._put_away()
+            finally:
+                self._guard.__exit__(None, None, None)
+
+    def _put_away(self) -> None:
+        """What has not taken its name, but for what another run can go on with. Called again where a signal came in its midst."""
+        completed = self._resumption is not None and self._resumption.completed  # by a journal: another run can give them their names
+        for one in self._pending:
+            try:
+                one.file.close()
             except OSError:
-                if good:
-                    raise  # otherwise an error is on its way that says the same
+                pass  # a full disk: the part is thrown away anyway
+            if not completed:
+                one.part.unlink(missing_ok=True)
+        if self._resumption is not None:
+            self._resumption.close(kept=not self._named and not self._refused)
+        try:
+            self._stack.close()
+        except OSError:
+            if self._named:
+                raise  # otherwise an error is on its way that says the same
 
     def _take_names(self) -> None:
         """All is written. Where there is a journal nothing is lost whatever ends the run, and the machine, in between (naming.py)."""
@@ -278,8 +281,9 @@ class OutputFiles:
             from gpualign.cli.outputs.naming import Unnamed
 
             remove_leftovers(path, self._note)
-            file, part = create_part(path)
-        self._pending.append(Unnamed(file, part, path))
+            with postponed():  # what a signal leaves here nobody knows of
+                file, part = create_part(path)
+                self._pending.append(Unnamed(file, part, path))
         return file
 
     def array(self, name: str, final: Path | None, beside: Path | None) -> tuple[ArrayMaker, BinaryIO]:
@@ -341,13 +345,15 @@ class OutputFiles:
         """An unnamed file for intermediate results, beside an output or in the system's folder for such files."""
         import tempfile
 
-        return cast(BinaryIO, self._stack.enter_context(tempfile.TemporaryFile(dir=beside.parent if beside else None)))
+        with postponed():
+            return cast(BinaryIO, self._stack.enter_context(tempfile.TemporaryFile(dir=beside.parent if beside else None)))
 
     def named_scratch(self, suffix: str) -> tuple[BinaryIO, str]:
         """The same with a name, for libraries that open files themselves: (file, path)."""
         import tempfile
 
-        file = self._stack.enter_context(tempfile.NamedTemporaryFile(suffix=suffix))  # noqa: SIM115  closed with the stack
+        with postponed():
+            file = self._stack.enter_context(tempfile.NamedTemporaryFile(suffix=suffix))  # noqa: SIM115  closed with the stack
         return cast(BinaryIO, file), file.name
 
     @contextmanager

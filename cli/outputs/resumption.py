@@ -161,8 +161,9 @@ class Resumption:
             remove_leftovers(hidden, self._note)
             if self._emptied is not None:
                 self._lasting(name).unlink(missing_ok=True)
-            file, part = create_part(hidden)
-            self._stores[name] = _Store(file, part, final)
+            with signals.postponed():  # what a signal leaves here nobody knows of
+                file, part = create_part(hidden)
+                self._stores[name] = _Store(file, part, final)
             return file, None
         part = self._lasting(name)
         file = _opened(part)
