@@ -102,8 +102,8 @@ def dist(
 ) -> None:
     """SNP, genotype and allele (cgMLST) distances of all pairs of samples, exact.
 
-    SAMPLES is an alignment (FASTA, rows of one length), a table of genotypes (tab- or comma-separated; a header of SNP ids, then one row
-    per sample: its id and 0, 1, 2 or letters) or of alleles (chewBBACA, PubMLST), VCF or BCF, or a PLINK .bed or .pgen with its tables
+    SAMPLES is an alignment (FASTA, rows of one length), a table of genotypes (tabs, commas or semicolons; a header of SNP ids, then one
+    row per sample: its id and 0, 1, 2 or letters) or of alleles (chewBBACA, PubMLST), VCF or BCF, or a PLINK .bed or .pgen with its tables
     beside it; text may be compressed, - is standard input, @LIST all alignments that a text file names, one per line. With OTHERS, which
     must have the same sites, every sample of SAMPLES is compared with every one of OTHERS; with --add OLD samples are compared with each
     other and with all of OLD, in one list. --regions, --mask, --core and --maf choose sites, in this order, by all samples of both files.

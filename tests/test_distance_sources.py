@@ -164,7 +164,7 @@ def test_repeated_ids_can_be_numbered(scratch):
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-@pytest.mark.parametrize("separator", ["\t", ","])
+@pytest.mark.parametrize("separator", ["\t", ",", ";"])
 def test_tables_of_genotypes(scratch, end, separator):
     rows = [["id", "r1", "r2", "r3", "r4"], ["a", "0", "1", "2", ""], ["b", ".", "-", "N", "NA"], ["c", "-1", "-9", "2.0", "0.0"]]
     text = end.join(separator.join(row) for row in rows)

@@ -1,4 +1,4 @@
-"""Tables of text, tab- or comma-separated: a row a sample, or transposed a row a site."""
+"""Tables of text, separated by tabs, commas or semicolons: a row a sample, or transposed a row a site."""
 
 from __future__ import annotations
 
@@ -209,7 +209,8 @@ def _cells(line: bytes, separator: str) -> list[str]:
 
 
 def _separator(header: bytes) -> str:
-    return "\t" if b"\t" in header else ","
+    """A tab, a comma, or the semicolon of spreadsheets where a comma is part of numbers."""
+    return next((mark for mark in "\t,;" if mark.encode() in header), ",")
 
 
 def _begun(lines: Iterator[bytes]) -> tuple[list[bytes], Iterator[bytes]]:
