@@ -1,7 +1,7 @@
 """What a press of Tab offers for arguments and values of options that are no fixed choice.
 
-The types take any text as it is, `-` too: whoever opens a file or picks a device says what is wrong with it. Nothing here loads NumPy, as a
-shell waits for the answer.
+The types take any text but an empty name as it is, `-` too: whoever opens a file or picks a device says what is wrong with it. Nothing here
+loads NumPy, as a shell waits for the answer.
 """
 
 from __future__ import annotations
@@ -39,6 +39,11 @@ class PathType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
 
     def __init__(self, folders: bool = False) -> None:
         self._kind = "dir" if folders else "file"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if not value:
+            self.fail("a name is empty.", param, ctx)  # `-o "$out"` of a script in which nothing has set it
+        return value
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
         return [_item(incomplete, self._kind)]

@@ -84,6 +84,15 @@ def test_missing_file_and_folder(tmp_path):
     assert refused(["nw", "."], tmp_path) == "gpualign: error: .: a directory; a file is wanted\n"
 
 
+@pytest.mark.parametrize(
+    "words", [["nw", "x.fa", "-o", ""], ["nw", ""], ["dist", "x.fa", "--plot", ""], ["sw", "x.fa", "x.fa", "--summary", ""]]
+)
+def test_names_are_not_empty(tmp_path, words):
+    """As they are in a script whose variable nothing has set."""
+    (tmp_path / "x.fa").write_text(">a\nAC\n>b\nAC\n")
+    assert "a name is empty" in refused(words, tmp_path)
+
+
 def test_standard_input_is_named(tmp_path):
     assert refused(["nw", "-"], tmp_path, stdin=b"") == "gpualign: error: standard input: empty file; expected FASTA or FASTQ records\n"
 
