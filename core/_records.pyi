@@ -31,6 +31,12 @@ class RecordScanner:
         first that is held.
         """
 
+    def encode(self, table: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], invalid: int) -> int:
+        """
+        Codes, table[letter], take the place of the letters that are held, from the first that has none, up to the first for which it
+        is `invalid`: how many letters have codes now. The kinds of their records are counted before.
+        """
+
     @property
     def letters(self) -> int:
         """Letters that are held."""

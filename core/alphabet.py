@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import field
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -54,6 +55,13 @@ class Alphabet:
     def unknown(self) -> int:
         """The code of the letter that stands for any: N or X."""
         return self.letters.index("N" if self.name == "dna" else "X")
+
+    @cached_property
+    def capitals(self) -> npt.NDArray[np.uint8]:
+        """`encoding` of those letters alone that the code tells: no lower case, no aliases."""
+        table = np.full(256, INVALID, dtype=np.uint8)
+        table[list(self.letters.encode())] = np.arange(len(self.letters))
+        return table
 
     def encoding_of(self, mask_lower: bool) -> npt.NDArray[np.uint8]:
         """`encoding`; with mask_lower letters in lower case are `unknown`."""
@@ -119,6 +127,18 @@ class Kinds:
         self.plain += plain
         self.protein = protein if self.protein < 0 else self.protein
         self.dna = dna if self.dna < 0 else self.dna
+
+    def among(self, records: npt.NDArray[np.int64]) -> Kinds:
+        """The same, where of the records only these are left, in ascending order, and no letter is gone."""
+        protein, dna = (int(np.searchsorted(records, one)) if one >= 0 else -1 for one in (self.protein, self.dna))
+        return Kinds(self.plain, protein, dna)
+
+    @property
+    def likely(self) -> Alphabet | None:
+        """That of these letters and those to come, if they are like these."""
+        if (self.protein < 0) == (self.dna < 0):
+            return None
+        return PROTEIN if self.dna < 0 else DNA
 
 
 class Census:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from gpualign.core._records import repeated
 from gpualign.core.alphabet import ALPHABETS, Alphabet, Census, Kinds
 from gpualign.core.dataclass import dataclass
+from gpualign.core.encoded_ahead import EncodedAhead
 from gpualign.core.errors import InputError
 from gpualign.core.ids import file_of, number_repeated, refuse_repeated
 from gpualign.core.records import Records, read_records
@@ -42,8 +43,8 @@ class Gaps:
 
 @dataclass(frozen=True)
 class RawRecords:
-    """Records as read: letters are ASCII, in the case of the file. empty: ids of records that were left out. gaps: what was removed.
-    descriptions, listed, kinds: as of `Records`."""
+    """Records as read: letters are ASCII, in the case of the file, but for those encoded ahead. empty: ids of records that were left out.
+    gaps: what was removed. descriptions, listed, kinds, ahead: as of `Records`."""
 
     source: str
     ids: TextColumn
@@ -53,6 +54,7 @@ class RawRecords:
     descriptions: TextColumn | None = None
     listed: bool = False
     kinds: Kinds | None = None
+    ahead: EncodedAhead | None = None
 
 
 def clean(records: Records, before: int, source: str, empty: list[str] | None, gaps: Gaps | None) -> tuple[Records, npt.NDArray[np.int64]]:
@@ -67,15 +69,17 @@ def clean(records: Records, before: int, source: str, empty: list[str] | None, g
     nameless, hollow = (np.flatnonzero(column.offsets[1:] == column.offsets[:-1]) for column in (ids, letters))
     if len(nameless) and (empty is not None or not len(hollow) or nameless[0] <= hollow[0]):
         raise InputError(f"{source}: record {before + nameless[0] + 1} has no id behind its '>' or '@'")
+    kinds = records.kinds if letters is records.letters else None
     if not len(hollow):
-        kinds = records.kinds if letters is records.letters else None
-        return Records(ids, letters, records.descriptions, kinds=kinds), np.arange(before + 1, before + len(ids) + 1, dtype=np.int64)
+        numbers = np.arange(before + 1, before + len(ids) + 1, dtype=np.int64)
+        return Records(ids, letters, records.descriptions, kinds=kinds, ahead=records.ahead), numbers
     if empty is None:
         raise InputError(f"{source}: record {ids[int(hollow[0])]!r} (number {before + hollow[0] + 1}) has no letters")
     empty.extend(ids.select(hollow))
     kept = np.flatnonzero(letters.lengths)
     described = records.descriptions.select(kept) if records.descriptions is not None else None
-    return Records(ids.select(kept), TextColumn(letters.text, np.append(0, letters.offsets[kept + 1])), described), kept + before + 1
+    letters = TextColumn(letters.text, np.append(0, letters.offsets[kept + 1]))
+    return Records(ids.select(kept), letters, described, kinds=kinds and kinds.among(kept), ahead=records.ahead), kept + before + 1
 
 
 def unique(ids: TextColumn, numbers: npt.NDArray[np.int64], source: str, allow_duplicates: bool) -> TextColumn:
@@ -120,15 +124,16 @@ def read_raw(
     allow_empty: bool = False,
     degap: bool = False,
     described: bool = False,
+    ahead: bool = False,
 ) -> RawRecords:
     """Read a whole file.
 
     Raises `InputError` for a record without id or letters, and for repeated ids. With `allow_empty` records without letters are left
     out; with `allow_duplicates` repeated ids are numbered; with `degap` gaps are removed, before anything else is asked of the letters;
-    with `described` descriptions are kept.
+    with `described` descriptions are kept; with `ahead` letters may be encoded, for those who want nothing but their codes.
     """
     gaps, empty = Gaps(), list[str]()
-    (everything,) = read_records(stream, source, described=described)
+    (everything,) = read_records(stream, source, described=described, ahead=ahead and not degap)  # else letters are yet to be counted
     records, numbers = clean(everything, 0, source, empty if allow_empty else None, gaps if degap else None)
     if not len(records):
         raise InputError(f"{source}: no records" + (" with letters" if empty else ""))
@@ -141,6 +146,7 @@ def read_raw(
         records.descriptions,
         everything.listed,
         records.kinds,
+        records.ahead,
     )
 
 
@@ -177,4 +183,4 @@ def encode_all(inputs: Sequence[RawRecords], alphabet: str, mask_lower: bool = F
     Their letters are lost: codes take the same memory.
     """
     chosen = count_letters(inputs, len(inputs) > 1).alphabet() if alphabet == "auto" else ALPHABETS[alphabet]
-    return chosen, [encode(raw.source, raw.ids, raw.letters, chosen, raw.descriptions, mask_lower) for raw in inputs]
+    return chosen, [encode(raw.source, raw.ids, raw.letters, chosen, raw.descriptions, mask_lower, raw.ahead) for raw in inputs]

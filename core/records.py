@@ -12,6 +12,7 @@ import numpy as np
 from gpualign.core._records import RecordScanner
 from gpualign.core.alphabet import KINDS, Kinds
 from gpualign.core.dataclass import dataclass
+from gpualign.core.encoded_ahead import EncodedAhead
 from gpualign.core.errors import InputError
 from gpualign.core.text import TextColumn
 from gpualign.core.unpack import Prefixed, text_to_come, unpack
@@ -29,20 +30,25 @@ _TAKEN_OVER = 1 << 12
 class Records:
     """Records as they were read, in file order. ids: the first words of titles, empty where there is none. letters: in the case of the
     file, without white space. descriptions: what follows ids, tabs as blanks; None where nobody asked for them.
-    listed: whether they were a list, a sequence a line, which are their own ids. kinds: of all their letters, where they were counted."""
+    listed: whether they were a list, a sequence a line, which are their own ids. kinds: of all their letters, where they were counted.
+    ahead: which letters are codes already, where they were to be."""
 
     ids: TextColumn
     letters: TextColumn
     descriptions: TextColumn | None = None
     listed: bool = False
     kinds: Kinds | None = None
+    ahead: EncodedAhead | None = None
 
     def __len__(self) -> int:
         return len(self.ids)
 
 
-def read_records(stream: BinaryIO, source: str, letters: int | None = None, described: bool = False) -> Iterator[Records]:
+def read_records(
+    stream: BinaryIO, source: str, letters: int | None = None, described: bool = False, ahead: bool = False
+) -> Iterator[Records]:
     """The records of a file, in parts of this many letters or somewhat more; None: all at once. described: with their descriptions.
+    ahead: letters of those that come all at once may be encoded.
 
     A list of sequences, a line each, is all at once. Raises `InputError` for anything that is none, and no whole FASTA or FASTQ file.
     """
@@ -69,14 +75,16 @@ def read_records(stream: BinaryIO, source: str, letters: int | None = None, desc
     stream.read(len(blank))
     fastq = body.startswith(b"@")
     scanner = RecordScanner(fastq, size if letters is None else 0, described)
-    kinds = Kinds()
+    kinds, encoded = Kinds(), EncodedAhead()
     for _ in _scan(stream, scanner, source, fastq):
         kinds.add(scanner.count_kinds(*KINDS))  # in the caches, and while the next block is unpacked
+        if ahead:
+            encoded.go_on(scanner, kinds)
         if letters is not None and scanner.letters >= letters:
             yield _taken(scanner, kinds, described)
             kinds = Kinds()
     kinds.add(scanner.count_kinds(*KINDS))
-    yield _taken(scanner, kinds, described)
+    yield _taken(scanner, kinds, described, encoded)
 
 
 def _listed(text: bytes) -> Records | None:
@@ -96,12 +104,12 @@ def _listed(text: bytes) -> Records | None:
     return Records(ids, TextColumn(letters.copy(), offsets), TextColumn(letters[:0], np.zeros_like(offsets)), listed=True)
 
 
-def _taken(scanner: RecordScanner, kinds: Kinds, described: bool) -> Records:
+def _taken(scanner: RecordScanner, kinds: Kinds, described: bool, ahead: EncodedAhead | None = None) -> Records:
     ids, letters, (text, ends) = scanner.take()
     if not described:
-        return Records(TextColumn(*ids), TextColumn(*letters), kinds=kinds)
+        return Records(TextColumn(*ids), TextColumn(*letters), kinds=kinds, ahead=ahead)
     text[(text < ord(" ")) | (text == _DELETE)] = ord(" ")  # a tab would be another column
-    return Records(TextColumn(*ids), TextColumn(*letters), TextColumn(text, ends), kinds=kinds)
+    return Records(TextColumn(*ids), TextColumn(*letters), TextColumn(text, ends), kinds=kinds, ahead=ahead)
 
 
 def _scan(stream: BinaryIO, scanner: RecordScanner, source: str, fastq: bool) -> Iterator[None]:

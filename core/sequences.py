@@ -13,6 +13,7 @@ from gpualign.core._records import count_codes
 from gpualign.core._records import encode as encode_into
 from gpualign.core.alphabet import INVALID, Alphabet
 from gpualign.core.dataclass import dataclass
+from gpualign.core.encoded_ahead import EncodedAhead
 from gpualign.core.errors import InputError
 from gpualign.core.ids import file_of
 from gpualign.core.text import TextColumn, join_columns
@@ -126,24 +127,28 @@ def encode(
     alphabet: Alphabet,
     descriptions: TextColumn | None = None,
     mask_lower: bool = False,
+    ahead: EncodedAhead | None = None,
 ) -> SequenceSet:
     """Encode records: their codes take the place of the letters where that memory can be written to. mask_lower: letters in lower case
-    become N or X.
+    become N or X. ahead: which letters, in memory that can be written to, are codes already.
 
     Raises `InputError` naming the record, position and letter that is not of the alphabet.
     """
     whole = letters.tight()
-    codes = encode_letters(source, whole, alphabet, ids.__getitem__, mask_lower)
+    done = 0 if ahead is None else ahead.codes_of(alphabet, whole.text)
+    codes = encode_letters(source, whole, alphabet, ids.__getitem__, mask_lower, done)
     return SequenceSet(source, ids, codes, whole.offsets, descriptions=descriptions)
 
 
 def encode_letters(
-    source: str, letters: TextColumn, alphabet: Alphabet, name: Callable[[int], str], mask_lower: bool = False
+    source: str, letters: TextColumn, alphabet: Alphabet, name: Callable[[int], str], mask_lower: bool = False, done: int = 0
 ) -> npt.NDArray[np.uint8]:
-    """Codes of the letters of records, in their place as `encode` says; name(i) is the id of record i. Raises `InputError` as it does."""
+    """Codes of the letters of records, in their place as `encode` says, the first `done` of which they have; name(i) is the id of record i.
+    Raises `InputError` as it does."""
     codes = letters.text if letters.text.flags.writeable else np.empty(len(letters.text), dtype=np.uint8)
-    at = encode_into(letters.text, alphabet.encoding_of(mask_lower), INVALID, codes)
+    at = encode_into(letters.text[done:], alphabet.encoding_of(mask_lower), INVALID, codes[done:])
     if at >= 0:
+        at += done
         record = int(np.searchsorted(letters.offsets, at, side="right")) - 1
         letter = chr(int(letters.text[at]))
         if letter in "-.":

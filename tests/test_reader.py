@@ -50,9 +50,9 @@ def read(data, **options):
 
 
 def test_letters_are_counted_while_they_are_read():
-    """Of records that are not as they were read nothing is known; neither is it of lists."""
+    """Of letters that are not as they were read nothing is known; neither is it of lists."""
     assert vars(read(FASTA).kinds) == {"plain": 8, "protein": -1, "dna": -1}
-    assert read(FASTA + b">c\n\n", allow_empty=True).kinds is None
+    assert vars(read(b">c\n\n" + FASTA + b">d\n\n>e\nFF\n", allow_empty=True).kinds) == {"plain": 8, "protein": 2, "dna": -1}
     assert read(FASTA + b">c\nA-C\n", degap=True).kinds is None
     assert read(b"ACD\nGG\n").kinds is None
 

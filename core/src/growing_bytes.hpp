@@ -26,6 +26,7 @@ class GrowingBytes {
     if (size_ + more > capacity_) grow(size_ + more);
   }
   const uint8_t* begin() const { return data_; }
+  uint8_t* begin() { return data_; }
   uint8_t* tail() { return data_ + size_; }
   void advance(size_t bytes) { size_ += bytes; }
   void cut(size_t size) { size_ = size; }

@@ -105,6 +105,13 @@ Kinds RecordScanner::count_kinds(const ByteSet& plain, const ByteSet& other, int
   return found;
 }
 
+size_t RecordScanner::encode(const Encoding& encoding) {
+  uint8_t* const letters = letters_.text.begin() + encoded_;
+  const size_t count = letters_.text.size() - encoded_;
+  const int64_t bad = encoding.encode(letters, static_cast<int64_t>(count), letters);
+  return encoded_ += bad < 0 ? count : static_cast<size_t>(bad);
+}
+
 void RecordScanner::append(std::string_view id, std::string_view letters, std::string_view description) {
   ids_.text.append(id);
   ids_.close();

@@ -43,8 +43,11 @@ class RecordScanner {
 
   // The kinds of the records that were taken since this was last asked, numbered from the first of all.
   Kinds count_kinds(const ByteSet& plain, const ByteSet& other, int64_t clear_length, double clear_part);
+  // Codes take the place of the letters of all records, of those that have theirs already from the first on that has none; how many
+  // letters have codes now.
+  size_t encode(const Encoding& encoding);
   // Behind `take` of the columns: they are numbered from 0 again.
-  void begin_again() { counted_ = 0; }
+  void begin_again() { counted_ = encoded_ = 0; }
 
   StringColumn& ids() { return ids_; }
   StringColumn& letters() { return letters_; }
@@ -60,6 +63,7 @@ class RecordScanner {
   Kind kind_;
   bool described_;
   size_t counted_ = 0;  // records whose kinds are known
+  size_t encoded_ = 0;  // letters that have codes
   StringColumn ids_, letters_, descriptions_;
 };
 

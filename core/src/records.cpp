@@ -39,6 +39,11 @@ ByteSet byte_set(const Input<bool>& members) {
   return ByteSet(members.data());
 }
 
+Encoding encoding_of(const Input<uint8_t>& table, uint8_t invalid) {
+  if (table.size() != 256) throw nb::value_error("a table of codes is uint8[256]");
+  return Encoding(table.data(), invalid);
+}
+
 std::tuple<int64_t, int64_t, int64_t> parts(const Kinds& found) { return {found.plain, found.first_other, found.first_clear}; }
 
 std::string_view view(const nb::bytes& text) { return {text.c_str(), text.size()}; }
@@ -84,6 +89,16 @@ NB_MODULE(_records, m) {
           "As `count_kinds`, of the records that were taken since this was last called, while their letters are at hand; numbered from "
           "the\n"
           "first that is held.")
+      .def(
+          "encode",
+          [](RecordScanner& self, Input<uint8_t> table, uint8_t invalid) {
+            const Encoding encoding = encoding_of(table, invalid);
+            nb::gil_scoped_release unlocked;
+            return self.encode(encoding);
+          },
+          nb::arg("table"), nb::arg("invalid"),
+          "Codes, table[letter], take the place of the letters that are held, from the first that has none, up to the first for which it\n"
+          "is `invalid`: how many letters have codes now. The kinds of their records are counted before.")
       .def_prop_ro(
           "letters", [](RecordScanner& self) { return self.letters().text.size(); }, "Letters that are held.")
       .def(
@@ -123,9 +138,10 @@ NB_MODULE(_records, m) {
       "encode",
       [](Input<uint8_t> letters, Input<uint8_t> table, uint8_t invalid,
          nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> out) {
-        if (table.size() != 256 || out.size() != letters.size()) throw nb::value_error("the shapes do not fit");
+        if (out.size() != letters.size()) throw nb::value_error("the shapes do not fit");
+        const Encoding encoding = encoding_of(table, invalid);
         nb::gil_scoped_release unlocked;
-        return Encoding(table.data(), invalid).encode(letters.data(), static_cast<int64_t>(letters.size()), out.data());
+        return encoding.encode(letters.data(), static_cast<int64_t>(letters.size()), out.data());
       },
       nb::arg("letters"), nb::arg("table"), nb::arg("invalid"), nb::arg("out"),
       "out = table[letters]; -1, or the first place where it is `invalid`, where it ends. out may be letters.");
