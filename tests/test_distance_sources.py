@@ -208,6 +208,7 @@ def test_tables_as_other_programs_write_them(scratch):
     [
         ("", "0.tsv: empty file"),
         ("id\tr1\tr2\n", "no samples: the table ends after its header"),
+        ("\n\nid,", "no samples: the table ends after its header"),
         ("id\na\nb\n", "no sites"),
         ("id\tr1\tr2\na\t0\t1\nb\t0\n", r"line 3 \('b'\) has 2 cells, the header has 3"),
         ("id\tr1\tr2\na\t0\t1\nb\t0\t1\t2\n", r"line 3 \('b'\) has 4 cells, the header has 3"),

@@ -159,7 +159,7 @@ def table(data):
         lines.pop(0)
     if len(lines) < 2:
         raise Refuse("no rows")
-    separator = "\t" if b"\t" in lines[0] else ","
+    separator = next((mark for mark in "\t,;" if mark.encode() in lines[0]), ",")
     header, *rows = ([cell.strip().strip('"') for cell in line.decode().split(separator)] for line in lines)
     if header[0].startswith((">", "@", "##")) or '"' in "".join(cell for row in rows for cell in row):
         raise NoOpinion
@@ -179,6 +179,8 @@ def table(data):
             if word in _NONE:
                 codes[-1].append(MISSING)
                 continue
+            if word in ("*", "~"):
+                raise NoOpinion  # missing among letters, as in alignments, and no call among numbers
             here = "number" if word in ("0", "1", "2") else "letter" if len(word) == 1 and word.isalpha() else None
             if here is None or here != (kind or here):
                 raise Refuse(f"the call {word!r}")

@@ -65,7 +65,7 @@ def aligned(rng):
 
 
 def table(rng):
-    sites, separator = rng.randint(1, 40), rng.choice("\t,")
+    sites, separator = rng.randint(1, 40), rng.choice("\t,;")
     calls = rng.choice([["0", "1", "2", "NA"], ["0", "1", "2", "-1", "."], ["A", "C", "G", "T", "N"]])
     lines = [separator.join(["id", *(f"rs{k}" for k in range(sites))])]
     first = calls[0]  # the first call tells what the table holds

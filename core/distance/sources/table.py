@@ -226,10 +226,13 @@ def _begun(lines: Iterator[bytes]) -> tuple[list[bytes], Iterator[bytes]]:
 
 
 def _lines(stream: BinaryIO) -> Iterator[bytes]:
+    """From the first that is not empty on."""
+    begun = False
     for number, line in enumerate(stream):
         if number == 0:
             line = line.removeprefix(b"\xef\xbb\xbf")  # spreadsheets mark UTF-8 so
-        if number or line.strip():
+        begun = begun or bool(line.strip())
+        if begun:
             yield line
 
 
