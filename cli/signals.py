@@ -2,9 +2,10 @@
 
 SIGINT ends with 130, SIGTERM and SIGHUP with 143. As long as nothing has to be put away the process ends on the spot, because an exception
 in the middle of an import, or of a library's own code, can be swallowed or come out as another one. Within `cleaning_up()` a signal is the
-exception `Stopped` instead. It may come in the first step of the very function that puts things away, so the command's end calls
-`put_away()` for what is left. A signal that the process was started to ignore (`nohup`, a background job) stays ignored. What comes before
-`install()`, in the few milliseconds in which Python itself starts, is Python's to answer.
+exception `Stopped` instead; it may come in the first step of the very function that puts things away, so the command's end calls
+`put_away()` for what is left. A second signal is heard when the first is some seconds old, and ends the putting away. A signal that the
+process was started to ignore (`nohup`, a background job) stays ignored. What comes before `install()`, in the few milliseconds in which
+Python itself starts, is Python's to answer.
 
 SIGUSR1 ends nothing: it asks how far the run is (`ask`), and is ignored as long as there is nothing to say.
 """
@@ -34,6 +35,7 @@ class _State:
     cleaners: ClassVar[list[Callable[[], object]]] = []
     name: str | None = None
     since = 0.0
+    again = False
     advice: str | None = None
     written = False
     postponing = 0
@@ -83,8 +85,8 @@ def _stop(number: int, frame: FrameType | None) -> None:
     if _State.postponing:
         _State.pending = number
         return
-    again = _State.name is not None
-    if again and time.monotonic() - _State.since < _PATIENCE:
+    _State.again = _State.name is not None
+    if _State.again and time.monotonic() - _State.since < _PATIENCE:
         return
     _State.name, _State.since = signal.Signals(number).name, time.monotonic()
     if _State.cleaners:
@@ -102,7 +104,8 @@ def _stop(number: int, frame: FrameType | None) -> None:
 
 @contextmanager
 def cleaning_up(cleaner: Callable[[], object]) -> Iterator[None]:
-    """While something has to be put away when a signal comes. cleaner: does so, or what is left of it."""
+    """While something has to be put away when a signal comes. cleaner: does so, or what is left of it: when a signal has come, whoever puts
+    away may have been stopped in it, or before its first step, so `put_away` calls the cleaner behind it."""
     _State.cleaners.append(cleaner)
     try:
         yield
@@ -112,12 +115,14 @@ def cleaning_up(cleaner: Callable[[], object]) -> Iterator[None]:
 
 
 def put_away() -> None:
-    """What is left to put away when a signal has ended the run."""
+    """What is left to put away when a signal has ended the run, if none has come again: then somebody is tired of waiting for just that.
+    One that comes now ends the process on the spot."""
     if _State.name is None:
         return
-    while _State.cleaners:
+    cleaners, _State.cleaners = _State.cleaners, []
+    for cleaner in () if _State.again else reversed(cleaners):
         with suppress(Exception):  # the run has ended; a disk that is full too may say so
-            _State.cleaners.pop()()
+            cleaner()
 
 
 @contextmanager

@@ -170,6 +170,55 @@ except signals.Stopped:
     assert run_python(code).stdout == "cleaned 130\n"
 
 
+@pytest.mark.parametrize("moments", [(0.5, 1.5), (0.5, 0.7, 1.5)], ids=["second", "third"])
+def test_who_is_tired_of_waiting_ends_the_putting_away(moments):
+    """One that hangs: a disk that is no longer there. What comes in the first seconds is not heard; a key is soon pressed twice."""
+    code = f"""
+import os, signal, sys, threading, time
+from gpualign.cli import main, signals
+signals.install()
+signals._PATIENCE = 0.8
+def hang():
+    sys.stdout.write("hangs\\n")
+    sys.stdout.flush()
+    time.sleep(60)
+def command(**_):
+    for moment in {moments}:
+        threading.Timer(moment, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with signals.cleaning_up(hang), signals.cleaning_up(hang):
+        try:
+            time.sleep(60)
+        finally:
+            hang()
+main.cli.main = command
+os._exit(main.run())
+"""
+    done = run_python(code)
+    assert (done.returncode, done.stdout) == (130, "hangs\n")
+    assert done.stderr.strip() == "gpualign: error: interrupted; no output file was written. Run the same command to start again."
+
+
+def test_one_who_hangs_behind_the_others_is_ended_too():
+    """The first time nothing of it was done."""
+    code = """
+import os, signal, sys, threading, time
+from gpualign.cli import main, signals
+signals.install()
+signals._PATIENCE = 0.3
+def hang():
+    threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGTERM)).start()
+    time.sleep(60)
+def command(**_):
+    with signals.cleaning_up(hang), signals.cleaning_up(hang):
+        os.kill(os.getpid(), signal.SIGINT)
+main.cli.main = command
+os._exit(main.run())
+"""
+    done = run_python(code)
+    assert done.returncode == 143
+    assert done.stderr.startswith("gpualign: error: terminated; ")
+
+
 def test_files_take_their_names_all_or_none():
     code = """
 import os, signal

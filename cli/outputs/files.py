@@ -162,7 +162,7 @@ class OutputFiles:
         self._resumption: Resumption | None = None
         self._resumed: Path | None = None
         self._refused = False  # the input was wrong: nothing to go on with
-        self._named = False  # all is complete
+        self._succeeded = False
 
     def __enter__(self) -> OutputFiles:
         self._guard = cleaning_up(self._put_away)
@@ -174,7 +174,7 @@ class OutputFiles:
         try:
             if kind is None:
                 self._take_names()
-                self._named = True
+                self._succeeded = True
         finally:
             try:
                 self._put_away()
@@ -182,7 +182,8 @@ class OutputFiles:
                 self._guard.__exit__(None, None, None)
 
     def _put_away(self) -> None:
-        """What has not taken its name, but for what another run can go on with. Called again where a signal came in its midst."""
+        """What has not taken its name, but for what another run can go on with. Called again where a signal came in its midst, or
+        before its first step."""
         completed = self._resumption is not None and self._resumption.completed  # by a journal: another run can give them their names
         for one in self._pending:
             try:
@@ -192,11 +193,11 @@ class OutputFiles:
             if not completed:
                 one.part.unlink(missing_ok=True)
         if self._resumption is not None:
-            self._resumption.close(kept=not self._named and not self._refused)
+            self._resumption.close(kept=not self._succeeded and not self._refused)
         try:
             self._stack.close()
         except OSError:
-            if self._named:
+            if self._succeeded:
                 raise  # otherwise an error is on its way that says the same
 
     def _take_names(self) -> None:
