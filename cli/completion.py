@@ -32,18 +32,22 @@ def _plain(values: Sequence[str], incomplete: str) -> Items:
     return [_item(value) for value in values if value.startswith(incomplete)]
 
 
-class PathType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+class NameType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+    """A name, which is not empty."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if not value:
+            self.fail("a name is empty.", param, ctx)  # `-o "$out"` of a script in which nothing has set it
+        return value
+
+
+class PathType(NameType):
     """A file, or only folders; the shell itself completes their names."""
 
     name = "path"
 
     def __init__(self, folders: bool = False) -> None:
         self._kind = "dir" if folders else "file"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        if not value:
-            self.fail("a name is empty.", param, ctx)  # `-o "$out"` of a script in which nothing has set it
-        return value
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
         return [_item(incomplete, self._kind)]
@@ -77,7 +81,7 @@ class ListType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
         return _plain([start + name for name in self._names if name not in before], start + last)
 
 
-class MatrixType(click.ParamType):  # type: ignore[type-arg,unused-ignore]
+class MatrixType(NameType):
     """The name of a substitution matrix, or a file."""
 
     name = "matrix"

@@ -85,7 +85,14 @@ def test_missing_file_and_folder(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "words", [["nw", "x.fa", "-o", ""], ["nw", ""], ["dist", "x.fa", "--plot", ""], ["sw", "x.fa", "x.fa", "--summary", ""]]
+    "words",
+    [
+        ["nw", "x.fa", "-o", ""],
+        ["nw", ""],
+        ["dist", "x.fa", "--plot", ""],
+        ["sw", "x.fa", "x.fa", "--summary", ""],
+        ["nw", "x.fa", "--matrix", ""],
+    ],
 )
 def test_names_are_not_empty(tmp_path, words):
     """As they are in a script whose variable nothing has set."""
