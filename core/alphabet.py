@@ -63,6 +63,13 @@ class Alphabet:
         table[list(self.letters.encode())] = np.arange(len(self.letters))
         return table
 
+    @cached_property
+    def decoding(self) -> npt.NDArray[np.uint8]:
+        """uint8[256]: the letter of each code; `INVALID` for what is none."""
+        table = np.full(256, INVALID, dtype=np.uint8)
+        table[: len(self)] = list(self.letters.encode())
+        return table
+
     def encoding_of(self, mask_lower: bool) -> npt.NDArray[np.uint8]:
         """`encoding`; with mask_lower letters in lower case are `unknown`."""
         if not mask_lower:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core._records import encode
 from gpualign.core.alphabet import INVALID, Alphabet, Kinds
 from gpualign.core.dataclass import dataclass
 
@@ -34,12 +35,11 @@ class EncodedAhead:
         self.count = scanner.encode(alphabet.capitals, INVALID)
         self._ended = self.count < scanner.letters
 
-    def codes_of(self, alphabet: Alphabet, letters: npt.NDArray[np.uint8]) -> int:
-        """How many of these letters are codes of `alphabet`: uint8[letters]. Those of another are made letters again."""
-        if alphabet is self.alphabet:
-            return self.count
-        if self.alphabet is not None:
-            of_codes = np.frombuffer(self.alphabet.letters.encode(), dtype=np.uint8)
-            letters[: self.count] = of_codes[letters[: self.count]]
+    def settle(self, alphabet: Alphabet, letters: npt.NDArray[np.uint8]) -> int:
+        """The alphabet is known now: codes of another become letters again. letters: uint8[letters], all of them. Returns how many of them,
+        from the first on, are codes of `alphabet`."""
+        if self.alphabet not in (alphabet, None):
+            codes = letters[: self.count]
+            encode(codes, self.alphabet.decoding, INVALID, codes)
             self.alphabet, self.count = None, 0
-        return 0
+        return self.count

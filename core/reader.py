@@ -124,16 +124,17 @@ def read_raw(
     allow_empty: bool = False,
     degap: bool = False,
     described: bool = False,
-    ahead: bool = False,
+    encode_ahead: bool = False,
 ) -> RawRecords:
     """Read a whole file.
 
     Raises `InputError` for a record without id or letters, and for repeated ids. With `allow_empty` records without letters are left
     out; with `allow_duplicates` repeated ids are numbered; with `degap` gaps are removed, before anything else is asked of the letters;
-    with `described` descriptions are kept; with `ahead` letters may be encoded, for those who want nothing but their codes.
+    with `described` descriptions are kept; with `encode_ahead` letters may be encoded, for those who want nothing but their codes.
     """
     gaps, empty = Gaps(), list[str]()
-    (everything,) = read_records(stream, source, described=described, ahead=ahead and not degap)  # else letters are yet to be counted
+    # Where gaps are removed, the kinds of letters are yet to be counted.
+    (everything,) = read_records(stream, source, described=described, encode_ahead=encode_ahead and not degap)
     records, numbers = clean(everything, 0, source, empty if allow_empty else None, gaps if degap else None)
     if not len(records):
         raise InputError(f"{source}: no records" + (" with letters" if empty else ""))

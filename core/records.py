@@ -45,10 +45,10 @@ class Records:
 
 
 def read_records(
-    stream: BinaryIO, source: str, letters: int | None = None, described: bool = False, ahead: bool = False
+    stream: BinaryIO, source: str, letters: int | None = None, described: bool = False, encode_ahead: bool = False
 ) -> Iterator[Records]:
     """The records of a file, in parts of this many letters or somewhat more; None: all at once. described: with their descriptions.
-    ahead: letters of those that come all at once may be encoded.
+    encode_ahead: letters may be encoded, for those who take all records at once.
 
     A list of sequences, a line each, is all at once. Raises `InputError` for anything that is none, and no whole FASTA or FASTQ file.
     """
@@ -75,16 +75,16 @@ def read_records(
     stream.read(len(blank))
     fastq = body.startswith(b"@")
     scanner = RecordScanner(fastq, size if letters is None else 0, described)
-    kinds, encoded = Kinds(), EncodedAhead()
+    kinds, ahead = Kinds(), EncodedAhead() if encode_ahead and letters is None else None
     for _ in _scan(stream, scanner, source, fastq):
         kinds.add(scanner.count_kinds(*KINDS))  # in the caches, and while the next block is unpacked
-        if ahead:
-            encoded.go_on(scanner, kinds)
+        if ahead is not None:
+            ahead.go_on(scanner, kinds)
         if letters is not None and scanner.letters >= letters:
             yield _taken(scanner, kinds, described)
             kinds = Kinds()
     kinds.add(scanner.count_kinds(*KINDS))
-    yield _taken(scanner, kinds, described, encoded)
+    yield _taken(scanner, kinds, described, ahead)
 
 
 def _listed(text: bytes) -> Records | None:

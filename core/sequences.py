@@ -135,7 +135,7 @@ def encode(
     Raises `InputError` naming the record, position and letter that is not of the alphabet.
     """
     whole = letters.tight()
-    done = 0 if ahead is None else ahead.codes_of(alphabet, whole.text)
+    done = 0 if ahead is None else ahead.settle(alphabet, whole.text)
     codes = encode_letters(source, whole, alphabet, ids.__getitem__, mask_lower, done)
     return SequenceSet(source, ids, codes, whole.offsets, descriptions=descriptions)
 

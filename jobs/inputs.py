@@ -101,7 +101,7 @@ def read_set(files: Iterable[Opened], options: ReadOptions, allow_empty: bool, n
 
 def _read_file(opened: Opened, options: ReadOptions, notes: Notes, allow_empty: bool) -> RawRecords:
     stream, source = opened
-    raw = read_raw(stream, source, options.allow_duplicates, allow_empty, options.degap, options.described, ahead=True)
+    raw = read_raw(stream, source, options.allow_duplicates, allow_empty, options.degap, options.described, encode_ahead=True)
     if raw.listed:
         notes.note(f"{source}: a list of {len(raw.ids):,} sequences, one per line, which are their own ids")
     if raw.empty:

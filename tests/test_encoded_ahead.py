@@ -67,9 +67,9 @@ def test_any_records(texts, alphabet, masked, degap, width):
     expected = expected_codes(kept, alphabet, masked)
     if isinstance(expected, str):
         with pytest.raises(InputError, match=re.escape(expected)):
-            encode_all([read_raw(data, "x", allow_empty=True, degap=degap, ahead=True)], alphabet, masked)
+            encode_all([read_raw(data, "x", allow_empty=True, degap=degap, encode_ahead=True)], alphabet, masked)
         return
-    raw = read_raw(data, "x", allow_empty=True, degap=degap, ahead=True)
+    raw = read_raw(data, "x", allow_empty=True, degap=degap, encode_ahead=True)
     lower = LowerCase()
     lower.take(raw.ids, raw.letters)
     assert (lower.letters, lower.total) == (sum(c.islower() for text in kept.values() for c in text), sum(map(len, kept.values())))
@@ -103,5 +103,5 @@ def test_up_to_the_first_letter_that_a_code_does_not_tell():
     assert ahead.count == len(CLEAR) + 4
     np.testing.assert_array_equal(letters[: ahead.count], DNA.encoding[list((CLEAR + "ACGT").encode())])
     assert letters[ahead.count :].tobytes().decode() == "u" + CLEAR
-    assert ahead.codes_of(PROTEIN, letters) == 0
+    assert ahead.settle(PROTEIN, letters) == 0
     assert letters.tobytes().decode() == CLEAR + "ACGTu" + CLEAR

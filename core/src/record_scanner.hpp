@@ -43,8 +43,8 @@ class RecordScanner {
 
   // The kinds of the records that were taken since this was last asked, numbered from the first of all.
   Kinds count_kinds(const ByteSet& plain, const ByteSet& other, int64_t clear_length, double clear_part);
-  // Codes take the place of the letters of all records, of those that have theirs already from the first on that has none; how many
-  // letters have codes now.
+  // Codes take the place of the letters, from the first that has none up to the first that the encoding calls invalid; how many letters
+  // have codes now. Kinds are counted before, by the letters.
   size_t encode(const Encoding& encoding);
   // Behind `take` of the columns: they are numbered from 0 again.
   void begin_again() { counted_ = encoded_ = 0; }
