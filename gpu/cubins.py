@@ -69,8 +69,13 @@ def cubin(kernel: Kernel, arch: str, driver: int | None = None) -> bytes:
         place.parent.mkdir(parents=True, exist_ok=True)
         # Written aside and renamed, so that a run beside this one never reads half a file.
         with tempfile.NamedTemporaryFile(dir=place.parent, suffix=".part", delete=False) as part:
-            part.write(code)
-        os.replace(part.name, place)
+            try:
+                part.write(code)
+                part.flush()
+                os.replace(part.name, place)
+            except BaseException:
+                os.unlink(part.name)
+                raise
     except OSError:
         pass  # the next run compiles again
     return code

@@ -1,5 +1,6 @@
 """The cache of compiled kernels, with a compiler that only counts, and no NVRTC."""
 
+import errno
 import os
 import stat
 import sys
@@ -88,6 +89,15 @@ def test_a_cache_that_cannot_be_written_is_not_used(nvcc, monkeypatch, tmp_path)
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("GPUALIGN_CACHE", str(tmp_path / "file" / "below"))
     assert cubins.cubin(PACK_LETTERS, "sm_80") == b"code\n"
+
+
+def test_a_full_disk_is_not_filled_further(nvcc, monkeypatch, tmp_path):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "no space left")
+
+    monkeypatch.setattr(os, "replace", full)
+    assert cubins.cubin(PACK_LETTERS, "sm_80") == b"code\n"
+    assert list((tmp_path / "cache").rglob("*.*")) == []
 
 
 def test_architectures():
