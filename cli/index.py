@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -47,11 +48,14 @@ def index(db: str, output: str, alphabet: str, allow_duplicates: bool, degap: bo
         if not path.parent.is_dir():
             raise FileNotFoundError(2, "no such folder")
 
-    @contextmanager
-    def result() -> Iterator[BinaryIO]:
-        with OutputFiles(messages.note) as files, naming_output(path):
-            yield files.open(path)
+    with OutputFiles(messages.note) as files:
 
-    with open_input(db) as opened:
-        built, chosen = build(opened, ReadOptions(alphabet, allow_duplicates, degap, mask_lower=mask_lower), result, path.parent, messages)
+        @contextmanager
+        def result() -> Iterator[BinaryIO]:
+            with naming_output(path):
+                yield files.open(path)
+
+        options = ReadOptions(alphabet, allow_duplicates, degap, mask_lower=mask_lower)
+        with open_input(db) as opened:
+            built, chosen = build(opened, options, result, path.parent, partial(files.scratch, path), messages)
     messages.note(f"{built.records:,} {chosen.name} records, {built.letters:,} letters, {format_bytes(path.stat().st_size)} in {output}")

@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import zlib
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -223,22 +223,27 @@ class Built:
 class IndexBuilder:
     """Makes an index of a stream of records, of which it keeps few at a time: memory is some 60 bytes a record.
 
-    scratch: a folder for the letters and ids on their way. degap: remove gaps, instead of refusing them. mask_lower: as for
-    `encode`.
+    scratch: makes an unnamed file in `folder`, for the letters and ids on their way. degap: remove gaps, instead of refusing them.
+    mask_lower: as for `encode`.
     """
 
-    def __init__(self, source: str, scratch: Path, allow_duplicates: bool = False, degap: bool = False, mask_lower: bool = False) -> None:
-        import tempfile
-
+    def __init__(
+        self,
+        source: str,
+        folder: Path,
+        scratch: Callable[[], BinaryIO],
+        allow_duplicates: bool = False,
+        degap: bool = False,
+        mask_lower: bool = False,
+    ) -> None:
         self._source = source
         self._allow_duplicates = allow_duplicates
         self._degap = degap
         self._gaps = Gaps()
         self._lower = LowerCase() if mask_lower else None
-        self._scratch = scratch
-        with self._naming_scratch():
-            self._letters = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115  closed by __exit__
-            self._ids = tempfile.TemporaryFile(dir=scratch)  # noqa: SIM115
+        self._folder = folder
+        with self._naming_folder():
+            self._letters, self._ids = scratch(), scratch()  # closed by __exit__
         self._ends, self._id_ends, self._numbers = array("q"), array("q"), array("q")
         self._empty: list[str] = []
         self._alphabet = DNA
@@ -253,7 +258,7 @@ class IndexBuilder:
 
     def read(self, stream: BinaryIO, alphabet: str) -> Alphabet:
         """Take all records of a FASTA or FASTQ file; alphabet: "dna", "protein" or "auto". Raises `InputError`, and
-        `RunError` where the folder for scratch is full."""
+        `RunError` where the folder is full."""
         census, number = Census(), 0
         for some in read_records(stream, self._source, _BATCH_LETTERS):
             records, numbers = clean(some, number, self._source, self._empty, self._gaps if self._degap else None)
@@ -268,7 +273,7 @@ class IndexBuilder:
         self._dna = None if alphabet == "auto" else census.dna
         if not self._ends:
             raise InputError(f"{self._source}: no records" + (" with letters" if self._empty else ""))
-        with self._naming_scratch():
+        with self._naming_folder():
             self._letters.flush()
             self._ids.flush()
         self._check_letters()
@@ -276,17 +281,17 @@ class IndexBuilder:
 
     def _store(self, records: Records) -> None:
         for file, ends, column in ((self._letters, self._ends, records.letters), (self._ids, self._id_ends, records.ids)):
-            with self._naming_scratch():
+            with self._naming_folder():
                 file.write(column.text.data)
             ends.frombytes((column.offsets[1:] + (ends[-1] if ends else 0)).tobytes())
 
     @contextmanager
-    def _naming_scratch(self) -> Iterator[None]:
+    def _naming_folder(self) -> Iterator[None]:
         """Errors of the system while letters and ids are put aside name the folder."""
         try:
             yield
         except OSError as error:
-            raise RunError(f"cannot write to {self._scratch.absolute()}, where the index is made: {error.strerror or error}") from None
+            raise RunError(f"cannot write to {self._folder.absolute()}, where the index is made: {error.strerror or error}") from None
 
     def _stored(self, file: BinaryIO, ends: array[int]) -> TextColumn:
         return TextColumn(np.memmap(file, dtype=np.uint8, mode="r", shape=(ends[-1],)), np.append(0, np.frombuffer(ends, dtype=np.int64)))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gpualign.core.alphabet import Alphabet
+from gpualign.core.distance.scratch import Scratch
 from gpualign.core.index import Built, IndexBuilder
 from gpualign.jobs.inputs import READ_AS_PROTEIN, Opened, ReadOptions, describe_empty, describe_gaps, describe_lower
 from gpualign.jobs.notes import UNHEARD, Notes
@@ -17,16 +18,17 @@ def build(
     database: Opened,
     options: ReadOptions,
     output: Callable[[], AbstractContextManager[BinaryIO]],
-    scratch: Path,
+    folder: Path,
+    scratch: Scratch,
     notes: Notes = UNHEARD,
 ) -> tuple[Built, Alphabet]:
-    """Read a database and write its index. output: opens the index's file, when all has been read; scratch: a folder for as many bytes as
-    the database has letters.
+    """Read a database and write its index. output: opens the index's file, when all has been read; scratch: makes an unnamed file in
+    `folder`, for as many bytes as the database has letters.
 
     Returns what was built, and of which alphabet. Raises `InputError` naming file, record and reason.
     """
     stream, source = database
-    with IndexBuilder(source, scratch, options.allow_duplicates, options.degap, options.mask_lower) as builder:
+    with IndexBuilder(source, folder, scratch, options.allow_duplicates, options.degap, options.mask_lower) as builder:
         alphabet = builder.read(stream, options.alphabet)
         with output() as file:
             built = builder.write(file)

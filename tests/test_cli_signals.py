@@ -146,10 +146,11 @@ while code != NO_SIGNAL:
 """
 
 
-def test_no_step_is_one_in_which_a_signal_leaves_something(tmp_path):
+@pytest.mark.parametrize("unnamed", [True, False], ids=["unnamed", "unlinked"])
+def test_no_step_is_one_in_which_a_signal_leaves_something(tmp_path, unnamed):
     """Python hands a signal over between any two steps of a program: also right behind the making of a file, and at the entry of what is to
-    put it away."""
-    done = run_python(INTERRUPTED, tmp_path)
+    put it away. unnamed: whether the system makes files without a name; elsewhere they lose theirs."""
+    done = run_python(f"import tempfile; tempfile._O_TMPFILE_WORKS &= {unnamed}\n{INTERRUPTED}", tmp_path)
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr.count("interrupted") > 100
 

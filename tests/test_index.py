@@ -5,6 +5,7 @@ import io
 import json
 import tracemalloc
 import zlib
+from tempfile import TemporaryFile
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ FASTA = b">long one\nMKVLAARNDW\n>b\nMKV\n\n>none\n>c x\nmkva\n>d\nAAA\n"
 
 
 def build(path, text, alphabet="auto", allow_duplicates=False):
-    with IndexBuilder("db.fa", path.parent, allow_duplicates) as builder:
+    with IndexBuilder("db.fa", path.parent, TemporaryFile, allow_duplicates) as builder:
         chosen = builder.read(io.BytesIO(text), alphabet)
         with path.open("w+b") as file:
             built = builder.write(file)
@@ -268,7 +269,7 @@ def test_memory_does_not_grow_with_the_letters(tmp_path, monkeypatch):
         line = b"ACGTTGCA" * 2000
         stream = io.BufferedReader(_Repeated(b">s%06d\n" + line + b"\n", records))
         tracemalloc.start()
-        with IndexBuilder("db.fa", tmp_path) as builder:
+        with IndexBuilder("db.fa", tmp_path, TemporaryFile) as builder:
             builder.read(stream, "dna")
             with (tmp_path / "x.gpa").open("w+b") as file:
                 built = builder.write(file)

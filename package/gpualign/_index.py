@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from pathlib import Path as FilePath
+from tempfile import TemporaryFile
+from typing import BinaryIO, cast
 
 from gpualign._files import new_file
 from gpualign._running import LOG
@@ -49,6 +51,10 @@ class Index:
         Raises `InputError` naming file, record and reason, `RunError` where `out` cannot be written.
         """
         target, options = FilePath(out), ReadOptions(checked_name(alphabet), allow_duplicates, degap)
+
+        def scratch() -> BinaryIO:
+            return cast(BinaryIO, TemporaryFile(dir=target.parent))
+
         with open_file(fasta) as stream:
-            build((stream, os.fspath(fasta)), options, lambda: new_file(target), target.parent, LOG)
+            build((stream, os.fspath(fasta)), options, lambda: new_file(target), target.parent, scratch, LOG)
         return cls.open(target)
