@@ -1,6 +1,8 @@
 """What every kind of file is read as, and what is refused: file, place and reason."""
 
+import csv
 import gzip
+import io
 import tempfile
 from itertools import pairwise
 
@@ -17,6 +19,7 @@ from gpualign.core.distance.recipe import Need
 from gpualign.core.distance.sources.base import RowStore
 from gpualign.core.distance.sources.bed import read_filesets
 from gpualign.core.distance.sources.fasta import AlignmentText, read_alignments
+from gpualign.core.distance.sources.quoted import hide_quoted, text_of
 from gpualign.core.distance.sources.table import read_tables
 from gpualign.core.distance.sources.vcf import read_variants
 from gpualign.core.errors import InputError
@@ -201,6 +204,44 @@ def test_tables_as_other_programs_write_them(scratch):
     np.testing.assert_array_equal(panels_of(table([excel], scratch))[0], [[0, 1]])
     pandas = "id,r1,r2\na,0.0,\nb,1.0,2.0\n"
     np.testing.assert_array_equal(panels_of(table([pandas], scratch))[0], [[0, M], [1, 2]])
+
+
+@pytest.mark.parametrize("separator", [",", ";"])
+def test_separators_and_quotes_in_quotes(scratch, separator):
+    rows = [["id", "r,1;", 'r"2"', "r3"], ["ward,1;2", "0", "1", "2"], ['a "b", c;', "1", "", "0"], ['"', "NA", "2", "1"]]
+    text = io.StringIO()
+    csv.writer(text, delimiter=separator, lineterminator="\r\n").writerows(rows)
+    source = table([text.getvalue()], scratch)
+    assert source.samples.queries.ids == ["ward,1;2", 'a "b", c;', '"']
+    codes = [[0, 1, 2], [1, M, 0], [M, 2, 1]]
+    np.testing.assert_array_equal(panels_of(source)[0], codes)
+    text = io.StringIO()
+    csv.writer(text, delimiter=separator, quoting=csv.QUOTE_ALL).writerows(zip(*rows, strict=True))
+    source = table([text.getvalue()], scratch, transpose=True)
+    assert source.samples.queries.ids == ["ward,1;2", 'a "b", c;', '"']
+    np.testing.assert_array_equal(panels_of(source)[0], codes)
+    tabs = 'id\tr1\tr2\n"a""1"\t0\t1\n5" long\t1\t1\n"x\t0\t0\n'
+    assert table([tabs], scratch).samples.queries.ids == ['a"1', '5" long', "x"]
+
+
+def test_alleles_of_isolates_in_quotes(scratch):
+    source = table(['FILE,L1,L2\n"iso,7",3,4\n"iso2,7",3,5\n'], scratch)
+    assert source.kind is Kind.ALLELE
+    assert (source.samples.queries.ids, source.sites) == (["iso,7", "iso2,7"], 2)
+
+
+def csv_cells(text):
+    return next(csv.reader([text], strict=True))
+
+
+@given(st.lists(st.text('a",;1 ', max_size=6), min_size=2, max_size=5), st.booleans())
+def test_lines_in_quotes_are_those_of_csv(cells, everything):
+    text = io.StringIO()
+    csv.writer(text, quoting=csv.QUOTE_ALL if everything else csv.QUOTE_MINIMAL, lineterminator="\n").writerow(cells)
+    header, line = hide_quoted(iter([b"a,b\n", text.getvalue().encode()]))
+    assert header == b"a,b\n"
+    found = [text_of(cell) for cell in line.rstrip(b"\n").split(b",")]
+    assert found == [cell if everything or '"' in cell or "," in cell else cell.strip() for cell in csv_cells(text.getvalue())]
 
 
 @pytest.mark.parametrize(

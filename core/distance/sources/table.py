@@ -23,6 +23,7 @@ from gpualign.core.distance.sources.alleles import (
     refuse_other_columns,
 )
 from gpualign.core.distance.sources.base import Block, DenseSource, RowStore
+from gpualign.core.distance.sources.quoted import hide_quoted, separator_of, text_of
 from gpualign.core.errors import InputError
 from gpualign.core.ids import unique_ids
 
@@ -85,7 +86,7 @@ class _TableReader:
         header = next(lines, None)
         if header is None:
             raise InputError(f"{self._source}: empty file; expected a table, an alignment, a VCF or a .bed file")
-        separator = _separator(header)
+        separator = separator_of(header)
         titles = _cells(header, separator)
         row_ids: list[str] = []
         store: RowStore | None = None
@@ -96,7 +97,7 @@ class _TableReader:
             if not line:
                 continue
             start = line.find(separator.encode())
-            name = _text(line if start < 0 else line[:start])
+            name = text_of(line if start < 0 else line[:start])
             if store is None:
                 titles = self._titles(header, line, separator, titles)
                 store = RowStore(len(titles) * (CELL_BYTES if self._alleles else 1), limit, scratch)
@@ -125,7 +126,7 @@ class _TableReader:
     def _titles(self, header: bytes, line: bytes, separator: str, titles: list[str]) -> list[str]:
         """Ids of the columns, from the header and the first row; without a header their numbers."""
         if len(titles) == 1 and len(_cells(line, separator)) != 2:
-            raise InputError(f"{self._source}: no {self._column}s: the first line has a single cell, {_text(header)[:40]!r}")
+            raise InputError(f"{self._source}: no {self._column}s: the first line has a single cell, {text_of(header)[:40]!r}")
         if not self._header:
             return [str(number) for number in range(1, len(titles))]
         if len(_cells(line, separator)) == len(titles) + 1:  # R writes no title over the names of rows
@@ -200,17 +201,8 @@ class _TableReader:
         raise InputError(f"{place}: {cell[:20]!r} in a table of {kind}; expected {wanted}{turned}")
 
 
-def _text(cell: bytes) -> str:
-    return cell.decode("utf-8", "surrogateescape").strip().strip('"')
-
-
 def _cells(line: bytes, separator: str) -> list[str]:
-    return [_text(cell) for cell in line.rstrip(b"\r\n").split(separator.encode())]
-
-
-def _separator(header: bytes) -> str:
-    """A tab, a comma, or the semicolon of spreadsheets where a comma is part of numbers."""
-    return next((mark for mark in "\t,;" if mark.encode() in header), ",")
+    return [text_of(cell) for cell in line.rstrip(b"\r\n").split(separator.encode())]
 
 
 def _begun(lines: Iterator[bytes]) -> tuple[list[bytes], Iterator[bytes]]:
@@ -252,11 +244,11 @@ def read_tables(
     Raises `InputError` naming file, line and column for ragged rows, cells that are no calls, repeated ids, sites that differ, and for data
     where the header should be.
     """
-    begun = [_begun(_lines(stream)) for stream, _ in inputs]
+    begun = [_begun(hide_quoted(_lines(stream))) for stream, _ in inputs]
     alleles = type is TableType.ALLELES
     if type is TableType.AUTO and not every_letter:
         alleles = any(
-            holds_alleles(_cells(line, _separator(first[0]))[1:] for line in (first[1:] if header else first)) for first, _ in begun
+            holds_alleles(_cells(line, separator_of(first[0]))[1:] for line in (first[1:] if header else first)) for first, _ in begun
         )
     cells = AlleleCells() if alleles else None
     tables = [
