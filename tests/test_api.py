@@ -344,6 +344,23 @@ REFUSED = [
     (lambda: gpualign.align("ACGT", "ACGT", alphabet="rna"), "alphabet 'rna': auto, dna or protein"),
     (lambda: gpualign.Index.build(__file__, "x.gpa", alphabet="rna"), "alphabet 'rna': auto, dna or protein"),
     (lambda: gpualign.Index.open(__file__), "index"),
+    (lambda: gpualign.nw(["ACGT"], threads=0), "threads 0: 1 or more"),
+    (lambda: gpualign.dist(np.zeros((2, 3)), threads=-1), "threads -1: 1 or more"),
+    (lambda: gpualign.sw(["ACGT"], threads="2"), "threads '2': a whole number"),
+    (lambda: gpualign.nw(["ACGT"], threads=1.5), "threads 1.5: a whole number"),
+    (lambda: gpualign.nw(["ACGT"], memory="2G"), "memory '2G': a whole number"),
+    (lambda: gpualign.nw(["ACGT"], memory=0), "memory 0: 1 or more"),
+    (lambda: gpualign.nw(["ACGT"], device=3), "device 3: a name is wanted"),
+    (lambda: gpualign.nw(["ACGT"], scoring=gpualign.Scoring(match=1.9)), "match 1.9: a whole number"),
+    (lambda: gpualign.align("ACGT", "ACGT", gpualign.Scoring(gap=2.5)), "gap 2.5: a whole number"),
+    (lambda: gpualign.align("ACGT", "ACGT", gpualign.EDIT, mode="local"), "global alignments"),
+    (lambda: gpualign.sw(["ACGT"], scoring=gpualign.EDIT), "global alignments"),
+    (lambda: gpualign.nw({"a": "ACGT"}), "a dict is no list"),
+    (
+        lambda: gpualign.nw(["ACGT" * 20], gpualign.Sequences(["MEEPQSDPSV"])),
+        "record '0' looks like DNA, and the other sequences are proteins",
+    ),
+    (lambda: gpualign.pairs(["ACGT"], scoring=gpualign.EDIT, max_distance=float("nan")), "max_distance nan"),
 ]
 
 
@@ -353,6 +370,27 @@ def test_bad_input_is_an_error_at_once(capfd, call, message):
         call()
     assert isinstance(raised.value, ValueError)
     assert capfd.readouterr() == ("", "")
+
+
+def test_an_input_is_never_written_to(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    texts = {"x.fa": ">a\nACGT\n>b\nACGA\n", "t.tsv": "id\tr1\na\t0\nb\t1\n", "m.bed": "x\t0\t1\n"}
+    for name, text in texts.items():
+        Path(name).write_text(text)
+    Path("link.fa").symlink_to("x.fa")
+    for call in (
+        lambda: gpualign.nw("x.fa", out=Path("x.fa")),
+        lambda: gpualign.nw(["ACGT"], "x.fa", out="link.fa"),
+        lambda: gpualign.dist("t.tsv", out="t.tsv"),
+        lambda: gpualign.dist("x.fa", mask="m.bed", out="m.bed"),
+        lambda: gpualign.Index.build("x.fa", "./x.fa"),
+    ):
+        with pytest.raises(gpualign.InputError, match="is also an input and would overwrite it"):
+            call()
+    with Path("x.fa").open("rb") as stream, pytest.raises(gpualign.InputError, match="is also an input"):
+        gpualign.nw(stream, out=str(tmp_path / "x.fa"))
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {**texts, "link.fa": texts["x.fa"]}
+    assert gpualign.nw("x.fa", out="new.npy").values.shape == (2, 2)
 
 
 def test_too_little_memory_is_a_run_error(genes):

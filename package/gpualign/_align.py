@@ -140,7 +140,7 @@ def align(
         alphabet = detect(("the query", "the target"), TextColumn.joined(letters)).name
     chosen = ALPHABETS[alphabet]
     codes = [_encode(text, name, chosen) for text, name in zip(letters, ("query", "target"), strict=True)]
-    aligner, costs, covered = _aligner(alphabet, checked_scoring(scoring), _MODES[mode], _END_GAPS[end_gaps])
+    aligner, costs, covered = _aligner(alphabet, checked_scoring(scoring, mode == "local"), _MODES[mode], _END_GAPS[end_gaps])
     for one in codes:
         if covered is not None and not covered[one].all():
             letter = chosen.letters[int(one[~covered[one]][0])]

@@ -14,9 +14,26 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign._sequences import Path
-from gpualign.core.errors import RunError
+from gpualign.core.errors import InputError, RunError
 from gpualign.core.sinks.matrix_files import ArrayMaker, FilledArray, NpyArray
 from gpualign.core.sinks.memory import MemoryArray
+
+
+def check_output(out: Path | None, *inputs: object) -> None:
+    """Raises `InputError` where the file `out` is one of the inputs, by whatever name; inputs that are no files are none of them."""
+    if out is None:
+        return
+    try:
+        there = os.stat(out)
+    except OSError:
+        return  # no file yet, or what `new_file` tells of
+    for one in inputs:
+        try:
+            found = os.stat(one) if isinstance(one, (str, os.PathLike)) else os.fstat(one.fileno())  # type: ignore[attr-defined]
+        except (AttributeError, OSError, ValueError):
+            continue
+        if os.path.samestat(found, there):
+            raise InputError(f"the output {out} is also an input and would overwrite it; choose another name")
 
 
 @contextmanager

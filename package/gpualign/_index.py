@@ -7,7 +7,7 @@ from pathlib import Path as FilePath
 from tempfile import TemporaryFile
 from typing import BinaryIO, cast
 
-from gpualign._files import new_file
+from gpualign._files import check_output, new_file
 from gpualign._running import LOG
 from gpualign._sequences import Path, Sequences
 from gpualign.core.alphabet import checked_name
@@ -50,6 +50,7 @@ class Index:
 
         Raises `InputError` naming file, record and reason, `RunError` where `out` cannot be written.
         """
+        check_output(out, fasta)
         target, options = FilePath(out), ReadOptions(checked_name(alphabet), allow_duplicates, degap)
 
         def scratch() -> BinaryIO:

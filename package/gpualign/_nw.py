@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, cast
 
-from gpualign._files import filled_values
+from gpualign._files import check_output, filled_values
 from gpualign._results import Matrix, Pairs, Table, join_columns
 from gpualign._running import LOG, Progress, Reporter, resources
 from gpualign._scoring import Scoring, checked_scoring
@@ -64,6 +65,7 @@ def nw(
         raise InputError(f"value {value!r}: score, identity or distance is wanted")
     kept = Value(value, _checked_definition(identity_def), checked_scoring(scoring).edit)
     options = _options(scoring, end_gaps, strand, kept.detail, Pairing.ABOVE_OR_EQUAL, device, threads, memory, executor)
+    check_output(out, seqs, targets)
     job = prepare(inputs_of(seqs, targets), options, LOG)
 
     def fill(make: ArrayMaker) -> FilledArray:
@@ -186,6 +188,8 @@ def _filter(
 ) -> Filter:
     if scoring.edit and min_score is not None:
         raise InputError("min_score cannot be combined with edit distances; give max_distance")
+    if scoring.edit and max_distance is not None and not 0 <= max_distance < math.inf:
+        raise InputError(f"max_distance {max_distance}: a number of edits is wanted")
     fractions = {"min_identity": min_identity, "min_coverage": min_coverage}
     if not scoring.edit:
         fractions["max_distance"] = max_distance

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import operator
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -49,8 +50,24 @@ class Reporter:
             self._tell(self._done, self._all)
 
 
+def checked_count(name: str, given: int | None, least: int | None = None) -> int | None:
+    """A whole number, of at least `least`, or None. Raises `InputError` for what is none."""
+    if given is None:
+        return None
+    try:
+        number = operator.index(given)
+    except TypeError:
+        raise InputError(f"{name} {given!r}: a whole number is wanted") from None
+    if least is not None and number < least:
+        raise InputError(f"{name} {number}: {least} or more is wanted")
+    return number
+
+
 def resources(device: str, threads: int | None, memory: int | None, executor: Executor | None = None) -> Resources:
-    """Checked; executor: whose workers compute. Raises `InputError` for what is no device, or no executor."""
+    """Checked; executor: whose workers compute. Raises `InputError` for what is no device, number of threads or bytes, or executor."""
+    if not isinstance(device, str):
+        raise InputError(f"device {device!r}: a name is wanted: auto, cpu, cuda, cuda:0 and so on")
+    threads, memory = checked_count("threads", threads, 1), checked_count("memory", memory, 1)
     if executor is None:
         return checked_resources(device, threads, memory, LOG)
     if not callable(getattr(executor, "submit", None)):

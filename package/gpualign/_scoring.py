@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpualign._running import checked_count
 from gpualign.core import matrices
 from gpualign.core.errors import InputError
 from gpualign.core.scoring import ScoringOptions
@@ -30,9 +31,11 @@ class Scoring:
     edit: bool = False
 
     def options(self) -> ScoringOptions:
-        """As the jobs take it. Raises `InputError` for a matrix that cannot be had."""
+        """As the jobs take it. Raises `InputError` for a matrix that cannot be had, and for fractions."""
+        names = ("match", "mismatch", "gap", "gap_open", "gap_extend")
+        match, mismatch, gap, gap_open, gap_extend = (checked_count(name, getattr(self, name)) for name in names)
         matrix = None if self.matrix is None else matrices.load(self.matrix)
-        return ScoringOptions(self.match, self.mismatch, self.gap, self.gap_open, self.gap_extend, matrix, self.edit)
+        return ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrix, self.edit)
 
 
 DEFAULT = Scoring()
@@ -41,10 +44,12 @@ EDIT = Scoring(edit=True)
 """Unit-cost edit distance."""
 
 
-def checked_scoring(scoring: Scoring | None) -> Scoring:
-    """None is the default. Raises `InputError` for what is no scoring."""
+def checked_scoring(scoring: Scoring | None, local: bool = False) -> Scoring:
+    """None is the default. local: of local alignments. Raises `InputError` for what is no scoring of such alignments."""
     if scoring is None:
         return DEFAULT
     if not isinstance(scoring, Scoring):
         raise InputError(f"scoring is a {type(scoring).__name__}; gpualign.Scoring(...) or gpualign.EDIT is wanted")
+    if local and scoring.edit:
+        raise InputError("edit distances are about global alignments; of local ones the best has no letters")
     return scoring

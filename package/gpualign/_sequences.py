@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike, fspath
 from typing import Any, BinaryIO, TypeAlias, cast, overload
 
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.alphabet import Alphabet, checked_name
+from gpualign.core.alphabet import PROTEIN, Alphabet, checked_name
 from gpualign.core.errors import InputError
 from gpualign.core.opening import open_file
-from gpualign.core.reader import RawRecords, encode_all, read_raw
+from gpualign.core.reader import RawRecords, count_letters, encode_all, read_raw
 from gpualign.core.sequences import SequenceSet
 from gpualign.core.text import TextColumn
 from gpualign.jobs.inputs import Inputs
@@ -120,6 +120,8 @@ def raw_records(records: Iterable[Record], ids: Iterable[str] | None = None) -> 
     """Letters and ids of records in memory. Raises `InputError`."""
     if isinstance(records, (str, bytes)):
         raise InputError("a single text is no list of sequences; put it in a list")
+    if isinstance(records, Mapping):
+        raise InputError("a dict is no list of sequences; with its keys as ids it is Sequences(d.values(), ids=d)")
     names: list[str] = []
     letters: list[bytes] = []
     for number, record in enumerate(records):
@@ -151,6 +153,12 @@ def inputs_of(queries: Source, targets: Source | None) -> Inputs:
     if len({one.alphabet for one in made}) > 1:
         raise InputError("the queries and the targets are of different alphabets, dna and protein")
     raw = [_raw(one) for one in given if not isinstance(one, Sequences)]
+    found = count_letters(raw, named=False) if made else None
+    if found is not None and made[0].code is PROTEIN and found.dna and not found.protein:
+        raise InputError(
+            f"{found.dna} looks like DNA, and the other sequences are proteins: sw searches them with translate; if all are proteins, "
+            'read these with alphabet="protein"'
+        )
     code, encoded = encode_all(raw, made[0].alphabet if made else "auto") if raw else (made[0].code, [])
     waiting = iter(encoded)
     sets = [one.set if isinstance(one, Sequences) else next(waiting) for one in given]

@@ -92,7 +92,7 @@ def sw(
     if needed and not traceback:
         raise InputError(f"{', '.join(needed)} needs alignments; leave out traceback=False")
     options = SwOptions(
-        checked_scoring(scoring).options(),
+        checked_scoring(scoring, local=True).options(),
         strand,
         with_self,
         mask,
