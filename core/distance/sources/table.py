@@ -71,10 +71,12 @@ class _Table:
 
 
 class _TableReader:
-    """Reads one file; `kind` is None until a call tells. alleles: reads the cells of a table of alleles; None: it is none."""
+    """Reads one file; `kind` is None until a call tells. first: the number of its first line that is not empty. alleles: reads the cells of
+    a table of alleles; None: it is none."""
 
-    def __init__(self, source: str, transpose: bool, every_letter: bool, header: bool, alleles: AlleleCells | None) -> None:
+    def __init__(self, source: str, first: int, transpose: bool, every_letter: bool, header: bool, alleles: AlleleCells | None) -> None:
         self._source = source
+        self._first = first
         self._header = header
         self._row, self._column = ("site", "sample") if transpose else ("sample", "site")
         self._every_letter = every_letter
@@ -92,7 +94,7 @@ class _TableReader:
         store: RowStore | None = None
         if not self._header:
             lines = chain([header], lines)
-        for number, line in enumerate(lines, 2 if self._header else 1):
+        for number, line in enumerate(lines, self._first + self._header):
             line = line.rstrip(b"\r\n")
             if not line:
                 continue
@@ -130,6 +132,11 @@ class _TableReader:
         if not self._header:
             return [str(number) for number in range(1, len(titles))]
         if len(_cells(line, separator)) == len(titles) + 1:  # R writes no title over the names of rows
+            if line.endswith(separator.encode()) and titles[0] and _FIRST_TITLE.fullmatch(titles[0]):
+                raise InputError(
+                    f"{self._source}: the first row has a cell more than the header, an empty one behind its last {separator!r}; "
+                    "end rows as the header ends"
+                )
             return titles
         start = line.find(separator.encode())
         if start >= 0:
@@ -191,7 +198,7 @@ class _TableReader:
         if self._kind is Kind.LETTER:
             expected = "a letter"
         turned = "" if len(line) < 3 or len(cell) < 2 else "; a table with a row a SNP is read with --transpose"
-        if number == 1:
+        if number == self._first and not self._header:
             turned = "; if the first line is a header, leave out --no-header"
         if not letters and holds_alleles([[cell]]):
             if self._every_letter:
@@ -217,15 +224,13 @@ def _begun(lines: Iterator[bytes]) -> tuple[list[bytes], Iterator[bytes]]:
     return first, chain(first, lines)
 
 
-def _lines(stream: BinaryIO) -> Iterator[bytes]:
-    """From the first that is not empty on."""
-    begun = False
+def _behind_empty(stream: BinaryIO) -> tuple[int, Iterator[bytes]]:
+    """How many empty lines a table begins with, and its lines behind them."""
     for number, line in enumerate(stream):
-        if number == 0:
-            line = line.removeprefix(b"\xef\xbb\xbf")  # spreadsheets mark UTF-8 so
-        begun = begun or bool(line.strip())
-        if begun:
-            yield line
+        line = line if number else line.removeprefix(b"\xef\xbb\xbf")  # spreadsheets mark UTF-8 so
+        if line.strip():
+            return number, chain([line], stream)
+    return 0, iter(())
 
 
 def read_tables(
@@ -244,7 +249,8 @@ def read_tables(
     Raises `InputError` naming file, line and column for ragged rows, cells that are no calls, repeated ids, sites that differ, and for data
     where the header should be.
     """
-    begun = [_begun(hide_quoted(_lines(stream))) for stream, _ in inputs]
+    opened = [_behind_empty(stream) for stream, _ in inputs]
+    begun = [_begun(hide_quoted(lines)) for _, lines in opened]
     alleles = type is TableType.ALLELES
     if type is TableType.AUTO and not every_letter:
         alleles = any(
@@ -252,8 +258,8 @@ def read_tables(
         )
     cells = AlleleCells() if alleles else None
     tables = [
-        _TableReader(source, transpose, every_letter, header, cells).read(lines, memory // len(inputs), scratch)
-        for (_, source), (_, lines) in zip(inputs, begun, strict=True)
+        _TableReader(source, empty + 1, transpose, every_letter, header, cells).read(lines, memory // len(inputs), scratch)
+        for (_, source), (empty, _), (_, lines) in zip(inputs, opened, begun, strict=True)
     ]
     sites = [t.row_ids if transpose else t.column_ids for t in tables]
     for table, found in zip(tables[1:], sites[1:], strict=True):
