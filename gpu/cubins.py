@@ -74,7 +74,7 @@ def cubin(kernel: Kernel, arch: str, driver: int | None = None) -> bytes:
                 part.flush()
                 os.replace(part.name, place)
             except BaseException:
-                os.unlink(part.name)
+                Path(part.name).unlink(missing_ok=True)
                 raise
     except OSError:
         pass  # the next run compiles again
