@@ -1,4 +1,4 @@
-"""What a press of Tab offers for arguments and values of options that are no fixed choice.
+"""Types of arguments and values of options that are no fixed choice: what a press of Tab offers for them.
 
 The types take any text but an empty name as it is, `-` too: whoever opens a file or picks a device says what is wrong with it. Nothing here
 loads NumPy, as a shell waits for the answer.

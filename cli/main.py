@@ -93,7 +93,8 @@ def run() -> int:
         sys.stdout.flush()
         return result if isinstance(result, int) else 0
     except BaseException as error:
-        signals.put_away()
+        with suppress(signals.Stopped):  # by somebody who is tired of waiting
+            signals.put_away()
         # What a library makes of a signal that comes in its midst may be any exception.
         if stopped := signals.ending():
             return _fail(*stopped)

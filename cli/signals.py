@@ -35,7 +35,7 @@ class _State:
     cleaners: ClassVar[list[Callable[[], object]]] = []
     name: str | None = None
     since = 0.0
-    again = False
+    heard_again = False
     advice: str | None = None
     written = False
     postponing = 0
@@ -83,11 +83,13 @@ def _stop(number: int, frame: FrameType | None) -> None:
     if _State.written:
         return  # all is done, and the process about to end
     if _State.postponing:
-        _State.pending = number
+        if _State.pending is None:
+            _State.pending = number
         return
-    _State.again = _State.name is not None
-    if _State.again and time.monotonic() - _State.since < _PATIENCE:
-        return
+    if _State.name is not None:
+        if time.monotonic() - _State.since < _PATIENCE:
+            return
+        _State.heard_again = True
     _State.name, _State.since = signal.Signals(number).name, time.monotonic()
     if _State.cleaners:
         raise Stopped
@@ -120,7 +122,9 @@ def put_away() -> None:
     if _State.name is None:
         return
     cleaners, _State.cleaners = _State.cleaners, []
-    for cleaner in () if _State.again else reversed(cleaners):
+    if _State.heard_again:
+        return
+    for cleaner in reversed(cleaners):
         with suppress(Exception):  # the run has ended; a disk that is full too may say so
             cleaner()
 

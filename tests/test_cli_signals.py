@@ -199,6 +199,36 @@ os._exit(main.run())
     assert done.stderr.strip() == "gpualign: error: interrupted; no output file was written. Run the same command to start again."
 
 
+def test_a_key_that_was_pressed_twice_leaves_nothing(tmp_path):
+    """The second signal is not heard, so what the first has stopped is put away."""
+    code = """
+import os, signal, sys
+from pathlib import Path
+from gpualign.cli import main, signals
+from gpualign.cli.outputs import files
+signals.install()
+put_away, calls = files.OutputFiles._put_away, []
+def first_step(self):
+    calls.append(None)
+    if len(calls) == 1:
+        os.kill(os.getpid(), signal.SIGINT)
+    put_away(self)
+files.OutputFiles._put_away = first_step
+def command(**_):
+    try:
+        with files.OutputFiles(print) as outputs:
+            outputs.open(Path("x.tsv"))
+            raise ValueError
+    finally:
+        os.kill(os.getpid(), signal.SIGTERM)
+main.cli.main = command
+sys.exit(main.run())
+"""
+    done = run_python(code, tmp_path)
+    assert (done.returncode, list(tmp_path.iterdir())) == (130, [])
+    assert done.stderr.startswith("gpualign: error: interrupted; ")
+
+
 def test_one_who_hangs_behind_the_others_is_ended_too():
     """The first time nothing of it was done."""
     code = """
