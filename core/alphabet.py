@@ -142,7 +142,7 @@ class Kinds:
 
     @property
     def likely(self) -> Alphabet | None:
-        """That of these letters and those to come, if they are like these."""
+        """The alphabet that these letters are clearly of; None while they are of none, or of both."""
         if (self.protein < 0) == (self.dna < 0):
             return None
         return PROTEIN if self.dna < 0 else DNA

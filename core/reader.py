@@ -155,6 +155,7 @@ def count_letters(inputs: Sequence[RawRecords], named: bool = True) -> Census:
     """What the letters of records that were read look like. named: records are called by their file too."""
     census = Census()
     for raw in inputs:
+        assert raw.ahead is None or raw.kinds is not None  # codes are no letters to be counted
         census.take(raw.ids, raw.letters, partial("{}record {!r}".format, f"{raw.source}: " if named else ""), raw.kinds)
     return census
 

@@ -107,7 +107,7 @@ class Encoding {
     std::memcpy(table_, table, sizeof table_);
     bool lower = false;
     for (int k = 96; k < 128; k++) lower = lower || table[k] != invalid;
-    if (!lower) class_ = 0xE0;
+    if (!lower) range_mask_ = 0xE0;
     // Both cases of a letter share their last five bits; where their codes differ, sixteen together count as invalid, and are looked up
     // one by one.
     for (int k = 0; k < 32; k++) folded_[k] = !lower || table[64 + k] == table[96 + k] ? table[64 + k] : invalid;
@@ -122,7 +122,7 @@ class Encoding {
     const uint8x16x2_t folded = vld1q_u8_x2(folded_);
     for (; k + 16 <= count; k += 16) {
       const uint8x16_t some = vld1q_u8(letters + k), code = vqtbl2q_u8(folded, vandq_u8(some, vdupq_n_u8(31)));
-      const uint8x16_t letter = vceqq_u8(vandq_u8(some, vdupq_n_u8(class_)), vdupq_n_u8(0x40));
+      const uint8x16_t letter = vceqq_u8(vandq_u8(some, vdupq_n_u8(range_mask_)), vdupq_n_u8(0x40));
       if (vminvq_u8(vbicq_u8(letter, vceqq_u8(code, vdupq_n_u8(invalid_)))) == 255)
         vst1q_u8(codes + k, code);
       else if (const int64_t at = encode_each(letters, k, k + 16, codes); at >= 0)
@@ -147,7 +147,7 @@ class Encoding {
     const __m128i first = _mm_loadu_si128(reinterpret_cast<const __m128i*>(folded_));
     const __m128i second = _mm_loadu_si128(reinterpret_cast<const __m128i*>(folded_ + 16));
     const __m128i low = _mm_set1_epi8(15), sixteen = _mm_set1_epi8(16), invalid = _mm_set1_epi8(static_cast<char>(invalid_));
-    const __m128i range = _mm_set1_epi8(static_cast<char>(class_)), letter = _mm_set1_epi8(0x40);
+    const __m128i range = _mm_set1_epi8(static_cast<char>(range_mask_)), letter = _mm_set1_epi8(0x40);
     int64_t k = 0;
     for (; k + 16 <= count; k += 16) {
       const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(letters + k)), at = _mm_and_si128(some, low);
@@ -166,7 +166,7 @@ class Encoding {
 
   uint8_t table_[256];
   uint8_t folded_[32];
-  uint8_t class_ = 0xC0;  // bits by which 0x40 tells bytes that are looked up in folded_; with 0x20 where small letters have no codes
+  uint8_t range_mask_ = 0xC0;  // of the bits that are 0x40 in what is looked up in folded_; with 0x20 where small letters have no codes
   uint8_t invalid_;
 };
 
