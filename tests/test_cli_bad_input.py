@@ -100,6 +100,21 @@ def test_names_are_not_empty(tmp_path, words):
     assert "a name is empty" in refused(words, tmp_path)
 
 
+@pytest.mark.parametrize("name", ["@x", "*", "a" * 255, "é" * 128])
+@pytest.mark.parametrize("words", [["nw", "x.fa", "-o", "x.sam"], ["sw", "x.fa", "y.fa", "--evalue", "none", "--format", "sam"]])
+def test_reads_that_sam_cannot_name(tmp_path, name, words):
+    (tmp_path / "x.fa").write_text(f">{name}\nACGTACGT\n>b\nACGTACGT\n")
+    (tmp_path / "y.fa").write_text(">y\nACGTACGT\n")
+    assert f"error: {name[:40]!r} is no name for a read in SAM" in refused(words, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["*", "=x", "*x"])
+def test_references_that_sam_cannot_name(tmp_path, name):
+    (tmp_path / "x.fa").write_text(">a\nACGTACGT\n")
+    (tmp_path / "y.fa").write_text(f">{name}\nACGTACGT\n")
+    assert f"error: {name!r} is no name for a reference in SAM" in refused(["nw", "x.fa", "y.fa", "--format", "sam"], tmp_path)
+
+
 def test_standard_input_is_named(tmp_path):
     assert refused(["nw", "-"], tmp_path, stdin=b"") == "gpualign: error: standard input: empty file; expected FASTA or FASTQ records\n"
 

@@ -16,7 +16,11 @@ from gpualign.core import fields
 from gpualign.core._rows import Column
 from gpualign.core.blocks import Block, Booleans
 from gpualign.core.engine import Detail, Task
+from gpualign.core.errors import InputError
 from gpualign.core.formats.base import alignment_score
+
+_LONGEST = 254
+"""Bytes of a read's name."""
 
 _UNMAPPED = 4
 _SECONDARY = 256
@@ -33,6 +37,17 @@ class Sam:
         self._seen = -1  # the last record that has a row
 
     def header(self, task: Task) -> bytes:
+        """Raises `InputError` for an id with which no reader would open the file."""
+        for name in task.queries.ids:
+            if name[0] == "@" or name == "*" or len(name.encode("utf-8", "surrogateescape")) > _LONGEST:
+                raise InputError(
+                    f"{name[:40]!r} is no name for a read in SAM: an @ begins headers, * is none, and {_LONGEST} bytes are most"
+                )
+        for name in task.targets.ids:
+            if name[0] in "*=":
+                raise InputError(
+                    f"{name[:40]!r} is no name for a reference in SAM: * and = that names begin with have a meaning of their own"
+                )
         targets = task.targets
         references = ((targets.ids[i], targets.lengths[i]) for i in np.argsort(targets.ranks).tolist())
         lines = ["@HD\tVN:1.6\tSO:unknown\tGO:query", *(f"@SQ\tSN:{name}\tLN:{length}" for name, length in references)]
