@@ -38,6 +38,10 @@ class RecordScanner:
         """
 
     @property
+    def records(self) -> int:
+        """Records so far, those that were taken too."""
+
+    @property
     def letters(self) -> int:
         """Letters that are held."""
 

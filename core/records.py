@@ -123,10 +123,17 @@ def _scan(stream: BinaryIO, scanner: RecordScanner, source: str, fastq: bool) ->
         text = buffer[:held]
         taken, strange = scanner.feed(text, last)
         if fastq and taken != strange:  # and all that follows
-            for number, (title, letters) in enumerate(_fastq(Prefixed(text[taken:].tobytes(), stream), source)):
-                _append(scanner, title, letters)
-                if number % _TAKEN_OVER == 0:
-                    yield
+            rest, before = text[taken:].tobytes(), scanner.records
+            try:
+                for number, (title, letters) in enumerate(_fastq(Prefixed(rest, stream))):
+                    _append(scanner, title, letters)
+                    if number % _TAKEN_OVER == 0:
+                        yield
+            except InputError:
+                raise
+            except ValueError as error:
+                wrong = _wrong_number(rest) if scanner.records == before else None
+                raise InputError(f"{source}: bad FASTQ: record {scanner.records + 1}: {wrong or error}") from None
             return
         while taken != strange:
             for title, letters in _fasta(io.BytesIO(text[taken:strange].tobytes())):
@@ -149,16 +156,21 @@ def _fasta(stream: io.BytesIO) -> Iterator[tuple[str, str]]:
     yield from SimpleFastaParser(_text(stream))  # type: ignore[no-untyped-call,unused-ignore]
 
 
-def _fastq(stream: io.RawIOBase, source: str) -> Iterator[tuple[str, str]]:
+def _fastq(stream: io.RawIOBase) -> Iterator[tuple[str, str]]:
     from Bio.SeqIO.QualityIO import FastqGeneralIterator
 
-    try:
-        for title, letters, _ in FastqGeneralIterator(_text(stream)):
-            yield title, letters
-    except InputError:
-        raise
-    except ValueError as error:
-        raise InputError(f"{source}: bad FASTQ: {error}") from None
+    for title, letters, _ in FastqGeneralIterator(_text(stream)):
+        yield title, letters
+
+
+def _wrong_number(record: bytes) -> str | None:
+    """What is wrong with a record of four lines whose qualities are too few or too many; None where it is something else. Biopython counts
+    what follows among them."""
+    title, letters, again, qualities, *behind = (*(line.strip() for line in record.split(b"\n", 4)), b"", b"", b"")[:5]
+    if again[:1] != b"+" or len(letters) == len(qualities) or (behind[0] and behind[0][:1] != b"@"):
+        return None
+    name = (title[1:].split(None, 1) or [b""])[0].decode("utf-8", "backslashreplace")
+    return f"{name!r} has {len(letters)} letters and {len(qualities)} qualities"
 
 
 def _append(scanner: RecordScanner, title: str, letters: str) -> None:

@@ -91,15 +91,39 @@ def test_fastq(ordinary, rest, chunk, windows):
     data = (ordinary + rest).replace(b"\n", b"\r\n" if windows else b"\n")
     if b"\0" in data:
         return
+    good = []
+
+    def parse(text):
+        for record in FastqGeneralIterator(text):
+            good.append(record)
+            yield record
+
     try:
-        expected, refusal = by_biopython(data, FastqGeneralIterator), None
-    except ValueError as error:
-        expected, refusal = None, str(error)
-    if refusal is None:
+        expected, refused = by_biopython(data, parse), False
+    except ValueError:
+        expected, refused = None, True
+    if not refused:
         assert scanned(data, chunk, 10) == expected
     else:
-        with pytest.raises(InputError, match="x: bad FASTQ: " + re.escape(refusal)):
-            scanned(data, chunk)
+        with pytest.raises(InputError, match=f"x: bad FASTQ: record {len(good) + 1}: "):
+            scanned(data, chunk, 10)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (b"@r x\nACGTACGT\n+\nIIIIIII\n@s\nACGTACGT\n+\nIIIIIIII\n", "'r' has 8 letters and 7 qualities"),
+        (b"@r\r\nAC\r\n+\r\nIII\r\n", "'r' has 2 letters and 3 qualities"),
+        (b"@r\nACGT\n+\n", "'r' has 4 letters and 0 qualities"),
+        (b"@r\nACGT\n", "End of file without quality information."),
+        (b"@r\nAC\n+s\nII\n", "Sequence and quality captions differ."),
+        (b"@r\nAC\nGT\n+\nII\nI\n@s\nA\n+\nI\n", "Lengths of sequence and quality values differs for r"),
+    ],
+)
+@pytest.mark.parametrize("before", [0, 3])
+def test_what_is_wrong_with_fastq(bad, message, before):
+    with pytest.raises(InputError, match=f"x: bad FASTQ: record {before + 1}: {re.escape(message)}"):
+        scanned(b"@a\nACGT\n+\nIIII\n" * before + bad, 4 << 20, 5)
 
 
 @pytest.mark.parametrize("data", [b"  >a\nAC\n>b\nA\n", b"\n\t>a\nAC\n", b" @a\nA\n+\nI\n"])

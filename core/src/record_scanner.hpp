@@ -47,7 +47,12 @@ class RecordScanner {
   // have codes now. Kinds are counted before, by the letters.
   size_t encode(const Encoding& encoding);
   // Behind `take` of the columns: they are numbered from 0 again.
-  void begin_again() { counted_ = encoded_ = 0; }
+  void begin_again() {
+    taken_ += ids_.ends.size() - 1;
+    counted_ = encoded_ = 0;
+  }
+  // Of all that was fed.
+  size_t records() const { return taken_ + ids_.ends.size() - 1; }
 
   StringColumn& ids() { return ids_; }
   StringColumn& letters() { return letters_; }
@@ -62,6 +67,7 @@ class RecordScanner {
 
   Kind kind_;
   bool described_;
+  size_t taken_ = 0;    // records that are no longer held
   size_t counted_ = 0;  // records whose kinds are known
   size_t encoded_ = 0;  // letters that have codes
   StringColumn ids_, letters_, descriptions_;

@@ -100,6 +100,8 @@ NB_MODULE(_records, m) {
           "Codes, table[letter], take the place of the letters that are held, from the first that has none, up to the first for which it\n"
           "is `invalid`: how many letters have codes now. The kinds of their records are counted before.")
       .def_prop_ro(
+          "records", [](const RecordScanner& self) { return self.records(); }, "Records so far, those that were taken too.")
+      .def_prop_ro(
           "letters", [](RecordScanner& self) { return self.letters().text.size(); }, "Letters that are held.")
       .def(
           "take",
