@@ -107,10 +107,16 @@ class _Decompressed(io.RawIOBase):
         try:
             return self._stream.readinto(buffer)  # type: ignore[arg-type]
         except EOFError:
-            raise InputError(f"{self._source}: truncated {self._kind} file; copy or download it again") from None
+            # So few bytes behind the end of a gzip file could be the beginning of another one.
+            other = ", or there is something else behind its end" if self._kind == "gzip" else ""
+            raise InputError(f"{self._source}: truncated {self._kind} file{other}; copy or download it again") from None
         except Exception as error:  # each library has its own; some are an OSError without a number
             if isinstance(error, OSError) and error.errno is not None:
                 raise
+            if str(error).startswith("Not a gzipped file"):  # whose first bytes said that it is one
+                raise InputError(
+                    f"{self._source}: there is something else behind the end of this gzip file; copy or download it again"
+                ) from None
             raise InputError(f"{self._source}: damaged {self._kind} file ({error})") from None
 
 

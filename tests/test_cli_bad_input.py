@@ -29,7 +29,18 @@ FILES = {
         "remove gaps with --degap, or if these are the rows of an alignment, compare them with gpualign dist",
     ),
     "binary": (bytes(range(256)) * 10, "{path}: a binary file; expected FASTA or FASTQ text"),
-    "truncated gzip": (gzip.compress(MANY)[:3000], "{path}: truncated gzip file; copy or download it again"),
+    "truncated gzip": (
+        gzip.compress(MANY)[:3000],
+        "{path}: truncated gzip file, or there is something else behind its end; copy or download it again",
+    ),
+    "a word behind gzip": (
+        gzip.compress(MANY) + b"garbage",
+        "{path}: truncated gzip file, or there is something else behind its end; copy or download it again",
+    ),
+    "text behind gzip": (
+        gzip.compress(MANY) + MANY,
+        "{path}: there is something else behind the end of this gzip file; copy or download it again",
+    ),
     "mixed alphabets": (
         b">gene\n" + DNA + b"\n>prot\nMEEPQSDPSV\n",
         "mixed alphabets: record 'gene' looks like DNA, record 'prot' like protein; "
@@ -128,6 +139,7 @@ def test_standard_input_is_named(tmp_path):
         (["--gap-open", "1", "--gap-extend", "5"], "open must be at least extend"),
         (["--matrix", "BLOSUM63"], "no matrix file or matrix is called 'BLOSUM63'"),
         (["--matrix", "BLOSUM62", "--match", "2"], "--matrix and --match/--mismatch"),
+        (["--fields", ""], "--fields names no column"),
         (["--matrix", "bad.mat"], "bad.mat: not a substitution matrix"),
         (["--matrix", "ac.mat"], "matrix ac.mat has no row for the letter 'G', which record 'a' of in.fa holds"),
         (["--match", "3000000000"], "the weights do not fit 32 bits"),

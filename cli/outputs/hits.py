@@ -68,7 +68,7 @@ def hit_spec(o: HitOptions) -> HitSpec:
         raise InputError(
             "--max-evalue needs E-values" if o.evalue == "none" else f"--max-evalue: E-values are 0 or more; found {o.max_evalue:g}"
         )
-    fields = parse_fields(o.fields or hit_fields(not o.no_traceback, o.translate is not None), of_hits=True)
+    fields = parse_fields(hit_fields(not o.no_traceback, o.translate is not None) if o.fields is None else o.fields, of_hits=True)
     rows = rows_of(format, path, fields)
     if o.no_traceback:
         if o.min_identity is not None:

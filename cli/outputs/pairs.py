@@ -176,7 +176,7 @@ def output_spec(o: OutputOptions, edit: bool, one_set: bool, with_self: bool, ad
 
         picture = check_plot(o.plot)
     identity, distance, coverage = (one is not None for one in (o.min_identity, o.max_distance, o.min_coverage))
-    shown = o.fields or default_fields(edit, identity, distance, o.both_strands, coverage)
+    shown = default_fields(edit, identity, distance, o.both_strands, coverage) if o.fields is None else o.fields
     rows = rows_of(format, path, parse_fields(shown, edit=edit))
     format = with_separator(format, path)
     return OutputSpec(
