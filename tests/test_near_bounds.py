@@ -139,6 +139,7 @@ def test_alignments_to_come_are_worth_larger_sketches():
 def test_what_a_sample_leaves_is_told():
     left = Left(20_000, 10_600, 5000, 129)
     assert left.describe(Steps()) == "of a sample lengths leave 53 %"
+    assert Left(1000, 999, 0, 0).describe(Steps()) == "of a sample lengths leave 100 %"
     assert left.describe(Steps(counts=True)) == "of a sample lengths leave 53 %, letter counts 25 %"
     assert left.describe(Steps(q=8, bits=4096)) == "of a sample lengths leave 53 %, q-grams 0.65 %"
 

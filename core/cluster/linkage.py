@@ -34,10 +34,10 @@ def single(edges: Edges) -> Integers:
 def complete(edges: Edges) -> Integers:
     """Clusters in which all pairs are near, by complete linkage: a label of each record, int64[count].
 
-    Pairs that are not listed count as farther than any that is. That changes nothing: the distance of two clusters is the largest between
-    their records, so with such a pair it is above the cut however far that pair is, and without one it is what it is. So as long as
-    the two nearest clusters are within the cut they are the same two. Of several that are equally near scipy's order decides, within
-    a component.
+    Pairs that are not listed count as farther than any that is. But for ties that changes nothing: the distance of two clusters is the
+    largest between their records, so with such a pair it is above the cut however far that pair is, and without one it is what it is. So
+    as long as the two nearest clusters are within the cut they are the same two. Of several that are equally near scipy's order decides,
+    within a component.
     """
 
     def cut(members: Integers, own: Edges) -> Integers:

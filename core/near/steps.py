@@ -69,7 +69,11 @@ class Left:
             told.append(("letter counts", self.by_counts))
         if steps.q:
             told.append(("q-grams", self.by_sketches))
-        return "of a sample " + ", ".join(f"{name} {100 * count / self.pairs:.2g} %" for name, count in told)
+        return "of a sample " + ", ".join(f"{name} {_percent(count / self.pairs)}" for name, count in told)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %" if share > 0.1 else f"{100 * share:.2g} %"
 
 
 @dataclass(frozen=True)
