@@ -373,6 +373,8 @@ def test_genotypes_of_vcf(tmp_path, scratch):
     [
         (vcf_text("ab", []), "x.vcf: no records"),
         (vcf_text("ab", [(["A", "C"], ["0/0/1", "0/0/0"])]), r"record 1 \(1:1\) has calls of 3 alleles"),
+        (vcf_text("ab", [(["A", "C"], ["0/0", "0/3"])]), r"record 1 \(1:1\) has calls of allele 3, and 1 alternative alleles"),
+        (vcf_text("ab", [(["A"], ["0/0", "1"])]), r"record 1 \(1:1\) has calls of allele 1, and 0 alternative alleles"),
         (vcf_text("ab", [(["A", "C"], ["0/0", "0/1"])]).replace("GT\t0/0\t0/1", "DP\t3\t4").replace("ID=GT", "ID=DP"), "has no genotypes"),
         (vcf_text("", []), "cannot be read as VCF or BCF"),
         (vcf_text("", []).replace("\tFORMAT\n", "\n"), "no samples"),

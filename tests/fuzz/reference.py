@@ -226,11 +226,11 @@ def _genotype(text, most):
     if not found:
         raise NoOpinion
     alleles = [found[1], found[2] or found[1]]
+    if any(allele != "." and int(allele) > most for allele in alleles):
+        raise Refuse("an allele that the site has not")
     if "." in alleles:
         return MISSING
     lower, upper = sorted(map(int, alleles))
-    if upper > most:
-        raise NoOpinion
     return upper * (upper + 1) // 2 + lower
 
 

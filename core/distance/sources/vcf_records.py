@@ -125,5 +125,7 @@ def _codes(record: Any, name: str, out: Codes) -> None:
     upper = np.maximum(first, second)
     if upper.max(initial=0) >= MOST_ALLELES:
         raise InputError(f"{name} has calls of allele {upper.max()}; up to {MOST_ALLELES} alleles are told apart")
+    if upper.max(initial=0) > len(record.ALT):
+        raise InputError(f"{name} has calls of allele {upper.max()}, and {len(record.ALT)} alternative alleles")
     lower = np.minimum(first, second)
     out[:] = np.where(lower < 0, MISSING, upper * (upper + 1) // 2 + lower)
