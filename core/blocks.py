@@ -254,7 +254,7 @@ class PairBlock(Block):
     def query_letters(self) -> Column:
         queries = self.task.queries
         offsets = queries.offsets[self._queries.start : self._queries.stop + 1]
-        return Column.query_text(_letters(self.task)[queries.codes[offsets[0] : offsets[-1]]], offsets - offsets[0])
+        return Column.query_text(self.task.alphabet.decoding[queries.codes[offsets[0] : offsets[-1]]], offsets - offsets[0])
 
     def path_text(self, pair: Pair, kind: str) -> str:
         row, column = pair
@@ -337,7 +337,7 @@ class ListBlock(Block):
 
     def query_letters(self) -> Column:
         codes = self.task.queries.gather(self.listed[0])
-        return text_column(TextColumn(_letters(self.task)[codes.text], codes.offsets))
+        return text_column(TextColumn(self.task.alphabet.decoding[codes.text], codes.offsets))
 
     def path_text(self, pair: Pair, kind: str) -> str:
         (place,) = pair
@@ -384,11 +384,6 @@ class NearBlock(ListBlock):
     def _paths(self) -> tuple[Statistics, Runs]:
         assert self.aligned.runs is not None  # likewise
         return self.statistics, self.aligned.runs
-
-
-def _letters(task: Task) -> npt.NDArray[np.uint8]:
-    """Letters by their codes."""
-    return np.frombuffer(task.alphabet.letters.encode(), dtype=np.uint8)
 
 
 def text_column(texts: TextColumn) -> Column:

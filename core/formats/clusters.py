@@ -93,12 +93,11 @@ def write_uc(
 
 def write_representatives(stream: ByteWriter, sequences: SequenceSet, alphabet: Alphabet, clustering: Clustering) -> None:
     """The representatives as FASTA in the order of the clusters, each sequence on one line, in upper case."""
-    letters = np.frombuffer(alphabet.letters.encode(), dtype=np.uint8)
 
     def rows() -> Iterator[str]:
         for record in clustering.representatives.tolist():
             codes = sequences.codes[sequences.offsets[record] : sequences.offsets[record + 1]]
-            yield f">{sequences.ids[record]}\n{letters[codes].tobytes().decode()}\n"
+            yield f">{sequences.ids[record]}\n{alphabet.decoding[codes].tobytes().decode()}\n"
 
     _write(stream, rows())
 

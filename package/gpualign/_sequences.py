@@ -87,8 +87,7 @@ class Sequences:
                 raise InputError("a slice without sequences")
             return Sequences.of(self.set.select(records), self.code)
         number = range(len(self))[item]
-        letters = np.frombuffer(self.code.letters.encode(), dtype=np.uint8)
-        return letters[self.set.codes[self.set.offsets[number] : self.set.offsets[number + 1]]].tobytes().decode()
+        return self.code.decoding[self.set.codes[self.set.offsets[number] : self.set.offsets[number + 1]]].tobytes().decode()
 
     def __repr__(self) -> str:
         return f"<Sequences: {len(self):,} {self.alphabet}, {int(self.set.offsets[-1]):,} letters>"
