@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gpualign._files import check_output, filled_values
 from gpualign._results import Matrix, Pairs, Table, join_columns
-from gpualign._running import LOG, Progress, Reporter, resources
+from gpualign._running import LOG, Progress, Reporter, checked_count, resources
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import Path, Source, inputs_of
 from gpualign.core.engine import Detail, EndGaps
@@ -152,8 +152,7 @@ def iter_pairs(
     columns = parse_fields(",".join(fields), edit=checked_scoring(scoring).edit)
     if lacking := sorted(tell_descriptions(",".join(fields))):
         raise InputError(f"fields: {lacking[0]} is of files; sequences in memory have no descriptions")
-    if batch < 1:
-        raise InputError(f"batch {batch}: 1 or more is wanted")
+    checked_count("batch", batch, 1)
     filter = _filter(checked_scoring(scoring), max_distance, min_identity, min_score, min_coverage)
     details = [column.detail for column in columns] + ([Detail.STATISTICS] if filter.by_statistics else [])
     detail = max(details, key=list(Detail).index)

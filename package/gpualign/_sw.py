@@ -11,7 +11,7 @@ import numpy as np
 
 from gpualign._index import Index
 from gpualign._results import Hits, join_columns
-from gpualign._running import LOG, Progress, Reporter, resources
+from gpualign._running import LOG, Progress, Reporter, checked_count, resources
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import Source, inputs_of, translated_inputs_of
 from gpualign.core.blocks import Block, Booleans
@@ -81,8 +81,7 @@ def sw(
             raise InputError(f"{name} {one!r}: {', '.join(str(known) for known in _METHODS[name] if known)} are known")
     if identity_def not in DEFINITIONS:
         raise InputError(f"identity_def {identity_def}: a number from 0 to 4 is wanted")
-    if max_hits is not None and max_hits < 1:
-        raise InputError(f"max_hits {max_hits}: 1 or more is wanted")
+    checked_count("max_hits", max_hits, 1)
     if min_identity is not None and not 0 <= min_identity <= 1:
         raise InputError(f"min_identity {min_identity:g}: a fraction from 0 to 1 is wanted")
     if max_evalue is not None and (evalue == "none" or not max_evalue >= 0):
