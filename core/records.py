@@ -166,8 +166,9 @@ def _fastq(stream: io.RawIOBase) -> Iterator[tuple[str, str]]:
 def _wrong_number(record: bytes) -> str | None:
     """What is wrong with a record of four lines whose qualities are too few or too many; None where it is something else. Biopython counts
     what follows among them."""
-    title, letters, again, qualities, *behind = (*(line.strip() for line in record.split(b"\n", 4)), b"", b"", b"")[:5]
-    if again[:1] != b"+" or len(letters) == len(qualities) or (behind[0] and behind[0][:1] != b"@"):
+    lines = [line.strip() for line in record.split(b"\n", 4)]
+    title, letters, again, qualities, behind = lines + [b""] * (5 - len(lines))
+    if again[:1] != b"+" or len(letters) == len(qualities) or behind[:1] not in (b"", b"@"):
         return None
     name = (title[1:].split(None, 1) or [b""])[0].decode("utf-8", "backslashreplace")
     return f"{name!r} has {len(letters)} letters and {len(qualities)} qualities"

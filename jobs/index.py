@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 from gpualign.core.alphabet import Alphabet
-from gpualign.core.distance.scratch import Scratch
 from gpualign.core.index import Built, IndexBuilder
 from gpualign.jobs.inputs import READ_AS_PROTEIN, Opened, ReadOptions, describe_empty, describe_gaps, describe_lower
 from gpualign.jobs.notes import UNHEARD, Notes
@@ -19,7 +18,7 @@ def build(
     options: ReadOptions,
     output: Callable[[], AbstractContextManager[BinaryIO]],
     folder: Path,
-    scratch: Scratch,
+    scratch: Callable[[], BinaryIO],
     notes: Notes = UNHEARD,
 ) -> tuple[Built, Alphabet]:
     """Read a database and write its index. output: opens the index's file, when all has been read; scratch: makes an unnamed file in

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from pathlib import Path as FilePath
-from tempfile import TemporaryFile
 from typing import BinaryIO, cast
 
 from gpualign._files import check_output, new_file
@@ -54,6 +53,8 @@ class Index:
         target, options = FilePath(out), ReadOptions(checked_name(alphabet), allow_duplicates, degap)
 
         def scratch() -> BinaryIO:
+            from tempfile import TemporaryFile  # which searches do without
+
             return cast(BinaryIO, TemporaryFile(dir=target.parent))
 
         with open_file(fasta) as stream:

@@ -198,7 +198,7 @@ class _TableReader:
         if self._kind is Kind.LETTER:
             expected = "a letter"
         turned = "" if len(line) < 3 or len(cell) < 2 else "; a table with a row a SNP is read with --transpose"
-        if number == self._first and not self._header:
+        if number == self._first:
             turned = "; if the first line is a header, leave out --no-header"
         if not letters and holds_alleles([[cell]]):
             if self._every_letter:
