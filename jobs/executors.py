@@ -117,9 +117,10 @@ def _end_workers(cluster: Any) -> None:
 
 
 def _silence() -> None:
-    """What Dask logs of lost connections and dead workers is told where it matters. Each of its parts has a level of its own."""
+    """What Dask logs of lost connections and dead workers is told where it matters. Each of its parts has a level of its own. Of calls that
+    nobody awaits, the loops below it log what they end with."""
     for name in list(logging.root.manager.loggerDict):
-        if name.partition(".")[0] == "distributed":
+        if name.partition(".")[0] in ("distributed", "tornado", "asyncio"):
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 

@@ -295,6 +295,37 @@ def test_bad_names_and_options(small_16s):
 
 
 @needs_dask
+def test_what_loops_below_dask_log_is_not_told(dask):
+    """A call that nobody awaits may meet the end of a connection before the command does; that one tells it."""
+    script = f"""
+import gc
+from gpualign.jobs.engines import Resources
+from gpualign.jobs.executors import open_cluster
+from gpualign.jobs.notes import UNHEARD
+
+def fail():
+    raise ConnectionResetError("reset by peer")
+
+async def fail_later():
+    fail()
+
+async def forget(loop):
+    loop.create_task(fail_later())
+
+if __name__ == "__main__":
+    with open_cluster({dask.address!r}, Resources(), UNHEARD) as resources:
+        client = resources.executor._client
+        client.loop.add_callback(fail)
+        client.loop.add_callback(fail_later)
+        client.sync(forget, client.loop.asyncio_loop)
+        gc.collect()
+    print("done")
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=LIMIT)
+    assert (done.stdout, done.stderr) == ("done\n", "")
+
+
+@needs_dask
 def test_no_scheduler_there(small_16s, monkeypatch):
     from gpualign.jobs import executors
 
