@@ -202,6 +202,11 @@ def test_tables_as_other_programs_write_them(scratch):
     np.testing.assert_array_equal(panels_of(table([r_table], scratch))[0], [[0, 1], [2, M]])
     excel = b"\xef\xbb\xbfid,r1,r2\r\na,0,1\r\n"
     np.testing.assert_array_equal(panels_of(table([excel], scratch))[0], [[0, 1]])
+    for line in ("sep=;\r\n", '"SEP=;"\r\n', "\ufeffsep=;\r\n\r\n"):
+        source = table([line + "id;r1;r2\r\na;0;1\r\n"], scratch)
+        assert (source.samples.queries.ids, source.sites) == (["a"], 2)
+    with pytest.raises(InputError, match=r"line 4 \('b'\), column 3"):
+        table(["sep=\t\nid\tr1\tr2\na\t0\t1\nb\t0\tx\n"], scratch)
     pandas = "id,r1,r2\na,0.0,\nb,1.0,2.0\n"
     np.testing.assert_array_equal(panels_of(table([pandas], scratch))[0], [[0, M], [1, 2]])
 

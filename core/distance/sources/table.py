@@ -38,6 +38,9 @@ _FIRST_TITLE = re.compile(
 )
 """What stands over the ids of rows, for headers whose other cells could be calls."""
 
+_SEPARATOR_NAMED = re.compile(rb'"?sep=.?"?', re.IGNORECASE)
+"""What Excel reads a separator from, in front of a table; behind the stripping of a line a tab is gone."""
+
 
 def _letters_of_data(every_letter: bool) -> Codes:
     """Letters that a row of calls has; others may stand in it, but do in names."""
@@ -225,10 +228,10 @@ def _begun(lines: Iterator[bytes]) -> tuple[list[bytes], Iterator[bytes]]:
 
 
 def _behind_empty(stream: BinaryIO) -> tuple[int, Iterator[bytes]]:
-    """How many empty lines a table begins with, and its lines behind them."""
+    """How many lines without cells a table begins with, and its lines behind them."""
     for number, line in enumerate(stream):
         line = line if number else line.removeprefix(b"\xef\xbb\xbf")  # spreadsheets mark UTF-8 so
-        if line.strip():
+        if line.strip() and not _SEPARATOR_NAMED.fullmatch(line.strip()):
             return number, chain([line], stream)
     return 0, iter(())
 
