@@ -393,6 +393,34 @@ def test_an_input_is_never_written_to(tmp_path, monkeypatch):
     assert gpualign.nw("x.fa", out="new.npy").values.shape == (2, 2)
 
 
+def test_no_file_of_a_fileset_and_no_mapped_array_is_written_to(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    written = {
+        "x.bed": bytes([0x6C, 0x1B, 1, 0b1000]),
+        "x.bim": b"1 rs1 0 1 A G\n",
+        "x.fam": b"0 a 0 0 0 -9\n0 b 0 0 0 -9\n",
+    }
+    for name, content in written.items():
+        Path(name).write_bytes(content)
+    for given in ("x", "x.bim", Path("x.bed")):
+        for out in written:
+            with pytest.raises(gpualign.InputError, match=f"the output {out} is also an input"):
+                gpualign.dist(given, out=out)
+            with pytest.raises(gpualign.InputError, match="is also an input"):
+                gpualign.dist("x.bed", given, out=out)
+    assert {name: Path(name).read_bytes() for name in written} == written
+    assert gpualign.dist("x", out="new.npy").values.shape == (2, 2)
+
+    calls = np.array([[0, 1, 2], [1, 1, 2]], dtype=np.int8)
+    np.save("calls.npy", calls)
+    mapped = np.load("calls.npy", mmap_mode="r")
+    for given in (mapped, mapped[:, 1:], np.asarray(mapped)[::-1]):
+        with pytest.raises(gpualign.InputError, match="is also an input"):
+            gpualign.dist(given, out="calls.npy")
+    np.testing.assert_array_equal(np.load("calls.npy"), calls)
+    assert gpualign.dist(calls, out="calls.npy").values.tolist() == [[0, 1], [1, 0]]  # not mapped: it is a file like any other
+
+
 def test_too_little_memory_is_a_run_error(genes):
     with pytest.raises(RuntimeError, match="memory") as raised:
         gpualign.nw(genes, memory=1000)

@@ -21,7 +21,7 @@ from gpualign.core.distance.sinks.matrix import MatrixSink
 from gpualign.core.distance.site_filters import SiteFilters
 from gpualign.core.distance.sources.array import CallArray, read_arrays
 from gpualign.core.distance.sources.base import Source
-from gpualign.core.distance.sources.kinds import CallFile, CallOptions, fileset_path
+from gpualign.core.distance.sources.kinds import CallFile, CallOptions, fileset_files, fileset_path
 from gpualign.core.distance.sources.table import TableType
 from gpualign.core.errors import InputError
 from gpualign.core.opening import open_file
@@ -92,7 +92,7 @@ def dist(
     )
     how = resources(device, threads, memory, executor)
     options = DistOptions(metric, rules[missing], False, _least(min_compared), calls, resources=how, sites=sites)
-    check_output(out, samples, others, regions, mask)
+    check_output(out, *_files(samples), *_files(others), regions, mask)
     options.task()  # what contradicts itself is refused before anything is read
     given = [(samples, ids)] if others is None else [(samples, ids), (others, other_ids)]
     with TemporaryFiles() as files:
@@ -110,6 +110,11 @@ def dist(
         values = filled_values(out, fill)
     names = job.samples
     return Matrix(values, list(names.queries.ids), list(names.targets.ids), metric, names.one_set)
+
+
+def _files(calls: Calls | None) -> list[object]:
+    """What is read for one input."""
+    return [*fileset_files(os.fspath(calls))] if isinstance(calls, (str, os.PathLike)) else [calls]
 
 
 def _least(given: float) -> int | Fraction:

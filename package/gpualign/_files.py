@@ -20,7 +20,8 @@ from gpualign.core.sinks.memory import MemoryArray
 
 
 def check_output(out: Path | None, *inputs: object) -> None:
-    """Raises `InputError` where the file `out` is one of the inputs, by whatever name; inputs that are no files are none of them."""
+    """Raises `InputError` where the file `out` is one of the inputs, by whatever name; inputs that are no files are none of them, but for
+    arrays that are mapped from one."""
     if out is None:
         return
     try:
@@ -29,11 +30,22 @@ def check_output(out: Path | None, *inputs: object) -> None:
         return  # no file yet, or what `new_file` tells of
     for one in inputs:
         try:
-            found = os.stat(one) if isinstance(one, (str, os.PathLike)) else os.fstat(one.fileno())  # type: ignore[attr-defined]
-        except (AttributeError, OSError, ValueError):
+            found = _status(_mapped_file(one) if isinstance(one, np.ndarray) else one)
+        except (AttributeError, OSError, TypeError, ValueError):
             continue
         if os.path.samestat(found, there):
             raise InputError(f"the output {out} is also an input and would overwrite it; choose another name")
+
+
+def _status(given: Any) -> os.stat_result:
+    return os.stat(given) if isinstance(given, (str, os.PathLike)) else os.fstat(given.fileno())
+
+
+def _mapped_file(array: Any) -> Any:
+    """The file that an array is a part of, or None."""
+    while array is not None and not isinstance(array, np.memmap):
+        array = getattr(array, "base", None)
+    return getattr(array, "filename", None)
 
 
 @contextmanager
