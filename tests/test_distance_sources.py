@@ -20,9 +20,10 @@ from gpualign.core.distance.sources.base import RowStore
 from gpualign.core.distance.sources.bed import read_filesets
 from gpualign.core.distance.sources.fasta import AlignmentText, read_alignments
 from gpualign.core.distance.sources.quoted import hide_quoted, text_of
-from gpualign.core.distance.sources.table import read_tables
+from gpualign.core.distance.sources.table import TableType, read_tables
 from gpualign.core.distance.sources.vcf import read_variants
 from gpualign.core.errors import InputError
+from gpualign.core.separators import separator_of
 from gpualign.cpu.distance import CpuDistanceEngine
 
 M = MISSING
@@ -32,8 +33,9 @@ def alignment(texts, scratch, every_letter=False, allow=False, memory=1 << 20):
     return read_alignments([AlignmentText(stream(t), f"{k}.fa") for k, t in enumerate(texts)], every_letter, allow, memory, scratch)
 
 
-def table(texts, scratch, transpose=False, every_letter=False, allow=False, memory=1 << 20, header=True):
-    return read_tables([(stream(t), f"{k}.tsv") for k, t in enumerate(texts)], transpose, every_letter, allow, memory, scratch, header)
+def table(texts, scratch, transpose=False, every_letter=False, allow=False, memory=1 << 20, header=True, type=TableType.AUTO):
+    inputs = [(stream(t), f"{k}.tsv") for k, t in enumerate(texts)]
+    return read_tables(inputs, transpose, every_letter, allow, memory, scratch, header, type)
 
 
 # ---- alignments
@@ -202,9 +204,13 @@ def test_tables_as_other_programs_write_them(scratch):
     np.testing.assert_array_equal(panels_of(table([r_table], scratch))[0], [[0, 1], [2, M]])
     excel = b"\xef\xbb\xbfid,r1,r2\r\na,0,1\r\n"
     np.testing.assert_array_equal(panels_of(table([excel], scratch))[0], [[0, 1]])
-    for line in ("sep=;\r\n", '"SEP=;"\r\n', "\ufeffsep=;\r\n\r\n"):
-        source = table([line + "id;r1;r2\r\na;0;1\r\n"], scratch)
-        assert (source.samples.queries.ids, source.sites) == (["a"], 2)
+    for line in ("sep=;\r\n", '"SEP=;"\r\n', "\ufeffsep=;\r\n\r\n", ""):
+        source = table([line + "id;r1,A;r2\r\na,b;0;1\r\n"], scratch)  # who writes semicolons need not quote commas
+        assert (source.samples.queries.ids, source.sites) == (["a,b"], 2)
+    source = table(["sep=;\nid,x;r1,y;r2,z\na,b,c;0;1\n"], scratch)
+    assert (source.samples.queries.ids, source.sites) == (["a,b,c"], 2)
+    r_table = "r1,A;r2,C;r3,A\na;0;1;2\n"
+    assert table([r_table], scratch).sites == 3
     with pytest.raises(InputError, match=r"line 4 \('b'\), column 3"):
         table(["sep=\t\nid\tr1\tr2\na\t0\t1\nb\t0\tx\n"], scratch)
     pandas = "id,r1,r2\na,0.0,\nb,1.0,2.0\n"
@@ -227,6 +233,13 @@ def test_separators_and_quotes_in_quotes(scratch, separator):
     np.testing.assert_array_equal(panels_of(source)[0], codes)
     tabs = 'id\tr1\tr2\n"a""1"\t0\t1\n5" long\t1\t1\n"x\t0\t0\n'
     assert table([tabs], scratch).samples.queries.ids == ['a"1', '5" long', "x"]
+    tabs = 'id"\trs1\trs2"\na\t0\t1\n'
+    assert table([tabs], scratch).sites == 2
+
+
+def test_what_hides_separators_is_in_no_cell(scratch):
+    with pytest.raises(InputError, match=r"0\.tsv: line 3 has quotes and the control character '\\x1e'"):
+        table(['id,"r,1",r2\na,0,1\n"a\x1e1",0,1\n'], scratch)
 
 
 def test_alleles_of_isolates_in_quotes(scratch):
@@ -235,18 +248,37 @@ def test_alleles_of_isolates_in_quotes(scratch):
     assert (source.samples.queries.ids, source.sites) == (["iso,7", "iso2,7"], 2)
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("several", ["5,7", "5;7"])
+def test_several_alleles_in_quotes_are_a_missing_call(scratch, separator, several):
+    rows = [["id", "l1", "l2"], ["a", f'"{several}"', "INF-2"], ["b", "5", "2"]]
+    source = table(["\n".join(separator.join(row) for row in rows)], scratch, type=TableType.ALLELES)
+    np.testing.assert_array_equal(compute(source, CpuDistanceEngine(1), "hamming")[0], [[0, 0], [0, 0]])
+    np.testing.assert_array_equal(compute(source, CpuDistanceEngine(1), "hamming")[1], [[1, 1], [1, 2]])
+
+
 def csv_cells(text):
     return next(csv.reader([text], strict=True))
 
 
-@given(st.lists(st.text('a",;1 ', max_size=6), min_size=2, max_size=5), st.booleans())
-def test_lines_in_quotes_are_those_of_csv(cells, everything):
+@given(st.lists(st.text('a",;1 ', max_size=6), min_size=2, max_size=5), st.booleans(), st.sampled_from(",;"), st.integers(1, 9))
+def test_lines_in_quotes_are_those_of_csv(cells, everything, mark, part):
     text = io.StringIO()
-    csv.writer(text, quoting=csv.QUOTE_ALL if everything else csv.QUOTE_MINIMAL, lineterminator="\n").writerow(cells)
-    header, line = hide_quoted(iter([b"a,b\n", text.getvalue().encode()]))
-    assert header == b"a,b\n"
-    found = [text_of(cell) for cell in line.rstrip(b"\n").split(b",")]
-    assert found == [cell if everything or '"' in cell or "," in cell else cell.strip() for cell in csv_cells(text.getvalue())]
+    csv.writer(text, delimiter=mark, quoting=csv.QUOTE_ALL if everything else csv.QUOTE_MINIMAL, lineterminator="\n").writerow(cells)
+    with pytest.MonkeyPatch.context() as monkeypatch:
+        monkeypatch.setattr("gpualign.core.distance.sources.quoted._PART", part)
+        [line] = hide_quoted(iter([text.getvalue().encode()]), mark, "x", 1)
+    found = [text_of(cell) for cell in line.rstrip(b"\n").split(mark.encode())]
+    read = next(csv.reader([text.getvalue()], delimiter=mark, strict=True))
+    assert found == [cell if everything or '"' in cell or mark in cell else cell.strip() for cell in read]
+
+
+@given(st.lists(st.text('a",; ', max_size=6), min_size=2, max_size=5), st.sampled_from(",;"))
+def test_the_separator_of_a_table_is_found_as_csv_writes_it(header, mark):
+    text = io.StringIO()
+    rows = csv.writer(text, delimiter=mark, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+    rows.writerows([header, range(len(header))])
+    assert separator_of(*text.getvalue().encode().splitlines()) == mark
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import numpy as np
 
 from gpualign.core import _sites
 from gpualign.core.distance.calls import Codes
+from gpualign.core.distance.sources.quoted import text_of
 from gpualign.core.errors import InputError
 
 CELL_BYTES = 4
@@ -101,7 +102,7 @@ class AlleleCells:
 
     def _number(self, cell: bytes) -> int | None:
         """None for what is no allele."""
-        word = cell.decode("utf-8", "surrogateescape").strip().strip('"').strip()
+        word = text_of(cell).strip()
         if word.upper() in MISSING_WORDS or _UNCERTAIN.fullmatch(word):
             number = NO_ALLELE
         elif (match := _NUMBER.fullmatch(word)) is not None:

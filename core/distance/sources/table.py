@@ -23,9 +23,10 @@ from gpualign.core.distance.sources.alleles import (
     refuse_other_columns,
 )
 from gpualign.core.distance.sources.base import Block, DenseSource, RowStore
-from gpualign.core.distance.sources.quoted import hide_quoted, separator_of, text_of
+from gpualign.core.distance.sources.quoted import hide_quoted, text_of
 from gpualign.core.errors import InputError
 from gpualign.core.ids import unique_ids
+from gpualign.core.separators import separator_of
 
 _MISSING_WORDS = "empty, ., -, ?, N, NA, -1 or -9"
 
@@ -38,8 +39,8 @@ _FIRST_TITLE = re.compile(
 )
 """What stands over the ids of rows, for headers whose other cells could be calls."""
 
-_SEPARATOR_NAMED = re.compile(rb'"?sep=.?"?', re.IGNORECASE)
-"""What Excel reads a separator from, in front of a table; behind the stripping of a line a tab is gone."""
+_SEPARATOR_NAMED = re.compile(rb'"?sep=([\t,;])"?', re.IGNORECASE)
+"""What tells Excel the separator, in a line before the header."""
 
 
 def _letters_of_data(every_letter: bool) -> Codes:
@@ -73,13 +74,26 @@ class _Table:
     store: RowStore
 
 
-class _TableReader:
-    """Reads one file; `kind` is None until a call tells. first: the number of its first line that is not empty. alleles: reads the cells of
-    a table of alleles; None: it is none."""
+@dataclass
+class _Lines:
+    """The text of a table. first: the number of the line that its cells begin with; begun: lines from there on, which tell what it holds;
+    whole: these and all others."""
 
-    def __init__(self, source: str, first: int, transpose: bool, every_letter: bool, header: bool, alleles: AlleleCells | None) -> None:
-        self._source = source
-        self._first = first
+    source: str
+    first: int
+    separator: str
+    begun: list[bytes]
+    whole: Iterator[bytes]
+
+
+class _TableReader:
+    """Reads one file; `kind` is None until a call tells. alleles: reads the cells of a table of alleles; None: it is none."""
+
+    def __init__(self, lines: _Lines, transpose: bool, every_letter: bool, header: bool, alleles: AlleleCells | None) -> None:
+        self._source = lines.source
+        self._first = lines.first
+        self._separator = lines.separator
+        self._lines = lines.whole
         self._header = header
         self._row, self._column = ("site", "sample") if transpose else ("sample", "site")
         self._every_letter = every_letter
@@ -87,11 +101,11 @@ class _TableReader:
         self._kind: Kind | None = Kind.ALLELE if alleles else None
         self._table = number_table()
 
-    def read(self, lines: Iterator[bytes], limit: int, scratch: Scratch) -> _Table:
+    def read(self, limit: int, scratch: Scratch) -> _Table:
+        lines, separator = self._lines, self._separator
         header = next(lines, None)
         if header is None:
             raise InputError(f"{self._source}: empty file; expected a table, an alignment, a VCF or a .bed file")
-        separator = separator_of(header)
         titles = _cells(header, separator)
         row_ids: list[str] = []
         store: RowStore | None = None
@@ -215,25 +229,26 @@ def _cells(line: bytes, separator: str) -> list[str]:
     return [text_of(cell) for cell in line.rstrip(b"\r\n").split(separator.encode())]
 
 
-def _begun(lines: Iterator[bytes]) -> tuple[list[bytes], Iterator[bytes]]:
-    """(the first lines, all lines)."""
-    first: list[bytes] = []
+def _lines_of(stream: BinaryIO, source: str) -> _Lines:
+    number, header, named = 0, b"", None
+    for number, line in enumerate(stream, 1):
+        bare = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line  # spreadsheets mark UTF-8 so
+        if found := _SEPARATOR_NAMED.fullmatch(bare.rstrip(b"\r\n")):
+            named = found[1].decode()
+        elif bare.strip():
+            header = bare
+            break
+    row = next(stream, b"")
+    separator = named or separator_of(header, row)
+    lines = hide_quoted(chain(filter(None, [header, row]), stream), separator, source, number)
+    begun: list[bytes] = []
     size = 0
     for line in lines:
-        first.append(line)
+        begun.append(line)
         size += len(line)
-        if size > _LOOKED_AT and len(first) > 1:
+        if size > _LOOKED_AT and len(begun) > 1:
             break
-    return first, chain(first, lines)
-
-
-def _behind_empty(stream: BinaryIO) -> tuple[int, Iterator[bytes]]:
-    """How many lines without cells a table begins with, and its lines behind them."""
-    for number, line in enumerate(stream):
-        line = line if number else line.removeprefix(b"\xef\xbb\xbf")  # spreadsheets mark UTF-8 so
-        if line.strip() and not _SEPARATOR_NAMED.fullmatch(line.strip()):
-            return number, chain([line], stream)
-    return 0, iter(())
+    return _Lines(source, number, separator, begun, chain(begun, lines))
 
 
 def read_tables(
@@ -252,18 +267,12 @@ def read_tables(
     Raises `InputError` naming file, line and column for ragged rows, cells that are no calls, repeated ids, sites that differ, and for data
     where the header should be.
     """
-    opened = [_behind_empty(stream) for stream, _ in inputs]
-    begun = [_begun(hide_quoted(lines)) for _, lines in opened]
+    texts = [_lines_of(stream, source) for stream, source in inputs]
     alleles = type is TableType.ALLELES
     if type is TableType.AUTO and not every_letter:
-        alleles = any(
-            holds_alleles(_cells(line, separator_of(first[0]))[1:] for line in (first[1:] if header else first)) for first, _ in begun
-        )
+        alleles = any(holds_alleles(_cells(line, text.separator)[1:] for line in text.begun[header:]) for text in texts)
     cells = AlleleCells() if alleles else None
-    tables = [
-        _TableReader(source, empty + 1, transpose, every_letter, header, cells).read(lines, memory // len(inputs), scratch)
-        for (_, source), (empty, _), (_, lines) in zip(inputs, opened, begun, strict=True)
-    ]
+    tables = [_TableReader(text, transpose, every_letter, header, cells).read(memory // len(inputs), scratch) for text in texts]
     sites = [t.row_ids if transpose else t.column_ids for t in tables]
     for table, found in zip(tables[1:], sites[1:], strict=True):
         if table.kind is not tables[0].kind:

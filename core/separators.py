@@ -1,0 +1,30 @@
+"""What separates the cells of a table in text, where its name does not say."""
+
+from __future__ import annotations
+
+import re
+
+_IN_QUOTES = re.compile(rb'"[^"]*(?:""[^"]*)*"')
+
+
+def separator_of(header: bytes, row: bytes = b"") -> str:
+    """A tab, a comma, or the semicolon of spreadsheets where a comma is part of numbers. No cell has a tab; what is in quotes separates
+    nothing. row: the line behind the header. Of commas and semicolons it is those that cut both into as many cells, or those that are more.
+    """
+    if b"\t" in header:
+        return "\t"
+    marks = [mark for mark in (b",", b";") if mark in header]
+    if len(marks) < 2:
+        return (marks or [b","])[0].decode()
+    bare, below = _IN_QUOTES.sub(b"", header), _IN_QUOTES.sub(b"", row)
+
+    def likeness(mark: bytes) -> tuple[bool, int]:
+        count = bare.count(mark)
+        return below.count(mark) - count in (0, 1), count  # R writes no title over the names of rows
+
+    return max((mark for mark in marks if mark in bare), key=likeness, default=b",").decode()
+
+
+def separator_of_text(header: str, row: str = "") -> str:
+    """The same of decoded lines."""
+    return separator_of(*(line.encode("utf-8", "surrogateescape") for line in (header, row)))
