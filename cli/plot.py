@@ -33,7 +33,7 @@ from gpualign.cli.typos import ChoiceType
     "--groups",
     type=PathType(),
     metavar="TABLE",
-    help="Colours beside the rows: a table with an id and one or more groups per line, separated by tabs or commas; a"
+    help="Colours beside the rows: a table with an id and one or more groups per line, separated by tabs, commas or semicolons; a"
     " first line that does not begin with an id names the groups.",
 )
 @click.option(

@@ -76,6 +76,35 @@ def test_a_matrix_has_the_separator_of_its_name(strange):
             assert rows(Path(name).read_bytes(), name.endswith("csv")) == rows(expected, False)
 
 
+def test_semicolons_are_read_as_tabs_are(strange):
+    """Matrices, lists of pairs with and without a header, and groups, as spreadsheets write them where a comma is part of numbers."""
+
+    def with_semicolons(table):
+        text = io.StringIO()
+        csv.writer(text, delimiter=";").writerows(rows(table, False))
+        return text.getvalue().encode()
+
+    matrix = gpualign_here("dist", "-q", strange)[0]
+    pairs = gpualign_here("dist", "-q", strange, "--max-distance", "2")[0]
+    groups = "".join(f"{name}\t{number % 2}\n" for number, name in enumerate(STRANGE)).encode()
+    reading = {
+        "--distances": (matrix, lambda table: ["cluster", "--distances", table, "--max-distance", "1"]),
+        "--edges": (pairs, lambda table: ["cluster", "--edges", table, strange, "--degap", "--max-distance", "1"]),
+        "without a header": (
+            pairs.split(b"\n", 1)[1],
+            lambda table: ["cluster", "--edges", table, strange, "--degap", "--max-distance", "1"],
+        ),
+        "--groups": (groups, lambda table: ["nw", "--edit", strange, "--groups", table, "--between"]),
+        "tree": (matrix, lambda table: ["tree", table]),
+    }
+    for name, (table, words) in reading.items():
+        Path("tabs").write_bytes(table)
+        Path("semicolons").write_bytes(with_semicolons(table))
+        expected, found = (gpualign_here(*words(path), "-q")[0] for path in ("tabs", "semicolons"))
+        assert found == expected, name
+        assert b"," in expected
+
+
 def test_a_table_goes_on(strange):
     """--resume of what is complete changes nothing, and of what is not there begins."""
     gpualign("dist", "-q", strange, "--max-distance", "2", "-o", "x.csv", "--resume")

@@ -14,6 +14,7 @@ from gpualign.core.cluster.edges import unique_edges
 from gpualign.core.cluster.given import ListedPairs
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
+from gpualign.core.separators import separator_of_text
 from gpualign.core.unpack import unpack
 
 _ENDS = ("query", "target")
@@ -43,7 +44,7 @@ class _Columns:
 
 def read_edges(path: str, edit: bool | None, by_identity: bool, ids: Sequence[str] | None = None) -> EdgeList:
     """A table with a header, which may be repeated, that names the columns query, target and distance, identity or score; or, without a
-    header, two ids and a distance. Tabs or commas separate columns; - is standard input.
+    header, two ids and a distance. Tabs, commas or semicolons separate columns; - is standard input.
 
     edit: the scores are edit distances (None: there is no --edit to say so); other scores are no distances. by_identity: identities are
     wanted. ids: of all records; None: the records are those in the list, in the order in which they come. Raises `InputError` naming the
@@ -56,10 +57,11 @@ def read_edges(path: str, edit: bool | None, by_identity: bool, ids: Sequence[st
             raise InputError(f"{source}: a binary file; a list of pairs is wanted, as .tsv or .csv")
         if not first.strip():
             raise InputError(f"{source}: {'line 1 is empty' if first else 'empty file'}; a list of pairs is wanted")
-        separator = "\t" if "\t" in first else ","
+        second = text.readline()
+        separator = separator_of_text(first, second)
         names = [name.strip() for name in next(_cells([first], separator, source))]
         columns = _columns(names, edit, by_identity, source)
-        lines = text if columns.headed else itertools.chain([first], text)
+        lines = itertools.chain(filter(None, [second] if columns.headed else [first, second]), text)
         rows = enumerate(_cells(lines, separator, source), 2 if columns.headed else 1)
         headers = [names] if columns.headed else []  # more than one where lists were joined by cat
         found = _parse(((line, cells) for line, cells in rows if cells not in headers), columns, ids, source)
@@ -67,16 +69,16 @@ def read_edges(path: str, edit: bool | None, by_identity: bool, ids: Sequence[st
 
 
 def _cells(lines: Iterable[str], separator: str, source: str) -> Iterator[list[str]]:
-    """Cells of each line, of an empty one none; where commas separate them, quoted as `dist` quotes them."""
+    """Cells of each line, of an empty one none; quoted as `dist` quotes them, but for tabs."""
     if separator == "\t":
         for line in lines:
             stripped = line.rstrip("\r\n")
             yield stripped.split("\t") if stripped else []
         return
     try:
-        yield from csv.reader(lines)
+        yield from csv.reader(lines, delimiter=separator)
     except csv.Error as error:
-        raise InputError(f"{source}: no table that commas separate ({error})") from None
+        raise InputError(f"{source}: no table that {separator!r} separates ({error})") from None
 
 
 def _columns(names: list[str], edit: bool | None, by_identity: bool, source: str) -> _Columns:
@@ -87,7 +89,7 @@ def _columns(names: list[str], edit: bool | None, by_identity: bool, source: str
     if len(names) < 3 or _number(names[2]) is None:
         raise InputError(
             f"{source}: line 1 is {_quoted(', '.join(names))}; a header with the columns query and target is wanted, or lines of two ids"
-            " and a distance, separated by tabs or commas"
+            " and a distance, separated by tabs, commas or semicolons"
         )
     if by_identity:
         raise InputError(f"{source}: a list without a header is of distances; --min-identity wants a column that is called identity")

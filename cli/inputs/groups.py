@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from gpualign.cli.outputs.files import open_input
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
+from gpualign.core.separators import separator_of_text
 from gpualign.core.unpack import unpack
 
 if TYPE_CHECKING:
@@ -30,7 +32,8 @@ class Grouping:
 
 
 def read_groups(path: str, ids: Sequence[str], of: str = "the matrix") -> list[Grouping]:
-    """The groupings of records with these ids, one per column after the first. Tabs or commas separate columns; - is standard input.
+    """The groupings of records with these ids, one per column after the first. Tabs, commas or semicolons separate columns; - is standard
+    input.
 
     Line 1 names the columns, unless it begins with one of the ids. Other records may be in the table, records may lack in it, and an empty
     cell (or NA) is no group. of: what holds the records, for messages. Raises `InputError` naming the line, or where no record is in the
@@ -43,7 +46,9 @@ def read_groups(path: str, ids: Sequence[str], of: str = "the matrix") -> list[G
         raise InputError(f"{source}: empty; a table with an id and a group per line is wanted")
     width = len(lines[0][1])
     if width < 2:
-        raise InputError(f"{source}: line {lines[0][0]} has one column; an id and a group are wanted, separated by a tab or a comma")
+        raise InputError(
+            f"{source}: line {lines[0][0]} has one column; an id and a group are wanted, separated by a tab, a comma or a semicolon"
+        )
     known = set(ids)
     headed = lines[0][1][0] not in known
     titles = lines[0][1][1:] if headed else [f"group {k}" if width > 2 else "group" for k in range(1, width)]
@@ -89,19 +94,16 @@ def read_group_pairs(path: str, within: bool, queries: Sequence[str], targets: S
 
 
 def _lines(text: io.TextIOWrapper, source: str) -> Iterator[tuple[int, list[str]]]:
-    first = text.readline()
-    separator = "\t" if "\t" in first else ","
-    reader = csv.reader(_chain(first, text), delimiter=separator, quoting=csv.QUOTE_NONE if separator == "\t" else csv.QUOTE_MINIMAL)
+    first = [text.readline(), text.readline()]
+    separator = separator_of_text(*first)
+    reader = csv.reader(
+        chain(filter(None, first), text), delimiter=separator, quoting=csv.QUOTE_NONE if separator == "\t" else csv.QUOTE_MINIMAL
+    )
     try:
         for cells in reader:
             yield reader.line_num, [cell.strip() for cell in cells]
     except csv.Error as error:
         raise InputError(f"{source}: line {reader.line_num}: {error}") from None
-
-
-def _chain(first: str, rest: io.TextIOWrapper) -> Iterator[str]:
-    yield first
-    yield from rest
 
 
 def _grouping(title: str, named: Sequence[str], found: dict[str, tuple[int, list[str]]], ids: Sequence[str], column: int) -> Grouping:

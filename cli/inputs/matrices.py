@@ -17,6 +17,7 @@ from gpualign.cli.outputs.files import STDIO, open_input
 from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.sources.filesets import MAGIC
 from gpualign.core.errors import InputError
+from gpualign.core.separators import separator_of_text
 from gpualign.core.unpack import unpack
 
 Matrix = npt.NDArray[Any]
@@ -170,12 +171,13 @@ def _text(raw: bytes, source: str, name: str) -> _Found:
         if first.strip().lstrip("0") != str(len(rest)):
             raise InputError(f"{source}: line 1 says {_quoted(first.strip())} records, but {len(rest):,} follow")
         return _Found(values, (ids, ids), "distance")  # PHYLIP's form is of distances
-    separator = "\t" if "\t" in first else ","
+    separator = separator_of_text(first, rest[0][1] if rest else "")
     cut = _cut(lines, separator, source)
     columns = next(cut)[1][1:]
     if not columns:
         raise InputError(
-            f"{source}: line 1 is {_quoted(first)}; a matrix is wanted: a line of ids behind an empty cell, separated by tabs or commas"
+            f"{source}: line 1 is {_quoted(first)}; a matrix is wanted: a line of ids behind an empty cell, separated by tabs, commas or"
+            " semicolons"
         )
     ids, values = _rows(cut, len(columns), source)
     return _Found(values, (ids, columns))
@@ -193,16 +195,16 @@ def _refuse_lists_and_trees(first: str, source: str, name: str) -> None:
 
 
 def _cut(lines: list[tuple[int, str]], separator: str | None, source: str) -> Iterator[tuple[int, list[str]]]:
-    """Numbered lines in cells; None: at white space. Those between commas may be quoted."""
-    if separator != ",":
+    """Numbered lines in cells; None: at white space. Those between commas or semicolons may be quoted."""
+    if separator in (None, "\t"):
         yield from ((number, line.split(separator)) for number, line in lines)
         return
     import csv
 
     try:
-        yield from ((number, next(csv.reader([line]))) for number, line in lines)
+        yield from ((number, next(csv.reader([line], delimiter=separator))) for number, line in lines)
     except csv.Error as error:
-        raise InputError(f"{source}: no table that commas separate ({error})") from None
+        raise InputError(f"{source}: no table that {separator!r} separates ({error})") from None
 
 
 def _rows(lines: Iterable[tuple[int, list[str]]], count: int, source: str) -> tuple[list[str], Matrix]:
