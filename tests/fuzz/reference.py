@@ -4,6 +4,8 @@ They say what the documented formats hold. `Refuse`: no such file may be accepte
 know, so that only the manner of the answer is judged.
 """
 
+import contextlib
+import csv
 import gzip
 import json
 import re
@@ -149,6 +151,39 @@ _OF_ALLELES = re.compile(
 _NONE = {"", ".", "-", "?", "n", "na", "nan", "-1", "-9"}
 
 
+def _cells(line, separator):
+    """What csv has between quotes, and without blanks what it has outside; tables whose quotes are odd are nobody's."""
+    line = line.rstrip("\r\n")
+    if '"' not in line:
+        return [cell.strip() for cell in line.split(separator)]
+    cell = rf'(?:"(?:[^"]|"")*"|[^"{separator}]*)'
+    if separator == "\t" or not re.fullmatch(f"{cell}(?:{separator}{cell})*", line):
+        raise NoOpinion
+    found = next(csv.reader([line], delimiter=separator, strict=True))
+    if any(cell != cell.strip() for cell in found[1:]):
+        raise NoOpinion
+    quoted = line.startswith('"')
+    return [found[0] if quoted else found[0].strip(), *found[1:]]
+
+
+def _separator(header, row):
+    """Where several could be, the one that cuts both lines alike."""
+    if "\t" in header:
+        return "\t"
+    marks = [mark for mark in ",;" if mark in header] or [","]
+    if len(marks) == 1:
+        return marks[0]
+    fitting = []
+    for mark in marks:
+        with contextlib.suppress(NoOpinion):
+            cells = len(_cells(header, mark))
+            if cells > 1 and cells == len(_cells(row, mark)):
+                fitting.append(mark)
+    if len(fitting) != 1:
+        raise NoOpinion
+    return fitting[0]
+
+
 def table(data):
     """(ids, codes) of a table of genotypes 0, 1, 2 or of letters, a row a sample."""
     data = unpacked(data)
@@ -157,11 +192,16 @@ def table(data):
     lines = [line for line in data.split(b"\n") if line.strip(b"\r")]
     while lines and not lines[0].strip():
         lines.pop(0)
+    named = re.fullmatch(rb'("?)sep=([\t,;])\1\r?', lines[0], re.IGNORECASE) if lines else None
+    if named:
+        lines.pop(0)
+    while lines and not lines[0].strip():
+        lines.pop(0)
     if len(lines) < 2:
         raise Refuse("no rows")
-    separator = next((mark for mark in "\t,;" if mark.encode() in lines[0]), ",")
-    header, *rows = ([cell.strip().strip('"') for cell in line.decode().split(separator)] for line in lines)
-    if header[0].startswith((">", "@", "##")) or '"' in "".join(cell for row in rows for cell in row):
+    separator = named[2].decode() if named else _separator(*(line.decode() for line in lines[:2]))
+    header, *rows = (_cells(line.decode(), separator) for line in lines)
+    if header[0].startswith((">", "@", "##")) or lines[0].lower().startswith((b"sep=", b'"sep=')):
         raise NoOpinion
     if any(_OF_ALLELES.fullmatch(cell) for row in rows for cell in row[1:]):
         raise NoOpinion  # it may be a table of alleles

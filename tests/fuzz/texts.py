@@ -1,6 +1,8 @@
 """Text that the commands read, good and spoilt."""
 
+import csv
 import gzip
+import io
 
 from fuzz import reference
 from fuzz.case import Case
@@ -67,12 +69,16 @@ def aligned(rng):
 def table(rng):
     sites, separator = rng.randint(1, 40), rng.choice("\t,;")
     calls = rng.choice([["0", "1", "2", "NA"], ["0", "1", "2", "-1", "."], ["A", "C", "G", "T", "N"]])
-    lines = [separator.join(["id", *(f"rs{k}" for k in range(sites))])]
+    strange = ["", "", "", ",", ";", '"', ' "x"; '] if separator != "\t" else [""]
+    rows = [["id", *(f"rs{rng.choice(strange)}{k}" for k in range(sites))]]
     first = calls[0]  # the first call tells what the table holds
     for k in range(rng.randint(1, 7)):
         row = [rng.choice(calls) for _ in range(sites)]
-        lines.append(separator.join([f"s{k}", *([first, *row[1:]] if k == 0 else row)]))
-    return _ending(rng, "".join(f"{line}\n" for line in lines))
+        rows.append([f"s{rng.choice(strange)}{k}", *([first, *row[1:]] if k == 0 else row)])
+    text = io.StringIO()
+    quoting = rng.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]) if separator != "\t" else csv.QUOTE_NONE
+    csv.writer(text, delimiter=separator, quoting=quoting, lineterminator="\n").writerows(rows)
+    return _ending(rng, rng.choice(["", "", f"sep={separator}\n"]) + text.getvalue())
 
 
 def vcf(rng):
