@@ -168,7 +168,7 @@ def _wrong_number(record: bytes) -> str | None:
     what follows among them."""
     lines = [line.strip() for line in record.split(b"\n", 4)]
     title, letters, again, qualities, behind = lines + [b""] * (5 - len(lines))
-    if again[:1] != b"+" or len(letters) == len(qualities) or behind[:1] not in (b"", b"@"):
+    if again[:1] != b"+" or len(letters) == len(qualities) or behind[:1] not in (b"", b"@") or len((letters + qualities).split()) > 1:
         return None
     name = (title[1:].split(None, 1) or [b""])[0].decode("utf-8", "backslashreplace")
     return f"{name!r} has {len(letters)} letters and {len(qualities)} qualities"

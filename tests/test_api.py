@@ -360,7 +360,19 @@ REFUSED = [
         lambda: gpualign.nw(["ACGT" * 20], gpualign.Sequences(["MEEPQSDPSV"])),
         "record '0' looks like DNA, and the other sequences are proteins",
     ),
-    (lambda: gpualign.pairs(["ACGT"], scoring=gpualign.EDIT, max_distance=float("nan")), "max_distance nan"),
+    (lambda: gpualign.pairs(["ACGT"], scoring=gpualign.EDIT, max_distance=float("nan")), "max_distance nan: a number"),
+    (lambda: gpualign.pairs(["ACGT"], min_identity="0.9"), "min_identity '0.9': a number"),
+    (lambda: gpualign.pairs(["ACGT"], min_score=float("inf")), "min_score inf: a whole number"),
+    (lambda: gpualign.iter_pairs(["ACGT"], min_score=float("nan")), "min_score nan: a whole number"),
+    (lambda: gpualign.iter_pairs(["ACGT"], batch=None), "batch None: a whole number"),
+    (lambda: gpualign.sw(["ACGT"], min_score=float("nan"), evalue="none"), "min_score nan: a whole number"),
+    (lambda: gpualign.sw(["ACGT"], max_evalue="1e-3"), "max_evalue '1e-3': a number"),
+    (lambda: gpualign.sw(["ACGT"], fields=[]), "names no column"),
+    (lambda: gpualign.cluster(["ACGT"], min_identity="0.9"), "min_identity '0.9': a number"),
+    (lambda: gpualign.nw(["ACGT"], out=""), "out '': the path of a file"),
+    (lambda: gpualign.nw(["ACGT"], out="a\0b"), r"out 'a\\x00b': the path of a file"),
+    (lambda: gpualign.dist(np.zeros((2, 3)), out=b"x.npy"), "out b'x.npy': the path of a file"),
+    (lambda: gpualign.Index.build(__file__, None), "out None: the path of a file"),
 ]
 
 

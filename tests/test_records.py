@@ -115,6 +115,7 @@ def test_fastq(ordinary, rest, chunk, windows):
         (b"@r x\nACGTACGT\n+\nIIIIIII\n@s\nACGTACGT\n+\nIIIIIIII\n", "'r' has 8 letters and 7 qualities"),
         (b"@r\r\nAC\r\n+\r\nIII\r\n", "'r' has 2 letters and 3 qualities"),
         (b"@r\nACGT\n+\n", "'r' has 4 letters and 0 qualities"),
+        (b"@r\nAC GT\n+\nIIII\n", "Whitespace is not allowed in the sequence."),
         (b"@r\nACGT\n", "End of file without quality information."),
         (b"@r\nAC\n+s\nII\n", "Sequence and quality captions differ."),
         (b"@r\nAC\nGT\n+\nII\nI\n@s\nA\n+\nI\n", "Lengths of sequence and quality values differs for r"),

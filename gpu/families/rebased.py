@@ -22,7 +22,7 @@ class Cell:
 
 _CELLS = (
     Cell("U16x2", 16, 2, 2**16 - 1),
-    Cell("H16x2", 16, 2, 0x7C00),  # what is no number as half a float
+    Cell("H16x2", 16, 2, 0x7C00),  # infinity as half a float; above it are no numbers
     Cell("S32", 32, 1, 2**31 - 1),
     Cell("S64", 64, 1, 2**63 - 1),
 )

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign._results import Matrix
-from gpualign._running import LOG, Progress, Reporter, resources
+from gpualign._running import LOG, Progress, Reporter, check_numbers, resources
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import Source, inputs_of
 from gpualign.core.cluster.clustering import Clustering
@@ -106,6 +106,7 @@ def cluster(
         raise InputError(f"strand {strand!r}: {PLUS} and {BOTH} are known")
     if strand is not None and isinstance(seqs, Matrix):
         raise InputError("strand is of alignments; a matrix has been made already")
+    check_numbers(max_distance=max_distance, min_identity=min_identity, min_coverage=min_coverage)
     chosen, wanted = checked_scoring(scoring), resources(device, threads, memory)
     options = ClusterOptions(max_distance, min_identity, method, order, chosen.options(), identity_def, wanted, min_coverage, strand)
     job: ClusterJob

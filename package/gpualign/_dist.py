@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from gpualign._files import check_output, filled_values
+from gpualign._files import checked_output, filled_values
 from gpualign._results import Matrix
 from gpualign._running import LOG, Progress, Reporter, resources
 from gpualign._sequences import Path
@@ -92,7 +92,7 @@ def dist(
     )
     how = resources(device, threads, memory, executor)
     options = DistOptions(metric, rules[missing], False, _least(min_compared), calls, resources=how, sites=sites)
-    check_output(out, *_files(samples), *_files(others), regions, mask)
+    path = None if out is None else checked_output(out, *_files(samples), *_files(others), regions, mask)
     options.task()  # what contradicts itself is refused before anything is read
     given = [(samples, ids)] if others is None else [(samples, ids), (others, other_ids)]
     with TemporaryFiles() as files:
@@ -107,7 +107,7 @@ def dist(
             job.run(sink, reporter)
             return sink.values
 
-        values = filled_values(out, fill)
+        values = filled_values(path, fill)
     names = job.samples
     return Matrix(values, list(names.queries.ids), list(names.targets.ids), metric, names.one_set)
 

@@ -19,15 +19,16 @@ from gpualign.core.sinks.matrix_files import ArrayMaker, FilledArray, NpyArray
 from gpualign.core.sinks.memory import MemoryArray
 
 
-def check_output(out: Path | None, *inputs: object) -> None:
-    """Raises `InputError` where the file `out` is one of the inputs, by whatever name; inputs that are no files are none of them, but for
-    arrays that are mapped from one."""
-    if out is None:
-        return
+def checked_output(out: Path, *inputs: object) -> FilePath:
+    """The path of the file to write. Raises `InputError` for what is none, and where it is one of the inputs, by whatever name; inputs that
+    are no files are none of them, but for arrays that are mapped from one."""
+    name = os.fspath(out) if isinstance(out, (str, os.PathLike)) else None
+    if not isinstance(name, str) or not name or "\0" in name:
+        raise InputError(f"out {out!r}: the path of a file is wanted")
     try:
-        there = os.stat(out)
+        there = os.stat(name)
     except OSError:
-        return  # no file yet, or what `new_file` tells of
+        return FilePath(name)  # no file yet, or what `new_file` tells of
     for one in inputs:
         try:
             found = _status(_mapped_file(one) if isinstance(one, np.ndarray) else one)
@@ -35,6 +36,7 @@ def check_output(out: Path | None, *inputs: object) -> None:
             continue
         if os.path.samestat(found, there):
             raise InputError(f"the output {out} is also an input and would overwrite it; choose another name")
+    return FilePath(name)
 
 
 def _status(given: Any) -> os.stat_result:
@@ -63,12 +65,11 @@ def new_file(path: FilePath) -> Iterator[BinaryIO]:
         part.unlink(missing_ok=True)
 
 
-def filled_values(out: Path | None, fill: Callable[[ArrayMaker], FilledArray]) -> npt.NDArray[Any]:
-    """The values of the array that `fill` has made and filled: in memory, or mapped from the new .npy file `out`. Raises `RunError` where
-    that cannot be written."""
-    if out is None:
+def filled_values(path: FilePath | None, fill: Callable[[ArrayMaker], FilledArray]) -> npt.NDArray[Any]:
+    """The values of the array that `fill` has made and filled: in memory, or mapped from the new .npy file of this path. Raises `RunError`
+    where that cannot be written."""
+    if path is None:
         return fill(MemoryArray).values
-    path = FilePath(out)
     with new_file(path) as stream:
         fill(partial(NpyArray, stream))
     values: npt.NDArray[Any] = np.load(path, mmap_mode="r")

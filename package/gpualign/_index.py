@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path as FilePath
 from typing import BinaryIO, cast
 
-from gpualign._files import check_output, new_file
+from gpualign._files import checked_output, new_file
 from gpualign._running import LOG
 from gpualign._sequences import Path, Sequences
 from gpualign.core.alphabet import checked_name
@@ -49,8 +48,7 @@ class Index:
 
         Raises `InputError` naming file, record and reason, `RunError` where `out` cannot be written.
         """
-        check_output(out, fasta)
-        target, options = FilePath(out), ReadOptions(checked_name(alphabet), allow_duplicates, degap)
+        target, options = checked_output(out, fasta), ReadOptions(checked_name(alphabet), allow_duplicates, degap)
 
         def scratch() -> BinaryIO:
             from tempfile import TemporaryFile  # which searches do without

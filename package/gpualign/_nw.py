@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any, cast
 
-from gpualign._files import check_output, filled_values
+from gpualign._files import checked_output, filled_values
 from gpualign._results import Matrix, Pairs, Table, join_columns
-from gpualign._running import LOG, Progress, Reporter, checked_count, resources
+from gpualign._running import LOG, Progress, Reporter, check_numbers, checked_count, resources
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import Path, Source, inputs_of
 from gpualign.core.engine import Detail, EndGaps
@@ -65,7 +65,7 @@ def nw(
         raise InputError(f"value {value!r}: score, identity or distance is wanted")
     kept = Value(value, _checked_definition(identity_def), checked_scoring(scoring).edit)
     options = _options(scoring, end_gaps, strand, kept.detail, Pairing.ABOVE_OR_EQUAL, device, threads, memory, executor)
-    check_output(out, seqs, targets)
+    path = None if out is None else checked_output(out, seqs, targets)
     job = prepare(inputs_of(seqs, targets), options, LOG)
 
     def fill(make: ArrayMaker) -> FilledArray:
@@ -74,7 +74,7 @@ def nw(
         return sink.matrix
 
     one_set = job.task.targets is job.task.queries
-    return Matrix(filled_values(out, fill), list(job.task.queries.ids), list(job.task.targets.ids), kept.kind, one_set)
+    return Matrix(filled_values(path, fill), list(job.task.queries.ids), list(job.task.targets.ids), kept.kind, one_set)
 
 
 def pairs(
@@ -152,7 +152,8 @@ def iter_pairs(
     columns = parse_fields(",".join(fields), edit=checked_scoring(scoring).edit)
     if lacking := sorted(tell_descriptions(",".join(fields))):
         raise InputError(f"fields: {lacking[0]} is of files; sequences in memory have no descriptions")
-    checked_count("batch", batch, 1)
+    if checked_count("batch", batch, 1) is None:
+        raise InputError("batch None: a whole number is wanted")
     filter = _filter(checked_scoring(scoring), max_distance, min_identity, min_score, min_coverage)
     details = [column.detail for column in columns] + ([Detail.STATISTICS] if filter.by_statistics else [])
     detail = max(details, key=list(Detail).index)
@@ -185,6 +186,8 @@ def iter_pairs(
 def _filter(
     scoring: Scoring, max_distance: float | None, min_identity: float | None, min_score: int | None, min_coverage: float | None
 ) -> Filter:
+    check_numbers(max_distance=max_distance, min_identity=min_identity, min_coverage=min_coverage)
+    checked_count("min_score", min_score)
     if scoring.edit and min_score is not None:
         raise InputError("min_score cannot be combined with edit distances; give max_distance")
     if scoring.edit and max_distance is not None and not 0 <= max_distance < math.inf:

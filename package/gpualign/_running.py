@@ -6,6 +6,7 @@ import logging
 import operator
 from collections.abc import Callable
 from dataclasses import replace
+from numbers import Real
 from typing import TYPE_CHECKING
 
 from gpualign.core.errors import InputError
@@ -61,6 +62,13 @@ def checked_count(name: str, given: int | None, least: int | None = None) -> int
     if least is not None and number < least:
         raise InputError(f"{name} {number}: {least} or more is wanted")
     return number
+
+
+def check_numbers(**given: float | None) -> None:
+    """Raises `InputError` for what is neither None nor a number."""
+    for name, one in given.items():
+        if one is not None and (not isinstance(one, Real) or one != one):
+            raise InputError(f"{name} {one!r}: a number is wanted")
 
 
 def resources(device: str, threads: int | None, memory: int | None, executor: Executor | None = None) -> Resources:
