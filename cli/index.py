@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import BinaryIO
 
 import click
@@ -33,15 +32,15 @@ def index(db: str, output: str, alphabet: str, allow_duplicates: bool, degap: bo
       gpualign sw query.fa swissprot.gpa
     """
     from gpualign.cli.messages import Messages
-    from gpualign.cli.outputs.files import OutputFiles, naming_output, open_input
+    from gpualign.cli.outputs.files import OutputFiles, is_file_name, naming_output, open_input, output_path
     from gpualign.core.errors import InputError
     from gpualign.core.units import format_bytes
     from gpualign.jobs.index import build
     from gpualign.jobs.inputs import ReadOptions
 
     messages = Messages.of("index", quiet, log=log)
-    path = Path(output)
-    if output == "-" or (path.exists() and not path.is_file()):
+    path = output_path(output)
+    if path is None or not is_file_name(path):
         raise InputError(f"-o {output}: an index is a file that can be mapped into memory; name one")
     messages.begin([db], [path])
     with naming_output(path):

@@ -12,6 +12,7 @@ import click
 from gpualign import __version__
 from gpualign.cli import signals
 from gpualign.core.errors import InputError
+from gpualign.core.opening import descriptor_of
 
 
 class Log:
@@ -36,8 +37,10 @@ class Log:
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | (0 if append else os.O_TRUNC)
         with signals.postponed():  # the last words of a run that is ended here wait for those before them
             # A pipe that nobody reads is an error, and not something to wait for.
-            self._descriptor = os.open(self.path, flags | os.O_NONBLOCK, 0o666)
-            os.set_blocking(self._descriptor, True)
+            number = descriptor_of(self.path)
+            self._descriptor = os.open(self.path, flags | os.O_NONBLOCK, 0o666) if number is None else os.dup(number)
+            if number is None:
+                os.set_blocking(self._descriptor, True)
             self._write(b"".join(self._waiting))
 
     def record(self, text: str) -> None:

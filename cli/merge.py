@@ -67,27 +67,21 @@ def merge(parts: tuple[str, ...], output: str, log: str | None, quiet: bool) -> 
 
 def _checked_path(output: str, format: str) -> Path | None:
     """None for standard output. Raises `InputError` where the name is of another format than the parts."""
-    from pathlib import Path
 
-    from gpualign.cli.outputs.files import STDIO
+    from gpualign.cli.outputs.files import is_file_name, output_path
     from gpualign.core.errors import InputError
     from gpualign.core.formats.registry import FORMATS
 
     chosen = FORMATS[format]
-    if output == STDIO:
+    path = output_path(output)
+    if path is None:
         if chosen.needs_file:
             raise InputError(f"these are parts of {format}, which cannot go to standard output; name a file with -o")
         return None
     wanted = [*chosen.suffixes, *(f"{suffix}.gz" for suffix in chosen.suffixes if chosen.is_text)]
-    if wanted and Path(output).suffix and not output.lower().endswith(tuple(wanted)) and not _is_special(output):
+    if wanted and path.suffix and not output.lower().endswith(tuple(wanted)) and is_file_name(path):
         raise InputError(f"-o {output}: these are parts of {format}; end the name in {' or '.join(wanted)}")
-    return Path(output)
-
-
-def _is_special(output: str) -> bool:
-    from pathlib import Path
-
-    return Path(output).exists() and not Path(output).is_file()
+    return path
 
 
 def _names(part: Part) -> tuple[Names, Names]:

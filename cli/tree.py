@@ -38,11 +38,10 @@ def tree(matrix: str | None, edges: str | None, method: str, output: str, log: s
       gpualign nw genes.fa --value distance -o genes.npz; gpualign tree genes.npz --method upgma > genes.nwk
       gpualign dist core.aln --max-distance 12 | gpualign tree --edges - --method mst -o links.tsv
     """
-    from pathlib import Path
 
     from gpualign.cli.clusters import read_given
     from gpualign.cli.messages import Messages
-    from gpualign.cli.outputs.files import OutputFiles, naming_output
+    from gpualign.cli.outputs.files import OutputFiles, naming_output, output_path
     from gpualign.core.errors import InputError
     from gpualign.core.trees.newick import newick
     from gpualign.core.trees.table import edge_rows
@@ -51,7 +50,7 @@ def tree(matrix: str | None, edges: str | None, method: str, output: str, log: s
     messages = Messages.of("tree", quiet, log=log)
     if (matrix is None) == (edges is None):
         raise InputError("give a matrix of distances, or a list of pairs with --edges" + ("; found both" if edges else ""))
-    path = None if output == "-" else Path(output)
+    path = output_path(output)
     as_table = path is not None and path.name.endswith((".tsv", ".tsv.gz"))
     if as_table and method != "mst":
         raise InputError(f"-o {output}: only --method mst has a table of edges; Newick has no name of its own, for instance .nwk")

@@ -8,6 +8,9 @@ from typing import BinaryIO
 
 from gpualign.core.errors import InputError
 
+_MOST_LINKS = 40
+"""In a row; the system follows no more."""
+
 INDEX_MAGIC = b"gpualign"
 """Begins every index."""
 
@@ -24,6 +27,23 @@ def open_file(path: str | PathLike[str]) -> BinaryIO:
         raise InputError(f"{path}: no permission to read it") from None
     except (OSError, ValueError) as error:  # ValueError: a name with a null character
         raise InputError(f"{path}: cannot be opened ({getattr(error, 'strerror', None) or error})") from None
+
+
+def descriptor_of(path: str | PathLike[str]) -> int | None:
+    """The number of a descriptor of this process, where a path, or what it is a link to, is a name of one: /dev/stdin, /dev/fd/3,
+    /proc/self/fd/3. None for names of files. Another process has something else by these names, and a file that is written aside must
+    not take their place."""
+    open_here = ("/dev/fd", os.path.realpath("/proc/self/fd"))
+    name = os.fspath(path)
+    for _ in range(_MOST_LINKS):
+        folder, last = os.path.split(os.path.abspath(name))
+        if last.isdecimal() and (folder in open_here or os.path.realpath(folder) in open_here):
+            return int(last)
+        try:
+            name = os.path.join(folder, os.readlink(name))
+        except (OSError, ValueError):
+            return None
+    return None
 
 
 def is_index(path: str) -> bool:

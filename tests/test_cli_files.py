@@ -1,10 +1,12 @@
 """What the commands do with the files that people name: an input is never lost, and nothing half-written stays."""
 
 import fcntl
+import json
 import os
 import shutil
 import subprocess
 
+import numpy as np
 import pytest
 from command import GPUALIGN, gpualign, shell
 
@@ -137,3 +139,62 @@ def test_an_index_that_finds_no_room_for_its_letters_says_where(tmp_path):
     assert done.returncode == 1
     assert done.stderr.decode() == f"gpualign: error: cannot write to {tmp_path}, where the index is made: File too large\n"
     assert [path.name for path in tmp_path.iterdir()] == ["big.fa"]
+
+
+DESCRIBED = ["nw -q z.fa", "sw -q z.fa --strand plus", "dist -q t.tsv", "tree -q m.tsv", "cluster -q z.fa --edit --max-distance 1"]
+
+
+@pytest.mark.parametrize("words", DESCRIBED)
+def test_names_of_descriptors_are_no_names_of_files(folder, words):
+    """A link to one, such as /dev/stdout, stays what it is; what stands in the file behind it stays there, as Slurm's logs are."""
+    shell(f"{GPUALIGN} dist -q t.tsv > m.tsv", cwd=folder)
+    (folder / "link").symlink_to("/proc/self/fd/1")
+    expected = shell(f"{GPUALIGN} {words}", cwd=folder)
+    assert expected.returncode == 0, expected.stderr
+    assert expected.stdout
+    before = sorted(path.name for path in folder.iterdir())
+    for option, redirection in (("-o link", ">> f"), ("-o /dev/fd/1", ">> f"), ("-o /dev/fd/7", "7>> f"), ("-o /proc/self/fd/7", "7>> f")):
+        (folder / "f").write_text("before\n")
+        done = shell(f"{GPUALIGN} {words} {option} {redirection}", cwd=folder)
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b""), option
+        assert (folder / "f").read_bytes() == b"before\n" + expected.stdout, option
+        assert (folder / "link").is_symlink()
+    assert sorted(path.name for path in folder.iterdir()) == sorted([*before, "f"])
+
+
+def test_other_outputs_to_descriptors(folder):
+    done = shell(
+        f"{GPUALIGN} nw z.fa -o a.tsv --summary /dev/fd/7 --log /dev/fd/8 7> s.json 8>> log && "
+        f"{GPUALIGN} nw -q z.fa --format npy -o /dev/fd/7 7> b.npy && {GPUALIGN} nw -q z.fa --format npy -o /dev/null",
+        cwd=folder,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads((folder / "s.json").read_text())["command"] == "nw"
+    assert " 3 sequences, 3 pairs" in (folder / "log").read_text()
+    assert np.load(folder / "b.npy").shape == (3, 3)
+    assert not os.path.exists("/dev/null.ids.txt")
+    refused = shell(f"{GPUALIGN} nw -q z.fa -o /dev/fd/77", cwd=folder)
+    assert (refused.returncode, refused.stderr) == (1, b"gpualign: error: cannot write /dev/fd/77: Bad file descriptor\n")
+    refused = shell(f"{GPUALIGN} index -q z.fa -o /dev/stdout > x.gpa", cwd=folder)
+    assert refused.returncode == 2
+    assert b"an index is a file" in refused.stderr
+
+
+@pytest.mark.parametrize("words", ["nw --format npy", "nw --format tsv --shard 1/2", "sw --all --format npy", "dist --format npy"])
+@pytest.mark.parametrize("name", [".", "/"])
+def test_a_folder_without_a_name_of_its_own_is_no_output(folder, words, name):
+    command, *options = words.split()
+    done = gpualign(command, "z.fa" if command != "dist" else "t.tsv", *options, "-q", "-o", name, cwd=folder, check=False)
+    assert (done.returncode, done.stderr.decode()) == (1, f"gpualign: error: cannot write {name}: Is a directory\n")
+
+
+def test_calls_through_a_name_of_standard_input(folder):
+    """What reads VCF is another process, which has another file by this name."""
+    pytest.importorskip("cyvcf2")
+    lines = ["##fileformat=VCFv4.2", "##contig=<ID=1>", '##FORMAT=<ID=GT,Number=1,Type=String,Description="Genotype">']
+    lines += ["#CHROM POS ID REF ALT QUAL FILTER INFO FORMAT a b", "1 7 . A C . . . GT 0/0 1/1"]
+    (folder / "x.vcf").write_text("".join(f"{line}\n" for line in lines).replace(" ", "\t"))
+    expected = gpualign("dist", "-q", "x.vcf", cwd=folder).stdout
+    for line in ("/dev/stdin < x.vcf", "/dev/fd/7 7< x.vcf", "- < x.vcf"):
+        assert shell(f"{GPUALIGN} dist -q {line}", cwd=folder).stdout == expected, line
+    assert shell(f"cat x.vcf | {GPUALIGN} dist -q /dev/stdin", cwd=folder).stdout == expected

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 from gpualign.cli.signals import cleaning_up, postponed, uninterrupted
 from gpualign.core.errors import InputError, RunError
-from gpualign.core.opening import open_file
+from gpualign.core.opening import descriptor_of, open_file
 from gpualign.core.road import UNMARKED, Marks
 
 if TYPE_CHECKING:
@@ -133,8 +133,25 @@ def _packers() -> int:
     return min(_MOST_PACKERS, Resources().host_threads)
 
 
+def output_path(output: str) -> Path | None:
+    """What an option for an output names; None is standard output, whatever it is called. Raises `RunError` for what can be no name."""
+    if output == STDIO or descriptor_of(output) == 1:
+        return None
+    path = Path(output)
+    if not path.name:  # of which no other name can be made
+        raise RunError(f"cannot write {output}: {os.strerror(errno.EISDIR)}")
+    return path
+
+
+def is_file_name(path: Path) -> bool:
+    """Whether an output is a file by its own name, or none yet, and not a device, a pipe or what is open already."""
+    return descriptor_of(path) is None and (path.is_file() or not path.exists())
+
+
 def _is_plain(path: Path) -> bool:
     """Whether an output is a file that can be written, or none yet, and not a device or a pipe. Raises `OSError`."""
+    if descriptor_of(path) is not None:
+        return False
     if not path.exists():
         return True
     if path.is_dir():
@@ -273,11 +290,12 @@ class OutputFiles:
         return found
 
     def open(self, path: Path) -> BinaryIO:
-        """A new file, readable and writable, that will be `path`. Devices and pipes are written directly."""
+        """A new file, readable and writable, that will be `path`. Devices and pipes are written directly, and where a descriptor stands."""
         with naming_output(path):
             if not _is_plain(path):
                 self._direct.append(path)
-                return cast(BinaryIO, self._stack.enter_context(open(path, "wb")))
+                number = descriptor_of(path)
+                return cast(BinaryIO, self._stack.enter_context(open(path if number is None else os.dup(number), "wb")))
             from gpualign.cli.outputs.leftovers import create_part, remove_leftovers
             from gpualign.cli.outputs.naming import Unnamed
 
@@ -343,11 +361,12 @@ class OutputFiles:
         text.finish()
 
     def scratch(self, beside: Path | None = None) -> BinaryIO:
-        """An unnamed file for intermediate results, beside an output or in the system's folder for such files."""
+        """An unnamed file for intermediate results, beside an output that is a file or in the system's folder for such files."""
         import tempfile
 
+        folder = beside.parent if beside is not None and is_file_name(beside) else None
         with postponed():
-            return cast(BinaryIO, self._stack.enter_context(tempfile.TemporaryFile(dir=beside.parent if beside else None)))
+            return cast(BinaryIO, self._stack.enter_context(tempfile.TemporaryFile(dir=folder)))
 
     def named_scratch(self, suffix: str) -> tuple[BinaryIO, str]:
         """The same with a name, for libraries that open files themselves: (file, path)."""

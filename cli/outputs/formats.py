@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
-from gpualign.cli.outputs.files import STDIO, OutputFiles
+from gpualign.cli.outputs.files import OutputFiles, is_file_name, output_path
 from gpualign.cli.sizes import terminal_width
 from gpualign.core.errors import InputError
 from gpualign.core.formats.registry import FORMATS, Layout, Results, formats_of
@@ -35,14 +35,14 @@ def pick_format(output: str, format: str | None, results: Results) -> tuple[str,
 
     Raises `InputError` where neither the name nor --format tells.
     """
-    path = None if output == STDIO else Path(output)
+    path = output_path(output)
     suffixes = {suffix: FORMATS[name] for name in formats_of(results) for suffix in FORMATS[name].suffixes}
     if format is not None or path is None:
         chosen = format or "tsv"
     else:
         name = path.name.lower()
         matching = [f.name for suffix, f in suffixes.items() if name.endswith(suffix) or (f.is_text and name.endswith(f"{suffix}.gz"))]
-        if not matching and (not path.exists() or path.is_file()):
+        if not matching and is_file_name(path):
             raise InputError(
                 f"-o {output}: the name does not tell the format; end it in {', '.join(suffixes)} (text also .gz), or give --format"
                 f"{did_you_mean(Path(name.removesuffix('.gz')).suffix, suffixes)}"
@@ -155,7 +155,7 @@ def output_paths(path: Path | None, format: str, one_set: bool, shard: Shard | N
         return [None]
     if shard is not None:
         return [shard.path(path)]
-    if format != "npy":
+    if format != "npy" or not is_file_name(path):
         return [path]
     from gpualign.core.sinks.matrix_files import id_list_names
 
@@ -163,9 +163,11 @@ def output_paths(path: Path | None, format: str, one_set: bool, shard: Shard | N
 
 
 def open_id_lists(files: OutputFiles, path: Path, queries: Named, targets: Named) -> list[tuple[BinaryIO, Named]]:
-    """Files for the ids that belong to an array at `path`, opened before any work is done."""
+    """Files for the ids that belong to an array at `path`, opened before any work is done; nothing stands beside what is no file."""
     from gpualign.core.sinks.matrix_files import id_lists
 
+    if not is_file_name(path):
+        return []
     return [(files.open(_id_list(path, name)), records) for name, records in id_lists(queries, targets).items()]
 
 

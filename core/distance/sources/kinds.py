@@ -18,6 +18,7 @@ from gpualign.core.distance.sources.filesets import MAGIC, SITE_MAJOR
 from gpualign.core.distance.sources.pgen import pvar_of, read_pgen_filesets
 from gpualign.core.distance.sources.table import TableType, read_tables
 from gpualign.core.errors import InputError
+from gpualign.core.opening import descriptor_of
 from gpualign.core.unpack import PlainText, compression_of, plain_text, unpack
 
 
@@ -178,8 +179,9 @@ def _check_options(options: CallOptions, file: _Known) -> None:
 def _named(known: _Known, files: ScratchFiles) -> str:
     """A path for a library that opens files itself, and unpacks gzip alone; what else is packed, or can be read only once, goes to a file
     first."""
-    if known.path is not None and Path(known.path).is_file() and compression_of(known.path) in (None, "gzip"):
-        return known.path
+    path = known.path
+    if path is not None and descriptor_of(path) is None and Path(path).is_file() and compression_of(path) in (None, "gzip"):
+        return path
     file, path = files.named_scratch(".vcf")
     shutil.copyfileobj(known.stream, file, 1 << 20)
     file.flush()
