@@ -74,10 +74,13 @@ def _started(workers: int) -> Any:
     import distributed
     from distributed.utils import LoopRunner
 
-    resource_tracker.ensure_running()  # now, as it unblocks signals
     # Ctrl-C in a terminal reaches every process; workers inherit what this thread blocks, and leave it to us, or Dask would start new ones.
+    # So does what tracks their files, which would die of a terminal that goes away: of SIGINT and SIGTERM it takes care itself, and
+    # unblocks them for whoever starts it.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _OURS)
     try:
+        resource_tracker.ensure_running()
+        signal.pthread_sigmask(signal.SIG_BLOCK, _OURS)
         runner = LoopRunner()
         runner.start()
     finally:
@@ -143,7 +146,7 @@ def _connected(name: str, notes: Notes) -> Any:
         )
     try:
         return distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False, direct_to_workers=True)
-    except (OSError, TimeoutError) as error:
+    except (OSError, TimeoutError, asyncio.TimeoutError) as error:  # the last: another one before Python 3.11
         raise RunError(f"--cluster {name}: no Dask scheduler answers there ({error})") from error
     except (TypeError, ValueError) as error:  # of TLS without certificates
         raise InputError(f"--cluster {name}: {error}; Dask's configuration names the certificates (docs/cluster.md)") from error
