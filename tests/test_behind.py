@@ -7,6 +7,7 @@ import threading
 import time
 
 import pytest
+from command import LIMIT
 
 from gpualign.core.sinks.behind import FileBehind
 
@@ -97,5 +98,5 @@ def test_the_thread_of_a_file_that_is_given_up_ends():
     del behind
     gc.collect()
     for thread in writers():
-        thread.join(5)
+        thread.join(LIMIT)
     assert not writers()

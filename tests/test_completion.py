@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from command import GPUALIGN, gpualign
+from command import GPUALIGN, LIMIT, gpualign
 
 from gpualign.core import collection
 from gpualign.core.fields import FIELDS
@@ -130,7 +130,7 @@ def terminal(tmp_path):
         os.execvpe("bash", ["bash", "--norc", "--noprofile", "-i"], env)
 
     def until(mark):
-        text, deadline = "", time.monotonic() + 100
+        text, deadline = "", time.monotonic() + LIMIT
         while mark not in text:
             assert time.monotonic() < deadline, text
             if select.select([master], [], [], 1)[0]:

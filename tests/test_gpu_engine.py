@@ -237,7 +237,7 @@ time.sleep(1)
 
 def test_a_program_ends_though_a_run_is_left_open():
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-    assert subprocess.run([sys.executable, "-c", _LEFT_OPEN], env=environment, timeout=120, check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-c", _LEFT_OPEN], env=environment, timeout=LIMIT, check=False).returncode == 0
 
 
 def test_an_error_on_the_way_frees_everything(sequences):

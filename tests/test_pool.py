@@ -185,9 +185,9 @@ def noted(into, seconds=0.0):
 
 
 def test_a_worker_that_would_be_waited_for_takes_nothing():
-    """By the estimate it takes a thousand times as long as the other for one tile, and there are a hundred."""
+    """By the estimate it takes years for a tile, and there are a hundred: however long the other one stands still meanwhile."""
     slow, quick = [], []
-    found = run_workers(pieces(100), [noted(slow), noted(quick, 0.0001)], WAITING, "test", sharing=Sharing([1.0, 1000.0], 100))
+    found = run_workers(pieces(100), [noted(slow), noted(quick, 0.0001)], WAITING, "test", sharing=Sharing([1e-9, 1000.0], 100))
     assert numbers(found) == list(range(100))
     assert slow == []
     assert quick == list(range(100))

@@ -13,6 +13,7 @@ import threading
 import time
 
 import pytest
+from command import LIMIT
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -38,7 +39,7 @@ def wait_for_none():
     """Those of tests before as well."""
     gc.collect()
     for thread in readers():
-        thread.join(5)
+        thread.join(LIMIT)
     assert not readers()
 
 
@@ -167,7 +168,11 @@ def test_memory_is_bounded_and_the_thread_of_a_stream_that_is_given_up_ends():
     stream = Endless()
     ahead = ReadAhead(stream)
     assert ahead.read(10) == bytes(10)
-    time.sleep(0.05)
+    end = time.monotonic() + LIMIT
+    while stream.asked < read_ahead._BLOCKS:
+        assert time.monotonic() < end, "hangs"
+        time.sleep(0.01)
+    time.sleep(0.05)  # in which more would be asked for
     assert stream.asked == read_ahead._BLOCKS
     assert readers()
     del ahead
@@ -199,12 +204,20 @@ def test_who_waits_can_be_interrupted():
             go_on.wait()
             return 0
 
+    class Interrupted(Exception):
+        pass
+
+    def interrupt(number, frame):
+        raise Interrupted
+
     ahead = ReadAhead(Waiting())
-    timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        ahead.read(1)
-    timer.join()
+    before = signal.signal(signal.SIGINT, interrupt)  # where the tests run in the background, it is ignored
+    try:
+        with pytest.raises(Interrupted):  # noqa: PT012  the signal may come before it waits
+            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+            ahead.read(1)
+    finally:
+        signal.signal(signal.SIGINT, before)
     go_on.set()
     del ahead
     wait_for_none()
