@@ -86,6 +86,7 @@ def _fail(message: str, code: int) -> int:
 
 def run() -> int:
     """One command of the command line; the exit code. Errors become messages."""
+    stdout = sys.stdout
     try:
         if "_GPUALIGN_COMPLETE" in os.environ:  # a shell asks what could be typed
             import gpualign.cli.bash  # noqa: F401  which tells Click how bash cuts words
@@ -98,18 +99,19 @@ def run() -> int:
         # What a library makes of a signal that comes in its midst may be any exception.
         if stopped := signals.ending():
             return _fail(*stopped)
-        return _explain(error)
+        return _explain(error, stdout)
 
 
-def _explain(error: BaseException) -> int:
-    if isinstance(error, SystemExit):  # Click's, when it has written a completion
+def _explain(error: BaseException, stdout: object) -> int:
+    """stdout: as it was in the beginning; Click puts another one in its place where the reader of what it writes itself has gone away."""
+    if isinstance(error, SystemExit) and sys.stdout is stdout:  # Click's, when it has written a completion
         raise error
     if isinstance(error, click.ClickException):
         (explained(error, cli.commands) if isinstance(error, click.NoSuchOption) else error).show()
         return error.exit_code
     from gpualign.cli.outputs.files import ClosedPipe
 
-    if isinstance(error, (ClosedPipe, BrokenPipeError)):
+    if isinstance(error, (ClosedPipe, BrokenPipeError, SystemExit)):
         # The reader has what it wanted (`| head`). Python would flush stdout once more at exit, so give it a place to.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from command import GPUALIGN, gpualign, shell
+from command import _COMMAND, GPUALIGN, LIMIT, gpualign, shell
 from processes import interrupt, on_terminal
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -80,6 +80,16 @@ def test_a_run_goes_on_where_its_notes_cannot_be_written(small_16s, tmp_path):
     done = shell(f"{GPUALIGN} nw {small_16s} -o {tmp_path / 'x.tsv'} 2> /dev/full")
     assert done.returncode == 0
     assert (tmp_path / "x.tsv").read_bytes() == gpualign("nw", "-q", small_16s).stdout
+
+
+@pytest.mark.parametrize("words", ["--help", "--version", "--citation", "info", "nw --help", f"nw --dry-run -q {ONE}", f"nw -q {ONE}"])
+def test_a_reader_that_has_gone_is_no_error(words):
+    """Whatever it is that is written, and before its first byte."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([*_COMMAND, *words.split()], stdout=writing, stderr=subprocess.PIPE, timeout=LIMIT)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
