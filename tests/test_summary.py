@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import platform
 import shutil
 import subprocess
@@ -163,6 +164,13 @@ def test_names_that_are_refused(here, name, error):
         gpualign_here("nw", "x.fa", "-o", "o.tsv", "--log", "run.log", "--summary", name)
     assert sorted(path.name for path in here.iterdir()) == ["x.fa", "y.fa"]
     assert (here / "x.fa").read_bytes() == FASTA
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
+def test_no_output_without_its_summary(here):
+    done = gpualign("nw", "-q", "x.fa", "-o", "x.tsv", "--summary", "/dev/full", check=False)
+    assert (done.returncode, done.stderr) == (1, b"gpualign: error: cannot write /dev/full: No space left on device\n")
+    assert not Path("x.tsv").exists()
 
 
 def test_stages_add_up(monkeypatch):

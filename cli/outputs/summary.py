@@ -99,7 +99,9 @@ class RunSummary:
         import json
 
         with naming_output(self.path):
-            files.open(self.path).write(json.dumps(found, indent=2).encode() + b"\n")
+            out = files.open(self.path)
+            out.write(json.dumps(found, indent=2).encode() + b"\n")
+            out.flush()  # what cannot be written is to be known before outputs take their names
 
     def _found(self, files: OutputFiles, engine: tuple[str, str] | None, results: Mapping[str, object]) -> dict[str, Any]:
         import platform
