@@ -124,6 +124,8 @@ def cluster(
         known_ids = inputs.queries.ids if inputs else None
         found, of_identities = read_given(edges, distances, edit, min_identity is not None, known_ids, messages.note)
         messages.of_run.have_read(counts, resources, format=spec.format)
+        if not found.ids:
+            messages.note(f"{edges} has no pair, and so no record; with the sequences there is a cluster for each of them")
         inputs, alignments, ids = in_order_of(found, inputs), None, list(found.ids)
         job = prepare_given(found, of_identities, inputs.queries.lengths if inputs else None, options, messages)
     if dry_run:
@@ -141,6 +143,6 @@ def cluster(
             messages.of_run.resolve(alphabet=alignments.task.alphabet.name, scoring=alignments.task.scoring.name)
             pairs["pairs"] = alignments.pairs
         sizes = clustering.sizes.tolist()
-        clusters = {"clusters": len(sizes), "singletons": sizes.count(1), "largest_cluster": max(sizes)}
+        clusters = {"clusters": len(sizes), "singletons": sizes.count(1), "largest_cluster": max(sizes, default=0)}
         messages.of_run.write(files, engine, {"sequences": len(ids), **pairs, "near_pairs": near, **clusters})
     messages.cluster_summary(sizes, near, engine and engine[0])

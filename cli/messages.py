@@ -99,7 +99,7 @@ class Messages:
     def cluster_summary(self, sizes: list[int], near: int, engine: str | None) -> None:
         self.note(
             f"{_count(sum(sizes), 'record')}, {_count(near, 'near pair')}, {_count(len(sizes), 'cluster')}: "
-            f"{_count(sizes.count(1), 'singleton')}, the largest of {max(sizes):,}{f', {engine}' if engine else ''}"
+            f"{_count(sizes.count(1), 'singleton')}, the largest of {max(sizes, default=0):,}{f', {engine}' if engine else ''}"
         )
 
     @contextmanager

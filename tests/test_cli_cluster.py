@@ -263,6 +263,24 @@ def test_bad_usage(folder, words, message):
     assert message in refused(words, folder)
 
 
+@pytest.mark.parametrize("method", ["single", "complete", "average", "greedy"])
+def test_a_list_in_which_nothing_is_near(folder, method):
+    """What `dist --max-distance 0` writes of samples that all differ; with the sequences each is a cluster."""
+    words = ["cluster", "--edges", "-", "--edit", "--max-distance", "0", "--method", method]
+    done = gpualign(*words, stdin=b"query\ttarget\tscore\n")
+    assert done.stdout == b"id\tcluster\tsize\trepresentative\tdistance\n"
+    assert b"- has no pair, and so no record; with the sequences there is a cluster for each of them" in done.stderr
+    assert gpualign(*words, "--format", "uc", stdin=b"query\ttarget\tscore\n").stdout == b""
+    (folder / "two.fa").write_text(">a\nACGT\n>b\nACGA\n")
+    found = gpualign(*words, folder / "two.fa", stdin=b"query\ttarget\tscore\n").stdout
+    assert clusters(found) == {"a": 1, "b": 2}
+    refused = gpualign("tree", "--edges", "-", "--method", "mst", stdin=b"query\ttarget\tdistance\n", check=False)
+    assert (refused.returncode, refused.stderr) == (
+        2,
+        b"gpualign: error: --edges -: a header and no pairs; without records there is no tree\n",
+    )
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -271,7 +289,9 @@ def test_bad_usage(folder, words, message):
         ("query\ttarget\tscore\na\tb\t3\n", "x: the columns are query, target, score; scores are no distances: say --edit"),
         ("query\ttarget\na\tb\n", "x: the columns are query, target; the column distance or identity is wanted"),
         ("id\tother\tvalue\na\tb\t1\n", "x: line 1 is 'id, other, value'; a header with the columns query and target is wanted"),
-        ("query\ttarget\tdistance\n", "x: a header and no pairs"),
+        ("a\tb\t90\t10\t1\t0\t1\t10\t1\t10\t1e-9\t50\n", "x: 12 columns without names; a list without a header is of two ids"),
+        ("a\tb\t1\textra\n", "x: 4 columns without names"),
+        ("a\tb\t1\na\ta\t23\n", "x: line 2: 'a' is at a distance of 23 from itself; two records may have this id"),
         ("a\tb\t1\na\tc\n", "x: line 2 has 2 columns; 3 are wanted"),
         ("a\tb\t1\na\tc\tfar\n", "x: line 2: 'far' where a distance, a number from 0 on, is wanted"),
         ("a\tb\t1\na\tc\t-1\n", "x: line 2: '-1' where a distance"),
@@ -281,7 +301,7 @@ def test_bad_usage(folder, words, message):
         ("a,b,1\nc,a,2\nb,a,3\n", "x: lines 1 and 3 say 1 and 3 of 'a' and 'b'; a pair has one value"),
         ("a\0b", "x: a binary file; a list of pairs is wanted, as .tsv or .csv"),
     ],
-    ids=range(14),
+    ids=range(16),
 )
 def test_bad_lists(folder, content, message):
     (folder / "x").write_text(content)
@@ -296,8 +316,10 @@ def test_bad_lists(folder, content, message):
         ("\ta\tb\na\t9\t5\nb\t5\t8\n", "x: holds scores or kinships, which are no distances"),
         ("\ta\tb\na\t0\tinf\nb\tinf\t0\n", "x: holds inf; distances are finite and not negative"),
         ("\ta\tb\na\t0\tx\nb\tx\t0\n", "x: line 2: 'x' is no number"),
+        ("\ta\ta\na\t0\t1\na\t1\t0\n", "x: numbers 1 and 2 of the rows have the same id 'a'"),
+        ("\ta\t\na\t0\t1\n\t1\t0\n", "x: number 2 of the rows has an empty id"),
     ],
-    ids=range(5),
+    ids=range(7),
 )
 def test_bad_matrices(folder, content, message):
     (folder / "x").write_text(content)

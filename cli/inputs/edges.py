@@ -47,8 +47,8 @@ def read_edges(path: str, edit: bool | None, by_identity: bool, ids: Sequence[st
     header, two ids and a distance. Tabs, commas or semicolons separate columns; - is standard input.
 
     edit: the scores are edit distances (None: there is no --edit to say so); other scores are no distances. by_identity: identities are
-    wanted. ids: of all records; None: the records are those in the list, in the order in which they come. Raises `InputError` naming the
-    line.
+    wanted. ids: of all records; None: the records are those in the list, in the order in which they come, and none where no pair is near.
+    Raises `InputError` naming the line.
     """
     with open_input(path) as (stream, source):
         text = io.TextIOWrapper(unpack(stream, source)[1], encoding="utf-8-sig", errors="surrogateescape")
@@ -90,6 +90,11 @@ def _columns(names: list[str], edit: bool | None, by_identity: bool, source: str
         raise InputError(
             f"{source}: line 1 is {_quoted(', '.join(names))}; a header with the columns query and target is wanted, or lines of two ids"
             " and a distance, separated by tabs, commas or semicolons"
+        )
+    if len(names) > 4 or (len(names) == 4 and not (names[3].isascii() and names[3].isdecimal())):
+        raise InputError(
+            f"{source}: {len(names):,} columns without names; a list without a header is of two ids and a distance, with --compared of the"
+            " sites too: write it with a header (--format tsv), or cut these columns out of it"
         )
     if by_identity:
         raise InputError(f"{source}: a list without a header is of distances; --min-identity wants a column that is called identity")
@@ -141,10 +146,11 @@ def _parse(rows: Iterator[tuple[int, list[str]]], columns: _Columns, ids: Sequen
         if value is None or value < 0 or (columns.kind == "identity" and value > 1):
             wanted = "an identity from 0 to 1" if columns.kind == "identity" else "a distance, a number from 0 on,"
             raise InputError(f"{source}: line {line}: {_quoted(cells[columns.value])} where {wanted} is wanted")
+        if a[-1] == b[-1] and value > 0 and columns.kind != "identity":
+            name = _quoted(cells[columns.query])
+            raise InputError(f"{source}: line {line}: {name} is at a distance of {value:g} from itself; two records may have this id")
         values.append(value)
         lines.append(line)
-    if not number:
-        raise InputError(f"{source}: a header and no pairs, so that no record is known; give the sequences too")
     names = list(number)
     i, j = np.array(a, dtype=np.int64), np.array(b, dtype=np.int64)
     edges, contradiction = unique_edges(len(names), i, j, np.array(values, dtype=np.float64))
