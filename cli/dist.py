@@ -146,6 +146,7 @@ def dist(
     from gpualign.core.distance.sources.table import TableType
     from gpualign.core.errors import InputError
     from gpualign.core.formats.registry import Results
+    from gpualign.core.ids import describe_shared
     from gpualign.core.road import Marks
     from gpualign.jobs.dist import DistOptions, named_engine, prepare, read
     from gpualign.jobs.engines import AUTO
@@ -192,6 +193,8 @@ def dist(
         with ExitStack() as inputs:
             source = read(open_calls(sets, inputs), options, files)
         messages.of_run.have_read(samples_of(sets, source.samples), resources, format=spec.format)
+        if add is not None and (shared := describe_shared(source.samples.queries.ids, source.samples.targets.ids, add)):
+            messages.note(shared)
         job = prepare(options, source, engine, files.scratch, messages)
         del source
         written = job.written_as(spec.format, messages)

@@ -151,6 +151,7 @@ def nw(
     from gpualign.core.engine import EndGaps
     from gpualign.core.errors import InputError
     from gpualign.core.fields import tell_descriptions
+    from gpualign.core.ids import describe_shared
     from gpualign.core.plan import Pairing
     from gpualign.core.scoring import ScoringOptions
     from gpualign.core.search.readings import BOTH
@@ -196,6 +197,8 @@ def nw(
         messages,
     )
     if add is not None:
+        if shared := describe_shared(inputs.queries.ids, inputs.targets.ids, add):
+            messages.note(shared)
         inputs = add_targets(inputs)
     if groups is not None:
         chosen = read_group_pairs(groups, within, inputs.queries.ids, inputs.targets.ids)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
 from gpualign.core.errors import InputError
@@ -43,6 +43,16 @@ def refuse_repeated(name: str, one: str, other: str) -> NoReturn:
     raise InputError(
         f"{other}: record {name!r} has the id of a record of {one}; make ids unique, or number repeated ones with --allow-duplicates"
     )
+
+
+def describe_shared(ids: Iterable[str], others: Iterable[str], old: str) -> str | None:
+    """What is to be known of ids that new records share with those that are added, of the file `old`; None where they share none."""
+    there = set(others)
+    shared = [name for name in ids if name in there]
+    if not shared:
+        return None
+    count = f"{len(shared):,} ids are" if len(shared) > 1 else "one id is"
+    return f"{count} in {old} too, {shared[0]!r} the first: a list has two pairs of these names with each other record"
 
 
 def file_of(record: int, files: Sequence[tuple[int, str]]) -> str:

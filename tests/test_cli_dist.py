@@ -340,6 +340,17 @@ def test_added_samples_are_two_runs_in_one(rng, tmp_path, options, new):
     assert f"{new + 40} samples, 200 sites, {pairs:,} pairs" in messages
 
 
+@pytest.mark.parametrize("command", ["dist", "nw"])
+def test_ids_that_are_among_the_old_ones_too_are_told(tmp_path, command):
+    files = [tmp_path / "new.fa", tmp_path / "old.fa"]
+    for file, names in zip(files, ["ab", "bca"], strict=True):
+        file.write_text("".join(f">{name}\nACGT\n" for name in names))
+    _, messages = gpualign_here(command, files[0], "--add", files[1])
+    assert f": 2 ids are in {files[1]} too, 'a' the first: a list has two pairs of these names" in messages
+    files[1].write_text(">c\nACGT\n")
+    assert "the first" not in gpualign_here(command, files[0], "--add", files[1])[1]
+
+
 def test_added_samples_of_standard_input_and_other_kinds(tmp_path, rng):
     codes = rng.integers(0, 3, (9, 30))
     lines = [f"p{k}\t" + "\t".join(map(str, row)) + "\n" for k, row in enumerate(codes)]
