@@ -37,12 +37,18 @@ class Sam:
         self._seen = -1  # the last record that has a row
 
     def header(self, task: Task) -> bytes:
-        """Raises `InputError` for an id with which no reader would open the file."""
+        """Raises `InputError` for an id or a letter with which no reader would open the file."""
         for name in task.queries.ids:
             if name[0] == "@" or name == "*" or len(name.encode("utf-8", "surrogateescape")) > _LONGEST:
                 raise InputError(
                     f"{name[:40]!r} is no name for a read in SAM: an @ begins headers, * is none, and {_LONGEST} bytes are most"
                 )
+        stop = task.alphabet.letters.find("*")
+        for sequences in (task.queries, task.targets):
+            if stop in sequences.used_codes:
+                at = int(np.argmax(sequences.codes == stop))
+                name = sequences.ids[int(np.searchsorted(sequences.offsets, at, side="right")) - 1]
+                raise InputError(f"{name[:40]!r} has a *, which is no letter in SAM; take paf, m8 or a table")
         for name in task.targets.ids:
             if name[0] in "*=":
                 raise InputError(
