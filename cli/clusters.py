@@ -107,6 +107,8 @@ def read_given(
 
 def _why_not_one_set(stored: StoredMatrix) -> str:
     values, rows, columns = stored.values, stored.rows, stored.columns
+    if rows != columns and sorted(rows) == sorted(columns):
+        return "the rows are in another order than the columns"
     if rows != columns:
         return f"the rows are of {len(rows):,} records and the columns of {len(columns):,} others"
     i, j = np.argwhere(~np.isclose(values, values.T, rtol=1e-9, atol=0, equal_nan=True))[0].tolist()

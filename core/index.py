@@ -112,6 +112,8 @@ class _Contradiction(Exception):
 def _description(path: str, header: bytes) -> object:
     import json
 
+    if not header.startswith(INDEX_MAGIC):
+        raise InputError(f"{path}: no index; gpualign index makes one of a FASTA or FASTQ file")
     if len(header) < _PAGE:
         raise InputError(f"{path}: the index is truncated: its header has {len(header):,} bytes of {_PAGE:,}; build it again")
     version, length = (int.from_bytes(header[at : at + 4], "little") for at in (8, 12))

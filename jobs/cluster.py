@@ -160,7 +160,7 @@ def prepare_given(
     order = _order(options, given.ids, lengths)
     threshold = Threshold(options.max_distance, options.min_identity, of_identities)
     if missing := _unknown(given):
-        notes.note(f"{missing:,} pairs have no distance, and are not near")
+        notes.note("1 pair has no distance, and is not near" if missing == 1 else f"{missing:,} pairs have no distance, and are not near")
     return _job(_Known(given, threshold), options, order)
 
 

@@ -343,7 +343,7 @@ REFUSED = [
     (lambda: gpualign.Sequences(["ACGT"], alphabet="rna"), "alphabet 'rna': auto, dna or protein"),
     (lambda: gpualign.align("ACGT", "ACGT", alphabet="rna"), "alphabet 'rna': auto, dna or protein"),
     (lambda: gpualign.Index.build(__file__, "x.gpa", alphabet="rna"), "alphabet 'rna': auto, dna or protein"),
-    (lambda: gpualign.Index.open(__file__), "index"),
+    (lambda: gpualign.Index.open(__file__), "no index; gpualign index makes one"),
     (lambda: gpualign.nw(["ACGT"], threads=0), "threads 0: 1 or more"),
     (lambda: gpualign.dist(np.zeros((2, 3)), threads=-1), "threads -1: 1 or more"),
     (lambda: gpualign.sw(["ACGT"], threads="2"), "threads '2': a whole number"),

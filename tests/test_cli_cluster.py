@@ -121,7 +121,7 @@ def test_a_pair_without_a_distance_is_not_near(folder):
     (folder / "m.tsv").write_text("\ta\tb\tc\na\t0\t1\tnan\nb\t1\t0\t1\nc\tnan\t1\t0\n")
     done = gpualign("cluster", "--distances", "m.tsv", "--max-distance", "1", "--method", "complete", cwd=folder)
     assert sorted(clusters(done.stdout).values()) in ([1, 1, 2], [1, 2, 2])
-    assert b"1 pairs have no distance, and are not near" in done.stderr
+    assert b"1 pair has no distance, and is not near" in done.stderr
     done = gpualign("cluster", "--distances", "m.tsv", "--max-distance", "1", "--method", "average", cwd=folder, check=False)
     assert done.returncode == 2
     assert b"takes the mean of all distances, and 'a' and 'c' have none: leave such records out" in done.stderr
@@ -313,13 +313,14 @@ def test_bad_lists(folder, content, message):
     [
         ("\ta\tb\na\t0\t1\nb\t2\t0\n", "x: not symmetric: 'a' to 'b' is 1, the other way 2; distances of one set with itself are wanted"),
         ("\ta\tb\nc\t0\t1\nd\t1\t0\n", "x: the rows are of 2 records and the columns of 2 others"),
+        ("\ta\tb\nb\t0\t1\na\t1\t0\n", "x: the rows are in another order than the columns"),
         ("\ta\tb\na\t9\t5\nb\t5\t8\n", "x: holds scores or kinships, which are no distances"),
         ("\ta\tb\na\t0\tinf\nb\tinf\t0\n", "x: holds inf; distances are finite and not negative"),
         ("\ta\tb\na\t0\tx\nb\tx\t0\n", "x: line 2: 'x' is no number"),
         ("\ta\ta\na\t0\t1\na\t1\t0\n", "x: numbers 1 and 2 of the rows have the same id 'a'"),
         ("\ta\t\na\t0\t1\n\t1\t0\n", "x: number 2 of the rows has an empty id"),
     ],
-    ids=range(7),
+    ids=range(8),
 )
 def test_bad_matrices(folder, content, message):
     (folder / "x").write_text(content)

@@ -116,8 +116,8 @@ def _look(file: CallFile) -> _Known:
     kind = _kind(first, file.source)
     if kind in (FileKind.FILESET, FileKind.FILESET2):
         calls, tables = (".bed", ".bim and .fam") if kind is FileKind.FILESET else (".pgen", ".pvar and .psam")
-        if file.path is None:
-            raise InputError(f"a {calls} file needs its {tables} beside it: name it instead of -")
+        if file.path is None or not Path(file.path).is_file():
+            raise InputError(f"a {calls} file needs its {tables} beside it: name it instead of {file.path or '-'}")
         with open(file.path, "rb") as raw:
             if raw.read(len(MAGIC)) != MAGIC:
                 raise InputError(f"{file.source}: a compressed {calls}; unpack it first")
