@@ -9,10 +9,9 @@ Names are loaded when they are first used, so that `import gpualign` takes no ti
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 __version__ = "0.1.0"
 
+TYPE_CHECKING = False  # for checkers of types it is true by its name; `typing` would take a few ms before the command hears of signals
 if TYPE_CHECKING:
     from gpualign._align import Alignment, align
     from gpualign._cluster import Clusters, cluster
