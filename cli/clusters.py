@@ -90,7 +90,11 @@ def read_given(
     if kind in ("kinship", "relationship"):
         raise InputError(f"{distances}: holds {kind}s, which are no distances; write distances, with --metric ibs")
     if kind not in ("distance", "identity"):
-        advice = "write distances, with --value distance" if edit is None else "say --edit if they are edit distances"
+        advice = (
+            "write distances: nw with --value distance, dist with --metric ibs or the like"
+            if edit is None
+            else "say --edit if they are edit distances"
+        )
         raise InputError(f"{distances}: holds scores or kinships, which are no distances; {advice}")
     values = stored.values
     if np.isinf(values).any() or (values < 0).any() or (kind == "identity" and (values > 1).any()):

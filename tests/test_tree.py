@@ -293,6 +293,14 @@ def test_negative_branches_are_told_and_written_as_none(tmp_path):
     assert b"negative length, as happens where distances are not those of a tree; 0 is written" in done.stderr
 
 
+def test_what_rounding_makes_of_no_length_is_none(tmp_path):
+    """1 - 0.9 and 1 - 0.8 are no sum of tenths to the last bit."""
+    (tmp_path / "i.tsv").write_text("\ta\tb\tc\na\t1\t0.9\t0.7\nb\t0.9\t1\t0.8\nc\t0.7\t0.8\t1\n")
+    done = gpualign("tree", "i.tsv", cwd=tmp_path)
+    assert b":-" not in done.stdout
+    assert b"negative" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
@@ -306,7 +314,7 @@ def test_negative_branches_are_told_and_written_as_none(tmp_path):
         (["d.npz", "--method", "upgmma"], "did you mean upgma?"),
         (["d.npz", "-o", "d.npz"], "d.npz"),
         (["nan.tsv", "--method", "upgma"], "all pairs, and 'a' and 'b' have none: leave such records out"),
-        (["scores.npz"], "holds scores or kinships, which are no distances; write distances, with --value distance"),
+        (["scores.npz"], "holds scores or kinships, which are no distances; write distances: nw with --value distance"),
         (["none"], "none: no such file"),
     ],
 )

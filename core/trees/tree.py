@@ -10,6 +10,9 @@ import numpy as np
 from gpualign.core.cluster.edges import Floats, Integers
 from gpualign.core.dataclass import dataclass
 
+_ROUNDING = 1e-12
+"""Of the longest branch: more than sums and differences of distances of this size are wrong by."""
+
 
 @dataclass(frozen=True)
 class Tree:
@@ -36,6 +39,6 @@ class Tree:
         return found
 
     def without_negative_lengths(self) -> tuple[Tree, int]:
-        """(the tree in which a branch of less than no length has none; how many there were)."""
-        negative = self.lengths < 0
-        return replace(self, lengths=np.where(negative, 0.0, self.lengths)), int(negative.sum())
+        """(the tree in which a branch of less than no length has none; how many there were, beyond what rounding makes of 0)."""
+        negative = self.lengths < -_ROUNDING * np.abs(self.lengths).max(initial=0)
+        return replace(self, lengths=np.maximum(self.lengths, 0.0)), int(negative.sum())
