@@ -121,7 +121,7 @@ def plot(
         read_groups(groups, heat.rows) if groups else (),
         order if listed is None else "list",
         read_tree(tree) if tree else None,
-        read_order(listed, [*heat.rows, *heat.columns]) if listed else {},
+        read_order(listed, list(dict.fromkeys([*heat.rows, *heat.columns]))) if listed else {},
     )
     with OutputFiles(messages.note) as files:
         write_plot(picture, heat, files, messages, style, rows)

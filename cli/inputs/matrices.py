@@ -133,7 +133,9 @@ def _ids_beside(path: Path, values: Matrix) -> tuple[list[str] | None, list[str]
 def _of_npz(arrays: dict[str, Matrix], source: str) -> _Found:
     names = [name for name in arrays if name not in _BESIDE]
     if {"indices", "indptr"} <= set(names):
-        raise InputError(f"{source}: a sparse matrix (csr), which lacks pairs; write a whole one, or a list for --edges")
+        raise InputError(
+            f"{source}: a sparse matrix (csr), which lacks pairs; write a whole one; cluster and tree also take a list, with --edges"
+        )
     if len(names) != 1:
         raise InputError(f"{source}: holds {', '.join(map(repr, arrays)) or 'no arrays'}; one matrix is wanted")
 
