@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command import gpualign, gpualign_here
+from command import GPUALIGN, gpualign, gpualign_here, shell
 from sites import write_fileset
 
 import gpualign as package
@@ -171,6 +171,12 @@ def test_no_output_without_its_summary(here):
     done = gpualign("nw", "-q", "x.fa", "-o", "x.tsv", "--summary", "/dev/full", check=False)
     assert (done.returncode, done.stderr) == (1, b"gpualign: error: cannot write /dev/full: No space left on device\n")
     assert not Path("x.tsv").exists()
+
+
+def test_who_reads_the_summary_may_have_gone(here):
+    done = shell(f"{GPUALIGN} nw -q x.fa -o x.tsv --summary >(exec 0<&-)")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert Path("x.tsv").read_bytes() == gpualign("nw", "-q", "x.fa").stdout
 
 
 def test_stages_add_up(monkeypatch):

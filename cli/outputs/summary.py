@@ -7,13 +7,14 @@ import stat
 import sys
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from gpualign.cli import signals
-from gpualign.cli.outputs.files import STDIN_NAME, STDIO, OutputFiles, check_place, digest_file, naming_output
+from gpualign.cli.outputs.files import STDIN_NAME, STDIO, ClosedPipe, OutputFiles, check_place, digest_file, naming_output
 from gpualign.cli.stages import PLANNING, WRITING, Stages
 from gpualign.core.errors import InputError
 
@@ -98,7 +99,7 @@ class RunSummary:
             found = section(found, self.path.name.removesuffix(OF_MULTIQC))
         import json
 
-        with naming_output(self.path):
+        with suppress(ClosedPipe), naming_output(self.path):  # outputs are wanted whoever reads this
             out = files.open(self.path)
             out.write(json.dumps(found, indent=2).encode() + b"\n")
             out.flush()  # what cannot be written is to be known before outputs take their names
