@@ -9,7 +9,8 @@ _IN_QUOTES = re.compile(rb'"[^"]*(?:""[^"]*)*"')
 
 def separator_of(header: bytes, row: bytes = b"") -> str:
     """A tab, a comma, or the semicolon of spreadsheets where a comma is part of numbers. No cell has a tab; what is in quotes separates
-    nothing. row: the line behind the header. Of commas and semicolons it is those that cut both into as many cells, or those that are more.
+    nothing. row: the line behind the header; where that has both of the others, it is commas unless semicolons alone cut both lines into
+    as many cells: ids may end in `;size=3;`.
     """
     if b"\t" in header:
         return "\t"
@@ -17,12 +18,10 @@ def separator_of(header: bytes, row: bytes = b"") -> str:
     if len(marks) < 2:
         return (marks or [b","])[0].decode()
     bare, below = _IN_QUOTES.sub(b"", header), _IN_QUOTES.sub(b"", row)
-
-    def likeness(mark: bytes) -> tuple[bool, int]:
-        count = bare.count(mark)
-        return below.count(mark) - count in (0, 1), count  # R writes no title over the names of rows
-
-    return max((mark for mark in marks if mark in bare), key=likeness, default=b",").decode()
+    marks = [mark for mark in marks if mark in bare]
+    # R writes no title over the names of rows.
+    alike = [mark for mark in marks if below.count(mark) - bare.count(mark) in (0, 1)]
+    return next(iter([*alike, *marks]), b",").decode()
 
 
 def separator_of_text(header: str, row: str = "") -> str:

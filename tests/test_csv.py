@@ -5,7 +5,7 @@ import io
 from pathlib import Path
 
 import pytest
-from command import gpualign, gpualign_here
+from command import GPUALIGN, gpualign, gpualign_here, shell
 
 from gpualign.core.text import TextColumn
 
@@ -81,7 +81,7 @@ def test_semicolons_are_read_as_tabs_are(strange):
 
     def with_semicolons(table):
         text = io.StringIO()
-        csv.writer(text, delimiter=";").writerows(rows(table, False))
+        csv.writer(text, delimiter=";", quoting=csv.QUOTE_ALL).writerows(rows(table, False))
         return text.getvalue().encode()
 
     matrix = gpualign_here("dist", "-q", strange)[0]
@@ -103,6 +103,30 @@ def test_semicolons_are_read_as_tabs_are(strange):
         expected, found = (gpualign_here(*words(path), "-q")[0] for path in ("tabs", "semicolons"))
         assert found == expected, name
         assert b"," in expected
+
+
+def test_commas_separate_where_ids_have_semicolons(tmp_path, monkeypatch):
+    """As in vsearch's ids and in names of taxa."""
+    monkeypatch.chdir(tmp_path)
+    names = ["s1;size=10;", "s2;size=5;", "s3;size=4;"]
+    Path("x.fa").write_text("".join(f">{name}\n{letters}\n" for name, letters in zip(names, LETTERS, strict=False)))
+    gpualign_here("dist", "-q", "x.fa", "--format", "molten", "-o", "m.csv")
+    gpualign_here("dist", "-q", "x.fa", "--format", "molten", "-o", "m.tsv")
+    gpualign_here("dist", "-q", "x.fa", "-o", "d.csv")
+    gpualign_here("dist", "-q", "x.fa", "-o", "d.tsv")
+    Path("g.csv").write_text("".join(f"{name},Bacteria;Firmicutes;{k % 2}\n" for k, name in enumerate(names)))
+    Path("g.tsv").write_text(Path("g.csv").read_text().replace(",", "\t"))
+    for words in (
+        ["cluster", "--max-distance", "1", "--edges", "m"],
+        ["cluster", "--max-distance", "1", "--distances", "d"],
+        ["tree", "--method", "mst", "--edges", "m"],
+        ["nw", "--edit", "x.fa", "--between", "--groups", "g"],
+    ):
+        found, expected = (gpualign_here(*words[:-1], f"{words[-1]}.{suffix}", "-q")[0] for suffix in ("csv", "tsv"))
+        assert found == expected, words
+        assert b"s1;size=10;" in expected
+    assert shell(f"{GPUALIGN} nw -q x.fa x.fa --value distance --format matrix | cut -f 1,2 | tr '\\t' , > one.csv").returncode == 0
+    assert gpualign("plot", "-q", "one.csv", "-o", "one.svg").returncode == 0
 
 
 def test_a_table_goes_on(strange):

@@ -13,6 +13,9 @@ _HIDDEN = {b",": b"\x1e", b";": b"\x1f"}
 """What stands for a separator in quotes until its cell is text: control characters, which no id or call may have then."""
 
 _QUOTE = ord('"')
+_FEW_QUOTES = 16
+"""Between so many a line is cut sooner than looked at by NumPy."""
+
 _PART = 1 << 20
 """Bytes of a line that are looked at together."""
 
@@ -37,6 +40,8 @@ def hide_quoted(lines: Iterator[bytes], separator: str, source: str, first: int)
 
 def _may_hide(line: bytes, mark: bytes) -> bool:
     """Whether a separator stands behind an odd number of quotes, as it does in quotes: a doubled one changes nothing."""
+    if line.count(b'"') <= _FEW_QUOTES:
+        return any(mark in part for part in line.split(b'"')[1::2])
     odd = 0
     for start in range(0, len(line), _PART):
         part = np.frombuffer(line, np.uint8, min(_PART, len(line) - start), start)
