@@ -44,11 +44,10 @@ class Sam:
                     f"{name[:40]!r} is no name for a read in SAM: an @ begins headers, * is none, and {_LONGEST} bytes are most"
                 )
         stop = task.alphabet.letters.find("*")
-        for sequences in (task.queries, task.targets):
-            if stop in sequences.used_codes:
-                at = int(np.argmax(sequences.codes == stop))
-                name = sequences.ids[int(np.searchsorted(sequences.offsets, at, side="right")) - 1]
-                raise InputError(f"{name[:40]!r} has a *, which is no letter in SAM; take paf, m8 or a table")
+        if stop in task.queries.used_codes:
+            at = int(np.argmax(task.queries.codes == stop))
+            name = task.queries.ids[int(np.searchsorted(task.queries.offsets, at, side="right")) - 1]
+            raise InputError(f"{name[:40]!r} has a *, which is no letter of a read in SAM; take paf, m8 or a table")
         for name in task.targets.ids:
             if name[0] in "*=":
                 raise InputError(
