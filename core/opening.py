@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from os import PathLike
 from typing import BinaryIO
 
 from gpualign.core.errors import InputError
+
+_NUMBER = re.compile("0|[1-9][0-9]{0,8}")
+"""Of a descriptor; of larger ones there is none."""
 
 _MOST_LINKS = 40
 """In a row; the system follows no more."""
@@ -37,7 +41,7 @@ def descriptor_of(path: str | PathLike[str]) -> int | None:
     name = os.fspath(path)
     for _ in range(_MOST_LINKS):
         folder, last = os.path.split(os.path.abspath(name))
-        if last.isdecimal() and (folder in open_here or os.path.realpath(folder) in open_here):
+        if _NUMBER.fullmatch(last) and (folder in open_here or os.path.realpath(folder) in open_here):
             return int(last)
         try:
             name = os.path.join(folder, os.readlink(name))

@@ -163,6 +163,7 @@ def test_names_of_descriptors_are_no_names_of_files(folder, words):
 
 
 def test_other_outputs_to_descriptors(folder):
+    there = os.path.exists("/dev/null.ids.txt")
     done = shell(
         f"{GPUALIGN} nw z.fa -o a.tsv --summary /dev/fd/7 --log /dev/fd/8 7> s.json 8>> log && "
         f"{GPUALIGN} nw -q z.fa --format npy -o /dev/fd/7 7> b.npy && {GPUALIGN} nw -q z.fa --format npy -o /dev/null",
@@ -172,12 +173,26 @@ def test_other_outputs_to_descriptors(folder):
     assert json.loads((folder / "s.json").read_text())["command"] == "nw"
     assert " 3 sequences, 3 pairs" in (folder / "log").read_text()
     assert np.load(folder / "b.npy").shape == (3, 3)
-    assert not os.path.exists("/dev/null.ids.txt")
-    refused = shell(f"{GPUALIGN} nw -q z.fa -o /dev/fd/77", cwd=folder)
-    assert (refused.returncode, refused.stderr) == (1, b"gpualign: error: cannot write /dev/fd/77: Bad file descriptor\n")
+    assert os.path.exists("/dev/null.ids.txt") == there
+    for number, reason in (("77", "Bad file descriptor"), ("9" * 12, "No such file or directory")):
+        refused = shell(f"{GPUALIGN} nw -q z.fa --format tsv -o /dev/fd/{number}", cwd=folder)
+        assert refused.returncode == 1
+        assert refused.stderr.decode() == f"gpualign: error: cannot write /dev/fd/{number}: {reason}\n"
+    refused = shell(f"{GPUALIGN} nw -q z.fa --format npy -o /dev/fd/7 7>> log", cwd=folder)
+    assert refused.returncode == 1
+    assert b"cannot write /dev/fd/7: an array is a file of its own, and something stands in this one" in refused.stderr
     refused = shell(f"{GPUALIGN} index -q z.fa -o /dev/stdout > x.gpa", cwd=folder)
     assert refused.returncode == 2
     assert b"an index is a file" in refused.stderr
+
+
+def test_a_link_to_standard_output_tells_the_format(folder):
+    (folder / "link.csv").symlink_to("/proc/self/fd/1")
+    (folder / "link.tsv.gz").symlink_to("/dev/stdout")
+    assert shell(f"{GPUALIGN} nw -q z.fa -o link.csv > f", cwd=folder).returncode == 0
+    assert (folder / "f").read_bytes() == gpualign("nw", "-q", "z.fa", "--format", "csv", cwd=folder).stdout
+    assert shell(f"{GPUALIGN} nw -q z.fa -o link.tsv.gz | gzip -d", cwd=folder).stdout == gpualign("nw", "-q", "z.fa", cwd=folder).stdout
+    assert all((folder / name).is_symlink() for name in ("link.csv", "link.tsv.gz"))
 
 
 @pytest.mark.parametrize("words", ["nw --format npy", "nw --format tsv --shard 1/2", "sw --all --format npy", "dist --format npy"])

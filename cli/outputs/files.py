@@ -134,10 +134,11 @@ def _packers() -> int:
 
 
 def output_path(output: str) -> Path | None:
-    """What an option for an output names; None is standard output, whatever it is called. Raises `RunError` for what can be no name."""
-    if output == STDIO or descriptor_of(output) == 1:
-        return None
+    """What an option for an output names; None is standard output, whatever it is called, but for a link whose name tells a format. Raises
+    `RunError` for what can be no name."""
     path = Path(output)
+    if output == STDIO or (descriptor_of(output) == 1 and not path.suffix):
+        return None
     if not path.name:  # of which no other name can be made
         raise RunError(f"cannot write {output}: {os.strerror(errno.EISDIR)}")
     return path
@@ -312,6 +313,8 @@ class OutputFiles:
 
         if self._resumption is None:
             file = self.open(final) if final is not None else self.scratch(beside)
+            if final in self._direct and os.fstat(file.fileno()).st_size:
+                raise RunError(f"cannot write {final}: an array is a file of its own, and something stands in this one")
             return partial(NpyArray, file), file
         resumption = self._resumption
         with naming_output(final or beside):
