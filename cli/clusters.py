@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpualign.cli.inputs.edges import read_edges
-from gpualign.cli.inputs.matrices import StoredMatrix, read_matrix
+from gpualign.cli.inputs.matrices import StoredMatrix, check_ids, read_matrix
 from gpualign.cli.outputs.files import OutputFiles, naming_output
 from gpualign.cli.outputs.formats import container_of, pick_format
 from gpualign.cli.pictures.heatmaps import guess_kind
@@ -84,6 +84,7 @@ def read_given(
     stored = read_matrix(distances)
     if stored.numbered:
         note(f"{distances} has no ids, in itself or beside it; records are numbered")
+    check_ids(stored.rows, distances)
     if not stored.one_set:
         raise InputError(f"{distances}: {_why_not_one_set(stored)}; distances of one set with itself are wanted")
     kind = "distance" if edit else guess_kind(stored.values, stored.name, True)

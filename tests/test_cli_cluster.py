@@ -290,6 +290,7 @@ def test_a_list_in_which_nothing_is_near(folder, method):
         ("query\ttarget\na\tb\n", "x: the columns are query, target; the column distance or identity is wanted"),
         ("id\tother\tvalue\na\tb\t1\n", "x: line 1 is 'id, other, value'; a header with the columns query and target is wanted"),
         ("a\tb\t90\t10\t1\t0\t1\t10\t1\t10\t1e-9\t50\n", "x: 12 columns without names; a list without a header is of two ids"),
+        ("a\tb\t1\t0.5\t456 of 1000\n", "x: 5 columns without names"),
         ("a\tb\t1\textra\n", "x: 4 columns without names"),
         ("a\tb\t1\na\ta\t23\n", "x: line 2: 'a' is at a distance of 23 from itself; two records may have this id"),
         ("a\tb\t1\na\tc\n", "x: line 2 has 2 columns; 3 are wanted"),
@@ -301,7 +302,7 @@ def test_a_list_in_which_nothing_is_near(folder, method):
         ("a,b,1\nc,a,2\nb,a,3\n", "x: lines 1 and 3 say 1 and 3 of 'a' and 'b'; a pair has one value"),
         ("a\0b", "x: a binary file; a list of pairs is wanted, as .tsv or .csv"),
     ],
-    ids=range(16),
+    ids=range(17),
 )
 def test_bad_lists(folder, content, message):
     (folder / "x").write_text(content)
@@ -317,8 +318,8 @@ def test_bad_lists(folder, content, message):
         ("\ta\tb\na\t9\t5\nb\t5\t8\n", "x: holds scores or kinships, which are no distances"),
         ("\ta\tb\na\t0\tinf\nb\tinf\t0\n", "x: holds inf; distances are finite and not negative"),
         ("\ta\tb\na\t0\tx\nb\tx\t0\n", "x: line 2: 'x' is no number"),
-        ("\ta\ta\na\t0\t1\na\t1\t0\n", "x: numbers 1 and 2 of the rows have the same id 'a'"),
-        ("\ta\t\na\t0\t1\n\t1\t0\n", "x: number 2 of the rows has an empty id"),
+        ("\ta\ta\na\t0\t1\na\t1\t0\n", "x: records 1 and 2 have the same id 'a'"),
+        ("\ta\t\na\t0\t1\n\t1\t0\n", "x: record 2 has an empty id"),
     ],
     ids=range(8),
 )

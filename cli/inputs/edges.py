@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
@@ -18,6 +19,12 @@ from gpualign.core.separators import separator_of_text
 from gpualign.core.unpack import unpack
 
 _ENDS = ("query", "target")
+
+_BEHIND_DISTANCES = re.compile(r"|[0-9]+|[^\t]+\t[0-9]+/[0-9]+")
+"""Of lists without a header, what may follow: nothing, the compared sites, and what mash has of each pair."""
+
+_ROUNDING = 1e-9
+"""What some programs say is the distance of a record from itself."""
 _LARGEST = 1e100
 """Beyond it sums of the values would no longer be numbers."""
 
@@ -91,10 +98,10 @@ def _columns(names: list[str], edit: bool | None, by_identity: bool, source: str
             f"{source}: line 1 is {_quoted(', '.join(names))}; a header with the columns query and target is wanted, or lines of two ids"
             " and a distance, separated by tabs, commas or semicolons"
         )
-    if len(names) > 4 or (len(names) == 4 and not (names[3].isascii() and names[3].isdecimal())):
+    if not _BEHIND_DISTANCES.fullmatch("\t".join(names[3:])):
         raise InputError(
             f"{source}: {len(names):,} columns without names; a list without a header is of two ids and a distance, with --compared of the"
-            " sites too: write it with a header (--format tsv), or cut these columns out of it"
+            " sites too: write one with names (nw --fields, dist --max-distance), or cut these columns out of it"
         )
     if by_identity:
         raise InputError(f"{source}: a list without a header is of distances; --min-identity wants a column that is called identity")
@@ -146,7 +153,7 @@ def _parse(rows: Iterator[tuple[int, list[str]]], columns: _Columns, ids: Sequen
         if value is None or value < 0 or (columns.kind == "identity" and value > 1):
             wanted = "an identity from 0 to 1" if columns.kind == "identity" else "a distance, a number from 0 on,"
             raise InputError(f"{source}: line {line}: {_quoted(cells[columns.value])} where {wanted} is wanted")
-        if a[-1] == b[-1] and value > 0 and columns.kind != "identity":
+        if a[-1] == b[-1] and value > _ROUNDING and columns.kind != "identity":
             name = _quoted(cells[columns.query])
             raise InputError(f"{source}: line {line}: {name} is at a distance of {value:g} from itself; two records may have this id")
         values.append(value)

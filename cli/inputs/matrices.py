@@ -55,8 +55,7 @@ class _Found:
 
 
 def read_matrix(path: str) -> StoredMatrix:
-    """The matrix of an .npy, .npz or text file, or of standard input (-). Raises `InputError` for all that is none, and for ids that are
-    empty or repeated."""
+    """The matrix of an .npy, .npz or text file, or of standard input (-). Raises `InputError` for all that is none."""
     with open_input(path) as (stream, source):
         raw = stream.read()
     if raw.startswith(NPY_MAGIC):
@@ -82,20 +81,20 @@ def _checked(found: _Found, source: str) -> StoredMatrix:
     for what, ids, count in zip(("rows", "columns"), found.ids, counts, strict=True):
         if ids is not None and len(ids) != count:
             raise InputError(f"{source}: {count:,} {what}, but {len(ids):,} ids; write the matrix again, or remove its lists of ids")
-        lists.append([str(k) for k in range(1, count + 1)] if ids is None else _unique(ids, what, source))
+        lists.append(ids if ids is not None else [str(k) for k in range(1, count + 1)])
     rows, columns = lists
     one_set = values.ndim == 1 or (rows == columns and _is_symmetric(values))
     return StoredMatrix(values, rows, columns, one_set, found.name, found.ids == (None, None))
 
 
-def _unique(ids: list[str], what: str, source: str) -> list[str]:
+def check_ids(ids: Sequence[str], source: str) -> None:
+    """Raises `InputError` for records that their ids do not tell apart."""
     first: dict[str, int] = {}
     for number, name in enumerate(ids, 1):
         if not name:
-            raise InputError(f"{source}: number {number:,} of the {what} has an empty id")
+            raise InputError(f"{source}: record {number:,} has an empty id")
         if first.setdefault(name, number) != number:
-            raise InputError(f"{source}: numbers {first[name]:,} and {number:,} of the {what} have the same id {_quoted(name)}")
-    return ids
+            raise InputError(f"{source}: records {first[name]:,} and {number:,} have the same id {_quoted(name)}")
 
 
 def _is_symmetric(values: Matrix) -> bool:
