@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import field, replace
 from importlib.util import find_spec
@@ -62,7 +63,7 @@ class ClusterOptions:
         for name, least in (("--min-identity", self.min_identity), ("--min-coverage", self.min_coverage)):
             if least is not None and not 0 <= least <= 1:
                 raise InputError(f"{name} is a fraction from 0 to 1; found {least:g} (97 % is 0.97)")
-        if self.max_distance is not None and (self.max_distance < 0 or (fractions and self.max_distance > 1)):
+        if self.max_distance is not None and (not 0 <= self.max_distance < math.inf or (fractions and self.max_distance > 1)):
             wanted = "1 - identity, from 0 to 1 (3 % is 0.03)" if fractions else "a distance from 0 on"
             raise InputError(f"--max-distance is {wanted}; found {self.max_distance:g}")
         if self.order is not None and self.method != "greedy":

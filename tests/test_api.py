@@ -6,6 +6,8 @@ import logging
 import subprocess
 import sys
 import threading
+from decimal import Decimal
+from fractions import Fraction
 from importlib import import_module
 from pathlib import Path
 
@@ -362,10 +364,12 @@ REFUSED = [
     ),
     (lambda: gpualign.pairs(["ACGT"], scoring=gpualign.EDIT, max_distance=float("nan")), "max_distance nan: a number"),
     (lambda: gpualign.pairs(["ACGT"], min_identity="0.9"), "min_identity '0.9': a number"),
-    (lambda: gpualign.pairs(["ACGT"], min_score=float("inf")), "min_score inf: a whole number"),
-    (lambda: gpualign.iter_pairs(["ACGT"], min_score=float("nan")), "min_score nan: a whole number"),
+    (lambda: gpualign.pairs(["ACGT"], min_score=float("inf")), "min_score inf: a number"),
+    (lambda: gpualign.iter_pairs(["ACGT"], min_score=float("nan")), "min_score nan: a number"),
+    (lambda: gpualign.pairs(["ACGT"], min_score="3"), "min_score '3': a number"),
+    (lambda: gpualign.cluster(["ACGT"], gpualign.EDIT, max_distance=float("inf")), "a distance from 0 on; found inf"),
     (lambda: gpualign.iter_pairs(["ACGT"], batch=None), "batch None: a whole number"),
-    (lambda: gpualign.sw(["ACGT"], min_score=float("nan"), evalue="none"), "min_score nan: a whole number"),
+    (lambda: gpualign.sw(["ACGT"], min_score=float("nan"), evalue="none"), "min_score nan: a number"),
     (lambda: gpualign.sw(["ACGT"], max_evalue="1e-3"), "max_evalue '1e-3': a number"),
     (lambda: gpualign.sw(["ACGT"], fields=[]), "names no column"),
     (lambda: gpualign.cluster(["ACGT"], min_identity="0.9"), "min_identity '0.9': a number"),
@@ -373,6 +377,8 @@ REFUSED = [
     (lambda: gpualign.nw(["ACGT"], out="a\0b"), r"out 'a\\x00b': the path of a file"),
     (lambda: gpualign.dist(np.zeros((2, 3)), out=b"x.npy"), "out b'x.npy': the path of a file"),
     (lambda: gpualign.Index.build(__file__, None), "out None: the path of a file"),
+    (lambda: gpualign.nw(["ACGT"], out="."), r"out '\.': the path of a file"),
+    (lambda: gpualign.nw(["ACGT"], out="\ud800x.npy"), r"out '\\ud800x.npy': the path of a file"),
 ]
 
 
@@ -403,6 +409,16 @@ def test_an_input_is_never_written_to(tmp_path, monkeypatch):
         gpualign.nw(stream, out=str(tmp_path / "x.fa"))
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == {**texts, "link.fa": texts["x.fa"]}
     assert gpualign.nw("x.fa", out="new.npy").values.shape == (2, 2)
+
+
+def test_thresholds_are_numbers_of_any_kind():
+    seqs = ["ACGTACGT", "ACGTACGA", "TTTTTTTT"]
+    scored = gpualign.nw(seqs).values
+    for least in (20, 20.0, 19.5, np.float64(20), np.int8(20)):
+        assert len(gpualign.pairs(seqs, min_score=least)) == np.sum(np.triu(scored, 1) >= 20)
+        assert sum(len(hits) for hits in gpualign.sw(seqs, min_score=least, evalue="none", strand="plus", mask="none")) > 0
+    for least in (0.8, np.float32(0.8), np.array(0.8), Fraction(4, 5), Decimal("0.8")):
+        assert len(gpualign.pairs(seqs, min_identity=least)) == 1
 
 
 def test_no_file_of_a_fileset_and_no_mapped_array_is_written_to(tmp_path, monkeypatch):

@@ -23,12 +23,14 @@ def checked_output(out: Path, *inputs: object) -> FilePath:
     """The path of the file to write. Raises `InputError` for what is none, and where it is one of the inputs, by whatever name; inputs that
     are no files are none of them, but for arrays that are mapped from one."""
     name = os.fspath(out) if isinstance(out, (str, os.PathLike)) else None
-    if not isinstance(name, str) or not name or "\0" in name:
+    if not isinstance(name, str) or not FilePath(name).name:
         raise InputError(f"out {out!r}: the path of a file is wanted")
     try:
         there = os.stat(name)
     except OSError:
         return FilePath(name)  # no file yet, or what `new_file` tells of
+    except ValueError:  # a null character, or what no name can be encoded as
+        raise InputError(f"out {out!r}: the path of a file is wanted") from None
     for one in inputs:
         try:
             found = _status(_mapped_file(one) if isinstance(one, np.ndarray) else one)

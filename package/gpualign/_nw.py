@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gpualign._files import checked_output, filled_values
 from gpualign._results import Matrix, Pairs, Table, join_columns
-from gpualign._running import LOG, Progress, Reporter, check_numbers, checked_count, resources
+from gpualign._running import LOG, Progress, Reporter, check_numbers, checked_count, checked_score, resources
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import Path, Source, inputs_of
 from gpualign.core.engine import Detail, EndGaps
@@ -187,7 +187,7 @@ def _filter(
     scoring: Scoring, max_distance: float | None, min_identity: float | None, min_score: int | None, min_coverage: float | None
 ) -> Filter:
     check_numbers(max_distance=max_distance, min_identity=min_identity, min_coverage=min_coverage)
-    checked_count("min_score", min_score)
+    min_score = checked_score("min_score", min_score)
     if scoring.edit and min_score is not None:
         raise InputError("min_score cannot be combined with edit distances; give max_distance")
     if scoring.edit and max_distance is not None and not 0 <= max_distance < math.inf:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
+import math
 import operator
 from collections.abc import Callable
 from dataclasses import replace
-from numbers import Real
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpualign.core.errors import InputError
 from gpualign.jobs.engines import Resources, checked_resources
@@ -67,8 +67,25 @@ def checked_count(name: str, given: int | None, least: int | None = None) -> int
 def check_numbers(**given: float | None) -> None:
     """Raises `InputError` for what is neither None nor a number."""
     for name, one in given.items():
-        if one is not None and (not isinstance(one, Real) or one != one):
+        if one is not None and math.isnan(_number(one)):
             raise InputError(f"{name} {one!r}: a number is wanted")
+
+
+def checked_score(name: str, given: float | None) -> int | None:
+    """The least score that passes a threshold, or None. Raises `InputError` for what is no finite number."""
+    if given is None:
+        return None
+    if not math.isfinite(number := _number(given)):
+        raise InputError(f"{name} {given!r}: a number is wanted")
+    return math.ceil(number)
+
+
+def _number(given: Any) -> float:
+    """nan for what is none; text that says one is text."""
+    try:
+        return math.nan if isinstance(given, (str, bytes)) else float(given)
+    except (OverflowError, TypeError, ValueError):
+        return math.nan
 
 
 def resources(device: str, threads: int | None, memory: int | None, executor: Executor | None = None) -> Resources:

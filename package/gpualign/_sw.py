@@ -11,7 +11,7 @@ import numpy as np
 
 from gpualign._index import Index
 from gpualign._results import Hits, join_columns
-from gpualign._running import LOG, Progress, Reporter, check_numbers, checked_count, resources
+from gpualign._running import LOG, Progress, Reporter, check_numbers, checked_count, checked_score, resources
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import Source, inputs_of, translated_inputs_of
 from gpualign.core.blocks import Block, Booleans
@@ -82,7 +82,7 @@ def sw(
     if identity_def not in DEFINITIONS:
         raise InputError(f"identity_def {identity_def}: a number from 0 to 4 is wanted")
     checked_count("max_hits", max_hits, 1)
-    checked_count("min_score", min_score)
+    min_score = checked_score("min_score", min_score)
     check_numbers(max_evalue=max_evalue, min_identity=min_identity)
     if min_identity is not None and not 0 <= min_identity <= 1:
         raise InputError(f"min_identity {min_identity:g}: a fraction from 0 to 1 is wanted")
