@@ -119,7 +119,8 @@ def at_work(words, out, dask):
     stops = {**os.environ, "EAGER_KILL": f"3 0 {int(signal.SIGSTOP)}"}
     words = command(*words, "-o", out, "--cluster", dask.address, "--threads", 1)
     with started(words, stderr=subprocess.PIPE, env=stops) as job:
-        os.waitid(os.P_PID, job.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        stopped = os.WSTOPPED | os.WNOHANG | os.WNOWAIT
+        wait_until(lambda: os.waitid(os.P_PID, job.pid, stopped) is not None, job)
         assert len(marked(out.with_name(f"{out.name}.journal"))) > 2
         yield job
 
