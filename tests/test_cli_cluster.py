@@ -263,6 +263,14 @@ def test_bad_usage(folder, words, message):
     assert message in refused(words, folder)
 
 
+def test_lists_of_mash():
+    """Each genome with itself too, with a P-value and how many hashes are shared."""
+    pairs = [("a", "a", "0", "1000/1000"), ("a", "b", "0.022", "456/1000"), ("a", "c", "1", "0/1000"), ("b", "b", "1e-16", "999/1000")]
+    listed = "".join(f"{one}\t{other}\t{distance}\t1e-9\t{shared}\n" for one, other, distance, shared in pairs)
+    found = gpualign("cluster", "--edges", "-", "--max-distance", "0.05", stdin=listed.encode()).stdout
+    assert clusters(found) == {"a": 1, "b": 1, "c": 2}
+
+
 @pytest.mark.parametrize("method", ["single", "complete", "average", "greedy"])
 def test_a_list_in_which_nothing_is_near(folder, method):
     """What `dist --max-distance 0` writes of samples that all differ; with the sequences each is a cluster."""
