@@ -5,17 +5,17 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include "numbers.hpp"
+#include "run_texts.hpp"
+
 namespace gpualign {
 
 namespace nb = nanobind;
-
-inline char* put_number(char* out, int64_t value) { return std::to_chars(out, out + 24, value).ptr; }
 
 // The paths of a block of pairs, [queries from first_query on][targets from first_target on]; or, if records are named, of a list of
 // pairs, [1][pairs].
@@ -126,50 +126,10 @@ namespace text {
 
 inline size_t cigar_width(const Alignments& a, size_t r, size_t t) { return 3 * static_cast<size_t>(a.sizes(r, t)) + 64; }
 
-inline char* put_run(char* out, int64_t length, char op) {
-  out = put_number(out, length);
-  *out++ = op;
-  return out;
-}
-
-// The text of every byte of runs, `width` letters of it.
-struct RunText {
-  char letters[3];
-  uint8_t width;
-};
-inline const std::array<RunText, 256>& run_texts() {
-  static const std::array<RunText, 256> texts = [] {
-    std::array<RunText, 256> all{};
-    for (int byte = 0; byte < 256; byte++) {
-      char text[24];
-      const size_t width = static_cast<size_t>(put_run(text, (byte >> 2) + 1, "=XID"[byte & 3]) - text);
-      std::memcpy(all[byte].letters, text, width);
-      all[byte].width = static_cast<uint8_t>(width);
-    }
-    return all;
-  }();
-  return texts;
-}
-
-// Most runs are one byte, whose text is known. Writes up to two letters beyond it, which `cigar_width` has room for.
 inline char* cigar(char* out, const Alignments& a, size_t r, size_t t) {
-  const RunText* const texts = run_texts().data();
-  const uint8_t* run = a.path(r, t);
-  const uint8_t* const end = run + a.sizes(r, t);
-  if (run == end) *out++ = '*';
-  while (run < end) {
-    const int op = *run & 3;
-    const RunText& text = texts[*run++];
-    if (run == end || (*run & 3) != op) {
-      std::memcpy(out, &text, sizeof text);
-      out += text.width;
-      continue;
-    }
-    int64_t length = (run[-1] >> 2) + 1;
-    for (; run < end && (*run & 3) == op; run++) length += (*run >> 2) + 1;
-    out = put_run(out, length, "=XID"[op]);
-  }
-  return out;
+  if (!a.sizes(r, t)) *out++ = '*';
+  const uint8_t* const runs = a.path(r, t);
+  return put_runs(out, runs, runs + a.sizes(r, t));
 }
 
 // With M for pairs of letters, equal or not.
@@ -197,14 +157,14 @@ inline size_t number_width(const Alignments&, size_t, size_t) { return 20; }
 
 // Of an unmapped read 1: behind the target's last letter, where an empty alignment is, SAM has no position.
 inline char* sam_position(char* out, const Alignments& a, size_t r, size_t t) {
-  if (a.query_start(r, t) == a.query_end(r, t)) return put_number(out, 1);
-  return put_number(out, a.target_start(r, t) + a.skipped(r, t) + 1);
+  if (a.query_start(r, t) == a.query_end(r, t)) return put_integer(out, 1);
+  return put_integer(out, a.target_start(r, t) + a.skipped(r, t) + 1);
 }
 
 inline char* sam_distance(char* out, const Alignments& a, size_t r, size_t t) {
   int64_t distance = 0;
   a.each_inner_run(r, t, [&](int op, int64_t length) { distance += op == Alignments::kEqual ? 0 : length; });
-  return put_number(out, distance);
+  return put_integer(out, distance);
 }
 
 inline size_t md_width(const Alignments& a, size_t r, size_t t) { return 2 * a.most_columns(r, t) + 40; }
@@ -219,18 +179,18 @@ inline char* md(char* out, const Alignments& a, size_t r, size_t t) {
       target += length;
     } else if (op == Alignments::kDifferent) {
       for (; length > 0; length--) {
-        out = put_number(out, agreeing);
+        out = put_integer(out, agreeing);
         agreeing = 0;
         *out++ = a.letters[*target++];
       }
     } else if (op == Alignments::kDeletion) {
-      out = put_number(out, agreeing);
+      out = put_integer(out, agreeing);
       agreeing = 0;
       *out++ = '^';
       for (; length > 0; length--) *out++ = a.letters[*target++];
     }
   });
-  return put_number(out, agreeing);
+  return put_integer(out, agreeing);
 }
 
 inline size_t aligned_width(const Alignments& a, size_t r, size_t t) { return a.most_columns(r, t) + 1; }
