@@ -210,18 +210,27 @@ def test_cigars_of_any_runs(rng, cuts):
     """Runs of every length of a byte and of several bytes, also such as could be fewer, and none at all; in pieces, some empty."""
     sequences = relatives(rng, 1, 9, 4)
     paths = ["", *(op * length for op in "=XID" for length in range(1, 200)), *("".join(rng.choice(list("=XID"), 50)) for _ in range(20))]
-    paths += ["".join(op * int(length) for op, length in zip(rng.choice(list("=XID"), 9), rng.integers(1, 150, 9), strict=True))]
+    mixed = [(rng.choice(list("=XID"), n), rng.integers(1, 150, n)) for n in range(1, 40)]
+    paths += ["".join(op * int(length) for op, length in zip(*one, strict=True)) for one in mixed]
     encoded = [encode(path) for path in paths] + [b"".join(encode(op) for op in path) for path in paths]
     data, offsets = np.frombuffer(b"".join(encoded), dtype=np.uint8), np.cumsum([0, *map(len, encoded)])
     pieces = np.split(data, np.sort(rng.choice(offsets, cuts)))
     runs = Runs(pieces, offsets[None, :-1], np.diff(offsets).astype(np.int32)[None])
     assert np.array_equal(runs.data, data)
     band = Band(0, 1, 0, len(encoded), 0, 1)
-    results = BandResults(band, np.zeros(band.shape, np.int32), np.zeros(band.shape, STATISTICS), runs)
+    statistics = np.zeros(band.shape, STATISTICS)
+    statistics["query_end"] = sequences.lengths[0]
+    results = BandResults(band, np.zeros(band.shape, np.int32), statistics, runs)
     block = PairBlock(Task(sequences, sequences, SCHEME, detail=Detail.PATH), 2, results)
     for kind, of_pairs in (("cigar", "=X"), ("cigar_m", "MM")):
         told = [path.replace("=", of_pairs[0]).replace("X", of_pairs[1]) for path in paths + paths]
         expected = ["".join(f"{len(list(group))}{op}" for op, group in groupby(path)) or "*" for path in told]
+        assert text(block, [block.path(kind)]).splitlines() == expected
+    inner = [path.strip("D") for path in paths + paths]
+    cigars = ["".join(f"{len(list(group))}{op}" for op, group in groupby(path)) or "*" for path in inner]
+    distances = [str(len(path) - path.count("=")) for path in inner]
+    positions = [str(path.index(kept) + 1 if kept else 1) for path, kept in zip(paths + paths, inner, strict=True)]
+    for kind, expected in (("sam_cigar", cigars), ("sam_distance", distances), ("sam_position", positions)):
         assert text(block, [block.path(kind)]).splitlines() == expected
 
 

@@ -66,54 +66,47 @@ struct Alignments {
 
   enum Op { kEqual, kDifferent, kInsertion, kDeletion };
 
-  // Calls use(op, length) for every maximal run; with `merge`, pairs of letters are one kind.
-  template <class Use>
-  void each_run(size_t r, size_t t, bool merge, Use use) const {
-    const uint8_t* run = path(r, t);
-    const uint8_t* const end = run + sizes(r, t);
-    int op = -1;
-    int64_t length = 0;
-    for (; run < end; run++) {
-      int next = *run & 3;
-      if (merge && next == kDifferent) next = kEqual;
-      if (next != op) {
-        if (length) use(op, length);
-        op = next;
-        length = 0;
+  // Runs [run, end) of a path.
+  struct RunSpan {
+    const uint8_t *run, *end;
+
+    // Calls use(op, length) for every maximal run; with `merge`, pairs of letters are one kind.
+    template <class Use>
+    void each(bool merge, Use use) const {
+      int op = -1;
+      int64_t length = 0;
+      for (const uint8_t* next_run = run; next_run < end; next_run++) {
+        int next = *next_run & 3;
+        if (merge && next == kDifferent) next = kEqual;
+        if (next != op) {
+          if (length) use(op, length);
+          op = next;
+          length = 0;
+        }
+        length += (*next_run >> 2) + 1;
       }
-      length += (*run >> 2) + 1;
+      if (length) use(op, length);
     }
-    if (length) use(op, length);
-  }
+    int64_t columns() const {
+      int64_t sum = 0;
+      for (const uint8_t* each = run; each < end; each++) sum += (*each >> 2) + 1;
+      return sum;
+    }
+  };
+  RunSpan runs(size_t r, size_t t) const { return {path(r, t), path(r, t) + sizes(r, t)}; }
 
   // Columns of the alignment, at most.
   size_t most_columns(size_t r, size_t t) const { return 64 * static_cast<size_t>(sizes(r, t)); }
 
-  // Letters of the target in a gap in front, which SAM has no place for; of a path that is nothing else none.
-  int64_t skipped(size_t r, size_t t) const {
-    const uint8_t* run = path(r, t);
-    const uint8_t* const end = run + sizes(r, t);
-    int64_t letters = 0;
-    for (; run < end && (*run & 3) == kDeletion; run++) letters += (*run >> 2) + 1;
-    return run < end ? letters : 0;
+  // The runs without gaps in the query at the ends, which SAM has no place for; of a path that is nothing else none.
+  RunSpan inner_runs(size_t r, size_t t) const {
+    auto [run, end] = runs(r, t);
+    while (end > run && (end[-1] & 3) == kDeletion) end--;
+    while (run < end && (*run & 3) == kDeletion) run++;
+    return {run, end};
   }
-
-  // The runs without gaps in the query at the ends: calls use(op, length).
-  template <class Use>
-  void each_inner_run(size_t r, size_t t, Use use) const {
-    int64_t pending = 0;
-    bool seen = false;
-    each_run(r, t, false, [&](int op, int64_t length) {
-      if (op == kDeletion) {
-        pending += length;
-        return;
-      }
-      if (seen && pending) use(static_cast<int>(kDeletion), pending);
-      pending = 0;
-      seen = true;
-      use(op, length);
-    });
-  }
+  // Letters of the target in a gap in front of them.
+  int64_t skipped(size_t r, size_t t) const { return RunSpan{path(r, t), inner_runs(r, t).run}.columns(); }
 };
 
 // A kind of text of a pair: how long it can be, and the text.
@@ -127,28 +120,27 @@ namespace text {
 inline size_t cigar_width(const Alignments& a, size_t r, size_t t) { return 3 * static_cast<size_t>(a.sizes(r, t)) + 64; }
 
 inline char* cigar(char* out, const Alignments& a, size_t r, size_t t) {
-  if (!a.sizes(r, t)) *out++ = '*';
-  const uint8_t* const runs = a.path(r, t);
-  return put_runs(out, runs, runs + a.sizes(r, t));
+  const auto [run, end] = a.runs(r, t);
+  if (run == end) *out++ = '*';
+  return put_runs(out, run, end);
 }
 
 // With M for pairs of letters, equal or not.
 inline char* cigar_m(char* out, const Alignments& a, size_t r, size_t t) {
   char* const start = out;
-  a.each_run(r, t, true, [&](int op, int64_t length) { out = put_run(out, length, "MXID"[op]); });
+  a.runs(r, t).each(true, [&](int op, int64_t length) { out = put_run(out, length, "MXID"[op]); });
   if (out == start) *out++ = '*';
   return out;
 }
 
 inline char* sam_cigar(char* out, const Alignments& a, size_t r, size_t t) {
-  char* const start = out;
-  if (a.query_start(r, t)) out = put_run(out, a.query_start(r, t), 'S');
-  char* const body = out;
-  a.each_inner_run(r, t, [&](int op, int64_t length) { out = put_run(out, length, "=XID"[op]); });
-  if (out == body) {
-    *start = '*';
-    return start + 1;
+  const auto [run, end] = a.inner_runs(r, t);
+  if (run == end) {
+    *out++ = '*';
+    return out;
   }
+  if (a.query_start(r, t)) out = put_run(out, a.query_start(r, t), 'S');
+  out = put_runs(out, run, end);
   if (const int64_t left = a.query_length(r, t) - a.query_end(r, t)) out = put_run(out, left, 'S');
   return out;
 }
@@ -162,8 +154,9 @@ inline char* sam_position(char* out, const Alignments& a, size_t r, size_t t) {
 }
 
 inline char* sam_distance(char* out, const Alignments& a, size_t r, size_t t) {
+  const auto [run, end] = a.inner_runs(r, t);
   int64_t distance = 0;
-  a.each_inner_run(r, t, [&](int op, int64_t length) { distance += op == Alignments::kEqual ? 0 : length; });
+  for (const uint8_t* each = run; each < end; each++) distance += (*each & 3) == Alignments::kEqual ? 0 : (*each >> 2) + 1;
   return put_integer(out, distance);
 }
 
@@ -173,7 +166,7 @@ inline size_t md_width(const Alignments& a, size_t r, size_t t) { return 2 * a.m
 inline char* md(char* out, const Alignments& a, size_t r, size_t t) {
   const uint8_t* target = a.target(t) + a.target_start(r, t) + a.skipped(r, t);
   int64_t agreeing = 0;
-  a.each_inner_run(r, t, [&](int op, int64_t length) {
+  a.inner_runs(r, t).each(false, [&](int op, int64_t length) {
     if (op == Alignments::kEqual) {
       agreeing += length;
       target += length;
@@ -199,7 +192,7 @@ template <bool kQuery>
 char* aligned(char* out, const Alignments& a, size_t r, size_t t) {
   const uint8_t* codes = kQuery ? a.query(r, t) + a.query_start(r, t) : a.target(t) + a.target_start(r, t);
   constexpr int kGap = kQuery ? Alignments::kDeletion : Alignments::kInsertion;
-  a.each_run(r, t, true, [&](int op, int64_t length) {
+  a.runs(r, t).each(true, [&](int op, int64_t length) {
     for (; length > 0; length--) *out++ = op == kGap ? '-' : a.letters[*codes++];
   });
   return out;
@@ -207,7 +200,7 @@ char* aligned(char* out, const Alignments& a, size_t r, size_t t) {
 
 // What readers of pairwise blocks look for between the two lines.
 inline char* markers(char* out, const Alignments& a, size_t r, size_t t) {
-  a.each_run(r, t, false, [&](int op, int64_t length) {
+  a.runs(r, t).each(false, [&](int op, int64_t length) {
     std::memset(out, "|.  "[op], static_cast<size_t>(length));
     out += length;
   });
