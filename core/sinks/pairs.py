@@ -24,7 +24,7 @@ _BLOCK_PAIRS = 1 << 15
 """Pairs that a thread formats at a time: a megabyte or two of text where it has no paths, which a processor's cache holds. A band has
 several such blocks, so that several threads end it together."""
 
-_BLOCK_RUNS = 1 << 19
+_BLOCK_RUNS = 1 << 20
 """Bytes of runs that a thread formats at a time, of which CIGARs make twice as many, and letters ten times. Of 5,000 genes a row has four
 times as many, and a band has fewer rows than a server has threads."""
 
