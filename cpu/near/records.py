@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 
 from gpualign.core.near.bounds import EditBound
@@ -25,6 +23,11 @@ def keep_records(sequences: SequenceSet, letters: int, steps: Steps, threads: in
     records = _near.Records(sequences.codes, sequences.offsets, letters, steps.q, steps.bits)
     parts = max(1, min(len(sequences), int(sequences.offsets[-1]) // _BUILT_AT_A_TIME))
     cuts = np.linspace(0, len(sequences), parts + 1).astype(np.int64).tolist()
+    if parts == 1:  # a sample, of which several are made before the work begins
+        records.build(*cuts)
+        return records
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(records.build, cuts[:-1], cuts[1:]))
     return records
