@@ -20,7 +20,7 @@ from near_cuda import genes, reads
 from gpualign.core.sequences import SequenceSet
 
 DEVICES = "cpu", "cuda", "auto"
-MIDDLE, LONG = 1.0, 4.0  # seconds from which on a job is run three times, and once
+MIDDLE, LONG = 2.0, 4.0  # seconds from which on a job is run three times, and once
 
 
 def write(path: Path, sequences: SequenceSet) -> str:
