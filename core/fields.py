@@ -93,7 +93,7 @@ def path(kind: str) -> Callable[[Block], Column]:
 class Field:
     """name as --fields takes it, what it holds, how a block's column is made, and what of each alignment that needs; of_hits: only
     searches have it; values: its numbers, NaN where there is none, and dtype: their type, None for text; side: "query" or "target", where
-    the text is the id of that record; quoted: the column as csv has it, None: the same."""
+    the text is the id of that record; quoted: the column as csv has it, None: the same; has_letters: text of a record's letters."""
 
     name: str
     meaning: str
@@ -104,6 +104,7 @@ class Field:
     dtype: Callable[[Task], np.dtype[Any]] | None = None
     side: str | None = None
     quoted: Callable[[Block], Column] | None = None
+    has_letters: bool = False
 
     def take(self, block: Block, keep: Booleans | None) -> npt.NDArray[Any] | list[str]:
         """Of the wanted pairs of a block, in order, those that `keep` has (None: all): an array of numbers, or texts."""
@@ -204,8 +205,8 @@ FIELDS: dict[str, Field] = {
         _count("qend", "last aligned letter of the query", counted("query_end")),
         _count("tstart", "first aligned letter of the target, from 1", counted("target_start", 1)),
         _count("tend", "last aligned letter of the target", counted("target_end")),
-        Field("qaln", "aligned part of the query, with gaps", path("query"), _PATH),
-        Field("taln", "aligned part of the target, with gaps", path("target"), _PATH),
+        Field("qaln", "aligned part of the query, with gaps", path("query"), _PATH, has_letters=True),
+        Field("taln", "aligned part of the target, with gaps", path("target"), _PATH, has_letters=True),
         _coverage("qcov", "fraction of the query that is aligned", "query"),
         _coverage("tcov", "fraction of the target that is aligned", "target"),
         Field(

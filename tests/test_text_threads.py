@@ -14,6 +14,7 @@ from processes import started
 from test_blocks import OF_PAIRS, Aligned
 
 from gpualign.core.budget import Budget
+from gpualign.core.fields import FIELDS
 from gpualign.core.filter import Filter
 from gpualign.core.formats.fasta import AlignedFasta
 from gpualign.core.formats.m8 import M8
@@ -51,8 +52,9 @@ def bands(aligned):
     return [*whole, *(last.part(slice(0, 1), columns) for columns in (slice(0, 5), slice(5, 12)))]
 
 
-def written(aligned, bands, format, threads, filter=None):
+def written(aligned, bands, format, threads, filter=None, run_bytes=1 << 20):
     sink = TableSink(stream := io.BytesIO(), aligned.task, FORMATS[format](), filter, threads=threads)
+    sink.block_runs = run_bytes
     lengths = aligned.queries.lengths, aligned.targets.lengths
     sink.begin(make_plan(*lengths, Pairing.ALL, Limits(1 << 20, 0, 4, 4, 100)))
     for band in bands:
@@ -70,9 +72,15 @@ def test_any_number_of_threads_and_any_blocks(aligned, bands, monkeypatch, forma
     assert len(expected.splitlines()) > 50
     for pairs, run_bytes in ((1, 1 << 20), (30, 1 << 20), (1000, 300), (1000, 1 << 20)):
         monkeypatch.setattr("gpualign.core.sinks.pairs._BLOCK_PAIRS", pairs)
-        monkeypatch.setattr("gpualign.core.sinks.pairs._BLOCK_RUNS", run_bytes)
         for threads in (1, 2, 3, 8):
-            assert written(aligned, bands, format, threads, filter) == expected
+            assert written(aligned, bands, format, threads, filter, run_bytes) == expected
+
+
+def test_blocks_of_rows_with_letters_are_smaller(aligned):
+    rows = {name: make() for name, make in FORMATS.items()} | {"cigars": Tsv([FIELDS["query"], FIELDS["cigar"]])}
+    runs = {name: TableSink(io.BytesIO(), aligned.task, format).block_runs for name, format in rows.items()}
+    assert len(set(runs.values())) == 2
+    assert {name for name, most in runs.items() if most == min(runs.values())} == {"tsv", "sam", "fasta"}
 
 
 def test_a_band_of_one_block_starts_no_thread(aligned, bands, monkeypatch):

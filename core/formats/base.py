@@ -20,6 +20,10 @@ class RowFormat(Protocol):
     def detail(self) -> Detail:
         """What of each alignment the rows tell."""
 
+    @property
+    def has_letters(self) -> bool:
+        """Whether rows hold letters of the records: several times as much text as CIGARs."""
+
     def header(self, task: Task) -> bytes:
         """What stands before the first row."""
 

@@ -13,6 +13,7 @@ class AlignedFasta:
 
     detail = Detail.PATH
     remembers = False
+    has_letters = True
 
     def header(self, task: Task) -> bytes:
         return b""

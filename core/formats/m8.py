@@ -20,6 +20,7 @@ class M8:
 
     detail = Detail.STATISTICS
     remembers = False
+    has_letters = False
 
     def header(self, task: Task) -> bytes:
         return b""

@@ -15,6 +15,7 @@ class Paf:
 
     detail = Detail.PATH
     remembers = False
+    has_letters = False
 
     def header(self, task: Task) -> bytes:
         return b""

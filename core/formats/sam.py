@@ -32,6 +32,7 @@ class Sam:
 
     detail = Detail.PATH
     remembers = True  # which rows are primary alignments
+    has_letters = True
 
     def __init__(self) -> None:
         self._seen = -1  # the last record that has a row

@@ -20,6 +20,10 @@ class Tsv:
     def detail(self) -> Detail:
         return detail_of(self.fields)
 
+    @property
+    def has_letters(self) -> bool:
+        return any(field.has_letters for field in self.fields)
+
     def header(self, task: Task) -> bytes:
         return ("\t".join(f.name for f in self.fields) + "\n").encode()
 

@@ -24,9 +24,12 @@ _BLOCK_PAIRS = 1 << 15
 """Pairs that a thread formats at a time: a megabyte or two of text where it has no paths, which a processor's cache holds. A band has
 several such blocks, so that several threads end it together."""
 
-_BLOCK_RUNS = 1 << 20
-"""Bytes of runs that a thread formats at a time, of which CIGARs make twice as many, and letters ten times. Of 5,000 genes a row has four
-times as many, and a band has fewer rows than a server has threads."""
+_BLOCK_RUNS = 1 << 19
+"""Bytes of runs that a thread formats at a time, of which letters make ten times as many. Of 5,000 genes a row has four times as many, and
+a band has fewer rows than a server has threads."""
+
+BLOCK_RUNS_OF_CIGARS = 1 << 20
+"""The same of rows without letters: CIGARs make twice as many bytes, faster than Python puts several blocks on their way."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +61,16 @@ class _Most:
 
 
 def blocks_of(
-    task: Task, identity_definition: int, results: BandResults | NearResults, pairing: Pairing, threads: int = 1
+    task: Task,
+    identity_definition: int,
+    results: BandResults | NearResults,
+    pairing: Pairing,
+    threads: int = 1,
+    runs: int = _BLOCK_RUNS,
 ) -> Iterator[Block]:
-    """A band in blocks of bounded size, in input order. threads: that will make text of a block together."""
-    most = _Most(threads * _BLOCK_PAIRS, threads * _BLOCK_RUNS)
+    """A band in blocks of bounded size, in input order. threads: that will make text of a block together; runs: bytes of them that each
+    takes."""
+    most = _Most(threads * _BLOCK_PAIRS, threads * runs)
     if task.both_strands:
         yield from _of_better_strands(task, identity_definition, results, pairing, most)
         return
@@ -110,6 +119,8 @@ class PairsSink:
 
     block_threads = 1
     """That make the text of a block together."""
+    block_runs = _BLOCK_RUNS
+    """Bytes of runs of which each of these makes text."""
 
     def __init__(self, stream: ByteWriter, task: Task, filter: Filter | None = None, identity_definition: int = DEFAULT) -> None:
         self.stream = stream
@@ -140,7 +151,8 @@ class PairsSink:
 
     def filtered(self, results: BandResults | NearResults) -> Iterator[tuple[Block, Booleans | None]]:
         """The blocks of a band, each with the pairs that the filter keeps (None: all of them)."""
-        for block in blocks_of(self.task, self._identity_definition, results, self._plan.pairing, self.block_threads):
+        pairing, threads, runs = self._plan.pairing, self.block_threads, self.block_runs
+        for block in blocks_of(self.task, self._identity_definition, results, pairing, threads, runs):
             keep = self._filter.keeps(block)
             if self.kept is not None:
                 self.kept += int(np.count_nonzero(block.wanted(keep)))

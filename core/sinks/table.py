@@ -15,7 +15,7 @@ from gpualign.core.formats.base import RowFormat
 from gpualign.core.identity import DEFAULT
 from gpualign.core.pool import InOrder
 from gpualign.core.road import Closable
-from gpualign.core.sinks.pairs import PairsSink
+from gpualign.core.sinks.pairs import BLOCK_RUNS_OF_CIGARS, PairsSink
 from gpualign.core.sinks.writer import ByteWriter, keep_freed_memory, write_pieces
 
 if TYPE_CHECKING:
@@ -49,6 +49,8 @@ class TableSink(PairsSink):
         makers = min(threads, _MAKERS)
         self._threads = InOrder(makers)
         self.block_threads = -(-threads // makers)
+        if not format.has_letters:
+            self.block_runs = BLOCK_RUNS_OF_CIGARS
         self._begun = False
         if threads > _MAKERS:
             keep_freed_memory()
