@@ -75,21 +75,21 @@ struct Alignments {
     void each(bool merge, Use use) const {
       int op = -1;
       int64_t length = 0;
-      for (const uint8_t* next_run = run; next_run < end; next_run++) {
-        int next = *next_run & 3;
+      for (const uint8_t* at = run; at < end; at++) {
+        int next = *at & 3;
         if (merge && next == kDifferent) next = kEqual;
         if (next != op) {
           if (length) use(op, length);
           op = next;
           length = 0;
         }
-        length += (*next_run >> 2) + 1;
+        length += (*at >> 2) + 1;
       }
       if (length) use(op, length);
     }
     int64_t columns() const {
       int64_t sum = 0;
-      for (const uint8_t* each = run; each < end; each++) sum += (*each >> 2) + 1;
+      for (const uint8_t* at = run; at < end; at++) sum += (*at >> 2) + 1;
       return sum;
     }
   };
@@ -156,7 +156,7 @@ inline char* sam_position(char* out, const Alignments& a, size_t r, size_t t) {
 inline char* sam_distance(char* out, const Alignments& a, size_t r, size_t t) {
   const auto [run, end] = a.inner_runs(r, t);
   int64_t distance = 0;
-  for (const uint8_t* each = run; each < end; each++) distance += (*each & 3) == Alignments::kEqual ? 0 : (*each >> 2) + 1;
+  for (const uint8_t* at = run; at < end; at++) distance += (*at & 3) == Alignments::kEqual ? 0 : (*at >> 2) + 1;
   return put_integer(out, distance);
 }
 
