@@ -17,3 +17,8 @@ class RunError(GpualignError, RuntimeError):
     """The work itself could not be done: device, memory, disk."""
 
     exit_code = 1
+
+
+def quoted(text: str) -> str:
+    """A cell or an id of a file, for a message: the beginning of a long one."""
+    return ascii(text) if len(text) <= 40 else ascii(text[:39] + "…")

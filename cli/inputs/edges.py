@@ -14,7 +14,7 @@ from gpualign.cli.outputs.files import open_input
 from gpualign.core.cluster.edges import unique_edges
 from gpualign.core.cluster.given import ListedPairs
 from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError
+from gpualign.core.errors import InputError, quoted
 from gpualign.core.separators import separator_of_text
 from gpualign.core.unpack import unpack
 
@@ -95,7 +95,7 @@ def _columns(names: list[str], edit: bool | None, by_identity: bool, source: str
         return _Columns(query, target, value, len(names), kind, True)
     if len(names) < 3 or _number(names[2]) is None:
         raise InputError(
-            f"{source}: line 1 is {_quoted(', '.join(names))}; a header with the columns query and target is wanted, or lines of two ids"
+            f"{source}: line 1 is {quoted(', '.join(names))}; a header with the columns query and target is wanted, or lines of two ids"
             " and a distance, separated by tabs, commas or semicolons"
         )
     if not _BEHIND_DISTANCES.fullmatch("\t".join(names[3:])):
@@ -146,15 +146,15 @@ def _parse(rows: Iterator[tuple[int, list[str]]], columns: _Columns, ids: Sequen
         for name, end in ((cells[columns.query], a), (cells[columns.target], b)):
             if name not in number:
                 if ids is not None:
-                    raise InputError(f"{source}: line {line} names {_quoted(name)}, which is no record of the sequences")
+                    raise InputError(f"{source}: line {line} names {quoted(name)}, which is no record of the sequences")
                 number[name] = len(number)
             end.append(number[name])
         value = _number(cells[columns.value])
         if value is None or value < 0 or (columns.kind == "identity" and value > 1):
             wanted = "an identity from 0 to 1" if columns.kind == "identity" else "a distance, a number from 0 on,"
-            raise InputError(f"{source}: line {line}: {_quoted(cells[columns.value])} where {wanted} is wanted")
+            raise InputError(f"{source}: line {line}: {quoted(cells[columns.value])} where {wanted} is wanted")
         if a[-1] == b[-1] and value > _ROUNDING and columns.kind != "identity":
-            name = _quoted(cells[columns.query])
+            name = quoted(cells[columns.query])
             raise InputError(f"{source}: line {line}: {name} is at a distance of {value:g} from itself; two records may have this id")
         values.append(value)
         lines.append(line)
@@ -164,11 +164,7 @@ def _parse(rows: Iterator[tuple[int, list[str]]], columns: _Columns, ids: Sequen
     if contradiction is not None:
         one, other = contradiction
         raise InputError(
-            f"{source}: lines {lines[one]} and {lines[other]} say {values[one]:g} and {values[other]:g} of {_quoted(names[a[one]])} and"
-            f" {_quoted(names[b[one]])}; a pair has one value"
+            f"{source}: lines {lines[one]} and {lines[other]} say {values[one]:g} and {values[other]:g} of {quoted(names[a[one]])} and"
+            f" {quoted(names[b[one]])}; a pair has one value"
         )
     return ListedPairs(names, edges)
-
-
-def _quoted(text: str) -> str:
-    return ascii(text) if len(text) <= 40 else ascii(text[:39] + "…")

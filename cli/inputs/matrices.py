@@ -16,7 +16,7 @@ from gpualign.cli.inputs.arrays import NPY_MAGIC, NPZ_MAGIC, parse_npy, parse_np
 from gpualign.cli.outputs.files import STDIO, open_input
 from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.sources.filesets import MAGIC
-from gpualign.core.errors import InputError
+from gpualign.core.errors import InputError, quoted
 from gpualign.core.separators import separator_of_text
 from gpualign.core.unpack import unpack
 
@@ -94,7 +94,7 @@ def check_ids(ids: Sequence[str], source: str) -> None:
         if not name:
             raise InputError(f"{source}: record {number:,} has an empty id")
         if first.setdefault(name, number) != number:
-            raise InputError(f"{source}: records {first[name]:,} and {number:,} have the same id {_quoted(name)}")
+            raise InputError(f"{source}: records {first[name]:,} and {number:,} have the same id {quoted(name)}")
 
 
 def _is_symmetric(values: Matrix) -> bool:
@@ -181,14 +181,14 @@ def _text(raw: bytes, source: str, name: str) -> _Found:
     if first.strip().isascii() and first.strip().isdecimal():
         ids, values = _rows(_cut(rest, None, source), len(rest), source)
         if first.strip().lstrip("0") != str(len(rest)):
-            raise InputError(f"{source}: line 1 says {_quoted(first.strip())} records, but {len(rest):,} follow")
+            raise InputError(f"{source}: line 1 says {quoted(first.strip())} records, but {len(rest):,} follow")
         return _Found(values, (ids, ids), "distance")  # PHYLIP's form is of distances
     separator = separator_of_text(first, rest[0][1] if rest else "")
     cut = _cut(lines, separator, source)
     columns = next(cut)[1][1:]
     if not columns:
         raise InputError(
-            f"{source}: line 1 is {_quoted(first)}; a matrix is wanted: a line of ids behind an empty cell, separated by tabs, commas or"
+            f"{source}: line 1 is {quoted(first)}; a matrix is wanted: a line of ids behind an empty cell, separated by tabs, commas or"
             " semicolons"
         )
     ids, values = _rows(cut, len(columns), source)
@@ -231,7 +231,7 @@ def _rows(lines: Iterable[tuple[int, list[str]]], count: int, source: str) -> tu
             row = None
         if row is None or "_" in "".join(cells):  # which Python takes for a separator of thousands
             wrong = next((cell for cell in cells if not _is_number(cell)), "")
-            raise InputError(f"{source}: line {number}: {_quoted(wrong)} is no number; a matrix of numbers is wanted")
+            raise InputError(f"{source}: line {number}: {quoted(wrong)} is no number; a matrix of numbers is wanted")
         ids.append(name)
         rows.append(row)
     if not rows:
@@ -245,7 +245,3 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return "_" not in cell
-
-
-def _quoted(text: str) -> str:
-    return ascii(text) if len(text) <= 40 else ascii(text[:39] + "…")
