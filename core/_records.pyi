@@ -69,3 +69,8 @@ def repeated(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C'
     """
     int64[strings][2]: each string that equals an earlier one, and the first that it equals.
     """
+
+def gather(text: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], picked: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,))], NDArray[numpy.int64]]:
+    """
+    The strings with these numbers, in their order: (uint8[bytes], int64[picked + 1] offsets).
+    """

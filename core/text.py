@@ -10,10 +10,8 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core._records import gather
 from gpualign.core.dataclass import dataclass
-
-_LONG = 64
-"""Bytes of a string that is copied in one piece."""
 
 _QUOTED = np.frombuffer(b',"', dtype=np.uint8)
 
@@ -86,15 +84,8 @@ class TextColumn(Sequence[str]):
         return TextColumn.of([_in_quotes(one) for one in self])
 
     def select(self, records: npt.NDArray[np.int64]) -> TextColumn:
-        """Some of the strings, in this order; one may occur several times."""
-        lengths = self.offsets[records + 1] - self.offsets[records]
-        starts = np.zeros(len(records) + 1, dtype=np.int64)
-        np.cumsum(lengths, out=starts[1:])
-        if starts[-1] > _LONG * len(records):  # places of all letters would take 16 times the memory of the letters
-            ends = zip(self.offsets[records].tolist(), self.offsets[records + 1].tolist(), strict=True)
-            return TextColumn(np.concatenate([self.text[a:b] for a, b in ends]), starts)
-        places = np.arange(starts[-1]) + np.repeat(self.offsets[records] - starts[:-1], lengths)
-        return TextColumn(self.text[places], starts)
+        """Some of the strings, in this order; one may occur several times. Raises `IndexError` for a number that none has."""
+        return TextColumn(*gather(self.text, self.offsets, records))
 
 
 def _in_quotes(text: str) -> str:

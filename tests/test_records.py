@@ -207,3 +207,39 @@ def test_a_column_is_a_sequence_of_its_strings(strings, start, stop, step):
     assert len(part.tight().text) == part.offsets[-1] - part.offsets[0]
     assert list(part.select(np.arange(len(part))[::-1])) == strings[start:stop:step][::-1]
     assert list(join_columns([part, column, part])) == [*strings[start:stop:step], *strings, *strings[start:stop:step]]
+
+
+@given(st.data())
+def test_gathers_strings_of_a_column(data):
+    strings = data.draw(st.lists(st.binary(max_size=100), min_size=1, max_size=30))
+    picked = data.draw(st.lists(st.integers(0, len(strings) - 1), max_size=60))
+    if data.draw(st.booleans()):  # neighbours
+        picked = sorted(set(picked))
+    column = TextColumn.joined([b"before", *strings, b"behind"])[1:-1]
+    found = column.select(np.array(picked, dtype=np.int64))
+    assert [found.text[a:b].tobytes() for a, b in zip(found.offsets[:-1], found.offsets[1:], strict=True)] == [strings[k] for k in picked]
+    assert found.text.flags.writeable
+    assert len(found.text) == found.offsets[-1]
+
+
+def test_gathers_many_strings(rng):
+    """More than a large page of memory, of which most are neighbours."""
+    lengths = rng.integers(0, 300, 40_000)
+    column = TextColumn(rng.integers(0, 256, lengths.sum(), dtype=np.uint8), np.concatenate(([0], np.cumsum(lengths))))
+    picked = np.flatnonzero(rng.random(40_000) < 0.95)
+    places = np.repeat(np.isin(np.arange(40_000), picked), lengths)
+    found = column.select(picked)
+    assert (found.text == column.text[places]).all()
+    assert (found.lengths == lengths[picked]).all()
+
+
+def test_strings_that_are_not_there_are_refused():
+    text = np.zeros(4, dtype=np.uint8)
+    for picked in ([2], [-1], [0, 5]):
+        with pytest.raises(IndexError, match="no such string"):
+            _records.gather(text, np.array([0, 2, 4]), np.array(picked))
+    for offsets in ([0, 5], [3, 2], [-1, 2]):
+        with pytest.raises(ValueError, match="offsets"):
+            _records.gather(text, np.array(offsets), np.array([0]))
+    with pytest.raises(IndexError):
+        _records.gather(text, np.array([], dtype=np.int64), np.array([0]))

@@ -4,6 +4,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/tuple.h>
 
+#include "gather.hpp"
 #include "letters.hpp"
 #include "owned_array.hpp"
 #include "record_scanner.hpp"
@@ -25,14 +26,14 @@ void check_offsets(const Input<uint8_t>& text, const Input<int64_t>& offsets) {
     if (offsets(i) < offsets(i - 1)) throw nb::value_error("the offsets descend");
 }
 
-Column taken(StringColumn& column) {
-  const size_t size = column.text.size();
-  uint8_t* const text = column.text.take();
+// Strings up to the last end. text: for free().
+Column column_of(uint8_t* text, LargeVector<int64_t>&& ends) {
   nb::capsule owner(text, [](void* p) noexcept { std::free(p); });
-  LargeVector<int64_t> ends = std::exchange(column.ends, {0});
-  const size_t count = ends.size();
+  const size_t size = static_cast<size_t>(ends.back()), count = ends.size();
   return {nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>(text, {size}, owner), owned_array(std::move(ends), {count})};
 }
+
+Column taken(StringColumn& column) { return column_of(column.text.take(), std::exchange(column.ends, {0})); }
 
 ByteSet byte_set(const Input<bool>& members) {
   if (members.size() != 128) throw nb::value_error("a set of bytes is bool[128]");
@@ -162,4 +163,23 @@ NB_MODULE(_records, m) {
         return owned_array(std::move(flat), {count, 2});
       },
       nb::arg("text"), nb::arg("offsets"), "int64[strings][2]: each string that equals an earlier one, and the first that it equals.");
+  m.def(
+      "gather",
+      [](Input<uint8_t> text, Input<int64_t> offsets, Input<int64_t> picked) -> Column {
+        const int64_t strings = static_cast<int64_t>(offsets.size()) - 1, count = static_cast<int64_t>(picked.size());
+        // Not the offsets of all: a few strings of many may be wanted, again and again.
+        for (int64_t k = 0; k < count; k++) {
+          if (picked(k) < 0 || picked(k) >= strings) throw nb::index_error("there is no such string");
+          const int64_t start = offsets(picked(k)), stop = offsets(picked(k) + 1);
+          if (start < 0 || stop < start || stop > static_cast<int64_t>(text.size()))
+            throw nb::value_error("the offsets do not fit the text");
+        }
+        Gathered found = [&] {
+          nb::gil_scoped_release unlocked;
+          return gather(text.data(), offsets.data(), picked.data(), count);
+        }();
+        return column_of(found.text, std::move(found.ends));
+      },
+      nb::arg("text"), nb::arg("offsets"), nb::arg("picked"),
+      "The strings with these numbers, in their order: (uint8[bytes], int64[picked + 1] offsets).");
 }

@@ -1,0 +1,35 @@
+// Some of many strings, copied behind one another.
+#pragma once
+#include <cstdint>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "large_pages.hpp"
+
+namespace gpualign {
+
+struct Gathered {
+  LargeVector<int64_t> ends;  // where each string begins, and where the last one ends
+  uint8_t* text;              // for free()
+};
+
+// Strings picked[0] .. picked[count - 1], of which one may occur several times. Those that are neighbours already are copied as one: what
+// leaves out few of many goes at the speed of memory.
+inline Gathered gather(const uint8_t* text, const int64_t* offsets, const int64_t* picked, int64_t count) {
+  LargeVector<int64_t> ends(static_cast<size_t>(count) + 1);
+  for (int64_t k = 0; k < count; k++)
+    ends[static_cast<size_t>(k) + 1] = ends[static_cast<size_t>(k)] + offsets[picked[k] + 1] - offsets[picked[k]];
+  size_t bytes = static_cast<size_t>(ends.back());
+  if (!bytes) bytes = 1;
+  uint8_t* const out = static_cast<uint8_t*>(large_pages(bytes));
+  if (!out) throw std::bad_alloc();
+  for (int64_t k = 0, next; k < count; k = next) {
+    for (next = k + 1; next < count && picked[next] == picked[next - 1] + 1;) next++;
+    const int64_t size = offsets[picked[next - 1] + 1] - offsets[picked[k]];
+    if (size) std::memcpy(out + ends[static_cast<size_t>(k)], text + offsets[picked[k]], static_cast<size_t>(size));
+  }
+  return {std::move(ends), out};
+}
+
+}  // namespace gpualign
