@@ -27,6 +27,12 @@ _COVERED_COSTS = replace(_COSTS, aligned=0.3)
 
 _TILE_NANOSECONDS = 2e8
 _TILE_PAIRS = 1 << 15, 1 << 24  # at least, at most
+_BAND_ROWS = 1 << 12
+"""Queries of a band at most, and so of a tile: what is laid out of its targets is for all of them."""
+
+_BAND_NANOSECONDS = 5e9
+"""Of a band of more than usual: how often results leave."""
+
 _WORTH_A_SAMPLE = 50_000
 """Pairs; a sample looks at more than that."""
 
@@ -157,4 +163,6 @@ def near_limits(task: Task, recipe: NearRecipe, budget: Budget, letters: int, th
     fitting = int(budget.results / (2 * threads * (held + recipe.steps.whole * _WHOLE_BYTES)))
     pairs = max(_TILE_PAIRS[0], min(pairs, fitting))
     kept = near_bytes(task, letters, recipe.steps)
-    return Limits(budget.results, kept, task.item_bytes, 64, pairs, band_rows=min(rows, MAX_BAND_ROWS))
+    in_time = int(_BAND_NANOSECONDS * threads / (recipe.nanoseconds * len(task.targets)))
+    rows = min(rows, max(MAX_BAND_ROWS, min(in_time, _BAND_ROWS)))
+    return Limits(budget.results, kept, task.item_bytes, 64, pairs, band_rows=rows, first_rows=MAX_BAND_ROWS)
