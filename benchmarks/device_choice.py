@@ -39,7 +39,7 @@ def jobs(folder: Path) -> Iterator[tuple[str, list[str]]]:
         if count <= 1000:
             yield f"nw, {count:,} genes, identity and CIGAR", ["nw", path, "--fields", "query,target,identity,cigar"]
         yield f"nw --edit, {count:,} genes", ["nw", "--edit", path]
-    for count in (5_000, 60_000, 300_000):
+    for count in (5_000, 20_000, 60_000, 120_000, 300_000):
         path = write(folder / f"reads{count}.fa", reads(rng, count))
         yield f"nw --edit --max-distance 5, {count:,} reads", ["nw", "--edit", "--max-distance", "5", path]
     query = write(folder / "query.fa", genes(rng, 1))

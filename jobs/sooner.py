@@ -15,9 +15,11 @@ from gpualign.jobs.notes import Notes
 _CUDA_CELLS, _CUDA_EDIT_CELLS = 4e12, 2e13
 """Cells a second, of most tasks and of edit distances on a data centre's GPU. Of jobs so large that this matters a CPU is far behind
 anyway."""
-_CUDA_SCREENED = 3e10
+_CUDA_SCREENED = 8e10
 """Pairs a second of which the near ones are looked for."""
 
+_RECORDS = 0.1
+"""Seconds more until they are: records are laid out as bits and sent."""
 
 # Comparisons of two calls a second: of a core with AVX2, and of a GPU with copies and the rest.
 _CPU_COMPARED, _CUDA_COMPARED = 1.5e11, 2e14
@@ -33,7 +35,7 @@ def cuda_is_sooner(comparisons: float, threads: int) -> bool:
 def cuda_seconds(task: Task) -> float:
     """About how long CUDA takes for a task, its start included."""
     if task.within is not None:
-        return CUDA_START + task.pairs_about / _CUDA_SCREENED
+        return CUDA_START + _RECORDS + task.pairs_about / _CUDA_SCREENED
     return CUDA_START + task.cells_about / (_CUDA_EDIT_CELLS if task.scoring.edit else _CUDA_CELLS)
 
 
