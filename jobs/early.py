@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 
 from gpualign.cpu.machine import usable_cpus
@@ -18,14 +18,18 @@ GLOBAL_CELLS, EDIT_CELLS, LOCAL_CELLS = 3e10, 2e11, 1.5e10
 _SURELY = 1.2
 """Times `CUDA_START`, from which on a GPU that is there will be taken."""
 
-_NEAR_PAIR = 2e-9
-"""Seconds that a core looks at a pair of records for, at least, of which few are near (3e-9 measured of reads)."""
+_NEAR_LETTER = 5e-12
+"""Seconds that a core looks at a pair of records for, at least, by the letters of one, where few pairs are near. Of reads 5e-12 with
+AVX-512, 9e-12 where threads share cores, 11e-12 with AVX2."""
 
 _JOINED_BYTES = 64
 """Records of fewer may be joined by the strings that deletions make of them (core/near), and then few pairs are looked at."""
 
 _HEAD = 1 << 16
 """Bytes of a file that tell how long its records are."""
+
+_GZIP = 31
+"""zlib's number of gzip's form."""
 
 _CALL_BYTES = 1e8
 """Of files of calls that keep a core busy for a second, about."""
@@ -45,11 +49,21 @@ def alignment_seconds(queries: Iterable[str], targets: Iterable[str] | None, cor
     return cells / (core_cells * usable_cpus())
 
 
-def near_seconds(queries: Iterable[str], targets: Iterable[str] | None) -> float:
+def near_seconds(queries: Sequence[str], targets: Sequence[str] | None) -> float:
     """The least that the CPU takes, about, to find the near pairs of two sets, or of one (None); 0 where files do not tell."""
-    records = sum(map(_records, queries))
-    pairs = records * (records / 2 if targets is None else sum(map(_records, targets)))
-    return pairs * _NEAR_PAIR / usable_cpus()
+    records = sum(_records(path)[0] for path in queries)
+    letters = sum(_records(path)[1] for path in (queries if targets is None else targets))
+    return records * letters * (0.5 if targets is None else 1) * _NEAR_LETTER / usable_cpus()
+
+
+def bounds_edits(edit: bool, score: bool, identity: bool, coverage: bool, definition: int, free_ends: bool) -> bool:
+    """Whether thresholds leave out pairs unseen, as `gpualign.core.near.thresholds.edit_bound` has it, which takes longer to load.
+
+    edit: whether scores are edit distances. score, identity, coverage: whether a score, an identity or a distance made of one, and a
+    coverage are asked for. definition: of the identity. free_ends: whether gaps at the ends cost nothing.
+    """
+    of_all = definition == 0 or (definition in (1, 4) and not free_ends) or (definition in (1, 2, 4) and coverage)
+    return (score and not (edit and free_ends)) or (identity and of_all)
 
 
 def distance_seconds(inputs: Iterable[str]) -> float:
@@ -65,22 +79,39 @@ def _letters(path: str) -> float:
     return _bytes(path) / (2 if ending in _QUALITIES else 1)
 
 
-def _records(path: str) -> float:
-    """Of plain text, about, by those that it begins with; 0 of what is no file, is packed, or has records so short that their number does
-    not tell the work."""
-    if not (size := _bytes(path)):
-        return 0
+def _records(path: str) -> tuple[float, float]:
+    """Their number and letters, about, of text, plain or by gzip, by what it begins with; 0 of what is no file, is packed otherwise, or has
+    records so short that their number does not tell the work."""
     try:
+        if not (size := os.stat(path).st_size):  # nor is a pipe opened, which waits for a writer
+            return 0, 0
         file = os.open(path, os.O_RDONLY)
         try:
             head = os.pread(file, _HEAD, 0)  # it may be standard input, whose place others share
         finally:
             os.close(file)
     except OSError:
-        return 0
+        return 0, 0
+    read = len(head)
+    if path.endswith(".gz"):
+        head, read = _unpacked(head)
     # Whole ones: a genome is one of many such heads.
     count = head.count(b"\n") / 4 if head.startswith(b"@") else head.count(b"\n>") if head.startswith(b">") else 0
-    return size * count / len(head) if 0 < count * _JOINED_BYTES <= len(head) else 0
+    if not 0 < count * _JOINED_BYTES <= len(head):
+        return 0, 0
+    return size * count / read, size * len(head) / read / (2 if head.startswith(b"@") else 1)
+
+
+def _unpacked(head: bytes) -> tuple[bytes, int]:
+    """What gzip has made the head of a file of, as much of it at most, and of how many bytes; nothing where it has not."""
+    import zlib  # most files are plain
+
+    unpacking = zlib.decompressobj(_GZIP)
+    try:
+        text = unpacking.decompress(head, _HEAD)
+    except zlib.error:
+        return b"", 0
+    return text, len(head) - len(unpacking.unconsumed_tail)
 
 
 def _bytes(path: str) -> float:

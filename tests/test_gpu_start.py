@@ -1,15 +1,35 @@
 """CUDA that starts beside other work, with a made-up driver."""
 
 import ctypes
+import gzip
+import itertools
 import os
+import random
 import subprocess
 import sys
+from dataclasses import replace
 
+import numpy as np
 import pytest
+from work import sequence_set
 
+from gpualign.core.alphabet import DNA
+from gpualign.core.engine import EndGaps, Task
 from gpualign.core.errors import InputError
+from gpualign.core.filter import Filter
+from gpualign.core.near.thresholds import edit_bound
+from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.gpu import devices, start
-from gpualign.jobs.early import CUDA_START, EDIT_CELLS, GLOBAL_CELLS, alignment_seconds, distance_seconds, near_seconds, start_early
+from gpualign.jobs.early import (
+    CUDA_START,
+    EDIT_CELLS,
+    GLOBAL_CELLS,
+    alignment_seconds,
+    bounds_edits,
+    distance_seconds,
+    near_seconds,
+    start_early,
+)
 
 
 class FakeDriver:
@@ -140,26 +160,45 @@ def test_work_goes_by_the_sizes_of_files(monkeypatch, tmp_path):
         )
 
 
-def test_near_pairs_go_by_the_number_of_records(monkeypatch, tmp_path):
+def test_near_pairs_go_by_the_number_and_length_of_records(monkeypatch, tmp_path):
     monkeypatch.setattr("gpualign.jobs.early.usable_cpus", lambda: 2)
+    rng = random.Random(1)
+    letters = ["".join(rng.choices("ACGT", k=100)) for _ in range(50_000)]
     reads = {
-        "reads.fa": "".join(f">r{n:05}\n{'ACGT' * 25}\n" for n in range(50_000)),
-        "wrapped.fa": "".join(f">r{n:05}\n{'ACGT' * 15}\n{'ACGT' * 10}\n" for n in range(50_000)),
-        "reads.fq": "".join(f"@r{n:05}\n{'ACGT' * 25}\n+\n{'I' * 100}\n" for n in range(50_000)),
+        "reads.fa": "".join(f">r{n:05}\n{read}\n" for n, read in enumerate(letters)),
+        "wrapped.fa": "".join(f">r{n:05}\n{read[:60]}\n{read[60:]}\n" for n, read in enumerate(letters)),
+        "reads.fq": "".join(f"@r{n:05}\n{read}\n+\n{'I' * 100}\n" for n, read in enumerate(letters)),
     }
+    one_set = 50_000**2 / 2 * 100 * 5e-12 / 2
     for name, text in reads.items():
         (tmp_path / name).write_text(text)
         path = str(tmp_path / name)
-        assert near_seconds([path], None) == pytest.approx(50_000**2 / 2 * 2e-9 / 2, rel=0.01)
-        assert near_seconds([path], [path, path]) == pytest.approx(50_000 * 100_000 * 2e-9 / 2, rel=0.01)
+        assert near_seconds([path], None) == pytest.approx(one_set, rel=0.1)
+        assert near_seconds([path], [path, path]) == pytest.approx(4 * one_set, rel=0.1)
+    (tmp_path / "reads.fa.gz").write_bytes(gzip.compress(reads["reads.fa"].encode(), 1))
+    assert near_seconds([str(tmp_path / "reads.fa.gz")], None) == pytest.approx(one_set, rel=0.5)  # letters in fewer than four bits
+    (tmp_path / "bomb.fa.gz").write_bytes(gzip.compress(b">" + bytes(100 << 20)))
     (tmp_path / "receptors.fa").write_text(">r\nCASSLGQAYEQYF\n" * 50_000)  # joined by their deletions: few pairs are looked at
     (tmp_path / "packed.fa.gz").write_bytes(b"\x1f\x8b" + b"x" * 5000)
     (tmp_path / "empty.fa").write_bytes(b"")
     (tmp_path / "genome.fa").write_text(">g\n" + "ACGT" * 500_000 + "\n")  # longer than what is looked at
-    for unknown in ("receptors.fa", "genome.fa", "packed.fa.gz", "empty.fa", "missing.fa", "."):
-        assert near_seconds([str(tmp_path / unknown)], None) == 0
+    for unknown in ("receptors.fa", "genome.fa", "packed.fa.gz", "bomb.fa.gz", "empty.fa", "missing.fa", "."):
+        assert near_seconds([str(tmp_path / unknown)], None) == near_seconds([path], [str(tmp_path / unknown)]) == 0
     os.mkfifo(tmp_path / "pipe")  # opening it would wait for a writer
     assert near_seconds([str(tmp_path / "pipe"), "-"], None) == 0
+
+
+@pytest.mark.parametrize("end_gaps", EndGaps)
+@pytest.mark.parametrize("definition", range(5))
+def test_what_leaves_pairs_out_is_known_before_all_else(definition, end_gaps):
+    records = sequence_set([np.arange(20, dtype=np.uint8) % 4] * 2)
+    for edit, score, identity, coverage in itertools.product([False, True], repeat=4):
+        scoring = make_scoring(DNA, ScoringOptions(edit=edit), [records])
+        task = Task(records, records, scoring, end_gaps=end_gaps, alphabet=DNA)
+        found = Filter(most_score=5 if edit and score else None, least_score=40 if score and not edit else None)
+        found = replace(found, least_identity=0.9 if identity else None, least_coverage=0.8 if coverage else None)
+        known = bounds_edits(edit, score, identity, coverage, definition, end_gaps is not EndGaps.PENALISED)
+        assert known == (edit_bound(found, task, definition) is not None)
 
 
 def test_a_look_at_standard_input_leaves_it_where_it_is(tmp_path):
