@@ -39,6 +39,11 @@ def test_results_of_slow_steps_leave_soon(nanoseconds, rows):
     assert limits_of(replace(SKETCHED, nanoseconds=nanoseconds)).band_rows == rows
 
 
+@pytest.mark.parametrize(("bits", "rows"), [(1024, 4096), (4096, 1024), (1 << 15, MAX_BAND_ROWS)])
+def test_sketches_of_a_tiles_queries_stay_in_the_cache(bits, rows):
+    assert limits_of(replace(SKETCHED, steps=Steps(q=8, bits=bits))).band_rows == rows
+
+
 def test_more_threads_have_larger_bands():
     slow = replace(SKETCHED, nanoseconds=100.0)
     assert [limits_of(slow, threads=threads).band_rows for threads in (1, 2, 4)] == [500, 1000, 2000]

@@ -33,6 +33,9 @@ _BAND_ROWS = 1 << 12
 _BAND_NANOSECONDS = 5e9
 """Of a band of more than usual: how often results leave."""
 
+_PACKED_BYTES = 1 << 20
+"""Of the sketches of a tile's queries, a byte for four bits, of more than usual: a thread keeps them while panels of targets pass."""
+
 _WORTH_A_SAMPLE = 50_000
 """Pairs; a sample looks at more than that."""
 
@@ -164,5 +167,6 @@ def near_limits(task: Task, recipe: NearRecipe, budget: Budget, letters: int, th
     pairs = max(_TILE_PAIRS[0], min(pairs, fitting))
     kept = near_bytes(task, letters, recipe.steps)
     in_time = int(_BAND_NANOSECONDS * threads / (recipe.nanoseconds * len(task.targets)))
-    rows = min(rows, max(MAX_BAND_ROWS, min(in_time, _BAND_ROWS)))
+    in_cache = 4 * _PACKED_BYTES // max(1, recipe.steps.bits)
+    rows = min(rows, max(MAX_BAND_ROWS, min(in_time, in_cache, _BAND_ROWS)))
     return Limits(budget.results, kept, task.item_bytes, 64, pairs, band_rows=rows, first_rows=MAX_BAND_ROWS)
