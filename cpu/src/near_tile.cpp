@@ -1,6 +1,7 @@
 #include "near_tile.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include "near_verify.hpp"
@@ -27,7 +28,7 @@ void for_each(const PanelMask& mask, const Function& function) {
     for (uint64_t left = mask.bits[w]; left; left &= left - 1) function(64 * w + __builtin_ctzll(left));
 }
 
-// What a panel's targets may have to be near to queries of one length.
+// What a panel's targets may have to be near to queries of one length; 0 in lanes without a target.
 struct Limits {
   PanelMask window;                      // targets whose length is near enough
   alignas(64) uint16_t letters[kPanel];  // that either may have more of, 65535 for more
@@ -60,6 +61,11 @@ class TileRun {
   }
 
  private:
+  struct Run {  // of targets of one length
+    int32_t length;
+    int first;  // lane
+  };
+
   struct Pending {  // a query whose common bits with the panel are to be counted
     int64_t query;
     PanelMask left;
@@ -69,11 +75,16 @@ class TileRun {
   int32_t query_length(int64_t i) const { return queries_.length(tile_.query_ids[i]); }
   int64_t target(int lane) const { return tile_.target_ids[panel_ + lane]; }
 
+  // Most targets stand behind all that a query wants first; to sort those would take as long as to look at their pairs.
   void count_wanted() {
-    std::vector<int64_t> sorted(tile_.target_ids, tile_.target_ids + tile_.target_count);
-    std::sort(sorted.begin(), sorted.end());
+    const int64_t last = tile_.query_count ? *std::max_element(tile_.firsts, tile_.firsts + tile_.query_count) : 0;
+    std::vector<int64_t> beside;
+    std::copy_if(tile_.target_ids, tile_.target_ids + tile_.target_count, std::back_inserter(beside),
+                 [=](int64_t id) { return id < last; });
+    std::sort(beside.begin(), beside.end());
+    const int64_t behind = tile_.target_count - static_cast<int64_t>(beside.size());
     for (int64_t i = 0; i < tile_.query_count; i++)
-      found_.steps[0] += sorted.end() - std::lower_bound(sorted.begin(), sorted.end(), tile_.firsts[i]);
+      found_.steps[0] += behind + (beside.end() - std::lower_bound(beside.begin(), beside.end(), tile_.firsts[i]));
   }
 
   void pack_queries() {
@@ -92,16 +103,26 @@ class TileRun {
     lanes_ = static_cast<int>(std::min<int64_t>(kPanel, tile_.target_count - first));
     panel_packed_ = false;
     lowest_ = highest_ = target(0);
+    runs_.clear();
     for (int lane = 0; lane < lanes_; lane++) {
       const int64_t id = target(lane);
       lowest_ = std::min(lowest_, id), highest_ = std::max(highest_, id);
+      const int32_t length = targets_.length(id);
+      if (runs_.empty() || runs_.back().length != length) runs_.push_back({length, lane});
     }
+    fetch_next();
     if (!tile_.use_counts) return;
     const int letters = targets_.letters();
     counts_.assign(static_cast<size_t>(letters * kPanel), 0);
     for (int lane = 0; lane < lanes_; lane++)
       for (int letter = 0; letter < letters; letter++)
         counts_[static_cast<size_t>(letter * kPanel + lane)] = targets_.counts(target(lane))[letter];
+  }
+
+  // The targets of the next panel, which are anywhere in memory, come while this one is looked at.
+  void fetch_next() const {
+    const int64_t stop = std::min<int64_t>(panel_ + 2 * kPanel, tile_.target_count);
+    for (int64_t k = panel_ + kPanel; k < stop; k++) targets_.fetch(tile_.target_ids[k], tile_.use_counts);
   }
 
   void pack_panel() {
@@ -118,22 +139,16 @@ class TileRun {
   // The window is found by asking for every length of the panel: at() rounds, and need not rise or fall with a length.
   void make_limits(int32_t length, Limits& limits) const {
     limits.window = {};
-    int32_t there = -1;
-    bool within = false;
-    uint16_t letters = 0, ours = 0, theirs = 0;
     const auto few = [](int64_t number) { return static_cast<uint16_t>(std::min<int64_t>(number, 65535)); };
-    for (int lane = 0; lane < kPanel; lane++) {
-      if (lane < lanes_ && targets_.length(target(lane)) != there) {
-        there = targets_.length(target(lane));
-        within = std::abs(length - there) <= bound_.at(length, there);
-        letters = few(std::max(bound_.grams(1, length, there), bound_.grams(1, there, length)));
-        ours = few(bound_.grams(queries_.q(), length, there));
-        theirs = few(bound_.grams(queries_.q(), there, length));
-      }
-      if (lane < lanes_ && within) limits.window.bits[lane / 64] |= uint64_t{1} << (lane % 64);
-      limits.letters[lane] = letters;
-      limits.ours[lane] = ours;
-      limits.theirs[lane] = theirs;
+    for (size_t run = 0; run < runs_.size(); run++) {
+      const int32_t there = runs_[run].length;
+      const int first = runs_[run].first, stop = run + 1 < runs_.size() ? runs_[run + 1].first : lanes_;
+      if (std::abs(length - there) <= bound_.at(length, there))
+        for (int lane = first; lane < stop; lane++) limits.window.bits[lane / 64] |= uint64_t{1} << (lane % 64);
+      const auto fill = [&](uint16_t* values, int64_t number) { std::fill(values + first, values + stop, few(number)); };
+      fill(limits.letters, std::max(bound_.grams(1, length, there), bound_.grams(1, there, length)));
+      fill(limits.ours, bound_.grams(queries_.q(), length, there));
+      fill(limits.theirs, bound_.grams(queries_.q(), there, length));
     }
   }
 
@@ -267,6 +282,7 @@ class TileRun {
   int64_t panel_ = 0, lowest_ = 0, highest_ = 0;
   int lanes_ = 0;
   bool panel_packed_ = false;
+  std::vector<Run> runs_;
   std::vector<uint16_t> counts_;  // [letters][kPanel]
   uint16_t sizes_[kPanel] = {};
   std::vector<Limits> limits_;
