@@ -1,6 +1,7 @@
 """Thresholds of `gpualign nw`: the rows are those of every pair, with the far ones dropped, whatever steps have left them out."""
 
 import gzip
+import json
 import re
 
 import numpy as np
@@ -249,3 +250,24 @@ def test_real_genes(real_data, tmp_path):
     expected = [f"{ids[a]}\t{ids[b]}\t{all_pairs[a, b]}" for a, b in zip(i, j, strict=True)]
     assert gpualign("nw", "--edit", "--max-distance", "60", file).stdout.decode().splitlines()[1:] == expected
     assert len(expected) > 10
+
+
+def test_families_that_stand_together_fit_the_memory(rng, tmp_path):
+    """All their near pairs come at once, of which a sample of the pairs knows nothing."""
+    family = np.repeat(rng.integers(0, 4, (1, 100)), 2000, axis=0)
+    for _ in range(2):
+        family[np.arange(2000), rng.integers(0, 100, 2000)] = rng.integers(0, 4, 2000)
+    paths = []
+    for name in "ab":
+        codes = rng.integers(0, 4, (20_000, 100))
+        codes[5000:7000] = family[rng.permutation(2000)]
+        records = np.frombuffer(DNA.encode(), dtype=np.uint8)[codes]
+        paths.append(write(tmp_path / f"{name}.fa", [record.tobytes().decode() for record in records], name))
+    summary = tmp_path / "summary.json"
+    done = gpualign(
+        "nw", "--edit", "--max-distance", "5", "--memory", "128M", "--threads", "2", "--device", "cpu", "--summary", summary, *paths
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(summary.read_text())
+    assert found["results"]["pairs_kept"] >= 2000 * 2000
+    assert found["peak_memory"] < (128 + 192) << 20

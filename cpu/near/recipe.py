@@ -13,7 +13,7 @@ from gpualign.core.engine import Task
 from gpualign.core.errors import RunError
 from gpualign.core.near.sample import sample
 from gpualign.core.near.steps import Costs, Left, Steps, candidates, choose, usual_letters, worth_joining
-from gpualign.core.plan import BANDS_IN_FLIGHT, MAX_BAND_ROWS, Limits
+from gpualign.core.plan import BANDS_IN_FLIGHT, Limits
 from gpualign.cpu import _near, _neighbours
 from gpualign.cpu._kernels import Cancel
 from gpualign.cpu.machine import pick_instruction_set
@@ -27,14 +27,9 @@ _COVERED_COSTS = replace(_COSTS, aligned=0.3)
 
 _TILE_NANOSECONDS = 2e8
 _TILE_PAIRS = 1 << 15, 1 << 24  # at least, at most
-_BAND_ROWS = 1 << 12
-"""Queries of a band at most, and so of a tile: what is laid out of its targets is for all of them."""
-
-_BAND_NANOSECONDS = 5e9
-"""Of a band of more than usual: how often results leave."""
-
-_PACKED_BYTES = 1 << 20
-"""Of the sketches of a tile's queries, a byte for four bits, of more than usual: a thread keeps them while panels of targets pass."""
+_BAND_ROWS = 512
+"""Queries of a band at most, and so of a tile: what is laid out of its targets is for all of them. They are not more because all near pairs
+of a family that stands together come in few bands, in memory that no sample tells of."""
 
 _WORTH_A_SAMPLE = 50_000
 """Pairs; a sample looks at more than that."""
@@ -166,7 +161,4 @@ def near_limits(task: Task, recipe: NearRecipe, budget: Budget, letters: int, th
     fitting = int(budget.results / (2 * threads * (held + recipe.steps.whole * _WHOLE_BYTES)))
     pairs = max(_TILE_PAIRS[0], min(pairs, fitting))
     kept = near_bytes(task, letters, recipe.steps)
-    in_time = int(_BAND_NANOSECONDS * threads / (recipe.nanoseconds * len(task.targets)))
-    in_cache = 4 * _PACKED_BYTES // max(1, recipe.steps.bits)
-    rows = min(rows, max(MAX_BAND_ROWS, min(in_time, in_cache, _BAND_ROWS)))
-    return Limits(budget.results, kept, task.item_bytes, 64, pairs, band_rows=rows, first_rows=MAX_BAND_ROWS)
+    return Limits(budget.results, kept, task.item_bytes, 64, pairs, band_rows=min(rows, _BAND_ROWS))
