@@ -69,15 +69,14 @@ def cluster(
       gpualign cluster --distances snps.npy --max-distance 12 --method average
     """
     from gpualign.cli.inputs.lists import InputFiles, input_files
-    from gpualign.jobs.early import EDIT_CELLS, GLOBAL_CELLS, alignment_seconds, bounds_edits, near_seconds, start_early
+    from gpualign.jobs.early import EDIT_CELLS, GLOBAL_CELLS, bounds_edits, start_for_pairs
 
     read = InputFiles(()) if seqs is None else input_files(seqs)
     if edges is None and distances is None:
-        if bounds_edits(edit, edit, min_identity is not None or not edit, min_coverage is not None, identity_def, free_ends=False):
-            seconds = near_seconds(read.paths, None)
-        else:
-            seconds = alignment_seconds(read.paths, None, EDIT_CELLS if edit else GLOBAL_CELLS)
-        start_early(device, seconds, 0 if method == "greedy" else seconds)  # which compares with centroids alone
+        by_distance = max_distance is not None
+        identity = min_identity is not None or (by_distance and not edit)
+        bounded = bounds_edits(edit, by_distance and edit, identity, min_coverage is not None, identity_def, free_ends=False)
+        start_for_pairs(device, read.paths, None, EDIT_CELLS if edit else GLOBAL_CELLS, bounded)  # beside the imports that follow
     from gpualign.cli.clusters import Clustered, cluster_spec, in_order_of, opened_outputs, read_given
     from gpualign.cli.messages import Messages, print_plan
     from gpualign.cli.outputs.files import OutputFiles, check_stdin, open_inputs

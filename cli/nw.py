@@ -130,17 +130,15 @@ def nw(
       zcat reads.fq.gz | gpualign nw --fields query,target,score,qlen,tlen - | sort -k3,3nr | head
     """
     from gpualign.cli.inputs.lists import input_files
-    from gpualign.jobs.early import EDIT_CELLS, GLOBAL_CELLS, alignment_seconds, bounds_edits, near_seconds, start_early
+    from gpualign.jobs.early import EDIT_CELLS, GLOBAL_CELLS, bounds_edits, start_for_pairs
 
     sets = [input_files(one) for one in (seqs, add or seqs2) if one is not None]
     queries, others = sets[0].paths, sets[1].paths if len(sets) > 1 else None
     score = min_score is not None or (max_distance is not None and edit)
     identity = min_identity is not None or (max_distance is not None and not edit)
-    if bounds_edits(edit, score, identity, min_coverage is not None, identity_def, end_gaps != "penalised"):
-        seconds = near_seconds(queries, others)
-    else:
-        seconds = alignment_seconds(queries, others, EDIT_CELLS if edit else GLOBAL_CELLS)
-    start_early("cpu" if cluster else device, seconds, seconds)  # beside the imports that follow
+    bounded = bounds_edits(edit, score, identity, min_coverage is not None, identity_def, end_gaps != "penalised")
+    # Beside the imports that follow.
+    start_for_pairs("cpu" if cluster else device, queries, others, EDIT_CELLS if edit else GLOBAL_CELLS, bounded)
     from dataclasses import replace
 
     from gpualign.cli.inputs.groups import check_groups, read_group_pairs

@@ -113,11 +113,11 @@ def sw(
       gpualign sw contigs.fa proteins.fa --translate query           six frames against proteins, as blastx
     """
     from gpualign.cli.inputs.lists import input_files
-    from gpualign.jobs.early import LOCAL_CELLS, alignment_seconds, start_early
+    from gpualign.jobs.early import LOCAL_CELLS, start_for_pairs
 
     sets = [input_files(one) for one in (query, db) if one is not None]
-    early = alignment_seconds(sets[0].paths, sets[1].paths if len(sets) > 1 else None, LOCAL_CELLS)
-    start_early("cpu" if cluster else device, early, early)  # beside the imports that follow
+    queries, targets = sets[0].paths, sets[1].paths if len(sets) > 1 else None
+    start_for_pairs("cpu" if cluster else device, queries, targets, LOCAL_CELLS)  # beside the imports that follow
     from gpualign.cli.messages import Messages
     from gpualign.cli.nodes import find_resources
     from gpualign.cli.outputs.files import check_stdin, open_inputs

@@ -32,6 +32,9 @@ _RATE_PATHS, _RATE_SLICED_PATHS = 6e9, 50e9
 _NEAR_NANOSECONDS = 8e8
 """Of a second, in which steps of a near search do what they take on a core to themselves: likewise."""
 
+_JOIN_NANOSECONDS = 2.5e8
+"""The same of a join, whatever the vectors."""
+
 _BAND_SECONDS = 10
 """About, of a band: what an interrupted run loses, and how often results leave."""
 
@@ -218,7 +221,8 @@ class CpuEngine:
                 return JoinedTiles(task, deletions, self.threads, results)
             return NearTiles(task, letters, name, recipe, self.threads, results)
 
-        return self._prepared(task, limits, recipe.kernel, self.threads, _NEAR_NANOSECONDS / recipe.nanoseconds, begin)
+        a_second = _JOIN_NANOSECONDS * 32 / self.instruction_set.vector_bytes if recipe.steps.neighbours else _NEAR_NANOSECONDS
+        return self._prepared(task, limits, recipe.kernel, self.threads, a_second / recipe.nanoseconds, begin)
 
 
 def _tile_cells(task: Task, threads: int, usual: int) -> int:

@@ -8,15 +8,15 @@ from importlib.util import find_spec
 
 from gpualign.cpu.machine import usable_cpus
 
-CUDA_START = 0.15
-"""Seconds: a context, kernels from the cache, page-locked memory (0.08 on an H200's machine, 0.19 on an H100's; the driver starts beside
-what comes before)."""
+CUDA_START = 0.2
+"""Seconds: a context, kernels from the cache, page-locked memory (0.08 on an H200's machine, 0.19 to 0.25 on H100s'; the driver starts
+beside what comes before)."""
 
 GLOBAL_CELLS, EDIT_CELLS, LOCAL_CELLS = 3e10, 2e11, 1.5e10
 """That a core with AVX-512 aligns in a second, about: global scores, edit distances, searches."""
 
 _SURELY = 1.2
-"""Times `CUDA_START`, from which on a GPU that is there will be taken."""
+"""Times `CUDA_START`, from which on a GPU that is there is as good as taken. To start it for nothing takes the CPU 0.1 s."""
 
 _NEAR_LETTER = 5e-12
 """Seconds that a core looks at a pair of records for, at least, by the letters of one, where few pairs are near. Of reads 5e-12 with
@@ -51,9 +51,10 @@ def alignment_seconds(queries: Iterable[str], targets: Iterable[str] | None, cor
 
 def near_seconds(queries: Sequence[str], targets: Sequence[str] | None) -> float:
     """The least that the CPU takes, about, to find the near pairs of two sets, or of one (None); 0 where files do not tell."""
-    records = sum(_records(path)[0] for path in queries)
-    letters = sum(_records(path)[1] for path in (queries if targets is None else targets))
-    return records * letters * (0.5 if targets is None else 1) * _NEAR_LETTER / usable_cpus()
+    ours = [_records(path) for path in queries]
+    others = ours if targets is None else [_records(path) for path in targets]
+    pairs_letters = sum(records for records, _ in ours) * sum(letters for _, letters in others)
+    return pairs_letters * (0.5 if targets is None else 1) * _NEAR_LETTER / usable_cpus()
 
 
 def bounds_edits(edit: bool, score: bool, identity: bool, coverage: bool, definition: int, free_ends: bool) -> bool:
@@ -103,7 +104,8 @@ def _records(path: str) -> tuple[float, float]:
 
 
 def _unpacked(head: bytes) -> tuple[bytes, int]:
-    """What gzip has made the head of a file of, as much of it at most, and of how many bytes; nothing where it has not."""
+    """What gzip has made the first bytes of a file of, as many of it at most, and how many bytes they were; nothing where it has not. Of
+    several members the first tells enough."""
     import zlib  # most files are plain
 
     unpacking = zlib.decompressobj(_GZIP)
@@ -111,7 +113,7 @@ def _unpacked(head: bytes) -> tuple[bytes, int]:
         text = unpacking.decompress(head, _HEAD)
     except zlib.error:
         return b"", 0
-    return text, len(head) - len(unpacking.unconsumed_tail)
+    return text, len(head) - len(unpacking.unconsumed_tail) - len(unpacking.unused_data)
 
 
 def _bytes(path: str) -> float:
@@ -123,10 +125,19 @@ def _bytes(path: str) -> float:
     return found.st_size * _PACKED.get(os.path.splitext(path)[1], 1)
 
 
+def start_for_pairs(device: str, queries: Sequence[str], targets: Sequence[str] | None, core_cells: float, bounded: bool = False) -> None:
+    """For pairs of two sets of files, or of one (None). core_cells: that a core aligns in a second; bounded: whether thresholds leave out
+    pairs unseen. Raises as `start_early` does."""
+    seconds = 0.0
+    if device == "auto" and find_spec("pycuda") is not None:  # else nobody asks
+        seconds = near_seconds(queries, targets) if bounded else alignment_seconds(queries, targets, core_cells)
+    start_early(device, seconds, seconds)
+
+
 def start_early(device: str, cpu_seconds: float, surely: float) -> None:
-    """cpu_seconds: what the CPU would take for the work, about; surely: the same, at least, as far as that is known: most pairs may never
-    be looked at. Raises `InputError` for what is no device's name."""
-    if device == "cpu" or (device == "auto" and cpu_seconds < CUDA_START) or find_spec("pycuda") is None:
+    """cpu_seconds: what the CPU would take for the work, about, or at least; surely: what it would take at least, as far as that is known.
+    Raises `InputError` for what is no device's name."""
+    if device == "cpu" or (device == "auto" and cpu_seconds < _SURELY * CUDA_START) or find_spec("pycuda") is None:
         return
     from gpualign.gpu.devices import check_selection, start_selected
 

@@ -18,7 +18,7 @@ anyway."""
 _CUDA_SCREENED = 8e10
 """Pairs a second of which the near ones are looked for."""
 
-_RECORDS = 0.1
+_RECORDS = 0.05
 """Seconds more until they are: records are laid out as bits and sent."""
 
 # Comparisons of two calls a second: of a core with AVX2, and of a GPU with copies and the rest.
