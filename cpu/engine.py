@@ -29,7 +29,7 @@ _TILE_CELLS_LOCAL = 4_000_000_000
 _RATE_DIFFERENCE, _RATE_BITSLICED, _RATE_EDIT, _RATE_LOCAL = 12e9, 40e9, 110e9, 10e9
 _RATE_PATHS, _RATE_SLICED_PATHS = 6e9, 50e9
 
-_NEAR_NANOSECONDS = 8e8
+_NEAR_NANOSECONDS = 5.5e8
 """Of a second, in which steps of a near search do what they take on a core to themselves: likewise."""
 
 _JOIN_NANOSECONDS = 2.5e8

@@ -9,6 +9,7 @@ import ctypes
 import threading
 from collections.abc import Iterable
 
+_begun: set[int] = set()  # devices that somebody wanted a context of
 _started: set[int] = set()
 _lock = threading.Lock()
 
@@ -16,9 +17,16 @@ _lock = threading.Lock()
 def start_cuda(devices: Iterable[int]) -> threading.Thread:
     """Start the driver and the primary contexts of these devices in a thread, each once; the driver makes who comes later wait for them.
     What fails is silent: whoever uses the device is told."""
-    thread = threading.Thread(target=_start, args=(list(devices),), name="gpualign-cuda-start")
+    wanted = list(devices)
+    _begun.update(wanted)
+    thread = threading.Thread(target=_start, args=(wanted,), name="gpualign-cuda-start")
     thread.start()
     return thread
+
+
+def has_begun() -> bool:
+    """Whether a context is there, or on its way."""
+    return bool(_begun)
 
 
 def _start(devices: list[int]) -> None:

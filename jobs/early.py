@@ -9,18 +9,15 @@ from importlib.util import find_spec
 from gpualign.cpu.machine import usable_cpus
 
 CUDA_START = 0.2
-"""Seconds: a context, kernels from the cache, page-locked memory (0.08 on an H200's machine, 0.19 to 0.25 on H100s'; the driver starts
-beside what comes before)."""
+"""Seconds from which on work is a GPU's, if there is one: a context, kernels from the cache, page-locked memory, where CUDA starts beside
+what comes before (0.08 on an H200's machine, 0.19 to 0.25 on H100s')."""
 
-GLOBAL_CELLS, EDIT_CELLS, LOCAL_CELLS = 3e10, 2e11, 1.5e10
-"""That a core with AVX-512 aligns in a second, about: global scores, edit distances, searches."""
+GLOBAL_CELLS, EDIT_CELLS, LOCAL_CELLS = 3e10, 3e11, 1.1e10
+"""That a core with AVX-512 aligns in a second, about, where threads share cores: global scores, edit distances, searches."""
 
-_SURELY = 1.2
-"""Times `CUDA_START`, from which on a GPU that is there is as good as taken. To start it for nothing takes the CPU 0.1 s."""
-
-_NEAR_LETTER = 5e-12
-"""Seconds that a core looks at a pair of records for, at least, by the letters of one, where few pairs are near. Of reads 5e-12 with
-AVX-512, 9e-12 where threads share cores, 11e-12 with AVX2."""
+_NEAR_LETTER = 9e-12
+"""Seconds that such a core looks at a pair of records for, by the letters of one, where few pairs are near: of reads. 5e-12 without others
+on it, 11e-12 with AVX2."""
 
 _JOINED_BYTES = 64
 """Records of fewer may be joined by the strings that deletions make of them (core/near), and then few pairs are looked at."""
@@ -50,7 +47,7 @@ def alignment_seconds(queries: Iterable[str], targets: Iterable[str] | None, cor
 
 
 def near_seconds(queries: Sequence[str], targets: Sequence[str] | None) -> float:
-    """The least that the CPU takes, about, to find the near pairs of two sets, or of one (None); 0 where files do not tell."""
+    """What finding the near pairs of two sets, or of one (None), takes the CPU, about, if most pairs are far; 0 where files do not tell."""
     ours = [_records(path) for path in queries]
     others = ours if targets is None else [_records(path) for path in targets]
     pairs_letters = sum(records for records, _ in ours) * sum(letters for _, letters in others)
@@ -135,13 +132,13 @@ def start_for_pairs(device: str, queries: Sequence[str], targets: Sequence[str] 
 
 
 def start_early(device: str, cpu_seconds: float, surely: float) -> None:
-    """cpu_seconds: what the CPU would take for the work, about, or at least; surely: what it would take at least, as far as that is known.
-    Raises `InputError` for what is no device's name."""
-    if device == "cpu" or (device == "auto" and cpu_seconds < _SURELY * CUDA_START) or find_spec("pycuda") is None:
+    """cpu_seconds: what the CPU would take for the work, about; surely: the same, as far as that is known. Raises `InputError` for what is
+    no device's name."""
+    if device == "cpu" or (device == "auto" and cpu_seconds < CUDA_START) or find_spec("pycuda") is None:
         return
     from gpualign.gpu.devices import check_selection, start_selected
 
     if device != "auto":
         check_selection(device)
-    # The driver alone where the estimate decides nothing; where it is above what CUDA takes, what a run on the first GPU needs.
-    start_selected("cuda" if device == "auto" and surely >= _SURELY * CUDA_START else device)
+    # The driver alone where the estimate decides nothing; else what a run on the first GPU needs.
+    start_selected("cuda" if device == "auto" and surely >= CUDA_START else device)

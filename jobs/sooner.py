@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import cached_property
 
@@ -21,6 +22,9 @@ _CUDA_SCREENED = 8e10
 _RECORDS = 0.05
 """Seconds more until they are: records are laid out as bits and sent."""
 
+_LATE = 0.1
+"""Seconds more where CUDA starts only then; and what it takes the CPU's work if CUDA starts beside it in vain."""
+
 # Comparisons of two calls a second: of a core with AVX2, and of a GPU with copies and the rest.
 _CPU_COMPARED, _CUDA_COMPARED = 1.5e11, 2e14
 _PLANES = 0.1
@@ -32,11 +36,18 @@ def cuda_is_sooner(comparisons: float, threads: int) -> bool:
     return comparisons / (threads * _CPU_COMPARED) > CUDA_START + _PLANES + comparisons / _CUDA_COMPARED
 
 
-def cuda_seconds(task: Task) -> float:
-    """About how long CUDA takes for a task, its start included."""
+def cuda_seconds(task: Task, begun: bool) -> float:
+    """About how long CUDA takes for a task, its start included, beside what the CPU takes with no CUDA that starts. begun: whether it has
+    started already, or does."""
+    start = CUDA_START - _LATE if begun else CUDA_START + _LATE
     if task.within is not None:
-        return CUDA_START + _RECORDS + task.pairs_about / _CUDA_SCREENED
-    return CUDA_START + task.cells_about / (_CUDA_EDIT_CELLS if task.scoring.edit else _CUDA_CELLS)
+        return start + _RECORDS + task.pairs_about / _CUDA_SCREENED
+    return start + task.cells_about / (_CUDA_EDIT_CELLS if task.scoring.edit else _CUDA_CELLS)
+
+
+def _has_begun() -> bool:
+    start = sys.modules.get("gpualign.gpu.start")  # which nobody needs to load for this
+    return start is not None and start.has_begun()
 
 
 class SoonerEngine:
@@ -65,7 +76,7 @@ class SoonerEngine:
             if gpu is None or gpu.capabilities.refusal(task):
                 raise
             return gpu.prepare(task, budget)
-        if prepared.seconds <= (needed := cuda_seconds(task)):
+        if prepared.seconds <= (needed := cuda_seconds(task, _has_begun())):
             self._notes.detail(f"on the CPU, which takes about {prepared.seconds:.1g} s; CUDA would take {needed:.1g}, most of it to start")
             return prepared
         gpu = self._cuda

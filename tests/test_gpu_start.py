@@ -62,6 +62,7 @@ def driver(monkeypatch):
     fake = FakeDriver()
     monkeypatch.setattr(ctypes, "CDLL", lambda name: fake)
     monkeypatch.setattr(start, "_started", set())
+    monkeypatch.setattr(start, "_begun", set())
     return fake
 
 
@@ -69,6 +70,13 @@ def test_contexts_start_once(driver):
     start.start_cuda([0, 2]).join()
     start.start_cuda([2, 1]).join()
     assert driver.calls == ["init", 10, 12, "init", 11]
+
+
+def test_it_is_known_whether_a_context_is_on_its_way(driver):
+    start.start_cuda([]).join()  # the driver alone
+    assert not start.has_begun()
+    start.start_cuda([1]).join()
+    assert start.has_begun()
 
 
 def test_what_is_missing_is_silent(driver, monkeypatch):
@@ -129,9 +137,8 @@ def test_much_work_starts_what_it_will_need(monkeypatch):
     monkeypatch.setattr("gpualign.jobs.early.find_spec", lambda name: name)
     monkeypatch.setattr(devices, "start_cuda", started.append)
     monkeypatch.setattr(devices, "_has_nvidia_device", lambda: True)
-    start_early("auto", 1.1 * CUDA_START, 1.1 * CUDA_START)
     start_early("auto", 1.3 * CUDA_START, 1.3 * CUDA_START)
-    start_early("auto", 9 * CUDA_START, CUDA_START)
+    start_early("auto", 9 * CUDA_START, 0.9 * CUDA_START)
     assert started == [[0], []]
 
 
@@ -142,7 +149,7 @@ def test_work_goes_by_the_sizes_of_files(monkeypatch, tmp_path):
         path.write_bytes(b"A" * size)
     small, large, packed = map(str, (small, large, packed))
     assert alignment_seconds([large], None, GLOBAL_CELLS) == pytest.approx(6e6**2 / 2 / 6e10)
-    assert alignment_seconds([large], None, EDIT_CELLS) == pytest.approx(6e6**2 / 2 / 40e10)
+    assert alignment_seconds([large], None, EDIT_CELLS) == pytest.approx(6e6**2 / 2 / 60e10)
     assert (
         alignment_seconds([small], [large], GLOBAL_CELLS)
         == alignment_seconds([large], [small], GLOBAL_CELLS)
@@ -171,7 +178,7 @@ def test_near_pairs_go_by_the_number_and_length_of_records(monkeypatch, tmp_path
         "wrapped.fa": "".join(f">r{n:05}\n{read[:60]}\n{read[60:]}\n" for n, read in enumerate(letters)),
         "reads.fq": "".join(f"@r{n:05}\n{read}\n+\n{'I' * 100}\n" for n, read in enumerate(letters)),
     }
-    one_set = 50_000**2 / 2 * 100 * 5e-12 / 2
+    one_set = 50_000**2 / 2 * 100 * 9e-12 / 2
     for name, text in reads.items():
         (tmp_path / name).write_text(text)
         path = str(tmp_path / name)

@@ -15,6 +15,7 @@ from gpualign.core.near.bounds import distance_bound
 from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.cpu.engine import CpuEngine
+from gpualign.gpu import start
 from gpualign.jobs import engines
 from gpualign.jobs.early import CUDA_START
 from gpualign.jobs.engines import Resources, pick_distance_engine, pick_engine
@@ -65,6 +66,17 @@ def test_much_work_is_cudas(small, slow, detail):
     assert asked == [1]
 
 
+@pytest.mark.parametrize(("begun", "taken"), [(False, "cpu"), (True, "cuda")])
+def test_cuda_that_has_begun_is_taken_for_less_work(small, monkeypatch, begun, taken):
+    """Its start is spent already, and would be in vain."""
+    monkeypatch.setattr(start, "_begun", {0} if begun else set())
+    monkeypatch.setattr(
+        "gpualign.cpu.engine._RATE_DIFFERENCE", small.cells_about / (CUDA_START * CpuEngine(1).instruction_set.vector_bytes / 32)
+    )
+    prepared = SoonerEngine(CpuEngine(1), Cuda, UNHEARD).prepare(small, BUDGET)
+    assert (prepared if prepared == "cuda" else "cpu") == taken
+
+
 @pytest.mark.parametrize("gpu", [None, Cuda("it cannot")])
 def test_without_a_gpu_that_can_the_cpu_does_it(small, slow, gpu):
     assert SoonerEngine(CpuEngine(2), lambda: gpu, UNHEARD).prepare(small, BUDGET).hardware.startswith("cpu")
@@ -84,7 +96,7 @@ def test_near_pairs_cost_by_pairs(rng):
     near = Task(records, records, edit, alphabet=DNA, within=distance_bound(1))
     prepared = CpuEngine(1).prepare(near, BUDGET)
     assert prepared.kernel.startswith("joined")
-    assert prepared.seconds < CUDA_START < cuda_seconds(near)
+    assert prepared.seconds < cuda_seconds(near, begun=True) < CUDA_START < cuda_seconds(near, begun=False)
     every = Task(records, records, edit, alphabet=DNA)
     assert near.pairs_about == every.pairs_about == 3000 * 3000 / 2
     assert every.cells_about == 14 * 14 * every.pairs_about
