@@ -230,9 +230,7 @@ class Plan:
 
     def cuts(self, start: int, stop: int, targets: npt.NDArray[np.int64], left: int) -> Iterator[tuple[int, int, int, int]]:
         """Rectangles (query start, query stop, from, to in `targets`) of about as many cells as a tile has where so many are left."""
-        cost = self.cost.by_target(self.query_lengths[start:stop], self.target_lengths[targets])
-        before = np.concatenate(([0.0], np.cumsum(cost)))
-        at = 0
+        before, at = self._cells_before(start, stop, targets), 0
         while at < len(targets):
             tile_cells = self.limits.cells_of_tile(left - int(before[at]))
             # As many whole passes of the lanes as the whole band may have against them, at least one; or all that are left.
@@ -249,6 +247,13 @@ class Plan:
                 yield query, min(stop, query + rows), at, to
             at = to
 
+    def _cells_before(self, start: int, stop: int, targets: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """Cells of queries [start, stop) with the targets before each of these, and with all: float64[targets + 1]."""
+        queries = self.query_lengths[start:stop]
+        if self.cost.by_number:  # targets need not be looked at
+            return np.arange(len(targets) + 1, dtype=np.float64) * self.cost.by_target(queries, self.target_lengths[:1])
+        return np.concatenate(([0.0], np.cumsum(self.cost.by_target(queries, self.target_lengths[targets]))))
+
     def wanted_cells(self, query_start: int, query_stop: int, targets: npt.NDArray[np.int64]) -> int:
         """What the wanted pairs of queries [query_start, query_stop) with some targets cost."""
         queries, firsts = self.query_lengths[query_start:query_stop], self._firsts(query_start, query_stop)
@@ -258,7 +263,8 @@ class Plan:
         behind = targets >= firsts[-1]
         beside = np.sort(targets[~behind])
         cells = self.cost.cells(queries, self.target_lengths[beside], np.searchsorted(beside, firsts))
-        return cells + self.cost.cells(queries, self.target_lengths[targets[behind]])
+        others = self.target_lengths[: len(targets) - len(beside)] if self.cost.by_number else self.target_lengths[targets[behind]]
+        return cells + self.cost.cells(queries, others)
 
     def _cells_between(self, query_start: int, query_stop: int, first: int, stop: int) -> int:
         """Of the wanted pairs with targets [first, stop), where lengths do not count."""

@@ -15,8 +15,9 @@ def by_length(lengths: Records) -> Records:
 
 def records_between(order: Records, first: int, stop: int) -> Records:
     """The records [first, stop) in the order that `by_length` made."""
-    whole = first == 0 and stop == len(order)
-    return order if whole else order[(order >= first) & (order < stop)]
+    if stop == len(order):
+        return order if first == 0 else order[order >= first]
+    return order[(order >= first) & (order < stop)]
 
 
 def ordered_targets(order: Records, first: int, stop: int, diagonal_stop: int, group: int) -> Records:
