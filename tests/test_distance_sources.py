@@ -284,6 +284,20 @@ def test_the_separator_of_a_table_is_found_as_csv_writes_it(header, mark):
 
 
 @pytest.mark.parametrize(
+    ("header", "row", "mark"),
+    [
+        ('id;a,b;"c""d"', '"s;0";A;A;G,0', ";"),  # either cuts both lines alike; but by commas a cell would have quotes inside
+        ('id,a;b,"c;d"', '"s,0",A,A;G', ","),
+        ('id;a,b;"c"', "s;0,5;1", ";"),
+        ("id;a,b;c", "s;0,5;1", ","),
+        ('"id";"a,b";"c"\r\n', '"s";"0,5";"1"\r\n', ";"),
+    ],
+)
+def test_no_cell_has_quotes_inside(header, row, mark):
+    assert separator_of(header.encode(), row.encode()) == mark
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "0.tsv: empty file"),
