@@ -19,11 +19,9 @@ from gpualign.core.distance.recipe import Need
 from gpualign.core.distance.sources.base import RowStore
 from gpualign.core.distance.sources.bed import read_filesets
 from gpualign.core.distance.sources.fasta import AlignmentText, read_alignments
-from gpualign.core.distance.sources.quoted import hide_quoted, text_of
 from gpualign.core.distance.sources.table import TableType, read_tables
 from gpualign.core.distance.sources.vcf import read_variants
 from gpualign.core.errors import InputError
-from gpualign.core.separators import separator_of
 from gpualign.cpu.distance import CpuDistanceEngine
 
 M = MISSING
@@ -257,44 +255,6 @@ def test_several_alleles_in_quotes_are_a_missing_call(scratch, separator, severa
     source = table(["\n".join(separator.join(row) for row in rows)], scratch, type=TableType.ALLELES)
     np.testing.assert_array_equal(compute(source, CpuDistanceEngine(1), "hamming")[0], [[0, 0], [0, 0]])
     np.testing.assert_array_equal(compute(source, CpuDistanceEngine(1), "hamming")[1], [[1, 1], [1, 2]])
-
-
-def csv_cells(text):
-    return next(csv.reader([text], strict=True))
-
-
-@given(st.lists(st.text('a",;1 ', max_size=6), min_size=2, max_size=5), st.booleans(), st.sampled_from(",;"), st.integers(1, 9))
-def test_lines_in_quotes_are_those_of_csv(cells, everything, mark, part):
-    text = io.StringIO()
-    csv.writer(text, delimiter=mark, quoting=csv.QUOTE_ALL if everything else csv.QUOTE_MINIMAL, lineterminator="\n").writerow(cells)
-    with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr("gpualign.core.distance.sources.quoted._PART", part)
-        [line] = hide_quoted(iter([text.getvalue().encode()]), mark, "x", 1)
-    found = [text_of(cell) for cell in line.rstrip(b"\n").split(mark.encode())]
-    read = next(csv.reader([text.getvalue()], delimiter=mark, strict=True))
-    assert found == [cell if everything or '"' in cell or mark in cell else cell.strip() for cell in read]
-
-
-@given(st.lists(st.text('a",; ', max_size=6), min_size=2, max_size=5), st.sampled_from(",;"))
-def test_the_separator_of_a_table_is_found_as_csv_writes_it(header, mark):
-    text = io.StringIO()
-    rows = csv.writer(text, delimiter=mark, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
-    rows.writerows([header, range(len(header))])
-    assert separator_of(*text.getvalue().encode().splitlines()) == mark
-
-
-@pytest.mark.parametrize(
-    ("header", "row", "mark"),
-    [
-        ('id;a,b;"c""d"', '"s;0";A;A;G,0', ";"),  # either cuts both lines alike; but by commas a cell would have quotes inside
-        ('id,a;b,"c;d"', '"s,0",A,A;G', ","),
-        ('id;a,b;"c"', "s;0,5;1", ";"),
-        ("id;a,b;c", "s;0,5;1", ","),
-        ('"id";"a,b";"c"\r\n', '"s";"0,5";"1"\r\n', ";"),
-    ],
-)
-def test_no_cell_has_quotes_inside(header, row, mark):
-    assert separator_of(header.encode(), row.encode()) == mark
 
 
 @pytest.mark.parametrize(
