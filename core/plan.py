@@ -247,10 +247,14 @@ class Plan:
                 yield query, min(stop, query + rows), at, to
             at = to
 
+    def _lengths_of(self, targets: npt.NDArray[np.int64]) -> Lengths:
+        """Of some targets; where lengths do not count those of as many others, at which nobody has to look."""
+        return self.target_lengths[: len(targets)] if self.cost.by_number else self.target_lengths[targets]
+
     def _cells_before(self, start: int, stop: int, targets: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         """Cells of queries [start, stop) with the targets before each of these, and with all: float64[targets + 1]."""
         queries = self.query_lengths[start:stop]
-        if self.cost.by_number:  # targets need not be looked at
+        if self.cost.by_number:
             return np.arange(len(targets) + 1, dtype=np.float64) * self.cost.by_target(queries, self.target_lengths[:1])
         return np.concatenate(([0.0], np.cumsum(self.cost.by_target(queries, self.target_lengths[targets]))))
 
@@ -258,13 +262,12 @@ class Plan:
         """What the wanted pairs of queries [query_start, query_stop) with some targets cost."""
         queries, firsts = self.query_lengths[query_start:query_stop], self._firsts(query_start, query_stop)
         if firsts is None:
-            return self.cost.cells(queries, self.target_lengths[targets])
+            return self.cost.cells(queries, self._lengths_of(targets))
         # Most targets stand behind all queries; sorting those would take longer than some tiles.
         behind = targets >= firsts[-1]
         beside = np.sort(targets[~behind])
-        cells = self.cost.cells(queries, self.target_lengths[beside], np.searchsorted(beside, firsts))
-        others = self.target_lengths[: len(targets) - len(beside)] if self.cost.by_number else self.target_lengths[targets[behind]]
-        return cells + self.cost.cells(queries, others)
+        cells = self.cost.cells(queries, self._lengths_of(beside), np.searchsorted(beside, firsts))
+        return cells + self.cost.cells(queries, self._lengths_of(targets[behind]))
 
     def _cells_between(self, query_start: int, query_stop: int, first: int, stop: int) -> int:
         """Of the wanted pairs with targets [first, stop), where lengths do not count."""
