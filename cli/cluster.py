@@ -73,9 +73,7 @@ def cluster(
 
     read = InputFiles(()) if seqs is None else input_files(seqs)
     if edges is None and distances is None:
-        by_distance = max_distance is not None
-        identity = min_identity is not None or (by_distance and not edit)
-        bounded = bounds_edits(edit, by_distance and edit, identity, min_coverage is not None, identity_def, free_ends=False)
+        bounded = bounds_edits(edit, identity_def, False, None, min_identity, max_distance, min_coverage)
         start_for_pairs(device, read.paths, None, EDIT_CELLS if edit else GLOBAL_CELLS, bounded)  # beside the imports that follow
     from gpualign.cli.clusters import Clustered, cluster_spec, in_order_of, opened_outputs, read_given
     from gpualign.cli.messages import Messages, print_plan

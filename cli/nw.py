@@ -134,9 +134,7 @@ def nw(
 
     sets = [input_files(one) for one in (seqs, add or seqs2) if one is not None]
     queries, others = sets[0].paths, sets[1].paths if len(sets) > 1 else None
-    score = min_score is not None or (max_distance is not None and edit)
-    identity = min_identity is not None or (max_distance is not None and not edit)
-    bounded = bounds_edits(edit, score, identity, min_coverage is not None, identity_def, end_gaps != "penalised")
+    bounded = bounds_edits(edit, identity_def, end_gaps != "penalised", min_score, min_identity, max_distance, min_coverage)
     # Beside the imports that follow.
     start_for_pairs("cpu" if cluster else device, queries, others, EDIT_CELLS if edit else GLOBAL_CELLS, bounded)
     from dataclasses import replace

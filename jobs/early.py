@@ -54,14 +54,25 @@ def near_seconds(queries: Sequence[str], targets: Sequence[str] | None) -> float
     return pairs_letters * (0.5 if targets is None else 1) * _NEAR_LETTER / usable_cpus()
 
 
-def bounds_edits(edit: bool, score: bool, identity: bool, coverage: bool, definition: int, free_ends: bool) -> bool:
-    """Whether thresholds leave out pairs unseen, as `gpualign.core.near.thresholds.edit_bound` has it, which takes longer to load.
+def bounds_edits(
+    edit: bool,
+    definition: int,
+    free_ends: bool,
+    least_score: int | None,
+    least_identity: float | None,
+    most_distance: float | None,
+    least_coverage: float | None,
+) -> bool:
+    """Whether thresholds (None: not asked for) leave out pairs unseen, as `gpualign.core.near.thresholds.edit_bound` has it, which takes
+    longer to load.
 
-    edit: whether scores are edit distances. score, identity, coverage: whether a score, an identity or a distance made of one, and a
-    coverage are asked for. definition: of the identity. free_ends: whether gaps at the ends cost nothing.
+    edit: whether scores, and so distances, are edit distances, which else are made of identities. definition: of the identity. free_ends:
+    whether gaps at the ends cost nothing.
     """
-    of_all = definition == 0 or (definition in (1, 4) and not free_ends) or (definition in (1, 2, 4) and coverage)
-    return (score and not (edit and free_ends)) or (identity and of_all)
+    score = least_score is not None or (most_distance is not None and edit)
+    identity = least_identity is not None or (most_distance is not None and not edit)
+    covered = definition in (1, 2, 4) and least_coverage is not None
+    return (score and not (edit and free_ends)) or (identity and (definition == 0 or (definition in (1, 4) and not free_ends) or covered))
 
 
 def distance_seconds(inputs: Iterable[str]) -> float:

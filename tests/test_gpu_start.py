@@ -101,10 +101,10 @@ def test_a_command_starts_what_its_device_may_need(monkeypatch, device, contexts
     monkeypatch.setattr(devices, "start_cuda", started.append)
     monkeypatch.setattr("gpualign.jobs.early.find_spec", lambda name: name)
     monkeypatch.setattr(devices, "_has_nvidia_device", lambda: True)
-    start_early(device, 1.3 * CUDA_START, 0)
+    start_early(device, CUDA_START, 0)
     assert started == ([] if contexts is None else [contexts])
     monkeypatch.setattr(devices, "_has_nvidia_device", lambda: False)
-    start_early(device, 1.3 * CUDA_START, 0)
+    start_early(device, CUDA_START, 0)
     assert len(started) == (contexts is not None)
 
 
@@ -137,7 +137,8 @@ def test_much_work_starts_what_it_will_need(monkeypatch):
     monkeypatch.setattr("gpualign.jobs.early.find_spec", lambda name: name)
     monkeypatch.setattr(devices, "start_cuda", started.append)
     monkeypatch.setattr(devices, "_has_nvidia_device", lambda: True)
-    start_early("auto", 1.3 * CUDA_START, 1.3 * CUDA_START)
+    start_early("auto", 0.9 * CUDA_START, 0.9 * CUDA_START)
+    start_early("auto", CUDA_START, CUDA_START)
     start_early("auto", 9 * CUDA_START, 0.9 * CUDA_START)
     assert started == [[0], []]
 
@@ -208,7 +209,8 @@ def test_what_leaves_pairs_out_is_known_before_all_else(definition, end_gaps):
         task = Task(records, records, scoring, end_gaps=end_gaps, alphabet=DNA)
         found = Filter(most_score=5 if edit and score else None, least_score=40 if score and not edit else None)
         found = replace(found, least_identity=0.9 if identity else None, least_coverage=0.8 if coverage else None)
-        known = bounds_edits(edit, score, identity, coverage, definition, end_gaps is not EndGaps.PENALISED)
+        given = found.least_score, found.least_identity, found.most_score, found.least_coverage
+        known = bounds_edits(edit, definition, end_gaps is not EndGaps.PENALISED, *given)
         assert known == (edit_bound(found, task, definition) is not None)
 
 
@@ -236,12 +238,12 @@ def test_little_is_unpacked():
 def test_commands_say_whether_thresholds_leave_pairs_out(monkeypatch, tmp_path, words, bounded):
     """As the plan then says, which names the edits that pairs have at most."""
     asked = []
-    monkeypatch.setattr(early, "start_for_pairs", lambda *arguments: asked.append(arguments))
+    monkeypatch.setattr(early, "start_for_pairs", lambda device, queries, targets, cells, bounded=False: asked.append(bounded))
     path = tmp_path / "reads.fa"
     path.write_text(f">a\n{'ACGT' * 25}\n>b\n{'ACGT' * 25}\n")
     command, *options = words
     plan, _ = gpualign_here(command, path, *options, "--device", "cpu", "--dry-run")
-    assert [bool(arguments[4]) if len(arguments) > 4 else False for arguments in asked] == [bounded]
+    assert asked == [bounded]
     assert (b"edits" in plan) == bounded
 
 
