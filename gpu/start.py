@@ -9,17 +9,17 @@ import ctypes
 import threading
 from collections.abc import Iterable
 
-_begun: set[int] = set()  # devices that somebody wanted a context of
-_started: set[int] = set()
+_begun: set[int] = set()  # devices of which a context is there, or on its way
 _lock = threading.Lock()
 
 
 def start_cuda(devices: Iterable[int]) -> threading.Thread:
     """Start the driver and the primary contexts of these devices in a thread, each once; the driver makes who comes later wait for them.
     What fails is silent: whoever uses the device is told."""
-    wanted = list(devices)
-    _begun.update(wanted)
-    thread = threading.Thread(target=_start, args=(wanted,), name="gpualign-cuda-start")
+    with _lock:
+        new = [ordinal for ordinal in devices if ordinal not in _begun]
+        _begun.update(new)
+    thread = threading.Thread(target=_start, args=(new,), name="gpualign-cuda-start")
     thread.start()
     return thread
 
@@ -38,10 +38,6 @@ def _start(devices: list[int]) -> None:
     if driver.cuInit(0):
         return
     for ordinal in devices:
-        with _lock:
-            if ordinal in _started:
-                continue
-            _started.add(ordinal)
         device, context = ctypes.c_int(), ctypes.c_void_p()
         if not driver.cuDeviceGet(ctypes.byref(device), ordinal):
             driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)

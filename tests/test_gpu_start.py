@@ -61,7 +61,6 @@ class FakeDriver:
 def driver(monkeypatch):
     fake = FakeDriver()
     monkeypatch.setattr(ctypes, "CDLL", lambda name: fake)
-    monkeypatch.setattr(start, "_started", set())
     monkeypatch.setattr(start, "_begun", set())
     return fake
 
