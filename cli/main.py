@@ -14,7 +14,7 @@ import click
 from gpualign import __version__
 from gpualign.cli import log, signals
 from gpualign.cli.typos import CommandGroup, explained
-from gpualign.core.errors import GpualignError
+from gpualign.core.errors import GpualignError, for_command_line
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -116,7 +116,7 @@ def _explain(error: BaseException, stdout: object) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     if isinstance(error, GpualignError):
-        return _fail(f"{error}{signals.advice()}", error.exit_code)
+        return _fail(f"{for_command_line(error.message)}{signals.advice()}", error.exit_code)
     if isinstance(error, OSError):
         place = f"{error.filename}: " if error.filename else ""
         return _fail(f"{place}{error.strerror or error}{signals.advice()}", 1)

@@ -14,7 +14,7 @@ from gpualign.cli.outputs.files import check_outputs, naming_output
 from gpualign.cli.outputs.summary import RunSummary
 from gpualign.cli.progress import ProgressBar, write_now
 from gpualign.cli.stages import COMPUTING, READING, WRITING, Stages
-from gpualign.core.errors import InputError
+from gpualign.core.errors import InputError, for_command_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -62,11 +62,15 @@ class Messages:
     def note(self, text: str) -> None:
         self._say(text, 0)
 
+    def warn(self, text: str) -> None:
+        """Print a guess about an input like any other note: the text says what was assumed."""
+        self._say(text, 0)
+
     def detail(self, text: str) -> None:
         self._say(text, 1)
 
     def _say(self, text: str, verbosity: int) -> None:
-        line = f"gpualign {self._command}: {text}"
+        line = f"gpualign {self._command}: {for_command_line(text)}"
         if self.verbosity >= verbosity:
             with suppress(OSError):  # a full disk or a reader that has gone away: of a note alone a run is not to fail
                 click.echo(line, err=True)

@@ -1,10 +1,50 @@
-"""Errors that a user can cause or meet. Each message says what, where, the value found, and what to do."""
+"""Errors that a user can cause or meet. Each message says what, where, the value found, and what to do.
+
+Messages name parameters through `parameter`, because the command line and Python spell them in different ways.
+"""
+
+from __future__ import annotations
+
+import re
+
+_START, _END = "\ue000", "\ue001"
+"""Characters around a parameter in a message. They are for private use, so no file holds them."""
+
+_PARAMETER = re.compile(f"{_START}([^={_END}]*)(?:=([^{_END}]*))?{_END}")
+
+
+def parameter(name: str, value: str | int | None = None) -> str:
+    """Reference to a parameter, or to one of its values, for a message: `for_command_line` and `for_python` spell it."""
+    return f"{_START}{name}{_END}" if value is None else f"{_START}{name}={value}{_END}"
+
+
+def for_command_line(message: str) -> str:
+    """The message with parameters as options: --no-header, --type alleles."""
+    return _PARAMETER.sub(lambda match: f"--{match[1].replace('_', '-')}" + (f" {match[2]}" if match[2] else ""), message)
+
+
+def for_python(message: str) -> str:
+    """The message with parameters as keyword arguments: no_header, type='alleles', ploidy=4."""
+
+    def spell(match: re.Match[str]) -> str:
+        name, value = match.groups()
+        return name if value is None else f"{name}={value if value.isdecimal() else repr(value)}"
+
+    return _PARAMETER.sub(spell, message)
 
 
 class GpualignError(Exception):
     """Base of the expected errors; the command line prints its text and exits with `exit_code`."""
 
     exit_code = 1
+
+    @property
+    def message(self) -> str:
+        """The text as it was raised, for the face that reports it."""
+        return super().__str__()
+
+    def __str__(self) -> str:
+        return for_python(self.message)
 
 
 class InputError(GpualignError, ValueError):
@@ -17,6 +57,10 @@ class RunError(GpualignError, RuntimeError):
     """The work itself could not be done: device, memory, disk."""
 
     exit_code = 1
+
+
+class InputWarning(UserWarning):
+    """A guess about an input, or something in it that looks like a mistake."""
 
 
 def quoted(text: str) -> str:

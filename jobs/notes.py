@@ -1,4 +1,4 @@
-"""What a job tells on its way: for people, through whoever runs it."""
+"""Interface through which a job reports to its user. Texts name parameters by `core.errors.parameter`."""
 
 from __future__ import annotations
 
@@ -6,19 +6,25 @@ from typing import Protocol
 
 
 class Notes(Protocol):
-    """Told of what a user would want to know."""
+    """Receives what a user would want to know."""
 
     def note(self, text: str, /) -> None:
-        """Something that was chosen, left out or found."""
+        """Report something that was chosen, left out or found."""
+
+    def warn(self, text: str, /) -> None:
+        """Report a guess about an input, or something in it that looks like a mistake."""
 
     def detail(self, text: str, /) -> None:
-        """How the work is done."""
+        """Report how the work is done."""
 
 
 class Unheard:
-    """Nobody listens."""
+    """Drops every note."""
 
     def note(self, text: str, /) -> None:
+        pass
+
+    def warn(self, text: str, /) -> None:
         pass
 
     def detail(self, text: str, /) -> None:

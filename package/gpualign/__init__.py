@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpualign._scoring import EDIT, Scoring
     from gpualign._sequences import Sequences, read
     from gpualign._sw import sw
-    from gpualign.core.errors import InputError, RunError
+    from gpualign.core.errors import InputError, InputWarning, RunError
     from gpualign.jobs.engines import devices
 
 _HOMES = {
@@ -35,7 +35,7 @@ _HOMES = {
     "_scoring": ("EDIT", "Scoring"),
     "_sequences": ("Sequences", "read"),
     "_sw": ("sw",),
-    "core.errors": ("InputError", "RunError"),
+    "core.errors": ("InputError", "InputWarning", "RunError"),
     "jobs.engines": ("devices",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
@@ -47,6 +47,7 @@ __all__ = [
     "Hits",
     "Index",
     "InputError",
+    "InputWarning",
     "Matrix",
     "Pairs",
     "RunError",

@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 import math
 import operator
+import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gpualign.core.errors import InputError
+from gpualign.core.errors import InputError, InputWarning, for_python
 from gpualign.jobs.engines import Resources, checked_resources
 
 if TYPE_CHECKING:
@@ -23,13 +25,25 @@ _log.addHandler(logging.NullHandler())
 
 
 class Log:
-    """Notes go to the logger "gpualign": what was chosen, left out or found at INFO, how the work is done at DEBUG."""
+    """Notes go to the logger "gpualign": what was chosen, left out or found at INFO, how the work is done at DEBUG. Guesses about an
+    input are an `InputWarning`."""
 
     def note(self, text: str) -> None:
-        _log.info(text)
+        _log.info(for_python(text))
+
+    def warn(self, text: str) -> None:
+        warnings.warn(for_python(text), InputWarning, stacklevel=_levels_to_caller())
 
     def detail(self, text: str) -> None:
-        _log.debug(text)
+        _log.debug(for_python(text))
+
+
+def _levels_to_caller() -> int:
+    """Stack levels from `Log.warn` to the code that called gpualign."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "gpualign":
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 LOG = Log()
