@@ -20,6 +20,7 @@ from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 from gpualign.core.formats.clusters import write_representatives, write_table, write_typed, write_uc
 from gpualign.core.formats.registry import Results
+from gpualign.core.ids import changed_ids, describe_changed
 from gpualign.jobs.cluster import Given
 from gpualign.jobs.inputs import Inputs
 from gpualign.jobs.members import Members
@@ -82,8 +83,8 @@ def read_given(
         return listed.pairs, listed.of_identities
     assert distances is not None
     stored = read_matrix(distances)
-    if stored.numbered:
-        note(f"{distances} has no ids, in itself or beside it; records are numbered")
+    if stored.assumed is not None:
+        note(f"{distances}: {stored.assumed}")
     check_ids(stored.rows, distances)
     if not stored.one_set:
         raise InputError(f"{distances}: {_why_not_one_set(stored)}; distances of one set with itself are wanted")
@@ -102,12 +103,16 @@ def read_given(
         found = values[np.isinf(values) | (values < 0) | (values > 1 if kind == "identity" else False)][0]
         wanted = "identities are from 0 to 1" if kind == "identity" else "distances are finite and not negative"
         raise InputError(f"{distances}: holds {found:g}; {wanted}")
-    if ids is not None and set(ids) != set(stored.rows):
-        other = sorted(set(ids) ^ set(stored.rows))[0]
+    rows = stored.rows
+    if ids is not None and (changed := changed_ids(rows, ids)):
+        note(describe_changed(changed, distances))
+        rows = [changed.get(name, name) for name in rows]
+    if ids is not None and set(ids) != set(rows):
+        other = sorted(set(ids) ^ set(rows))[0]
         raise InputError(
             f"{distances}: {other!r} is only in the {'sequences' if other in set(ids) else 'matrix'}; both are to have the same records"
         )
-    return MatrixOfPairs(stored.rows, values), kind == "identity"
+    return MatrixOfPairs(rows, values), kind == "identity"
 
 
 def _why_not_one_set(stored: StoredMatrix) -> str:

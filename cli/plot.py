@@ -111,17 +111,17 @@ def plot(
     style = Style(title, cmap, linkage, vmin, vmax)
     check_style(style)
     stored = read_matrix(matrix)
-    if stored.numbered:
-        messages.note(f"{matrix} has no ids, in itself or beside it; records are numbered")
+    if stored.assumed is not None:
+        messages.warn(f"{matrix}: {stored.assumed}")
     kind = value or guess_kind(stored.values, stored.name, stored.one_set)
     if kind is None:
         raise InputError(f"{matrix}: a vector of pairs i < j does not tell scores from distances; say which with --value")
     heat = of_lists(stored.values, stored.rows, stored.columns, stored.one_set, kind, label or kind)
     rows = Rows(
-        read_groups(groups, heat.rows) if groups else (),
+        read_groups(groups, heat.rows, messages.warn) if groups else (),
         order if listed is None else "list",
         read_tree(tree) if tree else None,
-        read_order(listed, list(dict.fromkeys([*heat.rows, *heat.columns]))) if listed else {},
+        read_order(listed, list(dict.fromkeys([*heat.rows, *heat.columns])), messages.warn) if listed else {},
     )
     with OutputFiles(messages.note) as files:
         write_plot(picture, heat, files, messages, style, rows)

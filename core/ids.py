@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
@@ -11,6 +12,8 @@ from gpualign.core.errors import InputError
 
 _CONTROL = "[\x00-\x1f\x7f\x85\u2028\u2029]"
 """Tabs, all that ends a line somewhere, and what no eye sees."""
+
+_BLANK = re.compile(r"[\s_]")
 
 
 def number_repeated(ids: list[str], repeated: list[int]) -> None:
@@ -43,6 +46,25 @@ def refuse_repeated(name: str, one: str, other: str) -> NoReturn:
     raise InputError(
         f"{other}: record {name!r} has the id of a record of {one}; make ids unique, or number repeated ones with --allow-duplicates"
     )
+
+
+def changed_ids(names: Sequence[str], ids: Sequence[str]) -> dict[str, str]:
+    """Ids by the names that other formats give them: Newick and PHYLIP write `A_b` for `A b`. Only names that are no ids themselves are
+    in it, and only where one id and one name alone can be meant."""
+    known, given = set(ids), set(names)
+    by_name: dict[str, list[str]] = {}
+    for one in known - given:
+        by_name.setdefault(_BLANK.sub("_", one), []).append(one)
+    found = {name: by_name.get(_BLANK.sub("_", name), []) for name in given - known}
+    times = Counter(some[0] for some in found.values() if len(some) == 1)
+    return {name: some[0] for name, some in found.items() if len(some) == 1 and times[some[0]] == 1}
+
+
+def describe_changed(changed: dict[str, str], source: str) -> str:
+    """Report of ids that `changed_ids` has found in a file."""
+    name, own = min(changed.items())
+    count = f"{len(changed):,} names are those of records" if len(changed) > 1 else "one name is that of a record"
+    return f"{source}: {count} with blanks written as underscores, such as {name!r} for {own!r}"
 
 
 def describe_shared(ids: Iterable[str], others: Iterable[str], old: str) -> str | None:

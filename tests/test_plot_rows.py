@@ -58,7 +58,7 @@ def drawn(heat, rows, **style):
     ],
 )
 def test_tables_of_groups(tmp_path, text, expected):
-    found = read_groups(written(tmp_path, text), IDS)
+    found = read_groups(written(tmp_path, text), IDS, pytest.fail)
     assert [(g.title, list(g.labels), list(g.of)) for g in found] == expected
 
 
@@ -75,15 +75,15 @@ def test_tables_of_groups(tmp_path, text, expected):
 )
 def test_tables_that_are_refused(tmp_path, text, reason):
     with pytest.raises(InputError, match=rf"groups.tsv: .*{reason}"):
-        read_groups(written(tmp_path, text), IDS)
+        read_groups(written(tmp_path, text), IDS, pytest.fail)
 
 
 def test_lists_of_ids(tmp_path):
-    assert read_order(written(tmp_path, "d\r\nx\n\nb\na\nc"), IDS) == {"d": 1, "x": 2, "b": 4, "a": 5, "c": 6}
+    assert read_order(written(tmp_path, "d\r\nx\n\nb\na\nc"), IDS, pytest.fail) == {"d": 1, "x": 2, "b": 4, "a": 5, "c": 6}
     with pytest.raises(InputError, match="2 of 4 ids of the matrix are not in it, 'b' first"):
-        read_order(written(tmp_path, "a\nd\n"), IDS)
+        read_order(written(tmp_path, "a\nd\n"), IDS, pytest.fail)
     with pytest.raises(InputError, match="'a' is on lines 1 and 3"):
-        read_order(written(tmp_path, "a\nd\na\n"), IDS)
+        read_order(written(tmp_path, "a\nd\na\n"), IDS, pytest.fail)
 
 
 # ---- colours

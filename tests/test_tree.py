@@ -275,7 +275,7 @@ def test_the_command_writes_trees(folder):
 def test_records_without_ids_are_numbered_and_that_is_told(folder):
     np.save(folder / "alone.npy", np.load(folder / "d.npz")["distances"])
     done = gpualign("tree", "alone.npy", "--method", "mst", cwd=folder)
-    assert b"alone.npy has no ids, in itself or beside it; records are numbered\n" in done.stderr
+    assert b"alone.npy: no ids in it or beside it; records are numbered from 1\n" in done.stderr
     assert done.stdout.rstrip().endswith(b")1;")
 
 
@@ -308,7 +308,7 @@ def test_what_rounding_makes_of_no_length_is_none(tmp_path):
         (["d.npz", "--edges", "near.tsv"], "found both"),
         (["--edges", "near.tsv"], "--method nj (not mst) takes the distances of all pairs, and "),
         (["d.npz", "-o", "x.png"], "for a picture give that to gpualign plot MATRIX --tree FILE -o x.png"),
-        (["--edges", "n.parquet", "--method", "mst"], "n.parquet: a binary file; a list of pairs is wanted, as .tsv or .csv"),
+        (["--edges", "n.parquet", "--method", "mst"], "n.parquet: a binary file; expected a list of pairs, as .tsv or .csv"),
         (["csr.npz"], "csr.npz: a sparse matrix (csr), which lacks pairs"),
         (["d.npz", "-o", "x.tsv"], "only --method mst has a table of edges"),
         (["d.npz", "--method", "upgmma"], "did you mean upgma?"),
@@ -338,9 +338,9 @@ def test_refusals(folder, arguments, reason):
     [
         ("my genes.fa", b">a\nACGTAC\n>b\nACGAAC\n>c\nTTGAAC\n", "FASTA", ["nw", "dist"]),
         ("r.fq", b"@a\nACGT\n+\nIIII\n@b\nACGA\n+\nIIII\n", "FASTQ", ["nw"]),
-        ("x.vcf", b"##fileformat=VCFv4.2\n#CHROM\tPOS\n", "VCF or BCF", ["dist"]),
-        ("x.bcf", b"BCF\2\2\0\0", "VCF or BCF", ["dist"]),
-        ("x.bed", b"\x6c\x1b\x01\xff", "of PLINK", ["dist"]),
+        ("x.vcf", b"##fileformat=VCFv4.2\n#CHROM\tPOS\n", "VCF", ["dist"]),
+        ("x.bcf", b"BCF\2\2\0\0", "BCF", ["dist"]),
+        ("x.bed", b"\x6c\x1b\x01\xff", "a PLINK fileset", ["dist"]),
     ],
 )
 def test_what_a_matrix_is_made_of_is_named(tmp_path, command, pack, name, content, kind, commands):
@@ -366,7 +366,7 @@ def test_records_of_standard_input_have_no_name():
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("near.tsv", "query\ttarget\tscore\na\tb\t7\n", "is a list of pairs, and a matrix is wanted: write one"),
+        ("near.tsv", "query\ttarget\tscore\na\tb\t7\n", "is a list of pairs; expected a matrix: write one"),
         ("near.csv", "query,target,distance\na,b,7\n", "gpualign tree --edges near.csv --method mst"),
         ("my tree.nwk", "((a:1,b:2):1,c:3);\n", "gpualign plot MATRIX --tree 'my tree.nwk' draws both"),
     ],

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from gpualign.core.cluster.edges import unique_edges
 from gpualign.core.cluster.given import ListedPairs
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError, quoted
-from gpualign.core.separators import separator_of_text
+from gpualign.core.files.delimited import open_delimited
 from gpualign.core.unpack import unpack
 
 _ENDS = ("query", "target")
@@ -50,42 +49,33 @@ class _Columns:
 
 
 def read_edges(path: str, edit: bool | None, by_identity: bool, ids: Sequence[str] | None = None) -> EdgeList:
-    """A table with a header, which may be repeated, that names the columns query, target and distance, identity or score; or, without a
-    header, two ids and a distance. Tabs, commas or semicolons separate columns; - is standard input.
+    """Read a list of pairs: a table with a header, which may be repeated, that names the columns query, target and distance, identity or
+    score; or, without a header, two ids and a distance. Tabs, commas, semicolons or blanks delimit columns; - is standard input.
 
-    edit: the scores are edit distances (None: there is no --edit to say so); other scores are no distances. by_identity: identities are
-    wanted. ids: of all records; None: the records are those in the list, in the order in which they come, and none where no pair is near.
-    Raises `InputError` naming the line.
+    edit: the scores are edit distances (None: there is no option to say so); other scores are no distances. by_identity: identities are
+    looked for. ids: of all records; None: the records are those in the list, in the order in which they come, and none where no pair is
+    near. Raises `InputError` naming the line.
     """
     with open_input(path) as (stream, source):
-        text = io.TextIOWrapper(unpack(stream, source)[1], encoding="utf-8-sig", errors="surrogateescape")
-        first = text.readline()
-        if "\0" in first:
-            raise InputError(f"{source}: a binary file; a list of pairs is wanted, as .tsv or .csv")
-        if not first.strip():
-            raise InputError(f"{source}: {'line 1 is empty' if first else 'empty file'}; a list of pairs is wanted")
-        second = text.readline()
-        separator = separator_of_text(first, second)
-        names = [name.strip() for name in next(_cells([first], separator, source))]
+        start, unpacked = unpack(stream, source)
+        if b"\0" in start:
+            raise InputError(f"{source}: a binary file; expected a list of pairs, as .tsv or .csv")
+        rows = open_delimited(unpacked, source).rows()
+        first = next(rows, None)
+        if first is None:
+            raise InputError(f"{source}: empty file; expected a list of pairs")
+        names, second = first[1], next(rows, None)
         columns = _columns(names, edit, by_identity, source)
-        lines = itertools.chain(filter(None, [second] if columns.headed else [first, second]), text)
-        rows = enumerate(_cells(lines, separator, source), 2 if columns.headed else 1)
-        headers = [names] if columns.headed else []  # more than one where lists were joined by cat
-        found = _parse(((line, cells) for line, cells in rows if cells not in headers), columns, ids, source)
+        if columns.headed and second is not None and len(second[1]) == len(names) + 1:
+            columns = _after_row_names(columns)
+        before = [row for row in (None if columns.headed else first, second) if row is not None]
+        found = _parse(itertools.chain(before, rows), columns, names if columns.headed else None, ids, source)
     return EdgeList(found, columns.kind == "identity")
 
 
-def _cells(lines: Iterable[str], separator: str, source: str) -> Iterator[list[str]]:
-    """Cells of each line, of an empty one none; quoted as `dist` quotes them, but for tabs."""
-    if separator == "\t":
-        for line in lines:
-            stripped = line.rstrip("\r\n")
-            yield stripped.split("\t") if stripped else []
-        return
-    try:
-        yield from csv.reader(lines, delimiter=separator)
-    except csv.Error as error:
-        raise InputError(f"{source}: no table that {separator!r} separates ({error})") from None
+def _after_row_names(columns: _Columns) -> _Columns:
+    """The columns behind the names of rows, over which R writes no title."""
+    return replace(columns, query=columns.query + 1, target=columns.target + 1, value=columns.value + 1, width=columns.width + 1)
 
 
 def _columns(names: list[str], edit: bool | None, by_identity: bool, source: str) -> _Columns:
@@ -95,8 +85,8 @@ def _columns(names: list[str], edit: bool | None, by_identity: bool, source: str
         return _Columns(query, target, value, len(names), kind, True)
     if len(names) < 3 or _number(names[2]) is None:
         raise InputError(
-            f"{source}: line 1 is {quoted(', '.join(names))}; a header with the columns query and target is wanted, or lines of two ids"
-            " and a distance, separated by tabs, commas or semicolons"
+            f"{source}: line 1 is {quoted(', '.join(names))}; expected a header with the columns query and target, or lines of two ids"
+            " and a distance, delimited by tabs, commas, semicolons or blanks"
         )
     if not _BEHIND_DISTANCES.fullmatch("\t".join(names[3:])):
         raise InputError(
@@ -132,27 +122,32 @@ def _number(cell: str) -> float | None:
     return None if abs(value) > _LARGEST or "_" in cell else value  # Python takes _ for a separator of thousands
 
 
-def _parse(rows: Iterator[tuple[int, list[str]]], columns: _Columns, ids: Sequence[str] | None, source: str) -> ListedPairs:
+def _parse(
+    rows: Iterator[tuple[int, list[str]]], columns: _Columns, header: list[str] | None, ids: Sequence[str] | None, source: str
+) -> ListedPairs:
+    """header: cells of the header, which comes again where lists were joined by cat; None without one."""
     number = {} if ids is None else {name: k for k, name in enumerate(ids)}
     a: list[int] = []
     b: list[int] = []
     values: list[float] = []
     lines: list[int] = []
     for line, cells in rows:
-        if not cells:
-            continue
         if len(cells) != columns.width:
-            raise InputError(f"{source}: line {line} has {len(cells):,} columns; {columns.width:,} are wanted, as line 1 has them")
+            if cells == header:
+                continue
+            raise InputError(f"{source}: line {line} has {len(cells):,} columns; expected {columns.width:,}, as in line 1")
+        value = _number(cells[columns.value])
+        if value is None and cells == header:
+            continue
         for name, end in ((cells[columns.query], a), (cells[columns.target], b)):
             if name not in number:
                 if ids is not None:
                     raise InputError(f"{source}: line {line} names {quoted(name)}, which is no record of the sequences")
                 number[name] = len(number)
             end.append(number[name])
-        value = _number(cells[columns.value])
         if value is None or value < 0 or (columns.kind == "identity" and value > 1):
-            wanted = "an identity from 0 to 1" if columns.kind == "identity" else "a distance, a number from 0 on,"
-            raise InputError(f"{source}: line {line}: {quoted(cells[columns.value])} where {wanted} is wanted")
+            expected = "an identity from 0 to 1" if columns.kind == "identity" else "a distance, a number from 0 on,"
+            raise InputError(f"{source}: line {line}: {quoted(cells[columns.value])} where {expected} is expected")
         if a[-1] == b[-1] and value > _ROUNDING and columns.kind != "identity":
             name = quoted(cells[columns.query])
             raise InputError(f"{source}: line {line}: {name} is at a distance of {value:g} from itself; two records may have this id")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import io
-from collections.abc import Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +11,8 @@ import numpy as np
 from gpualign.cli.outputs.files import open_input
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
-from gpualign.core.separators import separator_of_text
+from gpualign.core.files.delimited import open_delimited
+from gpualign.core.ids import changed_ids, describe_changed
 from gpualign.core.unpack import unpack
 
 if TYPE_CHECKING:
@@ -31,23 +30,24 @@ class Grouping:
     of: Sequence[int]
 
 
-def read_groups(path: str, ids: Sequence[str], of: str = "the matrix") -> list[Grouping]:
-    """The groupings of records with these ids, one per column after the first. Tabs, commas or semicolons separate columns; - is standard
-    input.
+def read_groups(path: str, ids: Sequence[str], warn: Callable[[str], None], of: str = "the matrix") -> list[Grouping]:
+    """The groupings of records with these ids, one per column after the first. Tabs, commas, semicolons or blanks delimit columns; - is
+    standard input.
 
     Line 1 names the columns, unless it begins with one of the ids. Other records may be in the table, records may lack in it, and an empty
     cell (or NA) is no group. of: what holds the records, for messages. Raises `InputError` naming the line, or where no record is in the
     table.
     """
     with open_input(path) as (stream, source):
-        text = io.TextIOWrapper(unpack(stream, source)[1], encoding="utf-8-sig", errors="surrogateescape", newline="")
-        lines = [(line, cells) for line, cells in _lines(text, source) if any(cells)]
+        lines = list(open_delimited(unpack(stream, source)[1], source).rows())
     if not lines:
-        raise InputError(f"{source}: empty; a table with an id and a group per line is wanted")
+        raise InputError(f"{source}: empty; expected a table with an id and a group per line")
+    if len(lines) > 1 and len(lines[1][1]) == len(lines[0][1]) + 1:
+        lines[0][1].insert(0, "")  # R writes no title over the names of rows
     width = len(lines[0][1])
     if width < 2:
         raise InputError(
-            f"{source}: line {lines[0][0]} has one column; an id and a group are wanted, separated by a tab, a comma or a semicolon"
+            f"{source}: line {lines[0][0]} has one column; expected an id and a group, delimited by a tab, a comma, a semicolon or blanks"
         )
     known = set(ids)
     headed = lines[0][1][0] not in known
@@ -59,6 +59,9 @@ def read_groups(path: str, ids: Sequence[str], of: str = "the matrix") -> list[G
         before = found.setdefault(cells[0], (line, cells[1:]))
         if before[1] != cells[1:]:
             raise InputError(f"{source}: lines {before[0]} and {line} put {cells[0]!a} in different groups")
+    if changed := changed_ids(list(found), ids):
+        found = {changed.get(name, name): row for name, row in found.items()}
+        warn(describe_changed(changed, path))
     if not known & found.keys():
         raise InputError(f"{source}: none of its ids is one of {of}, whose first is {ids[0]!a}")
     return [_grouping(title, [cells[k] for _, cells in found.values()], found, ids, k) for k, title in enumerate(titles)]
@@ -74,13 +77,13 @@ def check_groups(table: str | None, between: bool, within: bool) -> None:
         raise InputError("--groups chooses pairs with --between (different groups) or --within (the same group)")
 
 
-def read_group_pairs(path: str, within: bool, queries: Sequence[str], targets: Sequence[str]) -> GroupPairs:
+def read_group_pairs(path: str, within: bool, queries: Sequence[str], targets: Sequence[str], warn: Callable[[str], None]) -> GroupPairs:
     """Which pairs of records are wanted, by the one group of each in a table as `read_groups` takes it. Raises `InputError` as that does,
     and for records without a group."""
     from gpualign.core.group_pairs import GroupPairs
 
     ids = list(dict.fromkeys([*queries, *targets]))
-    groupings = read_groups(path, ids, "the sequences")
+    groupings = read_groups(path, ids, warn, "the sequences")
     if len(groupings) > 1:
         columns = ", ".join(repr(one.title) for one in groupings)
         raise InputError(f"--groups {path}: {len(groupings)} columns of groups, {columns}; a table of an id and one group is wanted")
@@ -93,19 +96,6 @@ def read_group_pairs(path: str, within: bool, queries: Sequence[str], targets: S
     return GroupPairs(own, theirs, within)
 
 
-def _lines(text: io.TextIOWrapper, source: str) -> Iterator[tuple[int, list[str]]]:
-    first = [text.readline(), text.readline()]
-    separator = separator_of_text(*first)
-    reader = csv.reader(
-        chain(filter(None, first), text), delimiter=separator, quoting=csv.QUOTE_NONE if separator == "\t" else csv.QUOTE_MINIMAL
-    )
-    try:
-        for cells in reader:
-            yield reader.line_num, [cell.strip() for cell in cells]
-    except csv.Error as error:
-        raise InputError(f"{source}: line {reader.line_num}: {error}") from None
-
-
 def _grouping(title: str, named: Sequence[str], found: dict[str, tuple[int, list[str]]], ids: Sequence[str], column: int) -> Grouping:
     """Of a column. Groups without a record of the matrix are left out."""
     own = [found[name][1][column] if name in found else "" for name in ids]
@@ -114,14 +104,17 @@ def _grouping(title: str, named: Sequence[str], found: dict[str, tuple[int, list
     return Grouping(title, labels, [number.get(label, -1) for label in own])
 
 
-def read_order(path: str, ids: Sequence[str]) -> dict[str, int]:
-    """The place of each id in a list, one per line. Raises `InputError` for ids that are twice or not in it."""
+def read_order(path: str, ids: Sequence[str], warn: Callable[[str], None]) -> dict[str, int]:
+    """Read the place of each id in a list, one per line. Raises `InputError` for ids that are twice or not in it."""
     with open_input(path) as (stream, source):
         text = io.TextIOWrapper(unpack(stream, source)[1], encoding="utf-8-sig", errors="surrogateescape")
         places: dict[str, int] = {}
         for line, name in enumerate((line.strip() for line in text), 1):
             if name and places.setdefault(name, line) != line:
                 raise InputError(f"{source}: {name!a} is on lines {places[name]} and {line}")
+    if changed := changed_ids(list(places), ids):
+        places = {changed.get(name, name): line for name, line in places.items()}
+        warn(describe_changed(changed, path))
     if missing := [name for name in ids if name not in places]:
         raise InputError(f"{source}: {len(missing):,} of {len(ids):,} ids of the matrix are not in it, {missing[0]!a} first")
     return places

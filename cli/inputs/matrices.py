@@ -1,13 +1,15 @@
-"""Reads matrices that gpualign writes: arrays, tables of text and PHYLIP's, square, condensed or of two sets."""
+"""Matrices that a user names: arrays, tables of text and PHYLIP's form, square, condensed, triangles or of two sets."""
 
 from __future__ import annotations
 
 import io
 import math
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +17,13 @@ import numpy.typing as npt
 from gpualign.cli.inputs.arrays import NPY_MAGIC, NPZ_MAGIC, parse_npy, parse_npz
 from gpualign.cli.outputs.files import STDIO, open_input
 from gpualign.core.dataclass import dataclass
-from gpualign.core.distance.sources.filesets import MAGIC
+from gpualign.core.distance.sources.filesets import cells_of, names_of
 from gpualign.core.errors import InputError, quoted
-from gpualign.core.separators import separator_of_text
+from gpualign.core.files.delimited import open_delimited
+from gpualign.core.files.kinds import Kind, kind_of
+from gpualign.core.files.matrix_text import Row, TextMatrix, read_matrix_rows, read_plain_matrix
+from gpualign.core.files.phylip_matrix import is_count, read_phylip_matrix
+from gpualign.core.files.squares import is_symmetric
 from gpualign.core.unpack import unpack
 
 Matrix = npt.NDArray[Any]
@@ -31,10 +37,13 @@ _LARGEST = 1e100
 
 @dataclass(frozen=True)
 class StoredMatrix:
-    """values: numbers as they stand in the file, [rows][columns], or the vector of pairs i < j of a condensed matrix.
+    """A matrix of a file.
 
-    one_set: rows and columns are the same records. name: what the file says that it holds (of .npz the array's name), or None. numbered:
-    it names no records; they are 1, 2, ...
+    values: as they are in the file, [rows][columns], or the vector of pairs i < j of a condensed matrix
+    rows, columns: ids, "1", "2", ... where the file names none
+    one_set: rows and columns are the same records
+    name: what the file says that it holds (of .npz the name of the array), None where it does not say
+    assumed: what was assumed in reading it, None where the file leaves no choice
     """
 
     values: Matrix
@@ -42,49 +51,53 @@ class StoredMatrix:
     columns: list[str]
     one_set: bool
     name: str | None
-    numbered: bool
+    assumed: str | None
 
 
 @dataclass(frozen=True)
 class _Found:
-    """What a file holds before it was checked. ids: lists of rows and of columns, None where there are none."""
+    """Contents of a file before they are checked; rows, columns: None where the file names none."""
 
     values: Matrix
-    ids: tuple[list[str] | None, list[str] | None]
+    rows: list[str] | None
+    columns: list[str] | None
     name: str | None = None
+    assumed: str | None = None
 
 
 def read_matrix(path: str) -> StoredMatrix:
-    """The matrix of an .npy, .npz or text file, or of standard input (-). Raises `InputError` for all that is none."""
+    """Read the matrix of an .npy, .npz or text file, or of standard input (-). Raises `InputError` for anything else."""
     with open_input(path) as (stream, source):
         raw = stream.read()
     if raw.startswith(NPY_MAGIC):
         values = parse_npy(raw, source)
-        found = _Found(values, _ids_beside(Path(path), values) if path != STDIO else (None, None))
+        rows, columns = _ids_beside(Path(path), values) if path != STDIO else (None, None)
+        found = _Found(values, rows, columns)
     elif raw.startswith(NPZ_MAGIC):
         found = _of_npz(parse_npz(raw, source), source)
     else:
-        found = _text(raw, source, "FILE" if path == STDIO else shlex.quote(path))
+        found = _text(raw, path, source)
     return _checked(found, source)
 
 
 def _checked(found: _Found, source: str) -> StoredMatrix:
     values = found.values
     if values.dtype.kind not in "iuf":
-        raise InputError(f"{source}: an array of {values.dtype}; numbers are wanted")
+        raise InputError(f"{source}: an array of {values.dtype}; expected numbers")
     if values.ndim not in (1, 2) or not values.size:
-        raise InputError(f"{source}: an array of {_by(values.shape)}; a matrix is wanted, or the vector of its pairs i < j")
+        raise InputError(f"{source}: an array of {_by(values.shape)}; expected a matrix, or the vector of its pairs i < j")
     if not np.all((largest := np.abs(values[np.isfinite(values)].astype(np.float64))) <= _LARGEST):
         raise InputError(f"{source}: holds {largest.max():g}; values up to {_LARGEST:g} are taken")
     counts = (_records_of_vector(values, source),) * 2 if values.ndim == 1 else values.shape
     lists = []
-    for what, ids, count in zip(("rows", "columns"), found.ids, counts, strict=True):
+    for what, ids, count in zip(("rows", "columns"), (found.rows, found.columns), counts, strict=True):
         if ids is not None and len(ids) != count:
             raise InputError(f"{source}: {count:,} {what}, but {len(ids):,} ids; write the matrix again, or remove its lists of ids")
         lists.append(ids if ids is not None else [str(k) for k in range(1, count + 1)])
     rows, columns = lists
-    one_set = values.ndim == 1 or (rows == columns and _is_symmetric(values))
-    return StoredMatrix(values, rows, columns, one_set, found.name, found.ids == (None, None))
+    one_set = values.ndim == 1 or (rows == columns and is_symmetric(values))
+    numbered = "no ids in it or beside it; records are numbered from 1"
+    return StoredMatrix(values, rows, columns, one_set, found.name, found.assumed or (numbered if found.rows is None else None))
 
 
 def check_ids(ids: Sequence[str], source: str) -> None:
@@ -95,10 +108,6 @@ def check_ids(ids: Sequence[str], source: str) -> None:
             raise InputError(f"{source}: record {number:,} has an empty id")
         if first.setdefault(name, number) != number:
             raise InputError(f"{source}: records {first[name]:,} and {number:,} have the same id {quoted(name)}")
-
-
-def _is_symmetric(values: Matrix) -> bool:
-    return np.allclose(values, values.T, rtol=1e-9, atol=0, equal_nan=values.dtype.kind == "f")
 
 
 def _records_of_vector(values: Matrix, source: str) -> int:
@@ -136,112 +145,96 @@ def _of_npz(arrays: dict[str, Matrix], source: str) -> _Found:
             f"{source}: a sparse matrix (csr), which lacks pairs; write a whole one; cluster and tree also take a list, with --edges"
         )
     if len(names) != 1:
-        raise InputError(f"{source}: holds {', '.join(map(repr, arrays)) or 'no arrays'}; one matrix is wanted")
+        raise InputError(f"{source}: holds {', '.join(map(repr, arrays)) or 'no arrays'}; expected one matrix")
 
     def ids(name: str) -> list[str] | None:
         if name not in arrays:
             return None
         if arrays[name].dtype.kind != "U" or arrays[name].ndim != 1:
-            raise InputError(f"{source}: the array {name!r} is {_by(arrays[name].shape)} {arrays[name].dtype}; a list of text is wanted")
+            raise InputError(f"{source}: the array {name!r} is {_by(arrays[name].shape)} {arrays[name].dtype}; expected a list of text")
         try:
             return [str(one) for one in arrays[name]]
         except ValueError as error:
             raise InputError(f"{source}: damaged .npz file (the array {name!r}: {error})") from None
 
-    lists = (ids("ids"), ids("ids")) if "ids" in arrays else (ids("query_ids"), ids("target_ids"))
-    return _Found(arrays[names[0]], lists, names[0])
+    rows, columns = (ids("ids"), ids("ids")) if "ids" in arrays else (ids("query_ids"), ids("target_ids"))
+    return _Found(arrays[names[0]], rows, columns, names[0])
 
 
-def _refuse_records(start: bytes, source: str, name: str) -> None:
-    """Raises `InputError` for the beginning of a file that a matrix is made of. name: of the file, for a shell."""
-    body = start.lstrip()
-    of_letters, of_sites = f"gpualign nw {name} --value distance -o x.npz", f"gpualign dist {name} -o x.npz"
-    if body.startswith(b">"):
-        raise InputError(f"{source} is FASTA; make a matrix first: {of_letters}, or for an alignment {of_sites}")
-    if body.startswith(b"@") and b"\n+" in body:
-        raise InputError(f"{source} is FASTQ; make a matrix first: {of_letters}")
-    if body.startswith((b"##fileformat=VCF", b"BCF", MAGIC)):
-        kind = "of PLINK" if body.startswith(MAGIC) else "VCF or BCF"
-        raise InputError(f"{source} is {kind}; make a matrix first: {of_sites}")
-
-
-def _text(raw: bytes, source: str, name: str) -> _Found:
-    """A header of ids behind an empty or any cell, then a row a record; or PHYLIP's square form, which begins with the count. name: of the
-    file, for a shell."""
+def _text(raw: bytes, path: str, source: str) -> _Found:
+    """A matrix in text. path: of its file."""
+    name = "FILE" if path == STDIO else shlex.quote(path)
     start, unpacked = unpack(io.BytesIO(raw), source)
-    _refuse_records(start, source, name)
-    text = io.TextIOWrapper(unpacked, encoding="utf-8-sig", errors="surrogateescape").read()
-    if "\0" in text:
-        raise InputError(f"{source}: a binary file that is neither .npy nor .npz; a matrix that gpualign wrote is wanted")
-    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    if not lines:
-        raise InputError(f"{source}: empty file; a matrix is wanted")
-    first, rest = lines[0][1], lines[1:]
-    _refuse_lists_and_trees(first, source, name)
-    if first.strip().isascii() and first.strip().isdecimal():
-        ids, values = _rows(_cut(rest, None, source), len(rest), source)
-        if first.strip().lstrip("0") != str(len(rest)):
-            raise InputError(f"{source}: line 1 says {quoted(first.strip())} records, but {len(rest):,} follow")
-        return _Found(values, (ids, ids), "distance")  # PHYLIP's form is of distances
-    separator = separator_of_text(first, rest[0][1] if rest else "")
-    cut = _cut(lines, separator, source)
-    columns = next(cut)[1][1:]
-    if not columns:
-        raise InputError(
-            f"{source}: line 1 is {quoted(first)}; a matrix is wanted: a line of ids behind an empty cell, separated by tabs, commas or"
-            " semicolons"
-        )
-    ids, values = _rows(cut, len(columns), source)
-    return _Found(values, (ids, columns))
+    if not start.strip():
+        raise InputError(f"{source}: empty file; expected a matrix")
+    kind = kind_of(start)
+    if kind is Kind.PAIRS:
+        _refuse(kind, source, name)
+    if b"\0" in start and kind is None:
+        raise InputError(f"{source}: a binary file that is neither .npy nor .npz; expected a matrix that gpualign wrote")
+    try:
+        found = _matrix_text(unpacked.read(), source)
+    except InputError:
+        if kind not in (None, Kind.PHYLIP_MATRIX):  # tried all the same: an id may begin as a file of another kind does
+            _refuse(kind, source, name)
+        raise
+    if found.rows is None and found.columns is None and path != STDIO:
+        ids = _ids_of_plink(Path(path), len(found.values))
+        if ids is not None:
+            return _Found(found.values, ids, ids, found.name, f"its ids are taken from {path}.id")
+    return _Found(found.values, found.rows, found.columns, found.name, found.assumed)
 
 
-def _refuse_lists_and_trees(first: str, source: str, name: str) -> None:
-    """Raises `InputError` for what else gpualign writes as text, by its first line."""
-    if first.replace(",", "\t").startswith("query\ttarget\t"):
+def _matrix_text(text: bytes, source: str) -> TextMatrix:
+    def rows() -> Iterator[Row]:
+        return open_delimited(io.BytesIO(text), source).rows()
+
+    opened = open_delimited(io.BytesIO(text), source)
+    first = next(opened.lines, b"")
+    if not is_count(first):
+        return read_plain_matrix(rows()) or read_matrix_rows(list(rows()), source)
+    lines = ((number, line.decode("utf-8", "surrogateescape")) for number, line in enumerate(chain([first], opened.lines), opened.first))
+    try:
+        return read_phylip_matrix([(number, line) for number, line in lines if line.strip()], source)
+    except InputError as error:
+        with suppress(InputError):  # a triangle without ids begins with a single value
+            return read_matrix_rows(list(rows()), source)
+        raise error
+
+
+def _ids_of_plink(path: Path, count: int) -> list[str] | None:
+    """The ids that PLINK writes beside a matrix, in FILE.id; None where there is no such file. Raises `InputError` if it has others."""
+    beside = path.with_name(f"{path.name}.id")
+    if not beside.is_file():
+        return None
+    lines = [line for line in beside.read_bytes().splitlines() if line.strip() and not line.startswith(b"#")]
+    ids = names_of([(cells[0] if len(cells) > 1 else "", cells[-1]) for cells in (cells_of(line)[:2] for line in lines)])
+    if len(ids) != count:
+        raise InputError(f"{beside}: {len(ids):,} ids, but {path} has {count:,} records")
+    return ids
+
+
+_MADE_OF = {
+    Kind.FASTA: "gpualign nw {name} --value distance -o x.npz, or for an alignment gpualign dist {name} -o x.npz",
+    Kind.FASTQ: "gpualign nw {name} --value distance -o x.npz",
+    Kind.VCF: "gpualign dist {name} -o x.npz",
+    Kind.BCF: "gpualign dist {name} -o x.npz",
+    Kind.PLINK: "gpualign dist {name} -o x.npz",
+    Kind.CLUSTAL: "gpualign dist {name} -o x.npz",
+    Kind.PHYLIP: "gpualign dist {name} -o x.npz",
+}
+"""Commands that make a matrix of what files hold."""
+
+
+def _refuse(kind: Kind, source: str, name: str) -> NoReturn:
+    """Raises `InputError` for a file of another kind. name: of the file, for a shell."""
+    if kind in _MADE_OF:
+        raise InputError(f"{source} is {kind.value}; make a matrix first: {_MADE_OF[kind].format(name=name)}")
+    if kind is Kind.PAIRS:
         raise InputError(
-            f"{source} is a list of pairs, and a matrix is wanted: write one, as by gpualign nw FILE --value distance -o x.npz; of lists,"
+            f"{source} is a list of pairs; expected a matrix: write one, as by gpualign nw FILE --value distance -o x.npz; of lists,"
             f" gpualign tree --edges {name} --method mst makes a spanning tree, and gpualign cluster --edges {name} clusters"
         )
-    if first.lstrip().startswith("("):
-        raise InputError(f"{source} is a tree, and a matrix is wanted; gpualign plot MATRIX --tree {name} draws both")
-
-
-def _cut(lines: list[tuple[int, str]], separator: str | None, source: str) -> Iterator[tuple[int, list[str]]]:
-    """Numbered lines in cells; None: at white space. Those between commas or semicolons may be quoted."""
-    if separator in (None, "\t"):
-        yield from ((number, line.split(separator)) for number, line in lines)
-        return
-    import csv
-
-    try:
-        yield from ((number, next(csv.reader([line], delimiter=separator))) for number, line in lines)
-    except csv.Error as error:
-        raise InputError(f"{source}: no table that {separator!r} separates ({error})") from None
-
-
-def _rows(lines: Iterable[tuple[int, list[str]]], count: int, source: str) -> tuple[list[str], Matrix]:
-    """(ids, float64[rows][count]) of numbered lines in cells."""
-    ids, rows = [], []
-    for number, (name, *cells) in lines:
-        if len(cells) != count:
-            raise InputError(f"{source}: line {number} has {len(cells):,} values; {count:,} are wanted, as many as there are columns")
-        try:
-            row = np.array(cells, dtype=np.float64)
-        except ValueError:
-            row = None
-        if row is None or "_" in "".join(cells):  # which Python takes for a separator of thousands
-            wrong = next((cell for cell in cells if not _is_number(cell)), "")
-            raise InputError(f"{source}: line {number}: {quoted(wrong)} is no number; a matrix of numbers is wanted")
-        ids.append(name)
-        rows.append(row)
-    if not rows:
-        raise InputError(f"{source}: a header and no rows; a matrix is wanted")
-    return ids, np.array(rows)
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return "_" not in cell
+    if kind is Kind.NEWICK:
+        raise InputError(f"{source} is a tree; expected a matrix; gpualign plot MATRIX --tree {name} draws both")
+    raise InputError(f"{source} is {kind.value}; expected a matrix: .npy, .npz, a table of text, or PHYLIP's form of a matrix")

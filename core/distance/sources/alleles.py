@@ -13,8 +13,8 @@ import numpy as np
 
 from gpualign.core import _sites
 from gpualign.core.distance.calls import Codes
-from gpualign.core.distance.sources.quoted import text_of
 from gpualign.core.errors import InputError
+from gpualign.core.files.quoting import text_of
 
 CELL_BYTES = 4
 """Of an allele's number, uint32."""

@@ -23,10 +23,10 @@ from gpualign.core.distance.sources.alleles import (
     refuse_other_columns,
 )
 from gpualign.core.distance.sources.base import Block, DenseSource, RowStore
-from gpualign.core.distance.sources.quoted import hide_quoted, text_of
 from gpualign.core.errors import InputError
+from gpualign.core.files.delimiters import delimiter_of
+from gpualign.core.files.quoting import hide_quoted, text_of
 from gpualign.core.ids import unique_ids
-from gpualign.core.separators import separator_of
 
 _MISSING_WORDS = "empty, ., -, ?, N, NA, -1 or -9"
 
@@ -239,7 +239,7 @@ def _lines_of(stream: BinaryIO, source: str) -> _Lines:
             header = bare
             break
     row = next(stream, b"")
-    separator = named or separator_of(header, row)
+    separator = named or delimiter_of(header, row)
     lines = hide_quoted(chain(filter(None, [header, row]), stream), separator, source, number)
     begun: list[bytes] = []
     size = 0

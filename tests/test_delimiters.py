@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core.distance.sources.quoted import hide_quoted, text_of
-from gpualign.core.separators import separator_of
+from gpualign.core.files.delimiters import delimiter_of
+from gpualign.core.files.quoting import hide_quoted, text_of
 
 
 @given(st.lists(st.text('a",;1 ', max_size=6), min_size=2, max_size=5), st.booleans(), st.sampled_from(",;"), st.integers(1, 9))
@@ -16,7 +16,7 @@ def test_lines_in_quotes_are_those_of_csv(cells, everything, mark, part):
     text = io.StringIO()
     csv.writer(text, delimiter=mark, quoting=csv.QUOTE_ALL if everything else csv.QUOTE_MINIMAL, lineterminator="\n").writerow(cells)
     with pytest.MonkeyPatch.context() as monkeypatch:
-        monkeypatch.setattr("gpualign.core.distance.sources.quoted._PART", part)
+        monkeypatch.setattr("gpualign.core.files.quoting._PIECE", part)
         [line] = hide_quoted(iter([text.getvalue().encode()]), mark, "x", 1)
     found = [text_of(cell) for cell in line.rstrip(b"\n").split(mark.encode())]
     read = next(csv.reader([text.getvalue()], delimiter=mark, strict=True))
@@ -24,11 +24,11 @@ def test_lines_in_quotes_are_those_of_csv(cells, everything, mark, part):
 
 
 @given(st.lists(st.text('a",; ', max_size=6), min_size=2, max_size=5), st.sampled_from(",;"))
-def test_the_separator_of_a_table_is_found_as_csv_writes_it(header, mark):
+def test_the_delimiter_of_a_table_is_found_as_csv_writes_it(header, mark):
     text = io.StringIO()
     rows = csv.writer(text, delimiter=mark, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
     rows.writerows([header, range(len(header))])
-    assert separator_of(*text.getvalue().encode().splitlines()) == mark
+    assert delimiter_of(*text.getvalue().encode().splitlines()) == mark
 
 
 @pytest.mark.parametrize(
@@ -42,4 +42,4 @@ def test_the_separator_of_a_table_is_found_as_csv_writes_it(header, mark):
     ],
 )
 def test_no_cell_has_quotes_inside(header, row, mark):
-    assert separator_of(header.encode(), row.encode()) == mark
+    assert delimiter_of(header.encode(), row.encode()) == mark

@@ -1,0 +1,1 @@
+"""Text files: what delimits their cells, what quotes protect, and their lines."""

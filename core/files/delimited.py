@@ -1,0 +1,98 @@
+"""Tables in delimited text: one way to open them for all commands, and one to read their cells."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from dataclasses import field
+from itertools import chain
+from typing import BinaryIO
+
+from gpualign.core.dataclass import dataclass
+from gpualign.core.errors import InputError
+from gpualign.core.files.delimiters import BLANK, delimiter_of
+from gpualign.core.files.quoting import hide_quoted, is_quoted, unquoted
+
+_DELIMITER_LINE = re.compile(rb'"?sep=([\t,;])"?', re.IGNORECASE)
+"""Names the delimiter for Excel, in a line before the header."""
+
+_NUMBER = re.compile(r"[-+.0-9eE]*")
+
+
+@dataclass(frozen=True)
+class DelimitedText:
+    """A table in text, from its first line with cells on.
+
+    source: name of the file, for messages
+    delimiter: a tab, a comma, a semicolon, or a blank, which stands for any number of blanks
+    first: number of the first line in the file
+    lines: the lines with their line ends; they can be read once
+    """
+
+    source: str
+    delimiter: str
+    first: int
+    lines: Iterator[bytes] = field(repr=False)
+
+    def plain_lines(self) -> Iterator[bytes]:
+        """Yield the lines in a form that can be split at the delimiter: those in quotes are hidden until `quoting.text_of`."""
+        lines = hide_quoted(self.lines, self.delimiter, self.source, self.first)
+        yield from (b" ".join(line.split()) + b"\n" for line in lines) if self.delimiter == BLANK else lines
+
+    def rows(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the number of each line and its cells, without blanks and quotes around them; empty lines are left out.
+
+        Quotes between tabs are letters of ids, unless all cells of the first line that are no numbers have some, as R writes them. Raises
+        `InputError`.
+        """
+        if self.delimiter == "\t":
+            yield from self._tab_rows()
+            return
+        blanks = False
+
+        def decoded() -> Iterator[str]:
+            nonlocal blanks
+            for line in self.lines:
+                text = line.decode("utf-8", "surrogateescape")
+                blanks = blanks or " " in text
+                yield f"{text.strip()}\n" if self.delimiter == BLANK else text
+
+        reader = csv.reader(decoded(), delimiter=self.delimiter, skipinitialspace=self.delimiter == BLANK)
+        try:
+            for cells in reader:
+                if any(cells):
+                    yield self.first - 1 + reader.line_num, [cell.strip() for cell in cells] if blanks else cells
+        except csv.Error as error:
+            line = self.first - 1 + reader.line_num
+            raise InputError(f"{self.source}: line {line}: no row of a table that {self.delimiter!r} delimits ({error})") from None
+
+    def _tab_rows(self) -> Iterator[tuple[int, list[str]]]:
+        unquote = None
+        for number, line in enumerate(self.lines, self.first):
+            cells = line.decode("utf-8", "surrogateescape").rstrip("\r\n").split("\t")
+            if b" " in line:
+                cells = [cell.strip() for cell in cells]
+            if not any(cells):
+                continue
+            if unquote is None:
+                texts = [cell for cell in cells if not _NUMBER.fullmatch(cell)]
+                unquote = bool(texts) and all(map(is_quoted, texts))
+            yield number, list(map(unquoted, cells)) if unquote else cells
+
+
+def open_delimited(stream: BinaryIO, source: str) -> DelimitedText:
+    """Find out how the cells of a text are delimited, from Excel's `sep=` line or from the first two lines.
+
+    stream: unpacked text. Lines without letters before the table are passed over. A text without lines makes a table without lines.
+    """
+    number, header, named = 0, b"", None
+    for number, line in enumerate(stream, 1):
+        bare = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line  # spreadsheets mark UTF-8 so
+        if match := _DELIMITER_LINE.fullmatch(bare.rstrip(b"\r\n")):
+            named = match[1].decode()
+        elif bare.strip():
+            header = bare
+            break
+    row = next(stream, b"")
+    return DelimitedText(source, named or delimiter_of(header, row), number, chain(filter(None, [header, row]), stream))

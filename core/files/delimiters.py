@@ -1,0 +1,44 @@
+"""The delimiter of a text table, where its name does not say."""
+
+from __future__ import annotations
+
+import re
+
+_IN_QUOTES = re.compile(rb'"[^"]*(?:""[^"]*)*"')
+
+BLANK = " "
+"""Any number of blanks delimits cells."""
+
+
+def delimiter_of(header: bytes, row: bytes = b"") -> str:
+    """Find the delimiter of a table: a tab, a comma, a semicolon (spreadsheets whose comma is part of numbers) or blanks.
+
+    row: the line after the header. Nothing in quotes delimits, and no cell holds a tab. If the header has commas and semicolons, the
+    delimiter is a comma unless only semicolons cut both lines into equally many cells, none of them with quotes inside: ids may end in
+    `;size=3;`. Blanks delimit only where none of the others is in the header and both lines have equally many words.
+    """
+    if b"\t" in header:
+        return "\t"
+    bare, below = (_IN_QUOTES.sub(b'"', line.rstrip(b"\r\n")) for line in (header, row))
+    marks = [mark for mark in (b",", b";") if mark in bare]
+    if not marks:
+        marks = [mark for mark in (b"\t", b",", b";") if mark in below]  # of a header that is a single cell
+        if not marks and _fits_header(len(below.split()), len(bare.split())):
+            return BLANK
+    if len(marks) < 2:
+        return (marks or [mark for mark in (b",", b";") if mark in header] or [b","])[0].decode()
+
+    def cuts_alike(mark: bytes) -> bool:
+        return _fits_header(1 + below.count(mark), 1 + bare.count(mark)) and _are_whole(bare, mark) and _are_whole(below, mark)
+
+    return next(iter([*filter(cuts_alike, marks), *marks]), b",").decode()
+
+
+def _fits_header(cells: int, titles: int) -> bool:
+    """Whether a row of so many cells, two or more, can follow a header: R writes no title over the names of rows."""
+    return cells > 1 and cells - titles in (0, 1)
+
+
+def _are_whole(line: bytes, mark: bytes) -> bool:
+    """Whether what is in quotes, of which a quote is left, is all of its cell."""
+    return re.search(b'[^%b]"|"[^%b]' % (mark, mark), line) is None

@@ -1,0 +1,96 @@
+"""What kind of file some bytes begin, by its content. Pure."""
+
+from __future__ import annotations
+
+import re
+from enum import Enum
+
+from gpualign.core.files.delimiters import delimiter_of
+
+PLINK_MAGIC = b"\x6c\x1b"
+"""The first bytes of PLINK's .bed and .pgen."""
+
+_CLUSTAL = re.compile(rb"(CLUSTAL|MUSCLE \(|PROBCONS |MSAPROBS |Kalign )")
+"""First words of alignments in the format of CLUSTAL, by the programs that write it."""
+
+_PHYLIP = re.compile(rb"[ \t]*[0-9]+[ \t]+[0-9]+([ \t]+[IS])?[ \t]*")
+_COUNT = re.compile(rb"[ \t]*0*([2-9]|[1-9][0-9]+)[ \t]*")
+_NUMBER = re.compile(rb"[0-9]+")
+_LETTER = re.compile(rb"[A-Za-z]")
+_NEWICK = re.compile(rb"(\[[^]]*\]\s*)*\(")
+
+
+class Kind(Enum):
+    """Kinds of files that are told apart, each with its name for messages."""
+
+    FASTA = "FASTA"
+    FASTQ = "FASTQ"
+    VCF = "VCF"
+    VCF_WITHOUT_VERSION = "VCF without its first line, ##fileformat=VCFv4.2"
+    BCF = "BCF"
+    PLINK = "a PLINK fileset"
+    CLUSTAL = "an alignment in CLUSTAL format"
+    PHYLIP = "an alignment in PHYLIP format"
+    STOCKHOLM = "an alignment in Stockholm format"
+    NEXUS = "a NEXUS file"
+    MSF = "an alignment in MSF format"
+    MEGA = "a MEGA file"
+    PHYLIP_MATRIX = "a distance matrix in PHYLIP format"
+    NEWICK = "a tree in Newick format"
+    PAIRS = "a list of pairs"
+
+
+def kind_of(start: bytes) -> Kind | None:
+    """The kind of a file by its first bytes, unpacked; None for a table, a binary file of another kind, or no text at all.
+
+    A table whose first id begins as another kind does is a table: FASTA has letters under its first title, Newick no tab.
+    """
+    if start.startswith(PLINK_MAGIC):
+        return Kind.PLINK
+    if start.startswith(b"BCF"):
+        return Kind.BCF
+    if b"\0" in start:
+        return None
+    body = start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \r\n\v\f")
+    lines = [line.rstrip(b"\r") for line in body.split(b"\n", 3)]
+    first, second = lines[0], next((line for line in lines[1:] if line.strip()), b"")
+    if first.startswith(b">") and not _is_row_under(first, second):
+        return Kind.FASTA
+    if first.startswith(b"@") and b"\n+" in body and not _is_row_under(first, second):
+        return Kind.FASTQ
+    if body.startswith(b"##fileformat=VCF"):
+        return Kind.VCF
+    if re.search(rb"^#CHROM\tPOS\tID\tREF\tALT", body, re.MULTILINE):
+        return Kind.VCF_WITHOUT_VERSION
+    if _CLUSTAL.match(first):
+        return Kind.CLUSTAL
+    if first.startswith(b"# STOCKHOLM"):
+        return Kind.STOCKHOLM
+    if first.upper().startswith(b"#NEXUS"):
+        return Kind.NEXUS
+    if first.lower().startswith(b"#mega"):
+        return Kind.MEGA
+    if first.startswith((b"!!NA_MULTIPLE", b"!!AA_MULTIPLE", b"PileUp")):
+        return Kind.MSF
+    if _PHYLIP.fullmatch(first) and _LETTER.search((second.split() or [b""])[-1]):
+        return Kind.PHYLIP
+    if _COUNT.fullmatch(first) and second and not _NUMBER.fullmatch(second.strip()):
+        return Kind.PHYLIP_MATRIX
+    if _NEWICK.match(body) and b"\t" not in first and (b";" in body or b"\n" not in body.strip()):
+        return Kind.NEWICK
+    if {b"query", b"target"} <= set(_cells(first, second)):
+        return Kind.PAIRS
+    return None
+
+
+def _cells(first: bytes, second: bytes) -> list[bytes]:
+    delimiter = delimiter_of(first, second).encode()
+    return [cell.strip(b'" ') for cell in first.split(delimiter)]
+
+
+def _is_row_under(first: bytes, second: bytes) -> bool:
+    """Whether the second line has as many cells as a table with this header would have, and so is no sequence."""
+    delimiter = delimiter_of(first, second).encode()
+    if delimiter == b" " or delimiter not in second:
+        return False
+    return second.count(delimiter) - first.count(delimiter) in (0, 1)
