@@ -120,7 +120,7 @@ def plot(
     rows = Rows(
         read_groups(groups, heat.rows, messages.warn) if groups else (),
         order if listed is None else "list",
-        read_tree(tree) if tree else None,
+        read_tree(tree, heat.rows, messages.warn) if tree else None,
         read_order(listed, list(dict.fromkeys([*heat.rows, *heat.columns])), messages.warn) if listed else {},
     )
     with OutputFiles(messages.note) as files:

@@ -1,14 +1,31 @@
-"""Newick's format (Olsen 1990): a line for each tree."""
+"""Newick's format (Olsen 1990), written and read.
+
+Read here and not by a library: of 23 spellings that programs write (names in double quotes or with blanks, apostrophes in names, lengths
+such as `1.` and `nan`, comments such as `[&R]`) Biopython 1.88 misreads 9, and DendroPy, scikit-bio and ete4, which read more, 4 or 5.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
+from dataclasses import field
 
+import numpy as np
+
+from gpualign.core.dataclass import dataclass
+from gpualign.core.errors import InputError
 from gpualign.core.trees.tree import Tree
 
-_QUOTED = re.compile(r"[\s()\[\]':;,]")
-"""What ends a name, or is no part of one, unless quotes are around it."""
+_QUOTED = re.compile(r"[\s()\[\]':;,\"]")
+"""Characters that end a name, or are no part of one, unless quotes are around it."""
+
+_COMMENTS = re.compile(r"(?:\s|\[[^\]]*\])*")
+_LABEL = re.compile(
+    r"""(?:'(?P<single>(?:[^']|'')*)'|"(?P<double>(?:[^"]|"")*)")(?=\s*(?:[\[(),:;]|\Z))"""  # a quote elsewhere is a letter
+    r"|(?P<bare>[^()\[\],:;]+)"
+)
+_NO_LENGTH = frozenset(("nan", "-nan", "na"))
 
 
 def newick(tree: Tree) -> Iterator[str]:
@@ -45,5 +62,130 @@ def _with_commas(parts: list[str]) -> str:
 
 
 def quoted(name: str) -> str:
-    """A name as the format wants it."""
+    """Name of a leaf as the format wants it, in quotes where it needs them."""
     return "'" + name.replace("'", "''") + "'" if not name or _QUOTED.search(name) else name
+
+
+@dataclass
+class _Node:
+    """name: "" without one; length: of the branch to the parent, None without one; children: of an inner node, in their order."""
+
+    name: str = ""
+    length: float | None = None
+    children: list[_Node] = field(default_factory=list)
+
+
+def parse_newick(text: str, source: str) -> Tree:
+    """Read the only tree of a text. Its leaves are the records, in their order; inner nodes lose their names. If no branch has a length,
+    all have 1; otherwise those without one have 0.
+
+    Names may be in single or double quotes, comments in brackets; a name without quotes may have blanks, and quotes after its first
+    letter. Raises `InputError` naming the character where the text is no tree, for several trees, and for leaves without a name or with
+    the name of another one.
+    """
+    at = _skip(text, 0)
+    if not text.startswith("(", at):
+        raise InputError(f"{source}: no tree in Newick format, which begins with '(' and ends with ';'")
+    root, at = _parse_node(text, at, source)
+    at = _skip(text, at + 1)
+    if at < len(text):
+        raise InputError(f"{source}: more than one tree; expected one")
+    return _tree_of(root, source)
+
+
+def _skip(text: str, at: int) -> int:
+    """The next character that is neither blank nor part of a comment."""
+    match = _COMMENTS.match(text, at)
+    assert match is not None
+    return match.end()
+
+
+def _parse_node(text: str, at: int, source: str) -> tuple[_Node, int]:
+    """(root, where its tree ends: at ';' or at the end of the text). Without recursion: trees may be deep."""
+    node = root = _Node()
+    above: list[_Node] = []
+    while True:
+        at = _skip(text, at)
+        if text.startswith("(", at):
+            if node.name or node.children:
+                raise _wrong(text, at, source)
+            above.append(node)
+            node = _Node()
+            above[-1].children.append(node)
+            at += 1
+            continue
+        at = _parse_label(text, at, node, source)
+        if at == len(text) or text[at] == ";":
+            if above:
+                raise InputError(f"{source}: no tree in Newick format: {len(above):,} '(' without ')'")
+            return root, at
+        if not above or text[at] not in ",)":
+            raise _wrong(text, at, source)
+        if text[at] == ",":
+            node = _Node()
+            above[-1].children.append(node)
+        else:
+            node = above.pop()
+        at += 1
+
+
+def _parse_label(text: str, at: int, node: _Node, source: str) -> int:
+    """Read the name and the length of a node, both of which may be missing; where they end."""
+    if (label := _LABEL.match(text, at)) is not None:
+        if node.name:
+            raise _wrong(text, at, source)
+        single, double, bare = label.groups()
+        node.name = " ".join(bare.split()) if bare is not None else (single or "").replace("''", "'") + (double or "").replace('""', '"')
+        at = _skip(text, label.end())
+    if text.startswith(":", at):
+        at = _skip(text, at + 1)
+        number = _LABEL.match(text, at)
+        node.length = _length(number[0].strip() if number else "", text, at, source)
+        at = _skip(text, number.end() if number else at)
+    return at
+
+
+def _length(number: str, text: str, at: int, source: str) -> float | None:
+    if number.lower() in _NO_LENGTH:
+        return None
+    try:
+        length = math.nan if "_" in number else float(number)
+    except ValueError:
+        length = math.nan
+    if not math.isfinite(length):
+        raise InputError(f"{source}: a branch has the length {number!a} (character {at + 1:,}); expected a finite number")
+    return length
+
+
+def _wrong(text: str, at: int, source: str) -> InputError:
+    line = text.count("\n", 0, at) + 1
+    return InputError(f"{source}: no tree in Newick format: line {line}: {text[at : at + 20].strip()!a} is out of place")
+
+
+def _tree_of(root: _Node, source: str) -> Tree:
+    """Nodes of a tree: leaves in their order, then the others, each after its children; the root is the last."""
+    nodes = [root]
+    for node in nodes:  # which grows: parents before children
+        nodes.extend(node.children)
+    leaves, waiting = [], [root]
+    while waiting:
+        node = waiting.pop()
+        leaves += [] if node.children else [node]
+        waiting.extend(reversed(node.children))
+    ids = [leaf.name for leaf in leaves]
+    if "" in ids:
+        raise InputError(f"{source}: a leaf has no name")
+    known: set[str] = set()
+    for name in ids:
+        if name in known:
+            raise InputError(f"{source}: two leaves are called {name!a}")
+        known.add(name)
+    ordered = leaves + [node for node in reversed(nodes) if node.children]
+    number = {id(node): k for k, node in enumerate(ordered)}
+    parents, lengths = np.full(len(ordered), -1, dtype=np.int64), np.zeros(len(ordered))
+    missing = 0.0 if any(node.length is not None for node in ordered[:-1]) else 1.0
+    for node in ordered:
+        for child in node.children:
+            parents[number[id(child)]] = number[id(node)]
+            lengths[number[id(child)]] = missing if child.length is None else child.length
+    return Tree(ids, parents, lengths)
