@@ -121,7 +121,7 @@ def cluster(
         ids, of_identities = inputs.queries.ids, not (edit and max_distance is not None)
     else:
         known_ids = inputs.queries.ids if inputs else None
-        found, of_identities = read_given(edges, distances, edit, min_identity is not None, known_ids, messages.note)
+        found, of_identities = read_given(edges, distances, edit, min_identity is not None, known_ids, messages.warn)
         messages.of_run.have_read(counts, resources, format=spec.format)
         if not found.ids:
             messages.note(f"{edges} has no pair, and so no record; with the sequences there is a cluster for each of them")

@@ -71,7 +71,7 @@ def read_given(
     edit: bool | None,
     by_identity: bool,
     ids: Sequence[str] | None,
-    note: Callable[[str], None],
+    warn: Callable[[str], None],
 ) -> tuple[Given, bool]:
     """(what is known, whether it is identities) of a list of pairs or a matrix. edit: scores are edit distances (None: there is no
     --edit to say so); ids: of the sequences.
@@ -84,7 +84,7 @@ def read_given(
     assert distances is not None
     stored = read_matrix(distances)
     if stored.assumed is not None:
-        note(f"{distances}: {stored.assumed}")
+        warn(f"{distances}: {stored.assumed}")
     check_ids(stored.rows, distances)
     if not stored.one_set:
         raise InputError(f"{distances}: {_why_not_one_set(stored)}; distances of one set with itself are wanted")
@@ -105,7 +105,7 @@ def read_given(
         raise InputError(f"{distances}: holds {found:g}; {wanted}")
     rows = stored.rows
     if ids is not None and (changed := changed_ids(rows, ids)):
-        note(describe_changed(changed, distances))
+        warn(describe_changed(changed, distances))
         rows = [changed.get(name, name) for name in rows]
     if ids is not None and set(ids) != set(rows):
         other = sorted(set(ids) ^ set(rows))[0]

@@ -59,7 +59,7 @@ def tree(matrix: str | None, edges: str | None, method: str, output: str, log: s
     check_libraries()
     messages.begin([matrix, edges], [path])
     with OutputFiles(messages.note) as files, naming_output(path), files.text(path) as out:
-        given, of_identities = read_given(edges, matrix, None, False, None, messages.note)
+        given, of_identities = read_given(edges, matrix, None, False, None, messages.warn)
         if not given.ids:
             raise InputError(f"--edges {edges}: a header and no pairs; without records there is no tree")
         found = make_tree(given, of_identities, method, messages)

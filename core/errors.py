@@ -28,7 +28,7 @@ def for_python(message: str) -> str:
 
     def spell(match: re.Match[str]) -> str:
         name, value = match.groups()
-        return name if value is None else f"{name}={value if value.isdecimal() else repr(value)}"
+        return name if value is None else f"{name}={value if re.fullmatch('[0-9.]+', value) else repr(value)}"
 
     return _PARAMETER.sub(spell, message)
 

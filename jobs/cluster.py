@@ -17,8 +17,9 @@ from gpualign.core.cluster.greedy import greedy, ranked
 from gpualign.core.cluster.linkage import average, complete, largest_linked, linkage_bytes, single
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail
-from gpualign.core.errors import InputError, RunError
+from gpualign.core.errors import InputError, RunError, parameter
 from gpualign.core.filter import Filter
+from gpualign.core.fractions import check_fraction, describe_percentage
 from gpualign.core.plan import Pairing
 from gpualign.core.scoring import Scoring, ScoringOptions
 from gpualign.core.search.runner import GrowingProgress
@@ -60,12 +61,12 @@ class ClusterOptions:
         if (self.max_distance is None) == (self.min_identity is None):
             found = "; found both" if self.max_distance is not None else ""
             raise InputError(f"cluster wants one threshold, --max-distance or --min-identity{found}")
-        for name, least in (("--min-identity", self.min_identity), ("--min-coverage", self.min_coverage)):
-            if least is not None and not 0 <= least <= 1:
-                raise InputError(f"{name} is a fraction from 0 to 1; found {least:g} (97 % is 0.97)")
-        if self.max_distance is not None and (not 0 <= self.max_distance < math.inf or (fractions and self.max_distance > 1)):
-            wanted = "1 - identity, from 0 to 1 (3 % is 0.03)" if fractions else "a distance from 0 on"
-            raise InputError(f"--max-distance is {wanted}; found {self.max_distance:g}")
+        check_fraction("min_identity", self.min_identity)
+        check_fraction("min_coverage", self.min_coverage)
+        if fractions:
+            check_fraction("max_distance", self.max_distance, meaning="1 - identity,")
+        elif self.max_distance is not None and not 0 <= self.max_distance < math.inf:
+            raise InputError(f"{parameter('max_distance')} is a distance from 0 on; found {self.max_distance:g}")
         if self.order is not None and self.method != "greedy":
             raise InputError(f"--order is of greedy centroids; it cannot be combined with --method {self.method}")
         if self.method != "greedy" and find_spec("scipy") is None:
@@ -159,6 +160,8 @@ def prepare_given(
     if options.min_identity is not None and not of_identities:
         raise InputError("--min-identity is about identities, and these are distances; give --max-distance")
     order = _order(options, given.ids, lengths)
+    if options.max_distance is not None and options.max_distance > 1 and given.are_fractions:
+        notes.warn(f"every distance is a fraction, and {describe_percentage('max_distance', options.max_distance)}")
     threshold = Threshold(options.max_distance, options.min_identity, of_identities)
     if missing := _unknown(given):
         notes.note("1 pair has no distance, and is not near" if missing == 1 else f"{missing:,} pairs have no distance, and are not near")

@@ -28,7 +28,8 @@ from gpualign.core.distance.site_filters import SiteFilters, SitesLeft
 from gpualign.core.distance.sources.base import Source
 from gpualign.core.distance.sources.kinds import CallFile, CallOptions, read_calls
 from gpualign.core.distance.sources.table import TableType
-from gpualign.core.errors import InputError
+from gpualign.core.errors import InputError, parameter
+from gpualign.core.fractions import check_fraction, describe_percentage
 from gpualign.core.road import UNMARKED, Marks, Progress
 from gpualign.core.sinks.matrix_files import Numbers
 from gpualign.core.units import format_bytes
@@ -73,7 +74,9 @@ class DistOptions:
         if not metric.similarity and self.least_kinship is not None:
             raise InputError(f"--min-kinship is of --metric {_similarities()}, and {metric.name} is a distance; give --max-distance")
         if self.least_kinship is not None and self.least_kinship > metric.largest:
-            raise InputError(f"--min-kinship: {metric.name} is {metric.largest:g} at most; found {self.least_kinship:g}")
+            raise InputError(f"{parameter('min_kinship')}: {metric.name} is {metric.largest:g} at most; found {self.least_kinship:g}")
+        if metric.largest == 1 and not metric.similarity:
+            check_fraction("max_distance", self.most, meaning=f"a distance by {parameter('metric', metric.name)},")
         if metric.measure is Measure.RELATIONSHIP:
             elsewhere = "--cluster" if self.resources.executor is not None else f"--device {self.resources.device}"
             if elsewhere not in (f"--device {AUTO}", "--device cpu"):
@@ -204,6 +207,8 @@ def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None,
     notes.detail(f"{prepared.counter.kernel}; {len(prepared.panels)} panels of sites, {plan.count} bands of up to {plan.rows} samples")
     if source.kind is Kind.ALLELE and options.calls.type is TableType.AUTO:
         notes.note("the table holds alleles of loci; 0 is a missing one (--type alleles says so; --type calls reads genotypes)")
+    if options.most is not None and options.most > 1 and prepared.task.metric.per_site:
+        notes.warn(f"{options.metric} is a distance per site, and {describe_percentage('max_distance', options.most)}")
     if few := few_calls(prepared):
         notes.note(few)
     return DistJob(prepared, left)

@@ -74,12 +74,6 @@ def check_fields(fields: str | None, format: str) -> None:
         raise InputError(f"--fields chooses the columns of {', '.join(some)} and {last}; it cannot be combined with {format}")
 
 
-def check_fraction(option: str, least: float | None) -> None:
-    """Raises `InputError` for a threshold that is no fraction."""
-    if least is not None and not 0 <= least <= 1:
-        raise InputError(f"{option} is a fraction from 0 to 1; found {least:g} (97 % is 0.97)")
-
-
 def check_condensed(format: str, one_set: bool) -> None:
     """Raises `InputError` where --condensed has no pairs i < j, or no array for them."""
     if not FORMATS[format].is_array:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gpualign.cli.messages import Messages, print_plan
 from gpualign.cli.outputs.files import OutputFiles, naming_output
-from gpualign.cli.outputs.formats import Rows, check_fields, check_fraction, opened_rows, pick_format, rows_of
+from gpualign.cli.outputs.formats import Rows, check_fields, opened_rows, pick_format, rows_of
 from gpualign.cli.outputs.keeping import check_resume, keeping_of_task
 from gpualign.cli.outputs.portion import Portion
 from gpualign.cli.outputs.shards import Shard, check_shard
@@ -15,6 +15,7 @@ from gpualign.core.engine import Detail
 from gpualign.core.errors import InputError
 from gpualign.core.fields import hit_fields, parse_fields
 from gpualign.core.formats.registry import FORMATS, Results, formats_of
+from gpualign.core.fractions import check_fraction
 from gpualign.jobs.sw import SearchJob
 
 
@@ -63,7 +64,7 @@ def hit_spec(o: HitOptions) -> HitSpec:
     check_fields(o.fields, format)
     check_resume(o.resume, path, format, Results.HITS)
     check_shard(o.shard, path, format, Results.HITS)
-    check_fraction("--min-identity", o.min_identity)
+    check_fraction("min_identity", o.min_identity)
     if o.max_evalue is not None and (o.evalue == "none" or not o.max_evalue >= 0):
         raise InputError(
             "--max-evalue needs E-values" if o.evalue == "none" else f"--max-evalue: E-values are 0 or more; found {o.max_evalue:g}"

@@ -15,7 +15,6 @@ from gpualign.cli.outputs.formats import (
     Rows,
     check_condensed,
     check_fields,
-    check_fraction,
     opened_rows,
     pick_format,
     rows_of,
@@ -26,10 +25,11 @@ from gpualign.cli.outputs.portion import Portion
 from gpualign.cli.outputs.shards import Shard, check_shard
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail, Task
-from gpualign.core.errors import InputError
+from gpualign.core.errors import InputError, parameter
 from gpualign.core.fields import default_fields, parse_fields
 from gpualign.core.filter import Filter
 from gpualign.core.formats.registry import FORMATS, Layout, Results, formats_of
+from gpualign.core.fractions import check_fraction
 from gpualign.core.plan import Plan
 from gpualign.core.road import Marks, Sink, Totals
 from gpualign.core.sinks.pairs import PairsSink
@@ -116,18 +116,15 @@ class OutputSpec:
 def _filter(o: OutputOptions, edit: bool, same: bool) -> Filter:
     if o.min_score is not None and edit:
         raise InputError("--min-score cannot be combined with --edit; for distances give --max-distance")
-    check_fraction("--min-identity", o.min_identity)
-    check_fraction("--min-coverage", o.min_coverage)
+    check_fraction("min_identity", o.min_identity)
+    check_fraction("min_coverage", o.min_coverage)
     most_edits = most_distance = None
     if o.max_distance is not None and edit:
         if o.max_distance != int(o.max_distance) or o.max_distance < 0:
             raise InputError(f"--max-distance: edit distances are whole numbers from 0 on; found {o.max_distance:g}")
         most_edits = int(o.max_distance)
     elif o.max_distance is not None:
-        if not 0 <= o.max_distance <= 1:
-            raise InputError(
-                f"--max-distance is 1 - identity, from 0 to 1, unless --edit counts letters; found {o.max_distance:g} (3 % is 0.03)"
-            )
+        check_fraction("max_distance", o.max_distance, meaning=f"1 - identity, unless {parameter('edit')} counts letters,")
         most_distance = o.max_distance
     return Filter(o.min_score, most_edits, o.min_identity, most_distance, o.min_coverage, o.nearest, same and o.nearest is not None)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import field
 from typing import Any
 
@@ -46,6 +46,11 @@ class ListedPairs:
         """Pairs with a value."""
         return int(np.count_nonzero(~np.isnan(self.pairs.distance)))
 
+    @property
+    def are_fractions(self) -> bool:
+        """Whether all values are from 0 to 1, and some of them lie between."""
+        return _are_fractions([self.pairs.distance])
+
     def near(self, threshold: Threshold) -> Edges:
         """The near pairs."""
         near = self.pairs.select(threshold.keeps(self.pairs.distance))
@@ -69,6 +74,11 @@ class MatrixOfPairs:
     def known(self) -> int:
         """Pairs with a value."""
         return sum(int(np.count_nonzero(~np.isnan(self._row(k)))) for k in range(len(self.ids)))
+
+    @property
+    def are_fractions(self) -> bool:
+        """Whether all values are from 0 to 1, and some of them lie between."""
+        return _are_fractions(self._row(k) for k in range(len(self.ids)))
 
     def _row(self, k: int) -> Floats:
         """Values of record k and each later one."""
@@ -97,6 +107,15 @@ class MatrixOfPairs:
         """Values of all pairs of some records, condensed. Raises `InputError`, with why it is wanted, where one has none."""
         rows = [self._row(k)[members[place + 1 :] - k - 1] for place, k in enumerate(members.tolist())]
         return _complete(np.concatenate(rows), self.ids, members, why, "leave such records out")
+
+
+def _are_fractions(parts: Iterable[Floats]) -> bool:
+    some = False
+    for part in parts:
+        if (part > 1).any() or (part < 0).any():
+            return False
+        some = some or bool(((part > 0) & (part < 1)).any())
+    return some
 
 
 def _complete(condensed: Floats, ids: Sequence[str], members: Integers, why: str, reason: str) -> Floats:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.calls import Kind
 from gpualign.core.distance.recipe import Measure, Wanted
-from gpualign.core.errors import InputError
+from gpualign.core.errors import InputError, parameter
 from gpualign.core.nearest import did_you_mean
 
 Integers: TypeAlias = npt.NDArray[np.signedinteger]
@@ -196,6 +196,11 @@ class Metric:
         return self.value != "distance"
 
     @property
+    def per_site(self) -> bool:
+        """Whether it is a number of differences or substitutions per compared site."""
+        return not self.similarity and not self.counts
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         return np.dtype(np.int32 if self.counts else np.float64)
 
@@ -206,13 +211,13 @@ class Metric:
     def check_rule(self, missing: MissingRule) -> None:
         """Raises `InputError` for a rule that the metric is not defined for."""
         if missing in self.refused:
-            raise InputError(f"{self.name} {self.refused[missing]}; it cannot be combined with --missing {missing.value}")
+            raise InputError(f"{self.name} {self.refused[missing]}; it cannot be combined with {parameter('missing', missing.value)}")
 
     def check_kind(self, kind: Kind) -> None:
         """Raises `InputError` for calls that the metric is not defined for."""
         if kind not in self.kinds:
             kinds = " or ".join(sorted(kind.value for kind in self.kinds))
-            raise InputError(f"--metric {self.name} is for {kinds}; these are {kind.value}")
+            raise InputError(f"{parameter('metric', self.name)} is for {kinds}; these are {kind.value}")
 
 
 _ALL = frozenset(Kind)
@@ -227,8 +232,8 @@ METRICS = {
     metric.name: metric
     for metric in (
         Metric("hamming", _hamming, Measure.DIFFERENCES, _ALL, compared=False, counts=True),
-        Metric("fraction", _fraction, Measure.DIFFERENCES, _ALL, compared=True, counts=False),
-        Metric("ibs", _ibs, Measure.ALLELES, _OF_GENOTYPES, compared=True, counts=False),
+        Metric("fraction", _fraction, Measure.DIFFERENCES, _ALL, compared=True, counts=False, largest=1),
+        Metric("ibs", _ibs, Measure.ALLELES, _OF_GENOTYPES, compared=True, counts=False, largest=1),
         Metric("allele", _allele, Measure.ALLELES, _OF_GENOTYPES, compared=False, counts=True),
         Metric(
             "jc69", _jc69, Measure.DIFFERENCES, _OF_NUCLEOTIDES, compared=True, counts=False, limit=_share_of_jc69, undefined=_SATURATED

@@ -16,6 +16,7 @@ from gpualign.core.engine import Detail, EndGaps
 from gpualign.core.errors import InputError
 from gpualign.core.fields import parse_fields, tell_descriptions
 from gpualign.core.filter import Filter
+from gpualign.core.fractions import check_fraction
 from gpualign.core.identity import DEFAULT, DEFINITIONS
 from gpualign.core.plan import Pairing
 from gpualign.core.search.readings import BOTH, PLUS
@@ -192,12 +193,10 @@ def _filter(
         raise InputError("min_score cannot be combined with edit distances; give max_distance")
     if scoring.edit and max_distance is not None and not 0 <= max_distance < math.inf:
         raise InputError(f"max_distance {max_distance}: a number of edits is wanted")
-    fractions = {"min_identity": min_identity, "min_coverage": min_coverage}
+    check_fraction("min_identity", min_identity)
+    check_fraction("min_coverage", min_coverage)
     if not scoring.edit:
-        fractions["max_distance"] = max_distance
-    for name, one in fractions.items():
-        if one is not None and not 0 <= one <= 1:
-            raise InputError(f"{name} is a fraction from 0 to 1")
+        check_fraction("max_distance", max_distance, meaning="1 - identity,")
     edits, distance = (int(max_distance), None) if scoring.edit and max_distance is not None else (None, max_distance)
     return Filter(min_score, edits, min_identity, distance, min_coverage)
 

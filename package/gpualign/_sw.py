@@ -18,6 +18,7 @@ from gpualign.core.blocks import Block, Booleans
 from gpualign.core.engine import Detail
 from gpualign.core.errors import InputError
 from gpualign.core.fields import Field, hit_fields, parse_fields
+from gpualign.core.fractions import check_fraction
 from gpualign.core.identity import DEFAULT, DEFINITIONS
 from gpualign.core.opening import is_index
 from gpualign.core.search.readings import BOTH, MINUS, PLUS
@@ -84,8 +85,7 @@ def sw(
     checked_count("max_hits", max_hits, 1)
     min_score = checked_score("min_score", min_score)
     check_numbers(max_evalue=max_evalue, min_identity=min_identity)
-    if min_identity is not None and not 0 <= min_identity <= 1:
-        raise InputError(f"min_identity {min_identity:g}: a fraction from 0 to 1 is wanted")
+    check_fraction("min_identity", min_identity)
     if max_evalue is not None and (evalue == "none" or not max_evalue >= 0):
         raise InputError("max_evalue needs E-values" if evalue == "none" else f"max_evalue {max_evalue:g}: 0 or more is wanted")
     columns = parse_fields(hit_fields(traceback, translate is not None) if fields is None else ",".join(fields), of_hits=True)

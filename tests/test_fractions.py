@@ -1,0 +1,75 @@
+"""A percentage where a fraction is meant is refused, or named where a larger number can be meant."""
+
+import numpy as np
+import pytest
+from command import gpualign_here
+
+import gpualign
+from gpualign.core.fractions import check_fraction
+
+RECORDS = ">a\nACGTACGTAC\n>b\nACGTACGAAC\n>c\nACGAACGAAA\n"
+PAIRS = "query\ttarget\tdistance\na\tb\t0.1\na\tc\t0.3\nb\tc\t0.2\n"
+COUNTS = "query\ttarget\tdistance\na\tb\t0\na\tc\t1\nb\tc\t1\n"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.fa").write_text(RECORDS)
+    (tmp_path / "pairs.tsv").write_text(PAIRS)
+    (tmp_path / "counts.tsv").write_text(COUNTS)
+    (tmp_path / "genotypes.tsv").write_text("id\ts1\ts2\ts3\na\t0\t1\t2\nb\t1\t1\t2\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "dist x.fa --metric fraction --max-distance {}",
+        "dist genotypes.tsv --metric ibs --max-distance {}",
+        "dist x.fa --core {}",
+        "dist x.fa --maf {}",
+        "nw x.fa --max-distance {}",
+        "nw x.fa --min-identity {}",
+        "nw x.fa --max-distance 0.1 --min-coverage {}",
+        "sw x.fa x.fa --min-identity {}",
+        "cluster x.fa --max-distance {}",
+        "cluster x.fa --min-identity {}",
+        "cluster x.fa --min-identity 0.9 --min-coverage {}",
+    ],
+)
+@pytest.mark.parametrize(("percentage", "fraction"), [("10", "0.1"), ("3", "0.03"), ("25", "0.25")])
+def test_percentages_are_refused_everywhere(here, command, percentage, fraction):
+    with pytest.raises(gpualign.InputError, match=rf"from 0 to .*\b{percentage} % is {fraction}"):
+        gpualign_here(*command.format(percentage).split())
+    gpualign_here(*command.format(fraction).split())
+
+
+@pytest.mark.parametrize("given", [-0.1, 1.5, 100.5, float("nan"), float("inf")])
+def test_numbers_that_are_no_fractions(given):
+    with pytest.raises(gpualign.InputError, match="max_distance is a fraction from 0 to 1; found"):
+        check_fraction("max_distance", given)
+
+
+def test_percentages_in_python():
+    calls = np.array([[0, 1, 2], [1, 1, 2]])
+    for wrong in ({"core": 95.0}, {"maf": 5.0}, {"min_compared": 50.0}):
+        with pytest.raises(gpualign.InputError):
+            gpualign.dist(calls, **wrong)
+    for wrong in ({"max_distance": 3.0}, {"min_identity": 97}):
+        with pytest.raises(gpualign.InputError, match="from 0 to 1; found"):
+            list(gpualign.cluster(["ACGT", "ACGA"], **wrong).ids)
+
+
+@pytest.mark.parametrize("command", ["dist x.fa --metric jc69", "dist x.fa --metric tn93", "cluster --edges pairs.tsv"])
+def test_percentages_where_a_larger_number_can_be_meant_are_named(here, command):
+    _, messages = gpualign_here(*command.split(), "--max-distance", "5")
+    assert "--max-distance 5 keeps nearly every pair; 5 % is 0.05" in messages
+    _, messages = gpualign_here(*command.split(), "--max-distance", "0.05")
+    assert "%" not in messages
+
+
+def test_counts_may_be_small(here):
+    for command in ("cluster --edges counts.tsv", "dist x.fa", "dist genotypes.tsv --metric allele"):
+        _, messages = gpualign_here(*command.split(), "--max-distance", "5")
+        assert "%" not in messages
