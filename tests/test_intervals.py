@@ -130,7 +130,6 @@ def test_any_text_is_bed_or_refused(text):
         ("x:-5", "'x:-5' is no region"),
         ("x:5-7-9", "'x:5-7-9' is no region"),
         (":5", "':5' is no region"),
-        ("x:0-5", "'x:0-5': positions count from 1"),
         ("x:7-5", "'x:7-5': the region ends before it begins"),
         ("x:" + "9" * 30, "is no region"),
     ],
@@ -145,6 +144,8 @@ def test_regions_that_are_refused(text, message):
     [
         (bed("x\t1\t3\ny\t1\t3\n"), "m.bed: line 2: a second chromosome, 'y' after 'x'; x.aln is an alignment"),
         (bed("x\t1\t3\nx\t8\t11\n"), "m.bed: line 2: the interval reaches to 11, x.aln has 10 columns"),
+        (parse_regions("x:0-5"), "--regions: 'x:0-5': columns of an alignment count from 1"),
+        (parse_regions("x"), "--regions: 'x': no file of this name, and all of x.aln"),
         (parse_regions("x:11-"), "--regions: 'x:11-': the interval begins at 11, x.aln has 10 columns"),
     ],
 )

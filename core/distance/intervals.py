@@ -17,6 +17,9 @@ from gpualign.core.unpack import unpack
 
 Places = npt.NDArray[np.int64]
 
+OPEN_START = -1
+"""Where a stretch begins that has no start of its own: VCF's position 0, the telomere, lies before the first base."""
+
 OPEN_END = int(np.iinfo(np.int64).max)
 """Where a stretch stops that has no end of its own."""
 
@@ -107,7 +110,8 @@ def _position(cell: bytes, column: int, line: int, source: str) -> int:
 
 
 def parse_regions(text: str, option: str = "--regions") -> Intervals:
-    """CHR, CHR:POS, CHR:FROM-TO or CHR:FROM-, several with commas, as bcftools has them: positions count from 1, TO is included.
+    """CHR, CHR:POS, CHR:FROM-TO or CHR:FROM-, several with commas, as bcftools has them: positions count from 1 (0 is the telomere), TO is
+    included.
 
     Raises `InputError`, which names the option.
     """
@@ -122,12 +126,10 @@ def parse_regions(text: str, option: str = "--regions") -> Intervals:
                 " a BED file that is there"
             )
         if match["first"] is None:
-            rows.add(match["name"], 0, OPEN_END, number)
+            rows.add(match["name"], OPEN_START, OPEN_END, number)
             continue
         first = int(match["first"])
         last = int(match["last"]) if match["last"] else OPEN_END if match["dash"] else first
-        if first < 1:
-            raise InputError(f"{option}: {item!r}: positions count from 1")
         if first > last:
             raise InputError(f"{option}: {item!r}: the region ends before it begins")
         rows.add(match["name"], first - 1, last, number)

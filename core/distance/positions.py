@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.dataclass import dataclass
-from gpualign.core.distance.intervals import OPEN_END, Intervals
+from gpualign.core.distance.intervals import OPEN_END, OPEN_START, Intervals
 from gpualign.core.errors import InputError
 
 _MOST_NAMED = 5
@@ -40,11 +40,13 @@ class Columns:
                 " whose columns are one stretch: give intervals of its columns, all with one name"
             )
         for name, stretches in intervals.by_chromosome.items():
-            if not intervals.listed and ((stretches.starts == 0) & (stretches.stops == OPEN_END)).any():
+            if not intervals.listed and ((stretches.starts == OPEN_START) & (stretches.stops == OPEN_END)).any():
                 raise InputError(
                     f"{intervals.first_name(name)}: no file of this name, and all of {self.source}, an alignment, whose columns have no"
                     " chromosome: write columns as NAME:FROM-TO, with any name"
                 )
+            if (before := np.flatnonzero(stretches.starts < 0)).size:
+                raise InputError(f"{intervals.name(int(stretches.numbers[before[0]]))}: columns of an alignment count from 1")
             beyond = (stretches.starts >= self.count) & (stretches.stops > stretches.starts)
             beyond |= (stretches.stops > self.count) & (stretches.stops != OPEN_END)
             if beyond.any():
@@ -65,7 +67,7 @@ class Columns:
 @dataclass(frozen=True)
 class Variants:
     """Of records with a chromosome and a position. chromosomes: names; numbers: of each site's chromosome among them, int32[sites];
-    positions: from 1 on, int64[sites]. source: the input's name."""
+    positions: from 1 on, 0 is VCF's telomere, int64[sites]. source: the input's name."""
 
     source: str
     chromosomes: list[str]

@@ -25,12 +25,14 @@ _SAMPLES = 4  # of a byte
 
 
 def _columns(path: Path, wanted: int) -> list[list[str]]:
-    """The first columns of a .bim or .fam file."""
+    """The first columns of a .bim or .fam file; empty lines fall away, as in PLINK."""
     rows = []
     try:
         with open(path, "rb") as stream:
             for number, line in enumerate(stream, 1):
                 cells = cells_of(line, wanted)
+                if not cells:
+                    continue
                 if len(cells) < wanted:
                     raise InputError(f"{path}: line {number} has {len(cells)} columns, at least {wanted} are wanted")
                 rows.append(cells[:wanted])

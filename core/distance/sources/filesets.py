@@ -22,6 +22,9 @@ SITE_MAJOR = 1
 
 _POSITION = re.compile("-?[0-9]{1,18}")
 
+_UNKNOWN = frozenset("0.")
+"""Names of an allele that no sample has."""
+
 Site: TypeAlias = tuple[str, ...]
 """Chromosome, position, alleles."""
 
@@ -60,19 +63,27 @@ def positions_of(fileset: Fileset, place: str) -> Variants:
 
 
 def swapped_sites(one: Fileset, other: Fileset) -> npt.NDArray[np.bool_] | None:
-    """Sites whose two alleles stand the other way round in the second fileset, bool[sites]; None: nowhere. Raises `InputError`."""
+    """Sites whose two alleles stand the other way round in the second fileset, bool[sites]; None: nowhere. An allele that no sample of a
+    fileset has may be unknown there. Raises `InputError`."""
     if len(one.sites) != len(other.sites):
         raise InputError(f"{other.path}: {len(other.sites):,} sites, {one.path} has {len(one.sites):,}; sites must be the same")
     out = np.zeros(len(one.sites), dtype=bool)
     for k, (a, b) in enumerate(zip(one.sites, other.sites, strict=True)):
-        if a == b:
+        if a == b or (a[:2] == b[:2] and len(a) == len(b) == 4 and _fit(a[2:], b[2:])):
             continue
-        if a[:2] != b[:2] or len(a) != 4 or a[2:] != b[:1:-1]:
+        if a[:2] != b[:2] or not len(a) == len(b) == 4 or not _fit(a[2:], b[:1:-1]):
             raise InputError(
                 f"{other.path}: site {k + 1} is {' '.join(b)}, in {one.path} it is {' '.join(a)}; sites and alleles must be the same"
             )
         out[k] = True
     return out if out.any() else None
+
+
+def _fit(some: Site, others: Site) -> bool:
+    """Whether two alleles can be the same two in this order; an unknown one may be any but the one beside it."""
+    merged = [b if a in _UNKNOWN else a for a, b in zip(some, others, strict=True) if a == b or a in _UNKNOWN or b in _UNKNOWN]
+    known = [allele for allele in merged if allele not in _UNKNOWN]
+    return len(merged) == len(some) and len(set(known)) == len(known)
 
 
 def swap_back(codes: Codes, swapped: npt.NDArray[np.bool_]) -> None:

@@ -36,11 +36,11 @@ def pvar_of(path: Path) -> Path:
 
 
 def _lines(path: Path, pgen: Path) -> Iterator[tuple[int, bytes]]:
-    """Numbered lines, without those that begin with ##."""
+    """Numbered lines, without those that begin with ## and empty ones."""
     try:
         with open(path, "rb") as stream:
             for number, line in enumerate(unpack(stream, str(path))[1], 1):
-                if not line.startswith(b"##"):
+                if line.strip() and not line.startswith(b"##"):
                     yield number, line
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; it belongs to {pgen}") from None

@@ -28,12 +28,17 @@ from gpualign.core.distance.positions import Variants
 from gpualign.core.distance.scratch import Scratch
 from gpualign.core.distance.sources import vcf_records
 from gpualign.core.distance.sources.base import Block, DenseSource, RowStore
+from gpualign.core.distance.sources.vcf_lines import VcfLines
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.ids import unique_ids
+from gpualign.core.pool import Aside
 
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from gpualign.core.distance.sources.vcf_records import main; main(sys.argv[1])"
 """Modules are found where this process finds them, and nowhere else: not in the working directory."""
 
+
+_REFERENCE = 3
+"""Of a record its chromosome, position and reference allele; alternative ones follow."""
 
 _BGZF_HEAD = 18
 _BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
@@ -49,6 +54,22 @@ class _File:
         self.ids: list[str] = []
         self.store = RowStore(0, memory, scratch)
         _refuse_truncated(path, source)
+        lines, aside = VcfLines(path, source), Aside()
+        aside.begin(lines.check)
+        try:
+            self._read(path, memory, scratch)
+            aside.wait()
+        except InputError:
+            lines.last_record = len(self.sites) + vcf_records.MOST_RECORDS
+            aside.wait()  # the text may tell better what is wrong
+            raise
+        finally:
+            lines.last_record = 0
+        self.store.done()
+        if not self.sites:
+            raise InputError(f"{source}: no records")
+
+    def _read(self, path: str, memory: int, scratch: Scratch) -> None:
         with _reading(path) as reader:
             for kind, message in reader.messages():
                 if kind == vcf_records.IDS:
@@ -57,14 +78,10 @@ class _File:
                 elif kind == vcf_records.BLOCK:
                     self._add(message)
                 elif kind == vcf_records.REFUSED:
-                    raise InputError(f"{source}: {json.loads(message)}{reader.last_words()}")
+                    raise InputError(f"{self.source}: {json.loads(message)}{reader.last_words()}")
                 elif kind == vcf_records.END:
-                    break
-            else:
-                raise self._crashed(reader)
-        self.store.done()
-        if not self.sites:
-            raise InputError(f"{source}: no records")
+                    return
+            raise self._crashed(reader)
 
     def _add(self, message: bytes) -> None:
         start = vcf_records.SIZE_BYTES
@@ -169,7 +186,7 @@ def read_variants(inputs: Sequence[tuple[str, str]], allow_duplicates: bool, mem
     first = files[0]
     for other in files[1:]:
         for k, (a, b) in enumerate(zip(first.sites, other.sites, strict=False)):
-            if a != b:
+            if not _fit(a, b):
                 raise InputError(
                     f"{other.source}: record {k + 1} is {_site(b)}, in {first.source} it is {_site(a)}; sites and alleles must be the same"
                 )
@@ -181,6 +198,11 @@ def read_variants(inputs: Sequence[tuple[str, str]], allow_duplicates: bool, mem
     positions = Variants.of(first.source, first.sites)
     blocks, held = [f.block() for f in files], sum(f.store.nbytes for f in files)
     return DenseSource(make_samples(*ids), Kind.GENOTYPE, len(first.sites), blocks, held, positions=lambda: positions)
+
+
+def _fit(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+    """Whether two records are of the same site; one without an alternative allele has calls of the reference alone."""
+    return a == b or (a[:_REFERENCE] == b[:_REFERENCE] and _REFERENCE in (len(a), len(b)))
 
 
 def _site(site: tuple[Any, ...]) -> str:

@@ -27,7 +27,8 @@ IDS, BLOCK, REFUSED, END = b"i", b"b", b"r", b"e"
 SIZE_BYTES = 8
 
 _BLOCK_BYTES = 1 << 20
-_MOST_RECORDS = 4096  # of a block: their sites take memory too
+MOST_RECORDS = 4096
+"""Of a block: their sites take memory too."""
 _PADDING = -2
 """htslib's second allele of a haploid call."""
 
@@ -78,7 +79,7 @@ def _send_records(path: str, sender: _Sender) -> None:
     sender.send(IDS, json.dumps(ids).encode())
     if not ids:
         raise InputError("no samples; genotypes are wanted")
-    room: Codes = np.empty((min(_MOST_RECORDS, max(1, _BLOCK_BYTES // len(ids))), len(ids)), dtype=np.uint8)
+    room: Codes = np.empty((min(MOST_RECORDS, max(1, _BLOCK_BYTES // len(ids))), len(ids)), dtype=np.uint8)
     sites: list[tuple[Any, ...]] = []
     sent = 0
 
