@@ -64,7 +64,13 @@ def read_records(
             yield listed
             return
         start = body.splitlines()[0][:40].decode("utf-8", "backslashreplace")
-        other = "; tables of SNPs and VCF are for gpualign dist" if "\t" in start or start.startswith("##fileformat=VCF") else ""
+        from gpualign.core.files.kinds import Kind, kind_of
+
+        if (kind := kind_of(first)) is not None:
+            reads = ", which gpualign dist reads" if kind is Kind.VCF else ""
+            raise InputError(f"{source} is {kind.value}{reads}; expected FASTA or FASTQ")
+        start = body.splitlines()[0][:40].decode("utf-8", "backslashreplace")
+        other = "; tables of SNPs are for gpualign dist" if "\t" in start else ""
         raise InputError(
             f"{source}: neither FASTA (a line starting with '>') nor FASTQ ('@'), nor a list of short sequences (two lines or more of 1 to"
             f" 50 capital letters each); the file starts with {start!r}{other}"

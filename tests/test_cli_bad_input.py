@@ -156,7 +156,7 @@ def test_standard_input_is_named(tmp_path):
         (["--fields", "query", "--format", "matrix"], "--fields chooses the columns of tsv"),
         (["--min-score", "1", "--format", "matrix"], "a matrix holds every pair"),
         (["--min-score", "1", "--edit"], "for distances give --max-distance"),
-        (["--max-distance", "1.5"], "--max-distance is 1 - identity, from 0 to 1"),
+        (["--max-distance", "1.5"], "--max-distance is 1 - identity, unless --edit counts letters, from 0 to 1"),
         (["--max-distance", "1.5", "--edit"], "edit distances are whole numbers"),
         (["--min-identity", "97"], "97 % is 0.97"),
         (["--min-identity", "97%"], "'97%' is no number; 97% is 0.97"),
@@ -307,6 +307,6 @@ def test_what_is_for_another_command(tmp_path):
     (tmp_path / "x.tsv").write_text("sample\trs1\na\t0\n")
     (tmp_path / "x.vcf").write_text("##fileformat=VCFv4.2\n")
     (tmp_path / "x.fa").write_text(">a\nACGT\n>b\nACG\n")
-    for name in ("x.tsv", "x.vcf"):
-        assert refused(["nw", name], tmp_path).endswith("; tables of SNPs and VCF are for gpualign dist\n")
+    assert refused(["nw", "x.tsv"], tmp_path).endswith("; tables of SNPs are for gpualign dist\n")
+    assert refused(["nw", "x.vcf"], tmp_path).endswith("x.vcf is VCF, which gpualign dist reads; expected FASTA or FASTQ\n")
     assert refused(["dist", "x.fa"], tmp_path).endswith("or compare them as they are with gpualign nw --edit\n")

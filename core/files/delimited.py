@@ -36,9 +36,9 @@ class DelimitedText:
     lines: Iterator[bytes] = field(repr=False)
 
     def plain_lines(self) -> Iterator[bytes]:
-        """Yield the lines in a form that can be split at the delimiter: those in quotes are hidden until `quoting.text_of`."""
+        """The lines in a form that can be split at the delimiter: those in quotes are hidden until `quoting.text_of`."""
         lines = hide_quoted(self.lines, self.delimiter, self.source, self.first)
-        yield from (b" ".join(line.split()) + b"\n" for line in lines) if self.delimiter == BLANK else lines
+        return (b" ".join(line.split()) + b"\n" for line in lines) if self.delimiter == BLANK else lines
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the number of each line and its cells, without blanks and quotes around them; empty lines are left out.

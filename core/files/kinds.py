@@ -18,6 +18,7 @@ _COUNT = re.compile(rb"[ \t]*0*([2-9]|[1-9][0-9]+)[ \t]*")
 _NUMBER = re.compile(rb"[0-9]+")
 _LETTER = re.compile(rb"[A-Za-z]")
 _NEWICK = re.compile(rb"(\[[^]]*\]\s*)*\(")
+_NEWICK_END = re.compile(rb"\)[^(),;]*;$")
 
 
 class Kind(Enum):
@@ -62,7 +63,7 @@ def kind_of(start: bytes) -> Kind | None:
         return Kind.VCF
     if re.search(rb"^#CHROM\tPOS\tID\tREF\tALT", body, re.MULTILINE):
         return Kind.VCF_WITHOUT_VERSION
-    if _CLUSTAL.match(first):
+    if _CLUSTAL.match(first) and not _is_row_under(first, second):
         return Kind.CLUSTAL
     if first.startswith(b"# STOCKHOLM"):
         return Kind.STOCKHOLM
@@ -76,7 +77,9 @@ def kind_of(start: bytes) -> Kind | None:
         return Kind.PHYLIP
     if _COUNT.fullmatch(first) and second and not _NUMBER.fullmatch(second.strip()):
         return Kind.PHYLIP_MATRIX
-    if _NEWICK.match(body) and b"\t" not in first and (b";" in body or b"\n" not in body.strip()):
+    ends_as_tree = b";" in body or b"\n" not in body.strip()
+    is_row = b"\t" in first or (not _NEWICK_END.search(first) and _is_row_under(first, second))
+    if _NEWICK.match(body) and ends_as_tree and not is_row:
         return Kind.NEWICK
     if {b"query", b"target"} <= set(_cells(first, second)):
         return Kind.PAIRS

@@ -21,12 +21,13 @@ _PIECE = 1 << 20
 
 
 def hide_quoted(lines: Iterator[bytes], delimiter: str, source: str, first: int) -> Iterator[bytes]:
-    """Yield the lines with quoted delimiters hidden until `text_of`, so that all others delimit. Tabs are never hidden, as no id may
+    """The lines with quoted delimiters hidden until `text_of`, so that all others delimit. Tabs are never hidden, as no id may
     hold one. first: number of the first line, for the `InputError` raised for a line that holds a stand-in."""
     mark = delimiter.encode()
-    if mark not in _HIDDEN:
-        yield from lines
-        return
+    return _hidden(lines, mark, source, first) if mark in _HIDDEN else lines
+
+
+def _hidden(lines: Iterator[bytes], mark: bytes, source: str, first: int) -> Iterator[bytes]:
     hidden = _HIDDEN[mark]
     cell = re.compile(rb'(?<![^%b])"[^"]*(?:""[^"]*)*"(?=[%b\r\n]|$)' % (mark, mark))
     for number, line in enumerate(lines, first):
@@ -65,8 +66,7 @@ def unquoted(text: str) -> str:
         text = text[1:-1].replace('""', '"')
         for mark, hidden in _HIDDEN.items():
             text = text.replace(hidden.decode(), mark.decode())
-        return text
-    return text.strip('"')
+    return text
 
 
 def is_quoted(text: str) -> bool:
