@@ -1,0 +1,95 @@
+"""Titles of columns that tables have beside their sites.
+
+A title is known by its words: those of `ST (MLST)`, `ClonalComplex` and `collection_year` are words of metadata, and so is every word of
+`Date of isolation`. Words that are genes as well (lat, lon, dam, mat) are not in the lists, and words such as gene or core count only
+beside others.
+"""
+
+from __future__ import annotations
+
+import re
+
+_WORDS_ALONE = """
+st sts mlst cgmlst wgmlst rmlst cgrst cgst rst wgst ct cc cg sl ebg eburst clonal clone clade subclade lineage sublineage sequencetype
+complextype clonalcomplex clonalgroup cplx profile allelicprofile lincode hiercc phylogroup pathotype serotype serogroup serovar biotype
+ribotype toxinotype pulsotype subtype genotype haplotype cluster clusters subcluster group subgroup type scheme schema barcode uberstrain
+
+year month week day date epiweek time country countries region state province county city town location locality continent latitude
+longitude address hospital ward clinic postcode zipcode zip
+
+species subspecies genus organism taxon host source niche sex gender age patient patients case outcome disease status phenotype pheno
+trait population pop breed family cohort batch plate run library instrument platform project bioproject biosample study accession
+accessions isolate isolates strain sample samples specimen name names alias aliases id ids iid fid uid uuid file filename path sender
+submitter curator owner lab laboratory institution comment comments note notes remark remarks description details version release index
+row rank number no nr
+
+contigs scaffolds length size coverage depth reads gc completeness contamination quality qc n50 l50 n90 l90 n75 l75 missing called
+uncalled mismatches score confidence percent percentage pct
+"""
+_ALONE = frozenset(_WORDS_ALONE.split())
+"""Words that make a title alone: of typing schemes, of when and where, of who and what, of assemblies and their calls."""
+
+_WORDS_BESIDE_OTHERS = """
+of the in at per by for and to from not min max mean median average avg total sum perc data info detail gene genes genome core whole
+sequence seq loci locus allele alleles allelic target targets good found closest nearest assembly contig scaffold bp kb mb count counts
+code complex level lower upper original received collection collected isolation isolated sampling sampled receipt report reported
+submission creation sequencing sequenced entry birth achtman oxford pasteur warwick snp snps spa emm sccmec capsule antigen o h k typing
+clinical public private biological room bed floor postal home travel epi outbreak serial user upload uploaded last first update updated
+read pair base bases content years months weeks days ratio rate fraction share threshold distance differences snv snvs match matched phred
+q30
+"""
+_BESIDE_OTHERS = frozenset(_WORDS_BESIDE_OTHERS.split())
+"""Words that make a title with others."""
+
+_HIERARCHICAL = re.compile(r"hc ?[0-9]+( .*)?")
+"""Levels of EnteroBase's HierCC."""
+
+_DATED = re.compile(r"[a-z]{3,}(date|year)")
+_CASES = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+")
+_TOKENS = re.compile(r"[A-Za-z0-9]+")
+NAME_OF_SITE = re.compile("(?!hc|unnamed).*[0-9]{3}", re.IGNORECASE)
+"""Titles with longer numbers than metadata have: they tell sites quickly."""
+
+_SIGNS = ("#", "%")
+"""Titles without a letter: a number, a percentage."""
+_WORDS_OF_SITES = """
+chr chrom chromosome contig scaffold pos position bp cm centimorgan morgan ref reference alt alternate alleles allele a1 a2 counted qual
+filter info format strand maf snp snps rs rsid marker variant
+"""
+_OF_SITES = frozenset(_WORDS_OF_SITES.split())
+"""Words over what tables say of a site, beside its calls."""
+
+
+def is_metadata(title: str) -> bool:
+    """Whether a title is known to be of no site or locus."""
+    if NAME_OF_SITE.match(title):
+        return False
+    words = _words(title)
+    if not words:
+        return title in _SIGNS
+    if words[0] == "unnamed" or _HIERARCHICAL.fullmatch(" ".join(words)):  # unnamed: pandas'
+        return True
+    alone = [word for word in words if word in _ALONE or _DATED.fullmatch(word)]
+    beside = [word for word in words if word in _BESIDE_OTHERS]
+    numbers = [word for word in words if word.isdecimal()]
+    if len(alone) + len(beside) + len(numbers) < len(words):
+        return False
+    if numbers:  # names of genes are words with a number: group_1234
+        return bool(alone) and len(alone) + len(beside) > 1
+    return bool(alone) or len(beside) > 1
+
+
+def is_of_sites(title: str) -> bool:
+    """Whether a title, in a table with a row per site, is over what is said of the site, and is no sample."""
+    words = _words(title)
+    return bool(words) and all(word in _OF_SITES for word in words)
+
+
+def _words(title: str) -> list[str]:
+    """Words of a title in lower case: `ClonalComplex` and `clonal_complex` have two."""
+    words = []
+    for token in _TOKENS.findall(title):
+        known = token.lower()
+        whole = known in _ALONE or known in _BESIDE_OTHERS or known in _OF_SITES
+        words += [known] if whole else [word.lower() for word in _CASES.findall(token)]
+    return words
