@@ -40,7 +40,7 @@ options = DistOptions(most=float(most) if most else None, resources=resources)
 engine = pick_distance_engine(resources, UNHEARD)
 with TemporaryFiles() as files, open(path, 'rb') as stream:
     times = [time.perf_counter()]
-    source = read([CallFile(stream, path, path)], options, files)
+    source = read([CallFile(stream, path, path)], options, files, UNHEARD)
     times.append(time.perf_counter())
     prepared = prepare(options, source, engine, files.scratch, UNHEARD).prepared
     times.append(time.perf_counter())

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 import click
 
 from gpualign.cli.completion import PathType
-from gpualign.cli.options import distance_kernel_option, distance_output_options, going_on_options, nodes_option, run_options, site_options
+from gpualign.cli.options import (
+    distance_kernel_option,
+    distance_output_options,
+    going_on_options,
+    nodes_option,
+    run_options,
+    site_options,
+    table_options,
+)
 from gpualign.cli.typos import ChoiceType
 
 if TYPE_CHECKING:
@@ -33,15 +41,6 @@ if TYPE_CHECKING:
     help="Missing calls: pairwise: skip the site for that pair; complete: skip sites where any sample has none; as-difference: they differ"
     " from every call.",
 )
-@click.option(
-    "--type",
-    "type_",
-    type=ChoiceType(["auto", "calls", "alleles"]),
-    default="auto",
-    show_default=True,
-    help="Tables: alleles: numbers or hashes of alleles (MLST, cgMLST, wgMLST), 0 is missing; calls: genotypes or letters; auto: by what is"
-    " in the cells.",
-)
 @click.option("--all-letters", is_flag=True, help="Letters: compare every letter, gaps too.  [only A, C, G, T; others are missing]")
 @click.option(
     "--min-compared",
@@ -50,8 +49,7 @@ if TYPE_CHECKING:
     " of pairs then have a column compared.  [1]",
 )
 @site_options
-@click.option("--transpose", is_flag=True, help="Tables: a row is a SNP, a column a sample.")
-@click.option("--no-header", is_flag=True, help="Tables: the first line is data; sites, or with --transpose samples, are numbered from 1.")
+@table_options
 @click.option("--allow-duplicates", is_flag=True, help="Number repeated sample ids (id, id_2, ...) instead of refusing them.")
 @click.option(
     "--add",
@@ -69,13 +67,17 @@ def dist(
     others: str | None,
     metric: str,
     missing: str,
-    type_: str,
     all_letters: bool,
     min_compared: str | None,
     regions: str | None,
     mask: str | None,
     core: str | None,
     maf: str | None,
+    type_: str,
+    ploidy: int | None,
+    missing_code: str | None,
+    columns: str | None,
+    ignore_columns: str | None,
     transpose: bool,
     no_header: bool,
     allow_duplicates: bool,
@@ -130,7 +132,7 @@ def dist(
     import os
     from contextlib import ExitStack
 
-    from gpualign.cli.inputs.calls import files_of, open_calls, read_again, samples_of
+    from gpualign.cli.inputs.calls import column_files, files_of, open_calls, read_again, read_titles, samples_of
     from gpualign.cli.inputs.sites import interval_files, site_filters
     from gpualign.cli.messages import Messages, print_plan
     from gpualign.cli.nodes import find_resources
@@ -142,8 +144,7 @@ def dist(
     from gpualign.core.distance.metrics import MissingRule
     from gpualign.core.distance.runner import DistanceTotals
     from gpualign.core.distance.sinks.base import AnySink
-    from gpualign.core.distance.sources.kinds import CallOptions
-    from gpualign.core.distance.sources.table import TableType
+    from gpualign.core.distance.tables.options import CallOptions, TableType
     from gpualign.core.errors import InputError
     from gpualign.core.formats.registry import Results
     from gpualign.core.ids import describe_shared
@@ -168,14 +169,24 @@ def dist(
 
         picture = check_plot(plot, spec.without_matrix)
     outputs = [*output_paths(spec.path, spec.format, others is None, shard), *([spec.beside] if spec.beside and not shard else [])]
-    intervals = interval_files(regions, mask)
-    paths = [*lists, *(file for path in named for file in files_of(path)), *intervals]
-    again = read_again(named, intervals)
+    beside = [*interval_files(regions, mask), *column_files(columns, ignore_columns)]
+    paths = [*lists, *(file for path in named for file in files_of(path)), *beside]
+    again = read_again(named, beside)
     if (resume or shard) and again is None:
         raise InputError(f"--{'resume' if resume else 'shard'}: what came through a pipe cannot be read again; name files")
     nbytes = sum(os.path.getsize(path) for path in again or ())
     messages.begin(paths, [*outputs, *([picture.path] if picture else [])], resume)
-    calls = CallOptions(transpose, no_header, all_letters, allow_duplicates, TableType(type_))
+    calls = CallOptions(
+        transpose=transpose,
+        no_header=no_header,
+        every_letter=all_letters,
+        allow_duplicates=allow_duplicates,
+        type=TableType(type_),
+        missing_codes=tuple(missing_code.split(",")) if missing_code else (),
+        ploidy=ploidy,
+        columns=None if columns is None else read_titles(columns),
+        ignore_columns=() if ignore_columns is None else read_titles(ignore_columns),
+    )
     least = least_compared("1" if min_compared is None else min_compared)
     sites = site_filters(regions, mask, core, maf)
     options = DistOptions(
@@ -191,7 +202,7 @@ def dist(
     engine = named_engine(options, messages)
     with OutputFiles(messages.note) as files:
         with ExitStack() as inputs:
-            source = read(open_calls(sets, inputs), options, files)
+            source = read(open_calls(sets, inputs), options, files, messages)
         messages.of_run.have_read(samples_of(sets, source.samples), resources, format=spec.format)
         if add is not None and (shared := describe_shared(source.samples.queries.ids, source.samples.targets.ids, add)):
             messages.note(shared)

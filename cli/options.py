@@ -282,6 +282,39 @@ def cluster_output_options(function: F) -> F:
     )(function)
 
 
+def table_options(function: F) -> F:
+    """How tables of calls are read."""
+    return _stack(
+        click.option(
+            "--type",
+            "type_",
+            type=ChoiceType(["auto", "calls", "alleles", "centred", "abh"]),
+            default="auto",
+            show_default=True,
+            help="Tables: alleles: numbers or hashes of alleles (MLST, cgMLST, wgMLST), 0 is missing; calls: genotypes 0, 1, 2 or"
+            " nucleotides; centred: genotypes -1, 0, 1; abh: genotypes A, H, B of a cross; auto: by what is in all of the cells.",
+        ),
+        click.option("--ploidy", type=WholeType(1), metavar="P", help="Tables: genotypes are dosages from 0 to P."),
+        click.option("--missing-code", metavar="LIST", help="Tables: further cells that are missing calls, with commas between several."),
+        click.option(
+            "--columns",
+            type=PathType(),
+            metavar="LIST|FILE",
+            help="Tables: read only the columns with these titles: with commas between several, or a file with one per line.  [all but"
+            " those with titles of metadata]",
+        ),
+        click.option(
+            "--ignore-columns", type=PathType(), metavar="LIST|FILE", help="Tables: do not read the columns with these titles, likewise."
+        ),
+        click.option("--transpose", is_flag=True, help="Tables: a row is a SNP, a column a sample."),
+        click.option(
+            "--no-header",
+            is_flag=True,
+            help="Tables: the first line is data; sites, or with --transpose samples, are numbered from 1.",
+        ),
+    )(function)
+
+
 def site_options(function: F) -> F:
     """Which sites are used."""
     return _stack(

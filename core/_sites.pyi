@@ -92,16 +92,70 @@ class AlignedSites:
     def fill(self, first_row: int, rows: int, out: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu')]) -> None:
         """Codes of some rows, into their places of uint8[all rows][sites]."""
 
-def parse_row(line: bytes, start: int, separator: str, table: Annotated[NDArray[numpy.uint8], dict(shape=(256), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> tuple[int, int]:
-    """
-    Codes of a line's cells from byte `start` on; (cells, the first bad cell or -1).
-    """
+MINUS_ONE: int = 252
 
-def parse_alleles(line: bytes, start: int, separator: str, missing: Sequence[str], out: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')]) -> tuple[int, list[int]]:
-    """
-    Numbers of the alleles in a line's cells from byte `start` on, NO_ALLELE for 0, empty cells and the words in `missing`; (cells,
-    those that are none of these).
-    """
+READ: int = 0
+
+PASS_OVER: int = 1
+
+EMPTY: int = 2
+
+class Decimals:
+    """How whole numbers other than 0 are written as decimals."""
+
+    @property
+    def commas(self) -> list[int]:
+        """
+        How many in each column that is read have a comma; empty before the first one.
+        """
+
+    @property
+    def points(self) -> bool:
+        """Whether some have a point."""
+
+    @property
+    def mixed_line(self) -> bool:
+        """Whether a line has numbers with a comma and others without."""
+
+class CallParser:
+    """Reads rows of one table of calls, and counts the codes in them."""
+
+    def __init__(self, separator: str, table: Annotated[NDArray[numpy.uint8], dict(shape=(256), order='C', device='cpu', writable=False)], columns: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], missing: Sequence[str]) -> None:
+        """
+        table: codes of cells of one byte; MINUS_ONE is that of -1 among digits. columns: what is done with each, READ, PASS_OVER or
+        EMPTY; of no columns: all are read. missing: further words for missing calls.
+        """
+
+    def parse(self, line: bytes, start: int, out: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]) -> tuple[int, int, bool]:
+        """
+        Codes of a line's cells from byte `start` on, of the columns that are READ. Returns (cells, the first column with a bad cell,
+        or with a cell that should be EMPTY, or -1, whether a code occurred for the first time).
+        """
+
+    @property
+    def counts(self) -> list[int]:
+        """How often each of the 256 codes occurred."""
+
+    @property
+    def decimals(self) -> Decimals:
+        """How its numbers are written as decimals."""
+
+class AlleleParser:
+    """Reads rows of one table of alleles."""
+
+    def __init__(self, separator: str, columns: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], missing: Sequence[str]) -> None:
+        """columns: as for CallParser; missing: words for missing alleles."""
+
+    def parse(self, line: bytes, start: int, out: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu')]) -> tuple[int, int, int, int, int, list[int]]:
+        """
+        Numbers of the alleles in a line's cells from byte `start` on, of the columns that are READ; NO_ALLELE for 0, empty cells and
+        missing ones. Returns (cells, the first column that should be EMPTY and is not or -1, numbers, those above 2, zeros, the
+        places in `out` of cells that are something else).
+        """
+
+    @property
+    def decimals(self) -> Decimals:
+        """How its numbers are written as decimals."""
 
 def code_alleles(numbers: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu', writable=False)], first_locus: int, loci: int, codes: Annotated[NDArray[numpy.uint32], dict(shape=(None, None), order='C', device='cpu')], counts: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')], lacking: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu')]) -> None:
     """

@@ -1,7 +1,7 @@
 """Distances of all pairs of samples: what `gpualign dist` does between its options and its outputs.
 
 options = DistOptions(metric="ibs")
-job = prepare(options, read(files_that_are_open, options, scratch_files), engine, scratch_files.scratch, notes)
+job = prepare(options, read(files_that_are_open, options, scratch_files, notes), engine, scratch_files.scratch, notes)
 job.run(sink, progress)
 """
 
@@ -26,8 +26,8 @@ from gpualign.core.distance.sinks.base import AnySink
 from gpualign.core.distance.sinks.names import written_samples
 from gpualign.core.distance.site_filters import SiteFilters, SitesLeft
 from gpualign.core.distance.sources.base import Source
-from gpualign.core.distance.sources.kinds import CallFile, CallOptions, read_calls
-from gpualign.core.distance.sources.table import TableType
+from gpualign.core.distance.sources.kinds import CallFile, read_calls
+from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.errors import InputError, parameter
 from gpualign.core.fractions import check_fraction, describe_percentage
 from gpualign.core.road import UNMARKED, Marks, Progress
@@ -176,9 +176,9 @@ class DistJob:
         return pairs_without_value(self.prepared, totals)
 
 
-def read(inputs: Iterable[CallFile], options: DistOptions, files: ScratchFiles) -> Source:
-    """The calls of one input, or of two with the same sites. Raises `InputError` naming file, record and reason."""
-    return read_calls(inputs, options.calls, options.budget().reading, files, options.resources.host_threads)
+def read(inputs: Iterable[CallFile], options: DistOptions, files: ScratchFiles, notes: Notes) -> Source:
+    """Read the calls of one input, or of two with the same sites. Raises `InputError` naming file, record and reason."""
+    return read_calls(inputs, options.calls, options.budget().reading, files, notes.warn, options.resources.host_threads)
 
 
 def named_engine(options: DistOptions, notes: Notes) -> DistanceEngine | None:
@@ -206,7 +206,8 @@ def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None,
     plan = prepared.plan
     notes.detail(f"{prepared.counter.kernel}; {len(prepared.panels)} panels of sites, {plan.count} bands of up to {plan.rows} samples")
     if source.kind is Kind.ALLELE and options.calls.type is TableType.AUTO:
-        notes.note("the table holds alleles of loci; 0 is a missing one (--type alleles says so; --type calls reads genotypes)")
+        alleles, calls = parameter("type", TableType.ALLELES.value), parameter("type", TableType.CALLS.value)
+        notes.warn(f"the table holds alleles of loci; 0 is a missing one ({alleles} says so; {calls} reads genotypes)")
     if options.most is not None and options.most > 1 and prepared.task.metric.per_site:
         notes.warn(f"{options.metric} is a distance per site, and {describe_percentage('max_distance', options.most)}")
     if few := few_calls(prepared):

@@ -18,7 +18,7 @@ from work import edit, records, run_paths, run_scores, sequence_set, two_valued
 
 from gpualign.core.budget import Budget
 from gpualign.core.distance.calls import MISSING
-from gpualign.core.distance.sources.alleles import NO_ALLELE
+from gpualign.core.distance.tables.alleles import NO_ALLELE
 from gpualign.core.engine import EndGaps, Mode, Task
 from gpualign.core.near.bounds import distance_bound
 from gpualign.core.near.steps import Left, Steps

@@ -232,7 +232,7 @@ def refused(words, folder, code=2):
         (["genes.fa", "--max-distance", "0.1", "--min-identity", "0.9"], "--max-distance or --min-identity; found both"),
         (["--max-distance", "1"], "nothing to cluster"),
         (["--edges", "list.tsv", "--distances", "list.tsv", "--max-distance", "1"], "give one of them"),
-        (["genes.fa", "--max-distance", "3"], "--max-distance is 1 - identity, from 0 to 1 (3 % is 0.03); found 3"),
+        (["genes.fa", "--max-distance", "3"], "--max-distance is 1 - identity, from 0 to 1; found 3 (3 % is 0.03)"),
         (["genes.fa", "--min-identity", "97"], "97 % is 0.97"),
         (["genes.fa", "--edit", "--max-distance", "1.5"], "edit distances are whole numbers"),
         (["--edges", "list.tsv", "--max-distance", "-1"], "--max-distance is a distance from 0 on; found -1"),

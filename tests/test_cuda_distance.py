@@ -18,7 +18,7 @@ from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.recipe import Measure, Operation, PanelRecipe, Term, Wanted, make_code_recipe
 from gpualign.core.distance.runner import DistanceTask, prepare
 from gpualign.core.distance.side_by_side import DistancesSideBySide
-from gpualign.core.distance.sources.alleles import NO_ALLELE
+from gpualign.core.distance.tables.alleles import NO_ALLELE
 from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.gpu import distance as cuda_distance
 from gpualign.gpu.distance import CudaDistanceEngine

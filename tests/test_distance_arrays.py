@@ -17,8 +17,9 @@ from gpualign.core.distance.runner import DistanceTask, measure, prepare
 from gpualign.core.distance.scratch import TemporaryFiles
 from gpualign.core.distance.sinks.matrix import MatrixSink
 from gpualign.core.distance.sources.array import CallArray, read_arrays
-from gpualign.core.distance.sources.kinds import CallFile, CallOptions, read_calls
+from gpualign.core.distance.sources.kinds import CallFile, read_calls
 from gpualign.core.distance.sources.table import read_tables
+from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.errors import InputError
 from gpualign.core.sinks.memory import Discard, MemoryArray
 from gpualign.cpu.distance import CpuDistanceEngine
@@ -26,10 +27,14 @@ from gpualign.cpu.distance import CpuDistanceEngine
 LETTERS = np.array([*b"ACGT"] + [0] * 251 + [*b"N"], np.uint8)
 
 
+def _read(arrays, options, warn=pytest.fail):
+    return read_arrays(arrays, options, warn)
+
+
 def as_table(cells, scratch, every_letter=False):
     lines = ["\t".join(["id", *(f"r{k}" for k in range(cells.shape[1]))])]
     lines += ["\t".join([f"{k}", *row]) for k, row in enumerate(cells.tolist(), 1)]
-    return read_tables([(stream("\n".join(lines) + "\n"), "t.tsv")], False, every_letter, False, 1 << 20, scratch)
+    return read_tables([(stream("\n".join(lines) + "\n"), "t.tsv")], CallOptions(every_letter=every_letter), 1 << 20, scratch, pytest.fail)
 
 
 def same(array, table):
@@ -56,7 +61,7 @@ def test_genotypes_as_numbers(rng, scratch, dtype, layout):
     elif layout == "strided":
         numbers = np.repeat(numbers, 2, axis=1)[:, ::2]
     cells = np.array(["0", "1", "2"] + ["NA"] * 253)[codes]
-    same(read_arrays([CallArray(numbers)]), as_table(cells, scratch))
+    same(_read([CallArray(numbers)], CallOptions()), as_table(cells, scratch))
 
 
 @pytest.mark.parametrize("every_letter", [False, True])
@@ -65,32 +70,32 @@ def test_letters(rng, scratch, dtype, every_letter):
     letters = rng.choice(np.array([*b"ACGTacgtuNRYn-.?"], np.uint8), (5, 900))
     cells = letters.view("S1").astype("U1")
     array = letters if dtype == "uint8" else letters.view("S1").astype(dtype)
-    same(read_arrays([CallArray(array)], every_letter), as_table(cells, scratch, every_letter))
+    same(_read([CallArray(array)], CallOptions(every_letter=every_letter)), as_table(cells, scratch, every_letter))
 
 
 @pytest.mark.parametrize("dtype", ["S1", "U1"])
 def test_genotypes_as_text(rng, scratch, dtype):
     cells = rng.choice(np.array(["0", "1", "2", "", ".", "-", "N", "?"]), (5, 70))
     cells[0] = "N"  # tells nothing
-    same(read_arrays([CallArray(cells.astype(dtype))]), as_table(cells, scratch))
+    same(_read([CallArray(cells.astype(dtype))], CallOptions()), as_table(cells, scratch))
 
 
 def test_bool_is_one_allele(rng):
     calls = rng.random((5, 90)) < 0.5
-    np.testing.assert_array_equal(panels_of(read_arrays([CallArray(calls)]))[0], calls)
+    np.testing.assert_array_equal(panels_of(_read([CallArray(calls)], CallOptions()))[0], calls)
 
 
 def test_what_is_masked_is_missing(rng):
     codes = random_codes(rng, 5, 90, 2, 0)
     mask = rng.random(codes.shape) < 0.2
-    found, _ = panels_of(read_arrays([CallArray(np.ma.masked_array(codes.astype(int), mask))]))
+    found, _ = panels_of(_read([CallArray(np.ma.masked_array(codes.astype(int), mask))], CallOptions()))
     np.testing.assert_array_equal(found, np.where(mask, MISSING, codes))
 
 
 def test_a_number_of_ones_own_for_missing_calls():
-    found, _ = panels_of(read_arrays([CallArray(np.array([[0, 3, -1], [2, 1, 3]]))], missing=3))
+    found, _ = panels_of(_read([CallArray(np.array([[0, 3, -1], [2, 1, 3]]))], CallOptions(missing_codes=("3",))))
     np.testing.assert_array_equal(found, [[0, MISSING, MISSING], [2, 1, MISSING]])
-    found, _ = panels_of(read_arrays([CallArray(np.array([[0, 1], [2, 1]]))], missing=2))
+    found, _ = panels_of(_read([CallArray(np.array([[0, 1], [2, 1]]))], CallOptions(missing_codes=("2",))))
     np.testing.assert_array_equal(found, [[0, 1], [MISSING, 1]])
 
 
@@ -99,27 +104,27 @@ def test_a_number_of_ones_own_for_missing_calls():
 
 def test_ids():
     calls = np.zeros((3, 2), int)
-    assert read_arrays([CallArray(calls)]).samples.queries.ids == ["1", "2", "3"]
-    assert read_arrays([CallArray(calls, [7, "b", "c"])]).samples.queries.ids == ["7", "b", "c"]
-    assert read_arrays([CallArray(calls, ["b", "b", "c"])], allow_duplicates=True).samples.queries.ids == ["b", "b_2", "c"]
+    assert _read([CallArray(calls)], CallOptions()).samples.queries.ids == ["1", "2", "3"]
+    assert _read([CallArray(calls, [7, "b", "c"])], CallOptions()).samples.queries.ids == ["7", "b", "c"]
+    assert _read([CallArray(calls, ["b", "b", "c"])], CallOptions(allow_duplicates=True)).samples.queries.ids == ["b", "b_2", "c"]
     with pytest.raises(InputError, match="array: samples 1 and 2 have the same id 'b'"):
-        read_arrays([CallArray(calls, ["b", "b", "c"])])
+        _read([CallArray(calls, ["b", "b", "c"])], CallOptions())
     with pytest.raises(InputError, match="mine: 2 ids for 3 samples"):
-        read_arrays([CallArray(calls, ["a", "b"], "mine")])
+        _read([CallArray(calls, ["a", "b"], "mine")], CallOptions())
 
 
 def test_two_arrays(rng):
     codes = random_codes(rng, 9, 80, 2, 0.1)
     numbers = np.where(codes == MISSING, -1, codes.astype(int))
-    source = read_arrays([CallArray(numbers[:4]), CallArray(codes[4:])])  # of different types
+    source = _read([CallArray(numbers[:4]), CallArray(codes[4:])], CallOptions())  # of different types
     found, compared = compute(source, CpuDistanceEngine(1), "hamming")
     expected = plain_distances(codes, 4, "hamming", "pairwise")
     np.testing.assert_array_equal(found, expected[0])
     np.testing.assert_array_equal(compared, expected[1])
     with pytest.raises(InputError, match="new: 79 sites, old has 80; sites must be the same"):
-        read_arrays([CallArray(numbers, source="old"), CallArray(numbers[:, 1:], source="new")])
+        _read([CallArray(numbers, source="old"), CallArray(numbers[:, 1:], source="new")], CallOptions())
     with pytest.raises(InputError, match="new holds nucleotides, old genotypes"):
-        read_arrays([CallArray(numbers, source="old"), CallArray(LETTERS[codes], source="new")])
+        _read([CallArray(numbers, source="old"), CallArray(LETTERS[codes], source="new")], CallOptions())
 
 
 @pytest.mark.parametrize(
@@ -135,7 +140,7 @@ def test_two_arrays(rng):
 )
 def test_arrays_of_no_calls(calls, message):
     with pytest.raises(InputError, match=message):
-        read_arrays([CallArray(calls)])
+        _read([CallArray(calls)], CallOptions())
 
 
 @pytest.mark.parametrize(
@@ -159,12 +164,12 @@ def test_arrays_of_no_calls(calls, message):
 )
 def test_cells_that_are_no_calls(calls, message):
     with pytest.raises(InputError, match=f"array: .*{message}"):
-        panels_of(read_arrays([CallArray(calls)]))
+        panels_of(_read([CallArray(calls)], CallOptions()))
 
 
-def test_missing_is_of_numbers_alone():
-    with pytest.raises(InputError, match="`missing` is for arrays of numbers"):
-        read_arrays([CallArray(np.array([["A", "C"]]))], missing=3)
+def test_further_missing_calls_among_letters():
+    found, _ = panels_of(_read([CallArray(np.array([["A", "C"], ["X", "C"]]))], CallOptions(missing_codes=("C",))))
+    np.testing.assert_array_equal(found, [[0, MISSING], [MISSING, MISSING]])
 
 
 # ---- distances in memory
@@ -202,7 +207,7 @@ def test_streams_without_a_name(tmp_path):
     ):
         with TemporaryFiles() as files:
             inputs = (CallFile(io.BytesIO(content), name) for name in ("one", "other"))
-            source = read_calls(inputs, CallOptions(), 1 << 20, files)
+            source = read_calls(inputs, CallOptions(), 1 << 20, files, pytest.fail)
             assert (source.kind, source.sites) == (kind, sites)
             assert (source.samples.queries.ids, source.samples.targets.ids) == (["a", "b"], ["a", "b"])
 

@@ -14,7 +14,8 @@ from gpualign.core.distance.metrics import MissingRule
 from gpualign.core.distance.scratch import TemporaryFiles
 from gpualign.core.distance.sinks.matrix import MatrixSink
 from gpualign.core.distance.sources.array import CallArray, read_arrays
-from gpualign.core.distance.sources.kinds import CallFile, CallOptions
+from gpualign.core.distance.sources.kinds import CallFile
+from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.sinks.memory import Discard, MemoryArray
 from gpualign.cpu.distance import CpuDistanceEngine
@@ -31,13 +32,15 @@ class Heard:
     def note(self, text):
         self.notes.append(text)
 
+    warn = note
+
     def detail(self, text):
         self.details.append(text)
 
 
 def job_of(content, options, notes=None):
     with TemporaryFiles() as files:
-        source = read([CallFile(io.BytesIO(content), "x")], options, files)
+        source = read([CallFile(io.BytesIO(content), "x")], options, files, notes or Heard())
         return prepare(options, source, CpuDistanceEngine(1), files.scratch, notes or Heard())
 
 
@@ -97,7 +100,7 @@ def test_an_array_in_an_array_out(rng):
     calls = rng.integers(0, 3, (30, 100))
     options = DistOptions(metric="allele")
     with TemporaryFiles() as files:
-        job = prepare(options, read_arrays([CallArray(calls)]), CpuDistanceEngine(2), files.scratch, Heard())
+        job = prepare(options, read_arrays([CallArray(calls)], CallOptions(), pytest.fail), CpuDistanceEngine(2), files.scratch, Heard())
         sink = MatrixSink(job.dtype, MemoryArray)
         job.run(sink, Discard())
     np.testing.assert_array_equal(sink.values.values, np.abs(calls[:, None] - calls[None]).sum(axis=2))
@@ -109,7 +112,7 @@ def test_an_array_in_an_array_out(rng):
         (DistOptions(metric="manhattan"), "no metric 'manhattan'; there are hamming, fraction"),
         (
             DistOptions(metric="tn93", missing=MissingRule.AS_DIFFERENCE),
-            "tn93 is of the bases of both samples; it cannot be combined with --missing as-difference",
+            "tn93 is of the bases of both samples; it cannot be combined with missing='as-difference'",
         ),
         *(
             (options, "--kernel shared counts differing calls: --metric hamming")
@@ -135,9 +138,9 @@ def test_kernels_of_payne_go_with_hamming():
 
 
 def test_calls_that_do_not_go_with_options():
-    with pytest.raises(InputError, match="--metric ibs is for genotypes; these are nucleotides"):
+    with pytest.raises(InputError, match="metric='ibs' is for genotypes; these are nucleotides"):
         job_of(CORE.read_bytes(), DistOptions(metric="ibs"))
-    with pytest.raises(InputError, match="--transpose is for tables; x is an alignment"):
+    with pytest.raises(InputError, match="transpose is for tables; x is an alignment"):
         job_of(CORE.read_bytes(), DistOptions(calls=CallOptions(transpose=True)))
     with pytest.raises(RunError, match="the memory budget is too small"):
         job_of(CORE.read_bytes(), DistOptions(resources=Resources(memory=100)))

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from gpualign.cli.inputs.lists import InputFiles
 from gpualign.cli.outputs.files import STDIO, open_input
 from gpualign.core.distance.sources.kinds import CallFile, fileset_files, fileset_path
+from gpualign.core.errors import InputError
+from gpualign.core.unpack import unpack
 
 if TYPE_CHECKING:
     from gpualign.cli.outputs.summary import Counts
@@ -21,12 +23,29 @@ def files_of(path: str) -> list[str]:
     return [path] if path == STDIO else fileset_files(path)
 
 
-def read_again(paths: Sequence[str], intervals: Sequence[str]) -> list[str] | None:
-    """The files that hold these inputs, and the intervals that choose their sites, in their order; None where one is none, and what was
+def read_again(paths: Sequence[str], beside: Sequence[str]) -> list[str] | None:
+    """The files that hold these inputs, and those that choose their sites, in their order; None where one is no file, so that what was
     read of it cannot be read again."""
-    if any(path == STDIO or not os.path.isfile(path) for path in [*map(fileset_path, paths), *intervals]):
+    if any(path == STDIO or not os.path.isfile(path) for path in [*map(fileset_path, paths), *beside]):
         return None
-    return [name for path in paths for name in files_of(path) if os.path.isfile(name)] + [*intervals]
+    return [name for path in paths for name in files_of(path) if os.path.isfile(name)] + [*beside]
+
+
+def column_files(*named: str | None) -> list[str]:
+    """The files of titles that options name."""
+    return [one for one in named if one is not None and os.path.isfile(one)]
+
+
+def read_titles(named: str) -> tuple[str, ...]:
+    """Titles of columns: with commas between them, or of a file of this name, one per line. Raises `InputError` for a file without any."""
+    if not os.path.isfile(named):
+        return tuple(title.strip() for title in named.split(","))
+    with open_input(named) as (stream, source):
+        text = unpack(stream, source)[1].read().decode("utf-8", "surrogateescape")
+    titles = tuple(line.strip() for line in text.splitlines() if line.strip())
+    if not titles:
+        raise InputError(f"{source}: no titles; expected one per line")
+    return titles
 
 
 def open_calls(sets: Sequence[InputFiles], stack: ExitStack) -> Iterator[CallFile]:

@@ -29,11 +29,12 @@ class Kind(Enum):
     """What the codes of calls mean.
 
     GENOTYPE: the unordered pair of alleles a <= b is b (b + 1) / 2 + a, VCF's order; with two alleles that is the number of second ones:
-    0, 1, 2. NUCLEOTIDE: A, C, G, T are 0 to 3. LETTER: upper-case ASCII, equal or not. ALLELE: the number of a locus's allele, of 32 bits,
-    equal or not.
+    0, 1, 2. DOSAGE: how many of a polyploid's alleles are of one kind, equal or not. NUCLEOTIDE: A, C, G, T are 0 to 3. LETTER: upper-case
+    ASCII, equal or not. ALLELE: the number of a locus's allele, of 32 bits, equal or not.
     """
 
     GENOTYPE = "genotypes"
+    DOSAGE = "dosages"
     NUCLEOTIDE = "nucleotides"
     LETTER = "letters"
     ALLELE = "alleles of loci"

@@ -15,7 +15,7 @@ from gpualign.core.distance.intervals import Intervals
 from gpualign.core.distance.sources.base import Source
 from gpualign.core.distance.sources.counts import SiteCounts
 from gpualign.core.distance.workers import Workers
-from gpualign.core.errors import InputError
+from gpualign.core.errors import InputError, parameter
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -64,8 +64,8 @@ def choose_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers
         positions = source.locate()
         if positions is None:
             raise InputError(
-                f"--{by_place[0][0]} goes by the positions of sites, and those of tables and arrays have none: leave out columns, or give"
-                " an alignment, VCF, BCF or a PLINK fileset"
+                f"{parameter(by_place[0][0])} goes by the positions of sites, and those of tables and arrays have none: leave out"
+                " columns, or give an alignment, VCF, BCF or a PLINK fileset"
             )
         keep = np.ones(read, dtype=bool)
         for name, intervals in by_place:
@@ -76,8 +76,11 @@ def choose_sites(source: Source, filters: SiteFilters, panel_bytes: int, workers
             keep &= ~covered if name == "mask" else covered
         source = source.only(keep)
     shares = [(name, share) for name, share in (("core", filters.core), ("maf", filters.maf)) if share is not None]
-    if filters.maf is not None and source.kind is Kind.ALLELE:
-        raise InputError("--maf is for sites with a rarer allele; loci of tables of alleles have many. --core chooses them by their calls")
+    if filters.maf is not None and source.kind in (Kind.ALLELE, Kind.DOSAGE):
+        maf, core = parameter("maf"), parameter("core")
+        raise InputError(
+            f"{maf} is for genotypes 0, 1, 2 and for letters; these are {source.kind.value}. {core} chooses sites by their calls"
+        )
     out |= {name: 0 for name, _ in shares}
     if shares and source.sites:
         counts = source.count(filters.maf is not None, panel_bytes, workers)

@@ -6,52 +6,73 @@
 #include <string>
 #include <vector>
 
+#include "table_cells.hpp"
+
 namespace gpualign {
 
 constexpr uint32_t kNoAllele = ~uint32_t{0};
 
-struct AlleleRow {
-  int64_t cells = 0;
-  std::vector<int64_t> others;  // cells that are neither a number of up to nine digits nor a missing allele
+// Words for a missing allele; numeric: some begin with a digit.
+struct MissingAlleles {
+  std::vector<std::string> words;
+  bool numeric = false;
 };
 
-// The number of a cell: 7, INF-7, *7, INF-*7; kNoAllele for 0 and for the words in `missing`. False for what is something else.
-inline bool read_allele(const char* cell, size_t size, const std::vector<std::string>& missing, uint32_t& number) {
-  const auto bare = [](char c) { return c == ' ' || c == '"'; };
-  while (size && bare(cell[size - 1])) size--;
-  while (size && bare(*cell)) cell++, size--;
-  const auto is_missing = [&](const std::string& word) { return word.size() == size && std::memcmp(word.data(), cell, size) == 0; };
-  if (size == 0 || *cell < '0' || *cell > '9') {
-    number = kNoAllele;
-    if (size == 0 || std::any_of(missing.begin(), missing.end(), is_missing)) return true;
-    const bool inferred = size > 4 && std::memcmp(cell, "INF-", 4) == 0;
-    const size_t marks = (inferred ? 4 : 0) + (cell[inferred ? 4 : 0] == '*');
-    cell += marks, size -= marks;
-  }
-  if (size == 0 || size > 9) return false;
+struct AlleleRow {
+  LineCells line;
+  int64_t zeros = 0;            // cells that hold the number 0
+  int64_t numbers = 0;          // cells that hold a number
+  int64_t beyond = 0;           // cells that hold a number above 2, which no genotype has
+  std::vector<int64_t> others;  // places of cells that are neither a number of up to nine digits nor a missing allele
+};
+
+// The number of a cell of up to nine digits and nothing else, as most are.
+inline bool read_digits(const char* from, const char* to, uint32_t& number) {
+  if (from == to || to - from > 9) return false;
   uint32_t value = 0;
-  for (size_t k = 0; k < size; k++) {
-    if (cell[k] < '0' || cell[k] > '9') return false;
-    value = 10 * value + static_cast<uint32_t>(cell[k] - '0');
+  for (; from < to; from++) {
+    const uint32_t digit = static_cast<uint8_t>(*from) - uint32_t{'0'};
+    if (digit > 9) return false;
+    value = 10 * value + digit;
   }
-  number = value ? value : kNoAllele;
+  number = value;
   return true;
 }
 
-// Of a line's cells from byte `at` on; out: room for so many numbers.
-inline AlleleRow read_alleles(const char* at, const char* end, char separator, const std::vector<std::string>& missing, uint32_t* out,
-                              int64_t room) {
-  AlleleRow row;
-  while (true) {
-    const void* found = at < end ? std::memchr(at, separator, static_cast<size_t>(end - at)) : nullptr;
-    const char* stop = found ? static_cast<const char*>(found) : end;
-    uint32_t number = kNoAllele;
-    if (!read_allele(at, static_cast<size_t>(stop - at), missing, number)) row.others.push_back(row.cells);
-    if (row.cells < room) out[row.cells] = number;
-    row.cells++;
-    if (stop >= end) return row;
-    at = stop + 1;
+// The number of a cell: 7, INF-7, *7, INF-*7; kNoAllele for 0 and for missing alleles. False for what is something else.
+// point: what stood before the zeros of a decimal, or 0.
+inline bool read_allele(Cell cell, const MissingAlleles& missing, uint32_t& number, char& point) {
+  const bool digit = cell.size && *cell.text >= '0' && *cell.text <= '9';
+  number = kNoAllele, point = 0;
+  if (cell.size == 0 || ((!digit || missing.numeric) && cell.is_one_of(missing.words))) return true;
+  if (!digit) {
+    const bool inferred = cell.size > 4 && std::memcmp(cell.text, "INF-", 4) == 0;
+    const size_t marks = (inferred ? 4 : 0) + (cell.text[inferred ? 4 : 0] == '*');
+    cell.text += marks, cell.size -= marks;
   }
+  point = cell.take_off_zeros();
+  if (point && missing.numeric && cell.is_one_of(missing.words)) return true;
+  return read_digits(cell.text, cell.text + cell.size, number);
+}
+
+// Of a line's cells from byte `at` on; out: room for as many numbers as columns are read.
+inline AlleleRow read_alleles(const char* at, const char* end, char separator, const std::vector<uint8_t>& columns,
+                              const MissingAlleles& missing, uint32_t* out, int64_t room, Decimals& decimals) {
+  AlleleRow row;
+  std::vector<std::pair<char, int64_t>> decimals_here;
+  row.line = each_cell(at, end, separator, columns, [&](int64_t place, int64_t, const char* from, const char* to) {
+    uint32_t number;
+    char point = 0;
+    const bool other = (missing.numeric || !read_digits(from, to, number)) && !read_allele(Cell(from, to), missing, number, point);
+    if (other) row.others.push_back(place);
+    if (point && (other || (number && number != kNoAllele))) decimals_here.emplace_back(point, place);
+    row.numbers += number != kNoAllele;
+    row.beyond += number > 2 && number != kNoAllele;
+    if (number == 0) row.zeros++, number = kNoAllele;
+    if (place < room) out[place] = number;
+  });
+  if (!decimals_here.empty()) decimals.add(decimals_here, room, row.numbers - row.zeros);
+  return row;
 }
 
 // Codes of the numbers of one locus: 0, 1, 2, ... in the order in which they are first met.

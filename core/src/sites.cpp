@@ -9,13 +9,19 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <optional>
+#include <string>
 #include <system_error>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "alignment_scanner.hpp"
 #include "alleles.hpp"
 #include "calls.hpp"
+#include "letters.hpp"
+#include "table_cells.hpp"
 
 namespace nb = nanobind;
 using namespace gpualign;
@@ -29,54 +35,119 @@ using Output = nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
 using Table = nb::ndarray<const uint8_t, nb::shape<256>, nb::c_contig, nb::device::cpu>;
 
 // ---- tables of text
-// A cell is one byte, or one of a few longer words for a missing call and a float that is a whole number ("1.0": pandas).
-uint8_t code_of(const uint8_t* cell, size_t size, const uint8_t* table) {
-  while (size && (cell[size - 1] == ' ' || cell[size - 1] == '"')) size--;
-  while (size && (*cell == ' ' || *cell == '"')) cell++, size--;
-  if (size == 1) return table[*cell];
-  const auto is = [&](const char* word) { return size == std::strlen(word) && std::memcmp(cell, word, size) == 0; };
-  if (size == 0 || is("NA") || is("-1") || is("-9") || is("na") || is("nan") || is("NaN")) return kMissing;
-  if (size == 3 && cell[1] == '.' && cell[2] == '0' && *cell >= '0' && *cell <= '2') return table[*cell];
+constexpr uint8_t kMinusOne = 252;  // a call that is written as -1: a genotype in some tables, missing in others
+
+// A cell is one byte, a word for a missing call, -1, or a whole number that is written as a decimal ("1.0": pandas), with this point.
+uint8_t code_of(Cell cell, const uint8_t* table, const std::vector<std::string>& missing, char& point) {
+  if (cell.size > 1 && cell.is_one_of(missing)) return kMissing;
+  point = cell.take_off_zeros();
+  if (point && cell.size > 1 && cell.is_one_of(missing)) return kMissing;
+  if (cell.size == 1) return table[static_cast<uint8_t>(*cell.text)];
+  const auto is = [&](const char* word) { return cell.size == std::strlen(word) && std::memcmp(cell.text, word, cell.size) == 0; };
+  if (is("-1")) return table['0'] == kBad ? kMissing : kMinusOne;
+  if (cell.size == 0 || is("NA") || is("-9") || is("na") || is("nan") || is("NaN")) return kMissing;
   return kBad;
 }
 
-// (cells of the line, the first bad one or -1)
-std::tuple<int64_t, int64_t> parse_row(nb::bytes line, int64_t start, char separator, Table table, Output<uint8_t, 1> out) {
-  const uint8_t* at = reinterpret_cast<const uint8_t*>(line.c_str());
-  const uint8_t* const end = at + line.size();
-  at += start;
-  const int64_t room = static_cast<int64_t>(out.shape(0));
-  int64_t cells = 0, bad = -1;
-  nb::gil_scoped_release unlocked;
-  while (true) {
-    uint8_t code;
-    if (at + 1 < end && at[1] == static_cast<uint8_t>(separator) && *at != static_cast<uint8_t>(separator)) {  // most cells are one byte
-      code = table.data()[*at];
-      at++;
-    } else {
-      const void* found = at < end ? std::memchr(at, separator, static_cast<size_t>(end - at)) : nullptr;
-      const uint8_t* stop = found ? static_cast<const uint8_t*>(found) : end;
-      code = code_of(at, static_cast<size_t>(stop - at), table.data());
-      at = stop;
+// Adds to counts[256] how often each code is in a row, most of which are 0 to 3 or missing; whether one is the first of its kind.
+bool count_codes_of_row(const uint8_t* row, int64_t size, int64_t* counts) {
+  const auto kinds = [&] { return 256 - std::count(counts, counts + 256, int64_t{0}); };
+  const int64_t before = kinds();
+  constexpr uint8_t kUsual[] = {0, 1, 2, 3, kMissing};
+  constexpr int64_t kBlock = 255;  // a byte counts to 255, so that compilers count in vectors of bytes
+  for (int64_t start = 0; start < size; start += kBlock) {
+    const int64_t stop = std::min(size, start + kBlock);
+    int64_t known = 0;
+    uint8_t found[std::size(kUsual)];
+    for (size_t k = 0; k < std::size(kUsual); k++) {
+      uint8_t some = 0;
+      for (int64_t j = start; j < stop; j++) some = static_cast<uint8_t>(some + (row[j] == kUsual[k]));
+      found[k] = some;
+      known += some;
     }
-    if (code == kBad && bad < 0) bad = cells;
-    if (cells < room) out(static_cast<size_t>(cells)) = code;
-    cells++;
-    if (at >= end) break;
-    at++;
+    if (known < stop - start)
+      count_bytes(row + start, stop - start, counts);
+    else
+      for (size_t k = 0; k < std::size(kUsual); k++) counts[kUsual[k]] += found[k];
   }
-  return {cells, bad};
+  return kinds() != before;
 }
 
+// Reads rows of one table of calls.
+class CallParser {
+ public:
+  CallParser(char separator, Table table, Input<uint8_t, 1> columns, std::vector<std::string> missing)
+      : separator_(separator), columns_(columns.data(), columns.data() + columns.shape(0)), missing_(std::move(missing)) {
+    std::memcpy(table_, table.data(), sizeof table_);
+  }
+
+  // (cells of the line, the first bad one or -1, whether a code is the first of its kind).
+  std::tuple<int64_t, int64_t, bool> parse(nb::bytes line, int64_t start, Output<uint8_t, 1> out) {
+    if (start < 0 || static_cast<size_t>(start) > line.size()) throw nb::value_error("the line is shorter");
+    const char* text = line.c_str();
+    const int64_t room = static_cast<int64_t>(out.shape(0));
+    uint8_t* const row = out.data();
+    int64_t bad = -1;
+    decimals_here_.clear();
+    const auto take = [&](int64_t place, int64_t column, const char* from, const char* to) {
+      // Most cells are one byte.
+      char point = 0;
+      const uint8_t code = to - from == 1 ? table_[static_cast<uint8_t>(*from)] : code_of(Cell(from, to), table_, missing_, point);
+      if (point && code != 0 && code != kMissing) decimals_here_.emplace_back(point, place);
+      if (code == kBad && bad < 0) bad = column;
+      if (place < room) row[place] = code;
+    };
+    const LineCells cells = each_cell(text + start, text + line.size(), separator_, columns_, take);
+    if (cells.not_empty >= 0 && (bad < 0 || cells.not_empty < bad)) bad = cells.not_empty;
+    if (bad < 0 && !decimals_here_.empty()) {  // a line with a bad cell may be read again, as one of alleles
+      const auto is_number = [](uint8_t code) { return code != 0 && code != kMissing; };
+      decimals_.add(decimals_here_, room, std::count_if(row, row + std::min(cells.taken, room), is_number));
+    }
+    return {cells.cells, bad, count_codes_of_row(row, std::min(cells.taken, room), counts_)};
+  }
+
+  std::vector<int64_t> counts() const { return {counts_, counts_ + 256}; }
+  const Decimals& decimals() const { return decimals_; }
+
+ private:
+  char separator_;
+  uint8_t table_[256];
+  std::vector<uint8_t> columns_;
+  std::vector<std::string> missing_;
+  int64_t counts_[256] = {};
+  Decimals decimals_;
+  std::vector<std::pair<char, int64_t>> decimals_here_;
+};
+
 // ---- tables of alleles
-std::tuple<int64_t, std::vector<int64_t>> parse_alleles(nb::bytes line, int64_t start, char separator,
-                                                        const std::vector<std::string>& missing, Output<uint32_t, 1> out) {
-  const char* text = line.c_str();
-  if (start < 0 || static_cast<size_t>(start) > line.size()) throw nb::value_error("the line is shorter");
-  nb::gil_scoped_release unlocked;
-  AlleleRow row = read_alleles(text + start, text + line.size(), separator, missing, out.data(), static_cast<int64_t>(out.shape(0)));
-  return {row.cells, std::move(row.others)};
-}
+// Reads rows of one table of alleles.
+class AlleleParser {
+ public:
+  AlleleParser(char separator, Input<uint8_t, 1> columns, std::vector<std::string> missing)
+      : separator_(separator), columns_(columns.data(), columns.data() + columns.shape(0)), missing_{std::move(missing), false} {
+    for (const std::string& word : missing_.words)
+      missing_.numeric = missing_.numeric || (!word.empty() && word[0] >= '0' && word[0] <= '9');
+  }
+
+  // (cells of the line, the first column that should be empty and is not or -1, numbers, those above 2, zeros, places of cells that are
+  // something else).
+  std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, std::vector<int64_t>> parse(nb::bytes line, int64_t start,
+                                                                                      Output<uint32_t, 1> out) {
+    if (start < 0 || static_cast<size_t>(start) > line.size()) throw nb::value_error("the line is shorter");
+    const char* text = line.c_str();
+    AlleleRow row = read_alleles(text + start, text + line.size(), separator_, columns_, missing_, out.data(),
+                                 static_cast<int64_t>(out.shape(0)), decimals_);
+    return {row.line.cells, row.line.not_empty, row.numbers, row.beyond, row.zeros, std::move(row.others)};
+  }
+
+  const Decimals& decimals() const { return decimals_; }
+
+ private:
+  char separator_;
+  std::vector<uint8_t> columns_;
+  MissingAlleles missing_;
+  Decimals decimals_;
+};
 
 // ---- PLINK's .bed: two bits a call, from the lowest on: 0 two A1, 1 missing, 2 one of each, 3 two A2. Codes count A1.
 void decode_bed(Input<uint8_t, 2> packed, size_t first_byte, Output<uint8_t, 2> out) {
@@ -318,11 +389,32 @@ NB_MODULE(_sites, m) {
           },
           nb::arg("first_row"), nb::arg("rows"), nb::arg("out"), "Codes of some rows, into their places of uint8[all rows][sites].");
 
-  m.def("parse_row", &parse_row, nb::arg("line"), nb::arg("start"), nb::arg("separator"), nb::arg("table"), nb::arg("out"),
-        "Codes of a line's cells from byte `start` on; (cells, the first bad cell or -1).");
-  m.def("parse_alleles", &parse_alleles, nb::arg("line"), nb::arg("start"), nb::arg("separator"), nb::arg("missing"), nb::arg("out"),
-        "Numbers of the alleles in a line's cells from byte `start` on, NO_ALLELE for 0, empty cells and the words in `missing`; (cells,\n"
-        "those that are none of these).");
+  m.attr("MINUS_ONE") = static_cast<int>(kMinusOne);
+  m.attr("READ") = static_cast<int>(Column::kRead);
+  m.attr("PASS_OVER") = static_cast<int>(Column::kSkip);
+  m.attr("EMPTY") = static_cast<int>(Column::kEmpty);
+  nb::class_<Decimals>(m, "Decimals", "How whole numbers other than 0 are written as decimals.")
+      .def_ro("commas", &Decimals::commas, "How many in each column that is read have a comma; empty before the first one.")
+      .def_ro("points", &Decimals::points, "Whether some have a point.")
+      .def_ro("mixed_line", &Decimals::mixed_line, "Whether a line has numbers with a comma and others without.");
+  nb::class_<CallParser>(m, "CallParser", "Reads rows of one table of calls, and counts the codes in them.")
+      .def(nb::init<char, Table, Input<uint8_t, 1>, std::vector<std::string>>(), nb::arg("separator"), nb::arg("table"), nb::arg("columns"),
+           nb::arg("missing"),
+           "table: codes of cells of one byte; MINUS_ONE is that of -1 among digits. columns: what is done with each, READ, PASS_OVER or\n"
+           "EMPTY; of no columns: all are read. missing: further words for missing calls.")
+      .def("parse", &CallParser::parse, nb::arg("line"), nb::arg("start"), nb::arg("out"),
+           "Codes of a line's cells from byte `start` on, of the columns that are READ. Returns (cells, the first column with a bad cell,\n"
+           "or with a cell that should be EMPTY, or -1, whether a code occurred for the first time).")
+      .def_prop_ro("counts", &CallParser::counts, "How often each of the 256 codes occurred.")
+      .def_prop_ro("decimals", &CallParser::decimals, "How its numbers are written as decimals.");
+  nb::class_<AlleleParser>(m, "AlleleParser", "Reads rows of one table of alleles.")
+      .def(nb::init<char, Input<uint8_t, 1>, std::vector<std::string>>(), nb::arg("separator"), nb::arg("columns"), nb::arg("missing"),
+           "columns: as for CallParser; missing: words for missing alleles.")
+      .def("parse", &AlleleParser::parse, nb::arg("line"), nb::arg("start"), nb::arg("out"),
+           "Numbers of the alleles in a line's cells from byte `start` on, of the columns that are READ; NO_ALLELE for 0, empty cells and\n"
+           "missing ones. Returns (cells, the first column that should be EMPTY and is not or -1, numbers, those above 2, zeros, the\n"
+           "places in `out` of cells that are something else).")
+      .def_prop_ro("decimals", &AlleleParser::decimals, "How its numbers are written as decimals.");
   m.def(
       "code_alleles",
       [](Input<uint32_t, 2> numbers, int64_t first, int64_t count, Output<uint32_t, 2> codes, Output<int64_t, 1> counts,

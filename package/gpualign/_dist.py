@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import builtins
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from gpualign._files import checked_output, filled_values
 from gpualign._results import Matrix
-from gpualign._running import LOG, Progress, Reporter, resources
+from gpualign._running import LOG, Progress, Reporter, checked_count, resources
 from gpualign._sequences import Path
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.scratch import TemporaryFiles
@@ -21,8 +22,8 @@ from gpualign.core.distance.sinks.matrix import MatrixSink
 from gpualign.core.distance.site_filters import SiteFilters
 from gpualign.core.distance.sources.array import CallArray, read_arrays
 from gpualign.core.distance.sources.base import Source
-from gpualign.core.distance.sources.kinds import CallFile, CallOptions, fileset_files, fileset_path
-from gpualign.core.distance.sources.table import TableType
+from gpualign.core.distance.sources.kinds import CallFile, fileset_files, fileset_path
+from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.errors import InputError
 from gpualign.core.opening import open_file
 from gpualign.core.sinks.matrix_files import ArrayMaker, FilledArray
@@ -33,8 +34,10 @@ from gpualign.jobs.sites import read_intervals, read_regions
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-Calls: TypeAlias = "Path | BinaryIO | npt.NDArray[Any]"
-"""A file that `gpualign dist` reads, such a file that is open in binary mode, or an array [samples][sites]."""
+    import pandas as pd
+
+Calls: TypeAlias = "Path | BinaryIO | npt.NDArray[Any] | Sequence[Sequence[object]] | pd.DataFrame"
+"""A file that `gpualign dist` reads, such a file that is open in binary mode, or calls [samples][sites]."""
 
 
 def dist(
@@ -51,8 +54,13 @@ def dist(
     ids: Sequence[str] | None = None,
     other_ids: Sequence[str] | None = None,
     type: str = "auto",
+    ploidy: int | None = None,
+    missing_code: str | int | Sequence[str | int] = (),
+    columns: Sequence[str] | None = None,
+    ignore_columns: Sequence[str] = (),
     all_letters: bool = False,
     transpose: bool = False,
+    no_header: bool = False,
     allow_duplicates: bool = False,
     out: Path | None = None,
     device: str = "auto",
@@ -63,15 +71,22 @@ def dist(
 ) -> Matrix:
     """Distances of all pairs of samples by their SNPs or genotypes: what `gpualign dist -o FILE.npy` writes.
 
-    samples: an alignment, a table (type: what is in it: "auto", "calls" or "alleles"), VCF, BCF, a PLINK .bed or .pgen, by path or open; or
-    an array [samples][sites] of genotypes 0, 1, 2 (-1, -9 or nan are missing calls), or of letters ("S1", "U1", or uint8 of ASCII).
-    others: of the same sites, what samples are compared with. metric: "hamming", "fraction", "ibs", "allele", "jc69", "tn93", or of
-    genotypes "king" or "grm", which are no distances. missing: "pairwise", "complete" or "as-difference"; min_compared:
-    pairs with fewer compared sites, or with a smaller fraction of the sites, have no distance (NaN): a whole number, or a float up to 1.0.
+    samples: an alignment, a table, VCF, BCF, a PLINK .bed or .pgen, by path or open; or calls [samples][sites] as an array, a list of lists
+    or a pandas.DataFrame, whose index has the ids: genotypes 0, 1, 2 (-1, -9 or nan are missing calls), or letters ("S1", "U1", uint8 of
+    ASCII, or text of one letter). others: of the same sites, what samples are compared with. metric: "hamming", "fraction", "ibs",
+    "allele", "jc69", "tn93", or of genotypes "king" or "grm", which are no distances. missing: "pairwise", "complete" or "as-difference";
+    min_compared: pairs with fewer compared sites, or with a smaller fraction of the sites, have no distance (NaN): a whole number, or a
+    float up to 1.0.
+
     regions: "CHR:FROM-TO", several with commas, or a BED file; mask: a BED file; core: least share of samples with a call; maf: least share
     of the minor allele: only sites that pass are used, as with the options of `gpualign dist`; tables and arrays have no positions.
+
+    type: what a table holds, as with the option: "auto", "calls", "alleles", "centred" or "abh"; ploidy: genotypes are dosages from 0 to
+    this; missing_code: further cells that are missing calls; columns, ignore_columns: titles of columns that are read, and that are not;
+    transpose, no_header. type "centred", ploidy and missing_code are for arrays of numbers as well.
+
     ids, other_ids: of the rows of arrays. out: the matrix goes to this .npy file and is mapped from it. Other arguments and errors as for
-    `gpualign.nw`; progress is told of comparisons.
+    `gpualign.nw`; progress is told of comparisons. What is assumed of an input is an `InputWarning`.
 
     >>> import numpy as np
     >>> dist(np.array([[0, 1, 2, 0], [0, 2, 2, 1], [0, 0, -1, 0]])).values.tolist()
@@ -83,7 +98,17 @@ def dist(
     types = {one.value: one for one in TableType}
     if type not in types:
         raise InputError(f"type {type!r}: {', '.join(types)} are known")
-    calls = CallOptions(transpose, False, all_letters, allow_duplicates, types[type])
+    calls = CallOptions(
+        transpose=transpose,
+        no_header=no_header,
+        every_letter=all_letters,
+        allow_duplicates=allow_duplicates,
+        type=types[type],
+        missing_codes=_codes(missing_code),
+        ploidy=checked_count("ploidy", ploidy, 1),
+        columns=None if columns is None else _titles("columns", columns),
+        ignore_columns=_titles("ignore_columns", ignore_columns),
+    )
     sites = SiteFilters(
         None if regions is None else read_regions(os.fspath(regions)),
         None if mask is None else read_intervals(os.fspath(mask)),
@@ -133,21 +158,67 @@ def _share(name: str, given: float | None, most: float) -> Fraction | None:
     raise InputError(f"{name} {given!r}: a share from 0 to {most} is wanted")
 
 
-def _source(given: list[tuple[Calls, Sequence[str] | None]], options: DistOptions, files: TemporaryFiles) -> Source:
-    arrays = [isinstance(one, np.ndarray) for one, _ in given]
-    if all(arrays):
-        if options.calls.transpose:
-            raise InputError("transpose is for tables; give array.T")
-        if options.calls.type is TableType.ALLELES:
-            raise InputError("type 'alleles' is for tables in files; arrays hold genotypes or letters")
-        named = [CallArray(cast("npt.NDArray[Any]", one), names, "array") for one, names in given]
-        return read_arrays(named, options.calls.every_letter, allow_duplicates=options.calls.allow_duplicates)
-    if any(arrays):
+def _codes(given: str | int | Sequence[str | int]) -> tuple[str, ...]:
+    """Cells that are missing calls, as text."""
+    some = [given] if isinstance(given, (str, int, np.integer)) else list(given)
+    return tuple(map(str, some))
+
+
+def _titles(name: str, given: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(given, str):
+        raise InputError(f"{name} {given!r}: expected a list of titles")
+    return tuple(map(str, given))
+
+
+def _source(given: list[tuple[Any, Sequence[str] | None]], options: DistOptions, files: TemporaryFiles) -> Source:
+    arrays = [_is_file(one) for one, _ in given]
+    if not any(arrays):
+        named = [_array(one, names) for one, names in given]
+        return read_arrays(named, options.calls, LOG.warn)
+    if not all(arrays):
         raise InputError("one of the two is an array, the other a file; two inputs are of one kind")
     if any(names is not None for _, names in given):
         raise InputError("ids are of the rows of arrays; files have their own")
     with ExitStack() as stack:
-        return read_calls(_opened([one for one, _ in given], stack), options, files)
+        return read_calls(_opened([one for one, _ in given], stack), options, files, LOG)
+
+
+def _is_file(given: Any) -> bool:
+    return isinstance(given, (str, os.PathLike)) or hasattr(given, "read")
+
+
+def _array(given: Any, ids: Sequence[str] | None) -> CallArray:
+    """Calls in memory. Raises `InputError` for what is no rectangle of them."""
+    if isinstance(given, np.ndarray):
+        return CallArray(given if isinstance(given, np.ma.MaskedArray) else _plain(given, "array"), ids, "array")
+    what = builtins.type(given).__name__
+    if hasattr(given, "to_numpy") and getattr(given, "ndim", 0) == 2:  # a DataFrame
+        names = getattr(given, "index", None)
+        if ids is None and names is not None and builtins.type(names).__name__ != "RangeIndex":
+            ids = [str(name) for name in names]
+        values = given.to_numpy()
+        values = given.to_numpy(object, na_value=None) if values.dtype == object else values  # pandas.NA is neither equal nor unequal
+        return CallArray(_plain(values, what), ids, what)
+    if not isinstance(given, (Sequence, np.generic)) and not hasattr(given, "__array__"):
+        raise InputError(f"samples: expected a file, or calls [samples][sites] as an array, lists or a DataFrame; found {what}")
+    try:
+        array = np.asarray(given)
+    except ValueError:
+        raise InputError(f"a {what} whose rows have different lengths; expected calls [samples][sites]") from None
+    return CallArray(_plain(array, what), ids, what)
+
+
+def _plain(array: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
+    """Letters of type U1 where an array holds objects or longer text, None and nan as empty ones. Raises `InputError`."""
+    if array.dtype.kind not in "OU" or array.dtype == np.dtype("U1"):
+        return array
+    texts = ["" if one is None or one != one else one for one in array.ravel().tolist()]
+    if all(isinstance(one, (int, float, np.number)) or one == "" for one in texts):
+        return np.array([np.nan if one == "" else float(one) for one in texts]).reshape(array.shape)
+    wrong = next((one for one in texts if not isinstance(one, str) or len(one) > 1), None)
+    if wrong is not None:
+        raise InputError(f"{what}: {wrong!r} among letters; expected a letter each, or numbers alone")
+    return np.array(texts, dtype="U1").reshape(array.shape)
 
 
 def _opened(given: Sequence[Any], stack: ExitStack) -> Iterator[CallFile]:

@@ -58,6 +58,7 @@ def _alignment(rng, folder):
 
 def _table(rng, folder):
     from gpualign.core.distance.sources.table import read_tables
+    from gpualign.core.distance.tables.options import CallOptions
 
     data = texts.table(rng)
     data = data if rng.random() < 0.2 else texts.spoil(rng, data)
@@ -66,7 +67,7 @@ def _table(rng, folder):
         if data.startswith(b"\x1f\x8b"):
             raise NoOpinion  # the command would have unpacked it
         with tempfile.TemporaryFile() as scratch:
-            found = read_tables([(BytesIO(data), "x")], False, False, False, 1 << 20, lambda: scratch)
+            found = read_tables([(BytesIO(data), "x")], CallOptions(), 1 << 20, lambda: scratch, lambda _: None)
             return found.samples.queries.ids, found.blocks[0](0, found.sites, None).tolist()
 
     def expected():

@@ -109,9 +109,10 @@ def _alleles(path):
 
 
 def _export(path):
-    """With the columns that cgmlst.md cuts out."""
+    """With columns that are no loci, as exports of isolates have them."""
     rows = ["1\t2\t3\t2", "1\t1\t1\t7", "1\t5\t3\t2"]
-    _write(path, "id\tcountry\tyear\tST\tG1\tG2\tG3\tG4\n" + "".join(f"s{k}\tFrance\t2024\t{k}\t{row}\n" for k, row in enumerate(rows)))
+    titles = "id\tcountry\tyear\tST\tBuilding\tRun 7\tG1\tG2\tG3\tG4\n"
+    _write(path, titles + "".join(f"s{k}\tFrance\t2024\t{k}\tNorth\t{k + 5}\t{row}\n" for k, row in enumerate(rows)))
 
 
 def _distances(path):
@@ -149,6 +150,7 @@ FILES = {
     "cohort.pgen": lambda path: write_pgen(path, _calls()),
     **dict.fromkeys(["results_alleles.tsv", "new.tsv", "old.tsv"], _alleles),
     "export.tsv": _export,
+    "loci.txt": lambda path: _write(path, "G1\nG2\nG4\n"),
     **dict.fromkeys(["distances.npy", "distances.tsv", "snps.npy"], _distances),
     "wards.tsv": _groups([f"of_distances_{k}" for k in range(1, 5)]),
     "samples.tsv": _groups([f"genes_{k};size={k}" for k in range(1, 7)]),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import field
 from typing import Any
@@ -11,15 +12,21 @@ import numpy.typing as npt
 
 from gpualign.core import _sites
 from gpualign.core.dataclass import dataclass
-from gpualign.core.distance.calls import MISSING, Codes, Kind, cell_table, make_samples, number_table
+from gpualign.core.distance.calls import MISSING, Codes, Kind, make_samples
 from gpualign.core.distance.sources.base import Block, DenseSource
-from gpualign.core.errors import InputError
+from gpualign.core.distance.tables.codings import letter_coding, number_coding, raw_letters, raw_numbers
+from gpualign.core.distance.tables.options import MOST_PLOIDY, CallOptions, TableType
+from gpualign.core.errors import InputError, parameter
 from gpualign.core.ids import unique_ids
+
+Warn = Callable[[str], None]
 
 _LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-.*?~"
 _NO_CALL = (-1, -9)
+_LOOKED_AT = 1 << 20
+"""Cells whose codes are looked at together."""
 _WORDS = {
-    "numbers": "0, 1, 2, or for a missing call -1 or -9 (255 in unsigned bytes, nan in floats) or what `missing` names",
+    "numbers": f"0, 1, 2, or for a missing call -1 or -9 (255 in unsigned bytes, nan in floats) or what {parameter('missing_code')} names",
     "digits": "0, 1, 2, or for a missing call empty, ., -, ? or N",
     "letters": "letters, or for a missing call empty, ., -, ? or N",
 }
@@ -49,24 +56,23 @@ class _Reading:
     decode: Callable[[npt.NDArray[Any]], Codes]
 
 
-def read_arrays(
-    inputs: Sequence[CallArray], every_letter: bool = False, missing: int | None = None, allow_duplicates: bool = False
-) -> DenseSource:
-    """One array, or two with the same sites. every_letter: as for `calls.letter_table`; missing: a further number of a missing call.
+def read_arrays(inputs: Sequence[CallArray], options: CallOptions, warn: Warn) -> DenseSource:
+    """Read one array, or two with the same sites. Of options, those for the shape of tables are refused. warn: receives what was assumed.
 
-    Nothing is copied, and the arrays are no part of a budget: whoever made them holds them. Raises `InputError` naming array, sample and
-    site; for cells that are no calls when panels are made.
+    Nothing is copied, and the arrays are no part of a budget: the caller holds them. Raises `InputError` naming array, sample and site,
+    for numbers that can be read in two ways, and, when panels are made, for cells that are no calls.
     """
+    _check_options(options)
     for array in inputs:
         _check_shape(array)
-    readings = [_reading(array, every_letter, missing) for array in inputs]
+    readings = [_reading(array, options, _codes_of_numbers(inputs, options), warn) for array in inputs]
     first, sites = inputs[0], inputs[0].calls.shape[1]
     for array, reading in zip(inputs[1:], readings[1:], strict=True):
         if reading.kind is not readings[0].kind:
             raise InputError(f"{array.source} holds {reading.kind.value}, {first.source} {readings[0].kind.value}")
         if array.calls.shape[1] != sites:
             raise InputError(f"{array.source}: {array.calls.shape[1]:,} sites, {first.source} has {sites:,}; sites must be the same")
-    ids = [unique_ids(_ids(array), array.source, allow_duplicates) for array in inputs]
+    ids = [unique_ids(_ids(array), array.source, options.allow_duplicates) for array in inputs]
     blocks = [_block(array, reading, names) for array, reading, names in zip(inputs, readings, ids, strict=True)]
     return DenseSource(make_samples(*ids), readings[0].kind, sites, blocks)
 
@@ -88,25 +94,86 @@ def _ids(array: CallArray) -> list[str]:
     return [str(name) for name in array.ids]
 
 
-def _reading(array: CallArray, every_letter: bool, missing: int | None) -> _Reading:
+def _check_options(options: CallOptions) -> None:
+    """Raises `InputError` for options that are of files alone."""
+    if options.transpose:
+        raise InputError("transpose is for tables; give array.T")
+    of_files = {"no_header": options.no_header, "columns": options.columns is not None, "ignore_columns": options.ignore_columns}
+    for name, given in of_files.items():
+        if given:
+            raise InputError(_of_files(name))
+    if options.type is TableType.ALLELES:
+        raise InputError(_of_files("type", options.type.value))
+    if options.ploidy is not None and not 1 <= options.ploidy <= MOST_PLOIDY:
+        raise InputError(f"{parameter('ploidy')} is a whole number from 1 to {MOST_PLOIDY}; found {options.ploidy}")
+
+
+def _of_files(name: str, value: str | None = None) -> str:
+    return f"{parameter(name, value)} is for tables in files; arrays hold genotypes or letters"
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """codes: of each number that is a call; missing: numbers that are missing calls; kind: of the calls."""
+
+    codes: dict[int, int]
+    missing: tuple[int, ...]
+    kind: Kind
+
+
+def _codes_of_numbers(inputs: Sequence[CallArray], options: CallOptions) -> _Numbers:
+    """What numbers mean in all of the arrays. Raises `InputError` where -1 may be a genotype or a missing call."""
+    missing = tuple(int(code) for code in options.missing_codes if re.fullmatch("-?[0-9]+", code))
+    if options.type is TableType.CENTRED:
+        return _Numbers({-1: 0, 0: 1, 1: 2}, (-9, *missing), Kind.GENOTYPE)
+    codes = {0: 0, 1: 1, 2: 2}
+    if options.ploidy is not None:
+        codes = {0: 0, 1: 2} if options.ploidy == 1 else {dosage: dosage for dosage in range(options.ploidy + 1)}
+    kind = Kind.DOSAGE if (options.ploidy or 2) > 2 else Kind.GENOTYPE
+    if options.ploidy is None and -1 not in missing:
+        numbers = [array for array in inputs if array.calls.dtype.kind in "if"]
+        if any(np.any(array.calls == -1) for array in numbers) and not any(np.any(array.calls == 2) for array in inputs):
+            centred, code = parameter("type", TableType.CENTRED.value), parameter("missing_code", "-1")
+            raise InputError(f"{inputs[0].source}: -1 without a 2 may be a genotype ({centred}) or a missing call ({code}); say which")
+    return _Numbers(codes, (*_NO_CALL, *missing), kind)
+
+
+def _reading(array: CallArray, options: CallOptions, numbers: _Numbers, warn: Warn) -> _Reading:
+    """How an array is read. Raises `InputError` for types and for letters that are no calls, or can be read in two ways."""
     calls = np.ma.getdata(array.calls)
     text = calls.dtype.kind in "SU" and calls.dtype.itemsize == np.dtype(f"{calls.dtype.kind}1").itemsize
-    letters = calls.dtype == np.uint8 and int(calls[0, 0]) in _LETTERS and missing is None
+    letters = calls.dtype == np.uint8 and int(calls[0, 0]) in _LETTERS and int(calls[0, 0]) not in numbers.missing
     if not text and calls.dtype.kind not in "iufb":
         raise InputError(
             f"{array.source}: an array of type {calls.dtype}; calls are numbers (0, 1, 2), or letters of type S1, U1 or unsigned bytes"
         )
     if not text and not letters:
-        return _Reading(Kind.GENOTYPE, "numbers", lambda block: _of_numbers(block, missing))
-    if missing is not None:
-        raise InputError(f"{array.source}: `missing` is for arrays of numbers; this is one of text")
+        return _Reading(numbers.kind, "numbers", lambda block: _of_numbers(block, numbers))
     digits = text and not _has_letters(calls)
-    table = number_table() if digits else cell_table(every_letter)
+    raw = raw_numbers(options.missing_codes) if digits else raw_letters(options.every_letter, options.missing_codes)
     if text:
-        table[0] = MISSING  # an empty cell
-    if digits:
-        return _Reading(Kind.GENOTYPE, "digits", lambda block: table[_bytes(block)])
-    return _Reading(Kind.LETTER if every_letter else Kind.NUCLEOTIDE, "letters", lambda block: table[_bytes(block)])
+        raw[0] = MISSING  # an empty cell
+    if options.every_letter and not digits:
+        return _Reading(Kind.LETTER, "letters", lambda block: raw[_bytes(block)])
+    seen = _seen(calls, raw)
+    coding = number_coding(seen, options.type, options.ploidy, False) if digits else letter_coding(seen, options.type)
+    if coding.problem is not None:
+        raise InputError(f"{array.source}: {coding.problem}")
+    if coding.kind is Kind.ALLELE:
+        raise InputError(f"{array.source}: holds {coding.kind.value}; {_of_files('type', TableType.ALLELES.value)}")
+    if coding.assumed is not None:
+        warn(f"{array.source}: {coding.assumed}")
+    table = coding.codes[raw]
+    return _Reading(coding.kind, "digits" if digits else "letters", lambda block: table[_bytes(block)])
+
+
+def _seen(calls: npt.NDArray[Any], raw: Codes) -> npt.NDArray[np.int64]:
+    """1 for each raw code that occurs, else 0: int64[256]."""
+    seen = np.zeros(256, dtype=bool)
+    rows = max(1, _LOOKED_AT // calls.shape[1])
+    for start in range(0, len(calls), rows):
+        seen |= _sites.seen_codes(raw[_bytes(calls[start : start + rows])])
+    return seen.astype(np.int64)
 
 
 def _has_letters(calls: npt.NDArray[Any]) -> bool:
@@ -129,12 +196,11 @@ def _bytes(text: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
     return text.view(np.uint8)
 
 
-def _of_numbers(block: npt.NDArray[Any], missing: int | None) -> Codes:
+def _of_numbers(block: npt.NDArray[Any], numbers: _Numbers) -> Codes:
     codes: Codes = np.full(block.shape, _sites.BAD, dtype=np.uint8)
-    for value in (0, 1, 2):
-        codes[block == value] = value
-    marks = (*_NO_CALL, *([255] if block.dtype == np.uint8 else []), *([] if missing is None else [missing]))
-    for mark in marks:
+    for value, code in numbers.codes.items():
+        codes[block == value] = code
+    for mark in (*numbers.missing, *([255] if block.dtype == np.uint8 else [])):
         codes[block == mark] = MISSING
     if block.dtype.kind == "f":
         codes[np.isnan(block)] = MISSING

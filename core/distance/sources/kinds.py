@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import Enum
 from itertools import chain
 from pathlib import Path
@@ -16,22 +16,12 @@ from gpualign.core.distance.sources.bed import read_filesets
 from gpualign.core.distance.sources.fasta import AlignmentText, read_alignments
 from gpualign.core.distance.sources.filesets import MAGIC, SITE_MAJOR
 from gpualign.core.distance.sources.pgen import pvar_of, read_pgen_filesets
-from gpualign.core.distance.sources.table import TableType, read_tables
-from gpualign.core.errors import InputError
+from gpualign.core.distance.sources.table import read_tables
+from gpualign.core.distance.tables.options import MOST_PLOIDY, CallOptions, TableType
+from gpualign.core.errors import InputError, parameter
+from gpualign.core.files.kinds import Kind, kind_of
 from gpualign.core.opening import descriptor_of
 from gpualign.core.unpack import PlainText, compression_of, plain_text, unpack
-
-
-@dataclass(frozen=True)
-class CallOptions:
-    """How calls are read. transpose: in tables a row is a site; no_header: their first line is data. every_letter: as for
-    `calls.letter_table`. allow_duplicates: repeated ids are numbered. type: what tables hold."""
-
-    transpose: bool = False
-    no_header: bool = False
-    every_letter: bool = False
-    allow_duplicates: bool = False
-    type: TableType = TableType.AUTO
 
 
 @dataclass(frozen=True)
@@ -57,31 +47,54 @@ class FileKind(Enum):
 
 @dataclass(frozen=True)
 class _Known:
-    """stream: unpacked; plain: where the same bytes lie in a file, if they do."""
+    """An input whose kind is known. format: of an alignment; stream: of the unpacked file; plain: where the same bytes lie in a file, if
+    they do."""
 
     path: str | None
     source: str
     kind: FileKind
+    format: Kind | None
     stream: BinaryIO
     joins: bool
     plain: PlainText | None
 
 
-def _kind(first: bytes, source: str) -> FileKind:
-    body = first.removeprefix(b"\xef\xbb\xbf").lstrip()
-    if not body:
+_KINDS = {
+    Kind.FASTA: FileKind.ALIGNMENT,
+    Kind.CLUSTAL: FileKind.ALIGNMENT,
+    Kind.PHYLIP: FileKind.ALIGNMENT,
+    Kind.VCF: FileKind.VARIANTS,
+    Kind.BCF: FileKind.VARIANTS,
+}
+
+_ADVICE = {
+    Kind.FASTQ: "it holds reads; distances are between rows of an alignment (FASTA) or of a table",
+    Kind.VCF_WITHOUT_VERSION: "put that line in front of it",
+    Kind.STOCKHOLM: "write the alignment as FASTA, for instance with esl-reformat afa",
+    Kind.NEXUS: "write its alignment as FASTA or PHYLIP",
+    Kind.MSF: "write the alignment as FASTA",
+    Kind.MEGA: "write its alignment as FASTA",
+    Kind.PHYLIP_MATRIX: "gpualign tree makes a tree of it, gpualign cluster with --distances makes clusters",
+    Kind.NEWICK: "expected calls of samples at sites",
+    Kind.PAIRS: "gpualign cluster with --edges makes clusters of it",
+}
+"""What to do with files that hold no calls, or none that are read."""
+
+
+def _kind(first: bytes, source: str) -> tuple[Kind | None, FileKind]:
+    """(the format where content tells it, what it holds). Raises `InputError` for what holds no calls."""
+    if not first.removeprefix(b"\xef\xbb\xbf").strip():
         raise InputError(f"{source}: empty file; expected a table, an alignment, a VCF, a .bed or a .pgen file")
-    if first.startswith(MAGIC):
-        return FileKind.FILESET if first[len(MAGIC) :][:1] <= bytes([SITE_MAJOR]) else FileKind.FILESET2
-    if body.startswith((b"##fileformat=VCF", b"BCF")):
-        return FileKind.VARIANTS
-    if body.startswith(b">"):
-        return FileKind.ALIGNMENT
+    kind = kind_of(first)
+    if kind is Kind.PLINK:
+        return kind, FileKind.FILESET if first[len(MAGIC) :][:1] <= bytes([SITE_MAJOR]) else FileKind.FILESET2
+    if kind in _KINDS:
+        return kind, _KINDS[kind]
+    if kind is not None:
+        raise InputError(f"{source} is {kind.value}; {_ADVICE[kind]}")
     if b"\0" in first:
         raise InputError(f"{source}: a binary file that is neither BCF nor a PLINK .bed or .pgen")
-    if body.startswith(b"@") and b"\n+" in body:
-        raise InputError(f"{source}: FASTQ holds reads; distances are between rows of an alignment (FASTA) or of a table")
-    return FileKind.TABLE
+    return None, FileKind.TABLE
 
 
 _TABLES = {".bim": ".bed", ".fam": ".bed", ".pvar": ".pgen", ".pvar.zst": ".pgen", ".psam": ".pgen"}
@@ -113,7 +126,7 @@ def fileset_files(path: str) -> list[str]:
 def _look(file: CallFile) -> _Known:
     plain = plain_text(file.stream)
     first, unpacked = unpack(file.stream, file.source)
-    kind = _kind(first, file.source)
+    format, kind = _kind(first, file.source)
     if kind in (FileKind.FILESET, FileKind.FILESET2):
         calls, tables = (".bed", ".bim and .fam") if kind is FileKind.FILESET else (".pgen", ".pvar and .psam")
         if file.path is None or not Path(file.path).is_file():
@@ -121,12 +134,19 @@ def _look(file: CallFile) -> _Known:
         with open(file.path, "rb") as raw:
             if raw.read(len(MAGIC)) != MAGIC:
                 raise InputError(f"{file.source}: a compressed {calls}; unpack it first")
-    return _Known(file.path, file.source, kind, unpacked, file.joins, plain)
+    return _Known(file.path, file.source, kind, format, unpacked, file.joins, plain)
 
 
-def read_calls(inputs: Iterable[CallFile], options: CallOptions, memory: int, files: ScratchFiles, threads: int = 1) -> Source:
+def read_calls(
+    inputs: Iterable[CallFile],
+    options: CallOptions,
+    memory: int,
+    files: ScratchFiles,
+    warn: Callable[[str], None],
+    threads: int = 1,
+) -> Source:
     """Read one input, or two with the same sites, holding about `memory` bytes at most; alignments may be in several files each. threads:
-    as many read what several can.
+    as many read what several can. warn: receives what was assumed, and what of a table is not read.
 
     Inputs are taken one after the other, alignments when the one before has been read, and are not needed when this returns. Raises
     `InputError` naming file, record and reason.
@@ -136,7 +156,7 @@ def read_calls(inputs: Iterable[CallFile], options: CallOptions, memory: int, fi
     _check_options(options, first)
     others = (_alike(_look(file), first) for file in opened)
     if first.kind is FileKind.ALIGNMENT:
-        texts = (AlignmentText(k.stream, k.source, k.plain, k.joins) for k in chain([first], others))
+        texts = (_alignment(known, files, warn) for known in chain([first], others))
         return read_alignments(texts, options.every_letter, options.allow_duplicates, memory, files.scratch, threads)
     known = [first, *others]
     if first.kind is FileKind.FILESET:
@@ -147,10 +167,17 @@ def read_calls(inputs: Iterable[CallFile], options: CallOptions, memory: int, fi
         from gpualign.core.distance.sources.vcf import read_variants
 
         return read_variants([(_named(k, files), k.source) for k in known], options.allow_duplicates, memory, files.scratch)
-    streams = [(k.stream, k.source) for k in known]
-    header = not options.no_header
-    every_letter, duplicates = options.every_letter, options.allow_duplicates
-    return read_tables(streams, options.transpose, every_letter, duplicates, memory, files.scratch, header, options.type)
+    return read_tables([(k.stream, k.source) for k in known], options, memory, files.scratch, warn)
+
+
+def _alignment(known: _Known, files: ScratchFiles, warn: Callable[[str], None]) -> AlignmentText:
+    """The text of an alignment, as FASTA whatever its format is."""
+    if known.format is Kind.FASTA:
+        return AlignmentText(known.stream, known.source, known.plain, known.joins)
+    from gpualign.core.distance.sources.alignment_formats import as_fasta
+
+    assert known.format is not None
+    return AlignmentText(as_fasta(known.stream, known.format, known.source, files.scratch, warn), known.source, None, known.joins)
 
 
 def _alike(other: _Known, first: _Known) -> _Known:
@@ -164,16 +191,32 @@ def _alike(other: _Known, first: _Known) -> _Known:
 
 
 def _check_options(options: CallOptions, file: _Known) -> None:
-    if options.transpose and file.kind is not FileKind.TABLE:
-        raise InputError(f"--transpose is for tables; {file.source} is {file.kind.value}")
-    if options.no_header and file.kind is not FileKind.TABLE:
-        raise InputError(f"--no-header is for tables; {file.source} is {file.kind.value}")
-    if options.type is TableType.ALLELES and file.kind is not FileKind.TABLE:
-        raise InputError(f"--type alleles is for tables; {file.source} is {file.kind.value}")
-    if options.type is TableType.ALLELES and options.every_letter:
-        raise InputError("--all-letters is for letters, not for --type alleles")
-    if options.every_letter and file.kind in (FileKind.VARIANTS, FileKind.FILESET, FileKind.FILESET2):
-        raise InputError(f"--all-letters is for alignments and tables of letters; {file.source} is {file.kind.value}")
+    """Raises `InputError` for options that are not for inputs of this kind, or contradict each other."""
+    types = {one: parameter("type", one.value) for one in (TableType.ALLELES, TableType.CENTRED, TableType.ABH)}
+    for_tables = {
+        parameter("transpose"): options.transpose,
+        parameter("no_header"): options.no_header,
+        **{name: options.type is one for one, name in types.items()},
+        parameter("missing_code"): options.missing_codes,
+        parameter("ploidy"): options.ploidy is not None,
+        parameter("columns"): options.columns is not None,
+        parameter("ignore_columns"): options.ignore_columns,
+    }
+    if file.kind is not FileKind.TABLE:
+        for name, given in for_tables.items():
+            if given:
+                raise InputError(f"{name} is for tables; {file.source} is {file.kind.value}")
+    every = parameter("all_letters")
+    if options.every_letter and file.kind not in (FileKind.TABLE, FileKind.ALIGNMENT):
+        raise InputError(f"{every} is for alignments and tables of letters; {file.source} is {file.kind.value}")
+    if options.every_letter and options.type in types:
+        raise InputError(f"{every} is for letters, not for {types[options.type]}")
+    if options.every_letter and options.ploidy is not None:
+        raise InputError(f"{every} is for letters, not for dosages ({parameter('ploidy')})")
+    if options.ploidy is not None and options.type in types:
+        raise InputError(f"{parameter('ploidy')} is for dosages, not for {types[options.type]}")
+    if options.ploidy is not None and not 1 <= options.ploidy <= MOST_PLOIDY:
+        raise InputError(f"{parameter('ploidy')} is a whole number from 1 to {MOST_PLOIDY}; found {options.ploidy}")
 
 
 def _named(known: _Known, files: ScratchFiles) -> str:

@@ -1,0 +1,200 @@
+"""Alleles of loci (MLST, cgMLST, wgMLST) as tables have them: from cells to numbers.
+
+An allele is a number, or a hash in hexadecimal digits. What is in front of it says how it was found, not which it is: INF-7 and *7, which
+chewBBACA and Chewie-NS write for alleles that are new, are allele 7. A comma is never between two alleles: 7,0 is the 7 of a program that
+writes decimals, and 1,234 is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core import _sites
+from gpualign.core.dataclass import dataclass
+from gpualign.core.distance.calls import Codes
+from gpualign.core.errors import parameter
+from gpualign.core.files.quoting import text_of
+
+CELL_BYTES = 4
+"""Of an allele's number, uint32."""
+
+NO_ALLELE: int = _sites.NO_ALLELE
+"""The number of a missing allele."""
+
+_CHEWBBACA = ("LNF", "PLNF", "PLOT", "PLOT3", "PLOT5", "LOTSC", "NIPH", "NIPHEM", "PAMA", "ALM", "ASM")
+MISSING_WORDS = ("-", "?", ".", "N", "X", "I", "NA", "N/A", "NAN", "NONE", "NULL", *_CHEWBBACA)
+"""Beside an empty cell and 0; in any case."""
+
+_EXPECTED = "5, INF-5, *5 or a hash, or for a missing one 0, empty, -, ?, N, NA, LNF, NIPH, NIPHEM, PLOT3, PLOT5, LOTSC, PAMA, ASM or ALM"
+
+_NUMBER = re.compile(r"(?:INF-)?\*?([0-9]+)(?:[.,]00?)?", re.IGNORECASE)
+_HASH = re.compile(r"(?:INF-)?\*?([0-9a-f]{8,128})", re.IGNORECASE)
+_INCOMPLETE = re.compile(r"-[0-9]+(?:[.,]00?)?|[~*]?[0-9]+\?|~[0-9]+")
+"""Alleles of EnteroBase (-5) and mlst (5?, ~5) that are there in part, or nearly."""
+_SEVERAL = re.compile(r"[0-9]+(?:[;|/] ?[0-9]+)+")
+"""Several alleles of a locus (PubMLST: 5;7), none of which is 0."""
+
+_TELLING = re.compile(rf"INF-\*?[0-9a-f]+|\*[0-9]+|{'|'.join(_CHEWBBACA)}|(?=.*[0-9])(?=.*[a-f])[0-9a-f]{{8,128}}", re.IGNORECASE)
+"""Cells of no other table."""
+
+_FIRST_ID = 1 << 31
+_GENOTYPES = 2
+"""The largest number of a genotype."""
+_RARE = 100
+"""One number in so many is a slip in a table of genotypes."""
+_DISTINCT = 4
+"""Different numbers that are remembered: more are those of no code for missing calls."""
+_CODES_FOR_MISSING = (9, 99, 999, 9999)
+
+
+@dataclass(frozen=True)
+class AlleleLook:
+    """What the first cells of a table say of alleles.
+
+    telling: some are written as only alleles are
+    beyond: some are numbers that no genotype has, and not as seldom as slips
+    proven: the table has alleles: some are telling, or numbers of several digits
+    """
+
+    telling: bool
+    beyond: bool
+    proven: bool
+
+
+def look_for_alleles(rows: Iterable[Sequence[str]], missing: Sequence[str] = ()) -> AlleleLook:
+    """Look for alleles in cells of a table, without its ids. missing: cells that are missing calls."""
+    numbers = beyond = 0
+    several = False
+    for cells in rows:
+        for cell in cells:
+            if cell in ("0", "1", "2"):
+                numbers += 1
+                continue
+            match = _NUMBER.fullmatch(cell)
+            if cell in missing or (match is not None and match[1] in missing):
+                continue
+            if match is not None and cell[0].isdecimal():
+                numbers += 1
+                beyond += match[1] not in ("0", "1", "2")
+                several = several or len(match[1]) > 1
+            elif len(cell) > 1 and _TELLING.fullmatch(cell):
+                return AlleleLook(True, True, True)
+    often = beyond > 0 and beyond * _RARE >= numbers
+    return AlleleLook(False, often, several and often)
+
+
+class AlleleCells:
+    """Reads cells of one run's tables: the same allele gets the same number in all of them.
+
+    Numbers up to nine digits stand for themselves; longer ones (CRC32 of chewBBACA's hashed profiles) and hashes are numbered from 2^31 on
+    as they come.
+    """
+
+    def __init__(self, missing: Sequence[str] = ()) -> None:
+        """missing: further words for missing alleles."""
+        self._known: dict[bytes, int] = {}
+        self._ids: dict[str, int] = {}
+        self._missing = [*MISSING_WORDS, *missing]
+        self._missing_words = frozenset(word.upper() for word in self._missing)
+        self.telling = False
+        """Whether a cell was written as only alleles are."""
+        self.numbers = self.beyond = self.zeros = 0
+        """Cells that are numbers, numbers beyond genotypes, and zeros."""
+        self.distinct: set[int] = set()
+        """The different numbers beyond genotypes, up to `_DISTINCT` + 1 of them."""
+
+    def parser(self, delimiter: str, actions: Codes) -> _sites.AlleleParser:
+        """A parser of the rows of one table. actions: of `columns.Columns`."""
+        return _sites.AlleleParser(delimiter, actions, self._missing)
+
+    def parse(
+        self, parser: _sites.AlleleParser, line: bytes, start: int, delimiter: str, actions: Codes, row: npt.NDArray[np.uint32]
+    ) -> tuple[int, int, int]:
+        """Numbers of a line's cells from byte `start` on, into uint32[loci]; (cells, the first column that should be empty and is not or
+        -1, the place in `row` of the first cell that is no allele or -1)."""
+        cells, not_empty, numbers, beyond, zeros, others = parser.parse(line, start, row)
+        columns: Sequence[int] = range(cells)
+        if others and len(actions):
+            columns = np.flatnonzero(actions == _sites.READ).tolist()
+        if others and len(columns) == len(row):
+            texts = line[start:].split(delimiter.encode())
+            for place in others:
+                cell = texts[columns[place]]
+                number = self._known.get(cell)
+                if number is None:
+                    number = self._number(cell)
+                    if number is None:
+                        return cells, not_empty, place
+                row[place] = number
+        self.count(row, numbers, beyond, zeros)
+        return cells, not_empty, -1
+
+    def count(self, row: npt.NDArray[np.uint32], numbers: int, beyond: int, zeros: int) -> None:
+        """Take note of the numbers in a row: how many there are, how many beyond genotypes, and zeros, which are missing in it."""
+        self.numbers, self.beyond, self.zeros = self.numbers + numbers, self.beyond + beyond, self.zeros + zeros
+        if len(self.distinct) <= _DISTINCT:
+            self.distinct.update(np.unique(row[(row > _GENOTYPES) & (row != NO_ALLELE)])[: _DISTINCT + 1].tolist())
+
+    @property
+    def problem(self) -> str | None:
+        """Why the numbers may be none of alleles, and what decides; None where they can be nothing else."""
+        if self.telling or not self.zeros or self.numbers <= self.beyond or len(self.distinct) != 1:
+            return None
+        (number,) = self.distinct
+        if number not in _CODES_FOR_MISSING:
+            return None
+        missing, alleles = parameter("missing_code", number), parameter("type", "alleles")
+        return f"{number} may be a missing call ({missing}), as the other numbers are 0, 1 and 2, or an allele ({alleles}); say which"
+
+    @property
+    def are_rare(self) -> bool:
+        """Whether numbers that no genotype has are as rare as slips."""
+        return not self.telling and self.beyond * _RARE < self.numbers
+
+    def could_be_allele(self, text: str) -> bool:
+        """Whether a cell could be an allele or a missing one, in a spelling that is known."""
+        return not text or text.upper() in self._missing_words or any(p.fullmatch(text) for p in (_NUMBER, _HASH, _INCOMPLETE, _SEVERAL))
+
+    def _number(self, cell: bytes) -> int | None:
+        """None for what is no allele."""
+        word = text_of(cell).strip()
+        self.telling = self.telling or _TELLING.fullmatch(word) is not None
+        if word.upper() in self._missing_words or _INCOMPLETE.fullmatch(word) or _are_several(word):
+            number = NO_ALLELE
+        elif (match := _NUMBER.fullmatch(word)) is not None:
+            digits = match[1].lstrip("0")
+            number = int(digits or 0) if len(digits) < 10 else self._id(digits)
+            number = number or NO_ALLELE
+        elif (match := _HASH.fullmatch(word)) is not None:
+            number = self._id(match[1].lower())
+        else:
+            return None
+        self._known[cell] = number
+        return number
+
+    def _id(self, allele: str) -> int:
+        return self._ids.setdefault(allele, _FIRST_ID + len(self._ids))
+
+
+def _are_several(word: str) -> bool:
+    """Whether a cell has several alleles, none of which is 0."""
+    return _SEVERAL.fullmatch(word) is not None and all(int(part) for part in re.split("[;|/]", word))
+
+
+def describe_no_allele(cell: str, transpose: bool) -> str:
+    """Why a cell is no allele, and what to do."""
+    shown, several = f"{cell[:20]!r} in a table of alleles", cell.replace(",", ";")
+    if re.fullmatch(r"[0-9]{1,3}(?:,[0-9]{3})+", cell):
+        plain = cell.replace(",", "")
+        return f"{shown} may be {plain} with commas between thousands, a decimal, or several alleles; write {plain}, or {several}"
+    if re.fullmatch(r"[0-9]+(?:,[0-9]+)+", cell):
+        return f"{shown} may be a decimal or several alleles; write several as {several}"
+    if re.fullmatch(r"[0-9]+(?:[;|/:] ?[0-9]+)+", cell):
+        return f"{shown}: several alleles are written as 5;7, none of which is 0, and genotypes as 0, 1, 2"
+    rows = "rows" if transpose else "columns"
+    leave = f"; {parameter('ignore_columns')} leaves out columns" if not transpose else ""
+    return f"{shown}; expected {_EXPECTED}. Leave out {rows} that are no loci, such as isolate metadata{leave}"

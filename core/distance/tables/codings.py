@@ -1,0 +1,193 @@
+"""What the codes of a table of calls mean, by which of them occur in it.
+
+Cells of one character are read as raw codes: a digit as itself, -1 as MINUS_ONE, A, C, G and T as 0 to 3, other letters as ASCII. The
+codes that occur in all of the table prove what they are, or do not; then the reader is told which options decide.
+
+    -1, 0, 1, never 2      genotypes that are centred (rrBLUP)
+    0, 1, 2 and 9          9 is a missing call
+    1 to 9, never 0        alleles of loci
+    A, B and H alone       genotypes of a cross (R/qtl)
+
+0 with a number above 2 has several readings: alleles, of which 0 is a missing one, or dosages of a polyploid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import field
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core import _sites
+from gpualign.core.dataclass import dataclass
+from gpualign.core.distance.calls import MISSING, NUCLEOTIDES, Codes, Kind, cell_table, number_table
+from gpualign.core.distance.tables.options import MOST_PLOIDY, TableType
+from gpualign.core.errors import parameter
+
+MINUS_ONE: int = _sites.MINUS_ONE
+
+_GENOTYPES = frozenset((0, 1, 2))
+_NINE = 9
+_RARE = 100
+"""One number in so many is a slip: fewer beyond 2 make no table of alleles or dosages."""
+
+_CROSS = frozenset("ABH")
+_CROSS_LETTERS = frozenset("ABCDH")
+"""Of R/qtl: beside A, B and H also C (not A) and D (not B), which are no genotypes."""
+
+_NUCLEOTIDE_LETTERS = frozenset("ACGTUNRYSWKMBDHVX")
+"""Of IUPAC, and X, which masks."""
+
+
+@dataclass(frozen=True)
+class Coding:
+    """kind: of the calls. codes: the code of each raw one, MISSING for a missing call, BAD for what is no call: uint8[256]. assumed: what
+    was assumed, for a note; None where there was no choice. problem: why nothing can be assumed, and what decides; None where something
+    was."""
+
+    kind: Kind
+    codes: Codes = field(repr=False)
+    assumed: str | None = None
+    problem: str | None = None
+
+
+def raw_numbers(missing: Sequence[str] = ()) -> Codes:
+    """Raw codes of cells of one character among numbers, uint8[256]. missing: cells that are missing calls, of any length."""
+    table = number_table()
+    for digit in range(10):
+        table[ord(str(digit))] = digit
+    return _with_missing(table, missing)
+
+
+def raw_letters(every_letter: bool, missing: Sequence[str] = ()) -> Codes:
+    """Raw codes of cells of one character among letters, uint8[256]. missing: as for `raw_numbers`."""
+    table = cell_table(every_letter)
+    if not every_letter:
+        for byte in range(128):
+            letter = chr(byte).upper()
+            if letter.isalpha() and letter not in NUCLEOTIDES and letter not in "UN":
+                table[byte] = ord(letter)
+    return _with_missing(table, missing)
+
+
+def _with_missing(table: Codes, missing: Sequence[str]) -> Codes:
+    for code in missing:
+        if len(code) == 1 and code.isascii():
+            table[ord(code)] = MISSING
+    return table
+
+
+def number_coding(counts: npt.NDArray[np.int64], type: TableType, ploidy: int | None, of_alleles: bool) -> Coding:
+    """Of a table of numbers. counts: how often each raw code occurs, int64[256]; of_alleles: the table says by itself that it has
+    alleles."""
+    seen = frozenset(np.flatnonzero(counts[:10]).tolist())
+    minus = bool(counts[MINUS_ONE])
+    if type is TableType.ALLELES:
+        return _alleles()
+    if type is TableType.CENTRED:
+        return _centred()
+    if ploidy is not None:
+        return _dosages(ploidy)
+    beyond = seen - _GENOTYPES
+    if type is TableType.AUTO and of_alleles:
+        return _alleles()
+    if minus and not beyond and 2 not in seen:
+        return _with_minus_one(1 in seen)
+    if beyond == {_NINE} and seen >= _GENOTYPES:
+        decides = parameter("type", TableType.ALLELES.value)
+        return _genotypes(f"9 is read as a missing call, as the other numbers are 0, 1 and 2; {decides} reads alleles", missing=_NINE)
+    if not beyond or type is TableType.CALLS:
+        return _genotypes()
+    if beyond == {_NINE}:
+        readings = f"{parameter('missing_code', _NINE)} (a missing call) or {parameter('type', TableType.ALLELES.value)} (an allele)"
+        return _undecided(f"9 may be a missing call or an allele: {readings} decides")
+    total, rare = int(counts[:10].sum()), int(counts[sorted(beyond)].sum())
+    if rare * _RARE < total:
+        return _genotypes()
+    return _alleles() if 0 not in seen else _undecided(_readings_with_zero(beyond))
+
+
+def _with_minus_one(with_one: bool) -> Coding:
+    centred = parameter("type", TableType.CENTRED.value)
+    missing = parameter("missing_code", "-1")
+    if not with_one:
+        return _undecided(f"-1 may be a genotype (-1, 0, 1) or a missing call: {centred} or {missing} decides")
+    said = f"its genotypes are -1, 0 and 1, and never 2, so -1 is read as a genotype; {missing} reads it as a missing call"
+    return _centred(said)
+
+
+def _readings_with_zero(beyond: frozenset[int]) -> str:
+    largest = max(beyond)
+    readings = [f"alleles, of which 0 is a missing one ({parameter('type', TableType.ALLELES.value)})"]
+    if largest <= MOST_PLOIDY:
+        readings.append(f"dosages of a polyploid ({parameter('ploidy', largest)})")
+    if len(beyond) == 1:
+        readings.append(f"genotypes 0, 1, 2, of which {largest} is a missing one ({parameter('missing_code', largest)})")
+    elif largest == _NINE and max(beyond - {_NINE}) <= MOST_PLOIDY:
+        rest = max(beyond - {_NINE})
+        readings.append(f"dosages, of which 9 is a missing one ({parameter('ploidy', rest)} and {parameter('missing_code', _NINE)})")
+    return f"numbers from 0 to {largest} may be {', or '.join(readings)}; say which"
+
+
+def _table(known: dict[int, int]) -> Codes:
+    codes: Codes = np.full(256, _sites.BAD, dtype=np.uint8)
+    codes[MISSING] = MISSING
+    for raw, code in known.items():
+        codes[raw] = code
+    return codes
+
+
+def _genotypes(assumed: str | None = None, missing: int = MINUS_ONE) -> Coding:
+    return Coding(Kind.GENOTYPE, _table({0: 0, 1: 1, 2: 2, MINUS_ONE: MISSING, missing: MISSING}), assumed)
+
+
+def _centred(assumed: str | None = None) -> Coding:
+    return Coding(Kind.GENOTYPE, _table({MINUS_ONE: 0, 0: 1, 1: 2}), assumed)
+
+
+def _dosages(ploidy: int) -> Coding:
+    """A haploid call counts as two of its allele, as in VCF."""
+    codes = {0: 0, 1: 2} if ploidy == 1 else {dosage: dosage for dosage in range(ploidy + 1)}
+    return Coding(Kind.GENOTYPE if ploidy <= 2 else Kind.DOSAGE, _table({**codes, MINUS_ONE: MISSING}))
+
+
+def _alleles() -> Coding:
+    """Numbers of alleles, 1 to 9; 0 is a missing one."""
+    return Coding(Kind.ALLELE, _table({0: MISSING, MINUS_ONE: MISSING, **{number: number for number in range(1, 10)}}))
+
+
+def _undecided(problem: str) -> Coding:
+    return Coding(Kind.GENOTYPE, _table({}), None, problem)
+
+
+def letter_coding(counts: npt.NDArray[np.int64], type: TableType) -> Coding:
+    """Of a table of letters, in which not every letter is a call. counts: as for `number_coding`."""
+    seen = frozenset(NUCLEOTIDES[raw] if raw < len(NUCLEOTIDES) else chr(raw) for raw in np.flatnonzero(counts[:128]).tolist())
+    if type is TableType.ABH:
+        return _cross()
+    missing = {ord(letter): MISSING for letter in _OTHERS}
+    nucleotides = Coding(Kind.NUCLEOTIDE, _table({**{code: code for code in range(len(NUCLEOTIDES))}, **missing}))
+    if type is TableType.CALLS:
+        return nucleotides
+    cross, calls = parameter("type", TableType.ABH.value), parameter("type", TableType.CALLS.value)
+    if seen & {"B", "H"} and seen <= _CROSS:
+        return _cross(f"its letters are A, B and H alone, read as genotypes of a cross (H: heterozygous); {calls} reads nucleotides")
+    if seen & {"B", "D", "H"} and seen <= _CROSS_LETTERS:
+        letters = ", ".join(sorted(seen))
+        return _undecided(f"the letters {letters} may be genotypes of a cross ({cross}) or nucleotides ({calls}); say which")
+    if strange := sorted(seen - _NUCLEOTIDE_LETTERS):
+        letters = f"the letter {strange[0]} is" if len(strange) == 1 else f"the letters {', '.join(strange)} are"
+        every, code = parameter("all_letters"), parameter("missing_code", strange[0])
+        return _undecided(f"{letters} no nucleotide; {every} compares every letter, {code} says that it is a missing call")
+    return nucleotides
+
+
+_OTHERS = sorted(frozenset(map(chr, range(ord("A"), ord("Z") + 1))) - frozenset(NUCLEOTIDES))
+"""Letters that are missing calls among nucleotides."""
+
+
+def _cross(assumed: str | None = None) -> Coding:
+    """Raw codes of A and C are those of nucleotides; C (not A) and D (not B) are missing calls."""
+    a, c = NUCLEOTIDES.index("A"), NUCLEOTIDES.index("C")
+    return Coding(Kind.GENOTYPE, _table({a: 0, ord("H"): 1, ord("B"): 2, c: MISSING, ord("D"): MISSING}), assumed)

@@ -1,0 +1,47 @@
+"""Whether the first line of a table is a header, or data whose header is missing.
+
+As a header, data would lose a row. What says that a line is a header is its first cell: empty, or a title of ids. Any other line whose
+cells could be calls of this table fits both readings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from gpualign.core import _sites
+from gpualign.core.distance.calls import MISSING, Codes
+from gpualign.core.distance.tables.alleles import AlleleCells
+
+_THING = "sample|isolate|strain|genome|assembly|individual|taxon|accession|locus|loci|marker|site|snp|variant|file|[a-z]+[ _.-]"
+_ID_TITLE = re.compile(rf"|FILE|#?(?:{_THING})?(?:id|ids|name|names)|#?[fi]id", re.IGNORECASE)
+"""What stands over ids and is no id: nothing, or words that end in id or name. `FILE` is chewBBACA's."""
+
+_SHARE = 2
+"""If more than one cell in so many could be a call, the line may be data: others may be calls whose spelling is not known."""
+
+
+def is_id_title(title: str) -> bool:
+    """Whether a first cell can only be the title of ids."""
+    return _ID_TITLE.fullmatch(title) is not None
+
+
+def could_be_calls(line: bytes, start: int, delimiter: str, table: Codes, whole: bool) -> bool:
+    """Whether cells of a line, from byte `start` on, could be calls of a table of calls. table: the codes of cells of one byte, BAD for
+    what is no call; whole: every cell has to be one, and not only most of them."""
+    cells = line.count(delimiter.encode(), start) + 1
+    codes: Codes = np.empty(cells, dtype=np.uint8)
+    parser = _sites.CallParser(delimiter, table, codes[:0], [])
+    parser.parse(line, start, codes)
+    bad = parser.counts[_sites.BAD]
+    calls = cells - bad - parser.counts[MISSING]
+    return bad == 0 if whole else calls > 0 and bad * _SHARE < cells
+
+
+def could_be_alleles(cells: Sequence[str]) -> bool:
+    """Whether more than half of the cells could be alleles, in any spelling."""
+    reader = AlleleCells()
+    known = sum(reader.could_be_allele(cell) for cell in cells)
+    return known * _SHARE > len(cells)

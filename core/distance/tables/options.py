@@ -1,0 +1,49 @@
+"""How calls are to be read, as a user asks for it."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from gpualign.core.dataclass import dataclass
+
+MOST_PLOIDY = 8
+
+
+class TableType(Enum):
+    """What the cells of a table are.
+
+    AUTO: as they look. CALLS: genotypes 0, 1, 2 or nucleotides. ALLELES: alleles of loci. CENTRED: genotypes -1, 0, 1. ABH: genotypes of a
+    cross, A, H and B.
+    """
+
+    AUTO = "auto"
+    CALLS = "calls"
+    ALLELES = "alleles"
+    CENTRED = "centred"
+    ABH = "abh"
+
+
+@dataclass(frozen=True)
+class CallOptions:
+    """How calls are read. All but `every_letter` and `allow_duplicates` are for tables.
+
+    transpose: a row is a site
+    no_header: the first line is data
+    every_letter: every letter is a call, as for `calls.letter_table`
+    allow_duplicates: repeated ids are numbered
+    type: what tables hold
+    missing_codes: further cells that are missing calls
+    ploidy: cells are dosages from 0 to this; None: they are not said to be dosages
+    columns: titles of the columns that are read; None: all but those with known titles of something else
+    ignore_columns: titles of columns that are not read
+    """
+
+    transpose: bool = False
+    no_header: bool = False
+    every_letter: bool = False
+    allow_duplicates: bool = False
+    type: TableType = TableType.AUTO
+    missing_codes: tuple[str, ...] = ()
+    ploidy: int | None = None
+    columns: tuple[str, ...] | None = None
+    ignore_columns: tuple[str, ...] = ()

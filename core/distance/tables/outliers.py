@@ -1,0 +1,64 @@
+"""Columns of numbers that are unlike the others of a table of alleles, and may be no loci."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.distance.tables.alleles import NO_ALLELE
+from gpualign.core.errors import parameter
+
+ROWS_LOOKED_AT = 256
+"""Samples that are enough to tell."""
+
+_LEAST_ROWS = 4
+_LEAST_STEPS = 5
+"""From row to row; fewer equal ones happen among small numbers."""
+_YEARS = 1900, 2100
+_LARGE_ALLELE = 1000
+"""Where other loci have such numbers, years are not unlike them."""
+_FEW = 20
+"""One column in so many may be unlike the others."""
+_LEAST_DISTINCT = 8
+_TIMES_DISTINCT = 3
+_MOST_NAMED = 5
+
+
+def describe_outliers(numbers: npt.NDArray[np.uint32], titles: Sequence[str]) -> str | None:
+    """Report of the loci that look unlike the others, by numbers of alleles [samples][loci] of some samples; None where all are alike.
+
+    A locus is reported if its numbers go up by the same step from row to row, if they are years and few other loci have numbers as
+    large, or if they are different in nearly all samples and three times as many as those of a usual locus.
+    """
+    samples, loci = numbers.shape
+    if samples < _LEAST_ROWS or loci < 2:
+        return None
+    known = numbers != NO_ALLELE
+    values = np.where(known, numbers, 0).astype(np.int64)
+    called = known.sum(axis=0)
+    largest = values.max(axis=0)
+    smallest = np.where(known, values, np.iinfo(np.int64).max).min(axis=0)
+    ordered = np.sort(np.where(known, values, -1), axis=0)
+    distinct = ((np.diff(ordered, axis=0) > 0) & (ordered[1:] >= 0)).sum(axis=0) + (ordered[0] >= 0)
+    usual = float(np.median(distinct))
+
+    found: dict[int, str] = {}
+    steps = np.diff(values, axis=0)
+    counting = (called == samples) & (len(steps) >= _LEAST_STEPS) & (steps == steps[:1]).all(axis=0) & (steps[0] != 0)
+    years = (called > 0) & (smallest >= _YEARS[0]) & (largest <= _YEARS[1]) & (distinct > 1)
+    others_large = np.count_nonzero(largest >= _LARGE_ALLELE) - np.count_nonzero(years)
+    varied = (distinct >= _LEAST_DISTINCT) & (10 * distinct >= 9 * called) & (distinct >= _TIMES_DISTINCT * max(usual, 1.0))
+    for k in np.flatnonzero(varied).tolist():
+        found[k] = f"{distinct[k]:,} different values, other columns have about {usual:.0f}"
+    if others_large * _FEW <= loci:
+        found |= dict.fromkeys(np.flatnonzero(years).tolist(), "values are years")
+    found |= {k: f"values go up by {steps[0, k]} from row to row" for k in np.flatnonzero(counting).tolist()}
+    if not found or len(found) > max(1, loci // _FEW, 3) or 2 * len(found) > loci:
+        return None
+    shown = ", ".join(f"{titles[k]!r} ({reason})" for k, reason in sorted(found.items())[:_MOST_NAMED])
+    more = f" and {len(found) - _MOST_NAMED:,} more" if len(found) > _MOST_NAMED else ""
+    what = "a column is" if len(found) == 1 else "columns are"
+    leaves = f"{parameter('ignore_columns')} leaves out what is none"
+    return f"{what} unlike the others, and counted as a locus all the same: {shown}{more}; {leaves}"

@@ -1,0 +1,103 @@
+// Cells of a line of a table, and which of them are read.
+#pragma once
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace gpualign {
+
+// What is done with a column of a table.
+enum class Column : uint8_t { kRead = 0, kSkip = 1, kEmpty = 2 };
+
+// A cell without blanks and quotes around it.
+struct Cell {
+  const char* text;
+  size_t size;
+
+  Cell(const char* from, const char* to) : text(from), size(static_cast<size_t>(to - from)) {
+    const auto around = [](char c) { return c == ' ' || c == '"' || c == '\r'; };
+    while (size && around(text[size - 1])) size--;
+    while (size && around(*text)) text++, size--;
+  }
+
+  bool is(const std::string& word) const { return word.size() == size && std::memcmp(text, word.data(), size) == 0; }
+  bool is_one_of(const std::vector<std::string>& words) const {
+    for (const std::string& word : words)
+      if (is(word)) return true;
+    return false;
+  }
+
+  // Takes a single zero or two behind a point or a comma, or behind what stands for a comma in quotes, off a whole number that is
+  // written as a decimal (7.0, 7,00), and returns what stood before them, or 0 for another cell. Three zeros are thousands.
+  char take_off_zeros() {
+    const auto point = [](char c) { return c == '.' || c == ',' || c == '\x1e'; };
+    size_t digits = size;
+    if (size > 2 && text[size - 1] == '0' && point(text[size - 2])) digits = size - 2;
+    if (size > 3 && text[size - 1] == '0' && text[size - 2] == '0' && point(text[size - 3])) digits = size - 3;
+    if (digits == size) return 0;
+    size = digits;
+    return text[digits] == '.' ? '.' : ',';
+  }
+};
+
+// How whole numbers other than 0 are written as decimals.
+struct Decimals {
+  std::vector<int64_t> commas;  // how many in each place have a comma; empty before the first one
+  bool points = false;          // whether some have a point
+  bool mixed_line = false;      // whether a line has numbers with a comma and others without
+
+  // A line's decimals, by their point and place; room: places; numbers: whole numbers of the line other than 0.
+  void add(const std::vector<std::pair<char, int64_t>>& line, int64_t room, int64_t numbers) {
+    int64_t with_comma = 0;
+    for (const auto& [point, place] : line) {
+      points = points || point == '.';
+      if (point != ',' || place >= room) continue;
+      commas.resize(static_cast<size_t>(room));
+      commas[static_cast<size_t>(place)]++;
+      with_comma++;
+    }
+    mixed_line = mixed_line || (with_comma && with_comma < numbers);
+  }
+};
+
+struct LineCells {
+  int64_t cells = 0;       // of the line
+  int64_t taken = 0;       // that were read
+  int64_t not_empty = -1;  // the first column with something in it that should have nothing
+};
+
+// Splits a line at a separator and calls take(place, column, from, to) for the cells of columns that are read, place counting these;
+// columns[count] says which they are, and if count is 0 all are. Cells beyond the columns are counted.
+template <bool kAll, class Take>
+LineCells each_cell_of(const char* at, const char* end, char separator, const uint8_t* columns, int64_t count, Take take) {
+  constexpr int64_t kShort = 8;  // bytes of most cells, in which a loop finds the end sooner than a library
+  LineCells line;
+  while (true) {
+    const char* stop = at;
+    const char* const near = end - at > kShort ? at + kShort : end;
+    while (stop < near && *stop != separator) stop++;
+    if (stop == near && stop < end) {
+      const void* found = std::memchr(stop, separator, static_cast<size_t>(end - stop));
+      stop = found ? static_cast<const char*>(found) : end;
+    }
+    const Column column = kAll ? Column::kRead : line.cells < count ? static_cast<Column>(columns[line.cells]) : Column::kSkip;
+    if (column == Column::kRead)
+      take(line.taken++, line.cells, at, stop);
+    else if (column == Column::kEmpty && line.not_empty < 0 && Cell(at, stop).size)
+      line.not_empty = line.cells;
+    line.cells++;
+    if (stop >= end) return line;
+    at = stop + 1;
+  }
+}
+
+template <class Take>
+LineCells each_cell(const char* at, const char* end, char separator, const std::vector<uint8_t>& columns, Take take) {
+  const int64_t count = static_cast<int64_t>(columns.size());
+  return count ? each_cell_of<false>(at, end, separator, columns.data(), count, take)
+               : each_cell_of<true>(at, end, separator, nullptr, 0, take);
+}
+
+}  // namespace gpualign
