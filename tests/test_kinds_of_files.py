@@ -1,0 +1,190 @@
+"""Files that hold alignments in other formats, or no calls at all: read as what they are, or named."""
+
+import io
+
+import numpy as np
+import pytest
+from Bio import AlignIO
+from Bio.Align import MultipleSeqAlignment
+from Bio.Seq import Seq
+from Bio.SeqRecord import SeqRecord
+from command import gpualign_here
+from sites import vcf_text
+
+from gpualign.core.errors import InputError
+
+
+def alignment(rng, ids, sites):
+    return [(name, "".join(rng.choice(list("ACGTN-"), sites, p=[0.24, 0.24, 0.24, 0.24, 0.02, 0.02]))) for name in ids]
+
+
+def as_fasta(rows):
+    return "".join(f">{name}\n{letters}\n" for name, letters in rows)
+
+
+def by_biopython(rows, name):
+    records = MultipleSeqAlignment([SeqRecord(Seq(letters), id=name, annotations={"molecule_type": "DNA"}) for name, letters in rows])
+    text = io.StringIO()
+    AlignIO.write([records], text, name)
+    return text.getvalue()
+
+
+def in_blocks(rows, width, interleaved, separator=" "):
+    """Relaxed PHYLIP in lines of `width` letters, in blocks of all rows or a row after another."""
+    pieces = [[letters[a : a + width] for a in range(0, len(letters), width)] for _, letters in rows]
+    names = [name for name, _ in rows]
+    head = f"{len(rows)} {len(rows[0][1])}\n"
+    if not interleaved:
+        return head + "".join(f"{name}{separator}" + "\n".join(some) + "\n" for name, some in zip(names, pieces, strict=True))
+    blocks = ["".join(f"{name}{separator}{some[0]}\n" for name, some in zip(names, pieces, strict=True))]
+    blocks += ["".join(f"{some[k]}\n" for some in pieces) for k in range(1, len(pieces[0]))]
+    return head + "\n".join(blocks)
+
+
+SHORT, LONG = ["s1", "iso_2", "A.3"], ["a_rather_long_name", "another|name", "x"]
+
+
+def spellings(rng):
+    for ids, sites in ((SHORT, 40), (SHORT, 200), (LONG, 130)):
+        rows = alignment(rng, ids, sites)
+        formats = ["clustal", "phylip-relaxed"] + (["phylip", "phylip-sequential"] if ids is SHORT else [])
+        for name in formats:
+            yield f"{name} {sites}", rows, by_biopython(rows, name)
+        for program in ("CLUSTAL W (1.83) multiple sequence alignment", "CLUSTAL O(1.2.4) multiple", "MUSCLE (3.8) multiple"):
+            yield program, rows, program + by_biopython(rows, "clustal").partition("alignment")[2]
+        for width, interleaved, separator in ((60, True, "  "), (60, False, " "), (1000, True, "\t"), (1000, False, "   ")):
+            yield f"blocks {width} {interleaved} {separator!r}", rows, in_blocks(rows, width, interleaved, separator)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_clustal_and_phylip_are_read(tmp_path, rng, end):
+    wrong = []
+    for name, rows, text in spellings(rng):
+        (tmp_path / "x.fa").write_text(as_fasta(rows))
+        (tmp_path / "x.aln").write_bytes(text.replace("\n", end).encode())
+        expected, _ = gpualign_here("dist", tmp_path / "x.fa")
+        try:
+            found, _ = gpualign_here("dist", tmp_path / "x.aln")
+        except InputError as error:
+            wrong.append(f"{name}: {error}")
+            continue
+        if found != expected:
+            wrong.append(f"{name}: {found} instead of {expected}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_two_alignments_of_different_formats(tmp_path, rng):
+    rows = alignment(rng, SHORT, 50)
+    (tmp_path / "x.fa").write_text(as_fasta(rows))
+    (tmp_path / "x.phy").write_text(by_biopython(rows, "phylip"))
+    (tmp_path / "list").write_text(f"{tmp_path / 'x.fa'}\n{tmp_path / 'y.aln'}\n")
+    (tmp_path / "y.aln").write_text(by_biopython([(f"{name}b", letters) for name, letters in rows], "clustal"))
+    assert gpualign_here("dist", tmp_path / "x.fa", tmp_path / "x.phy") == gpualign_here("dist", tmp_path / "x.fa", tmp_path / "x.fa")
+    out, _ = gpualign_here("dist", f"@{tmp_path / 'list'}")
+    assert out.split(b"\n")[0].decode().split("\t") == ["", *SHORT, *(f"{name}b" for name in SHORT)]
+
+
+def test_ids_with_blanks(tmp_path):
+    (tmp_path / "x.phy").write_text(" 2 8\nA b       ACGTACGT\nC d       ACGTACGA\n")
+    out, messages = gpualign_here("dist", tmp_path / "x.phy")
+    assert out.decode().splitlines()[0] == "\tA_b\tC_d"
+    assert "blanks in ids are written as underscores, such as 'A b' as 'A_b'" in messages
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (" 2 8\nA ACGTACGT\nC ACGTACG\n", "cannot be read"),
+        (" 3 8\nA ACGTACGT\nC ACGTACGA\n", "cannot be read"),
+        (" 2 6\nAC ACGTACGTAC\nAG ACGTACGTAA\n", "cannot be read"),
+        # Ids of ten letters with the letters behind them, or shorter ones with more letters and a blank among them.
+        (" 2 8\nA         ACGT ACGT\nC         ACGTACGA\n", None),
+        ("CLUSTAL W\n\n", "cannot be read"),
+        ("CLUSTAL W\n\na ACGT\nb ACG\n", "cannot be read"),
+    ],
+)
+def test_alignments_that_are_none(tmp_path, text, reason):
+    (tmp_path / "x").write_text(text)
+    if reason is None:
+        assert gpualign_here("dist", tmp_path / "x")[0].decode().splitlines()[1] == "A\t0\t1"
+        return
+    with pytest.raises(InputError, match=rf"x is an alignment in (PHYLIP|CLUSTAL) format .*{reason}"):
+        gpualign_here("dist", tmp_path / "x")
+
+
+def test_ids_that_end_in_two_ways(tmp_path):
+    """Ten letters, as in strict PHYLIP, or up to a blank: the first letters of the row may be the last of its id."""
+    (tmp_path / "x.phy").write_text(" 2 10\nABCDEFGHIJ ACGTACGTAC\nABCDEFGHIKACGTACGTAA\n")
+    assert gpualign_here("dist", tmp_path / "x.phy")[0].decode().splitlines()[1] == "ABCDEFGHIJ\t0\t1"
+
+
+def test_rows_in_blocks_or_one_after_the_other(tmp_path):
+    """The second line is of the first row or of the second, whose first ten letters are then its id."""
+    lines = ["AAAAAAAAAACCCCCCCCCC", "ACGTACGTACGTACGTACGT", "GGGGGGGGGGTTTTTTTTTT", "ACGTACGTACGTACGTACGA"]
+    (tmp_path / "x.phy").write_text(" 2 30\n" + "\n".join(lines) + "\n")
+    with pytest.raises(InputError, match="whose ids or blocks can be read in two ways; write it as FASTA"):
+        gpualign_here("dist", tmp_path / "x.phy")
+
+
+NAMED = {
+    "#NEXUS\nbegin data;\nmatrix\na ACGT\n;\nend;\n": "a NEXUS file",
+    "#nexus\n": "a NEXUS file",
+    "# STOCKHOLM 1.0\n\na ACGT\n//\n": "an alignment in Stockholm format",
+    "#mega\n!Title x;\n#a\nACGT\n": "a MEGA file",
+    "PileUp\n\n MSF: 4\n": "an alignment in MSF format",
+    "!!NA_MULTIPLE_ALIGNMENT 1.0\n": "an alignment in MSF format",
+    "3\na 0 1 2\nb 1 0 1\nc 2 1 0\n": "a distance matrix in PHYLIP format",
+    "(a:1,b:2);\n": "a tree in Newick format",
+    "[&R] ((a,b),c);": "a tree in Newick format",
+    "query\ttarget\tdistance\na\tb\t2\n": "a list of pairs",
+    "target,query,x\na,b,2\n": "a list of pairs",
+}
+
+
+@pytest.mark.parametrize("text", NAMED)
+@pytest.mark.parametrize("prefix", ["", "\ufeff", "\n"])
+def test_other_kinds_are_named(tmp_path, text, prefix):
+    (tmp_path / "x").write_text(prefix + text)
+    with pytest.raises(InputError, match=f"x is {NAMED[text]}; "):
+        gpualign_here("dist", tmp_path / "x")
+
+
+@pytest.mark.parametrize("command", ["nw", "cluster --max-distance 0.1", "index -o x.db"])
+def test_alignments_are_named_where_sequences_are_wanted(tmp_path, rng, command):
+    texts = {**NAMED, by_biopython(alignment(rng, SHORT, 20), "clustal"): "an alignment in CLUSTAL format"}
+    texts[by_biopython(alignment(rng, SHORT, 20), "phylip")] = "an alignment in PHYLIP format"
+    texts[vcf_text("ab", [(["A", "C"], ["0/0", "0/1"])])] = "VCF, which gpualign dist reads"
+    first, *options = command.split()
+    for text, name in texts.items():
+        (tmp_path / "x").write_text(text)
+        with pytest.raises(InputError, match=f"x is {name}; expected FASTA or FASTQ"):
+            gpualign_here(first, tmp_path / "x", *options)
+
+
+@pytest.mark.parametrize("delimiter", ["\t", ",", ";"])
+@pytest.mark.parametrize("name", [">b", "(A)1", "@c", "#d", "[e]", "'94-C", '"f', "CLUSTAL", "%g"])
+def test_ids_that_begin_as_another_kind_does(tmp_path, delimiter, name):
+    """In the header, or as the first id of a table without one."""
+    quoted = '"' + name.replace('"', '""') + '"' if '"' in name and delimiter != "\t" else name
+    rows = [[quoted, "0", "1", "2"], ["y", "1", "1", "2"], ["z", "2", "1", "0"]]
+    (tmp_path / "x").write_text("".join(delimiter.join(row) + "\n" for row in rows))
+    out, _ = gpualign_here("dist", tmp_path / "x", "--no-header")
+    assert out.decode().splitlines()[0].split("\t")[1:] == [name, "y", "z"]
+    turned = [["id", quoted, "y"], *([f"m{k}", *map(str, pair)] for k, pair in enumerate(np.array([[0, 1], [1, 1], [2, 0]])))]
+    (tmp_path / "x").write_text("".join(delimiter.join(row) + "\n" for row in turned))
+    out, _ = gpualign_here("dist", tmp_path / "x", "--transpose")
+    assert out.decode().splitlines()[1].split("\t") == [name, "0", "2"]
+
+
+@pytest.fixture
+def text():
+    pytest.importorskip("cyvcf2")
+    return vcf_text("ab", [(["A", "C"], ["0/0", "0/1"])])
+
+
+@pytest.mark.parametrize("start", ["##INFO=<ID=x>\n", "", "\n"])
+def test_a_vcf_without_its_first_line_is_named(tmp_path, text, start):
+    body = text[text.index("#CHROM") :]
+    (tmp_path / "x.vcf").write_text(start + body)
+    with pytest.raises(InputError, match=r"x\.vcf is VCF without its first line, ##fileformat=VCFv4\.2; put that line in front of it"):
+        gpualign_here("dist", tmp_path / "x.vcf")
