@@ -10,12 +10,12 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
-from fuzz import binaries, inprocess, options, signals, texts
+from fuzz import binaries, inprocess, options, signals, spellings, texts
 from fuzz.process import heard_signals, run
 from fuzz.verdict import judge
 
-FAMILIES = {"texts": texts.make, "binaries": binaries.make, "options": options.make, "signals": signals.make}
-_WEIGHTS = [4, 3, 3, 2]
+FAMILIES = {"texts": texts.make, "binaries": binaries.make, "options": options.make, "signals": signals.make, "spellings": spellings.make}
+_WEIGHTS = [4, 3, 3, 2, 3]
 
 
 def case_of(seed, number, family=None):
