@@ -182,7 +182,7 @@ def dist(
         every_letter=all_letters,
         allow_duplicates=allow_duplicates,
         type=TableType(type_),
-        missing_codes=tuple(missing_code.split(",")) if missing_code else (),
+        missing_codes=tuple(code.strip() for code in missing_code.split(",")) if missing_code else (),
         ploidy=ploidy,
         columns=None if columns is None else read_titles(columns),
         ignore_columns=() if ignore_columns is None else read_titles(ignore_columns),

@@ -96,7 +96,7 @@ MINUS_ONE: int = 252
 
 READ: int = 0
 
-PASS_OVER: int = 1
+SKIP_COLUMN: int = 1
 
 EMPTY: int = 2
 
@@ -122,7 +122,7 @@ class CallParser:
 
     def __init__(self, separator: str, table: Annotated[NDArray[numpy.uint8], dict(shape=(256), order='C', device='cpu', writable=False)], columns: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], missing: Sequence[str]) -> None:
         """
-        table: codes of cells of one byte; MINUS_ONE is that of -1 among digits. columns: what is done with each, READ, PASS_OVER or
+        table: codes of cells of one byte; MINUS_ONE is that of -1 among digits. columns: what is done with each, READ, SKIP_COLUMN or
         EMPTY; of no columns: all are read. missing: further words for missing calls.
         """
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
-from gpualign.core.errors import InputError
+from gpualign.core.errors import InputError, parameter
 
 _CONTROL = "[\x00-\x1f\x7f\x85\u2028\u2029]"
 """Tabs, all that ends a line somewhere, and what no eye sees."""
@@ -44,7 +44,8 @@ def unique_in_files(ids: list[str], files: Sequence[tuple[int, str]], allow_dupl
 def refuse_repeated(name: str, one: str, other: str) -> NoReturn:
     """Raises `InputError`: a record of the second file has the id of one of the first."""
     raise InputError(
-        f"{other}: record {name!r} has the id of a record of {one}; make ids unique, or number repeated ones with --allow-duplicates"
+        f"{other}: record {name!r} has the id of a record of {one}; make ids unique, or number repeated ones with"
+        f" {parameter('allow_duplicates')}"
     )
 
 
@@ -63,8 +64,8 @@ def changed_ids(names: Sequence[str], ids: Sequence[str]) -> dict[str, str]:
 def describe_changed(changed: dict[str, str], source: str) -> str:
     """Report of ids that `changed_ids` has found in a file."""
     name, own = min(changed.items())
-    count = f"{len(changed):,} names are those of records" if len(changed) > 1 else "one name is that of a record"
-    return f"{source}: {count} with blanks written as underscores, such as {name!r} for {own!r}"
+    count = f"{len(changed):,} names match ids" if len(changed) > 1 else "one name matches an id"
+    return f"{source}: {count} if blanks and underscores are alike, such as {name!r} for {own!r}"
 
 
 def describe_shared(ids: Iterable[str], others: Iterable[str], old: str) -> str | None:
@@ -101,7 +102,7 @@ def unique_ids(ids: list[str], source: str, allow_duplicates: bool) -> list[str]
         name = ids[repeated[0]]
         raise InputError(
             f"{source}: samples {first[name] + 1} and {repeated[0] + 1} have the same id {name!r}; "
-            "make ids unique, or number repeated ones with --allow-duplicates"
+            f"make ids unique, or number repeated ones with {parameter('allow_duplicates')}"
         )
     number_repeated(ids, repeated)
     return ids

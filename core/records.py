@@ -63,11 +63,10 @@ def read_records(
         if _listed(first) is not None and (listed := _listed(stream.read())) is not None:
             yield listed
             return
-        start = body.splitlines()[0][:40].decode("utf-8", "backslashreplace")
-        from gpualign.core.files.kinds import Kind, kind_of
+        from gpualign.core.files.kinds import FileKind, kind_of
 
         if (kind := kind_of(first)) is not None:
-            reads = ", which gpualign dist reads" if kind is Kind.VCF else ""
+            reads = ", which gpualign dist reads" if kind in (FileKind.VCF, FileKind.CLUSTAL, FileKind.PHYLIP) else ""
             raise InputError(f"{source} is {kind.value}{reads}; expected FASTA or FASTQ")
         start = body.splitlines()[0][:40].decode("utf-8", "backslashreplace")
         other = "; tables of SNPs are for gpualign dist" if "\t" in start else ""

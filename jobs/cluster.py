@@ -60,7 +60,7 @@ class ClusterOptions:
         """fractions: distances are 1 - identity. Raises `InputError` for contradictions, and where scipy is wanted that is not there."""
         if (self.max_distance is None) == (self.min_identity is None):
             found = "; found both" if self.max_distance is not None else ""
-            raise InputError(f"cluster wants one threshold, --max-distance or --min-identity{found}")
+            raise InputError(f"cluster wants one threshold, {parameter('max_distance')} or {parameter('min_identity')}{found}")
         check_fraction("min_identity", self.min_identity)
         check_fraction("min_coverage", self.min_coverage)
         if fractions:
@@ -68,9 +68,11 @@ class ClusterOptions:
         elif self.max_distance is not None and not 0 <= self.max_distance < math.inf:
             raise InputError(f"{parameter('max_distance')} is a distance from 0 on; found {self.max_distance:g}")
         if self.order is not None and self.method != "greedy":
-            raise InputError(f"--order is of greedy centroids; it cannot be combined with --method {self.method}")
+            order, method = parameter("order"), parameter("method", self.method)
+            raise InputError(f"{order} is of greedy centroids; it cannot be combined with {method}")
         if self.method != "greedy" and find_spec("scipy") is None:
-            raise InputError(f"--method {self.method} needs scipy: pip install 'gpualign[linkage]', or choose --method greedy")
+            method, greedy = parameter("method", self.method), parameter("method", "greedy")
+            raise InputError(f"{method} needs scipy: pip install 'gpualign[linkage]', or choose {greedy}")
 
 
 class Distances(Protocol):
@@ -122,7 +124,7 @@ class ClusterJob:
         if (needed := linkage_bytes(largest)) > self.memory:
             raise RunError(
                 f"{largest:,} records are connected, and {self.method} linkage of them takes {format_bytes(needed)} of memory;"
-                " raise --memory, choose a nearer threshold, or --method single or greedy"
+                f" raise {parameter('memory')}, choose a nearer threshold, or {parameter('method', 'single')} or greedy"
             )
         if self.method == "complete":
             return complete(edges)
@@ -135,7 +137,7 @@ def prepare(inputs: Inputs, options: ClusterOptions, notes: Notes = UNHEARD) -> 
     edit = o.scoring.edit
     o.check(fractions=not edit)
     if edit and o.max_distance is not None and o.max_distance != int(o.max_distance):
-        raise InputError(f"--max-distance: edit distances are whole numbers from 0 on; found {o.max_distance:g}")
+        raise InputError(f"{parameter('max_distance')}: edit distances are whole numbers from 0 on; found {o.max_distance:g}")
     order = _order(o, inputs.queries.ids, inputs.queries.lengths)
     edits, distance = (int(o.max_distance), None) if edit and o.max_distance is not None else (None, o.max_distance)
     filter = Filter(None, edits, o.min_identity, distance, o.min_coverage)
@@ -156,9 +158,10 @@ def prepare_given(
     """From distances or identities that are there. lengths: of the records, where they are known. Raises `InputError`."""
     options.check(fractions=of_identities)
     if options.min_coverage is not None:
-        raise InputError("--min-coverage is about alignments; it cannot be combined with given distances (--edges, --distances)")
+        raise InputError(f"{parameter('min_coverage')} is about alignments; it cannot be combined with given distances")
     if options.min_identity is not None and not of_identities:
-        raise InputError("--min-identity is about identities, and these are distances; give --max-distance")
+        identity, distance = parameter("min_identity"), parameter("max_distance")
+        raise InputError(f"{identity} is about identities, and these are distances; give {distance}")
     order = _order(options, given.ids, lengths)
     if options.max_distance is not None and options.max_distance > 1 and given.are_fractions:
         notes.warn(f"every distance is a fraction, and {describe_percentage('max_distance', options.max_distance)}")
@@ -232,7 +235,7 @@ class _Known:
 
     def among(self, members: Integers, progress: GrowingProgress) -> Floats:
         return self.threshold.distances(
-            self.given.among(members, "--method average (not single and complete) takes the mean of all distances")
+            self.given.among(members, f"{parameter('method', 'average')} (not single and complete) takes the mean of all distances")
         )
 
     def describe(self) -> Rows:

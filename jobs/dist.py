@@ -69,21 +69,24 @@ class DistOptions:
         metric = metric_named(self.metric)
         task = DistanceTask(metric, self.missing, self.compared, self.least, self.most, self.added, self.least_kinship)
         metric.check_rule(task.missing)
+        most, least = parameter("max_distance"), parameter("min_kinship")
         if metric.similarity and self.most is not None:
-            raise InputError(f"--max-distance is of distances, and --metric {metric.name} is a {metric.value}; give --min-kinship")
+            raise InputError(f"{most} is of distances, and {parameter('metric', metric.name)} is a {metric.value}; give {least}")
         if not metric.similarity and self.least_kinship is not None:
-            raise InputError(f"--min-kinship is of --metric {_similarities()}, and {metric.name} is a distance; give --max-distance")
+            raise InputError(f"{least} is of {parameter('metric', _similarities())}, and {metric.name} is a distance; give {most}")
         if self.least_kinship is not None and self.least_kinship > metric.largest:
-            raise InputError(f"{parameter('min_kinship')}: {metric.name} is {metric.largest:g} at most; found {self.least_kinship:g}")
+            raise InputError(f"{least}: {metric.name} is {metric.largest:g} at most; found {self.least_kinship:g}")
         if metric.largest == 1 and not metric.similarity:
             check_fraction("max_distance", self.most, meaning=f"a distance by {parameter('metric', metric.name)},")
         if metric.measure is Measure.RELATIONSHIP:
-            elsewhere = "--cluster" if self.resources.executor is not None else f"--device {self.resources.device}"
-            if elsewhere not in (f"--device {AUTO}", "--device cpu"):
-                raise InputError(f"--metric {metric.name} is computed by the CPU of this machine; it cannot be combined with {elsewhere}")
+            r = self.resources
+            if r.executor is not None or r.device not in (AUTO, "cpu"):
+                elsewhere = "workers of a cluster" if r.executor is not None else parameter("device", r.device)
+                raise InputError(f"{parameter('metric', metric.name)} is computed by the CPU of this machine, not by {elsewhere}")
         if self.kernel != AUTO and replace(task.wanted, near=False) != Wanted(Measure.DIFFERENCES, compared=False):
             raise InputError(
-                f"--kernel {self.kernel} counts differing calls: --metric hamming, without --compared and --missing as-difference"
+                f"{parameter('kernel', self.kernel)} counts differing calls: {parameter('metric', 'hamming')}, without"
+                f" {parameter('compared')} and {parameter('missing', 'as-difference')}"
             )
         return task
 

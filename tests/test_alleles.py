@@ -318,7 +318,7 @@ def test_a_slip_in_genotypes_makes_no_alleles(rng):
         ("FILE\ta\tb\ns1\t5\t6\ns2\t5\n", r"line 3 \('s2'\) has 2 cells, the header has 3"),
         ("FILE\ta\tb\ns1\t5\t1e5\n", "'1e5' in a table of alleles"),
         ("FILE\ta\tb\ns1\t5\tINF-\n", "'INF-' in a table of alleles"),
-        ("s0\t5\t6\ns1\t5\t7\n", "the first line may be a row of calls.*no_header reads it"),
+        ("s0\t5\t6\ns1\t5\t7\n", "the first line may be a row of calls.*use no_header"),
         ("FILE\ta\ns\t5\ns\t6\n", "samples 1 and 2 have the same id 's'"),
     ],
 )

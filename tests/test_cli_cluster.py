@@ -301,7 +301,7 @@ def test_a_list_in_which_nothing_is_near(folder, method):
         ("a\tb\t1\t0.5\t456 of 1000\n", "x: 5 columns without names"),
         ("a\tb\t1\textra\n", "x: 4 columns without names"),
         ("a\tb\t1\na\ta\t23\n", "x: line 2: 'a' is at a distance of 23 from itself; two records may have this id"),
-        ("a\tb\t1\na\tc\n", "x: line 2 has 2 columns; expected 3, as in line 1"),
+        ("a\tb\t1\na\tc\n", "x: line 2 has 2 columns; expected 3, as in the first line"),
         ("a\tb\t1\na\tc\tfar\n", "x: line 2: 'far' where a distance, a number from 0 on, is expected"),
         ("a\tb\t1\na\tc\t-1\n", "x: line 2: '-1' where a distance"),
         ("a\tb\t1\na\tc\tinf\n", "x: line 2: 'inf' where a distance"),

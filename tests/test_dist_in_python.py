@@ -140,7 +140,7 @@ def test_options_of_tables(tmp_path):
     with pytest.warns(gpualign.InputWarning) as heard:
         assert dist(path).values.tolist() == [[0, 0, 1], [0, 0, 1], [1, 1, 0]]
     assert [str(one.message).partition(": ")[2] or str(one.message) for one in heard] == [
-        "column 'ST' is left out, as its title is not of sites; columns reads the columns that it names",
+        "column 'ST' is left out as metadata, by title; columns names the columns to read",
         "the table holds alleles of loci; 0 is a missing one (type='alleles' says so; type='calls' reads genotypes)",
     ]
     assert all(one.filename == __file__ for one in heard)
@@ -160,7 +160,7 @@ def test_options_of_tables(tmp_path):
         with pytest.raises(gpualign.InputError, match="is for tables in files"):
             dist([[0, 1]], **option)
     path.write_text("".join(ALLELES.splitlines(keepends=True)[1:]))
-    with pytest.raises(gpualign.InputError, match="no_header reads it as a row"):
+    with pytest.raises(gpualign.InputError, match="use no_header if it is a row"):
         dist(path)
     assert dist(path, no_header=True, type="alleles").ids == ["A", "B", "C"]
 

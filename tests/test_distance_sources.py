@@ -272,7 +272,7 @@ def test_several_alleles_in_quotes_are_a_missing_call(scratch, separator, severa
         ("id\tr1\tr2\na\t0\tA\n", r"line 2 \('a'\), column 3 \('r2'\): 'A' in a table of genotypes; expected 0, 1, 2"),
         ("id\tr1\tr2\na\tA\t1\n", "'1' in a table of letters; expected A, C, G, T"),
         ("id\tr1\tr2\na\tA\tCT\n", "'CT' in a table of letters"),
-        ("a\t0\t1\nb\t1\t1\n", "the first line may be a row of calls.*no_header reads it"),
+        ("a\t0\t1\nb\t1\t1\n", "the first line may be a row of calls.*use no_header"),
         ("a\t0\t1\n", "the first line may be a row of calls"),
         ("a\t0\tNA\nb\t\t\n", "the first line may be a row of calls"),
         ("a\tA\tC\nb\tA\tR\n", "the first line may be a row of calls"),
@@ -281,7 +281,7 @@ def test_several_alleles_in_quotes_are_a_missing_call(scratch, separator, severa
         ("id\t0\t1\t1\nb\t1\t1\t2\n", "the first line may be a row of calls"),
         ("id\tr1\n\t0\n", "sample 1 has an empty id"),
         ("id,r1\na\tb,0\n", r"sample 1 has a control character, '\\t', in its id 'a\\tb'"),
-        ("a\t0\t1\t1\nb\t1\t1\t2\n", "the first line may be a row of calls, or a header with the sites' ids: no_header"),
+        ("a\t0\t1\t1\nb\t1\t1\t2\n", "the first line may be a row of calls, or a header of site ids; use no_header"),
         ("id\tr1\na\t0\na\t1\n", "samples 1 and 2 have the same id 'a'"),
     ],
 )

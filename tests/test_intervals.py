@@ -135,7 +135,7 @@ def test_any_text_is_bed_or_refused(text):
     ],
 )
 def test_regions_that_are_refused(text, message):
-    with pytest.raises(InputError, match=r"^--regions: .*" + re.escape(message)):
+    with pytest.raises(InputError, match=r"^regions: .*" + re.escape(message)):
         parse_regions(text)
 
 
@@ -144,9 +144,9 @@ def test_regions_that_are_refused(text, message):
     [
         (bed("x\t1\t3\ny\t1\t3\n"), "m.bed: line 2: a second chromosome, 'y' after 'x'; x.aln is an alignment"),
         (bed("x\t1\t3\nx\t8\t11\n"), "m.bed: line 2: the interval reaches to 11, x.aln has 10 columns"),
-        (parse_regions("x:0-5"), "--regions: 'x:0-5': columns of an alignment count from 1"),
-        (parse_regions("x"), "--regions: 'x': no file of this name, and all of x.aln"),
-        (parse_regions("x:11-"), "--regions: 'x:11-': the interval begins at 11, x.aln has 10 columns"),
+        (parse_regions("x:0-5"), "regions: 'x:0-5': columns of an alignment count from 1"),
+        (parse_regions("x"), "regions: 'x': no file of this name, and all of x.aln"),
+        (parse_regions("x:11-"), "regions: 'x:11-': the interval begins at 11, x.aln has 10 columns"),
     ],
 )
 def test_intervals_that_are_of_no_alignment(intervals, message):
@@ -157,7 +157,7 @@ def test_intervals_that_are_of_no_alignment(intervals, message):
 
 def test_chromosomes_that_are_not_there():
     variants = Variants.of("x.vcf", [(f"chr{k}", 5) for k in range(1, 9)])
-    with pytest.raises(InputError, match=r"--regions: '1:5': no site of x.vcf is on '1'; its chromosomes are 'chr1', .*'chr5' and 3 more"):
+    with pytest.raises(InputError, match=r"regions: '1:5': no site of x.vcf is on '1'; its chromosomes are 'chr1', .*'chr5' and 3 more"):
         variants.covered(parse_regions("chr1,1:5"))  # who writes a name wants it
     assert variants.covered(bed("chr1\t0\t9\nchrM\t0\t9\n")).sum() == 1  # a file may be for more than this input
     assert not variants.covered(bed("")).any()

@@ -115,7 +115,7 @@ def test_an_array_in_an_array_out(rng):
             "tn93 is of the bases of both samples; it cannot be combined with missing='as-difference'",
         ),
         *(
-            (options, "--kernel shared counts differing calls: --metric hamming")
+            (options, "kernel='shared' counts differing calls: metric='hamming'")
             for options in (
                 DistOptions(kernel="shared", metric="fraction"),
                 DistOptions(kernel="shared", metric="allele"),

@@ -79,7 +79,8 @@ def test_two_alignments_of_different_formats(tmp_path, rng):
     (tmp_path / "x.phy").write_text(by_biopython(rows, "phylip"))
     (tmp_path / "list").write_text(f"{tmp_path / 'x.fa'}\n{tmp_path / 'y.aln'}\n")
     (tmp_path / "y.aln").write_text(by_biopython([(f"{name}b", letters) for name, letters in rows], "clustal"))
-    assert gpualign_here("dist", tmp_path / "x.fa", tmp_path / "x.phy") == gpualign_here("dist", tmp_path / "x.fa", tmp_path / "x.fa")
+    both = gpualign_here("dist", tmp_path / "x.fa", tmp_path / "x.phy")[0]
+    assert both == gpualign_here("dist", tmp_path / "x.fa", tmp_path / "x.fa")[0]
     out, _ = gpualign_here("dist", f"@{tmp_path / 'list'}")
     assert out.split(b"\n")[0].decode().split("\t") == ["", *SHORT, *(f"{name}b" for name in SHORT)]
 

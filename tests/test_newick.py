@@ -105,5 +105,5 @@ def test_names_that_phylip_changed(tmp_path):
     (tmp_path / "order.txt").write_text("C_c\nB\nA_b\n")
     for words in (["--tree", "t.nwk"], ["--groups", "groups.tsv"], ["--order", "order.txt"]):
         done = gpualign("plot", "m.tsv", *words, "-o", "m.svg", cwd=tmp_path)
-        said = f"{words[1]}: 2 names are those of records with blanks written as underscores, such as 'A_b' for 'A b'"
+        said = f"{words[1]}: 2 names match ids if blanks and underscores are alike, such as 'A_b' for 'A b'"
         assert said in done.stderr.decode()

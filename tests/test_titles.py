@@ -3,7 +3,7 @@
 import pytest
 from fuzz.tables import LOCI, TITLES
 
-from gpualign.core.distance.tables.titles import is_metadata, is_of_sites
+from gpualign.core.distance.tables.titles import annotation_width, is_metadata
 
 
 @pytest.mark.parametrize("title", TITLES)
@@ -18,12 +18,22 @@ def test_loci_and_sites(title):
 
 
 @pytest.mark.parametrize(
-    "title", ["chrom", "CHROM", "#CHROM", "pos", "POS", "ref", "alt", "rs#", "SNP", "alleles", "cM", "qual_filter", "strand"]
+    ("header", "width"),
+    [
+        ("id s1 s2", 1),
+        ("rs# alleles chrom pos strand assembly# center protLSID assayLSID panelLSID QCcode NA1 NA2", 11),
+        ("#CHROM POS ID REF ALT s1 s2", 5),
+        ("CHR POS REF s1 s2", 2),
+        ("snp ref alt s1 s2", 3),
+        ("SNP Chromosome Position", 3),
+        ("snp A1 A2 A3", 1),
+        ("snp ref s1 alt", 1),
+        ("snp reference s1 pos", 1),
+        ("snp marker1 marker2", 1),
+        ("snp s1 chrom pos", 1),
+        ("pos Reference alt_strain s1", 1),
+        ("pos REF ALT s1", 3),
+    ],
 )
-def test_columns_beside_samples(title):
-    assert is_of_sites(title)
-
-
-@pytest.mark.parametrize("title", ["NA12878", "sample1", "ref7x", "Altamira", "s1", "", "posada"])
-def test_samples(title):
-    assert not is_of_sites(title)
+def test_annotation_before_samples(header, width):
+    assert annotation_width(header.split()) == width

@@ -65,7 +65,7 @@ def read_edges(path: str, edit: bool | None, by_identity: bool, ids: Sequence[st
         if first is None:
             raise InputError(f"{source}: empty file; expected a list of pairs")
         names, second = first[1], next(rows, None)
-        columns = _columns(names, edit, by_identity, source)
+        columns = _columns(first, edit, by_identity, source)
         if columns.headed and second is not None and len(second[1]) == len(names) + 1:
             columns = _after_row_names(columns)
         before = [row for row in (None if columns.headed else first, second) if row is not None]
@@ -78,14 +78,16 @@ def _after_row_names(columns: _Columns) -> _Columns:
     return replace(columns, query=columns.query + 1, target=columns.target + 1, value=columns.value + 1, width=columns.width + 1)
 
 
-def _columns(names: list[str], edit: bool | None, by_identity: bool, source: str) -> _Columns:
+def _columns(first: tuple[int, list[str]], edit: bool | None, by_identity: bool, source: str) -> _Columns:
+    """By the first line, which has this number."""
+    line, names = first
     if set(_ENDS) <= set(names):
         kind = _kind(names, edit, by_identity, source)
         query, target, value = (names.index(name) for name in (*_ENDS, kind))
         return _Columns(query, target, value, len(names), kind, True)
     if len(names) < 3 or _number(names[2]) is None:
         raise InputError(
-            f"{source}: line 1 is {quoted(', '.join(names))}; expected a header with the columns query and target, or lines of two ids"
+            f"{source}: line {line} is {quoted(', '.join(names))}; expected a header with the columns query and target, or lines of two ids"
             " and a distance, delimited by tabs, commas, semicolons or blanks"
         )
     if not _BEHIND_DISTANCES.fullmatch("\t".join(names[3:])):
@@ -135,7 +137,7 @@ def _parse(
         if len(cells) != columns.width:
             if cells == header:
                 continue
-            raise InputError(f"{source}: line {line} has {len(cells):,} columns; expected {columns.width:,}, as in line 1")
+            raise InputError(f"{source}: line {line} has {len(cells):,} columns; expected {columns.width:,}, as in the first line")
         value = _number(cells[columns.value])
         if value is None and cells == header:
             continue

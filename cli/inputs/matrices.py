@@ -17,10 +17,10 @@ import numpy.typing as npt
 from gpualign.cli.inputs.arrays import NPY_MAGIC, NPZ_MAGIC, parse_npy, parse_npz
 from gpualign.cli.outputs.files import STDIO, open_input
 from gpualign.core.dataclass import dataclass
-from gpualign.core.distance.sources.filesets import cells_of, names_of
+from gpualign.core.distance.sources.filesets import names_of, split_at_blanks
 from gpualign.core.errors import InputError, quoted
 from gpualign.core.files.delimited import open_delimited
-from gpualign.core.files.kinds import Kind, kind_of
+from gpualign.core.files.kinds import FileKind, kind_of
 from gpualign.core.files.matrix_text import Row, TextMatrix, read_matrix_rows, read_plain_matrix
 from gpualign.core.files.phylip_matrix import is_count, read_phylip_matrix
 from gpualign.core.files.squares import is_symmetric
@@ -168,14 +168,14 @@ def _text(raw: bytes, path: str, source: str) -> _Found:
     if not start.strip():
         raise InputError(f"{source}: empty file; expected a matrix")
     kind = kind_of(start)
-    if kind is Kind.PAIRS:
+    if kind is FileKind.PAIRS:
         _refuse(kind, source, name)
     if b"\0" in start and kind is None:
         raise InputError(f"{source}: a binary file that is neither .npy nor .npz; expected a matrix that gpualign wrote")
     try:
         found = _matrix_text(unpacked.read(), source)
     except InputError:
-        if kind not in (None, Kind.PHYLIP_MATRIX):  # tried all the same: an id may begin as a file of another kind does
+        if kind not in (None, FileKind.PHYLIP_MATRIX):  # tried all the same: an id may begin as a file of another kind does
             _refuse(kind, source, name)
         raise
     if found.rows is None and found.columns is None and path != STDIO:
@@ -208,33 +208,33 @@ def _ids_of_plink(path: Path, count: int) -> list[str] | None:
     if not beside.is_file():
         return None
     lines = [line for line in beside.read_bytes().splitlines() if line.strip() and not line.startswith(b"#")]
-    ids = names_of([(cells[0] if len(cells) > 1 else "", cells[-1]) for cells in (cells_of(line)[:2] for line in lines)])
+    ids = names_of([(cells[0] if len(cells) > 1 else "", cells[-1]) for cells in (split_at_blanks(line)[:2] for line in lines)])
     if len(ids) != count:
         raise InputError(f"{beside}: {len(ids):,} ids, but {path} has {count:,} records")
     return ids
 
 
 _MADE_OF = {
-    Kind.FASTA: "gpualign nw {name} --value distance -o x.npz, or for an alignment gpualign dist {name} -o x.npz",
-    Kind.FASTQ: "gpualign nw {name} --value distance -o x.npz",
-    Kind.VCF: "gpualign dist {name} -o x.npz",
-    Kind.BCF: "gpualign dist {name} -o x.npz",
-    Kind.PLINK: "gpualign dist {name} -o x.npz",
-    Kind.CLUSTAL: "gpualign dist {name} -o x.npz",
-    Kind.PHYLIP: "gpualign dist {name} -o x.npz",
+    FileKind.FASTA: "gpualign nw {name} --value distance -o x.npz, or for an alignment gpualign dist {name} -o x.npz",
+    FileKind.FASTQ: "gpualign nw {name} --value distance -o x.npz",
+    FileKind.VCF: "gpualign dist {name} -o x.npz",
+    FileKind.BCF: "gpualign dist {name} -o x.npz",
+    FileKind.PLINK: "gpualign dist {name} -o x.npz",
+    FileKind.CLUSTAL: "gpualign dist {name} -o x.npz",
+    FileKind.PHYLIP: "gpualign dist {name} -o x.npz",
 }
 """Commands that make a matrix of what files hold."""
 
 
-def _refuse(kind: Kind, source: str, name: str) -> NoReturn:
+def _refuse(kind: FileKind, source: str, name: str) -> NoReturn:
     """Raises `InputError` for a file of another kind. name: of the file, for a shell."""
     if kind in _MADE_OF:
         raise InputError(f"{source} is {kind.value}; make a matrix first: {_MADE_OF[kind].format(name=name)}")
-    if kind is Kind.PAIRS:
+    if kind is FileKind.PAIRS:
         raise InputError(
             f"{source} is a list of pairs; expected a matrix: write one, as by gpualign nw FILE --value distance -o x.npz; of lists,"
             f" gpualign tree --edges {name} --method mst makes a spanning tree, and gpualign cluster --edges {name} clusters"
         )
-    if kind is Kind.NEWICK:
+    if kind is FileKind.NEWICK:
         raise InputError(f"{source} is a tree; expected a matrix; gpualign plot MATRIX --tree {name} draws both")
     raise InputError(f"{source} is {kind.value}; expected a matrix: .npy, .npz, a table of text, or PHYLIP's form of a matrix")

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError
+from gpualign.core.errors import InputError, parameter
 from gpualign.core.unpack import unpack
 
 Places = npt.NDArray[np.int64]
@@ -109,12 +109,13 @@ def _position(cell: bytes, column: int, line: int, source: str) -> int:
     return int(digits)
 
 
-def parse_regions(text: str, option: str = "--regions") -> Intervals:
+def parse_regions(text: str) -> Intervals:
     """CHR, CHR:POS, CHR:FROM-TO or CHR:FROM-, several with commas, as bcftools has them: positions count from 1 (0 is the telomere), TO is
     included.
 
-    Raises `InputError`, which names the option.
+    Raises `InputError`.
     """
+    option = parameter("regions")
     items = [item.strip() for item in text.split(",")]
 
     rows = _Rows()

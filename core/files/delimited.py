@@ -84,7 +84,7 @@ class DelimitedText:
 def open_delimited(stream: BinaryIO, source: str) -> DelimitedText:
     """Find out how the cells of a text are delimited, from Excel's `sep=` line or from the first two lines.
 
-    stream: unpacked text. Lines without letters before the table are passed over. A text without lines makes a table without lines.
+    stream: unpacked text. Blank lines before the table are skipped. A text without lines gives a table without lines.
     """
     number, header, named = 0, b"", None
     for number, line in enumerate(stream, 1):
@@ -94,5 +94,9 @@ def open_delimited(stream: BinaryIO, source: str) -> DelimitedText:
         elif bare.strip():
             header = bare
             break
-    row = next(stream, b"")
-    return DelimitedText(source, named or delimiter_of(header, row), number, chain(filter(None, [header, row]), stream))
+    begun = [header] if header else []
+    for line in stream:
+        begun.append(line)
+        if line.strip():
+            break
+    return DelimitedText(source, named or delimiter_of(header, begun[-1] if begun else b""), number, chain(begun, stream))

@@ -13,7 +13,7 @@ PLINK_MAGIC = b"\x6c\x1b"
 _CLUSTAL = re.compile(rb"(CLUSTAL|MUSCLE \(|PROBCONS |MSAPROBS |Kalign )")
 """First words of alignments in the format of CLUSTAL, by the programs that write it."""
 
-_PHYLIP = re.compile(rb"[ \t]*[0-9]+[ \t]+[0-9]+([ \t]+[IS])?[ \t]*")
+_PHYLIP = re.compile(rb"[ \t]*0*([2-9]|[1-9][0-9]+)[ \t]+[0-9]+([ \t]+[IS])?[ \t]*")
 _COUNT = re.compile(rb"[ \t]*0*([2-9]|[1-9][0-9]+)[ \t]*")
 _NUMBER = re.compile(rb"[0-9]+")
 _LETTER = re.compile(rb"[A-Za-z]")
@@ -21,7 +21,7 @@ _NEWICK = re.compile(rb"(\[[^]]*\]\s*)*\(")
 _NEWICK_END = re.compile(rb"\)[^(),;]*;$")
 
 
-class Kind(Enum):
+class FileKind(Enum):
     """Kinds of files that are told apart, each with its name for messages."""
 
     FASTA = "FASTA"
@@ -41,48 +41,48 @@ class Kind(Enum):
     PAIRS = "a list of pairs"
 
 
-def kind_of(start: bytes) -> Kind | None:
+def kind_of(start: bytes) -> FileKind | None:
     """The kind of a file by its first bytes, unpacked; None for a table, a binary file of another kind, or no text at all.
 
     A table whose first id begins as another kind does is a table: FASTA has letters under its first title, Newick no tab.
     """
     if start.startswith(PLINK_MAGIC):
-        return Kind.PLINK
+        return FileKind.PLINK
     if start.startswith(b"BCF"):
-        return Kind.BCF
+        return FileKind.BCF
     if b"\0" in start:
         return None
     body = start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \r\n\v\f")
     lines = [line.rstrip(b"\r") for line in body.split(b"\n", 3)]
     first, second = lines[0], next((line for line in lines[1:] if line.strip()), b"")
     if first.startswith(b">") and not _is_row_under(first, second):
-        return Kind.FASTA
+        return FileKind.FASTA
     if first.startswith(b"@") and b"\n+" in body and not _is_row_under(first, second):
-        return Kind.FASTQ
+        return FileKind.FASTQ
     if body.startswith(b"##fileformat=VCF"):
-        return Kind.VCF
+        return FileKind.VCF
     if re.search(rb"^#CHROM\tPOS\tID\tREF\tALT", body, re.MULTILINE):
-        return Kind.VCF_WITHOUT_VERSION
+        return FileKind.VCF_WITHOUT_VERSION
     if _CLUSTAL.match(first) and not _is_row_under(first, second):
-        return Kind.CLUSTAL
+        return FileKind.CLUSTAL
     if first.startswith(b"# STOCKHOLM"):
-        return Kind.STOCKHOLM
+        return FileKind.STOCKHOLM
     if first.upper().startswith(b"#NEXUS"):
-        return Kind.NEXUS
+        return FileKind.NEXUS
     if first.lower().startswith(b"#mega"):
-        return Kind.MEGA
+        return FileKind.MEGA
     if first.startswith((b"!!NA_MULTIPLE", b"!!AA_MULTIPLE", b"PileUp")):
-        return Kind.MSF
-    if _PHYLIP.fullmatch(first) and _LETTER.search((second.split() or [b""])[-1]):
-        return Kind.PHYLIP
+        return FileKind.MSF
+    if _PHYLIP.fullmatch(first) and _LETTER.search((second.split() or [b""])[-1]) and not _is_row_under(first, second):
+        return FileKind.PHYLIP
     if _COUNT.fullmatch(first) and second and not _NUMBER.fullmatch(second.strip()):
-        return Kind.PHYLIP_MATRIX
+        return FileKind.PHYLIP_MATRIX
     ends_as_tree = b";" in body or b"\n" not in body.strip()
     is_row = b"\t" in first or (not _NEWICK_END.search(first) and _is_row_under(first, second))
     if _NEWICK.match(body) and ends_as_tree and not is_row:
-        return Kind.NEWICK
+        return FileKind.NEWICK
     if {b"query", b"target"} <= set(_cells(first, second)):
-        return Kind.PAIRS
+        return FileKind.PAIRS
     return None
 
 

@@ -1,7 +1,7 @@
 """Matrices in delimited text, with ids in a header, beside the rows, in both places or in none. Pure.
 
 Only one reading of a file may be possible. Ids that are numbers cannot be told from values by themselves; what tells is which of the
-readings makes a square of one set with itself (`Square.is_proven`).
+readings makes a square of one set with itself (`Square.is_of_one_set`).
 """
 
 from __future__ import annotations
@@ -62,8 +62,10 @@ def read_plain_matrix(rows: Iterator[Row]) -> TextMatrix | None:
 
 def read_matrix_rows(rows: Sequence[Row], source: str) -> TextMatrix:
     """Understand the rows of a text as a matrix. Raises `InputError` naming the line, and both readings of a text that has two."""
+    if not rows:
+        raise InputError(f"{source}: every cell is empty; {EXPECTED}")
     rows = _without_empty_columns(rows)
-    first = rows[0][1]
+    line, first = rows[0]
     titles = first[1:]
     if any(cell and number_of(cell) is None for cell in titles) or not first[0]:
         return _with_header(rows, source)
@@ -71,12 +73,12 @@ def read_matrix_rows(rows: Sequence[Row], source: str) -> TextMatrix:
     beside = _titled_rows(cells)
     if number_of(first[0]) is None:
         if len(cells) > 1 and beside is not None and [row[0] for row in cells[1:]] == titles:
-            raise InputError(f"{source}: line 1 may be a header or a row of values; let its first cell be empty if it is a header")
+            raise InputError(f"{source}: line {line} may be a header or a row of values; let its first cell be empty if it is a header")
         if beside is not None:
             return beside
         if len(set(titles)) == len(titles) and all(title.isdecimal() for title in titles):
             return _with_header(rows, source)  # which refuses a line without titles
-        raise InputError(f"{source}: line 1 is {quoted(first[0])} and numbers; {EXPECTED}")
+        raise InputError(f"{source}: line {line} is {quoted(first[0])} and numbers; {EXPECTED}")
     bare = _without_ids(cells, source)
     if bare is not None:
         return bare
@@ -85,12 +87,12 @@ def read_matrix_rows(rows: Sequence[Row], source: str) -> TextMatrix:
     without_corner = len(cells) > 1 and len(cells[1]) == len(first) + 1
     for one in (_titled_columns(cells), beside):
         if one is not None and without_corner:
-            raise InputError(f"{source}: line 1 may be a header of ids that are numbers, or a row; {EXPECTED}")
+            raise InputError(f"{source}: line {line} may be a header of ids that are numbers, or a row; {EXPECTED}")
         if one is not None:
             return one
     if without_corner or any(len(row) != len(first) for row in cells):
         return _with_header(rows, source)  # which says which line is shorter or longer
-    raise InputError(f"{source}: line 1 has only numbers, and is neither a header of ids nor a row of a square matrix; {EXPECTED}")
+    raise InputError(f"{source}: line {line} has only numbers, and is neither a header of ids nor a row of a square matrix; {EXPECTED}")
 
 
 def _without_empty_columns(rows: Sequence[Row]) -> list[Row]:
@@ -150,7 +152,7 @@ def _titled_columns(cells: Sequence[Cells]) -> TextMatrix | None:
     if len(rows) != len(titles):
         return None
     square = square_of(rows)
-    if square is None or not square.is_proven:
+    if square is None or not square.is_of_one_set:
         return None
     ids = list(titles)
     return TextMatrix(square.values, ids, ids, None, "no ids beside its rows; they are taken to be in the order of the columns")
@@ -160,7 +162,7 @@ def _titled_rows(cells: Sequence[Cells]) -> TextMatrix | None:
     """Rows that begin with an id, without a header."""
     ids = [row[0] for row in cells]
     square = square_of([row[1:] for row in cells])
-    if square is None or not square.is_proven or len(set(ids)) < len(ids):
+    if square is None or not square.is_of_one_set or len(set(ids)) < len(ids):
         return None
     return TextMatrix(square.values, ids, ids, _name(square), "no header; its columns are taken to be in the order of the rows")
 
@@ -169,7 +171,7 @@ def _without_ids(cells: Sequence[Cells], source: str) -> TextMatrix | None:
     """Values alone, as PLINK writes them. Raises `InputError` for a triangle that may or may not have a diagonal."""
     square = square_of(cells)
     if square is not None and square.shape == "square":
-        return TextMatrix(square.values, None, None) if square.is_proven else None
+        return TextMatrix(square.values, None, None) if square.is_of_one_set else None
     closed = square is not None and square.has_diagonal and not np.diagonal(square.values).any()
     opened = next((one for rows in (([], *cells), (*cells, [])) if (one := square_of(rows)) is not None and not one.has_diagonal), None)
     if opened is None:

@@ -31,7 +31,7 @@ def read_phylip_matrix(lines: Sequence[Line], source: str) -> TextMatrix:
     count = int(lines[0][1])
     rows = [(number, _cells(line)) for number, line in lines[1:]]
     if not 0 < count <= len(rows):
-        raise InputError(f"{source}: line 1 says {quoted(lines[0][1].strip())} records, but {len(rows):,} follow")
+        raise InputError(f"{source}: line {lines[0][0]} says {quoted(lines[0][1].strip())} records, but {len(rows):,} follow")
     found: list[tuple[list[str], Square]] = []
     for shape in _shapes(count):
         read = _read_shape([cells for _, cells in rows], shape)
@@ -43,7 +43,7 @@ def read_phylip_matrix(lines: Sequence[Line], source: str) -> TextMatrix:
         shapes = " and as a ".join(square.shape for _, square in found)
         raise InputError(f"{source}: its rows can be read as a {shapes}; write the whole square, one line per record")
     if not found:
-        raise InputError(f"{source}: {_what_is_wrong(rows, count, lines[0][1])}")
+        raise InputError(f"{source}: {_what_is_wrong(rows, count, lines[0])}")
     ids, square = found[0]
     return TextMatrix(square.values, ids, ids, "distance")
 
@@ -83,9 +83,9 @@ def _read_shape(lines: Sequence[list[str]], sizes: Sequence[int]) -> tuple[list[
     return (ids, square) if at == len(lines) and square is not None else None
 
 
-def _what_is_wrong(rows: Sequence[tuple[int, list[str]]], count: int, first: str) -> str:
+def _what_is_wrong(rows: Sequence[tuple[int, list[str]]], count: int, first: Line) -> str:
     if len(rows) != count:
-        return f"line 1 says {quoted(first.strip())} records, but {len(rows):,} follow"
+        return f"line {first[0]} says {quoted(first[1].strip())} records, but {len(rows):,} follow"
     for number, cells in rows:
         wrong = next((cell for cell in cells[1:] if number_of(cell) is None), None)
         if wrong is not None:

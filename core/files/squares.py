@@ -48,9 +48,9 @@ class Square:
         return is_symmetric(self.values)
 
     @property
-    def is_proven(self) -> bool:
-        """Whether the values show by themselves that rows and columns are the same records: they are symmetric, and all records are as
-        far from themselves as each other."""
+    def is_of_one_set(self) -> bool:
+        """Whether the values alone show that rows and columns are the same records: they are symmetric, with one value along the
+        diagonal."""
         own = np.diagonal(self.values)
         own = own[~np.isnan(own)]
         return len(self.values) > 1 and self.is_symmetric and bool((own == own[:1]).all())

@@ -391,7 +391,7 @@ NB_MODULE(_sites, m) {
 
   m.attr("MINUS_ONE") = static_cast<int>(kMinusOne);
   m.attr("READ") = static_cast<int>(Column::kRead);
-  m.attr("PASS_OVER") = static_cast<int>(Column::kSkip);
+  m.attr("SKIP_COLUMN") = static_cast<int>(Column::kSkip);
   m.attr("EMPTY") = static_cast<int>(Column::kEmpty);
   nb::class_<Decimals>(m, "Decimals", "How whole numbers other than 0 are written as decimals.")
       .def_ro("commas", &Decimals::commas, "How many in each column that is read have a comma; empty before the first one.")
@@ -400,7 +400,7 @@ NB_MODULE(_sites, m) {
   nb::class_<CallParser>(m, "CallParser", "Reads rows of one table of calls, and counts the codes in them.")
       .def(nb::init<char, Table, Input<uint8_t, 1>, std::vector<std::string>>(), nb::arg("separator"), nb::arg("table"), nb::arg("columns"),
            nb::arg("missing"),
-           "table: codes of cells of one byte; MINUS_ONE is that of -1 among digits. columns: what is done with each, READ, PASS_OVER or\n"
+           "table: codes of cells of one byte; MINUS_ONE is that of -1 among digits. columns: what is done with each, READ, SKIP_COLUMN or\n"
            "EMPTY; of no columns: all are read. missing: further words for missing calls.")
       .def("parse", &CallParser::parse, nb::arg("line"), nb::arg("start"), nb::arg("out"),
            "Codes of a line's cells from byte `start` on, of the columns that are READ. Returns (cells, the first column with a bad cell,\n"

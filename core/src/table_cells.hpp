@@ -37,6 +37,8 @@ struct Cell {
     if (size > 2 && text[size - 1] == '0' && point(text[size - 2])) digits = size - 2;
     if (size > 3 && text[size - 1] == '0' && text[size - 2] == '0' && point(text[size - 3])) digits = size - 3;
     if (digits == size) return 0;
+    for (size_t k = text[0] == '-' && digits > 1; k < digits; k++)
+      if (text[k] < '0' || text[k] > '9') return 0;
     size = digits;
     return text[digits] == '.' ? '.' : ',';
   }

@@ -25,6 +25,9 @@ _LABEL = re.compile(
     r"""(?:'(?P<single>(?:[^']|'')*)'|"(?P<double>(?:[^"]|"")*)")(?=\s*(?:[\[(),:;]|\Z))"""  # a quote elsewhere is a letter
     r"|(?P<bare>[^()\[\],:;]+)"
 )
+_ONE_LEAF = re.compile(r"(?!#)(?:'[^\n]*'|[^\s();]+);\s*")
+"""A tree of one record, as `newick` writes it."""
+
 _NO_LENGTH = frozenset(("nan", "-nan", "na"))
 
 
@@ -84,7 +87,7 @@ def parse_newick(text: str, source: str) -> Tree:
     the name of another one.
     """
     at = _skip(text, 0)
-    if not text.startswith("(", at):
+    if not text.startswith("(", at) and not _ONE_LEAF.fullmatch(text, at):
         raise InputError(f"{source}: no tree in Newick format, which begins with '(' and ends with ';'")
     root, at = _parse_node(text, at, source)
     at = _skip(text, at + 1)

@@ -158,10 +158,18 @@ def _share(name: str, given: float | None, most: float) -> Fraction | None:
     raise InputError(f"{name} {given!r}: a share from 0 to {most} is wanted")
 
 
+def _is_missing(cell: object) -> bool:
+    """Whether an object is None, nan, or pandas.NA, which is neither equal to anything nor unequal."""
+    if cell is None:
+        return True
+    unequal = cell != cell
+    return not isinstance(unequal, (bool, np.bool_)) or bool(unequal)
+
+
 def _codes(given: str | int | Sequence[str | int]) -> tuple[str, ...]:
     """Cells that are missing calls, as text."""
-    some = [given] if isinstance(given, (str, int, np.integer)) else list(given)
-    return tuple(map(str, some))
+    some = [given] if isinstance(given, (str, int, float, np.number)) else list(given)
+    return tuple(f"{code:.0f}" if isinstance(code, (float, np.floating)) and code == int(code) else str(code) for code in some)
 
 
 def _titles(name: str, given: Sequence[str]) -> tuple[str, ...]:
@@ -212,7 +220,7 @@ def _plain(array: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
     """Letters of type U1 where an array holds objects or longer text, None and nan as empty ones. Raises `InputError`."""
     if array.dtype.kind not in "OU" or array.dtype == np.dtype("U1"):
         return array
-    texts = ["" if one is None or one != one else one for one in array.ravel().tolist()]
+    texts = ["" if _is_missing(one) else one for one in array.ravel().tolist()]
     if all(isinstance(one, (int, float, np.number)) or one == "" for one in texts):
         return np.array([np.nan if one == "" else float(one) for one in texts]).reshape(array.shape)
     wrong = next((one for one in texts if not isinstance(one, str) or len(one) > 1), None)

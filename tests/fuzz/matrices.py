@@ -92,7 +92,7 @@ def spellings(values):
             continue
         text = _text(values, layout, shape, filled, ids, delimiter, end, extra)
         name = f"{layout}, {shape} {filled}, ids {kind}, {mark}, {end!r} {extra}"
-        own = None if layout == "no ids" else [one.replace(" ", " ") for one in ids]
+        own = None if layout == "no ids" else list(ids)
         # Numbers for ids can be values, a triangle without a diagonal one with another diagonal; nothing delimits a line with one word.
         numeric = kind == "numbers" and layout in ("rows alone", "header alone", "titled corner")
         bare = layout in ("no ids", "rows alone") and shape != "square"

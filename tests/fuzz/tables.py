@@ -18,14 +18,13 @@ MISSING = -1
 @dataclass(frozen=True)
 class Spelling:
     """text: of a table. words: options of the command. ids, calls: that it holds, MISSING for none, or None where it has to be refused.
-    certain: whether it has to be read, and not only not misread. said: what has to be in the notes, or in the error."""
+    said: what has to be in the notes, or in the error."""
 
     name: str
     text: str
     ids: list[str] | None
     calls: np.ndarray | None
     words: tuple[str, ...] = ()
-    certain: bool = True
     said: tuple[str, ...] = field(default=())
 
 
@@ -231,6 +230,75 @@ def titled_tables(rng):
         yield Spelling(f"locus {title}", text, ids_of(5), alleles)
 
 
+# ---- metadata and annotation beside genotypes
+
+BESIDE_SITES = (
+    ["chrom", "pos"],
+    ["CHROM", "POS", "ID", "REF", "ALT"],
+    ["alleles", "chrom", "pos", "strand", "assembly#", "center", "protLSID", "assayLSID", "panelLSID", "QCcode"],
+    ["Chromosome", "Position (bp)"],
+    ["CHR", "CM", "POS", "A1", "A2"],
+)
+SAMPLES = (["A1", "A2", "A3", "A4"], ["Reference", "alt1", "marker", "strain"], ["ref", "s1", "s2", "s3"], ["1", "2", "3", "4"])
+CODED = {
+    "genotypes": ("0 1 2", ()),
+    "nucleotides": ("A C G", ()),
+    "centred": ("-1 0 1", ("--type", "centred")),
+    "dosages": ("0 1 4", ("--ploidy", "4")),
+    "cross": ("A H B", ("--type", "abh")),
+}
+
+
+def annotated_tables(rng):
+    for title, (coding, (cells, type_)) in product(TITLES[:: int(rng.integers(2, 5))], CODED.items()):
+        mark = str(rng.choice(list(DELIMITERS)))
+        delimiter = DELIMITERS[mark]
+        codes = _genotypes(rng, 3, 4, 5)
+        rows = [[cells.split()[code] for code in row] for row in codes.tolist()]
+        at = int(rng.integers(0, 6))
+        titles = [f"rs{k}" for k in range(101, 106)]
+        titles.insert(at, title)
+        for row, value in zip(rows, rng.choice(["2019", "DE", "7", "3.5", "ST11", "ACGT"], 4), strict=True):
+            row.insert(at, str(value))
+        text = written(framed(ids_of(4), titles, rows), delimiter)
+        calls = np.where(codes == 2, 4, codes) if coding == "dosages" else codes
+        name = f"{title} beside {coding}, {mark}"
+        if title in SCHEMES and coding == "genotypes":
+            yield Spelling(name, text, None, None, said=("--type alleles", "--type calls"))
+            yield Spelling(name, text, ids_of(4), calls, ("--type", "calls"), said=(repr(title), "left out"))
+        else:
+            yield Spelling(name, text, ids_of(4), calls, type_, said=(repr(title), "left out", "--columns"))
+        if "," not in title:
+            yield Spelling(f"{name}, ignored", text, ids_of(4), calls, (*type_, "--ignore-columns", title))
+    for beside, samples, (coding, (cells, type_)), (mark, delimiter) in product(BESIDE_SITES, SAMPLES, CODED.items(), DELIMITERS.items()):
+        codes = _genotypes(rng, 3, 4, 5)
+        rows = [["snp", *beside, *samples]]
+        for k, column in enumerate(codes.T.tolist()):
+            annotation = [
+                {"chrom": "3", "pos": str(10 + k)}.get(title.lower()[:5], str(rng.choice(["7", "A", "A/C", "+", "12.5"])))
+                for title in beside
+            ]
+            rows.append([f"rs{k + 100}", *annotation, *[cells.split()[code] for code in column]])
+        if samples[0] == "A1" and "A1" in beside:
+            continue
+        calls = np.where(codes == 2, 4, codes) if coding == "dosages" else codes
+        said = ("left out as annotation of sites",)
+        words = ("--transpose", *type_)
+        yield Spelling(f"{beside[0]} {samples[0]} {coding}, {mark}", written(rows, delimiter), samples, calls, words, said=said)
+    for samples, (mark, delimiter) in product(SAMPLES, DELIMITERS.items()):
+        codes = _genotypes(rng, 3, 4, 5)
+        text = written(framed(samples, [f"rs{k}" for k in range(105)][100:], codes.astype(str).tolist(), "snp_id", True), delimiter)
+        yield Spelling(f"samples {samples[0]}, {mark}", text, samples, codes, ("--transpose",))
+
+
+SCHEMES = frozenset(
+    title
+    for title in TITLES
+    if "ST" in title.replace("Isolate", "") or title.replace("_", " ").lower() in ("clonal complex", "clonalcomplex")
+)
+"""Titles that only tables of alleles have."""
+
+
 # ---- codings of genotypes
 
 
@@ -256,11 +324,9 @@ def coded_tables(rng):
         def spelled(words, hole="NA", codes=codes, holes=holes):
             return [[hole if absent else words[code] for code, absent in zip(*row, strict=True)] for row in zip(codes, holes, strict=True)]
 
-        def yields(what, cells, calls=missing, words=(), said=(), certain=True, turned=turned, delimiter=delimiter, name=name):
+        def yields(what, cells, calls=missing, words=(), said=(), turned=turned, delimiter=delimiter, name=name):
             ids = None if calls is None else ids_of(5)
-            return Spelling(
-                f"{what}, {name}", table(cells, delimiter, bool(turned)), ids, calls, (*turned, *words), certain=certain, said=said
-            )
+            return Spelling(f"{what}, {name}", table(cells, delimiter, bool(turned)), ids, calls, (*turned, *words), said=said)
 
         for form in ("0 1 2", "0.0 1.0 2.0", "0,0 1,0 2,0"):
             if "," not in form or mark != "commas":
@@ -363,7 +429,11 @@ def other_tables(rng):
         cells = [[f"{v / 41:.6f}" if decimals else str(v) for v in row] for row in values.tolist()]
         text = written(framed(names, names, cells, corner), delimiter)
         yield Spelling(
-            f"matrix, {mark} {corner!r} {decimals} {names[0]}", text, None, None, said=("a matrix", "gpualign tree", "--distances")
+            f"matrix, {mark} {corner!r} {decimals} {names[0]}",
+            text,
+            None,
+            None,
+            said=("a matrix", "gpualign tree", "cluster with --distances"),
         )
     yield Spelling("a list of pairs", "query\ttarget\tdistance\n1\t2\t2\n2\t3\t1\n", None, None, said=("a list of pairs",))
     yield Spelling(
@@ -377,6 +447,7 @@ FAMILIES = {
     "decimals": decimal_tables,
     "headless": headless_tables,
     "titles": titled_tables,
+    "annotation": annotated_tables,
     "codings": coded_tables,
     "others": other_tables,
 }

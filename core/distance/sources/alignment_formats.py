@@ -9,9 +9,9 @@ from typing import Any, BinaryIO
 
 from gpualign.core.distance.scratch import Scratch
 from gpualign.core.errors import InputError
-from gpualign.core.files.kinds import Kind
+from gpualign.core.files.kinds import FileKind
 
-_FORMATS = {Kind.CLUSTAL: ("clustal",), Kind.PHYLIP: ("phylip-relaxed", "phylip", "phylip-sequential")}
+_FORMATS = {FileKind.CLUSTAL: ("clustal",), FileKind.PHYLIP: ("phylip-relaxed", "phylip", "phylip-sequential")}
 """Biopython's names. PHYLIP's ids end at a blank or after ten letters, and its rows may be cut into blocks in two ways."""
 
 _ENDS = 10
@@ -20,7 +20,7 @@ _ENDS = 10
 Rows = list[tuple[str, str]]
 
 
-def as_fasta(stream: BinaryIO, kind: Kind, source: str, scratch: Scratch, warn: Callable[[str], None]) -> BinaryIO:
+def as_fasta(stream: BinaryIO, kind: FileKind, source: str, scratch: Scratch, warn: Callable[[str], None]) -> BinaryIO:
     """The rows of an alignment as FASTA, in a scratch file. Blanks in ids become underscores, with a warning.
 
     Raises `InputError` for what no variant of the format is, and for what is something else in each of two variants.
@@ -36,11 +36,13 @@ def as_fasta(stream: BinaryIO, kind: Kind, source: str, scratch: Scratch, warn: 
             continue
         if rows not in found:
             found.append(rows)
-    sequential = _sequential(text) if kind is Kind.PHYLIP else None
+    sequential = _sequential(text) if kind is FileKind.PHYLIP else None
     if sequential is not None and sequential not in found:
         found.append(sequential)
     if not found:
-        wanted = "expected {:,} rows of {:,} letters each".format(*_counts(text)) if kind is Kind.PHYLIP else reason or "its rows differ"
+        wanted = (
+            "expected {:,} rows of {:,} letters each".format(*_counts(text)) if kind is FileKind.PHYLIP else reason or "its rows differ"
+        )
         raise InputError(f"{source} is {kind.value} that cannot be read ({wanted}); write it as FASTA")
     if len(found) > 1:
         raise InputError(f"{source} is {kind.value} whose ids or blocks can be read in two ways; write it as FASTA")

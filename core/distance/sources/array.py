@@ -15,7 +15,7 @@ from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.calls import MISSING, Codes, Kind, make_samples
 from gpualign.core.distance.sources.base import Block, DenseSource
 from gpualign.core.distance.tables.codings import letter_coding, number_coding, raw_letters, raw_numbers
-from gpualign.core.distance.tables.options import MOST_PLOIDY, CallOptions, TableType
+from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.errors import InputError, parameter
 from gpualign.core.ids import unique_ids
 
@@ -23,6 +23,7 @@ Warn = Callable[[str], None]
 
 _LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-.*?~"
 _NO_CALL = (-1, -9)
+_NUMBER = re.compile("-?[0-9]{1,18}")
 _LOOKED_AT = 1 << 20
 """Cells whose codes are looked at together."""
 _WORDS = {
@@ -104,8 +105,7 @@ def _check_options(options: CallOptions) -> None:
             raise InputError(_of_files(name))
     if options.type is TableType.ALLELES:
         raise InputError(_of_files("type", options.type.value))
-    if options.ploidy is not None and not 1 <= options.ploidy <= MOST_PLOIDY:
-        raise InputError(f"{parameter('ploidy')} is a whole number from 1 to {MOST_PLOIDY}; found {options.ploidy}")
+    options.check()
 
 
 def _of_files(name: str, value: str | None = None) -> str:
@@ -123,14 +123,14 @@ class _Numbers:
 
 def _codes_of_numbers(inputs: Sequence[CallArray], options: CallOptions) -> _Numbers:
     """What numbers mean in all of the arrays. Raises `InputError` where -1 may be a genotype or a missing call."""
-    missing = tuple(int(code) for code in options.missing_codes if re.fullmatch("-?[0-9]+", code))
+    missing = tuple(int(code) for code in options.missing_codes if _NUMBER.fullmatch(code))
     if options.type is TableType.CENTRED:
         return _Numbers({-1: 0, 0: 1, 1: 2}, (-9, *missing), Kind.GENOTYPE)
     codes = {0: 0, 1: 1, 2: 2}
     if options.ploidy is not None:
         codes = {0: 0, 1: 2} if options.ploidy == 1 else {dosage: dosage for dosage in range(options.ploidy + 1)}
     kind = Kind.DOSAGE if (options.ploidy or 2) > 2 else Kind.GENOTYPE
-    if options.ploidy is None and -1 not in missing:
+    if options.ploidy is None and options.type is TableType.AUTO and -1 not in missing:
         numbers = [array for array in inputs if array.calls.dtype.kind in "if"]
         if any(np.any(array.calls == -1) for array in numbers) and not any(np.any(array.calls == 2) for array in inputs):
             centred, code = parameter("type", TableType.CENTRED.value), parameter("missing_code", "-1")
@@ -148,6 +148,7 @@ def _reading(array: CallArray, options: CallOptions, numbers: _Numbers, warn: Wa
             f"{array.source}: an array of type {calls.dtype}; calls are numbers (0, 1, 2), or letters of type S1, U1 or unsigned bytes"
         )
     if not text and not letters:
+        _check_of_numbers(array, options)
         return _Reading(numbers.kind, "numbers", lambda block: _of_numbers(block, numbers))
     digits = text and not _has_letters(calls)
     raw = raw_numbers(options.missing_codes) if digits else raw_letters(options.every_letter, options.missing_codes)
@@ -156,15 +157,28 @@ def _reading(array: CallArray, options: CallOptions, numbers: _Numbers, warn: Wa
     if options.every_letter and not digits:
         return _Reading(Kind.LETTER, "letters", lambda block: raw[_bytes(block)])
     seen = _seen(calls, raw)
-    coding = number_coding(seen, options.type, options.ploidy, False) if digits else letter_coding(seen, options.type)
+    coding = number_coding(seen, options, reads_alleles=False) if digits else letter_coding(seen, options)
     if coding.problem is not None:
         raise InputError(f"{array.source}: {coding.problem}")
     if coding.kind is Kind.ALLELE:
-        raise InputError(f"{array.source}: holds {coding.kind.value}; {_of_files('type', TableType.ALLELES.value)}")
+        raise InputError(f"{array.source}: numbers from 1 to 9 are no genotypes; expected 0, 1, 2")
     if coding.assumed is not None:
         warn(f"{array.source}: {coding.assumed}")
     table = coding.codes[raw]
     return _Reading(coding.kind, "digits" if digits else "letters", lambda block: table[_bytes(block)])
+
+
+def _check_of_numbers(array: CallArray, options: CallOptions) -> None:
+    """Raises `InputError` for options that are of letters."""
+    for name, given in (
+        (parameter("all_letters"), options.every_letter),
+        (parameter("type", options.type.value), options.type is TableType.ABH),
+    ):
+        if given:
+            raise InputError(f"{array.source}: {name} is for letters, and the calls are numbers")
+    for code in options.missing_codes:
+        if not _NUMBER.fullmatch(code):
+            raise InputError(f"{array.source}: {parameter('missing_code')} {code!r} is no number, and the calls are numbers")
 
 
 def _seen(calls: npt.NDArray[Any], raw: Codes) -> npt.NDArray[np.int64]:

@@ -16,7 +16,7 @@ from gpualign.core import _sites
 from gpualign.core.distance.calls import Codes, Kind, make_samples
 from gpualign.core.distance.positions import Variants
 from gpualign.core.distance.sources.base import Block, DenseSource
-from gpualign.core.distance.sources.filesets import SITE_MAJOR, Site, cells_of, names_of, positions_of, swap_back, swapped_sites
+from gpualign.core.distance.sources.filesets import SITE_MAJOR, Site, names_of, positions_of, split_at_blanks, swap_back, swapped_sites
 from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import InputError
 from gpualign.core.ids import unique_ids
@@ -30,7 +30,7 @@ def _columns(path: Path, wanted: int) -> list[list[str]]:
     try:
         with open(path, "rb") as stream:
             for number, line in enumerate(stream, 1):
-                cells = cells_of(line, wanted)
+                cells = split_at_blanks(line, wanted)
                 if not cells:
                     continue
                 if len(cells) < wanted:

@@ -14,9 +14,6 @@ from gpualign.core.distance.calls import MISSING, Codes
 from gpualign.core.distance.positions import Variants
 from gpualign.core.errors import InputError
 
-MAGIC = b"\x6c\x1b"
-"""The first bytes of .bed and .pgen."""
-
 SITE_MAJOR = 1
 """The third one of a .bed that can be read; those of .pgen are larger."""
 
@@ -39,7 +36,7 @@ class Fileset(Protocol):
     def sites(self) -> Sequence[Site]: ...
 
 
-def cells_of(line: bytes, most: int = -1) -> list[str]:
+def split_at_blanks(line: bytes, most: int = -1) -> list[str]:
     """The first cells of a line, at blanks; the rest is one more."""
     return [cell.decode("utf-8", "surrogateescape") for cell in line.split(None, most)]  # bytes end at ASCII blanks alone
 

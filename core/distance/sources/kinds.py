@@ -14,12 +14,12 @@ from gpualign.core.distance.scratch import ScratchFiles
 from gpualign.core.distance.sources.base import Source
 from gpualign.core.distance.sources.bed import read_filesets
 from gpualign.core.distance.sources.fasta import AlignmentText, read_alignments
-from gpualign.core.distance.sources.filesets import MAGIC, SITE_MAJOR
+from gpualign.core.distance.sources.filesets import SITE_MAJOR
 from gpualign.core.distance.sources.pgen import pvar_of, read_pgen_filesets
 from gpualign.core.distance.sources.table import read_tables
-from gpualign.core.distance.tables.options import MOST_PLOIDY, CallOptions, TableType
+from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.errors import InputError, parameter
-from gpualign.core.files.kinds import Kind, kind_of
+from gpualign.core.files.kinds import PLINK_MAGIC, FileKind, kind_of
 from gpualign.core.opening import descriptor_of
 from gpualign.core.unpack import PlainText, compression_of, plain_text, unpack
 
@@ -35,7 +35,7 @@ class CallFile:
     joins: bool = False
 
 
-class FileKind(Enum):
+class InputKind(Enum):
     """What `read_calls` tells apart."""
 
     ALIGNMENT = "an alignment"
@@ -52,49 +52,49 @@ class _Known:
 
     path: str | None
     source: str
-    kind: FileKind
-    format: Kind | None
+    kind: InputKind
+    format: FileKind | None
     stream: BinaryIO
     joins: bool
     plain: PlainText | None
 
 
 _KINDS = {
-    Kind.FASTA: FileKind.ALIGNMENT,
-    Kind.CLUSTAL: FileKind.ALIGNMENT,
-    Kind.PHYLIP: FileKind.ALIGNMENT,
-    Kind.VCF: FileKind.VARIANTS,
-    Kind.BCF: FileKind.VARIANTS,
+    FileKind.FASTA: InputKind.ALIGNMENT,
+    FileKind.CLUSTAL: InputKind.ALIGNMENT,
+    FileKind.PHYLIP: InputKind.ALIGNMENT,
+    FileKind.VCF: InputKind.VARIANTS,
+    FileKind.BCF: InputKind.VARIANTS,
 }
 
 _ADVICE = {
-    Kind.FASTQ: "it holds reads; distances are between rows of an alignment (FASTA) or of a table",
-    Kind.VCF_WITHOUT_VERSION: "put that line in front of it",
-    Kind.STOCKHOLM: "write the alignment as FASTA, for instance with esl-reformat afa",
-    Kind.NEXUS: "write its alignment as FASTA or PHYLIP",
-    Kind.MSF: "write the alignment as FASTA",
-    Kind.MEGA: "write its alignment as FASTA",
-    Kind.PHYLIP_MATRIX: "gpualign tree makes a tree of it, gpualign cluster with --distances makes clusters",
-    Kind.NEWICK: "expected calls of samples at sites",
-    Kind.PAIRS: "gpualign cluster with --edges makes clusters of it",
+    FileKind.FASTQ: "it holds reads; distances are between rows of an alignment (FASTA) or of a table",
+    FileKind.VCF_WITHOUT_VERSION: "put that line in front of it",
+    FileKind.STOCKHOLM: "write the alignment as FASTA, for instance with esl-reformat afa",
+    FileKind.NEXUS: "write its alignment as FASTA or PHYLIP",
+    FileKind.MSF: "write the alignment as FASTA",
+    FileKind.MEGA: "write its alignment as FASTA",
+    FileKind.PHYLIP_MATRIX: "gpualign tree makes a tree of it, gpualign cluster with --distances makes clusters",
+    FileKind.NEWICK: "expected calls of samples at sites",
+    FileKind.PAIRS: "gpualign cluster with --edges makes clusters of it",
 }
 """What to do with files that hold no calls, or none that are read."""
 
 
-def _kind(first: bytes, source: str) -> tuple[Kind | None, FileKind]:
+def _kind(first: bytes, source: str) -> tuple[FileKind | None, InputKind]:
     """(the format where content tells it, what it holds). Raises `InputError` for what holds no calls."""
     if not first.removeprefix(b"\xef\xbb\xbf").strip():
         raise InputError(f"{source}: empty file; expected a table, an alignment, a VCF, a .bed or a .pgen file")
     kind = kind_of(first)
-    if kind is Kind.PLINK:
-        return kind, FileKind.FILESET if first[len(MAGIC) :][:1] <= bytes([SITE_MAJOR]) else FileKind.FILESET2
+    if kind is FileKind.PLINK:
+        return kind, InputKind.FILESET if first[len(PLINK_MAGIC) :][:1] <= bytes([SITE_MAJOR]) else InputKind.FILESET2
     if kind in _KINDS:
         return kind, _KINDS[kind]
     if kind is not None:
         raise InputError(f"{source} is {kind.value}; {_ADVICE[kind]}")
     if b"\0" in first:
         raise InputError(f"{source}: a binary file that is neither BCF nor a PLINK .bed or .pgen")
-    return None, FileKind.TABLE
+    return None, InputKind.TABLE
 
 
 _TABLES = {".bim": ".bed", ".fam": ".bed", ".pvar": ".pgen", ".pvar.zst": ".pgen", ".psam": ".pgen"}
@@ -127,12 +127,12 @@ def _look(file: CallFile) -> _Known:
     plain = plain_text(file.stream)
     first, unpacked = unpack(file.stream, file.source)
     format, kind = _kind(first, file.source)
-    if kind in (FileKind.FILESET, FileKind.FILESET2):
-        calls, tables = (".bed", ".bim and .fam") if kind is FileKind.FILESET else (".pgen", ".pvar and .psam")
+    if kind in (InputKind.FILESET, InputKind.FILESET2):
+        calls, tables = (".bed", ".bim and .fam") if kind is InputKind.FILESET else (".pgen", ".pvar and .psam")
         if file.path is None or not Path(file.path).is_file():
             raise InputError(f"a {calls} file needs its {tables} beside it: name it instead of {file.path or '-'}")
         with open(file.path, "rb") as raw:
-            if raw.read(len(MAGIC)) != MAGIC:
+            if raw.read(len(PLINK_MAGIC)) != PLINK_MAGIC:
                 raise InputError(f"{file.source}: a compressed {calls}; unpack it first")
     return _Known(file.path, file.source, kind, format, unpacked, file.joins, plain)
 
@@ -155,15 +155,15 @@ def read_calls(
     first = _look(next(opened))
     _check_options(options, first)
     others = (_alike(_look(file), first) for file in opened)
-    if first.kind is FileKind.ALIGNMENT:
+    if first.kind is InputKind.ALIGNMENT:
         texts = (_alignment(known, files, warn) for known in chain([first], others))
         return read_alignments(texts, options.every_letter, options.allow_duplicates, memory, files.scratch, threads)
     known = [first, *others]
-    if first.kind is FileKind.FILESET:
+    if first.kind is InputKind.FILESET:
         return read_filesets([Path(k.path) for k in known if k.path is not None], options.allow_duplicates)
-    if first.kind is FileKind.FILESET2:
+    if first.kind is InputKind.FILESET2:
         return read_pgen_filesets([Path(k.path) for k in known if k.path is not None], options.allow_duplicates)
-    if first.kind is FileKind.VARIANTS:
+    if first.kind is InputKind.VARIANTS:
         from gpualign.core.distance.sources.vcf import read_variants
 
         return read_variants([(_named(k, files), k.source) for k in known], options.allow_duplicates, memory, files.scratch)
@@ -172,7 +172,7 @@ def read_calls(
 
 def _alignment(known: _Known, files: ScratchFiles, warn: Callable[[str], None]) -> AlignmentText:
     """The text of an alignment, as FASTA whatever its format is."""
-    if known.format is Kind.FASTA:
+    if known.format is FileKind.FASTA:
         return AlignmentText(known.stream, known.source, known.plain, known.joins)
     from gpualign.core.distance.sources.alignment_formats import as_fasta
 
@@ -185,7 +185,7 @@ def _alike(other: _Known, first: _Known) -> _Known:
     inputs = "files of a list" if other.joins else "two inputs"
     if other.kind is not first.kind:
         raise InputError(f"{other.source} is {other.kind.value}, {first.source} is {first.kind.value}; {inputs} are of one kind")
-    if other.joins and other.kind is not FileKind.ALIGNMENT:
+    if other.joins and other.kind is not InputKind.ALIGNMENT:
         raise InputError(f"{other.source} is {other.kind.value}; a list of several files is of alignments: join other files first")
     return other
 
@@ -202,21 +202,14 @@ def _check_options(options: CallOptions, file: _Known) -> None:
         parameter("columns"): options.columns is not None,
         parameter("ignore_columns"): options.ignore_columns,
     }
-    if file.kind is not FileKind.TABLE:
+    if file.kind is not InputKind.TABLE:
         for name, given in for_tables.items():
             if given:
                 raise InputError(f"{name} is for tables; {file.source} is {file.kind.value}")
     every = parameter("all_letters")
-    if options.every_letter and file.kind not in (FileKind.TABLE, FileKind.ALIGNMENT):
+    if options.every_letter and file.kind not in (InputKind.TABLE, InputKind.ALIGNMENT):
         raise InputError(f"{every} is for alignments and tables of letters; {file.source} is {file.kind.value}")
-    if options.every_letter and options.type in types:
-        raise InputError(f"{every} is for letters, not for {types[options.type]}")
-    if options.every_letter and options.ploidy is not None:
-        raise InputError(f"{every} is for letters, not for dosages ({parameter('ploidy')})")
-    if options.ploidy is not None and options.type in types:
-        raise InputError(f"{parameter('ploidy')} is for dosages, not for {types[options.type]}")
-    if options.ploidy is not None and not 1 <= options.ploidy <= MOST_PLOIDY:
-        raise InputError(f"{parameter('ploidy')} is a whole number from 1 to {MOST_PLOIDY}; found {options.ploidy}")
+    options.check()
 
 
 def _named(known: _Known, files: ScratchFiles) -> str:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from gpualign.core.distance.calls import MISSING, MOST_ALLELES, Codes, Kind, make_samples
 from gpualign.core.distance.positions import Variants
 from gpualign.core.distance.sources.base import Block, DenseSource
-from gpualign.core.distance.sources.filesets import Site, cells_of, names_of, positions_of, swap_back, swapped_sites
+from gpualign.core.distance.sources.filesets import Site, names_of, positions_of, split_at_blanks, swap_back, swapped_sites
 from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.ids import unique_ids
@@ -55,14 +55,14 @@ def _columns(path: Path, pgen: Path, wanted: Sequence[str], unnamed: dict[int, S
     least, rows = 0, []
     for number, line in _lines(path, pgen):
         if places is None and line.startswith(b"#"):
-            names = cells_of(line[1:])
+            names = split_at_blanks(line[1:])
             places = [names.index(name) if name in names else -1 for name in wanted]
             least = max(places) + 1
             lacking = [name for name, place in zip(wanted, places, strict=True) if place < 0 and name != "FID"]
             if lacking:
                 raise InputError(f"{path}: line {number} has no column {lacking[0]}; the columns are {', '.join(names)}")
             continue
-        cells = cells_of(line, least or -1)
+        cells = split_at_blanks(line, least or -1)
         if places is None:
             fitting = [count for count in unnamed if count <= len(cells)]
             if not fitting:

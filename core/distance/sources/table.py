@@ -11,11 +11,11 @@ from gpualign.core import _sites
 from gpualign.core.distance.calls import MISSING, NUCLEOTIDES, Calls, Codes, Kind, make_samples
 from gpualign.core.distance.scratch import Scratch
 from gpualign.core.distance.sources.base import Block, DenseSource
-from gpualign.core.distance.sources.table_cells import Cells, Storage, numbers_of_codes
+from gpualign.core.distance.sources.table_cells import CellType, Storage, numbers_of_codes
 from gpualign.core.distance.sources.table_rows import TableReader, TableRows
 from gpualign.core.distance.tables.alleles import CELL_BYTES, AlleleCells
 from gpualign.core.distance.tables.codings import MINUS_ONE, Coding, letter_coding, number_coding
-from gpualign.core.distance.tables.columns import describe_left_out
+from gpualign.core.distance.tables.columns import describe_left_out, describe_rows_left_out
 from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.distance.tables.outliers import ROWS_LOOKED_AT, describe_outliers
 from gpualign.core.errors import InputError, parameter
@@ -35,17 +35,16 @@ def read_tables(inputs: Sequence[tuple[BinaryIO, str]], options: CallOptions, me
     """
     alleles = AlleleCells(options.missing_codes)
     readers = [TableReader(open_delimited(stream, source), options, alleles) for stream, source in inputs]
-    looks = [reader.begin() for reader in readers]
     automatic = options.type is TableType.AUTO and not options.every_letter and options.ploidy is None
-    of_alleles = options.type is TableType.ALLELES or (automatic and any(looks))
+    of_alleles = options.type is TableType.ALLELES or (automatic and any(reader.is_of_alleles for reader in readers))
     storage = Storage(memory // len(inputs), scratch)
     tables = [reader.read(of_alleles, storage) for reader in readers]
-    transpose = options.transpose or any(table.transposed for table in tables)
+    transpose = any(table.plan.options.transpose for table in tables)
     _check_sites(tables, transpose)
-    kind, decode = _meaning(tables, options, alleles, warn)
+    kind, decode = _meaning(tables, alleles, warn)
     for table in tables:
-        _report(table, transpose, warn)
-        if kind is Kind.ALLELE and table.cells is Cells.ALLELES:
+        _report(table, warn)
+        if kind is Kind.ALLELE and table.cells is CellType.ALLELES:
             _report_outliers(table, transpose, warn)
     ids = [unique_ids(t.column_ids if transpose else t.row_ids, t.source, options.allow_duplicates) for t in tables]
     blocks = [_block(table, kind, decode, transpose) for table in tables]
@@ -65,30 +64,35 @@ def _check_sites(tables: Sequence[TableRows], transpose: bool) -> None:
             raise InputError(f"{source}: site {place + 1} is {names[1]}, in {first[1]} it is {names[0]}; sites must be the same")
 
 
-def _meaning(tables: Sequence[TableRows], options: CallOptions, alleles: AlleleCells, warn: Warn) -> tuple[Kind, Codes | None]:
+def _meaning(tables: Sequence[TableRows], alleles: AlleleCells, warn: Warn) -> tuple[Kind, Codes | None]:
     """(kind of the calls, the code of each raw one; None where they are codes already). Raises `InputError` where nothing is sure."""
     known = [table for table in tables if table.cells is not None]
     for table in known[1:]:
-        if (table.cells is Cells.LETTERS) is not (known[0].cells is Cells.LETTERS):
+        if (table.cells is CellType.LETTERS) is not (known[0].cells is CellType.LETTERS):
             raise InputError(f"{table.source} holds {_name(table)}, {known[0].source} {_name(known[0])}")
-    if any(table.cells is Cells.ALLELES for table in known):
+    options = next((table.plan.options for table in tables if table.plan.export), tables[0].plan.options)
+    if any(table.cells is CellType.ALLELES for table in known):
         _check_alleles(known, options, alleles)
         return Kind.ALLELE, None
-    if any(table.cells is Cells.LETTERS for table in known) and options.every_letter:
+    letters = any(table.cells is CellType.LETTERS for table in known)
+    if letters and options.every_letter:
         return Kind.LETTER, None
-    counts = np.sum([table.counts for table in tables], axis=0)
-    if any(table.cells is Cells.LETTERS for table in known):
-        coding = letter_coding(counts, options.type)
-    else:
-        type = TableType.CALLS if any(table.is_export for table in tables) else options.type
-        coding = number_coding(counts, type, options.ploidy, any(table.of_alleles for table in tables))
-    source = tables[0].source
+
+    def coding_of(some: Sequence[TableRows]) -> Coding:
+        counts = np.sum([table.counts for table in some], axis=0)
+        return letter_coding(counts, options) if letters else number_coding(counts, options, any(table.of_scheme for table in some))
+
+    try:
+        coding = coding_of(tables)
+    except InputError as error:
+        raise InputError(f"{tables[0].source}: {error.message}") from None
     if coding.problem is not None:
-        raise InputError(f"{source}: {coding.problem}")
-    _refuse_others(tables, coding)
+        at_fault = next((table for table in tables if coding_of([table]).problem == coding.problem), tables[0])
+        raise InputError(f"{at_fault.source}: {coding.problem}")
+    _refuse_others(tables, coding, options)
     if coding.assumed is not None:
-        warn(f"{source}: {coding.assumed}")
-    seen = np.flatnonzero(counts)
+        warn(f"{tables[0].source}: {coding.assumed}")
+    seen = np.flatnonzero(sum(table.counts for table in tables))
     return coding.kind, None if (coding.codes[seen] == seen).all() else coding.codes
 
 
@@ -100,9 +104,9 @@ def _name(table: TableRows) -> str:
 
 def _check_alleles(tables: Sequence[TableRows], options: CallOptions, alleles: AlleleCells) -> None:
     """Raises `InputError` where numbers may be none of alleles."""
-    if options.type is TableType.ALLELES or any(table.of_alleles for table in tables):
+    if options.type is TableType.ALLELES or any(table.of_scheme for table in tables):
         return
-    first = next((table.first[0] for table in tables if table.cells is Cells.ALLELES and table.first), None)
+    first = next((table.first[0] for table in tables if table.cells is CellType.ALLELES and table.first), None)
     if alleles.are_rare and first is not None:
         say = parameter("type", TableType.ALLELES.value)
         raise InputError(f"{first} in a table of genotypes; expected 0, 1, 2; alleles are read with {say}")
@@ -110,20 +114,21 @@ def _check_alleles(tables: Sequence[TableRows], options: CallOptions, alleles: A
         raise InputError(f"{tables[0].source}: {alleles.problem}")
 
 
-def _refuse_others(tables: Sequence[TableRows], coding: Coding) -> None:
+def _refuse_others(tables: Sequence[TableRows], coding: Coding, options: CallOptions) -> None:
     """Raises `InputError` for the first cell that is no call of this coding."""
     for table in tables:
         bad = [raw for raw in np.flatnonzero(table.counts).tolist() if coding.codes[raw] == _sites.BAD]
         if not bad:
             continue
-        raw, numbers = bad[0], table.cells is Cells.NUMBERS
+        raw, numbers = bad[0], table.cells is CellType.NUMBERS
         shown = _spelled(raw, numbers)
         allowed = [_spelled(one, True) for one in (MINUS_ONE, *range(10)) if coding.codes[one] not in (_sites.BAD, MISSING)]
         expected = ", ".join(allowed) if numbers else "A, H, B"
+        says = options.type is not TableType.AUTO or options.ploidy is not None
         advice = f"; alleles are read with {parameter('type', 'alleles')}, dosages of polyploids with {parameter('ploidy')}"
         place = table.first.get(raw, table.source)
         what = f"{shown!r} in a table of {coding.kind.value}"
-        raise InputError(f"{place}: {what}; expected {expected}{advice if numbers else ''}")
+        raise InputError(f"{place}: {what}; expected {expected}{advice if numbers and not says else ''}")
 
 
 def _spelled(raw: int, number: bool) -> str:
@@ -133,12 +138,14 @@ def _spelled(raw: int, number: bool) -> str:
     return NUCLEOTIDES[raw] if raw < len(NUCLEOTIDES) else chr(raw)
 
 
-def _report(table: TableRows, transpose: bool, warn: Warn) -> None:
+def _report(table: TableRows, warn: Warn) -> None:
     """Say what of a table is not read."""
-    for titles, what in ((table.left_out, "column"), (table.rows_left_out, "row")):
-        if titles:
-            warn(f"{table.source}: {describe_left_out(titles, what)}")
-    empty = [(table.untitled, "column"), (table.empty_rows, "row")]
+    columns = table.plan.columns
+    if columns.left_out:
+        warn(f"{table.source}: {describe_left_out(columns.left_out, table.plan.options.transpose)}")
+    if table.rows_left_out:
+        warn(f"{table.source}: {describe_rows_left_out(table.rows_left_out)}")
+    empty = [(columns.untitled, "column"), (table.empty_rows, "row")]
     if any(count for count, _ in empty):
         counted = " and ".join(f"{count:,} empty {what}{'s'[: count != 1]}" for count, what in empty if count)
         warn(f"{table.source}: {counted} left out")
@@ -157,7 +164,7 @@ def _report_outliers(table: TableRows, transpose: bool, warn: Warn) -> None:
 
 def _block(table: TableRows, kind: Kind, decode: Codes | None, transpose: bool) -> Block:
     store = table.store
-    of_numbers = table.cells is Cells.ALLELES
+    of_numbers = table.cells is CellType.ALLELES
     dtype: np.dtype[Any] = np.dtype(np.uint32 if of_numbers else np.uint8)
 
     def read(start: int, stop: int, _: object) -> Calls:

@@ -1,4 +1,4 @@
-"""Cells of a table's rows: read as raw codes or as numbers of alleles, and refused where they are neither.
+"""CellType of a table's rows: read as raw codes or as numbers of alleles, and refused where they are neither.
 
 A row goes into a store as it comes. What raw codes mean is decided later (`codings`). A table whose first cells are digits may turn out to
 hold alleles: then what is stored becomes numbers of alleles.
@@ -31,7 +31,7 @@ _LOOKED_AT = 1 << 20
 """Bytes of rows that are looked at together."""
 
 
-class Cells(Enum):
+class CellType(Enum):
     """What cells of a table are: NUMBERS and LETTERS are bytes, raw codes of `codings`; ALLELES numbers of 32 bits."""
 
     NUMBERS = "genotypes"
@@ -40,14 +40,37 @@ class Cells(Enum):
 
 
 @dataclass(frozen=True)
-class TableName:
-    """How messages speak of a table. source: its name; row, column: what its rows and columns are; first_line: the number of its first
-    line with cells."""
+class TablePlan:
+    """What is known of a table before its rows are read.
+
+    source: its name for messages
+    delimiter: what stands between cells
+    first_line: the number of its first line with cells
+    columns: what is done with them
+    options: how the table is read; PLINK's exports say so by themselves
+    headed: whether its first line is a header for sure
+    beyond: whether its first lines have numbers that no genotype has
+    export: ".raw" or ".traw" if PLINK wrote it
+    """
 
     source: str
-    row: str
-    column: str
+    delimiter: str
     first_line: int
+    columns: Columns
+    options: CallOptions
+    headed: bool
+    beyond: bool = False
+    export: str | None = None
+
+    @property
+    def row(self) -> str:
+        """What its rows are, for messages."""
+        return "site" if self.options.transpose else "sample"
+
+    @property
+    def column(self) -> str:
+        """What its columns are, for messages."""
+        return "sample" if self.options.transpose else "site"
 
 
 @dataclass
@@ -70,35 +93,22 @@ class TableCells:
     first: place of the first cell of each raw code, for messages; of alleles, under 0, of the first that no genotype has
     """
 
-    def __init__(
-        self,
-        name: TableName,
-        delimiter: str,
-        columns: Columns,
-        options: CallOptions,
-        alleles: AlleleCells,
-        of_alleles: bool,
-        beyond: bool,
-        storage: Storage,
-    ) -> None:
-        """of_alleles: the cells are alleles; beyond: the first lines have numbers that no genotype has."""
-        self._name = name
-        self._delimiter = delimiter
-        self._mark = delimiter.encode()
-        self._columns = columns
-        self._options = options
+    def __init__(self, plan: TablePlan, alleles: AlleleCells, of_alleles: bool, storage: Storage) -> None:
+        """alleles: reads cells that are alleles; of_alleles: all of them are."""
+        self._plan = plan
+        self._columns = plan.columns
+        self._options = plan.options
         self._alleles = alleles
-        self._beyond = beyond
         self._storage = storage
-        self._width = len(columns.actions) or len(columns.titles)
+        self._width = len(plan.columns.actions) or len(plan.columns.titles)
         self._rows = 0
         self._calls: _sites.CallParser | None = None
         self._parser: _sites.AlleleParser | None = None
         self._decimals: list[_sites.Decimals] = []
         if of_alleles:
             self._read_alleles()
-        self.cells: Cells | None = Cells.ALLELES if of_alleles else None
-        self.store = storage.rows_of(len(columns.titles) * (CELL_BYTES if of_alleles else 1))
+        self.cells: CellType | None = CellType.ALLELES if of_alleles else None
+        self.store = storage.rows_of(len(plan.columns.titles) * (CELL_BYTES if of_alleles else 1))
         self.first: dict[int, str] = {}
 
     @property
@@ -117,23 +127,23 @@ class TableCells:
             if re.fullmatch(r"(?:[0-9]|-1)(?:[.,]00?)?", cell):
                 if self._options.every_letter:
                     raise self._no_letters()
-                self.cells = Cells.NUMBERS
+                self.cells = CellType.NUMBERS
             elif len(cell) == 1 and cell.isalpha() and cell not in "Nn":
-                self.cells = Cells.LETTERS
+                self.cells = CellType.LETTERS
             if self.cells is not None:
                 self._calls = self._call_parser()
                 return
 
     def _call_parser(self) -> _sites.CallParser:
         options = self._options
-        letters = self.cells is Cells.LETTERS
+        letters = self.cells is CellType.LETTERS
         table = raw_letters(options.every_letter, options.missing_codes) if letters else raw_numbers(options.missing_codes)
-        parser = _sites.CallParser(self._delimiter, table, self._columns.actions, list(options.missing_codes))
+        parser = _sites.CallParser(self._plan.delimiter, table, self._columns.actions, list(options.missing_codes))
         self._decimals.append(parser.decimals)
         return parser
 
     def _read_alleles(self) -> None:
-        self._parser = self._alleles.parser(self._delimiter, self._columns.actions)
+        self._parser = self._alleles.parser(self._plan.delimiter, self._columns.actions)
         self._decimals.append(self._parser.decimals)
 
     def add(self, line: bytes, start: int, number: int, name: str) -> None:
@@ -141,8 +151,8 @@ class TableCells:
         and of its row, for the `InputError` that is raised for ragged rows and for cells that are no calls."""
         self._rows += 1
         if self.cells is None and start >= 0:
-            self.decide(cells_of(line[start + 1 :], self._delimiter))
-        if self.cells is Cells.ALLELES:
+            self.decide(cells_of(line[start + 1 :], self._plan.delimiter))
+        if self.cells is CellType.ALLELES:
             self._add_alleles(line, start, number, name)
             return
         row = self.store.new_row()
@@ -165,7 +175,7 @@ class TableCells:
         assert self._parser is not None
         cells, bad, place = 0, -1, -1
         if start >= 0:
-            cells, bad, place = self._alleles.parse(self._parser, line, start + 1, self._delimiter, columns.actions, row)
+            cells, bad, place = self._alleles.parse(self._parser, line, start + 1, self._plan.delimiter, columns.actions, row)
         self._check(line, number, name, cells, bad if place < 0 else columns.number_of(place))
         if not self.first:
             places = np.flatnonzero((row > 2) & (row != NO_ALLELE))
@@ -175,9 +185,9 @@ class TableCells:
     def _is_allele(self, line: bytes, column: int) -> bool:
         """Whether a cell that is no call makes this a table of alleles."""
         options = self._options
-        if self.cells is Cells.LETTERS or options.type is not TableType.AUTO or options.ploidy is not None or options.every_letter:
+        if self.cells is CellType.LETTERS or options.type is not TableType.AUTO or options.ploidy is not None or options.every_letter:
             return False
-        look = look_for_alleles([[cells_of(line, self._delimiter)[column + 1]]])
+        look = look_for_alleles([[cells_of(line, self._plan.delimiter)[column + 1]]])
         self._alleles.telling = self._alleles.telling or look.telling
         return look.proven
 
@@ -195,7 +205,7 @@ class TableCells:
                 out.new_row().view(np.uint32)[:] = numbers
         large = next((code for code in self.first if 2 < code < 10), None)
         self.first = {} if large is None else {0: f"{self.first[large]}: {str(large)!r}"}
-        self.store, self.cells, self._calls = out, Cells.ALLELES, None
+        self.store, self.cells, self._calls = out, CellType.ALLELES, None
         self._read_alleles()
 
     # ---- what is no call
@@ -213,46 +223,46 @@ class TableCells:
         step = max(1, _LOOKED_AT // self.store.width)
         for start in range(0, self._rows, step):
             block = self.store.rows(start, min(self._rows, start + step))
-            numbers += self._are_numbers(block.view(np.uint32) if self.cells is Cells.ALLELES else block).sum(axis=0)
+            numbers += self._are_numbers(block.view(np.uint32) if self.cells is CellType.ALLELES else block).sum(axis=0)
         unlike = np.flatnonzero((with_comma > 0) & (points | (with_comma < numbers)))
         if len(unlike):
             place = int(unlike[0])
             column, beside = self._columns.number_of(place) + 2, "decimal points" if points else "whole numbers in it"
-            where = f"{self._name.source}: column {column} ({self._columns.titles[place]!r})"
-            raise InputError(
-                f"{where} has cells such as '7,0' beside {beside}: they may be decimals, or two numbers each; write whole numbers"
-            )
+            where = f"{self._plan.source}: column {column} ({self._columns.titles[place]!r})"
+            raise InputError(f"{where} has cells such as '7,0' beside {beside}: each may be a decimal or two numbers; write whole numbers")
 
     def _are_numbers(self, cells: npt.NDArray[np.uint8] | npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
         """Which cells are numbers, but 0: bool of the same shape."""
-        missing = NO_ALLELE if self.cells is Cells.ALLELES else MISSING
+        missing = NO_ALLELE if self.cells is CellType.ALLELES else MISSING
         numbers: npt.NDArray[np.bool_] = (cells != 0) & (cells != missing)
         return numbers
 
     def _place(self, number: int, name: str, place: int) -> str:
         column, title = self._columns.number_of(place) + 2, self._columns.titles[place]
-        return f"{self._name.source}: line {number} ({name!r}), column {column} ({title!r})"
+        return f"{self._plan.source}: line {number} ({name!r}), column {column} ({title!r})"
 
     def _check(self, line: bytes, number: int, name: str, cells: int, bad: int) -> None:
         """Raises `InputError` for a row with another number of cells, or with a cell that is no call, in column `bad`."""
         if cells != self._width:
-            raise InputError(f"{self._name.source}: line {number} ({name!r}) has {cells + 1} cells, the header has {self._width + 1}")
+            raise InputError(
+                f"{self._plan.source}: line {number} ({name!r}) has {cells + 1} cell{'s'[: cells > 0]}, the header has {self._width + 1}"
+            )
         if bad < 0:
             return
-        cell, columns = cells_of(line, self._delimiter)[bad + 1], self._columns
+        cell, columns = cells_of(line, self._plan.delimiter)[bad + 1], self._columns
         if len(columns.actions) and columns.actions[bad] == _sites.EMPTY:
-            where = f"{self._name.source}: line {number} ({name!r}), column {bad + 2}"
+            where = f"{self._plan.source}: line {number} ({name!r}), column {bad + 2}"
             raise InputError(f"{where}: {cell[:_CELLS_SHOWN]!r} in a column without a title; give the column one, or empty it")
         where = self._place(number, name, columns.place_of(bad))
-        options, letters = self._options, self.cells is Cells.LETTERS
-        numbers = self._beyond and not letters and not options.every_letter and options.type is TableType.AUTO
-        if self.cells is Cells.ALLELES or numbers:
-            raise InputError(f"{where}: {describe_no_allele(cell, self._name.row == 'site')}")
+        options, letters = self._options, self.cells is CellType.LETTERS
+        undecided = options.type is TableType.AUTO and options.ploidy is None and not options.every_letter
+        if self.cells is CellType.ALLELES or (self._plan.beyond and undecided and not letters):
+            raise InputError(f"{where}: {describe_no_allele(cell, self._options.transpose)}")
         kind, expected = ("letters", "A, C, G, T") if letters else ("genotypes", "0, 1, 2")
         if letters and options.every_letter:
             expected = "a letter"
         advice = "" if len(line) < 3 or len(cell) < 2 else f"; a table with a row a SNP is read with {parameter('transpose')}"
-        if number == self._name.first_line:
+        if number == self._plan.first_line:
             advice = f"; if the first line is a header, leave out {parameter('no_header')}"
         elif re.fullmatch(r"[0-9]+[/|][0-9]+", cell):
             advice = "; write genotypes as how many alleles are not the reference: 0, 1 or 2"
@@ -265,7 +275,7 @@ class TableCells:
 
     def _no_letters(self) -> InputError:
         every = parameter("all_letters")
-        return InputError(f"{every} is for alignments and tables of letters; {self._name.source} is a table of genotypes or alleles")
+        return InputError(f"{every} is for alignments and tables of letters; {self._plan.source} is a table of genotypes or alleles")
 
 
 def numbers_of_codes(codes: Codes) -> npt.NDArray[np.uint32]:

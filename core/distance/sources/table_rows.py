@@ -16,7 +16,7 @@ from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.calls import Codes, cell_table, number_table
 from gpualign.core.distance.sources.base import RowStore
 from gpualign.core.distance.sources.filesets import names_of
-from gpualign.core.distance.sources.table_cells import Cells, Storage, TableCells, TableName, cells_of
+from gpualign.core.distance.sources.table_cells import CellType, Storage, TableCells, TablePlan, cells_of
 from gpualign.core.distance.tables.alleles import AlleleCells, look_for_alleles
 from gpualign.core.distance.tables.columns import Columns, plan_columns, plink_export
 from gpualign.core.distance.tables.headers import could_be_alleles, could_be_calls, is_id_title
@@ -25,6 +25,7 @@ from gpualign.core.distance.tables.titles import NAME_OF_SITE, is_metadata
 from gpualign.core.errors import InputError, parameter, quoted
 from gpualign.core.files.delimited import DelimitedText
 from gpualign.core.files.quoting import text_of
+from gpualign.core.files.squares import number_of
 
 _LOOKED_AT = 1 << 16
 """Bytes of a table, in whole lines, that tell whether it holds alleles; a line of data at least."""
@@ -36,52 +37,59 @@ _EMPTY_LINE = b'\t,; "\r\n'
 class TableRows:
     """One table as it was read.
 
-    source: its name for messages
-    row_ids, column_ids: ids of its rows and of the columns that were read
+    plan: how
+    row_ids: ids of its rows
     cells: what they are; None where no call told
     store: a row of raw codes, or of numbers of alleles, for each row
     counts: how often each raw code occurs, int64[256]
     first: places of cells, as of `TableCells`
-    left_out, rows_left_out: known titles of columns, and of rows, that are not read
-    untitled, empty_rows: how many columns without a title, and how many rows, are empty
-    of_alleles: whether titles say that the table has alleles
-    is_export: whether PLINK wrote it, as .raw or .traw
-    transposed: whether it has a row per site by itself
+    rows_left_out: titles of metadata before rows that are not read
+    empty_rows: how many rows are empty
+    of_scheme: whether titles are those of a typing scheme, whose tables hold alleles
     """
 
-    source: str
+    plan: TablePlan
     row_ids: list[str]
-    column_ids: list[str]
-    cells: Cells | None
+    cells: CellType | None
     store: RowStore
     counts: npt.NDArray[np.int64]
     first: dict[int, str]
-    left_out: list[str] = field(default_factory=list)
-    rows_left_out: list[str] = field(default_factory=list)
-    untitled: int = 0
-    empty_rows: int = 0
-    of_alleles: bool = False
-    is_export: bool = False
-    transposed: bool = False
+    rows_left_out: list[str]
+    empty_rows: int
+    of_scheme: bool
+
+    @property
+    def source(self) -> str:
+        """Its name for messages."""
+        return self.plan.source
+
+    @property
+    def column_ids(self) -> list[str]:
+        """Ids of the columns that are read."""
+        return self.plan.columns.titles
 
 
 class TableReader:
     """Reads one table. alleles: reads cells that are alleles, also of another table of the run."""
 
     def __init__(self, text: DelimitedText, options: CallOptions, alleles: AlleleCells) -> None:
-        self._text = text
+        self._source = text.source
         self._delimiter = text.delimiter
         self._mark = text.delimiter.encode()
-        self._options = options
+        self._first = text.first
         self._alleles = alleles
         self._lines = text.plain_lines()
         self._begun: list[bytes] = []
-        self._export: str | None = None
-        self._transpose = options.transpose
-        self._beyond = False
+        self._begin()
+        self.plan, self._of_alleles = self._make_plan(options)
 
-    def begin(self) -> bool:
-        """Read the first lines; whether they prove that the table holds alleles. Raises `InputError` for a text without lines."""
+    @property
+    def is_of_alleles(self) -> bool:
+        """Whether the table holds alleles for sure, by its first lines."""
+        return self._of_alleles
+
+    def _begin(self) -> None:
+        """Read the first lines. Raises `InputError` for a text without lines."""
         size = 0
         for line in self._lines:
             self._begun.append(line)
@@ -89,71 +97,67 @@ class TableReader:
             if size > _LOOKED_AT and len(self._begun) > 1:
                 break
         if not self._begun:
-            raise InputError(f"{self._text.source}: empty file; expected a table, an alignment, a VCF or a .bed file")
-        header = not self._options.no_header
-        self._export = plink_export(cells_of(self._begun[0], self._delimiter)) if header else None
-        if self._export is not None:
-            self._transpose = self._transpose or self._export == ".traw"
-            self._options = replace(self._options, type=TableType.CALLS)
-            return False
-        rows = (cells_of(line, self._delimiter)[1:] for line in self._begun[header:])
-        look = look_for_alleles(rows, self._options.missing_codes)
-        self._beyond, self._alleles.telling = look.beyond, self._alleles.telling or look.telling
-        return look.proven
+            raise InputError(f"{self._source}: empty file; expected a table, an alignment, a VCF or a .bed file")
 
-    @property
-    def _name(self) -> TableName:
-        row, column = ("site", "sample") if self._transpose else ("sample", "site")
-        return TableName(self._text.source, row, column, self._text.first)
+    def _make_plan(self, options: CallOptions) -> tuple[TablePlan, bool]:
+        """(how the table is read, whether it holds alleles for sure). Raises `InputError` for a table without rows."""
+        header = self._begun[0]
+        export = None if options.no_header else plink_export(cells_of(header, self._delimiter))
+        if export is not None:
+            options = _options_of_export(options, export, self._source)
+        body = self._begun[not options.no_header :]
+        row = next((line for line in body if not _is_empty(line)), None)
+        if row is None:
+            plan = TablePlan(self._source, self._delimiter, self._first, Columns([], np.empty(0, np.uint8)), options, options.no_header)
+            self._refuse_data(header, None, plan)
+            raise InputError(f"{self._source}: no {plan.row}s: the table ends after its header")
+        columns, headed = self._plan_columns(header, row, options)
+        plan = TablePlan(self._source, self._delimiter, self._first, columns, options, headed, export=export)
+        if export is not None:
+            return plan, False
+        read = np.flatnonzero(columns.actions == _sites.READ).tolist()
+        found = []
+        for line in body:
+            name, *cells = cells_of(line, self._delimiter)
+            if not (_looks_at_titles(options) and is_metadata(name)):
+                found.append([cells[k] for k in read if k < len(cells)] if read else cells)
+        look = look_for_alleles(found, options.missing_codes)
+        self._alleles.telling = self._alleles.telling or look.telling
+        return replace(plan, beyond=look.beyond), look.proven
 
     def read(self, of_alleles: bool, storage: Storage) -> TableRows:
         """Read all rows. of_alleles: the cells are alleles. Raises `InputError` naming line and column."""
-        lines = chain(self._begun, self._lines)
-        header = next(lines)
-        number = self._text.first + 1
-        if self._options.no_header:
-            lines, number = chain([header], lines), self._text.first
-        empty = 0
-        for line in lines:
-            if not _is_empty(line):
-                break
-            empty, number = empty + _has_cells(line), number + 1
-        else:
-            self._refuse_data(header, None)
-            raise InputError(f"{self._text.source}: no {self._name.row}s: the table ends after its header")
-        columns, headed = self._plan(header, line)
-        cells = TableCells(self._name, self._delimiter, columns, self._options, self._alleles, of_alleles, self._beyond, storage)
-        cells.decide(cells_of(line, self._delimiter)[1:])
-        if not headed:
-            self._refuse_data(header, cells.cells)
-        rows = self._read_rows(chain([line], lines), number, columns, cells)
+        plan = self.plan
+        header = self._begun[0]
+        lines = chain(self._begun[not plan.options.no_header :], self._lines)
+        cells = TableCells(plan, self._alleles, of_alleles, storage)
+        if not plan.headed:
+            row = next(line for line in self._begun[1:] if not _is_empty(line))
+            cells.decide(cells_of(row, self._delimiter)[1:])
+            self._refuse_data(header, cells.cells, plan)
+        rows = self._read_rows(lines, self._first + (not plan.options.no_header), cells)
         cells.store.done()
         cells.check_decimals()
-        known = any(map(_is_scheme, columns.left_out)) or text_of(header.split(self._mark, 1)[0]) == "FILE"
+        of_scheme = any(map(_is_scheme, plan.columns.left_out)) or text_of(header.split(self._mark, 1)[0]) == "FILE"
         return TableRows(
-            source=self._text.source,
+            plan=plan,
             row_ids=rows.ids,
-            column_ids=columns.titles,
             cells=cells.cells,
             store=cells.store,
             counts=cells.counts,
             first=cells.first,
-            left_out=columns.left_out,
             rows_left_out=rows.left_out,
-            untitled=columns.untitled,
-            empty_rows=empty + rows.empty,
-            of_alleles=known and cells.cells is not Cells.LETTERS and not self._transpose,
-            is_export=self._export is not None,
-            transposed=self._export == ".traw",
+            empty_rows=rows.empty,
+            of_scheme=of_scheme and not plan.options.transpose,
         )
 
-    def _read_rows(self, lines: Iterable[bytes], first: int, columns: Columns, cells: TableCells) -> _RowIds:
+    def _read_rows(self, lines: Iterable[bytes], first: int, cells: TableCells) -> _RowIds:
         """Hand the cells of each line to `cells`. first: the number of the first line."""
         rows = _RowIds()
         people: list[tuple[str, str]] = []
-        mark, options = self._mark, self._options
-        looks_at_titles = self._transpose and options.columns is None and not options.no_header
-        square = SquareOfIds(columns, self._delimiter)
+        columns, mark = self.plan.columns, self._mark
+        looks_at_titles = _looks_at_titles(self.plan.options)
+        square = SquareOfIds(self.plan)
         of_people = columns.id_cells != (0,)
         names_site = NAME_OF_SITE.match
         add, ids = cells.add, rows.ids
@@ -177,7 +181,7 @@ class TableReader:
             try:
                 add(line, start, number, name)
             except InputError:
-                if square.rows > 0:
+                if square.rows > 0 and are_distances(cells_of(line, self._delimiter)[1:]):
                     raise self._matrix() from None
                 raise
             ids.append(name)
@@ -189,35 +193,35 @@ class TableReader:
 
     def _matrix(self) -> InputError:
         return InputError(
-            f"{self._text.source}: a matrix, whose rows and columns have the same ids; expected calls of samples at sites. gpualign tree"
-            " makes a tree of it, gpualign cluster with --distances makes clusters"
+            f"{self._source}: this is a matrix (its rows and columns have the same ids); expected calls of samples at sites. gpualign tree"
+            f" makes a tree of it, gpualign cluster with {parameter('distances')} clusters"
         )
 
     # ---- the header
 
-    def _plan(self, header: bytes, line: bytes) -> tuple[Columns, bool]:
+    def _plan_columns(self, header: bytes, row: bytes, options: CallOptions) -> tuple[Columns, bool]:
         """(which columns are read, by the header and the first row, whether the first line is a header for sure)."""
-        titles, cells = cells_of(header, self._delimiter), cells_of(line, self._delimiter)
-        options, source = self._options, self._text.source
+        titles, cells = cells_of(header, self._delimiter), cells_of(row, self._delimiter)
         if len(titles) == 1 and len(cells) != 2:
-            raise InputError(f"{source}: no {self._name.column}s: the first line has a single cell, {quoted(titles[0])}")
+            what = "sample" if options.transpose else "site"
+            raise InputError(f"{self._source}: no {what}s: the first line has a single cell, {quoted(titles[0])}")
         headed = options.no_header
         if options.no_header:
             titles = [titles[0], *map(str, range(1, len(titles)))]
         elif len(cells) == len(titles) + 1:  # R writes no title over the names of rows
             if not cells[-1] and titles[0] and is_id_title(titles[0]):
                 raise InputError(
-                    f"{source}: the first row has a cell more than the header, an empty one after its last {self._delimiter!r}; "
+                    f"{self._source}: the first row has a cell more than the header, an empty one after its last {self._delimiter!r}; "
                     "end rows as the header ends"
                 )
             titles, headed = ["", *titles], True
         try:
-            columns = plan_columns(titles, titles[1:], self._transpose, options.columns, options.ignore_columns)
+            columns = plan_columns(titles, options)
         except InputError as error:
-            raise InputError(f"{source}: {error.message}") from None
-        return columns, headed
+            raise InputError(f"{self._source}: {error.message}") from None
+        return columns, headed or bool(columns.left_out)  # no row of calls has such words
 
-    def _refuse_data(self, header: bytes, cells: Cells | None) -> None:
+    def _refuse_data(self, header: bytes, cells: CellType | None, plan: TablePlan) -> None:
         """Raises `InputError` for a first line that could be a row of this table. cells: of its rows, None where no call told."""
         line = header.rstrip(b"\r\n")
         start = line.find(self._mark) + 1
@@ -225,26 +229,41 @@ class TableReader:
         named = [title for title in titles if title]
         if not start or (is_id_title(first) and len(set(named)) == len(named)):
             return
-        if cells is Cells.ALLELES or self._beyond:
+        if cells is CellType.ALLELES or plan.beyond:
             data = could_be_alleles(titles)
         else:
-            data = cells is not Cells.LETTERS and could_be_calls(line, start, self._delimiter, self._numbers_of_data(), cells is None)
-            letters = _letters_of_data(self._options.every_letter)
-            data = data or (cells is not Cells.NUMBERS and could_be_calls(line, start, self._delimiter, letters, True))
+            numbers = _numbers_of_data(plan.options.ploidy)
+            data = cells is not CellType.LETTERS and could_be_calls(line, start, self._delimiter, numbers, cells is None)
+            letters = _letters_of_data(plan.options.every_letter)
+            data = data or (cells is not CellType.NUMBERS and could_be_calls(line, start, self._delimiter, letters, True))
         if data and titles == [cells_of(line, self._delimiter)[0] for line in self._begun[1:]] and len(titles) > 1:
             raise self._matrix()
         if data:
             raise InputError(
-                f"{self._text.source}: the first line may be a row of calls, or a header with the {self._name.column}s' ids: "
-                f"{parameter('no_header')} reads it as a row; let its first cell say id if it is a header"
+                f"{self._source}: the first line may be a row of calls, or a header of {plan.column} ids; use {parameter('no_header')}"
+                " if it is a row, or write id into its first cell if it is a header"
             )
 
-    def _numbers_of_data(self) -> Codes:
-        """Numbers that a row of calls has; others may be names of sites."""
-        table = number_table()
-        for digit in range(3, (self._options.ploidy or 0) + 1):
-            table[ord(str(digit))] = digit
-        return table
+
+def _options_of_export(options: CallOptions, export: str, source: str) -> CallOptions:
+    """How an export of PLINK's is read. Raises `InputError` for options that say something else."""
+    if options.type not in (TableType.AUTO, TableType.CALLS) or options.ploidy is not None:
+        name = parameter("ploidy") if options.ploidy is not None else parameter("type", options.type.value)
+        raise InputError(f"{source}: PLINK's {export} holds genotypes 0, 1, 2; {name} is for other tables")
+    return replace(options, type=TableType.CALLS, transpose=options.transpose or export == ".traw")
+
+
+def _looks_at_titles(options: CallOptions) -> bool:
+    """Whether titles of metadata stand before rows."""
+    return options.transpose and not options.no_header
+
+
+def _numbers_of_data(ploidy: int | None) -> Codes:
+    """Codes of the numbers that mark a first line as calls. Others may be names of sites."""
+    table = number_table()
+    for digit in range(3, (ploidy or 0) + 1):
+        table[ord(str(digit))] = digit
+    return table
 
 
 @dataclass
@@ -257,13 +276,13 @@ class _RowIds:
 
 
 class SquareOfIds:
-    """Whether rows and columns have the same ids, as in a matrix of distances. rows: how many so far, in the order of the columns; -1 after
-    another one."""
+    """Finds out whether rows and columns have the same ids, as in a matrix of distances. rows: how many so far, in the order of the
+    columns; -1 after another one."""
 
-    def __init__(self, columns: Columns, delimiter: str) -> None:
-        self._titles = columns.titles
-        self._delimiter = delimiter
-        self.rows = -1 if len(columns.actions) else 0
+    def __init__(self, plan: TablePlan) -> None:
+        self._titles = plan.columns.titles
+        self._delimiter = plan.delimiter
+        self.rows = -1 if len(plan.columns.actions) or plan.options.no_header else 0
 
     def look(self, line: bytes, name: str) -> None:
         """Compare the id of the next row."""
@@ -292,6 +311,11 @@ def _has_cells(line: bytes) -> bool:
     return bool(line.strip())
 
 
+def are_distances(cells: Sequence[str]) -> bool:
+    """Whether cells are what a matrix of distances has: numbers, and nothing where there is none."""
+    return all(not cell or number_of(cell) is not None for cell in cells)
+
+
 def _is_zero(cell: str) -> bool:
     """Whether a cell can be on the diagonal of a matrix of distances."""
     try:
@@ -301,7 +325,7 @@ def _is_zero(cell: str) -> bool:
 
 
 def _letters_of_data(every_letter: bool) -> Codes:
-    """Letters that a row of calls has; others may stand in it, but do in names."""
+    """Codes of the letters that mark a first line as calls. E, F and so on do not, because they occur in titles."""
     table = cell_table(every_letter)
     if not every_letter:
         table[[byte for byte in range(128) if chr(byte).isalpha() and chr(byte).upper() not in _NUCLEOTIDE_CODES]] = _sites.BAD
@@ -310,4 +334,4 @@ def _letters_of_data(every_letter: bool) -> Codes:
 
 def _is_scheme(title: str) -> bool:
     """Whether only tables of alleles have a column with this title."""
-    return re.search(r"(?<![A-Za-z])(c|r|wg)?ST(?![a-z])|MLST|[Cc]lonal.?[Cc]omplex", title) is not None
+    return re.search(r"(?<![A-Za-z])(cg|r|wg)?ST(?![a-z])|MLST|[Cc]lonal.?[Cc]omplex", title) is not None

@@ -42,10 +42,8 @@ _TELLING = re.compile(rf"INF-\*?[0-9a-f]+|\*[0-9]+|{'|'.join(_CHEWBBACA)}|(?=.*[
 """Cells of no other table."""
 
 _FIRST_ID = 1 << 31
-_GENOTYPES = 2
-"""The largest number of a genotype."""
+_LARGEST_GENOTYPE = 2
 _RARE = 100
-"""One number in so many is a slip in a table of genotypes."""
 _DISTINCT = 4
 """Different numbers that are remembered: more are those of no code for missing calls."""
 _CODES_FOR_MISSING = (9, 99, 999, 9999)
@@ -65,8 +63,13 @@ class AlleleLook:
     proven: bool
 
 
+def is_slip(rare: int, numbers: int) -> bool:
+    """Whether numbers that no genotype has are as rare as slips: fewer than one in a hundred."""
+    return rare * _RARE < numbers
+
+
 def look_for_alleles(rows: Iterable[Sequence[str]], missing: Sequence[str] = ()) -> AlleleLook:
-    """Look for alleles in cells of a table, without its ids. missing: cells that are missing calls."""
+    """Look for alleles in cells of a table that are read. missing: cells that are missing calls."""
     numbers = beyond = 0
     several = False
     for cells in rows:
@@ -83,7 +86,7 @@ def look_for_alleles(rows: Iterable[Sequence[str]], missing: Sequence[str] = ())
                 several = several or len(match[1]) > 1
             elif len(cell) > 1 and _TELLING.fullmatch(cell):
                 return AlleleLook(True, True, True)
-    often = beyond > 0 and beyond * _RARE >= numbers
+    often = beyond > 0 and not is_slip(beyond, numbers)
     return AlleleLook(False, often, several and often)
 
 
@@ -137,7 +140,7 @@ class AlleleCells:
         """Take note of the numbers in a row: how many there are, how many beyond genotypes, and zeros, which are missing in it."""
         self.numbers, self.beyond, self.zeros = self.numbers + numbers, self.beyond + beyond, self.zeros + zeros
         if len(self.distinct) <= _DISTINCT:
-            self.distinct.update(np.unique(row[(row > _GENOTYPES) & (row != NO_ALLELE)])[: _DISTINCT + 1].tolist())
+            self.distinct.update(np.unique(row[(row > _LARGEST_GENOTYPE) & (row != NO_ALLELE)])[: _DISTINCT + 1].tolist())
 
     @property
     def problem(self) -> str | None:
@@ -148,12 +151,12 @@ class AlleleCells:
         if number not in _CODES_FOR_MISSING:
             return None
         missing, alleles = parameter("missing_code", number), parameter("type", "alleles")
-        return f"{number} may be a missing call ({missing}), as the other numbers are 0, 1 and 2, or an allele ({alleles}); say which"
+        return f"{number} may be a missing call ({missing}) or an allele ({alleles}), as all other numbers are 0, 1 and 2; say which"
 
     @property
     def are_rare(self) -> bool:
         """Whether numbers that no genotype has are as rare as slips."""
-        return not self.telling and self.beyond * _RARE < self.numbers
+        return not self.telling and is_slip(self.beyond, self.numbers)
 
     def could_be_allele(self, text: str) -> bool:
         """Whether a cell could be an allele or a missing one, in a spelling that is known."""

@@ -22,16 +22,14 @@ import numpy.typing as npt
 from gpualign.core import _sites
 from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.calls import MISSING, NUCLEOTIDES, Codes, Kind, cell_table, number_table
-from gpualign.core.distance.tables.options import MOST_PLOIDY, TableType
-from gpualign.core.errors import parameter
+from gpualign.core.distance.tables.alleles import is_slip
+from gpualign.core.distance.tables.options import MOST_PLOIDY, CallOptions, TableType
+from gpualign.core.errors import InputError, parameter
 
 MINUS_ONE: int = _sites.MINUS_ONE
 
 _GENOTYPES = frozenset((0, 1, 2))
 _NINE = 9
-_RARE = 100
-"""One number in so many is a slip: fewer beyond 2 make no table of alleles or dosages."""
-
 _CROSS = frozenset("ABH")
 _CROSS_LETTERS = frozenset("ABCDH")
 """Of R/qtl: beside A, B and H also C (not A) and D (not B), which are no genotypes."""
@@ -42,9 +40,13 @@ _NUCLEOTIDE_LETTERS = frozenset("ACGTUNRYSWKMBDHVX")
 
 @dataclass(frozen=True)
 class Coding:
-    """kind: of the calls. codes: the code of each raw one, MISSING for a missing call, BAD for what is no call: uint8[256]. assumed: what
-    was assumed, for a note; None where there was no choice. problem: why nothing can be assumed, and what decides; None where something
-    was."""
+    """What raw codes mean.
+
+    kind: of the calls
+    codes: the code of each raw one, MISSING for a missing call, BAD for what is no call: uint8[256]
+    assumed: what was assumed, for a note; None where there was no choice
+    problem: why nothing can be assumed, and what decides; None where something was
+    """
 
     kind: Kind
     codes: Codes = field(repr=False)
@@ -78,55 +80,68 @@ def _with_missing(table: Codes, missing: Sequence[str]) -> Codes:
     return table
 
 
-def number_coding(counts: npt.NDArray[np.int64], type: TableType, ploidy: int | None, of_alleles: bool) -> Coding:
-    """Of a table of numbers. counts: how often each raw code occurs, int64[256]; of_alleles: the table says by itself that it has
-    alleles."""
+def number_coding(counts: npt.NDArray[np.int64], options: CallOptions, of_scheme: bool = False, reads_alleles: bool = True) -> Coding:
+    """Decide about numbers. counts: how often each raw code occurs, int64[256]; of_scheme: titles of the table are those of a typing
+    scheme; reads_alleles: alleles are among what can be read. Raises `InputError` for options that are of letters."""
+    type = options.type
+    if type is TableType.ABH:
+        raise _is_of(parameter("type", type.value), "letters", "numbers")
+    if options.every_letter:
+        raise _is_of(parameter("all_letters"), "letters", "numbers")
     seen = frozenset(np.flatnonzero(counts[:10]).tolist())
-    minus = bool(counts[MINUS_ONE])
+    beyond = seen - _GENOTYPES
     if type is TableType.ALLELES:
         return _alleles()
     if type is TableType.CENTRED:
         return _centred()
-    if ploidy is not None:
-        return _dosages(ploidy)
-    beyond = seen - _GENOTYPES
-    if type is TableType.AUTO and of_alleles:
-        return _alleles()
-    if minus and not beyond and 2 not in seen:
+    if options.ploidy is not None:
+        return _dosages(options.ploidy)
+    if type is TableType.CALLS:
+        return _genotypes()
+    alleles = parameter("type", TableType.ALLELES.value) if reads_alleles else None
+    if of_scheme:
+        if 0 not in seen or beyond - {_NINE}:
+            return _alleles()
+        calls = parameter("type", TableType.CALLS.value)
+        return _undecided(f"0 may be a missing allele, by the titles of the table ({alleles}), or a genotype ({calls}); say which")
+    if counts[MINUS_ONE] and not beyond and 2 not in seen:
         return _with_minus_one(1 in seen)
     if beyond == {_NINE} and seen >= _GENOTYPES:
-        decides = parameter("type", TableType.ALLELES.value)
-        return _genotypes(f"9 is read as a missing call, as the other numbers are 0, 1 and 2; {decides} reads alleles", missing=_NINE)
-    if not beyond or type is TableType.CALLS:
+        otherwise = f"; {alleles} if it is an allele" if alleles else ""
+        return _genotypes(f"9 is read as a missing call, because all other numbers are 0, 1 and 2{otherwise}", missing=_NINE)
+    if not beyond:
         return _genotypes()
-    if beyond == {_NINE}:
-        readings = f"{parameter('missing_code', _NINE)} (a missing call) or {parameter('type', TableType.ALLELES.value)} (an allele)"
-        return _undecided(f"9 may be a missing call or an allele: {readings} decides")
-    total, rare = int(counts[:10].sum()), int(counts[sorted(beyond)].sum())
-    if rare * _RARE < total:
+    if beyond == {_NINE} and alleles:
+        return _undecided(f"9 may be a missing call ({parameter('missing_code', _NINE)}) or an allele ({alleles}); say which")
+    if is_slip(int(counts[sorted(beyond)].sum()), int(counts[:10].sum())):
         return _genotypes()
-    return _alleles() if 0 not in seen else _undecided(_readings_with_zero(beyond))
+    return _alleles() if 0 not in seen else _undecided(_readings_with_zero(beyond, alleles))
+
+
+def _is_of(name: str, cells: str, others: str) -> InputError:
+    return InputError(f"{name} is for {cells}, and the cells are {others}")
 
 
 def _with_minus_one(with_one: bool) -> Coding:
     centred = parameter("type", TableType.CENTRED.value)
-    missing = parameter("missing_code", "-1")
+    missing = parameter("missing_code", -1)
     if not with_one:
-        return _undecided(f"-1 may be a genotype (-1, 0, 1) or a missing call: {centred} or {missing} decides")
-    said = f"its genotypes are -1, 0 and 1, and never 2, so -1 is read as a genotype; {missing} reads it as a missing call"
-    return _centred(said)
+        return _undecided(f"-1 may be a genotype ({centred}) or a missing call ({missing}); say which")
+    return _centred(f"-1 is read as a genotype, because genotypes are -1, 0 and 1 and none is 2; {missing} if it is a missing call")
 
 
-def _readings_with_zero(beyond: frozenset[int]) -> str:
+def _readings_with_zero(beyond: frozenset[int], alleles: str | None) -> str:
     largest = max(beyond)
-    readings = [f"alleles, of which 0 is a missing one ({parameter('type', TableType.ALLELES.value)})"]
+    readings = [f"alleles with 0 as a missing one ({alleles})"] if alleles else []
     if largest <= MOST_PLOIDY:
         readings.append(f"dosages of a polyploid ({parameter('ploidy', largest)})")
     if len(beyond) == 1:
-        readings.append(f"genotypes 0, 1, 2, of which {largest} is a missing one ({parameter('missing_code', largest)})")
+        readings.append(f"genotypes 0, 1, 2 with {largest} as a missing one ({parameter('missing_code', largest)})")
     elif largest == _NINE and max(beyond - {_NINE}) <= MOST_PLOIDY:
         rest = max(beyond - {_NINE})
-        readings.append(f"dosages, of which 9 is a missing one ({parameter('ploidy', rest)} and {parameter('missing_code', _NINE)})")
+        readings.append(f"dosages with 9 as a missing one ({parameter('ploidy', rest)} and {parameter('missing_code', _NINE)})")
+    if not readings:
+        return f"numbers from 0 to {largest} are no genotypes; expected 0, 1, 2"
     return f"numbers from 0 to {largest} may be {', or '.join(readings)}; say which"
 
 
@@ -161,8 +176,16 @@ def _undecided(problem: str) -> Coding:
     return Coding(Kind.GENOTYPE, _table({}), None, problem)
 
 
-def letter_coding(counts: npt.NDArray[np.int64], type: TableType) -> Coding:
-    """Of a table of letters, in which not every letter is a call. counts: as for `number_coding`."""
+def letter_coding(counts: npt.NDArray[np.int64], options: CallOptions) -> Coding:
+    """Decide about letters, of which not every one is a call. counts: as for `number_coding`. Raises `InputError` for options that are of
+    numbers."""
+    type = options.type
+    for name, given in (
+        (parameter("type", type.value), type in (TableType.CENTRED, TableType.ALLELES)),
+        (parameter("ploidy"), options.ploidy is not None),
+    ):
+        if given:
+            raise _is_of(name, "numbers", "letters")
     seen = frozenset(NUCLEOTIDES[raw] if raw < len(NUCLEOTIDES) else chr(raw) for raw in np.flatnonzero(counts[:128]).tolist())
     if type is TableType.ABH:
         return _cross()

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from gpualign.core import _sites
 from gpualign.core.dataclass import dataclass
-from gpualign.core.distance.tables.titles import NAME_OF_SITE, is_metadata, is_of_sites
+from gpualign.core.distance.tables.options import CallOptions
+from gpualign.core.distance.tables.titles import NAME_OF_SITE, annotation_width, is_metadata
 from gpualign.core.errors import InputError, parameter
 from gpualign.core.nearest import did_you_mean
 
@@ -28,7 +29,7 @@ class Columns:
     """What is done with the columns of a table.
 
     titles: of the columns that are read
-    actions: for each column after the first, READ, PASS_OVER or EMPTY of `_sites`, uint8[columns]; without any all are read
+    actions: for each column after the first, READ, SKIP_COLUMN or EMPTY of `_sites`, uint8[columns]; without any all are read
     left_out: known titles of something else than sites
     untitled: columns without a title, in which every cell must be empty
     id_cells: cells of a row that make its id: one, or family and person
@@ -55,44 +56,34 @@ def plink_export(header: Sequence[str]) -> str | None:
     return ".raw" if first == _RAW else ".traw" if first == _TRAW else None
 
 
-def plan_columns(
-    header: Sequence[str],
-    titles: Sequence[str],
-    transpose: bool,
-    chosen: Sequence[str] | None = None,
-    ignored: Sequence[str] = (),
-) -> Columns:
+def plan_columns(header: Sequence[str], options: CallOptions) -> Columns:
     """Say what is done with each column after the first, by its title.
 
-    header: all cells of the first line; titles: of the columns after the first. chosen, ignored: titles that a user names, of what is
-    read and what is not; chosen ones are read whatever they are called. transpose: columns are samples. Raises `InputError` for titles
-    that the table does not have, and where no column is left.
+    header: titles of all columns. Columns that `options` names are read whatever they are called; other columns of metadata, or beside
+    samples of annotation, are not. Raises `InputError` for titles that the table does not have, and where no column is left.
     """
+    titles, chosen, ignored = header[1:], options.columns, options.ignore_columns
     for name, some in (("columns", chosen or ()), ("ignore_columns", ignored)):
         known = set(titles)
         for title in some:
             if title not in known:
                 raise InputError(f"{parameter(name)}: there is no column {title!r}{did_you_mean(title, titles)}")
-    export = plink_export(header)
+    export = None if options.no_header else plink_export(header)
     id_cells = {None: (0,), ".raw": (0, 1), ".traw": (1,)}[export]
-    described = len(_RAW) - 1 if export else 0
     actions = np.full(len(titles), _sites.READ, dtype=np.uint8)
-    actions[:described] = _sites.PASS_OVER
+    actions[: len(_RAW) - 1 if export else 0] = _sites.SKIP_COLUMN
     if chosen is not None or ignored:
         picked, dropped = set(titles if chosen is None else chosen), set(ignored)
-        actions[[title not in picked or title in dropped for title in titles]] = _sites.PASS_OVER
+        actions[[title not in picked or title in dropped for title in titles]] = _sites.SKIP_COLUMN
     left_out: list[str] = []
-    is_other = is_of_sites if transpose else is_metadata
-    names_site = NAME_OF_SITE.match
-    for k in range(len(titles)) if export else [k for k, title in enumerate(titles) if not names_site(title)]:
-        title = titles[k]
-        if actions[k] == _sites.PASS_OVER:
+    for k in _places_of_others(header, options.transpose, export):
+        if actions[k] == _sites.SKIP_COLUMN:
             continue
-        if not title:
+        if not titles[k]:
             actions[k] = _sites.EMPTY
-        elif chosen is None and (is_other(title) if export is None else _repeats(title, titles[k - 1], export)):
-            actions[k] = _sites.PASS_OVER
-            left_out.append(title)
+        elif chosen is None:
+            actions[k] = _sites.SKIP_COLUMN
+            left_out.append(titles[k])
     read = actions == _sites.READ
     if read.all():
         return Columns(list(titles), actions[:0], id_cells=id_cells)
@@ -102,15 +93,37 @@ def plan_columns(
     return Columns([titles[k] for k in np.flatnonzero(read).tolist()], actions, left_out, untitled, id_cells)
 
 
+def _places_of_others(header: Sequence[str], transpose: bool, export: str | None) -> list[int]:
+    """Columns after the first that have no title, or one that tells of something else than calls."""
+    titles = header[1:]
+    empty = [k for k, title in enumerate(titles) if not title]
+    if export is not None:
+        return empty + [k for k, title in enumerate(titles) if _repeats(title, titles[k - 1], export)]
+    if transpose:
+        return empty + list(range(annotation_width(header) - 1))
+    names_site = NAME_OF_SITE.match
+    return [k for k, title in enumerate(titles) if not names_site(title) and (not title or is_metadata(title))]
+
+
 def _repeats(title: str, before: str, export: str) -> bool:
     """Whether a column of .raw says which genotypes of the one before it are heterozygous (`--recode AD`)."""
     return export == ".raw" and title.endswith(_HETEROZYGOUS) and before.rsplit("_", 1)[0] == title.removesuffix(_HETEROZYGOUS)
 
 
-def describe_left_out(titles: Sequence[str], what: str) -> str:
-    """Report of columns (`what`: rows) that are left out because of their titles."""
-    shown = ", ".join(map(repr, titles[:_MOST_NAMED])) + (f" and {len(titles) - _MOST_NAMED:,} more" if len(titles) > _MOST_NAMED else "")
-    kept = f"; {parameter('columns')} reads the columns that it names" if what == "column" else ""
-    if len(titles) == 1:
-        return f"{what} {shown} is left out, as its title is not of sites{kept}"
-    return f"{what}s {shown} are left out, as their titles are not of sites{kept}"
+def describe_left_out(titles: Sequence[str], transpose: bool) -> str:
+    """Report of columns that are left out because of their titles. transpose: columns are samples."""
+    shown, are = _named(titles)
+    why = "annotation of sites" if transpose else "metadata"
+    return f"column{'s'[: len(titles) != 1]} {shown} {are} left out as {why}, by title; {parameter('columns')} names the columns to read"
+
+
+def describe_rows_left_out(titles: Sequence[str]) -> str:
+    """Report of rows that are left out because of their titles."""
+    shown, are = _named(titles)
+    return f"row{'s'[: len(titles) != 1]} {shown} {are} left out as metadata, by title; rename what is a site"
+
+
+def _named(titles: Sequence[str]) -> tuple[str, str]:
+    """(the first titles, the verb for all of them)."""
+    more = f" and {len(titles) - _MOST_NAMED:,} more" if len(titles) > _MOST_NAMED else ""
+    return ", ".join(map(repr, titles[:_MOST_NAMED])) + more, "is" if len(titles) == 1 else "are"

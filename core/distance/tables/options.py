@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 from gpualign.core.dataclass import dataclass
+from gpualign.core.errors import InputError, parameter
 
 MOST_PLOIDY = 8
 
@@ -47,3 +48,16 @@ class CallOptions:
     ploidy: int | None = None
     columns: tuple[str, ...] | None = None
     ignore_columns: tuple[str, ...] = ()
+
+    def check(self) -> None:
+        """Raises `InputError` for options that contradict each other."""
+        every, ploidy, type = parameter("all_letters"), parameter("ploidy"), parameter("type", self.type.value)
+        of_numbers = self.type not in (TableType.AUTO, TableType.CALLS)
+        if self.every_letter and of_numbers:
+            raise InputError(f"{every} is for letters, not for {type}")
+        if self.every_letter and self.ploidy is not None:
+            raise InputError(f"{every} is for letters, not for dosages ({ploidy})")
+        if self.ploidy is not None and of_numbers:
+            raise InputError(f"{ploidy} is for dosages, not for {type}")
+        if self.ploidy is not None and not 1 <= self.ploidy <= MOST_PLOIDY:
+            raise InputError(f"{ploidy} is a whole number from 1 to {MOST_PLOIDY}; found {self.ploidy}")

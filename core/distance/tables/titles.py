@@ -8,6 +8,7 @@ beside others.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 _WORDS_ALONE = """
 st sts mlst cgmlst wgmlst rmlst cgrst cgst rst wgst ct cc cg sl ebg eburst clonal clone clade subclade lineage sublineage sequencetype
@@ -53,11 +54,20 @@ NAME_OF_SITE = re.compile("(?!hc|unnamed).*[0-9]{3}", re.IGNORECASE)
 _SIGNS = ("#", "%")
 """Titles without a letter: a number, a percentage."""
 _WORDS_OF_SITES = """
-chr chrom chromosome contig scaffold pos position bp cm centimorgan morgan ref reference alt alternate alleles allele a1 a2 counted qual
-filter info format strand maf snp snps rs rsid marker variant
+chr chrom chromosome contig scaffold pos position bp cm centimorgan morgan ref reference alt alternate alternative alleles allele a1 a2
+counted qual filter info format strand maf snp snps rs rsid marker variant id assembly center protlsid assaylsid panellsid panel qccode
+gene locus
 """
 _OF_SITES = frozenset(_WORDS_OF_SITES.split())
-"""Words over what tables say of a site, beside its calls."""
+"""Words over what tables say of a site, beside its calls. Some are names of samples as well."""
+
+_OF_SITES_ALONE = frozenset(("chr", "chrom", "chromosome", "pos", "position", "cm", "centimorgan", "alleles", "strand", "qual", "filter"))
+"""Words that are no names of samples."""
+
+
+_WELLS = frozenset(("a1", "a2"))
+_REFERENCE = frozenset(("ref", "reference"))
+_ALTERNATIVE = frozenset(("alt", "alternate", "alternative"))
 
 
 def is_metadata(title: str) -> bool:
@@ -79,10 +89,23 @@ def is_metadata(title: str) -> bool:
     return bool(alone) or len(beside) > 1
 
 
-def is_of_sites(title: str) -> bool:
-    """Whether a title, in a table with a row per site, is over what is said of the site, and is no sample."""
-    words = _words(title)
-    return bool(words) and all(word in _OF_SITES for word in words)
+def annotation_width(header: Sequence[str]) -> int:
+    """Number of columns at the beginning of a table with a row per site, the first included, that describe the site: all of those whose
+    titles could, if one of them can mean nothing else (`chrom`, `pos`), or two are `ref` and `alt`; else 1. `ref` alone is a sample."""
+    titles = [frozenset(_words(title)) for title in header]
+    known = _OF_SITES
+    if not any(some and some <= _ALTERNATIVE for some in titles):
+        known -= _REFERENCE
+    if frozenset(("a3",)) in titles:  # of wells on a plate, and so samples
+        known -= _WELLS
+    width, found = 1, titles[0]
+    while width < len(titles) and titles[width] and titles[width] <= known:
+        if not (titles[width].isdisjoint(_REFERENCE) or found.isdisjoint(_REFERENCE)):
+            break  # a second reference is a sample
+        found |= titles[width]
+        width += 1
+    proven = not found.isdisjoint(_OF_SITES_ALONE) or not (found.isdisjoint(_REFERENCE) or found.isdisjoint(_ALTERNATIVE))
+    return width if proven else 1
 
 
 def _words(title: str) -> list[str]:
