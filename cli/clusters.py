@@ -89,6 +89,8 @@ def read_given(
     if not stored.one_set:
         raise InputError(f"{distances}: {_why_not_one_set(stored)}; distances of one set with itself are wanted")
     kind = "distance" if edit else guess_kind(stored.values, stored.name, True)
+    if kind is None and stored.values.ndim == 2:
+        raise InputError(f"{distances}: no values on its diagonal, which tell distances from identities; write 0 or 1 there")
     if kind in ("kinship", "relationship"):
         raise InputError(f"{distances}: holds {kind}s, which are no distances; write distances, with --metric ibs")
     if kind not in ("distance", "identity"):

@@ -115,7 +115,8 @@ def plot(
         messages.warn(f"{matrix}: {stored.assumed}")
     kind = value or guess_kind(stored.values, stored.name, stored.one_set)
     if kind is None:
-        raise InputError(f"{matrix}: a vector of pairs i < j does not tell scores from distances; say which with --value")
+        holds = "a vector of pairs i < j" if stored.values.ndim == 1 else "a matrix without values on its diagonal"
+        raise InputError(f"{matrix}: {holds} does not tell distances from other values; say which with --value")
     heat = of_lists(stored.values, stored.rows, stored.columns, stored.one_set, kind, label or kind)
     rows = Rows(
         read_groups(groups, heat.rows, messages.warn) if groups else (),

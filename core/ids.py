@@ -83,6 +83,12 @@ def file_of(record: int, files: Sequence[tuple[int, str]]) -> str:
     return files[bisect_right(files, record, key=lambda file: file[0]) - 1][1]
 
 
+def refuse_control(name: str, where: str) -> None:
+    """Raises `InputError` for an id that no text file can hold."""
+    if not name.isprintable() and (sign := re.search(_CONTROL, name)):
+        raise InputError(f"{where} has a control character, {sign[0]!r}, in the id {name!r}; take it out: it would break lines and columns")
+
+
 def unique_ids(ids: list[str], source: str, allow_duplicates: bool) -> list[str]:
     """The ids, repeated ones numbered with `allow_duplicates` or else refused.
 
@@ -91,11 +97,7 @@ def unique_ids(ids: list[str], source: str, allow_duplicates: bool) -> list[str]
     for number, name in enumerate(ids, 1):
         if not name:
             raise InputError(f"{source}: sample {number} has an empty id; give it one")
-        if not name.isprintable() and (sign := re.search(_CONTROL, name)):
-            raise InputError(
-                f"{source}: sample {number} has a control character, {sign[0]!r}, in its id {name!r}; take it out: it would break "
-                "lines and columns"
-            )
+        refuse_control(name, f"{source}: sample {number}")
     first: dict[str, int] = {}
     repeated = [k for k, name in enumerate(ids) if first.setdefault(name, k) != k]
     if repeated and not allow_duplicates:

@@ -327,7 +327,7 @@ def test_bad_lists(folder, content, message):
         ("\ta\tb\na\t0\tinf\nb\tinf\t0\n", "x: holds inf; distances are finite and not negative"),
         ("\ta\tb\na\t0\tx\nb\tx\t0\n", "x: line 2: 'x' is no number"),
         ("\ta\ta\na\t0\t1\na\t1\t0\n", "x: records 1 and 2 have the same id 'a'"),
-        ("\ta\t\na\t0\t1\n\t1\t0\n", "x: record 2 has an empty id"),
+        ("\ta\t\na\t0\t1\n\t1\t0\n", "x: line 3 has an empty id"),
     ],
     ids=range(8),
 )

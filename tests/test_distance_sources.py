@@ -280,7 +280,7 @@ def test_several_alleles_in_quotes_are_a_missing_call(scratch, separator, severa
         ("a,1.0,0.0\nb,1.0,\n", "the first line may be a row of calls"),
         ("id\t0\t1\t1\nb\t1\t1\t2\n", "the first line may be a row of calls"),
         ("id\tr1\n\t0\n", "sample 1 has an empty id"),
-        ("id,r1\na\tb,0\n", r"sample 1 has a control character, '\\t', in its id 'a\\tb'"),
+        ("id,r1\na\tb,0\n", r"sample 1 has a control character, '\\t', in the id 'a\\tb'"),
         ("a\t0\t1\t1\nb\t1\t1\t2\n", "the first line may be a row of calls, or a header of site ids; use no_header"),
         ("id\tr1\na\t0\na\t1\n", "samples 1 and 2 have the same id 'a'"),
     ],

@@ -1,10 +1,16 @@
 """Matrices in text, as programs write them: each is read as what it is, or refused."""
 
+import gzip
+import re
+
 import numpy as np
 import pytest
 from command import gpualign
 from fuzz.matrices import IDS, LAYOUTS, matrix, spellings
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from gpualign.cli.inputs.edges import read_edges
 from gpualign.cli.inputs.matrices import read_matrix
 from gpualign.core.errors import InputError
 
@@ -50,9 +56,9 @@ def test_few_records_and_records_that_are_equal(tmp_path, monkeypatch, layout, c
     ("text", "reason"),
     [
         ("5\t7\n2\t9\n", "line 1 has only numbers, and is neither a header of ids nor a row of a square matrix"),
-        ("A\t5.5\t7\nB\t2\t9\n", "line 1 is 'A' and numbers; expected a matrix"),
+        ("A\t5.5\t7\nB\t2\t9\n", "line 1 is 'A' and numbers, a header or a row of values; expected a matrix"),
         ("\tA\tB\nA\t0\t0,5\nB\t0,5\t0\n", "line 2: '0,5' is no number; write a point in decimals"),
-        ("0.0\n0\t0\n", "a triangle of zeros, with or without the diagonal"),
+        ("0.0\n0\t0\n", "a triangle with or without its diagonal"),
         ("00101\n00102\t5\n0103\t7\t9\n", "line 1 says '00101' records, but 2 follow"),
         ("101\t0\n102\t33\t0\n", "line 1 may be a header of ids that are numbers, or a row"),
         ("1\n7 0\n", "either one record with the id '7', or a triangle of values"),
@@ -74,6 +80,115 @@ def test_refusals(tmp_path, monkeypatch, text, reason):
     with pytest.raises(InputError) as error:
         read_matrix("m")
     assert reason in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "ids", "values"),
+    [
+        ("3\nMouse 1\nRat 2 0.5\nHuman 3 0.6 0.7\n", ["Mouse 1", "Rat 2", "Human 3"], [0.5, 0.6, 0.7]),
+        ("3\nMouse 1 0.5 0.6\nRat 2 0.7\nHuman 3\n", ["Mouse 1", "Rat 2", "Human 3"], [0.5, 0.6, 0.7]),
+        ("3\nStrain 1\nStrain 2\t0.1\nStrain 3\t0.2\t0.3\n", ["Strain 1", "Strain 2", "Strain 3"], [0.1, 0.2, 0.3]),
+        ("2\nStrain 1 0 1.1\nStrain 2 1.1 0", ["Strain 1", "Strain 2"], [1.1]),
+        ("X,1E4,2E4\n1E4,0,5\n2E4,5,0", ["1E4", "2E4"], [5]),
+        ("id,-1,-2\n-1,0,3\n-2,3,0", ["-1", "-2"], [3]),
+        ("\tquery\ttarget\nquery\t0\t3\ntarget\t3\t0\n", ["query", "target"], [3]),
+        ("a b c\n\na 0 1 2\nb 1 0 3\nc 2 3 0\n", ["a", "b", "c"], [1, 2, 3]),
+        ('"a" "b" "c"\n"a" 0\n"b" 1 0\n"c" 2 3 0', ["a", "b", "c"], [1, 2, 3]),
+        (",a,b,c\na,0,1,\nb,1,0,2\nc,,2,0", ["a", "b", "c"], [1, np.nan, 2]),
+        ("\ta\tb\na\t2.2e-16\t1\nb\t1\t0\n", ["a", "b"], [1]),
+        ("\ta\tb\na\t0\t0\nb\t1e-17\t0\n", ["a", "b"], [0]),
+        ("0 0 0\n1 0 0\n2 3 0\n", ["1", "2", "3"], [1, 2, 3]),
+        ("\ta\tb\tc\na\t0\t0\t0\nb\t1\t0\t0\nc\t2\t3\t0\n", ["a", "b", "c"], [1, 2, 3]),
+        ("0 12 7\n12 0 9\n7 9 0\n", ["1", "2", "3"], [12, 7, 9]),
+        (",1,2\n1,0,5\n2,5,0", ["1", "2"], [5]),
+        ('"a"\t0\tNA\n"b"\tNA\t0\n', ["a", "b"], [np.nan]),
+    ],
+)
+def test_one_reading(tmp_path, text, ids, values):
+    (tmp_path / "m").write_text(text)
+    found = read_matrix(str(tmp_path / "m"))
+    assert (found.rows, found.columns, found.one_set) == (ids, ids, True)
+    np.testing.assert_allclose(found.values[np.triu_indices(len(ids), 1)], values, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1\n0.9\t1\n0.8\t0.7\t1\n",
+        "1\t0.39\n1\n",
+        "2\n3 4\n5 6 7\n",
+        "2\n3 5\n4 6 7\n",
+        "0,101,102,103\n101,0,4,2\n102,4,0,1\n103,2,1,0",
+        "NA,101,109,103\n101,0,4,2\n109,4,0,1\n103,2,1,0",
+        "0\t.\t5\t6\n.\t0\t3\t4\n5\t3\t0\t2\n6\t4\t2\t0",
+        "0;0,5;1;0,25\n0,5;0;1;1\n1;1;0;1\n0,25;1;1;0",
+        "0,,5,6\n,0,3,4\n5,3,0,2\n6,4,2,0",
+        "1.1\n1.2 12\n2.1 40 38\n",
+        "a,b,c\n10,2,3\n2,12,4\n3,4,9",
+        "a,10,2,3\nb,2,12,4\nc,3,4,9",
+        "a,b,c\n0.1,0.2,0.3\n0.4,0.5,0.6",
+        "a,1,2,3\nb,4,5,6",
+        "0;143;\n143;0;155\n;155;0",
+        ",5,6\n5,,4\n6,4,",
+        "1\n1 0\n",
+        "0\n2\t0\n",
+        "3\nSpecies_010.000\nSpecies_020.100 0.000\nSpecies_030.200 0.300 0.000",
+        "\ta\tb\n\t0\t1\nb\t1\t0\n",
+        ",,\n,,\n",
+        "sep=;\n",
+        "a b\n \n",
+        '""\t""\n',
+        '""\t"1"\n""\t""\n',
+        '\ta\n"a\nb"\t0\n',
+    ],
+)
+def test_two_readings_or_none(tmp_path, text):
+    (tmp_path / "m").write_text(text)
+    with pytest.raises(InputError):
+        read_matrix(str(tmp_path / "m"))
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("1\n0.9\t1\n0.8\t0.7\t1\n", [0.9, 0.8, 0.7]),
+        ("0\n2\t0\n", [0, 2, 0]),
+        ("5\n3\t4\n", [5, 3, 4]),
+        ("0\n0\t0\n", [0, 0, 0]),
+        ("0 5 3\n5 0 4\n3 4 0\n", [5, 3, 4]),
+        ("0 0 0\n5 0 0\n3 4 0\n", [5, 3, 4]),
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_ids_beside_a_file_decide(tmp_path, text, values, packed):
+    (tmp_path / "m.mdist.id").write_text("f1 a\nf2 b\nf3 c\n")
+    path = tmp_path / ("m.mdist.gz" if packed else "m.mdist")
+    path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    found = read_matrix(str(path))
+    assert found.rows == ["a", "b", "c"]
+    assert found.values[np.triu_indices(3, 1)].tolist() == values
+
+
+TOKENS = ["0", "1", "2.5", "-1", "A", "b c", "", "NA", "1e3", '"x"', '"', "(a", ">s", "0,5", "101", "query", "é"]
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(TOKENS), max_size=5), max_size=6),
+    st.sampled_from(["\t", ",", ";", " "]),
+    st.sampled_from(["\n", "\r\n", "\n\n"]),
+)
+@settings(max_examples=600, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_text_is_read_or_refused(tmp_path, rows, delimiter, end):
+    path = tmp_path / "m"
+    path.write_bytes(end.join(delimiter.join(row) for row in rows).encode())
+    words = {cell.strip('" ') for row in rows for cell in row}
+    for read in (lambda: read_matrix(str(path)).rows, lambda: read_edges(str(path), None, False).pairs.ids):
+        try:
+            ids = read()
+        except InputError:
+            continue
+        pieces = words | {part for word in words for part in re.split("[,;\\s]+", word)} | {str(k) for k in range(1, 20)}
+        assert all(name in pieces or any(mark in name for mark in ' ",;') for name in ids), ids
 
 
 def test_a_rectangle_keeps_its_ids(tmp_path):

@@ -15,12 +15,18 @@ from gpualign.core.cluster.given import ListedPairs
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError, quoted
 from gpualign.core.files.delimited import open_delimited
+from gpualign.core.files.matrix_text import Row, read_matrix_rows
+from gpualign.core.files.squares import number_of
+from gpualign.core.ids import refuse_control
 from gpualign.core.unpack import unpack
 
 _ENDS = ("query", "target")
 
 _BEHIND_DISTANCES = re.compile(r"|[0-9]+|[^\t]+\t[0-9]+/[0-9]+")
 """Of lists without a header, what may follow: nothing, the compared sites, and what mash has of each pair."""
+
+_LOOKED_AT = 20
+"""Rows that tell how a list is laid out."""
 
 _ROUNDING = 1e-9
 """What some programs say is the distance of a record from itself."""
@@ -61,24 +67,49 @@ def read_edges(path: str, edit: bool | None, by_identity: bool, ids: Sequence[st
         if b"\0" in start:
             raise InputError(f"{source}: a binary file; expected a list of pairs, as .tsv or .csv")
         rows = open_delimited(unpacked, source).rows()
-        first = next(rows, None)
+        first = next((row for row in rows if any(row[1])), None)
         if first is None:
             raise InputError(f"{source}: empty file; expected a list of pairs")
-        names, second = first[1], next(rows, None)
         columns = _columns(first, edit, by_identity, source)
-        if columns.headed and second is not None and len(second[1]) == len(names) + 1:
-            columns = _after_row_names(columns)
-        before = [row for row in (None if columns.headed else first, second) if row is not None]
-        found = _parse(itertools.chain(before, rows), columns, names if columns.headed else None, ids, source)
+        begun = [row for row in itertools.islice(rows, _LOOKED_AT) if any(row[1])]
+        if not columns.headed:
+            begun.insert(0, first)
+            _refuse_matrix(begun, source)
+        elif begun and len(begun[0][1]) == len(first[1]) + 1:
+            columns = _after_row_names(columns, begun, first, source)
+        found = _parse(itertools.chain(begun, rows), columns, first[1] if columns.headed else None, ids, source)
     return EdgeList(found, columns.kind == "identity")
 
 
-def _after_row_names(columns: _Columns) -> _Columns:
-    """The columns behind the names of rows, over which R writes no title."""
+def _refuse_matrix(rows: Sequence[Row], source: str) -> None:
+    """Raises `InputError` where the first rows are those of a small matrix, or begin with numbers of rows, and all can be two ids and a
+    distance as well. A larger matrix has more columns than a list."""
+    if len(rows) < _LOOKED_AT and len(rows[0][1]) == len(_ENDS) + 1 and _is_matrix(rows, source):
+        raise InputError(f"{source}: line {rows[0][0]} begins a list of pairs, or a matrix; write a header, query, target, distance")
+    counting = [cells[0] for _, cells in rows] == [str(k) for k in range(1, len(rows) + 1)]
+    if counting and len(rows[0][1]) == len(_ENDS) + 2:
+        raise InputError(f"{source}: its rows may begin with ids, or with their numbers; write a header, query, target, distance")
+
+
+def _is_matrix(rows: Sequence[Row], source: str) -> bool:
+    try:
+        found = read_matrix_rows(rows, source)
+    except InputError:
+        return False
+    return found.rows == found.columns
+
+
+def _after_row_names(columns: _Columns, rows: Sequence[Row], header: Row, source: str) -> _Columns:
+    """The columns behind the names of rows, over which R writes no title. Raises `InputError` where the first cells are no numbers of
+    rows."""
+    names = [cells[0] for _, cells in rows]
+    if not all(name.isdecimal() for name in names) or len(set(names)) < len(names):
+        line, cells = rows[0]
+        raise InputError(f"{source}: line {line} has {len(cells):,} columns; expected {len(header[1]):,}, as in line {header[0]}")
     return replace(columns, query=columns.query + 1, target=columns.target + 1, value=columns.value + 1, width=columns.width + 1)
 
 
-def _columns(first: tuple[int, list[str]], edit: bool | None, by_identity: bool, source: str) -> _Columns:
+def _columns(first: Row, edit: bool | None, by_identity: bool, source: str) -> _Columns:
     """By the first line, which has this number."""
     line, names = first
     if set(_ENDS) <= set(names):
@@ -116,17 +147,15 @@ def _kind(names: list[str], edit: bool | None, by_identity: bool, source: str) -
 
 
 def _number(cell: str) -> float | None:
-    """A number or nan; None for what is neither, and for what is too large."""
+    """A number, nan for NA and the like; None for what is neither, and for what is too large."""
     try:
         value = float(cell)
     except ValueError:
-        return None
+        return number_of(cell)
     return None if abs(value) > _LARGEST or "_" in cell else value  # Python takes _ for a separator of thousands
 
 
-def _parse(
-    rows: Iterator[tuple[int, list[str]]], columns: _Columns, header: list[str] | None, ids: Sequence[str] | None, source: str
-) -> ListedPairs:
+def _parse(rows: Iterator[Row], columns: _Columns, header: list[str] | None, ids: Sequence[str] | None, source: str) -> ListedPairs:
     """header: cells of the header, which comes again where lists were joined by cat; None without one."""
     number = {} if ids is None else {name: k for k, name in enumerate(ids)}
     a: list[int] = []
@@ -135,16 +164,19 @@ def _parse(
     lines: list[int] = []
     for line, cells in rows:
         if len(cells) != columns.width:
-            if cells == header:
+            if cells == header or not any(cells):
                 continue
             raise InputError(f"{source}: line {line} has {len(cells):,} columns; expected {columns.width:,}, as in the first line")
         value = _number(cells[columns.value])
-        if value is None and cells == header:
+        if value is None and (cells == header or not any(cells)):
             continue
         for name, end in ((cells[columns.query], a), (cells[columns.target], b)):
             if name not in number:
                 if ids is not None:
                     raise InputError(f"{source}: line {line} names {quoted(name)}, which is no record of the sequences")
+                if not name:
+                    raise InputError(f"{source}: line {line} has an empty id")
+                refuse_control(name, f"{source}: line {line}")
                 number[name] = len(number)
             end.append(number[name])
         if value is None or value < 0 or (columns.kind == "identity" and value > 1):

@@ -10,6 +10,7 @@ import numpy as np
 
 from gpualign.cli.outputs.files import open_input
 from gpualign.core.dataclass import dataclass
+from gpualign.core.distance.tables.headers import is_id_title
 from gpualign.core.errors import InputError
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.ids import changed_ids, describe_changed
@@ -39,18 +40,22 @@ def read_groups(path: str, ids: Sequence[str], warn: Callable[[str], None], of: 
     table.
     """
     with open_input(path) as (stream, source):
-        lines = list(open_delimited(unpack(stream, source)[1], source).rows())
+        lines = [row for row in open_delimited(unpack(stream, source)[1], source).rows() if any(row[1])]
     if not lines:
         raise InputError(f"{source}: empty; expected a table with an id and a group per line")
-    if len(lines) > 1 and len(lines[1][1]) == len(lines[0][1]) + 1:
-        lines[0][1].insert(0, "")  # R writes no title over the names of rows
+    first = lines[0][1]
+    if len(lines) > 1 and len(lines[1][1]) == len(first) + 1:
+        if not any(cells[-1] for _, cells in lines[1:]):
+            lines = [lines[0], *((line, cells[: len(first)]) for line, cells in lines[1:])]
+        elif not is_id_title(first[0]):
+            first.insert(0, "")  # R writes no title over the names of rows
     width = len(lines[0][1])
     if width < 2:
         raise InputError(
             f"{source}: line {lines[0][0]} has one column; expected an id and a group, delimited by a tab, a comma, a semicolon or blanks"
         )
     known = set(ids)
-    headed = lines[0][1][0] not in known
+    headed = lines[0][1][0] not in known and not changed_ids([lines[0][1][0]], ids)
     titles = lines[0][1][1:] if headed else [f"group {k}" if width > 2 else "group" for k in range(1, width)]
     found: dict[str, tuple[int, list[str]]] = {}
     for line, cells in lines[headed:]:

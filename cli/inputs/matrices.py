@@ -24,12 +24,15 @@ from gpualign.core.files.kinds import FileKind, kind_of
 from gpualign.core.files.matrix_text import Row, TextMatrix, read_matrix_rows, read_plain_matrix
 from gpualign.core.files.phylip_matrix import is_count, read_phylip_matrix
 from gpualign.core.files.squares import is_symmetric
+from gpualign.core.ids import refuse_control
 from gpualign.core.unpack import unpack
 
 Matrix = npt.NDArray[Any]
 
 _BESIDE = ("ids", "query_ids", "target_ids", "compared")
 """Arrays of an .npz that are not its matrix."""
+
+_PACKED = (".gz", ".bz2", ".xz", ".zst")
 
 _LARGEST = 1e100
 """Beyond it sums of the values would no longer be numbers."""
@@ -95,6 +98,8 @@ def _checked(found: _Found, source: str) -> StoredMatrix:
             raise InputError(f"{source}: {count:,} {what}, but {len(ids):,} ids; write the matrix again, or remove its lists of ids")
         lists.append(ids if ids is not None else [str(k) for k in range(1, count + 1)])
     rows, columns = lists
+    for name in dict.fromkeys([*rows, *columns]):
+        refuse_control(name, source)
     one_set = values.ndim == 1 or (rows == columns and is_symmetric(values))
     numbered = "no ids in it or beside it; records are numbered from 1"
     return StoredMatrix(values, rows, columns, one_set, found.name, found.assumed or (numbered if found.rows is None else None))
@@ -168,50 +173,52 @@ def _text(raw: bytes, path: str, source: str) -> _Found:
     if not start.strip():
         raise InputError(f"{source}: empty file; expected a matrix")
     kind = kind_of(start)
-    if kind is FileKind.PAIRS:
-        _refuse(kind, source, name)
     if b"\0" in start and kind is None:
         raise InputError(f"{source}: a binary file that is neither .npy nor .npz; expected a matrix that gpualign wrote")
+    ids, beside = (None, None) if path == STDIO else _ids_of_plink(Path(path))
     try:
-        found = _matrix_text(unpacked.read(), source)
+        found = _matrix_text(unpacked.read(), source, None if ids is None else len(ids))
     except InputError:
         if kind not in (None, FileKind.PHYLIP_MATRIX):  # tried all the same: an id may begin as a file of another kind does
             _refuse(kind, source, name)
         raise
-    if found.rows is None and found.columns is None and path != STDIO:
-        ids = _ids_of_plink(Path(path), len(found.values))
-        if ids is not None:
-            return _Found(found.values, ids, ids, found.name, f"its ids are taken from {path}.id")
+    if kind is FileKind.PAIRS and found.rows != found.columns:
+        _refuse(kind, source, name)
+    if found.rows is None and found.columns is None and ids is not None:
+        if len(ids) != len(found.values):
+            raise InputError(f"{beside}: {len(ids):,} ids, but {source} has {len(found.values):,} records")
+        return _Found(found.values, ids, ids, found.name, f"its ids are taken from {beside}")
     return _Found(found.values, found.rows, found.columns, found.name, found.assumed)
 
 
-def _matrix_text(text: bytes, source: str) -> TextMatrix:
+def _matrix_text(text: bytes, source: str, count: int | None) -> TextMatrix:
+    """count: of the records, where ids beside the file tell."""
+
     def rows() -> Iterator[Row]:
         return open_delimited(io.BytesIO(text), source).rows()
 
     opened = open_delimited(io.BytesIO(text), source)
     first = next(opened.lines, b"")
-    if not is_count(first):
-        return read_plain_matrix(rows()) or read_matrix_rows(list(rows()), source)
+    if not is_count(first) or count is not None:
+        return read_plain_matrix(rows()) or read_matrix_rows(list(rows()), source, count)
     lines = ((number, line.decode("utf-8", "surrogateescape")) for number, line in enumerate(chain([first], opened.lines), opened.first))
     try:
         return read_phylip_matrix([(number, line) for number, line in lines if line.strip()], source)
     except InputError as error:
-        with suppress(InputError):  # a triangle without ids begins with a single value
-            return read_matrix_rows(list(rows()), source)
+        if int(first) != 1:
+            with suppress(InputError):  # a triangle without ids begins with a single value
+                return read_matrix_rows(list(rows()), source)
         raise error
 
 
-def _ids_of_plink(path: Path, count: int) -> list[str] | None:
-    """The ids that PLINK writes beside a matrix, in FILE.id; None where there is no such file. Raises `InputError` if it has others."""
-    beside = path.with_name(f"{path.name}.id")
-    if not beside.is_file():
-        return None
+def _ids_of_plink(path: Path) -> tuple[list[str] | None, Path | None]:
+    """(the ids that PLINK writes beside a matrix, in FILE.id, and the path of that file); None where there is none."""
+    plain = path.with_suffix("") if path.suffix in _PACKED else path
+    beside = next((one for one in (path.with_name(f"{path.name}.id"), plain.with_name(f"{plain.name}.id")) if one.is_file()), None)
+    if beside is None:
+        return None, None
     lines = [line for line in beside.read_bytes().splitlines() if line.strip() and not line.startswith(b"#")]
-    ids = names_of([(cells[0] if len(cells) > 1 else "", cells[-1]) for cells in (split_at_blanks(line)[:2] for line in lines)])
-    if len(ids) != count:
-        raise InputError(f"{beside}: {len(ids):,} ids, but {path} has {count:,} records")
-    return ids
+    return names_of([(cells[0] if len(cells) > 1 else "", cells[-1]) for cells in (split_at_blanks(line)[:2] for line in lines)]), beside
 
 
 _MADE_OF = {

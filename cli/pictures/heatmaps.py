@@ -145,8 +145,19 @@ def _unfold(pairs: Floats, count: int, diagonal: float) -> Floats:
     return out
 
 
+_ROUNDING = 1e-9
+"""What some programs say is the distance of a record from itself."""
+
+
+def _are_fractions(values: npt.NDArray[Any]) -> bool:
+    """Whether values are from 0 to 1, and not all of them are whole: distances or identities."""
+    some = values[~np.isnan(values)]
+    return bool(len(some) and ((some >= 0) & (some <= 1)).all() and ((some > 0) & (some < 1)).any())
+
+
 def guess_kind(values: npt.NDArray[Any], name: str | None, one_set: bool) -> str | None:
-    """What a stored matrix holds: by the name of its array, else by its diagonal; None where neither tells.
+    """What a stored matrix holds: by the name of its array, else by its diagonal; None where neither tells distances from
+    identities or scores.
 
     A condensed matrix without a name has distances, which is what this form is for, unless one is negative.
     """
@@ -159,7 +170,10 @@ def guess_kind(values: npt.NDArray[Any], name: str | None, one_set: bool) -> str
     if not one_set:
         return "score" if name == "scores" else "value"
     with_itself = np.diagonal(values)
-    if not np.any(with_itself[~np.isnan(with_itself)]) and not np.any(values < 0):
+    known = with_itself[~np.isnan(with_itself)]
+    if not len(known) and len(values) > 1 and _are_fractions(values):
+        return None
+    if not np.any(np.abs(known) > _ROUNDING) and not np.any(values < 0):
         return "distance"
     # A kinship of a sample with itself is 0.5. Records with ambiguous letters are not quite identical to themselves, but not all have some.
     whole = np.nanmax(with_itself, initial=0) == 1

@@ -13,11 +13,10 @@ from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 from gpualign.core.files.delimiters import BLANK, delimiter_of
 from gpualign.core.files.quoting import hide_quoted, is_quoted, unquoted
+from gpualign.core.files.squares import number_of
 
 _DELIMITER_LINE = re.compile(rb'"?sep=([\t,;])"?', re.IGNORECASE)
 """Names the delimiter for Excel, in a line before the header."""
-
-_NUMBER = re.compile(r"[-+.0-9eE]*")
 
 
 @dataclass(frozen=True)
@@ -41,14 +40,13 @@ class DelimitedText:
         return (b" ".join(line.split()) + b"\n" for line in lines) if self.delimiter == BLANK else lines
 
     def rows(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the number of each line and its cells, without blanks and quotes around them; empty lines are left out.
+        """The number of each line and its cells, without blanks and quotes around them; blank lines are left out.
 
-        Quotes between tabs are letters of ids, unless all cells of the first line that are no numbers have some, as R writes them. Raises
-        `InputError`.
+        Quotes between tabs are letters of ids, unless all words of the first line have some, as R writes them. Raises `InputError`.
         """
-        if self.delimiter == "\t":
-            yield from self._tab_rows()
-            return
+        return self._tab_rows() if self.delimiter == "\t" else self._csv_rows()
+
+    def _csv_rows(self) -> Iterator[tuple[int, list[str]]]:
         blanks = False
 
         def decoded() -> Iterator[str]:
@@ -61,23 +59,26 @@ class DelimitedText:
         reader = csv.reader(decoded(), delimiter=self.delimiter, skipinitialspace=self.delimiter == BLANK)
         try:
             for cells in reader:
-                if any(cells):
+                if len(cells) > 1 or any(cells):
                     yield self.first - 1 + reader.line_num, [cell.strip() for cell in cells] if blanks else cells
         except csv.Error as error:
             line = self.first - 1 + reader.line_num
             raise InputError(f"{self.source}: line {line}: no row of a table that {self.delimiter!r} delimits ({error})") from None
 
     def _tab_rows(self) -> Iterator[tuple[int, list[str]]]:
-        unquote = None
+        unquote: bool | None = None  # not known before the first line with words
         for number, line in enumerate(self.lines, self.first):
             cells = line.decode("utf-8", "surrogateescape").rstrip("\r\n").split("\t")
             if b" " in line:
                 cells = [cell.strip() for cell in cells]
-            if not any(cells):
+            if len(cells) == 1 and not cells[0]:
                 continue
-            if unquote is None:
-                texts = [cell for cell in cells if not _NUMBER.fullmatch(cell)]
-                unquote = bool(texts) and all(map(is_quoted, texts))
+            if unquote is not False:
+                words = [cell for cell in cells if cell and number_of(cell) is None]
+                quoted = all(map(is_quoted, words))
+                if unquote and not quoted:
+                    raise InputError(f"{self.source}: line {number} has a word without quotes, unlike line {self.first}; quote all or none")
+                unquote = quoted if words else unquote
             yield number, list(map(unquoted, cells)) if unquote else cells
 
 

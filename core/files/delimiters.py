@@ -15,7 +15,7 @@ def delimiter_of(header: bytes, row: bytes = b"") -> str:
 
     row: the line after the header. Nothing in quotes delimits, and no cell holds a tab. If the header has commas and semicolons, the
     delimiter is a comma unless only semicolons cut both lines into equally many cells, none of them with quotes inside: ids may end in
-    `;size=3;`. Blanks delimit only where none of the others is in the header and both lines have equally many words.
+    `;size=3;`. Blanks delimit only where none of the others is in either line.
     """
     if b"\t" in header:
         return "\t"
@@ -23,7 +23,7 @@ def delimiter_of(header: bytes, row: bytes = b"") -> str:
     marks = [mark for mark in (b",", b";") if mark in bare]
     if not marks:
         marks = [mark for mark in (b"\t", b",", b";") if mark in below]  # of a header that is a single cell
-        if not marks and _fits_header(len(below.split()), len(bare.split())):
+        if not marks and (len(bare.split()) > 1 or len(below.split()) > 1):
             return BLANK
     if len(marks) < 2:
         return (marks or [mark for mark in (b",", b";") if mark in header] or [b","])[0].decode()

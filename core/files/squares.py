@@ -13,6 +13,9 @@ from gpualign.core.dataclass import dataclass
 Floats = npt.NDArray[np.float64]
 Cells = Sequence[str]
 
+_ROUNDING = 1e-12
+"""What is left of a value that is 0."""
+
 _NO_VALUE = frozenset(("nan", "na", "n/a", "?", "-"))
 
 
@@ -36,8 +39,12 @@ def numbers_of(cells: Cells) -> Floats | None:
 
 @dataclass(frozen=True)
 class Square:
-    """values: float64[records][records], nan where there is none. shape: of what the file holds. has_diagonal: whether the file has the
-    values of records with themselves; otherwise they are 0."""
+    """Values of all pairs of one set.
+
+    values: float64[records][records], nan where there is none
+    shape: of what the file holds
+    has_diagonal: whether the file has the values of records with themselves; otherwise they are 0
+    """
 
     values: Floats
     shape: str
@@ -59,7 +66,7 @@ class Square:
 def is_symmetric(values: npt.NDArray[Any]) -> bool:
     """Whether values[i, j] equals values[j, i], but for what decimals of text leave."""
     square = values.ndim == 2 and values.shape[0] == values.shape[1]
-    return square and np.allclose(values, values.T, rtol=1e-9, atol=0, equal_nan=values.dtype.kind == "f")
+    return square and np.allclose(values, values.T, rtol=1e-9, atol=_ROUNDING, equal_nan=values.dtype.kind == "f")
 
 
 def square_of(rows: Sequence[Cells]) -> Square | None:
@@ -76,6 +83,26 @@ def square_of(rows: Sequence[Cells]) -> Square | None:
             if values is not None:
                 return Square(values, name, bool(diagonal))
     return None
+
+
+def triangles_of(rows: Sequence[Cells]) -> list[Square]:
+    """All squares of which the rows can be a triangle: with the diagonal, or without it and so without the row that would be empty."""
+    found = []
+    for name, upper in (("lower triangle", False), ("upper triangle", True)):
+        for diagonal, some in ((1, rows), (0, [*rows, []] if upper else [[], *rows])):
+            values = _triangle(some, upper, diagonal)
+            if values is not None:
+                found.append(Square(values, name, bool(diagonal)))
+    return found
+
+
+def filled(square: Square) -> Square:
+    """The square with both triangles, where the file has zeros in place of the upper one, as PLINK's `square0` writes."""
+    values = square.values
+    lower = np.tril(values, -1)
+    if square.shape != "square" or np.triu(values, 1).any() or square.is_symmetric:
+        return square
+    return Square(values + lower.T, "lower triangle")
 
 
 def _triangle(rows: Sequence[Cells], upper: bool, diagonal: int) -> Floats | None:
