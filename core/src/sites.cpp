@@ -398,10 +398,11 @@ NB_MODULE(_sites, m) {
       .def_ro("points", &Decimals::points, "Whether some have a point.")
       .def_ro("mixed_line", &Decimals::mixed_line, "Whether a line has numbers with a comma and others without.");
   nb::class_<CallParser>(m, "CallParser", "Reads rows of one table of calls, and counts the codes in them.")
-      .def(nb::init<char, Table, Input<uint8_t, 1>, std::vector<std::string>>(), nb::arg("separator"), nb::arg("table"), nb::arg("columns"),
-           nb::arg("missing"),
-           "table: codes of cells of one byte; MINUS_ONE is that of -1 among digits. columns: what is done with each, READ, SKIP_COLUMN or\n"
-           "EMPTY; of no columns: all are read. missing: further words for missing calls.")
+      .def(
+          nb::init<char, Table, Input<uint8_t, 1>, std::vector<std::string>>(), nb::arg("separator"), nb::arg("table"), nb::arg("columns"),
+          nb::arg("missing"),
+          "table: codes of cells of one byte; MINUS_ONE is that of -1 among digits. columns: what is done with each, READ, SKIP_COLUMN or\n"
+          "EMPTY; of no columns: all are read. missing: further words for missing calls.")
       .def("parse", &CallParser::parse, nb::arg("line"), nb::arg("start"), nb::arg("out"),
            "Codes of a line's cells from byte `start` on, of the columns that are READ. Returns (cells, the first column with a bad cell,\n"
            "or with a cell that should be EMPTY, or -1, whether a code occurred for the first time).")
