@@ -136,7 +136,7 @@ def dist(
     from gpualign.cli.inputs.sites import interval_files, site_filters
     from gpualign.cli.messages import Messages, print_plan
     from gpualign.cli.nodes import find_resources
-    from gpualign.cli.outputs.distances import DistanceWriter, check_value, distance_spec, least_compared, no_distance
+    from gpualign.cli.outputs.distances import DistanceWriter, check_value, distance_spec, no_distance
     from gpualign.cli.outputs.files import OutputFiles, check_stdin, digest_files
     from gpualign.cli.outputs.formats import output_paths
     from gpualign.cli.outputs.keeping import keeping_of
@@ -147,6 +147,7 @@ def dist(
     from gpualign.core.distance.tables.options import CallOptions, TableType
     from gpualign.core.errors import InputError
     from gpualign.core.formats.registry import Results
+    from gpualign.core.fractions import sites_or_fraction
     from gpualign.core.ids import describe_shared
     from gpualign.core.road import Marks
     from gpualign.jobs.dist import DistOptions, named_engine, prepare, read
@@ -187,7 +188,7 @@ def dist(
         columns=None if columns is None else read_titles(columns),
         ignore_columns=() if ignore_columns is None else read_titles(ignore_columns),
     )
-    least = least_compared("1" if min_compared is None else min_compared)
+    least = sites_or_fraction("min_compared", "1" if min_compared is None else min_compared)
     sites = site_filters(regions, mask, core, maf)
     options = DistOptions(
         metric, MissingRule(missing), spec.compared, least, calls, max_distance, add is not None, min_kinship, kernel, resources, sites

@@ -202,12 +202,12 @@ def test_plink_chooses_the_same(tmp_path, monkeypatch, real_data, name):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--core", "95"], "--core is a share from 0 to 1, such as 0.95; found '95'; 95 % is 0.95"),
-        (["--core", "95%"], "--core is a share from 0 to 1, such as 0.95; found '95%'; 95 % is 0.95"),
-        (["--core", "nan"], "--core is a share from 0 to 1, such as 0.95; found 'nan'"),
-        (["--core", "-0.1"], "--core is a share from 0 to 1, such as 0.95; found '-0.1'"),
-        (["--maf", "0.6"], "--maf is a share from 0 to 0.5, such as 0.05; found '0.6'"),
-        (["--maf", "5"], "--maf is a share from 0 to 0.5, such as 0.05; found '5'; 5 % is 0.05"),
+        (["--core", "95"], "--core is a fraction from 0 to 1; found 95 (95 % is 0.95)"),
+        (["--core", "95%"], "--core is a fraction from 0 to 1; found '95%' (95 % is 0.95)"),
+        (["--core", "nan"], "--core is a fraction from 0 to 1; found 'nan'"),
+        (["--core", "-0.1"], "--core is a fraction from 0 to 1; found '-0.1'"),
+        (["--maf", "0.6"], "--maf is a fraction from 0 to 0.5; found 0.6"),
+        (["--maf", "5"], "--maf is a fraction from 0 to 0.5; found 5 (5 % is 0.05)"),
         (["--mask", "none.bed"], "none.bed: no such file"),
         (["--regions", "none.bed"], "--regions: 'none.bed': no file of this name, and all of four.aln, an alignment"),
         (["--regions", "2-3"], "--regions: '2-3': no file of this name, and all of four.aln, an alignment"),

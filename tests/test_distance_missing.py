@@ -210,7 +210,7 @@ def test_lists_show_the_compared_sites_that_are_asked_for(options, columns):
     assert found[1:] == [row for row in cells("--compared")[1:] if int(row[3]) >= 3]
 
 
-@pytest.mark.parametrize("value", ["0", "-1", "1.5", "0.0", "x", "1e-3", "50%", ""])
+@pytest.mark.parametrize("value", ["0", "-1", "1.5", "0.0", "x", "1e3", "50%", "50.0", ""])
 def test_bad_values_of_min_compared(value):
     done = dist("-", "--min-compared", value, stdin=FAILED, check=False)
     assert done.returncode == 2

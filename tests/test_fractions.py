@@ -1,11 +1,13 @@
 """A percentage where a fraction is meant is refused, or named where a larger number can be meant."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from command import gpualign_here
 
 import gpualign
-from gpualign.core.fractions import check_fraction
+from gpualign.core.fractions import check_fraction, exact_fraction, sites_or_fraction
 
 RECORDS = ">a\nACGTACGTAC\n>b\nACGTACGAAC\n>c\nACGAACGAAA\n"
 PAIRS = "query\ttarget\tdistance\na\tb\t0.1\na\tc\t0.3\nb\tc\t0.2\n"
@@ -51,11 +53,44 @@ def test_numbers_that_are_no_fractions(given):
         check_fraction("max_distance", given)
 
 
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ("0.1", (1, 10)),
+        (0.1, (1, 10)),
+        (".5", (1, 2)),
+        ("1.", (1, 1)),
+        (1, (1, 1)),
+        (0, (0, 1)),
+        (1e-05, (1, 100000)),
+        (np.float32(0.5), (1, 2)),
+    ],
+)
+def test_fractions_are_exact(given, read):
+    assert exact_fraction("core", given) == Fraction(*read)
+
+
+@pytest.mark.parametrize(
+    "given", ["", ".", "1e9", "1e-999999999", "0.5e", "1/3", "0,5", "½", "nan", "-0.1", True, None, [0.5], "0." + 40 * "1"]
+)
+def test_texts_that_are_no_fractions(given):
+    for read in (exact_fraction, sites_or_fraction):
+        with pytest.raises(gpualign.InputError, match=r"core is .*; found"):
+            read("core", given)
+
+
+def test_sites_or_a_fraction_of_them():
+    assert [sites_or_fraction("x", given) for given in (1, "1", "050", 1.0, "1.0", 0.25, "0.25", np.int64(7))] == [
+        1, 1, 50, 1, 1, Fraction(1, 4), Fraction(1, 4), 7,
+    ]  # fmt: skip
+    assert isinstance(sites_or_fraction("x", "1.0"), Fraction)
+
+
 def test_percentages_in_python():
     calls = np.array([[0, 1, 2], [1, 1, 2]])
-    for wrong in ({"core": 95.0}, {"maf": 5.0}, {"min_compared": 50.0}):
-        with pytest.raises(gpualign.InputError):
-            gpualign.dist(calls, **wrong)
+    for name, wrong, hint in (("core", 95.0, "95 % is 0.95"), ("maf", 5, "5 % is 0.05"), ("min_compared", 50.0, "50 % is 0.5")):
+        with pytest.raises(gpualign.InputError, match=rf"^{name} is .*; found .*\({hint}\)"):
+            gpualign.dist(calls, **{name: wrong})
     for wrong in ({"max_distance": 3.0}, {"min_identity": 97}):
         with pytest.raises(gpualign.InputError, match="from 0 to 1; found"):
             list(gpualign.cluster(["ACGT", "ACGA"], **wrong).ids)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -26,8 +25,6 @@ from gpualign.core.road import Marks
 from gpualign.core.sinks.matrix_files import ArrayMaker, Numbers
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from gpualign.cli.outputs.portion import Writing
     from gpualign.core.sinks.csr import Spools
     from gpualign.jobs.dist import DistJob
@@ -130,19 +127,6 @@ def check_value(spec: DistanceSpec, metric: Metric) -> None:
 def _lists() -> str:
     """The formats of pairs, for people."""
     return ", ".join(name for name in formats_of(Results.DISTANCES) if FORMATS[name].keeps_any_pairs)
-
-
-def least_compared(text: str) -> int | Fraction:
-    """--min-compared: sites, or with a point a fraction of the sites, exactly as it is written. Raises `InputError`."""
-    if re.fullmatch(r"[0-9]+", text) and int(text) >= 1:
-        return int(text)
-    from fractions import Fraction
-
-    if re.fullmatch(r"[0-9]*\.[0-9]+", text) and 0 < Fraction(text) <= 1:
-        return Fraction(text)
-    raise InputError(
-        f"--min-compared is a whole number of sites from 1 on (50), or a fraction of the sites with a point, up to 1 (0.5); found {text}"
-    )
 
 
 def no_distance(spec: DistanceSpec, job: DistJob) -> str:

@@ -6,7 +6,6 @@ import builtins
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 
 import numpy as np
@@ -25,6 +24,7 @@ from gpualign.core.distance.sources.base import Source
 from gpualign.core.distance.sources.kinds import CallFile, fileset_files, fileset_path
 from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.errors import InputError
+from gpualign.core.fractions import exact_fraction, sites_or_fraction
 from gpualign.core.opening import open_file
 from gpualign.core.sinks.matrix_files import ArrayMaker, FilledArray
 from gpualign.jobs.dist import DistOptions, named_engine, prepare
@@ -112,11 +112,12 @@ def dist(
     sites = SiteFilters(
         None if regions is None else read_regions(os.fspath(regions)),
         None if mask is None else read_intervals(os.fspath(mask)),
-        _share("core", core, 1),
-        _share("maf", maf, 0.5),
+        None if core is None else exact_fraction("core", core),
+        None if maf is None else exact_fraction("maf", maf, 0.5),
     )
+    least = sites_or_fraction("min_compared", min_compared)
     how = resources(device, threads, memory, executor)
-    options = DistOptions(metric, rules[missing], False, _least(min_compared), calls, resources=how, sites=sites)
+    options = DistOptions(metric, rules[missing], False, least, calls, resources=how, sites=sites)
     path = None if out is None else checked_output(out, *_files(samples), *_files(others), regions, mask)
     options.task()  # what contradicts itself is refused before anything is read
     given = [(samples, ids)] if others is None else [(samples, ids), (others, other_ids)]
@@ -140,22 +141,6 @@ def dist(
 def _files(calls: Calls | None) -> list[object]:
     """What is read for one input."""
     return [*fileset_files(os.fspath(calls))] if isinstance(calls, (str, os.PathLike)) else [calls]
-
-
-def _least(given: float) -> int | Fraction:
-    if isinstance(given, (int, np.integer)) and given >= 1:
-        return int(given)
-    if isinstance(given, float) and 0 < given <= 1:
-        return Fraction(str(given))  # as it is written: 0.1 is a tenth
-    raise InputError(f"min_compared {given!r}: a whole number of sites from 1 on, or a fraction of them up to 1.0 is wanted")
-
-
-def _share(name: str, given: float | None, most: float) -> Fraction | None:
-    if given is None:
-        return None
-    if isinstance(given, (int, float, np.integer, np.floating)) and not isinstance(given, bool) and 0 <= given <= most:
-        return Fraction(str(given))
-    raise InputError(f"{name} {given!r}: a share from 0 to {most} is wanted")
 
 
 def _is_missing(cell: object) -> bool:
