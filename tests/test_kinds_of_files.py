@@ -53,7 +53,9 @@ def spellings(rng):
         for program in ("CLUSTAL W (1.83) multiple sequence alignment", "CLUSTAL O(1.2.4) multiple", "MUSCLE (3.8) multiple"):
             yield program, rows, program + by_biopython(rows, "clustal").partition("alignment")[2]
         for width, interleaved, separator in ((60, True, "  "), (60, False, " "), (1000, True, "\t"), (1000, False, "   ")):
-            yield f"blocks {width} {interleaved} {separator!r}", rows, in_blocks(rows, width, interleaved, separator)
+            text = in_blocks(rows, width, interleaved, separator)
+            yield f"blocks {width} {interleaved} {separator!r}", rows, text
+            yield f"blocks {width} {interleaved} {separator!r}, said", rows, text.replace("\n", " I\n" if interleaved else "\tS \n", 1)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -152,8 +154,8 @@ def test_other_kinds_are_named(tmp_path, text, prefix):
 
 @pytest.mark.parametrize("command", ["nw", "cluster --max-distance 0.1", "index -o x.db"])
 def test_alignments_are_named_where_sequences_are_wanted(tmp_path, rng, command):
-    texts = {**NAMED, by_biopython(alignment(rng, SHORT, 20), "clustal"): "an alignment in CLUSTAL format"}
-    texts[by_biopython(alignment(rng, SHORT, 20), "phylip")] = "an alignment in PHYLIP format"
+    texts = {**NAMED, by_biopython(alignment(rng, SHORT, 20), "clustal"): "an alignment in CLUSTAL format, which gpualign dist reads"}
+    texts[by_biopython(alignment(rng, SHORT, 20), "phylip")] = "an alignment in PHYLIP format, which gpualign dist reads"
     texts[vcf_text("ab", [(["A", "C"], ["0/0", "0/1"])])] = "VCF, which gpualign dist reads"
     first, *options = command.split()
     for text, name in texts.items():

@@ -73,7 +73,7 @@ def kind_of(start: bytes) -> FileKind | None:
         return FileKind.MEGA
     if first.startswith((b"!!NA_MULTIPLE", b"!!AA_MULTIPLE", b"PileUp")):
         return FileKind.MSF
-    if _PHYLIP.fullmatch(first) and _LETTER.search((second.split() or [b""])[-1]) and not _is_row_under(first, second):
+    if _PHYLIP.fullmatch(first) and _is_phylip_row(first, second):
         return FileKind.PHYLIP
     if _COUNT.fullmatch(first) and second and not _NUMBER.fullmatch(second.strip()):
         return FileKind.PHYLIP_MATRIX
@@ -89,6 +89,13 @@ def kind_of(start: bytes) -> FileKind | None:
 def _cells(first: bytes, second: bytes) -> list[bytes]:
     delimiter = delimiter_of(first, second).encode()
     return [cell.strip(b'" ') for cell in first.split(delimiter)]
+
+
+def _is_phylip_row(counts: bytes, second: bytes) -> bool:
+    """Whether the second line has letters of an alignment, and not a cell for each of two titles that happen to be numbers."""
+    letters = (second.split() or [b""])[-1]
+    titles, cells = counts.strip().count(b"\t"), second.strip().count(b"\t")
+    return _LETTER.search(letters) is not None and (titles == 0 or (cells <= titles and len(letters) > 1))
 
 
 def _is_row_under(first: bytes, second: bytes) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any, BinaryIO
@@ -13,6 +14,9 @@ from gpualign.core.files.kinds import FileKind
 
 _FORMATS = {FileKind.CLUSTAL: ("clustal",), FileKind.PHYLIP: ("phylip-relaxed", "phylip", "phylip-sequential")}
 """Biopython's names. PHYLIP's ids end at a blank or after ten letters, and its rows may be cut into blocks in two ways."""
+
+_LAYOUT = re.compile(r"(\s*\d+[ \t]+\d+)[ \t]+[IS][ \t]*(?=[\r\n])")
+"""PHYLIP's first line with the letter for interleaved or sequential rows, which Biopython does not know. Both are tried anyway."""
 
 _ENDS = 10
 """A parser that reads the end of a file more often is in a loop."""
@@ -26,6 +30,8 @@ def as_fasta(stream: BinaryIO, kind: FileKind, source: str, scratch: Scratch, wa
     Raises `InputError` for what no variant of the format is, and for what is something else in each of two variants.
     """
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape").read()
+    if kind is FileKind.PHYLIP:
+        text = _LAYOUT.sub(r"\1", text, count=1)
     found: list[Rows] = []
     reason = ""
     for name in _FORMATS[kind]:
