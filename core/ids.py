@@ -15,6 +15,15 @@ _CONTROL = "[\x00-\x1f\x7f\x85\u2028\u2029]"
 
 _BLANK = re.compile(r"[\s_]")
 
+_THING = "sample|isolate|strain|genome|assembly|individual|taxon|accession|locus|loci|marker|site|snp|variant|file|[a-z]+[ _.-]"
+_ID_TITLE = re.compile(rf"|FILE|#?(?:{_THING})?(?:id|ids|name|names)|#?[fi]id", re.IGNORECASE)
+"""What stands over ids and is no id: nothing, or words that end in id or name. `FILE` is chewBBACA's."""
+
+
+def is_id_title(title: str) -> bool:
+    """Whether a first cell can only be the title of ids."""
+    return _ID_TITLE.fullmatch(title) is not None
+
 
 def number_repeated(ids: list[str], repeated: list[int]) -> None:
     """Give the records `repeated`, whose ids others have, ids of their own: id_2, id_3, ...; numbers that are taken are passed over."""

@@ -10,10 +10,9 @@ import numpy as np
 
 from gpualign.cli.outputs.files import open_input
 from gpualign.core.dataclass import dataclass
-from gpualign.core.distance.tables.headers import is_id_title
 from gpualign.core.errors import InputError
 from gpualign.core.files.delimited import open_delimited
-from gpualign.core.ids import changed_ids, describe_changed
+from gpualign.core.ids import changed_ids, describe_changed, is_id_title
 from gpualign.core.unpack import unpack
 
 if TYPE_CHECKING:

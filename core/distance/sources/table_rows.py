@@ -19,13 +19,14 @@ from gpualign.core.distance.sources.filesets import names_of
 from gpualign.core.distance.sources.table_cells import CellType, Storage, TableCells, TablePlan, cells_of
 from gpualign.core.distance.tables.alleles import AlleleCells, look_for_alleles
 from gpualign.core.distance.tables.columns import Columns, plan_columns, plink_export
-from gpualign.core.distance.tables.headers import could_be_alleles, could_be_calls, is_id_title
+from gpualign.core.distance.tables.headers import could_be_alleles, could_be_calls
 from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.distance.tables.titles import NAME_OF_SITE, is_metadata
 from gpualign.core.errors import InputError, parameter, quoted
 from gpualign.core.files.delimited import DelimitedText
 from gpualign.core.files.quoting import text_of
 from gpualign.core.files.squares import number_of
+from gpualign.core.ids import is_id_title
 
 _LOOKED_AT = 1 << 16
 """Bytes of a table, in whole lines, that tell whether it holds alleles; a line of data at least."""

@@ -6,7 +6,6 @@ cells could be calls of this table fits both readings.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,17 +14,8 @@ from gpualign.core import _sites
 from gpualign.core.distance.calls import MISSING, Codes
 from gpualign.core.distance.tables.alleles import AlleleCells
 
-_THING = "sample|isolate|strain|genome|assembly|individual|taxon|accession|locus|loci|marker|site|snp|variant|file|[a-z]+[ _.-]"
-_ID_TITLE = re.compile(rf"|FILE|#?(?:{_THING})?(?:id|ids|name|names)|#?[fi]id", re.IGNORECASE)
-"""What stands over ids and is no id: nothing, or words that end in id or name. `FILE` is chewBBACA's."""
-
 _SHARE = 2
 """If more than one cell in so many could be a call, the line may be data: others may be calls whose spelling is not known."""
-
-
-def is_id_title(title: str) -> bool:
-    """Whether a first cell can only be the title of ids."""
-    return _ID_TITLE.fullmatch(title) is not None
 
 
 def could_be_calls(line: bytes, start: int, delimiter: str, table: Codes, whole: bool) -> bool:
