@@ -16,7 +16,7 @@ import numpy as np
 from gpualign.core.dataclass import dataclass
 from gpualign.core.distance import runner
 from gpualign.core.distance.budget import DistanceBudget
-from gpualign.core.distance.calls import Kind, Samples
+from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.engine import DistanceEngine
 from gpualign.core.distance.metrics import METRICS, MissingRule, metric_named
 from gpualign.core.distance.recipe import Measure, Wanted
@@ -27,7 +27,7 @@ from gpualign.core.distance.sinks.names import written_samples
 from gpualign.core.distance.site_filters import SiteFilters, SitesLeft
 from gpualign.core.distance.sources.base import Source
 from gpualign.core.distance.sources.kinds import CallFile, read_calls
-from gpualign.core.distance.tables.options import CallOptions, TableType
+from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.errors import InputError, parameter
 from gpualign.core.fractions import check_fraction, describe_percentage
 from gpualign.core.road import UNMARKED, Marks, Progress
@@ -208,9 +208,6 @@ def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None,
     prepared = runner.prepare(source, options.task(), engine, budget, scratch)
     plan = prepared.plan
     notes.detail(f"{prepared.counter.kernel}; {len(prepared.panels)} panels of sites, {plan.count} bands of up to {plan.rows} samples")
-    if source.kind is Kind.ALLELE and options.calls.type is TableType.AUTO:
-        alleles, calls = parameter("type", TableType.ALLELES.value), parameter("type", TableType.CALLS.value)
-        notes.warn(f"the table holds alleles of loci; 0 is a missing one ({alleles} says so; {calls} reads genotypes)")
     if options.most is not None and options.most > 1 and prepared.task.metric.per_site:
         notes.warn(f"{options.metric} is a distance per site, and {describe_percentage('max_distance', options.most)}")
     if few := few_calls(prepared):

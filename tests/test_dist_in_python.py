@@ -140,8 +140,8 @@ def test_options_of_tables(tmp_path):
     with pytest.warns(gpualign.InputWarning) as heard:
         assert dist(path).values.tolist() == [[0, 0, 1], [0, 0, 1], [1, 1, 0]]
     assert [str(one.message).partition(": ")[2] or str(one.message) for one in heard] == [
+        "read as alleles of loci, 0 as a missing one (type='alleles' confirms it, type='calls' reads genotypes)",
         "column 'ST' is left out as metadata, by title; columns names the columns to read",
-        "the table holds alleles of loci; 0 is a missing one (type='alleles' says so; type='calls' reads genotypes)",
     ]
     assert all(one.filename == __file__ for one in heard)
     everything = dist(path, type="alleles", columns=["l1", "ST", "l3"])

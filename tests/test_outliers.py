@@ -62,7 +62,8 @@ def test_the_command_names_them(tmp_path, rng, words):
     cells = cells if not words else list(zip(*cells, strict=True))
     (tmp_path / "t.tsv").write_text("".join("\t".join(row) + "\n" for row in cells))
     said = gpualign_here("dist", tmp_path / "t.tsv", *words)[1]
-    assert "t.tsv: a column is unlike the others, and counted as a locus all the same: 'locus7' (values go up by 1" in said
-    assert "--ignore-columns leaves out what is none" in said
+    what, advice = ("row", "delete it from the table") if words else ("column", "--ignore-columns leaves it out")
+    assert f"t.tsv: {what} 'locus7' (values go up by 1" in said
+    assert f"does not look like a locus but is counted as one; {advice}" in said
     if not words:
-        assert "unlike" not in gpualign_here("dist", tmp_path / "t.tsv", "--ignore-columns", "locus7")[1]
+        assert "look like" not in gpualign_here("dist", tmp_path / "t.tsv", "--ignore-columns", "locus7")[1]

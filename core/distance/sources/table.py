@@ -14,7 +14,7 @@ from gpualign.core.distance.sources.base import Block, DenseSource
 from gpualign.core.distance.sources.table_cells import CellType, Storage, numbers_of_codes
 from gpualign.core.distance.sources.table_rows import TableReader, TableRows
 from gpualign.core.distance.tables.alleles import CELL_BYTES, AlleleCells
-from gpualign.core.distance.tables.codings import MINUS_ONE, Coding, letter_coding, number_coding
+from gpualign.core.distance.tables.codings import MINUS_ONE, Coding, alleles_assumed, letter_coding, number_coding
 from gpualign.core.distance.tables.columns import describe_left_out, describe_rows_left_out
 from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.distance.tables.outliers import ROWS_LOOKED_AT, describe_outliers
@@ -73,6 +73,8 @@ def _meaning(tables: Sequence[TableRows], alleles: AlleleCells, warn: Warn) -> t
     options = next((table.plan.options for table in tables if table.plan.export), tables[0].plan.options)
     if any(table.cells is CellType.ALLELES for table in known):
         _check_alleles(known, options, alleles)
+        if options.type is TableType.AUTO:
+            warn(f"{tables[0].source}: {alleles_assumed()}")
         return Kind.ALLELE, None
     letters = any(table.cells is CellType.LETTERS for table in known)
     if letters and options.every_letter:
@@ -158,7 +160,7 @@ def _report_outliers(table: TableRows, transpose: bool, warn: Warn) -> None:
         numbers, titles = table.store.columns(0, CELL_BYTES * samples).view(np.uint32)[:loci].T, table.row_ids
     else:
         numbers, titles = table.store.rows(0, ROWS_LOOKED_AT).view(np.uint32), table.column_ids
-    if (report := describe_outliers(numbers, titles)) is not None:
+    if (report := describe_outliers(numbers, titles, transpose)) is not None:
         warn(f"{table.source}: {report}")
 
 

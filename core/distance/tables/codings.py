@@ -101,7 +101,7 @@ def number_coding(counts: npt.NDArray[np.int64], options: CallOptions, of_scheme
     alleles = parameter("type", TableType.ALLELES.value) if reads_alleles else None
     if of_scheme:
         if 0 not in seen or beyond - {_NINE}:
-            return _alleles()
+            return _alleles(alleles_assumed())
         calls = parameter("type", TableType.CALLS.value)
         return _undecided(f"0 may be a missing allele, by the titles of the table ({alleles}), or a genotype ({calls}); say which")
     if counts[MINUS_ONE] and not beyond and 2 not in seen:
@@ -115,7 +115,7 @@ def number_coding(counts: npt.NDArray[np.int64], options: CallOptions, of_scheme
         return _undecided(f"9 may be a missing call ({parameter('missing_code', _NINE)}) or an allele ({alleles}); say which")
     if is_slip(int(counts[sorted(beyond)].sum()), int(counts[:10].sum())):
         return _genotypes()
-    return _alleles() if 0 not in seen else _undecided(_readings_with_zero(beyond, alleles))
+    return _alleles(alleles_assumed()) if 0 not in seen else _undecided(_readings_with_zero(beyond, alleles))
 
 
 def _is_of(name: str, cells: str, others: str) -> InputError:
@@ -167,9 +167,15 @@ def _dosages(ploidy: int) -> Coding:
     return Coding(Kind.GENOTYPE if ploidy <= 2 else Kind.DOSAGE, _table({**codes, MINUS_ONE: MISSING}))
 
 
-def _alleles() -> Coding:
+def _alleles(assumed: str | None = None) -> Coding:
     """Numbers of alleles, 1 to 9; 0 is a missing one."""
-    return Coding(Kind.ALLELE, _table({0: MISSING, MINUS_ONE: MISSING, **{number: number for number in range(1, 10)}}))
+    return Coding(Kind.ALLELE, _table({0: MISSING, MINUS_ONE: MISSING, **{number: number for number in range(1, 10)}}), assumed)
+
+
+def alleles_assumed() -> str:
+    """The note that cells are read as alleles because they look so."""
+    alleles, calls = parameter("type", TableType.ALLELES.value), parameter("type", TableType.CALLS.value)
+    return f"read as alleles of loci, 0 as a missing one ({alleles} confirms it, {calls} reads genotypes)"
 
 
 def _undecided(problem: str) -> Coding:

@@ -26,8 +26,9 @@ _TIMES_DISTINCT = 3
 _MOST_NAMED = 5
 
 
-def describe_outliers(numbers: npt.NDArray[np.uint32], titles: Sequence[str]) -> str | None:
+def describe_outliers(numbers: npt.NDArray[np.uint32], titles: Sequence[str], transpose: bool = False) -> str | None:
     """Report of the loci that look unlike the others, by numbers of alleles [samples][loci] of some samples; None where all are alike.
+    transpose: loci are rows of the table.
 
     A locus is reported if its numbers go up by the same step from row to row, if they are years and few other loci have numbers as
     large, or if they are different in nearly all samples and three times as many as those of a usual locus.
@@ -57,8 +58,10 @@ def describe_outliers(numbers: npt.NDArray[np.uint32], titles: Sequence[str]) ->
     found |= {k: f"values go up by {steps[0, k]} from row to row" for k in np.flatnonzero(counting).tolist()}
     if not found or len(found) > max(1, loci // _FEW, 3) or 2 * len(found) > loci:
         return None
-    shown = ", ".join(f"{titles[k]!r} ({reason})" for k, reason in sorted(found.items())[:_MOST_NAMED])
+    shown = [f"{titles[k]!r} ({reason})" for k, reason in sorted(found.items())[:_MOST_NAMED]]
+    what, it = ("row" if transpose else "column"), ("it" if len(shown) == 1 else "them")
+    advice = f"delete {it} from the table to leave {it} out" if transpose else f"{parameter('ignore_columns')} leaves {it} out"
+    if len(shown) == 1:
+        return f"{what} {shown[0]} does not look like a locus but is counted as one; {advice}"
     more = f" and {len(found) - _MOST_NAMED:,} more" if len(found) > _MOST_NAMED else ""
-    what = "a column is" if len(found) == 1 else "columns are"
-    leaves = f"{parameter('ignore_columns')} leaves out what is none"
-    return f"{what} unlike the others, and counted as a locus all the same: {shown}{more}; {leaves}"
+    return f"{what}s {', '.join(shown)}{more} do not look like loci but are counted; {advice}"
