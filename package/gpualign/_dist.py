@@ -72,8 +72,8 @@ def dist(
     """Distances of all pairs of samples by their SNPs or genotypes: what `gpualign dist -o FILE.npy` writes.
 
     samples: an alignment, a table, VCF, BCF, a PLINK .bed or .pgen, by path or open; or calls [samples][sites] as an array, a list of lists
-    or a pandas.DataFrame, whose index has the ids: genotypes 0, 1, 2 (-1, -9 or nan are missing calls), or letters ("S1", "U1", uint8 of
-    ASCII, or text of one letter). others: of the same sites, what samples are compared with. metric: "hamming", "fraction", "ibs",
+    or a pandas.DataFrame, whose index has the ids: genotypes 0, 1, 2 (-1 beside a 2, -9 and nan are missing calls), or letters ("S1", "U1",
+    uint8 of ASCII, or text of one letter). others: of the same sites, what samples are compared with. metric: "hamming", "fraction", "ibs",
     "allele", "jc69", "tn93", or of genotypes "king" or "grm", which are no distances. missing: "pairwise", "complete" or "as-difference";
     min_compared: pairs with fewer compared sites, or with a smaller fraction of the sites, have no distance (NaN): a whole number, or a
     float up to 1.0.
