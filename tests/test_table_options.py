@@ -1,0 +1,116 @@
+"""Options that say what a table holds and which of it is read, through the command."""
+
+import pytest
+from command import gpualign_here
+
+from gpualign.core.errors import InputError
+
+GENOTYPES = "id\ta\tb\tc\tyear\ns1\t0\t1\t2\t2001\ns2\t2\t1\t0\t2001\ns3\t-1\t0\t0\t2003\n"
+LETTERS = "id\ta\tb\tc\ns1\tA\tC\tG\ns2\tA\tT\tE\ns3\tA\tC\tQ\n"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "g.tsv").write_text(GENOTYPES)
+    (tmp_path / "l.tsv").write_text(LETTERS)
+    return tmp_path
+
+
+def rows(*arguments):
+    """Rows of numbers of the matrix that `dist` writes."""
+    out = gpualign_here("dist", *arguments)[0]
+    return [list(map(float, line.split("\t")[1:])) for line in out.decode().splitlines()[1:]]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("g.tsv --type abh", "--type abh is for letters, and the cells are numbers"),
+        ("g.tsv --all-letters", "--all-letters is for alignments and tables of letters"),
+        ("l.tsv --type centred", "--type centred is for numbers, and the cells are letters"),
+        ("l.tsv --ploidy 4", "--ploidy is for numbers, and the cells are letters"),
+        ("l.tsv --ploidy 4 --type alleles", "--ploidy is for dosages, not for --type alleles"),
+        ("l.tsv --ploidy 4 --all-letters", "--all-letters is for letters, not for dosages"),
+        ("g.tsv --ploidy 9", "--ploidy is a whole number from 1 to 8; found 9|9 is not in the range"),
+        ("g.tsv --ploidy 1", r"'2' in a table of genotypes; expected 0, 1"),
+        ("l.tsv", "the letters E, Q are no nucleotide"),
+        ("l.tsv --missing-code E", "the letter Q is no nucleotide"),
+        ("g.tsv --columns a,d", "--columns: there is no column 'd'"),
+        ("g.tsv --ignore-columns a,b,c", "none of the columns"),
+        ("g.tsv --columns a --ignore-columns a", "none of the columns"),
+        ("raw --type alleles", "--type alleles"),
+    ],
+)
+def test_options_that_do_not_fit(here, words, message):
+    (here / "raw").write_text("FID IID PAT MAT SEX PHENOTYPE rs1_A\nF1 a 0 0 1 -9 0\nF2 b 0 0 1 -9 2\n")
+    with pytest.raises(InputError, match=message):
+        rows(*words.split())
+
+
+def test_calls_that_are_said_to_be_genotypes(here):
+    (here / "x.tsv").write_text("id\ta\tb\ns1\t-1\t1\ns2\t0\t1\ns3\t1\t0\n")
+    assert rows("x.tsv") == [[0, 1, 2], [1, 0, 2], [2, 2, 0]]
+    assert rows("x.tsv", "--type", "centred") == rows("x.tsv")
+    assert rows("x.tsv", "--type", "calls") == rows("x.tsv", "--missing-code", "-1") == [[0, 0, 1], [0, 0, 2], [1, 2, 0]]
+    (here / "x.tsv").write_text("id\ta\tb\ns1\t9\t1\ns2\t0\t1\ns3\t2\t0\n")
+    assert rows("x.tsv", "--missing-code", "9") == rows("x.tsv") == [[0, 0, 1], [0, 0, 2], [1, 2, 0]]
+    with pytest.raises(InputError, match="'9' in a table of genotypes"):
+        rows("x.tsv", "--type", "calls")
+
+
+def test_codes_of_missing_calls(here):
+    (here / "x.tsv").write_text("id\ta\tb\tc\ns1\tXX\t1\t2\ns2\t0\tQQ\t2\ns3\t2\t0\t0\n")
+    with pytest.raises(InputError, match="'XX' in a table of"):
+        rows("x.tsv")
+    for code in ("XX,QQ", "XX, QQ", '"XX",QQ'):
+        assert rows("x.tsv", "--missing-code", code.replace('"', "")) == [[0, 0, 2], [0, 0, 2], [2, 2, 0]]
+    (here / "l.tsv").write_text(LETTERS)
+    assert rows("l.tsv", "--missing-code", "E,Q") == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
+
+
+def test_a_table_without_a_header(here):
+    text = "s1\t0\t1\t2\ns2\t2\t1\t0\n"
+    (here / "x.tsv").write_text(text)
+    with pytest.raises(InputError, match="use --no-header"):
+        rows("x.tsv")
+    assert rows("x.tsv", "--no-header") == [[0, 2], [2, 0]]
+    assert rows("x.tsv", "x.tsv", "--no-header") == [[0, 2], [2, 0]]
+    out = gpualign_here("dist", "x.tsv", "--no-header", "--transpose")[0].decode()
+    assert out == "\t1\t2\t3\n1\t0\t2\t2\n2\t2\t0\t2\n3\t2\t2\t0\n"
+
+
+@pytest.mark.parametrize("order", [("good.tsv", "bad.tsv"), ("bad.tsv", "good.tsv")])
+def test_the_table_at_fault_is_named(here, order):
+    (here / "good.tsv").write_text("id\ta\tb\ns1\t0\t1\ns2\t2\t1\n")
+    (here / "bad.tsv").write_text("id\ta\tb\nt1\t0\t4\nt2\t2\t1\n")
+    with pytest.raises(InputError, match=r"^bad\.tsv: numbers from 0 to 4 may be alleles"):
+        rows(*order)
+
+
+def test_columns_are_chosen(here):
+    (here / "titles").write_text("a\r\n\nyear\n")
+    (here / "x.tsv").write_text(GENOTYPES.replace("2001", "1").replace("2003", "2"))
+    everything = rows("x.tsv", "--columns", "a,b,c,year")
+    assert rows("x.tsv") == rows("x.tsv", "--ignore-columns", "year") == [[0, 2, 2], [2, 0, 1], [2, 1, 0]]
+    assert everything == [[0, 2, 3], [2, 0, 2], [3, 2, 0]]
+    assert rows("x.tsv", "--columns", "titles") == [[0, 1, 1], [1, 0, 1], [1, 1, 0]]
+    assert rows("x.tsv", "--ignore-columns", "titles") == [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
+    (here / "titles").write_text("\n\n")
+    with pytest.raises(InputError, match="titles: no titles; expected one per line"):
+        rows("x.tsv", "--columns", "titles")
+
+
+def test_shards_with_titles_in_a_file(here):
+    (here / "titles").write_text("a\nb\n")
+    for k in (1, 2):
+        gpualign_here("dist", "g.tsv", "--columns", "titles", "--shard", f"{k}/2", "-o", "m.tsv")
+    parts = [f"m.tsv.{k}-of-2.part" for k in (1, 2)]
+    gpualign_here("merge", *parts, "-o", "merged.tsv")
+    assert (here / "merged.tsv").read_bytes() == gpualign_here("dist", "g.tsv", "--columns", "titles")[0]
+    (here / "titles").write_text("b\nc\n")
+    gpualign_here("dist", "g.tsv", "--columns", "titles", "--shard", "2/2", "-o", "m.tsv")
+    with pytest.raises(InputError, match="2-of-2"):
+        gpualign_here("merge", *parts, "-o", "merged.tsv")
+    with pytest.raises(InputError, match="titles"):
+        gpualign_here("dist", "g.tsv", "--columns", "titles", "-o", "titles", "--format", "tsv")
