@@ -23,7 +23,12 @@ _NO_GROUP = ("", "NA", "nan")
 
 @dataclass(frozen=True)
 class Grouping:
-    """title: what the groups are. labels: of the groups. of: for each row of the matrix the number of its label, -1 without a group."""
+    """Groups of the rows of a matrix.
+
+    title: what the groups are
+    labels: names of the groups
+    of: for each row of the matrix the index of its label, -1 without a group
+    """
 
     title: str
     labels: Sequence[str]

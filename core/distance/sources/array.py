@@ -50,7 +50,12 @@ class CallArray:
 
 @dataclass(frozen=True)
 class _Reading:
-    """How the cells of an array become codes, BAD where they are no calls. cells: what is in it, for messages."""
+    """How an array is read.
+
+    kind: of its calls
+    cells: what its cells are, for messages
+    decode: makes codes of some of its cells, BAD of those that are no calls
+    """
 
     kind: Kind
     cells: str
@@ -114,7 +119,12 @@ def _of_files(name: str, value: str | None = None) -> str:
 
 @dataclass(frozen=True)
 class _Numbers:
-    """codes: of each number that is a call; missing: numbers that are missing calls; kind: of the calls."""
+    """What numbers mean.
+
+    codes: the code of each number that is a call
+    missing: numbers that are missing calls
+    kind: of the calls
+    """
 
     codes: dict[int, int]
     missing: tuple[int, ...]

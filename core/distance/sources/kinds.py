@@ -47,8 +47,16 @@ class InputKind(Enum):
 
 @dataclass(frozen=True)
 class _Known:
-    """An input whose kind is known. format: of an alignment; stream: of the unpacked file; plain: where the same bytes lie in a file, if
-    they do."""
+    """An input whose kind is known.
+
+    path: of its file, None for standard input and open files
+    source: its name for messages
+    kind: how it is read
+    format: of an alignment
+    stream: of the unpacked file
+    joins: whether it belongs to the same set as the one before
+    plain: where the same bytes lie in a file, None for what had to be unpacked
+    """
 
     path: str | None
     source: str

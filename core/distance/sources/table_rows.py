@@ -269,7 +269,12 @@ def _numbers_of_data(ploidy: int | None) -> Codes:
 
 @dataclass
 class _RowIds:
-    """ids: of rows that were read; left_out: known titles of rows that were not; empty: how many had no cell with anything in it."""
+    """What the rows of a table are.
+
+    ids: of rows that were read
+    left_out: titles of metadata, of rows that were not read
+    empty: rows in which every cell is empty
+    """
 
     ids: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
@@ -277,8 +282,10 @@ class _RowIds:
 
 
 class SquareOfIds:
-    """Finds out whether rows and columns have the same ids, as in a matrix of distances. rows: how many so far, in the order of the
-    columns; -1 after another one."""
+    """Finds out whether rows and columns have the same ids, as in a matrix of distances.
+
+    rows: number of rows so far, while their ids are those of the columns in the same order; -1 after another id
+    """
 
     def __init__(self, plan: TablePlan) -> None:
         self._titles = plan.columns.titles
