@@ -15,14 +15,19 @@ _CONTROL = "[\x00-\x1f\x7f\x85\u2028\u2029]"
 
 _BLANK = re.compile(r"[\s_]")
 
-_THING = "sample|isolate|strain|genome|assembly|individual|taxon|accession|locus|loci|marker|site|snp|variant|file|[a-z]+[ _.-]"
-_ID_TITLE = re.compile(rf"|FILE|#?(?:{_THING})?(?:id|ids|name|names)|#?[fi]id", re.IGNORECASE)
+_THING = "samples?|isolates?|strains?|genomes?|assembly|individuals?|taxon|taxa|accession|locus|loci|markers?|sites?|snps?|variants?|file"
+_ID_TITLE = re.compile(rf"|FILE|#?(?:{_THING}|[a-z]+[ _.-])?(?:id|ids|name|names)|#?[fi]id", re.IGNORECASE)
 """What stands over ids and is no id: nothing, or words that end in id or name. `FILE` is chewBBACA's."""
 
 
 def is_id_title(title: str) -> bool:
     """Whether a first cell can only be the title of ids."""
     return _ID_TITLE.fullmatch(title) is not None
+
+
+def is_title_of_ids(title: str) -> bool:
+    """Whether a first cell is a title of ids, or a word such as `sample` that may be one."""
+    return is_id_title(title) or re.fullmatch(_THING, title, re.IGNORECASE) is not None
 
 
 def number_repeated(ids: list[str], repeated: list[int]) -> None:

@@ -265,7 +265,7 @@ def test_several_alleles_in_quotes_are_a_missing_call(scratch, separator, severa
         ("id\tr1\tr2\n", "no samples: the table ends after its header"),
         ("\n\nid,", "no samples: the table ends after its header"),
         ("\n\n\nid,r1\na,0\nb,y!\n", r"line 6 \('b'\), column 2"),
-        ("id\tr1\tr2\nA\t0\t1\t\nB\t1\t2\t\n", r"the first row has a cell more than the header, an empty one after its last '\\t'"),
+        ("id\tr1\tr2\nA\t0\t1\t\nB\t1\t2\t\n", r"the first row has a cell more than the header, .* or a '\\t' at its end"),
         ("id\na\nb\n", "no sites"),
         ("id\tr1\tr2\na\t0\t1\nb\t0\n", r"line 3 \('b'\) has 2 cells, the header has 3"),
         ("id\tr1\tr2\na\t0\t1\nb\t0\t1\t2\n", r"line 3 \('b'\) has 4 cells, the header has 3"),

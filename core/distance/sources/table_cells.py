@@ -116,6 +116,14 @@ class TableCells:
         """How often each raw code occurs, int64[256]."""
         return np.array(self._calls.counts if self._calls else [0] * 256, dtype=np.int64)
 
+    def numbers(self, rows: int) -> npt.NDArray[np.uint32]:
+        """Numbers in the first rows, uint32[rows][columns], 0 for what is none."""
+        if self.cells is CellType.ALLELES:
+            found = self.store.rows(0, rows).view(np.uint32)
+            return np.where(found == NO_ALLELE, 0, found)
+        codes = self.store.rows(0, rows)
+        return np.where(codes > 9, 0, codes).astype(np.uint32)
+
     def decide(self, cells: Sequence[str]) -> None:
         """Find out by the first call, in the cells after an id, whether the table holds numbers or letters, where that is not known."""
         if self.cells is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
@@ -18,19 +17,21 @@ from gpualign.core.distance.sources.base import RowStore
 from gpualign.core.distance.sources.filesets import names_of
 from gpualign.core.distance.sources.table_cells import CellType, Storage, TableCells, TablePlan, cells_of
 from gpualign.core.distance.tables.alleles import AlleleCells, look_for_alleles
+from gpualign.core.distance.tables.codings import with_missing
 from gpualign.core.distance.tables.columns import Columns, plan_columns, plink_export
 from gpualign.core.distance.tables.headers import could_be_alleles, could_be_calls
+from gpualign.core.distance.tables.matrices import ROWS_LOOKED_AT, Likeness, SquareOfIds, are_distances, likeness
 from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.distance.tables.titles import NAME_OF_SITE, is_metadata
 from gpualign.core.errors import InputError, parameter, quoted
 from gpualign.core.files.delimited import DelimitedText
 from gpualign.core.files.quoting import text_of
-from gpualign.core.files.squares import number_of
-from gpualign.core.ids import is_id_title
+from gpualign.core.files.squares import numbers_of
+from gpualign.core.ids import is_id_title, is_title_of_ids
 
 _LOOKED_AT = 1 << 16
 """Bytes of a table, in whole lines, that tell whether it holds alleles; a line of data at least."""
-_NUCLEOTIDE_CODES = "ACGTUNRYSWKMBDHV"
+_NUCLEOTIDE_CODES = "ACGTUNRYSWKMBDHVX"
 _EMPTY_LINE = b'\t,; "\r\n'
 
 
@@ -137,7 +138,6 @@ class TableReader:
             cells.decide(cells_of(row, self._delimiter)[1:])
             self._refuse_data(header, cells.cells, plan)
         rows = self._read_rows(lines, self._first + (not plan.options.no_header), cells)
-        cells.store.done()
         cells.check_decimals()
         of_scheme = any(map(_is_scheme, plan.columns.left_out)) or text_of(header.split(self._mark, 1)[0]) == "FILE"
         return TableRows(
@@ -158,7 +158,7 @@ class TableReader:
         people: list[tuple[str, str]] = []
         columns, mark = self.plan.columns, self._mark
         looks_at_titles = _looks_at_titles(self.plan.options)
-        square = SquareOfIds(self.plan)
+        square = SquareOfIds(columns.titles, not len(columns.actions) and not self.plan.options.no_header)
         of_people = columns.id_cells != (0,)
         names_site = NAME_OF_SITE.match
         add, ids = cells.add, rows.ids
@@ -178,7 +178,7 @@ class TableReader:
                 rows.left_out.append(name)
                 continue
             if square.rows >= 0:
-                square.look(line, name)
+                square.look(name, cells_of(line, self._delimiter)[1:] if name.isdecimal() else ())
             try:
                 add(line, start, number, name)
             except InputError:
@@ -186,11 +186,37 @@ class TableReader:
                     raise self._matrix() from None
                 raise
             ids.append(name)
+        cells.store.done()
         if square.is_whole(rows.ids):
             raise self._matrix()
         if people:
             rows.ids = names_of(people)
+        else:
+            self._refuse_symmetric(rows.ids, cells)
         return rows
+
+    def _refuse_symmetric(self, ids: Sequence[str], cells: TableCells) -> None:
+        """Raises `InputError` for cells that are those of a matrix, whatever the ids."""
+        titles, options = self.plan.columns.titles, self.plan.options
+        if len(ids) - len(titles) not in (0, 1) or options.no_header or cells.cells is CellType.LETTERS:
+            return
+        count = min(len(ids), ROWS_LOOKED_AT)
+        numbers = cells.numbers(count)[:, :count].astype(np.int64)
+        names: Sequence[str] = titles
+        if len(ids) > len(titles):  # what stands first in rows may be the first column of a matrix without ids
+            first = numbers_of(ids[:count])
+            if first is None or (first % 1 != 0).any():
+                return
+            numbers, names = np.column_stack([first.astype(np.int64), numbers])[:, :count], []
+        found = likeness(numbers, ids, names)
+        if found is Likeness.BY_IDS:
+            raise self._matrix()
+        if found is Likeness.BY_VALUES and options.type is TableType.AUTO and options.ploidy is None:
+            calls, alleles = parameter("type", TableType.CALLS.value), parameter("type", TableType.ALLELES.value)
+            raise InputError(
+                f"{self._source}: this may be a matrix of distances ({found.value}; gpualign tree and cluster read it), or calls"
+                f" ({calls}, or {alleles}); say which"
+            )
 
     def _matrix(self) -> InputError:
         return InputError(
@@ -210,36 +236,41 @@ class TableReader:
         if options.no_header:
             titles = [titles[0], *map(str, range(1, len(titles)))]
         elif len(cells) == len(titles) + 1:  # R writes no title over the names of rows
-            if not cells[-1] and titles[0] and is_id_title(titles[0]):
+            if not cells[-1] or is_title_of_ids(titles[0]):
                 raise InputError(
-                    f"{self._source}: the first row has a cell more than the header, an empty one after its last {self._delimiter!r}; "
-                    "end rows as the header ends"
+                    f"{self._source}: the first row has a cell more than the header, which may lack a title over the ids, as R writes it,"
+                    f" or a {self._delimiter!r} at its end; give both lines the same number of cells"
                 )
             titles, headed = ["", *titles], True
         try:
             columns = plan_columns(titles, options)
         except InputError as error:
             raise InputError(f"{self._source}: {error.message}") from None
-        return columns, headed or bool(columns.left_out)  # no row of calls has such words
+        # No row of calls has words of metadata, unless they are said to be missing calls.
+        return columns, headed or not set(columns.left_out) <= set(options.missing_codes)
 
     def _refuse_data(self, header: bytes, cells: CellType | None, plan: TablePlan) -> None:
         """Raises `InputError` for a first line that could be a row of this table. cells: of its rows, None where no call told."""
         line = header.rstrip(b"\r\n")
         start = line.find(self._mark) + 1
         first, *titles = cells_of(line, self._delimiter)
+        missing = plan.options.missing_codes
         named = [title for title in titles if title]
         if not start or (is_id_title(first) and len(set(named)) == len(named)):
             return
         if cells is CellType.ALLELES or plan.beyond:
-            data = could_be_alleles(titles)
+            data = could_be_alleles(titles, missing)
         else:
-            numbers = _numbers_of_data(plan.options.ploidy)
-            data = cells is not CellType.LETTERS and could_be_calls(line, start, self._delimiter, numbers, cells is None)
-            letters = _letters_of_data(plan.options.every_letter)
-            data = data or (cells is not CellType.NUMBERS and could_be_calls(line, start, self._delimiter, letters, True))
-        if data and titles == [cells_of(line, self._delimiter)[0] for line in self._begun[1:]] and len(titles) > 1:
-            raise self._matrix()
+            numbers = with_missing(_numbers_of_data(plan.options.ploidy), missing)
+            data = cells is not CellType.LETTERS and could_be_calls(line, start, self._delimiter, numbers, cells is None, missing)
+            letters = with_missing(_letters_of_data(plan.options.every_letter), missing)
+            data = data or (cells is not CellType.NUMBERS and could_be_calls(line, start, self._delimiter, letters, True, missing))
         if data:
+            square = SquareOfIds(titles, True)
+            for name, *row in (cells_of(line, self._delimiter) for line in self._begun[1 : len(titles) + 1]):
+                square.look(name, row)
+            if square.rows == len(titles) > 1:
+                raise self._matrix()
             raise InputError(
                 f"{self._source}: the first line may be a row of calls, or a header of {plan.column} ids; use {parameter('no_header')}"
                 " if it is a row, or write id into its first cell if it is a header"
@@ -281,35 +312,6 @@ class _RowIds:
     empty: int = 0
 
 
-class SquareOfIds:
-    """Finds out whether rows and columns have the same ids, as in a matrix of distances.
-
-    rows: number of rows so far, while their ids are those of the columns in the same order; -1 after another id
-    """
-
-    def __init__(self, plan: TablePlan) -> None:
-        self._titles = plan.columns.titles
-        self._delimiter = plan.delimiter
-        self.rows = -1 if len(plan.columns.actions) or plan.options.no_header else 0
-
-    def look(self, line: bytes, name: str) -> None:
-        """Compare the id of the next row."""
-        k = self.rows
-        if k >= len(self._titles) or self._titles[k] != name:
-            self.rows = -1
-            return
-        # Tables of calls may number rows and columns alike; only a matrix of distances has zeros on its diagonal.
-        own = cells_of(line, self._delimiter)[k + 1 : k + 2] if name.isdecimal() else []
-        self.rows = -1 if own and not _is_zero(own[0]) else k + 1
-
-    def is_whole(self, ids: Sequence[str]) -> bool:
-        """Whether these ids of all rows are those of the columns, in their order, or in another one if they are no numbers."""
-        titles = self._titles
-        if self.rows == len(titles) > 1:
-            return True
-        return len(ids) == len(titles) > 2 and not any(map(str.isdecimal, ids)) and set(ids) == set(titles)
-
-
 def _is_empty(line: bytes) -> bool:
     return not line.strip(_EMPTY_LINE)
 
@@ -317,19 +319,6 @@ def _is_empty(line: bytes) -> bool:
 def _has_cells(line: bytes) -> bool:
     """Whether an empty line has delimiters."""
     return bool(line.strip())
-
-
-def are_distances(cells: Sequence[str]) -> bool:
-    """Whether cells are what a matrix of distances has: numbers, and nothing where there is none."""
-    return all(not cell or number_of(cell) is not None for cell in cells)
-
-
-def _is_zero(cell: str) -> bool:
-    """Whether a cell can be on the diagonal of a matrix of distances."""
-    try:
-        return not cell or cell == "-" or float(cell) == 0 or math.isnan(float(cell))
-    except ValueError:
-        return False
 
 
 def _letters_of_data(every_letter: bool) -> Codes:

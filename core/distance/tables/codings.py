@@ -59,7 +59,7 @@ def raw_numbers(missing: Sequence[str] = ()) -> Codes:
     table = number_table()
     for digit in range(10):
         table[ord(str(digit))] = digit
-    return _with_missing(table, missing)
+    return with_missing(table, missing)
 
 
 def raw_letters(every_letter: bool, missing: Sequence[str] = ()) -> Codes:
@@ -70,10 +70,11 @@ def raw_letters(every_letter: bool, missing: Sequence[str] = ()) -> Codes:
             letter = chr(byte).upper()
             if letter.isalpha() and letter not in NUCLEOTIDES and letter not in "UN":
                 table[byte] = ord(letter)
-    return _with_missing(table, missing)
+    return with_missing(table, missing)
 
 
-def _with_missing(table: Codes, missing: Sequence[str]) -> Codes:
+def with_missing(table: Codes, missing: Sequence[str]) -> Codes:
+    """The table, in which cells of one character that are missing calls have this code."""
     for code in missing:
         if len(code) == 1 and code.isascii():
             table[ord(code)] = MISSING

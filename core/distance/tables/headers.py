@@ -18,20 +18,20 @@ _SHARE = 2
 """If more than one cell in so many could be a call, the line may be data: others may be calls whose spelling is not known."""
 
 
-def could_be_calls(line: bytes, start: int, delimiter: str, table: Codes, whole: bool) -> bool:
+def could_be_calls(line: bytes, start: int, delimiter: str, table: Codes, whole: bool, missing: Sequence[str] = ()) -> bool:
     """Whether cells of a line, from byte `start` on, could be calls of a table of calls. table: the codes of cells of one byte, BAD for
-    what is no call; whole: every cell has to be one, and not only most of them."""
+    what is no call; whole: every cell has to be one, and not only most of them; missing: cells that are missing calls."""
     cells = line.count(delimiter.encode(), start) + 1
     codes: Codes = np.empty(cells, dtype=np.uint8)
-    parser = _sites.CallParser(delimiter, table, codes[:0], [])
+    parser = _sites.CallParser(delimiter, table, codes[:0], list(missing))
     parser.parse(line, start, codes)
     bad = parser.counts[_sites.BAD]
     calls = cells - bad - parser.counts[MISSING]
-    return bad == 0 if whole else calls > 0 and bad * _SHARE < cells
+    return bad == 0 or (not whole and calls > 0 and bad * _SHARE < cells)
 
 
-def could_be_alleles(cells: Sequence[str]) -> bool:
-    """Whether more than half of the cells could be alleles, in any spelling."""
-    reader = AlleleCells()
+def could_be_alleles(cells: Sequence[str], missing: Sequence[str] = ()) -> bool:
+    """Whether more than half of the cells could be alleles, in any spelling. missing: cells that are missing alleles."""
+    reader = AlleleCells(missing)
     known = sum(reader.could_be_allele(cell) for cell in cells)
     return known * _SHARE > len(cells)

@@ -1,0 +1,50 @@
+"""Tables that can be read in two ways: each is refused, with what decides."""
+
+import pytest
+from command import gpualign_here
+
+from gpualign.core.errors import InputError
+
+HEADLESS = [
+    ("S1,NA,NA\nS2,0,1\nS3,1,2\n", ""),
+    ("S1,-9,-9\nS2,0,1\nS3,1,2\n", ""),
+    ("S1,,\nS2,0,1\nS3,1,2\n", ""),
+    ("S0 NA NA\nS1 0 NA\nS2 1 1\n", ""),
+    ("S1\tA\tX\tC\nS2\tG\tC\tC\nS3\tA\tC\tT\n", ""),
+    ("S1,A,0,C\nS2,A,C,T\nS3,C,C,T\n", "--missing-code 0"),
+    ("S1,XX,XX,0\nS2,0,1,2\nS3,1,1,2\n", "--missing-code XX"),
+    ("S1,ND,ND,12\nS2,10,1,2\nS3,1,11,2\n", "--missing-code ND"),
+    ("S1,missing,0,1\nS2,0,1,2\nS3,1,1,2\n", "--missing-code missing"),
+    ("sample\t1\t2\t3\n1\t7\t4\t12\n2\t7\t5\t12\n3\t3\t3\t9\n", ""),
+]
+LONGER_ROWS = [
+    ("marker\tS1\tS2\tS3\nm1\t0\t1\t2\t\nm2\t1\t2\t0\t\n", "--transpose"),
+    ("sample,a,b\nL1,0,1,\nL2,1,1,\n", ""),
+    ("line,a,b,c\nL1,0,1,2,\nL2,1,2,2,\n", ""),
+    ("id\ta\tb\nS1\t0\t1\t2\nS2\t1\t1\t0\n", ""),
+    ("id a b\nAnn 1 0 1\nBob 2 1 1\n", ""),
+]
+MATRICES = [
+    '"","101","102","103"\n"101",NA,1,2\n"102",1,NA,2\n"103",2,2,NA\n',
+    '"","S.1","S.2","S.3"\n"S-1",0,1,2\n"S-2",1,0,2\n"S-3",2,2,0\n',
+    '"","X1A","X2A","X3A"\n"1A",0,1,2\n"2A",1,0,2\n"3A",2,2,0\n',
+    "id\ta.fa\tB.fasta.gz\nA\t0\t1\nb\t1\t0\n",
+    "id,1001,1002,1003\n1001,100,98,97\n1002,98,100,96\n1003,97,96,100\n",
+]
+LIKE_MATRICES = [
+    "S0 S1 S2 S3\n0 5 18 20\n5 0 10 21\n18 10 0 8\n20 21 8 0\n",
+    "id,p,q,r,s\na,0,1,2,1\nb,1,0,1,2\nc,2,1,0,2\nd,1,2,2,0\n",
+]
+CASES = [
+    *((text, options, "use --no-header if it is a row") for text, options in HEADLESS),
+    *((text, options, "the first row has a cell more than the header") for text, options in LONGER_ROWS),
+    *((text, "", r"this is a matrix \(its rows and columns have the same ids\)") for text in MATRICES),
+    *((text, "", r"may be a matrix of distances .*--type calls, or --type alleles") for text in LIKE_MATRICES),
+]
+
+
+@pytest.mark.parametrize(("text", "options", "message"), CASES)
+def test_what_can_be_read_in_two_ways(tmp_path, text, options, message):
+    (tmp_path / "x").write_text(text)
+    with pytest.raises(InputError, match=message):
+        gpualign_here("dist", tmp_path / "x", *options.split())
