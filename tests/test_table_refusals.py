@@ -8,7 +8,6 @@ from gpualign.core.errors import InputError
 HEADLESS = [
     ("S1,NA,NA\nS2,0,1\nS3,1,2\n", ""),
     ("S1,-9,-9\nS2,0,1\nS3,1,2\n", ""),
-    ("S1,,\nS2,0,1\nS3,1,2\n", ""),
     ("S0 NA NA\nS1 0 NA\nS2 1 1\n", ""),
     ("S1\tA\tX\tC\nS2\tG\tC\tC\nS3\tA\tC\tT\n", ""),
     ("S1,A,0,C\nS2,A,C,T\nS3,C,C,T\n", "--missing-code 0"),
@@ -35,7 +34,14 @@ LIKE_MATRICES = [
     "S0 S1 S2 S3\n0 5 18 20\n5 0 10 21\n18 10 0 8\n20 21 8 0\n",
     "id,p,q,r,s\na,0,1,2,1\nb,1,0,1,2\nc,2,1,0,2\nd,1,2,2,0\n",
 ]
+CROSSES = [
+    ("id,m1,m2,m3\nP1,A,B,H\nP2,B,A,H\nP3,A,A,U\n", "--type abh with --missing-code U;"),
+    ("id,m1,m2,m3\nP1,A,B,X\nP2,B,A,X\nP3,A,A,B\n", "--type abh with --missing-code X;"),
+    ("id,m1,m2,m3,m4\nP1,A,B,H,G\nP2,B,A,H,A\nP3,A,A,B,B\n", "--type abh with --missing-code G;"),
+    ("id\tB1\tB2\nr1\tB\tD\nr2\tB\tB\nr3\tD\tB\n", "the letters B, D may be .*--all-letters"),
+]
 CASES = [
+    *((text, "", message) for text, message in CROSSES),
     *((text, options, "use --no-header if it is a row") for text, options in HEADLESS),
     *((text, options, "the first row has a cell more than the header") for text, options in LONGER_ROWS),
     *((text, "", r"this is a matrix \(its rows and columns have the same ids\)") for text in MATRICES),
@@ -48,3 +54,17 @@ def test_what_can_be_read_in_two_ways(tmp_path, text, options, message):
     (tmp_path / "x").write_text(text)
     with pytest.raises(InputError, match=message):
         gpualign_here("dist", tmp_path / "x", *options.split())
+
+
+def test_codes_of_letters_are_of_either_case(tmp_path):
+    (tmp_path / "x").write_text("id,a,b\nP1,A,u\nP2,H,B\n")
+    for code in "uU":
+        out, _ = gpualign_here("dist", tmp_path / "x", "--missing-code", code)
+        assert out == b"\tP1\tP2\nP1\t0\t1\nP2\t1\t0\n"
+
+
+def test_letters_for_two_nucleotides_are_named(tmp_path):
+    (tmp_path / "x").write_text("id,a,b,c\nP1,A,R,C\nP2,G,A,C\nP3,G,y,T\n")
+    _, messages = gpualign_here("dist", tmp_path / "x")
+    assert "R, Y are read as missing calls, because each stands for two nucleotides; --all-letters compares every letter" in messages
+    assert "two nucleotides" not in gpualign_here("dist", tmp_path / "x", "--type", "calls")[1]

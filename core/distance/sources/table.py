@@ -14,7 +14,7 @@ from gpualign.core.distance.sources.base import Block, DenseSource
 from gpualign.core.distance.sources.table_cells import CellType, Storage, numbers_of_codes
 from gpualign.core.distance.sources.table_rows import TableReader, TableRows
 from gpualign.core.distance.tables.alleles import CELL_BYTES, AlleleCells
-from gpualign.core.distance.tables.codings import MINUS_ONE, Coding, alleles_assumed, letter_coding, number_coding
+from gpualign.core.distance.tables.codings import MINUS_ONE, Coding, alleles_assumed, describe_ambiguous, letter_coding, number_coding
 from gpualign.core.distance.tables.columns import describe_left_out, describe_rows_left_out
 from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.distance.tables.outliers import ROWS_LOOKED_AT, describe_outliers
@@ -94,6 +94,9 @@ def _meaning(tables: Sequence[TableRows], alleles: AlleleCells, warn: Warn) -> t
     _refuse_others(tables, coding, options)
     if coding.assumed is not None:
         warn(f"{tables[0].source}: {coding.assumed}")
+    for table in tables:
+        if coding.kind is Kind.NUCLEOTIDE and options.type is TableType.AUTO and (report := describe_ambiguous(table.counts)) is not None:
+            warn(f"{table.source}: {report}")
     seen = np.flatnonzero(sum(table.counts for table in tables))
     return coding.kind, None if (coding.codes[seen] == seen).all() else coding.codes
 

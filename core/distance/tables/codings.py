@@ -34,6 +34,9 @@ _CROSS = frozenset("ABH")
 _CROSS_LETTERS = frozenset("ABCDH")
 """Of R/qtl: beside A, B and H also C (not A) and D (not B), which are no genotypes."""
 
+_SEVERAL = "KMRSWY"
+"""Of IUPAC, for two nucleotides: heterozygous genotypes in some tables."""
+
 _NUCLEOTIDE_LETTERS = frozenset("ACGTUNRYSWKMBDHVX")
 """Of IUPAC, and X, which masks."""
 
@@ -68,16 +71,16 @@ def raw_letters(every_letter: bool, missing: Sequence[str] = ()) -> Codes:
     if not every_letter:
         for byte in range(128):
             letter = chr(byte).upper()
-            if letter.isalpha() and letter not in NUCLEOTIDES and letter not in "UN":
+            if letter.isalpha() and letter not in NUCLEOTIDES and letter != "N":
                 table[byte] = ord(letter)
     return with_missing(table, missing)
 
 
 def with_missing(table: Codes, missing: Sequence[str]) -> Codes:
-    """The table, in which cells of one character that are missing calls have this code."""
+    """The table, in which cells of one character that are missing calls, letters in either case, have this code."""
     for code in missing:
         if len(code) == 1 and code.isascii():
-            table[ord(code)] = MISSING
+            table[[ord(code.lower()), ord(code.upper())]] = MISSING
     return table
 
 
@@ -193,24 +196,41 @@ def letter_coding(counts: npt.NDArray[np.int64], options: CallOptions) -> Coding
     ):
         if given:
             raise _is_of(name, "numbers", "letters")
-    seen = frozenset(NUCLEOTIDES[raw] if raw < len(NUCLEOTIDES) else chr(raw) for raw in np.flatnonzero(counts[:128]).tolist())
+    times = {NUCLEOTIDES[raw] if raw < len(NUCLEOTIDES) else chr(raw): int(counts[raw]) for raw in np.flatnonzero(counts[:128]).tolist()}
+    seen = frozenset(times)
     if type is TableType.ABH:
         return _cross()
-    missing = {ord(letter): MISSING for letter in _OTHERS}
-    nucleotides = Coding(Kind.NUCLEOTIDE, _table({**{code: code for code in range(len(NUCLEOTIDES))}, **missing}))
+    read = {**{code: code for code in range(len(NUCLEOTIDES))}, ord("U"): NUCLEOTIDES.index("T")}
+    nucleotides = Coding(Kind.NUCLEOTIDE, _table({**{ord(letter): MISSING for letter in _OTHERS}, **read}))
     if type is TableType.CALLS:
         return nucleotides
     cross, calls = parameter("type", TableType.ABH.value), parameter("type", TableType.CALLS.value)
     if seen & {"B", "H"} and seen <= _CROSS:
         return _cross(f"its letters are A, B and H alone, read as genotypes of a cross (H: heterozygous); {calls} reads nucleotides")
-    if seen & {"B", "D", "H"} and seen <= _CROSS_LETTERS:
-        letters = ", ".join(sorted(seen))
-        return _undecided(f"the letters {letters} may be genotypes of a cross ({cross}) or nucleotides ({calls}); say which")
+    every = parameter("all_letters")
+    of_cross = sum(times.get(letter, 0) for letter in "BDH")
+    if of_cross and (seen <= _CROSS_LETTERS or of_cross >= sum(times.get(letter, 0) for letter in "CGTU")):
+        others = ",".join(sorted(seen - _CROSS_LETTERS))
+        missing_codes = f" with {parameter('missing_code', others)}" if others else ""
+        return _undecided(
+            f"the letters {', '.join(sorted(seen))} may be genotypes of a cross ({cross}{missing_codes}; C and D are missing calls),"
+            f" nucleotides ({calls}; all but A, C, G, T are missing), or other codes ({every} compares every letter); say which"
+        )
     if strange := sorted(seen - _NUCLEOTIDE_LETTERS):
         letters = f"the letter {strange[0]} is" if len(strange) == 1 else f"the letters {', '.join(strange)} are"
-        every, code = parameter("all_letters"), parameter("missing_code", strange[0])
-        return _undecided(f"{letters} no nucleotide; {every} compares every letter, {code} says that it is a missing call")
+        code, it = parameter("missing_code", ",".join(strange)), "it is a missing call" if len(strange) == 1 else "they are missing calls"
+        return _undecided(f"{letters} no nucleotide; {every} compares every letter, {code} says that {it}")
     return nucleotides
+
+
+def describe_ambiguous(counts: npt.NDArray[np.int64]) -> str | None:
+    """Report of letters for two nucleotides, which are genotypes in some tables and missing calls here; None where there are none. counts:
+    as for `number_coding`."""
+    several = [letter for letter in _SEVERAL if counts[ord(letter)]]
+    if not several:
+        return None
+    letters = f"{several[0]} is read as a missing call" if len(several) == 1 else f"{', '.join(several)} are read as missing calls"
+    return f"{letters}, because each stands for two nucleotides; {parameter('all_letters')} compares every letter"
 
 
 _OTHERS = sorted(frozenset(map(chr, range(ord("A"), ord("Z") + 1))) - frozenset(NUCLEOTIDES))
