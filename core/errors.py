@@ -20,7 +20,13 @@ def parameter(name: str, value: str | int | None = None) -> str:
 
 def for_command_line(message: str) -> str:
     """The message with parameters as options: --no-header, --type alleles."""
-    return _PARAMETER.sub(lambda match: f"--{match[1].replace('_', '-')}" + (f" {match[2]}" if match[2] else ""), message)
+
+    def spell(match: re.Match[str]) -> str:
+        name, value = match.groups()
+        option = f"--{name.replace('_', '-')}"
+        return option if not value else f"{option} {value}" if re.fullmatch(r"[\w.,:+-]+", value) else f"{option} '{value}'"
+
+    return _PARAMETER.sub(spell, message)
 
 
 def for_python(message: str) -> str:

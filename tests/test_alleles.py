@@ -314,7 +314,7 @@ def test_a_slip_in_genotypes_makes_no_alleles(rng):
             "FILE\ta\tb\ns1\t5\t6\ns2\t5\tGermany\n",
             r"0.tsv: line 3 \('s2'\), column 3 \('b'\): 'Germany' in a table of alleles",
         ),
-        ("id\tL1\ta\n1\tM12/3\t5\n", r"column 2 \('L1'\): 'M12/3' in a table of alleles.*isolate metadata; ignore_columns leaves"),
+        ("id\tL1\ta\n1\tM12/3\t5\n", r"column 2 \('L1'\): 'M12/3' in a table of alleles.*isolate metadata .ignore_columns leaves"),
         ("FILE\ta\tb\ns1\t5\t6\ns2\t5\n", r"line 3 \('s2'\) has 2 cells, the header has 3"),
         ("FILE\ta\tb\ns1\t5\t1e5\n", "'1e5' in a table of alleles"),
         ("FILE\ta\tb\ns1\t5\tINF-\n", "'INF-' in a table of alleles"),

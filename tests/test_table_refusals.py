@@ -40,7 +40,27 @@ CROSSES = [
     ("id,m1,m2,m3,m4\nP1,A,B,H,G\nP2,B,A,H,A\nP3,A,A,B,B\n", "--type abh with --missing-code G;"),
     ("id\tB1\tB2\nr1\tB\tD\nr2\tB\tB\nr3\tD\tB\n", "the letters B, D may be .*--all-letters"),
 ]
+ALLELES = [
+    ("id,height,m1,m2,m3\nP1,163,0,1,2\nP2,158,2,0,0\nP3,163,1,0,2\n", "a genotype, as columns other than 'height' .*--ignore-columns"),
+    ("id,m1,m2,m3\nP1,0,1,88\nP2,2,88,0\nP3,1,0,0\n", r"88 may be a missing call \(--missing-code 88\) or an allele"),
+    ("id,m1,m2,m3\nP1,0,1,88\nP2,2,99,0\nP3,1,0,0\n", r"missing calls \(--missing-code 88,99\) or alleles"),
+    ("id,m1,m2,m3\nP1,0,1,9\nP2,2,99,0\nP3,1,0,0\n", r"missing calls \(--missing-code 9,99\) or alleles"),
+    ("id,m1,m2\nP1,0,4\nP2,3,99\nP3,0,2\n", r"dosages .* with 99 as a missing call \(--ploidy 4 and --missing-code 99\)"),
+    ("id,a,b\nA,0,X\nB,1,4\nC,2,3\n", r"numbers from 0 to 4 may be alleles .* or dosages"),
+    ("id\tST\ta\tb\nA\t1\t-1\t0\nB\t2\t1\t0\n", "--type calls, or --type centred for -1, 0 and 1"),
+]
+UNKNOWN_CELLS = [
+    ("id\ta\tb\nA\tND\t0\nB\t1\t2\n", "", "'ND' in a table of genotypes.*; --missing-code ND if it is a missing call"),
+    ("id\ta\tb\nA\tn d\t0\nB\t1\t2\n", "", "; --missing-code 'n d' if it is a missing call"),
+    ("id,a,b\nA,0,1\nB,ND,40\n", "", "'ND' in a table of alleles.*; --missing-code ND if it is a missing call"),
+    ("id,a,b\nA,A,C\nB,0,T\n", "", "'0' in a table of letters.*; --missing-code 0 if it is a missing call"),
+    ("id\ta\tb\nA\t0\t9\nB\t1\t2\n", "--type calls", "'9' in a table of genotypes.*; --missing-code 9 if it is a missing call"),
+    ("id\ta\tb\nA\tAA\tAG\nB\tGG\tAG\n", "", "write genotypes as how many alleles are not the reference"),
+    ("id\ta\tb\nA\tA/G\tA/A\nB\tG/G\tA/G\n", "", "write genotypes as how many alleles are not the reference"),
+]
 CASES = [
+    *((text, "", message) for text, message in ALLELES),
+    *UNKNOWN_CELLS,
     *((text, "", message) for text, message in CROSSES),
     *((text, options, "use --no-header if it is a row") for text, options in HEADLESS),
     *((text, options, "the first row has a cell more than the header") for text, options in LONGER_ROWS),
@@ -54,6 +74,29 @@ def test_what_can_be_read_in_two_ways(tmp_path, text, options, message):
     (tmp_path / "x").write_text(text)
     with pytest.raises(InputError, match=message):
         gpualign_here("dist", tmp_path / "x", *options.split())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id\tadk\tfumC\nA\t5;7\t4\nB\t7\t5\nC\t7\t4\n",
+        "id\tadk\tfumC\nA\t7?\t4\nB\t7\t5\nC\t7\t4\n",
+        "id\tadk\tfumC\nA\t~7\t4\nB\t7\t5\nC\t7\t4\n",
+        "id\tadk\tfumC\nA\tX\t4\nB\t7\t5\nC\t7\t4\n",
+        "id\tadk\tfumC\nA\tNone\t4\nB\t7\t5\nC\t7\t4\n",
+        "Name\tST\tadk\tfumC\nA\t5\t-7\t4\nB\t7\t7\t5\nC\t7\t7\t4\n",
+    ],
+)
+def test_small_schemes_with_missing_alleles(tmp_path, text):
+    (tmp_path / "x").write_text(text)
+    out, messages = gpualign_here("dist", tmp_path / "x")
+    assert out == b"\tA\tB\tC\nA\t0\t1\t0\nB\t1\t0\t1\nC\t0\t1\t0\n"
+    assert "read as alleles of loci" in messages
+
+
+def test_words_for_missing_genotypes(tmp_path):
+    (tmp_path / "x").write_text("id\ta\tb\tc\td\nA\t0\tNone\t1\t2\nB\tN/A\t0\t2\t<NA>\nC\t1\t1\tNULL\t#N/A\n")
+    assert gpualign_here("dist", tmp_path / "x")[0] == b"\tA\tB\tC\nA\t0\t1\t1\nB\t1\t0\t1\nC\t1\t1\t0\n"
 
 
 def test_codes_of_letters_are_of_either_case(tmp_path):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, BinaryIO
 
 import numpy as np
+import numpy.typing as npt
 
 from gpualign.core import _sites
 from gpualign.core.distance.calls import MISSING, NUCLEOTIDES, Calls, Codes, Kind, make_samples
@@ -13,7 +14,7 @@ from gpualign.core.distance.scratch import Scratch
 from gpualign.core.distance.sources.base import Block, DenseSource
 from gpualign.core.distance.sources.table_cells import CellType, Storage, numbers_of_codes
 from gpualign.core.distance.sources.table_rows import TableReader, TableRows
-from gpualign.core.distance.tables.alleles import CELL_BYTES, AlleleCells
+from gpualign.core.distance.tables.alleles import CELL_BYTES, AlleleCells, describe_genotypes
 from gpualign.core.distance.tables.codings import MINUS_ONE, Coding, alleles_assumed, describe_ambiguous, letter_coding, number_coding
 from gpualign.core.distance.tables.columns import describe_left_out, describe_rows_left_out
 from gpualign.core.distance.tables.options import CallOptions, TableType
@@ -72,7 +73,7 @@ def _meaning(tables: Sequence[TableRows], alleles: AlleleCells, warn: Warn) -> t
             raise InputError(f"{table.source} holds {_name(table)}, {known[0].source} {_name(known[0])}")
     options = next((table.plan.options for table in tables if table.plan.export), tables[0].plan.options)
     if any(table.cells is CellType.ALLELES for table in known):
-        _check_alleles(known, options, alleles)
+        _check_alleles(known, options, alleles, any(table.plan.options.transpose for table in tables))
         if options.type is TableType.AUTO:
             warn(f"{tables[0].source}: {alleles_assumed()}")
         return Kind.ALLELE, None
@@ -107,7 +108,7 @@ def _name(table: TableRows) -> str:
     return table.cells.value
 
 
-def _check_alleles(tables: Sequence[TableRows], options: CallOptions, alleles: AlleleCells) -> None:
+def _check_alleles(tables: Sequence[TableRows], options: CallOptions, alleles: AlleleCells, transpose: bool) -> None:
     """Raises `InputError` where numbers may be none of alleles."""
     if options.type is TableType.ALLELES or any(table.of_scheme for table in tables):
         return
@@ -117,6 +118,10 @@ def _check_alleles(tables: Sequence[TableRows], options: CallOptions, alleles: A
         raise InputError(f"{first} in a table of genotypes; expected 0, 1, 2; alleles are read with {say}")
     if alleles.problem is not None:
         raise InputError(f"{tables[0].source}: {alleles.problem}")
+    if alleles.zeros and not alleles.telling:
+        for table in (one for one in tables if one.cells is CellType.ALLELES):
+            if (problem := describe_genotypes(*_some_loci(table, transpose), transpose)) is not None:
+                raise InputError(f"{table.source}: {problem}")
 
 
 def _refuse_others(tables: Sequence[TableRows], coding: Coding, options: CallOptions) -> None:
@@ -130,10 +135,11 @@ def _refuse_others(tables: Sequence[TableRows], coding: Coding, options: CallOpt
         allowed = [_spelled(one, True) for one in (MINUS_ONE, *range(10)) if coding.codes[one] not in (_sites.BAD, MISSING)]
         expected = ", ".join(allowed) if numbers else "A, H, B"
         says = options.type is not TableType.AUTO or options.ploidy is not None
-        advice = f"; alleles are read with {parameter('type', 'alleles')}, dosages of polyploids with {parameter('ploidy')}"
+        others = f"; alleles are read with {parameter('type', 'alleles')}, dosages of polyploids with {parameter('ploidy')}"
+        advice = f"; {parameter('missing_code', shown)} if it is a missing call" if says or not numbers else others
         place = table.first.get(raw, table.source)
         what = f"{shown!r} in a table of {coding.kind.value}"
-        raise InputError(f"{place}: {what}; expected {expected}{advice if numbers and not says else ''}")
+        raise InputError(f"{place}: {what}; expected {expected}{advice}")
 
 
 def _spelled(raw: int, number: bool) -> str:
@@ -158,13 +164,17 @@ def _report(table: TableRows, warn: Warn) -> None:
 
 def _report_outliers(table: TableRows, transpose: bool, warn: Warn) -> None:
     """Say which loci are unlike the others."""
-    if transpose:
-        loci, samples = len(table.row_ids), min(len(table.column_ids), ROWS_LOOKED_AT)
-        numbers, titles = table.store.columns(0, CELL_BYTES * samples).view(np.uint32)[:loci].T, table.row_ids
-    else:
-        numbers, titles = table.store.rows(0, ROWS_LOOKED_AT).view(np.uint32), table.column_ids
+    numbers, titles = _some_loci(table, transpose)
     if (report := describe_outliers(numbers, titles, transpose)) is not None:
         warn(f"{table.source}: {report}")
+
+
+def _some_loci(table: TableRows, transpose: bool) -> tuple[npt.NDArray[np.uint32], Sequence[str]]:
+    """Numbers of alleles of the first samples, uint32[samples][loci], and the names of the loci."""
+    if transpose:
+        loci, samples = len(table.row_ids), min(len(table.column_ids), ROWS_LOOKED_AT)
+        return table.store.columns(0, CELL_BYTES * samples).view(np.uint32)[:loci].T, table.row_ids
+    return table.store.rows(0, ROWS_LOOKED_AT).view(np.uint32), table.column_ids
 
 
 def _block(table: TableRows, kind: Kind, decode: Codes | None, transpose: bool) -> Block:

@@ -18,13 +18,15 @@ from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.calls import MISSING, Codes
 from gpualign.core.distance.scratch import Scratch
 from gpualign.core.distance.sources.base import RowStore
-from gpualign.core.distance.tables.alleles import CELL_BYTES, NO_ALLELE, AlleleCells, describe_no_allele, look_for_alleles
+from gpualign.core.distance.tables.alleles import CELL_BYTES, NO_ALLELE, AlleleCells, advise_missing, describe_no_allele, look_for_alleles
 from gpualign.core.distance.tables.codings import MINUS_ONE, raw_letters, raw_numbers
 from gpualign.core.distance.tables.columns import Columns
 from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.errors import InputError, parameter
 from gpualign.core.files.quoting import text_of
 
+_GENOTYPE = r"[0-9]+[/|][0-9]+|[A-Za-z][/|][A-Za-z]|[ACGT]{2,8}|[AB]{2}|[lmnphk]{2}x?[lmnphk]{0,2}"
+"""Genotypes of several letters or numbers, as HapMap, GWASpoly and JoinMap write them."""
 _MISSING_WORDS = "empty, ., -, ?, N, NA, -1 or -9"
 _CELLS_SHOWN = 20
 _LOOKED_AT = 1 << 20
@@ -49,6 +51,7 @@ class TablePlan:
     columns: what is done with them
     options: how the table is read; PLINK's exports say so by themselves
     headed: whether its first line is a header for sure
+    of_scheme: whether its titles are those of a typing scheme, whose tables hold alleles
     beyond: whether its first lines have numbers that no genotype has
     export: ".raw" or ".traw" if PLINK wrote it
     """
@@ -59,6 +62,7 @@ class TablePlan:
     columns: Columns
     options: CallOptions
     headed: bool
+    of_scheme: bool = False
     beyond: bool = False
     export: str | None = None
 
@@ -136,7 +140,7 @@ class TableCells:
                 if self._options.every_letter:
                     raise self._no_letters()
                 self.cells = CellType.NUMBERS
-            elif len(cell) == 1 and cell.isalpha() and cell not in "Nn":
+            elif len(cell) == 1 and cell.isalpha() and cell not in ("NnXxIi" if self._plan.beyond else "Nn"):
                 self.cells = CellType.LETTERS
             if self.cells is not None:
                 self._calls = self._call_parser()
@@ -195,7 +199,10 @@ class TableCells:
         options = self._options
         if self.cells is CellType.LETTERS or options.type is not TableType.AUTO or options.ploidy is not None or options.every_letter:
             return False
-        look = look_for_alleles([[cells_of(line, self._plan.delimiter)[column + 1]]])
+        cell = cells_of(line, self._plan.delimiter)[column + 1]
+        if (self._plan.of_scheme or self._plan.beyond) and self._alleles.could_be_allele(cell):
+            return True
+        look = look_for_alleles([[cell]])
         self._alleles.telling = self._alleles.telling or look.telling
         return look.proven
 
@@ -269,10 +276,12 @@ class TableCells:
         kind, expected = ("letters", "A, C, G, T") if letters else ("genotypes", "0, 1, 2")
         if letters and options.every_letter:
             expected = "a letter"
-        advice = "" if len(line) < 3 or len(cell) < 2 else f"; a table with a row a SNP is read with {parameter('transpose')}"
+        advice = f"; {missing}" if (missing := advise_missing(cell)) and not options.every_letter else ""
+        if not options.transpose and len(cell) > 1:
+            advice += f"; a table whose rows are sites is read with {parameter('transpose')}"
         if number == self._plan.first_line:
             advice = f"; if the first line is a header, leave out {parameter('no_header')}"
-        elif re.fullmatch(r"[0-9]+[/|][0-9]+", cell):
+        elif re.fullmatch(_GENOTYPE, cell):
             advice = "; write genotypes as how many alleles are not the reference: 0, 1 or 2"
         elif not letters and look_for_alleles([[cell]]).proven:
             if options.every_letter:

@@ -47,7 +47,6 @@ class TableRows:
     first: places of cells, as of `TableCells`
     rows_left_out: titles of metadata before rows that are not read
     empty_rows: how many rows are empty
-    of_scheme: whether titles are those of a typing scheme, whose tables hold alleles
     """
 
     plan: TablePlan
@@ -58,12 +57,16 @@ class TableRows:
     first: dict[int, str]
     rows_left_out: list[str]
     empty_rows: int
-    of_scheme: bool
 
     @property
     def source(self) -> str:
         """Its name for messages."""
         return self.plan.source
+
+    @property
+    def of_scheme(self) -> bool:
+        """Whether titles are those of a typing scheme, whose tables hold alleles."""
+        return self.plan.of_scheme
 
     @property
     def column_ids(self) -> list[str]:
@@ -114,7 +117,9 @@ class TableReader:
             self._refuse_data(header, None, plan)
             raise InputError(f"{self._source}: no {plan.row}s: the table ends after its header")
         columns, headed = self._plan_columns(header, row, options)
-        plan = TablePlan(self._source, self._delimiter, self._first, columns, options, headed, export=export)
+        scheme = any(map(_is_scheme, columns.left_out)) or text_of(header.split(self._mark, 1)[0]) == "FILE"
+        of_scheme = scheme and not options.transpose
+        plan = TablePlan(self._source, self._delimiter, self._first, columns, options, headed, of_scheme, export=export)
         if export is not None:
             return plan, False
         read = np.flatnonzero(columns.actions == _sites.READ).tolist()
@@ -139,7 +144,6 @@ class TableReader:
             self._refuse_data(header, cells.cells, plan)
         rows = self._read_rows(lines, self._first + (not plan.options.no_header), cells)
         cells.check_decimals()
-        of_scheme = any(map(_is_scheme, plan.columns.left_out)) or text_of(header.split(self._mark, 1)[0]) == "FILE"
         return TableRows(
             plan=plan,
             row_ids=rows.ids,
@@ -149,7 +153,6 @@ class TableReader:
             first=cells.first,
             rows_left_out=rows.left_out,
             empty_rows=rows.empty,
-            of_scheme=of_scheme and not plan.options.transpose,
         )
 
     def _read_rows(self, lines: Iterable[bytes], first: int, cells: TableCells) -> _RowIds:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from gpualign.core import _sites
 from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.calls import Codes
+from gpualign.core.distance.tables.options import MOST_PLOIDY
 from gpualign.core.errors import parameter
 from gpualign.core.files.quoting import text_of
 
@@ -38,15 +39,29 @@ _INCOMPLETE = re.compile(r"-[0-9]+(?:[.,]00?)?|[~*]?[0-9]+\?|~[0-9]+")
 _SEVERAL = re.compile(r"[0-9]+(?:[;|/] ?[0-9]+)+")
 """Several alleles of a locus (PubMLST: 5;7), none of which is 0."""
 
-_TELLING = re.compile(rf"INF-\*?[0-9a-f]+|\*[0-9]+|{'|'.join(_CHEWBBACA)}|(?=.*[0-9])(?=.*[a-f])[0-9a-f]{{8,128}}", re.IGNORECASE)
+_BEYOND = "(?=.*(?:[3-9]|[0-9]{2}))"
+"""Before what has a number that is no genotype."""
+_TELLING = re.compile(
+    rf"INF-\*?[0-9a-f]+|\*[0-9]+|{'|'.join(_CHEWBBACA)}|(?=.*[0-9])(?=.*[a-f])[0-9a-f]{{8,128}}"
+    rf"|{_BEYOND}(?:[1-9][0-9]*(?:;[1-9][0-9]*)+|~[0-9]+|[~*]?[0-9]+\?)",
+    re.IGNORECASE,
+)
 """Cells of no other table."""
+
+_WORD = re.compile(r"[^\s,;:/|'\"][^,;:/|'\"]{0,14}")
+"""Cells that may be words for missing calls."""
 
 _FIRST_ID = 1 << 31
 _LARGEST_GENOTYPE = 2
+_LARGEST_DIGIT = 9
 _RARE = 100
-_DISTINCT = 4
-"""Different numbers that are remembered: more are those of no code for missing calls."""
-_CODES_FOR_MISSING = (9, 99, 999, 9999)
+_DISTINCT = 12
+"""Different numbers that are remembered: more are neither dosages nor codes for missing calls."""
+_MOST_OTHERS = 2
+"""One column in so many may have numbers that no genotype has, where the others are genotypes."""
+_MOST_NAMED = 5
+_REPEATED_DIGIT = re.compile(r"([0-9])\1+")
+"""Numbers that are codes for missing calls more often than others: 99, 888."""
 
 
 @dataclass(frozen=True)
@@ -145,13 +160,25 @@ class AlleleCells:
     @property
     def problem(self) -> str | None:
         """Why the numbers may be none of alleles, and what decides; None where they can be nothing else."""
-        if self.telling or not self.zeros or self.numbers <= self.beyond or len(self.distinct) != 1:
+        if self.telling or not self.zeros or self.numbers <= self.beyond or len(self.distinct) > _DISTINCT:
             return None
-        (number,) = self.distinct
-        if number not in _CODES_FOR_MISSING:
+        codes = sorted(number for number in self.distinct if number > _LARGEST_DIGIT)
+        dosages = sorted(self.distinct.difference(codes))
+        if len(codes) > 1 and not all(_REPEATED_DIGIT.fullmatch(str(number)) for number in codes):
             return None
-        missing, alleles = parameter("missing_code", number), parameter("type", "alleles")
-        return f"{number} may be a missing call ({missing}) or an allele ({alleles}), as all other numbers are 0, 1 and 2; say which"
+        if dosages == [_LARGEST_DIGIT]:
+            codes, dosages = dosages + codes, []
+        listed, alleles = ", ".join(map(str, codes)), parameter("type", "alleles")
+        missing, what = parameter("missing_code", ",".join(map(str, codes))), "a missing call" if len(codes) == 1 else "missing calls"
+        if not dosages:
+            them = "an allele" if len(codes) == 1 else "alleles"
+            return f"{listed} may be {what} ({missing}) or {them} ({alleles}), as all other numbers are 0, 1 and 2; say which"
+        if dosages[-1] > MOST_PLOIDY:
+            return None
+        ploidy, largest = parameter("ploidy", dosages[-1]), dosages[-1]
+        numbers = f"0 to {largest} and {listed}" if codes else f"0 to {largest}"
+        decided = f"with {listed} as {what} ({ploidy} and {missing})" if codes else f"({ploidy})"
+        return f"numbers from {numbers} may be alleles with 0 as a missing one ({alleles}), or dosages of a polyploid {decided}; say which"
 
     @property
     def are_rare(self) -> bool:
@@ -183,6 +210,23 @@ class AlleleCells:
         return self._ids.setdefault(allele, _FIRST_ID + len(self._ids))
 
 
+def describe_genotypes(numbers: npt.NDArray[np.uint32], titles: Sequence[str], transpose: bool) -> str | None:
+    """Why alleles, of which 0 is among the missing ones, may be genotypes beside other columns; None where most columns have numbers that
+    no genotype has. numbers: of alleles [samples][loci] of some samples; transpose: loci are rows of the table."""
+    known = numbers != NO_ALLELE
+    largest = np.where(known, numbers, 0).max(axis=0, initial=0)
+    others = np.flatnonzero(largest > _LARGEST_GENOTYPE)
+    if len(others) * _MOST_OTHERS > numbers.shape[1]:
+        return None
+    named = ", ".join(repr(titles[k]) for k in others[:_MOST_NAMED].tolist()) + (", ..." if len(others) > _MOST_NAMED else "")
+    alleles, rows = parameter("type", "alleles"), "row" if transpose else "column"
+    leave = "delete such rows" if transpose else f"{parameter('ignore_columns')} leaves columns out"
+    return (
+        f"0 may be a missing allele ({alleles}), or a genotype, as {rows}s other than {named} have only 0, 1 and 2 ({leave};"
+        f" {parameter('missing_code')} says which numbers are missing calls); say which"
+    )
+
+
 def _are_several(word: str) -> bool:
     """Whether a cell has several alleles, none of which is 0."""
     return _SEVERAL.fullmatch(word) is not None and all(int(part) for part in re.split("[;|/]", word))
@@ -199,5 +243,11 @@ def describe_no_allele(cell: str, transpose: bool) -> str:
     if re.fullmatch(r"[0-9]+(?:[;|/:] ?[0-9]+)+", cell):
         return f"{shown}: several alleles are written as 5;7, none of which is 0, and genotypes as 0, 1, 2"
     rows = "rows" if transpose else "columns"
-    leave = f"; {parameter('ignore_columns')} leaves out columns" if not transpose else ""
-    return f"{shown}; expected {_EXPECTED}. Leave out {rows} that are no loci, such as isolate metadata{leave}"
+    leave = f" ({parameter('ignore_columns')} leaves out columns)" if not transpose else ""
+    missing = f"; {code}" if (code := advise_missing(cell)) else ""
+    return f"{shown}; expected {_EXPECTED}. Leave out {rows} that are no loci, such as isolate metadata{leave}{missing}"
+
+
+def advise_missing(cell: str) -> str:
+    """What to say of a cell that may be a missing call; nothing for one that is no short word."""
+    return f"{parameter('missing_code', cell)} if it is a missing call" if _WORD.fullmatch(cell) else ""

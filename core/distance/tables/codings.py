@@ -106,8 +106,9 @@ def number_coding(counts: npt.NDArray[np.int64], options: CallOptions, of_scheme
     if of_scheme:
         if 0 not in seen or beyond - {_NINE}:
             return _alleles(alleles_assumed())
-        calls = parameter("type", TableType.CALLS.value)
-        return _undecided(f"0 may be a missing allele, by the titles of the table ({alleles}), or a genotype ({calls}); say which")
+        calls, centred = parameter("type", TableType.CALLS.value), parameter("type", TableType.CENTRED.value)
+        types = f"{calls}, or {centred} for -1, 0 and 1" if counts[MINUS_ONE] and 2 not in seen else calls
+        return _undecided(f"0 may be a missing allele, by the titles of the table ({alleles}), or a genotype ({types}); say which")
     if counts[MINUS_ONE] and not beyond and 2 not in seen:
         return _with_minus_one(1 in seen)
     if beyond == {_NINE} and seen >= _GENOTYPES:
