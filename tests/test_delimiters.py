@@ -38,6 +38,10 @@ def test_the_delimiter_of_a_table_is_found_as_csv_writes_it(header, mark):
         ('id,a;b,"c;d"', '"s,0",A,A;G', ","),
         ('id;a,b;"c"', "s;0,5;1", ";"),
         ("id;a,b;c", "s;0,5;1", ","),
+        ("S1;1,0", "S2;2,0", ";"),
+        ("S1;1,0,2", "S2;2,0,3", ","),
+        ("id a b", "S1 0,0 1,0", " "),
+        ("my id", "S1,0", ","),
         ('"id";"a,b";"c"\r\n', '"s";"0,5";"1"\r\n', ";"),
     ],
 )

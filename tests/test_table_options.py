@@ -80,6 +80,22 @@ def test_a_table_without_a_header(here):
     assert out == "\t1\t2\t3\n1\t0\t2\t2\n2\t2\t0\t2\n3\t2\t2\t0\n"
 
 
+@pytest.mark.parametrize("words", ["--no-header", "--no-header --transpose"])
+def test_a_delimiter_at_the_end_of_rows_without_a_header(here, words):
+    (here / "x.csv").write_text("m1,0,1,\nm2,1,1,\n")
+    (here / "y.csv").write_text("m1,0,1\nm2,1,1\n")
+    found, messages = gpualign_here("dist", "x.csv", *words.split())
+    assert found == gpualign_here("dist", "y.csv", *words.split())[0]
+    assert "1 empty column left out" in messages
+
+
+def test_the_table_that_decides_is_named(here):
+    (here / "x.tsv").write_text("id\ta\tb\ns1\t0\t1\n")
+    (here / "y.tsv").write_text("id\ta\tb\ns2\t-1\t1\n")
+    for names in (("x.tsv", "y.tsv"), ("y.tsv", "x.tsv")):
+        assert "y.tsv: -1 is read as a genotype" in gpualign_here("dist", *names)[1]
+
+
 @pytest.mark.parametrize("order", [("good.tsv", "bad.tsv"), ("bad.tsv", "good.tsv")])
 def test_the_table_at_fault_is_named(here, order):
     (here / "good.tsv").write_text("id\ta\tb\ns1\t0\t1\ns2\t2\t1\n")

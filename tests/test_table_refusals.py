@@ -58,7 +58,14 @@ UNKNOWN_CELLS = [
     ("id\ta\tb\nA\tAA\tAG\nB\tGG\tAG\n", "", "write genotypes as how many alleles are not the reference"),
     ("id\ta\tb\nA\tA/G\tA/A\nB\tG/G\tA/G\n", "", "write genotypes as how many alleles are not the reference"),
 ]
+SITES_AS_ROWS = [
+    ("marker,chrom,pos,L1,L2\nm1,1,1200,0,1\nm2,1,5000,1,1\n", "columns 'chrom', 'pos' are annotation of sites .*--transpose"),
+    ("rs# alleles chrom pos S1 S2\nr1 A/G 1 5 A G\n", "'alleles', 'chrom', 'pos' are annotation of sites .*--ignore-columns"),
+    (",FID,IID,PAT,MAT,SEX,PHENOTYPE,rs1_A\n1,F1,I1,0,0,1,-9,0\n2,F2,I2,0,0,2,-9,2\n", "PLINK's .raw, but the first one is ''"),
+    ("id,a\rS1,1\rS2,2\r", "carriage returns alone"),
+]
 CASES = [
+    *((text, "", message) for text, message in SITES_AS_ROWS),
     *((text, "", message) for text, message in ALLELES),
     *UNKNOWN_CELLS,
     *((text, "", message) for text, message in CROSSES),
@@ -97,6 +104,13 @@ def test_small_schemes_with_missing_alleles(tmp_path, text):
 def test_words_for_missing_genotypes(tmp_path):
     (tmp_path / "x").write_text("id\ta\tb\tc\td\nA\t0\tNone\t1\t2\nB\tN/A\t0\t2\t<NA>\nC\t1\t1\tNULL\t#N/A\n")
     assert gpualign_here("dist", tmp_path / "x")[0] == b"\tA\tB\tC\nA\t0\t1\t1\nB\t1\t0\t1\nC\t1\t1\t0\n"
+
+
+def test_a_title_that_says_that_rows_are_sites(tmp_path):
+    (tmp_path / "x").write_text("Gene\tS1\tS2\tS3\ng1\t0\t1\t1\ng2\t1\t1\t0\n")
+    _, messages = gpualign_here("dist", tmp_path / "x")
+    assert "rows are read as samples, although the first cell is 'Gene'; --transpose reads columns as samples" in messages
+    assert "Gene" not in gpualign_here("dist", tmp_path / "x", "--transpose")[1]
 
 
 def test_codes_of_letters_are_of_either_case(tmp_path):

@@ -3,7 +3,7 @@
 import pytest
 from fuzz.tables import LOCI, TITLES
 
-from gpualign.core.distance.tables.titles import annotation_width, is_metadata
+from gpualign.core.distance.tables.titles import annotation_width, is_metadata, serial_stems
 
 
 @pytest.mark.parametrize("title", TITLES)
@@ -18,6 +18,23 @@ def test_loci_and_sites(title):
 
 
 @pytest.mark.parametrize(
+    ("titles", "sites"),
+    [
+        ("L48 L49 L50 L51", {"L#"}),
+        ("N50 L50 s1", set()),
+        ("HC0 HC5 HC10 l1", set()),
+        (" ".join(f"gene_cluster_{k}" for k in range(1, 11)), {"gene_cluster_#"}),
+        (" ".join(f"gene_cluster_{k}" for k in range(1, 10)), set()),
+        ("cluster_5 cluster_10 cluster_25", set()),
+        ("N90 N100", {"N#"}),
+    ],
+)
+def test_numbers_of_sites(titles, sites):
+    words = titles.split()
+    assert serial_stems(filter(is_metadata, words), words) == sites
+
+
+@pytest.mark.parametrize(
     ("header", "width"),
     [
         ("id s1 s2", 1),
@@ -27,6 +44,9 @@ def test_loci_and_sites(title):
         ("snp ref alt s1 s2", 3),
         ("SNP Chromosome Position", 3),
         ("snp A1 A2 A3", 1),
+        ("id chrom pos A1 A2 B1", 3),
+        ("id chrom pos A1 A2 s1", 5),
+        ("id chrom pos allele1 allele2 call_rate s1", 6),
         ("snp ref s1 alt", 1),
         ("snp reference s1 pos", 1),
         ("snp marker1 marker2", 1),

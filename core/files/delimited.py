@@ -86,6 +86,7 @@ def open_delimited(stream: BinaryIO, source: str) -> DelimitedText:
     """Find out how the cells of a text are delimited, from Excel's `sep=` line or from the first two lines.
 
     stream: unpacked text. Blank lines before the table are skipped. A text without lines gives a table without lines.
+    Raises `InputError` for line ends of old Macs.
     """
     number, header, named = 0, b"", None
     for number, line in enumerate(stream, 1):
@@ -95,6 +96,8 @@ def open_delimited(stream: BinaryIO, source: str) -> DelimitedText:
         elif bare.strip():
             header = bare
             break
+    if b"\r" in header.rstrip(b"\r\n"):
+        raise InputError(f"{source}: its lines end in carriage returns alone, as on old Macs; convert them, as with tr '\\r' '\\n'")
     begun = [header] if header else []
     for line in stream:
         begun.append(line)

@@ -6,6 +6,8 @@ import re
 
 _IN_QUOTES = re.compile(rb'"[^"]*(?:""[^"]*)*"')
 
+_DECIMAL_COMMA = re.compile(rb"(?<![0-9,])[0-9]+,[0-9]+(?![0-9,])")
+
 BLANK = " "
 """Any number of blanks delimits cells."""
 
@@ -14,19 +16,23 @@ def delimiter_of(header: bytes, row: bytes = b"") -> str:
     """Find the delimiter of a table: a tab, a comma, a semicolon (spreadsheets whose comma is part of numbers) or blanks.
 
     row: the line after the header. Nothing in quotes delimits, and no cell holds a tab. If the header has commas and semicolons, the
-    delimiter is a comma unless only semicolons cut both lines into equally many cells, none of them with quotes inside: ids may end in
-    `;size=3;`. Blanks delimit only where none of the others is in either line.
+    delimiter is a comma unless all commas are those of decimals, or only semicolons cut both lines into equally many cells, none of them
+    with quotes inside: ids may end in `;size=3;`. Blanks delimit only where none of the others is in either line.
     """
     if b"\t" in header:
         return "\t"
     bare, below = (_IN_QUOTES.sub(b'"', line.rstrip(b"\r\n")) for line in (header, row))
     marks = [mark for mark in (b",", b";") if mark in bare]
     if not marks:
+        words, titles = len(below.split()), len(bare.split())
         marks = [mark for mark in (b"\t", b",", b";") if mark in below]  # of a header that is a single cell
-        if not marks and (len(bare.split()) > 1 or len(below.split()) > 1):
+        if (not marks and max(words, titles) > 1) or (b"\t" not in marks and titles > 1 and _fits_header(words, titles)):
             return BLANK
     if len(marks) < 2:
         return (marks or [mark for mark in (b",", b";") if mark in header] or [b","])[0].decode()
+
+    if not any(b"," in _DECIMAL_COMMA.sub(b"", line) for line in (bare, below)):
+        return ";"
 
     def cuts_alike(mark: bytes) -> bool:
         return _fits_header(1 + below.count(mark), 1 + bare.count(mark)) and _are_whole(bare, mark) and _are_whole(below, mark)

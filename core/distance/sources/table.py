@@ -94,7 +94,8 @@ def _meaning(tables: Sequence[TableRows], alleles: AlleleCells, warn: Warn) -> t
         raise InputError(f"{at_fault.source}: {coding.problem}")
     _refuse_others(tables, coding, options)
     if coding.assumed is not None:
-        warn(f"{tables[0].source}: {coding.assumed}")
+        reason = next((table for table in tables if coding_of([table]).assumed == coding.assumed), tables[0])
+        warn(f"{reason.source}: {coding.assumed}")
     for table in tables:
         if coding.kind is Kind.NUCLEOTIDE and options.type is TableType.AUTO and (report := describe_ambiguous(table.counts)) is not None:
             warn(f"{table.source}: {report}")
@@ -151,7 +152,10 @@ def _spelled(raw: int, number: bool) -> str:
 
 def _report(table: TableRows, warn: Warn) -> None:
     """Say what of a table is not read."""
-    columns = table.plan.columns
+    columns, corner = table.plan.columns, table.plan.corner
+    if corner:
+        transpose = parameter("transpose")
+        warn(f"{table.source}: rows are read as samples, although the first cell is {corner!r}; {transpose} reads columns as samples")
     if columns.left_out:
         warn(f"{table.source}: {describe_left_out(columns.left_out, table.plan.options.transpose)}")
     if table.rows_left_out:

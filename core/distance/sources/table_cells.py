@@ -54,6 +54,7 @@ class TablePlan:
     of_scheme: whether its titles are those of a typing scheme, whose tables hold alleles
     beyond: whether its first lines have numbers that no genotype has
     export: ".raw" or ".traw" if PLINK wrote it
+    corner: its first cell, if that says that rows are sites, and they are read as samples; else empty
     """
 
     source: str
@@ -65,6 +66,7 @@ class TablePlan:
     of_scheme: bool = False
     beyond: bool = False
     export: str | None = None
+    corner: str = ""
 
     @property
     def row(self) -> str:

@@ -22,7 +22,7 @@ from gpualign.core.distance.tables.columns import Columns, plan_columns, plink_e
 from gpualign.core.distance.tables.headers import could_be_alleles, could_be_calls
 from gpualign.core.distance.tables.matrices import ROWS_LOOKED_AT, Likeness, SquareOfIds, are_distances, likeness
 from gpualign.core.distance.tables.options import CallOptions, TableType
-from gpualign.core.distance.tables.titles import NAME_OF_SITE, is_metadata
+from gpualign.core.distance.tables.titles import NAME_OF_SITE, NAMES_OF_SITES, is_metadata, serial_stems, stem
 from gpualign.core.errors import InputError, parameter, quoted
 from gpualign.core.files.delimited import DelimitedText
 from gpualign.core.files.quoting import text_of
@@ -85,6 +85,7 @@ class TableReader:
         self._alleles = alleles
         self._lines = text.plain_lines()
         self._begun: list[bytes] = []
+        self._serial: frozenset[str] = frozenset()
         self._begin()
         self.plan, self._of_alleles = self._make_plan(options)
 
@@ -119,14 +120,19 @@ class TableReader:
         columns, headed = self._plan_columns(header, row, options)
         scheme = any(map(_is_scheme, columns.left_out)) or text_of(header.split(self._mark, 1)[0]) == "FILE"
         of_scheme = scheme and not options.transpose
-        plan = TablePlan(self._source, self._delimiter, self._first, columns, options, headed, of_scheme, export=export)
+        corner = cells_of(header, self._delimiter)[0]
+        if options.transpose or options.no_header or corner.strip("# ").lower() not in NAMES_OF_SITES:
+            corner = ""
+        plan = TablePlan(self._source, self._delimiter, self._first, columns, options, headed, of_scheme, export=export, corner=corner)
         if export is not None:
             return plan, False
         read = np.flatnonzero(columns.actions == _sites.READ).tolist()
         found = []
-        for line in body:
-            name, *cells = cells_of(line, self._delimiter)
-            if not (_looks_at_titles(options) and is_metadata(name)):
+        rows = [cells_of(line, self._delimiter) for line in body]
+        others = {name for name, *_ in rows if is_metadata(name)} if _looks_at_titles(options) else set()
+        self._serial = serial_stems(others, (name for name, *_ in rows))
+        for name, *cells in rows:
+            if name not in others or stem(name) in self._serial:
                 found.append([cells[k] for k in read if k < len(cells)] if read else cells)
         look = look_for_alleles(found, options.missing_codes)
         self._alleles.telling = self._alleles.telling or look.telling
@@ -177,7 +183,7 @@ class TableReader:
                 own = cells_of(mark.join(line.split(mark, 2)[:2]), self._delimiter)
                 people.append((own[0], own[-1]) if len(columns.id_cells) > 1 else ("", own[-1]))
                 name = own[-1]
-            elif looks_at_titles and not names_site(name) and is_metadata(name):
+            elif looks_at_titles and not names_site(name) and is_metadata(name) and stem(name) not in self._serial:
                 rows.left_out.append(name)
                 continue
             if square.rows >= 0:
@@ -238,6 +244,8 @@ class TableReader:
         headed = options.no_header
         if options.no_header:
             titles = [titles[0], *map(str, range(1, len(titles)))]
+            if len(titles) > 2 and all(line.rstrip(b"\r\n").endswith(self._mark) for line in self._begun if not _is_empty(line)):
+                titles[-1] = ""  # nothing is behind the last delimiter of a row
         elif len(cells) == len(titles) + 1:  # R writes no title over the names of rows
             if not cells[-1] or is_title_of_ids(titles[0]):
                 raise InputError(

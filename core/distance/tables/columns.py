@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gpualign.core import _sites
 from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.tables.options import CallOptions
-from gpualign.core.distance.tables.titles import NAME_OF_SITE, annotation_width, is_metadata
+from gpualign.core.distance.tables.titles import NAME_OF_SITE, annotation_width, is_metadata, serial_stems, stem
 from gpualign.core.errors import InputError, parameter
 from gpualign.core.nearest import did_you_mean
 
@@ -69,6 +69,8 @@ def plan_columns(header: Sequence[str], options: CallOptions) -> Columns:
             if title not in known:
                 raise InputError(f"{parameter(name)}: there is no column {title!r}{did_you_mean(title, titles)}")
     export = None if options.no_header else plink_export(header)
+    if export is None:
+        _refuse_sites_as_rows(header, options)
     id_cells = {None: (0,), ".raw": (0, 1), ".traw": (1,)}[export]
     actions = np.full(len(titles), _sites.READ, dtype=np.uint8)
     actions[: len(_RAW) - 1 if export else 0] = _sites.SKIP_COLUMN
@@ -93,6 +95,19 @@ def plan_columns(header: Sequence[str], options: CallOptions) -> Columns:
     return Columns([titles[k] for k in np.flatnonzero(read).tolist()], actions, left_out, untitled, id_cells)
 
 
+def _refuse_sites_as_rows(header: Sequence[str], options: CallOptions) -> None:
+    """Raises `InputError` for a table whose titles say that its rows are sites, and for one of PLINK's with a column before its own."""
+    if set(_RAW[1:4]) <= set(header):
+        raise InputError(f"columns as in PLINK's .raw, but the first one is {header[0]!r}; delete what stands before {_RAW[0]}")
+    width = 1 if options.transpose or options.columns is not None else annotation_width(header)
+    if width > 1 and not set(header[1:width]) <= set(options.ignore_columns):
+        shown, are = _named(header[1:width])
+        raise InputError(
+            f"rows may be sites, as columns {shown} {are} annotation of sites ({parameter('transpose')} reads such a table), or samples"
+            f" ({parameter('ignore_columns')} leaves these columns out); say which"
+        )
+
+
 def _places_of_others(header: Sequence[str], transpose: bool, export: str | None) -> list[int]:
     """Columns after the first that have no title, or one that tells of something else than calls."""
     titles = header[1:]
@@ -102,7 +117,9 @@ def _places_of_others(header: Sequence[str], transpose: bool, export: str | None
     if transpose:
         return empty + list(range(annotation_width(header) - 1))
     names_site = NAME_OF_SITE.match
-    return [k for k, title in enumerate(titles) if not names_site(title) and (not title or is_metadata(title))]
+    found = [k for k, title in enumerate(titles) if title and not names_site(title) and is_metadata(title)]
+    serial = serial_stems((titles[k] for k in found), titles)
+    return sorted(empty + [k for k in found if stem(titles[k]) not in serial])
 
 
 def _repeats(title: str, before: str, export: str) -> bool:

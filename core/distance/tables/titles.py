@@ -8,7 +8,7 @@ beside others.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 _WORDS_ALONE = """
 st sts mlst cgmlst wgmlst rmlst cgrst cgst rst wgst ct cc cg sl ebg eburst clonal clone clade subclade lineage sublineage sequencetype
@@ -51,11 +51,16 @@ _TOKENS = re.compile(r"[A-Za-z0-9]+")
 NAME_OF_SITE = re.compile("(?!hc|unnamed).*[0-9]{3}", re.IGNORECASE)
 """Titles with longer numbers than metadata have: they tell sites quickly."""
 
+_NUMBERS = re.compile(r"[0-9]+")
+_LEAST_SERIES = 10
+
 _SIGNS = ("#", "%")
 """Titles without a letter: a number, a percentage."""
 _WORDS_OF_SITES = """
 chr chrom chromosome contig scaffold pos position bp cm centimorgan morgan ref reference alt alternate alternative alleles allele a1 a2
-counted qual filter info format strand maf snp snps rs rsid marker variant id assembly center protlsid assaylsid panellsid panel qccode
+allele1 allele2
+callrate call rate counted qual filter info format strand maf snp snps rs rsid marker variant id assembly
+center protlsid assaylsid panellsid panel qccode
 gene locus
 """
 _OF_SITES = frozenset(_WORDS_OF_SITES.split())
@@ -66,8 +71,15 @@ _OF_SITES_ALONE = frozenset(("chr", "chrom", "chromosome", "pos", "position", "c
 
 
 _WELLS = frozenset(("a1", "a2"))
+_WELL = re.compile(r"[A-Ha-h]0?[0-9]{1,2}")
 _REFERENCE = frozenset(("ref", "reference"))
 _ALTERNATIVE = frozenset(("alt", "alternate", "alternative"))
+
+
+NAMES_OF_SITES = frozenset(
+    ("gene", "genes", "marker", "markers", "locus", "loci", "snp", "snps", "site", "sites", "variant", "variants", "rs", "rsid", "pos")
+)
+"""First cells that say that rows are sites, in lower case and without signs."""
 
 
 def is_metadata(title: str) -> bool:
@@ -89,6 +101,26 @@ def is_metadata(title: str) -> bool:
     return bool(alone) or len(beside) > 1
 
 
+def stem(title: str) -> str:
+    """A title with # in the place of its numbers."""
+    return _NUMBERS.sub("#", title)
+
+
+def serial_stems(found: Iterable[str], titles: Iterable[str]) -> frozenset[str]:
+    """Stems of titles that number sites, among those `found` to be metadata: other titles of the table that differ by their number are none
+    of metadata, or ten numbers and more follow each other."""
+    stems = {stem(title) for title in found if _NUMBERS.search(title)}
+    numbers: dict[str, set[int]] = {one: set() for one in stems}
+    sites: set[str] = set()
+    for title in titles if stems else ():
+        if (own := stem(title)) in stems:
+            if not is_metadata(title):
+                sites.add(own)
+            numbers[own].add(int(_NUMBERS.findall(title)[-1]))
+    sites |= {own for own, some in numbers.items() if len(some) >= _LEAST_SERIES and max(some) - min(some) == len(some) - 1}
+    return frozenset(sites)
+
+
 def annotation_width(header: Sequence[str]) -> int:
     """Number of columns at the beginning of a table with a row per site, the first included, that describe the site: all of those whose
     titles could, if one of them can mean nothing else (`chrom`, `pos`), or two are `ref` and `alt`; else 1. `ref` alone is a sample."""
@@ -96,7 +128,7 @@ def annotation_width(header: Sequence[str]) -> int:
     known = _OF_SITES
     if not any(some and some <= _ALTERNATIVE for some in titles):
         known -= _REFERENCE
-    if frozenset(("a3",)) in titles:  # of wells on a plate, and so samples
+    if any(_WELL.fullmatch(title) and title.lower() not in _WELLS for title in header):  # A1 is a well as well, and so a sample
         known -= _WELLS
     width, found = 1, titles[0]
     while width < len(titles) and titles[width] and titles[width] <= known:
