@@ -73,7 +73,7 @@ class DistOptions:
         if metric.similarity and self.most is not None:
             raise InputError(f"{most} is of distances, and {parameter('metric', metric.name)} is a {metric.value}; give {least}")
         if not metric.similarity and self.least_kinship is not None:
-            raise InputError(f"{least} is of {parameter('metric', _similarities())}, and {metric.name} is a distance; give {most}")
+            raise InputError(f"{least} is of {_similarities()}, and {metric.name} is a distance; give {most}")
         if self.least_kinship is not None and self.least_kinship > metric.largest:
             raise InputError(f"{least}: {metric.name} is {metric.largest:g} at most; found {self.least_kinship:g}")
         if metric.largest == 1 and not metric.similarity:
@@ -96,7 +96,8 @@ class DistOptions:
 
 
 def _similarities() -> str:
-    return " or ".join(name for name, metric in METRICS.items() if metric.similarity)
+    first, *others = (name for name, metric in METRICS.items() if metric.similarity)
+    return " or ".join([parameter("metric", first), *others])
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ def test_empty_lines_of_filesets(tmp_path, rng, blank):
     for table in ("x.fam", "x.bim"):
         (tmp_path / table).write_text((tmp_path / table).read_text() + blank)
     np.testing.assert_array_equal(panels_of(read_filesets([tmp_path / "x.bed"], False))[0], codes)
-    (tmp_path / "x.fam").write_text((tmp_path / "x.fam").read_text() + "f p\n" * 4)
+    (tmp_path / "x.fam").write_text((tmp_path / "x.fam").read_text() + "f p 0 0 0 -9\n" * 4)
     with pytest.raises(InputError, match="9 samples and 12 sites take 39"):
         read_filesets([tmp_path / "x.bed"], False)
 
@@ -107,15 +107,46 @@ def test_empty_lines_of_filesets_of_plink_2(tmp_path, rng, blank):
     from gpualign.core.distance.sources.pgen import read_pgen_filesets
 
     codes = rng.integers(0, 3, (5, 12), dtype=np.uint8)
+    codes[:, 3] = 0
     write_pgen(tmp_path / "x.pgen", codes)
     for table in ("x.psam", "x.pvar"):
         (tmp_path / table).write_text((tmp_path / table).read_text() + blank)
     np.testing.assert_array_equal(panels_of(read_pgen_filesets([tmp_path / "x.pgen"], False))[0], codes)
     (tmp_path / "x.pvar").write_text((tmp_path / "x.pvar").read_text().replace("rs3\tA\tC", "rs3\tA\t."))
+    codes[0, 3] = 1
     write_pgen(tmp_path / "y.pgen", codes)
-    codes[:, 3] = 0
     both, _ = panels_of(read_pgen_filesets([tmp_path / "x.pgen", tmp_path / "y.pgen"], False))
     assert both.shape == (10, 12)
+
+
+@pytest.mark.parametrize(
+    ("fam", "message"),
+    [
+        ("FID IID PAT MAT SEX PHENO\nF A 0 0 0 -9\nF B 0 0 0 -9\n", "line 1 begins with 'FID'"),
+        ("#FID IID\nF A 0 0 0 -9\nF B 0 0 0 -9\n", "line 1 begins with '#FID'"),
+        ("F A 0 0 0 -9\n# comment\nF B 0 0 0 -9\n", "line 2 begins with '#'"),
+        ("F A 0 0 0 -9\nF\t\t0\t0\t0\t-9\n", "line 2 has 5 columns; expected 6"),
+        ("F A b 0 0 0 -9\nF B 0 0 0 -9\n", "line 1 has 7 columns; expected 6"),
+        ("F A 0 0 0 -9\n", "calls behind those of the last of 1 samples"),
+    ],
+)
+def test_people_that_are_not_those_of_the_calls(tmp_path, fam, message):
+    write_fileset(tmp_path / "x.bed", np.array([[0, 1, 2], [1, 2, 0]], np.uint8))
+    (tmp_path / "x.fam").write_text(fam)
+    with pytest.raises(InputError, match=message):
+        panels_of(read_filesets([tmp_path / "x.bed"], False))
+
+
+def test_a_byte_order_mark_is_no_chromosome(tmp_path):
+    write_fileset(tmp_path / "x.bed", np.array([[0, 1, 2], [1, 2, 0]], np.uint8))
+    (tmp_path / "x.bim").write_text("\ufeff" + (tmp_path / "x.bim").read_text())
+    assert gpualign_here("dist", tmp_path / "x.bed", "--regions", "1")[0] == gpualign_here("dist", tmp_path / "x.bed")[0]
+
+
+def test_a_folder_of_the_name_of_a_prefix(tmp_path):
+    write_fileset(tmp_path / "x.bed", np.array([[0, 1, 2], [1, 2, 0]], np.uint8))
+    (tmp_path / "x").mkdir()
+    assert gpualign_here("dist", tmp_path / "x")[0] == gpualign_here("dist", tmp_path / "x.bed")[0]
 
 
 # ---- VCF

@@ -6,6 +6,7 @@ most runs take (tests compare with it).
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -24,18 +25,24 @@ from gpualign.core.ids import unique_ids
 _SAMPLES = 4  # of a byte
 
 
-def _columns(path: Path, wanted: int) -> list[list[str]]:
-    """The first columns of a .bim or .fam file; empty lines fall away, as in PLINK."""
+_COLUMNS = 6
+_TITLES = frozenset(("FID", "IID", "FAMILY", "CHR", "CHROM", "CHROMOSOME"))
+
+
+def _columns(path: Path) -> list[list[str]]:
+    """The six columns of a .bim or .fam file; empty lines are left out, as in PLINK. Raises `InputError` for others, and for titles."""
     rows = []
     try:
         with open(path, "rb") as stream:
             for number, line in enumerate(stream, 1):
-                cells = split_at_blanks(line, wanted)
+                cells = split_at_blanks(line.removeprefix(codecs.BOM_UTF8) if number == 1 else line)
                 if not cells:
                     continue
-                if len(cells) < wanted:
-                    raise InputError(f"{path}: line {number} has {len(cells)} columns, at least {wanted} are wanted")
-                rows.append(cells[:wanted])
+                if cells[0].startswith("#") or cells[0].upper() in _TITLES:
+                    raise InputError(f"{path}: line {number} begins with {cells[0]!r}; this file has neither titles nor comments")
+                if len(cells) != _COLUMNS:
+                    raise InputError(f"{path}: line {number} has {len(cells)} columns; expected {_COLUMNS}")
+                rows.append(cells)
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; it belongs to {path.with_suffix('.bed')}") from None
     return rows
@@ -44,10 +51,10 @@ def _columns(path: Path, wanted: int) -> list[list[str]]:
 class _Fileset:
     def __init__(self, path: Path) -> None:
         self.path = path
-        people = [(family, person) for family, person in _columns(path.with_suffix(".fam"), 2)]
+        people = [(family, person) for family, person, *_ in _columns(path.with_suffix(".fam"))]
         self.ids = names_of(people)
         self.sites: list[Site] = [
-            (chromosome, position, first, second) for chromosome, _, _, position, first, second in _columns(path.with_suffix(".bim"), 6)
+            (chromosome, position, first, second) for chromosome, _, _, position, first, second in _columns(path.with_suffix(".bim"))
         ]
         row_bytes = -(-len(people) // 4)
         size, expected = path.stat().st_size, 3 + len(self.sites) * row_bytes
@@ -74,6 +81,8 @@ class _Fileset:
         def read(start: int, stop: int, workers: Workers) -> Codes:
             codes: Codes = np.empty((len(self.ids), stop - start), dtype=np.uint8)
             packed = np.ascontiguousarray(self._packed[start:stop])
+            if (behind := len(codes) % _SAMPLES) and (packed[:, -1] >> 2 * behind).any():
+                raise InputError(f"{self.path}: calls behind those of the last of {len(codes):,} samples; its .fam has too few lines")
             samples = -(-len(codes) // (_SAMPLES * workers.parts)) * _SAMPLES
 
             def decode(first: int) -> None:

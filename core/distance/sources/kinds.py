@@ -115,7 +115,7 @@ def fileset_path(path: str) -> str:
         if path.endswith(table):
             found = path.removesuffix(table) + calls
             return found if Path(found).is_file() else path
-    if Path(path).exists():
+    if Path(path).exists() and not Path(path).is_dir():
         return path
     return next((path + calls for calls in dict.fromkeys(_TABLES.values()) if Path(path + calls).is_file()), path)
 

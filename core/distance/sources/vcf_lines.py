@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterable
 from math import inf
 
@@ -30,11 +31,16 @@ class VcfLines:
     def _check(self, lines: Iterable[bytes]) -> None:
         tabs, records = -1, 0
         for number, line in enumerate(lines, 1):
+            if number == 1 and line.startswith(codecs.BOM_UTF8):
+                raise InputError(f"{self._source}: begins with a byte-order mark, which is no part of VCF; remove it")
             if line[:1] == b"#":
                 if records:
+                    behind = f"behind {records:,} record{'s'[: records != 1]}"
+                    if not line.startswith((b"##", b"#CHROM")):
+                        raise InputError(f"{self._source}: line {number} begins with #, {behind}; delete it")
                     raise InputError(
-                        f"{self._source}: line {number} begins a second header, behind {records:,} record{'s'[: records != 1]}: several"
-                        " files were joined; join them with bcftools concat"
+                        f"{self._source}: line {number} begins a second header, {behind}: several files were joined; join them with"
+                        " bcftools concat"
                     )
                 tabs = line.count(b"\t") if line.startswith(b"#CHROM") else tabs
                 continue
