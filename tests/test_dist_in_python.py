@@ -1,5 +1,6 @@
 """`gpualign.dist` with calls in memory, and what it says of them."""
 
+import io
 import logging
 import warnings
 
@@ -171,3 +172,88 @@ def test_guesses_are_warnings_and_not_log_messages(tmp_path, caplog):
     with caplog.at_level(logging.INFO, "gpualign"), pytest.warns(gpualign.InputWarning, match="9 is read as a missing call"):
         assert dist(path).values[0, 1] == 1
     assert "9 is read" not in caplog.text
+
+
+# ---- DataFrames
+FRAME = {"rs1": [0, 1, 2], "rs2": [0, 0, 1], "rs3": [2, 2, 0]}
+BETWEEN = [[0, 1, 3], [1, 0, 3], [3, 3, 0]]
+
+
+@pytest.fixture
+def frame():
+    return pytest.importorskip("pandas").DataFrame(FRAME)
+
+
+def test_frames_are_of_the_same_sites(frame):
+    assert dist(frame, frame).values.tolist() == BETWEEN
+    with pytest.raises(gpualign.InputError, match="others: site 1 is 'rs3', in samples it is 'rs1'"):
+        dist(frame, frame[["rs3", "rs2", "rs1"]])
+    with pytest.raises(gpualign.InputError, match="others: other sites"):
+        dist(frame, frame[["rs1", "rs2"]])
+
+
+@pytest.mark.parametrize("title", ["ST", "sex", "Unnamed: 0", "sample"])
+def test_columns_of_metadata_in_frames(frame, title):
+    with_it = frame.assign(**{title: [1, 2, 1]})
+    with pytest.raises(gpualign.InputError, match=f"column '{title}' is metadata"):
+        dist(with_it)
+    assert dist(with_it.to_numpy()).values.tolist() == [[0, 2, 3], [2, 0, 4], [3, 4, 0]]
+    assert dist(with_it.drop(columns=title)).values.tolist() == BETWEEN
+
+
+def test_ids_of_frames(frame):
+    assert dist(frame).ids == ["1", "2", "3"]
+    assert dist(frame.iloc[1:]).ids == ["1", "2"]
+    assert dist(frame.set_axis([10, 20, 30])).ids == ["10", "20", "30"]
+    with pytest.raises(gpualign.InputError, match="sample 2 has no id; found nan"):
+        dist(frame.set_axis(["a", float("nan"), "c"]))
+    assert dist(frame.to_numpy(), ids=(name for name in "abc")).ids == ["a", "b", "c"]
+    with pytest.raises(gpualign.InputError, match="sample 2 has no id; found None"):
+        dist(frame.to_numpy(), ids=["a", None, "c"])
+
+
+def test_a_matrix_in_a_frame(frame):
+    with pytest.raises(gpualign.InputError, match="this is a matrix"):
+        dist(type(frame)([[0, 1, 2], [1, 0, 2], [2, 2, 0]], index=list("abc"), columns=list("abc")))
+
+
+def test_categories_with_gaps(frame):
+    categories = type(frame)({"a": frame["rs1"].astype("category"), "b": [0, 1, 2]})
+    categories.loc[1, "a"] = None
+    assert dist(categories).values.tolist() == [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("calls", "expected"),
+    [
+        ([["A", "C"], ["A", float("nan")]], 0),
+        ([["A", "C"], ["G", "NA"]], 1),
+        ([["0", "1"], ["-1", "2"]], 1),
+        ([["0", "1.0"], ["NA", "2"]], 1),
+        ([["0", "1"], ["-9", "1"]], 0),
+    ],
+)
+def test_text_as_in_tables(calls, expected):
+    assert dist(calls).values[0, 1] == expected
+
+
+def test_words_for_missing_calls():
+    assert dist([["A", "XX"], ["G", "C"]], missing_code="XX").values[0, 1] == 1
+    with pytest.raises(gpualign.InputError, match="missing_code='XX' if it is a missing call"):
+        dist([["A", "XX"], ["G", "C"]])
+    assert dist(np.array([[0.0, 9.0], [0.0, 1.0]]), missing_code=9.0).values[0, 1] == 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda: dist(["ACGT", "ACGA"]), r"give \[list\(sequence\) for sequence in samples\]"),
+        (lambda: dist(io.StringIO("id\ta\n")), "opened as text; open it with mode 'rb'"),
+        (lambda: dist([[0, 1]], regions=["1:1-2"]), "regions: expected text or a path; found list"),
+        (lambda: dist([[0, 1]], missing_code=None), "missing_code None: expected text or a number"),
+        (lambda: dist([[0, 1]], missing_code=float("nan")), "missing_code nan: expected text or a number"),
+    ],
+)
+def test_arguments_of_other_types(wrong, message):
+    with pytest.raises(gpualign.InputError, match=message):
+        wrong()

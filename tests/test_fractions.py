@@ -96,6 +96,18 @@ def test_percentages_in_python():
             list(gpualign.cluster(["ACGT", "ACGA"], **wrong).ids)
 
 
+def test_percentages_of_matrices_in_python():
+    near = gpualign.dist(np.array([[0, 1, 2], [1, 1, 2]]), metric="ibs")
+    with pytest.raises(gpualign.InputError, match=r"max_distance is a distance by ibs, from 0 to 1; found 95 \(95 % is 0.95\)"):
+        gpualign.cluster(near, max_distance=95)
+
+
+def test_edits_are_whole_numbers_in_python():
+    for wrong in (0.1, 1.5, -1, float("inf")):
+        with pytest.raises(gpualign.InputError, match="a whole number of edits is wanted"):
+            gpualign.pairs(["ACGT", "ACGA"], scoring=gpualign.EDIT, max_distance=wrong)
+
+
 @pytest.mark.parametrize("command", ["dist x.fa --metric jc69", "dist x.fa --metric tn93", "cluster --edges pairs.tsv"])
 def test_percentages_where_a_larger_number_can_be_meant_are_named(here, command):
     _, messages = gpualign_here(*command.split(), "--max-distance", "5")

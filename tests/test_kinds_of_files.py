@@ -75,6 +75,35 @@ def test_clustal_and_phylip_are_read(tmp_path, rng, end):
     assert not wrong, "\n".join(wrong)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CLUSTAL W\n\n\na  ACGT\nb  ACGA\n\na  AC\nb  AG",
+        "\nCLUSTAL W\n\na  ACGT\nb  ACGA\n   *** \n\na  AC\nb  AG\n   *\n",
+        "CLUSTAL W\r\n\r\na  ACGT\r\nb  ACGA\r\n   ***\r\na  AC\r\nb  AG\r\n",
+        "2\t6\na\tACGTAC\nb\tACGAAG\n",
+        "2 6\na ACG TAC\nb ACG AAG",
+    ],
+)
+def test_alignments_after_an_editor(tmp_path, text):
+    (tmp_path / "x").write_bytes(text.encode())
+    assert gpualign_here("dist", tmp_path / "x")[0] == b"\ta\tb\na\t0\t2\nb\t2\t0\n"
+
+
+def test_rows_of_gaps_are_rows(tmp_path):
+    for first in ("a ------", "a ??????", "a ACG ---"):
+        (tmp_path / "x").write_text(f"2 6\n{first}\nb ACGAAG\n")
+        assert gpualign_here("dist", tmp_path / "x")[0].startswith(b"\ta\tb\n")
+
+
+@pytest.mark.parametrize("layout", ["phylip", "phylip-relaxed", "phylip-sequential"])
+def test_more_rows_than_the_first_line_says(tmp_path, rng, layout):
+    text = by_biopython(alignment(rng, SHORT, 30), layout)
+    (tmp_path / "x").write_text(text.replace(" 3 30", " 2 30", 1))
+    with pytest.raises(InputError, match="cannot be read"):
+        gpualign_here("dist", tmp_path / "x")
+
+
 def test_two_alignments_of_different_formats(tmp_path, rng):
     rows = alignment(rng, SHORT, 50)
     (tmp_path / "x.fa").write_text(as_fasta(rows))
@@ -102,6 +131,9 @@ def test_ids_with_blanks(tmp_path):
         (" 2 6\nAC ACGTACGTAC\nAG ACGTACGTAA\n", "cannot be read"),
         # Ids of ten letters with the letters behind them, or shorter ones with more letters and a blank among them.
         (" 2 8\nA         ACGT ACGT\nC         ACGTACGA\n", None),
+        (" 2 8\nA ACGTACGT\nC .......A\n", "with '.', which may be a gap, or the letter of the first row"),
+        ("CLUSTAL W\n\na AC.T\nb ACGA\n", "with '.', which may be a gap, or the letter of the first row"),
+        ("3 4\na 0101\nb 0111\nc 1111\n", "cannot be read"),
         ("CLUSTAL W\n\n", "cannot be read"),
         ("CLUSTAL W\n\na ACGT\nb ACG\n", "cannot be read"),
     ],

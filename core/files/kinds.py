@@ -16,6 +16,7 @@ _CLUSTAL = re.compile(rb"(CLUSTAL|MUSCLE \(|PROBCONS |MSAPROBS |Kalign )")
 _PHYLIP = re.compile(rb"[ \t]*0*([2-9]|[1-9][0-9]+)[ \t]+[0-9]+([ \t]+[IS])?[ \t]*")
 _COUNT = re.compile(rb"[ \t]*0*([2-9]|[1-9][0-9]+)[ \t]*")
 _NUMBER = re.compile(rb"[0-9]+")
+_GAPS = re.compile(rb"[-?.]+")
 _LETTER = re.compile(rb"[A-Za-z]")
 _NEWICK = re.compile(rb"(\[[^]]*\]\s*)*\(")
 _NEWICK_END = re.compile(rb"\)[^(),;]*;$")
@@ -93,9 +94,12 @@ def _cells(first: bytes, second: bytes) -> list[bytes]:
 
 def _is_phylip_row(counts: bytes, second: bytes) -> bool:
     """Whether the second line has letters of an alignment, and not a cell for each of two titles that happen to be numbers."""
-    letters = (second.split() or [b""])[-1]
+    _, *parts = second.split() or [b""]
+    letters, sites = b"".join(parts) or second.strip(), int(counts.split()[1])
     titles, cells = counts.strip().count(b"\t"), second.strip().count(b"\t")
-    return _LETTER.search(letters) is not None and (titles == 0 or (cells <= titles and len(letters) > 1))
+    if not (_LETTER.search(letters) or _GAPS.fullmatch(letters) or (len(letters) == sites > 1 and len(parts) < sites)):
+        return False
+    return titles == 0 or (cells <= titles and len(letters) > 1)
 
 
 def _is_row_under(first: bytes, second: bytes) -> bool:

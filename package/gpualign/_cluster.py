@@ -17,6 +17,7 @@ from gpualign.core.cluster.given import MatrixOfPairs
 from gpualign.core.cluster.greedy import ORDERS
 from gpualign.core.distance.metrics import METRICS
 from gpualign.core.errors import InputError
+from gpualign.core.fractions import check_fraction
 from gpualign.core.identity import DEFAULT, DEFINITIONS
 from gpualign.core.search.readings import BOTH, PLUS
 from gpualign.jobs.cluster import METHODS, ClusterJob, ClusterOptions, prepare, prepare_given
@@ -129,4 +130,6 @@ def _of_matrix(matrix: Matrix, edit: bool, options: ClusterOptions) -> ClusterJo
         raise InputError(f"a matrix of {METRICS[matrix.value].value}s, which are no distances; dist(..., metric='ibs') has distances")
     if matrix.value == "score" and not edit:
         raise InputError("a matrix of scores; distances or identities are wanted, or scoring=gpualign.EDIT where they are edit distances")
+    if matrix.value in METRICS and METRICS[matrix.value].largest == 1:
+        check_fraction("max_distance", options.max_distance, meaning=f"a distance by {matrix.value},")
     return prepare_given(MatrixOfPairs(matrix.ids, matrix.values), matrix.value == "identity", None, options, LOG)

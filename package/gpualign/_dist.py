@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import io
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -23,7 +24,7 @@ from gpualign.core.distance.sources.array import CallArray, read_arrays
 from gpualign.core.distance.sources.base import Source
 from gpualign.core.distance.sources.kinds import CallFile, fileset_files, fileset_path
 from gpualign.core.distance.tables.options import CallOptions, TableType
-from gpualign.core.errors import InputError
+from gpualign.core.errors import InputError, parameter
 from gpualign.core.fractions import exact_fraction, sites_or_fraction
 from gpualign.core.opening import open_file
 from gpualign.core.sinks.matrix_files import ArrayMaker, FilledArray
@@ -110,8 +111,8 @@ def dist(
         ignore_columns=_titles("ignore_columns", ignore_columns),
     )
     sites = SiteFilters(
-        None if regions is None else read_regions(os.fspath(regions)),
-        None if mask is None else read_intervals(os.fspath(mask)),
+        None if regions is None else read_regions(_path("regions", regions)),
+        None if mask is None else read_intervals(_path("mask", mask)),
         None if core is None else exact_fraction("core", core),
         None if maf is None else exact_fraction("maf", maf, 0.5),
     )
@@ -138,6 +139,13 @@ def dist(
     return Matrix(values, list(names.queries.ids), list(names.targets.ids), metric, names.one_set)
 
 
+def _path(name: str, given: object) -> str:
+    """Raises `InputError` for what is neither text nor a path."""
+    if not isinstance(given, (str, os.PathLike)):
+        raise InputError(f"{name}: expected text or a path; found {builtins.type(given).__name__}")
+    return str(os.fspath(given))
+
+
 def _files(calls: Calls | None) -> list[object]:
     """What is read for one input."""
     return [*fileset_files(os.fspath(calls))] if isinstance(calls, (str, os.PathLike)) else [calls]
@@ -152,9 +160,12 @@ def _is_missing(cell: object) -> bool:
 
 
 def _codes(given: str | int | Sequence[str | int]) -> tuple[str, ...]:
-    """Cells that are missing calls, as text."""
-    some = [given] if isinstance(given, (str, int, float, np.number)) else list(given)
-    return tuple(f"{code:.0f}" if isinstance(code, (float, np.floating)) and code == int(code) else str(code) for code in some)
+    """Cells that are missing calls, as text. Raises `InputError` for what is neither text nor a number."""
+    some = [given] if isinstance(given, (str, int, float, np.number)) or given is None else list(given)
+    for code in some:
+        if not isinstance(code, (str, int, float, np.number)) or _is_missing(code):
+            raise InputError(f"missing_code {code!r}: expected text or a number; None and nan are missing calls anyway")
+    return tuple(f"{code:.0f}" if isinstance(code, (float, np.floating)) and code == code // 1 else str(code) for code in some)
 
 
 def _titles(name: str, given: Sequence[str]) -> tuple[str, ...]:
@@ -166,7 +177,7 @@ def _titles(name: str, given: Sequence[str]) -> tuple[str, ...]:
 def _source(given: list[tuple[Any, Sequence[str] | None]], options: DistOptions, files: TemporaryFiles) -> Source:
     arrays = [_is_file(one) for one, _ in given]
     if not any(arrays):
-        named = [_array(one, names) for one, names in given]
+        named = [_array(one, names, options.calls.missing_codes) for one, names in given]
         return read_arrays(named, options.calls, LOG.warn)
     if not all(arrays):
         raise InputError("one of the two is an array, the other a file; two inputs are of one kind")
@@ -180,42 +191,61 @@ def _is_file(given: Any) -> bool:
     return isinstance(given, (str, os.PathLike)) or hasattr(given, "read")
 
 
-def _array(given: Any, ids: Sequence[str] | None) -> CallArray:
-    """Calls in memory. Raises `InputError` for what is no rectangle of them."""
+def _array(given: Any, ids: Sequence[str] | None, missing: Sequence[str]) -> CallArray:
+    """Calls in memory. missing: further texts for missing calls. Raises `InputError` for what is no rectangle of them."""
+    ids = None if ids is None else list(ids)
     if isinstance(given, np.ndarray):
-        return CallArray(given if isinstance(given, np.ma.MaskedArray) else _plain(given, "array"), ids, "array")
+        return CallArray(given if isinstance(given, np.ma.MaskedArray) else _plain(given, "array", missing), ids, "array")
     what = builtins.type(given).__name__
     if hasattr(given, "to_numpy") and getattr(given, "ndim", 0) == 2:  # a DataFrame
         names = getattr(given, "index", None)
-        if ids is None and names is not None and builtins.type(names).__name__ != "RangeIndex":
-            ids = [str(name) for name in names]
-        values = given.to_numpy()
-        values = given.to_numpy(object, na_value=None) if values.dtype == object else values  # pandas.NA is neither equal nor unequal
-        return CallArray(_plain(values, what), ids, what)
+        numbered = getattr(names, "start", None) == 0 and getattr(names, "step", None) == 1
+        if ids is None and names is not None and not numbered:
+            ids = list(names)
+        plain = all(isinstance(dtype, np.dtype) and dtype.kind in "iufb" for dtype in given.dtypes)
+        values = given.to_numpy() if plain else given.to_numpy(object, na_value=None)  # pandas.NA is neither equal nor unequal
+        return CallArray(_plain(values, what, missing), ids, what, list(map(str, given.columns)))
     if not isinstance(given, (Sequence, np.generic)) and not hasattr(given, "__array__"):
         raise InputError(f"samples: expected a file, or calls [samples][sites] as an array, lists or a DataFrame; found {what}")
     try:
         array = np.asarray(given)
     except ValueError:
         raise InputError(f"a {what} whose rows have different lengths; expected calls [samples][sites]") from None
-    return CallArray(_plain(array, what), ids, what)
+    return CallArray(_plain(array, what, missing), ids, what)
 
 
-def _plain(array: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
-    """Letters of type U1 where an array holds objects or longer text, None and nan as empty ones. Raises `InputError`."""
+_NO_CALL = frozenset(("NA", "na", "nan", "NaN", "N/A", "n/a", "#N/A", "<NA>", "None", "NULL", "null"))
+"""Texts for missing calls, as in tables."""
+
+
+def _plain(array: npt.NDArray[Any], what: str, missing: Sequence[str]) -> npt.NDArray[Any]:
+    """Numbers, or letters of type U1, where an array holds objects or longer text; missing calls are nan or empty. Raises `InputError`."""
     if array.dtype.kind not in "OU" or array.dtype == np.dtype("U1"):
         return array
-    texts = ["" if _is_missing(one) else one for one in array.ravel().tolist()]
-    if all(isinstance(one, (int, float, np.number)) or one == "" for one in texts):
-        return np.array([np.nan if one == "" else float(one) for one in texts]).reshape(array.shape)
+    words = _NO_CALL.union(missing)
+    texts = ["" if _is_missing(one) or (isinstance(one, str) and one in words) else one for one in array.ravel().tolist()]
+    of_numbers = all(isinstance(one, (int, float, np.number)) or one == "" for one in texts)
+    if of_numbers or any(isinstance(one, str) and len(one) > 1 for one in texts):
+        try:
+            return np.array([np.nan if one in ("", ".", "-", "?", "N") else float(one) for one in texts]).reshape(array.shape)
+        except ValueError:
+            pass
     wrong = next((one for one in texts if not isinstance(one, str) or len(one) > 1), None)
     if wrong is not None:
-        raise InputError(f"{what}: {wrong!r} among letters; expected a letter each, or numbers alone")
+        raise InputError(f"{what}: {wrong!r} among letters; expected a letter each, or numbers alone{_advice(wrong, array)}")
     return np.array(texts, dtype="U1").reshape(array.shape)
+
+
+def _advice(wrong: object, array: npt.NDArray[Any]) -> str:
+    if isinstance(wrong, str) and array.ndim == 1 and len(wrong) > 1:
+        return "; give [list(sequence) for sequence in samples]"
+    return f"; {parameter('missing_code', str(wrong))} if it is a missing call" if isinstance(wrong, str) else "; is it a column of ids?"
 
 
 def _opened(given: Sequence[Any], stack: ExitStack) -> Iterator[CallFile]:
     for one in given:
+        if isinstance(one, io.TextIOBase):
+            raise InputError(f"{getattr(one, 'name', 'samples')}: opened as text; open it with mode 'rb'")
         if hasattr(one, "read"):
             yield CallFile(one, str(getattr(one, "name", "a stream")), None)
             continue

@@ -191,8 +191,8 @@ def _filter(
     min_score = checked_score("min_score", min_score)
     if scoring.edit and min_score is not None:
         raise InputError("min_score cannot be combined with edit distances; give max_distance")
-    if scoring.edit and max_distance is not None and not 0 <= max_distance < math.inf:
-        raise InputError(f"max_distance {max_distance}: a number of edits is wanted")
+    if scoring.edit and max_distance is not None and not (0 <= max_distance < math.inf and max_distance == int(max_distance)):
+        raise InputError(f"max_distance {max_distance}: a whole number of edits is wanted")
     check_fraction("min_identity", min_identity)
     check_fraction("min_coverage", min_coverage)
     if not scoring.edit:

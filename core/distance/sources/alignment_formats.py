@@ -30,8 +30,7 @@ def as_fasta(stream: BinaryIO, kind: FileKind, source: str, scratch: Scratch, wa
     Raises `InputError` for what no variant of the format is, and for what is something else in each of two variants.
     """
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape").read()
-    if kind is FileKind.PHYLIP:
-        text = _LAYOUT.sub(r"\1", text, count=1)
+    text = _LAYOUT.sub(r"\1", text, count=1) if kind is FileKind.PHYLIP else _without_marks(text)
     found: list[Rows] = []
     reason = ""
     for name in _FORMATS[kind]:
@@ -50,6 +49,10 @@ def as_fasta(stream: BinaryIO, kind: FileKind, source: str, scratch: Scratch, wa
             "expected {:,} rows of {:,} letters each".format(*_counts(text)) if kind is FileKind.PHYLIP else reason or "its rows differ"
         )
         raise InputError(f"{source} is {kind.value} that cannot be read ({wanted}); write it as FASTA")
+    if any("." in letters for _, letters in found[0]):
+        raise InputError(
+            f"{source} is {kind.value} with '.', which may be a gap, or the letter of the first row; write gaps as '-', and letters"
+        )
     if len(found) > 1:
         raise InputError(f"{source} is {kind.value} whose ids or blocks can be read in two ways; write it as FASTA")
     out = scratch()
@@ -63,6 +66,12 @@ def as_fasta(stream: BinaryIO, kind: FileKind, source: str, scratch: Scratch, wa
         warn(f"{source}: blanks in ids are written as underscores, such as {changed[0][0]!r} as {changed[0][1]!r}")
     out.seek(0)
     return out
+
+
+def _without_marks(text: str) -> str:
+    """CLUSTAL without what marks columns under a block: where an editor has cut off blanks there, Biopython counts lines wrongly."""
+    lines = (line if line[:1].strip() else "" for line in text.split("\n"))
+    return "\n".join([*lines, ""]).lstrip()
 
 
 class _Text(io.StringIO):
@@ -101,8 +110,11 @@ def _counts(text: str) -> tuple[int, int]:
 
 
 def _check_counts(text: str, rows: Rows) -> None:
-    """Raises `ValueError` where rows are not those that PHYLIP's first line tells of."""
+    """Raises `ValueError` where rows are not those that PHYLIP's first line tells of, or something is behind them."""
     count, sites = _counts(text)
+    characters = sum(len("".join(name.split())) + len(letters) for name, letters in rows)
+    if len("".join(text.split()[2:])) != characters and len(rows) == count:
+        raise ValueError(f"there is more than the {count:,} rows that the first line says")
     for name, letters in rows:
         if len(letters) != sites or any(letter.isdigit() for letter in letters):
             raise ValueError(f"{name!r} has {len(letters):,} letters, the first line says {sites:,}")

@@ -15,7 +15,9 @@ from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.calls import MISSING, Codes, Kind, make_samples
 from gpualign.core.distance.sources.base import Block, DenseSource
 from gpualign.core.distance.tables.codings import letter_coding, number_coding, raw_letters, raw_numbers
+from gpualign.core.distance.tables.matrices import ROWS_LOOKED_AT, Likeness, likeness
 from gpualign.core.distance.tables.options import CallOptions, TableType
+from gpualign.core.distance.tables.titles import is_metadata, serial_stems, stem
 from gpualign.core.errors import InputError, parameter
 from gpualign.core.ids import unique_ids
 
@@ -40,12 +42,13 @@ class CallArray:
     Numbers (integers, floats, bool): genotypes, 0, 1 or 2 of an allele; -1, -9, nan and in unsigned bytes 255 are missing calls. Text of
     one character (S1, U1): 0, 1, 2 or letters, as in a table. Unsigned bytes whose first one is a letter's: letters in ASCII.
 
-    ids: of the samples, None: they are numbered from 1. source: its name for messages.
+    ids: of the samples, None: they are numbered from 1. source: its name for messages. titles: of the sites, None where they have none.
     """
 
     calls: npt.NDArray[Any] = field(repr=False)
     ids: Sequence[str] | None = None
     source: str = "array"
+    titles: Sequence[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,7 @@ def read_arrays(inputs: Sequence[CallArray], options: CallOptions, warn: Warn) -
     _check_options(options)
     for array in inputs:
         _check_shape(array)
+        _check_titles(array, inputs[0])
     readings = [_reading(array, options, _codes_of_numbers(inputs, options), warn) for array in inputs]
     first, sites = inputs[0], inputs[0].calls.shape[1]
     for array, reading in zip(inputs[1:], readings[1:], strict=True):
@@ -97,7 +101,30 @@ def _ids(array: CallArray) -> list[str]:
         return [str(number) for number in range(1, count + 1)]
     if len(array.ids) != count:
         raise InputError(f"{array.source}: {len(array.ids):,} ids for {count:,} samples")
+    for number, name in enumerate(array.ids, 1):
+        if name is None or name != name:
+            raise InputError(f"{array.source}: sample {number} has no id; found {name!r}")
     return [str(name) for name in array.ids]
+
+
+def _check_titles(array: CallArray, first: CallArray) -> None:
+    """Raises `InputError` for titles of something else than sites, for other titles than those of the first array, and for a matrix."""
+    titles = array.titles
+    if titles is None:
+        return
+    others = [title for title in titles if is_metadata(title)]
+    serial = serial_stems(others, titles)
+    if others := [title for title in others if stem(title) not in serial]:
+        raise InputError(f"{array.source}: column {others[0]!r} is metadata, by its title; drop it, or give frame.to_numpy() to count it")
+    if first.titles is not None and list(titles) != list(first.titles):
+        place = next((k for k, (one, other) in enumerate(zip(titles, first.titles, strict=False)) if one != other), None)
+        names = "other sites" if place is None else f"site {place + 1} is {titles[place]!r}, in samples it is {first.titles[place]!r}"
+        raise InputError(f"others: {names}; sites must be the same, in the same order")
+    count = min(*array.calls.shape, ROWS_LOOKED_AT)
+    if array.ids is not None and array.calls.shape[0] == array.calls.shape[1] and array.calls.dtype.kind in "iuf":
+        numbers = np.nan_to_num(array.calls[:count, :count]).astype(np.int64)
+        if likeness(numbers, list(map(str, array.ids)), titles) is Likeness.BY_IDS:
+            raise InputError(f"{array.source}: this is a matrix (its rows and columns have the same ids); expected calls [samples][sites]")
 
 
 def _check_options(options: CallOptions) -> None:
