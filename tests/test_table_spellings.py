@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from command import gpualign_here
-from fuzz.tables import FAMILIES, distances
+from fuzz.ambiguous import FAMILIES
+from fuzz.tables import distances
 
 from gpualign.core.errors import InputError
 

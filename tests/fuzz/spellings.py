@@ -1,10 +1,10 @@
-"""Tables of calls and matrices in every spelling, as `tables.py` and `matrices.py` write them: right distances, or a refusal."""
+"""Tables of calls and matrices in every spelling, as the modules beside this one write them: right distances, or a refusal."""
 
 from itertools import islice
 
 import numpy as np
 
-from fuzz import matrices, tables
+from fuzz import ambiguous, matrices, tables
 from fuzz.case import Case
 from fuzz.reference import Refuse
 
@@ -19,8 +19,8 @@ def make(rng):
 
 
 def _table(rng, numbers):
-    family = rng.choice(list(tables.FAMILIES))
-    one = _any_of(rng, tables.FAMILIES[family](numbers))
+    family = rng.choice(list(ambiguous.FAMILIES))
+    one = _any_of(rng, ambiguous.FAMILIES[family](numbers))
 
     def judge(output):
         if one.calls is None:
