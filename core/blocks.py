@@ -14,7 +14,7 @@ from gpualign.core._rows import Alignments, Column, format_block
 from gpualign.core.bands import BandResults, Scores
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Runs, Statistics, Task
-from gpualign.core.identity import Integers, fraction, identity
+from gpualign.core.identity import Integers, distance, fraction, identity
 from gpualign.core.plan import Pairing
 from gpualign.core.text import TextColumn
 
@@ -172,6 +172,11 @@ class Block(ABC):
     @cached_property
     def identity_fraction(self) -> npt.NDArray[np.float64]:
         return fraction(*self.identity)
+
+    @cached_property
+    def distance_fraction(self) -> npt.NDArray[np.float64]:
+        """1 - identity."""
+        return distance(*self.identity)
 
     def covered(self, side: str) -> tuple[Integers, Integers]:
         """Aligned letters of the "query" or the "target" as it was given, and all of them."""

@@ -177,9 +177,9 @@ FIELDS: dict[str, Field] = {
         Field(
             "distance",
             "1 - identity; with --edit the edit distance",
-            lambda b: b.fractions(1 - b.identity_fraction, DECIMALS),
+            lambda b: b.fractions(b.distance_fraction, DECIMALS),
             _STATISTICS,
-            values=lambda b: 1 - b.identity_fraction,
+            values=lambda b: b.distance_fraction,
             dtype=_REAL,
         ),
         _text("qtitle", "what follows the query's id in its file", lambda b: b.query_text, lambda b: described(b.task.queries)),

@@ -61,7 +61,7 @@ class Filter:
         if self.least_identity is not None:
             keep &= block.identity_fraction >= self.least_identity
         if self.most_distance is not None:
-            keep &= 1 - block.identity_fraction <= self.most_distance
+            keep &= block.distance_fraction <= self.most_distance
         if self.least_coverage is not None:
             keep &= fraction(*block.paired) >= self.least_coverage
         return keep if self.nearest is None else self._nearest(block, block.wanted(keep), self.nearest)

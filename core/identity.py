@@ -51,6 +51,12 @@ def identity(statistics: Statistics, query_lengths: Integers, target_lengths: In
     return np.where(columns(statistics) > 0, alike, 0), longer
 
 
+def distance(num: Integers, den: Integers) -> npt.NDArray[np.float64]:
+    """1 - num / den as float64, 1 where den is 0; divided once, so that 3 of 100 is the float 0.03 and not 1 - 0.97."""
+    out: npt.NDArray[np.float64] = np.divide(den - num, den, out=np.ones(num.shape), where=den > 0)
+    return out
+
+
 def fraction(num: Integers, den: Integers) -> npt.NDArray[np.float64]:
     """num / den as float64; 0 where den is 0."""
     return np.divide(num, den, out=np.zeros(num.shape), where=den > 0)

@@ -211,7 +211,8 @@ class _Aligned:
         wanted = replace(self.wanted, scoring=self.job.task.scoring)
         job = nw.prepare(replace(self.inputs, queries=part, targets=part), wanted, UNHEARD, self.job.engine)
         progress.expect(job.plan.cells)
-        sink = CondensedSink(MemoryArray, job.task, Value("distance" if self.filter.by_statistics else "score", self.definition))
+        of_edits = self.filter.most_score is not None or not self.filter.by_statistics
+        sink = CondensedSink(MemoryArray, job.task, Value("score" if of_edits else "distance", self.definition))
         job.run(sink, progress)
         return sink.matrix.values.astype(np.float64)
 

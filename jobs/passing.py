@@ -26,9 +26,11 @@ def passing_pairs(
     parts: list[tuple[Integers, Integers, npt.NDArray[Any]]] = []
     for block in job.blocks(definition, progress):
         wanted = block.wanted(filter.keeps(block))
-        values = block.scores[wanted] if filter.identity is None else block.identity_fraction[wanted]
-        if filter.most_distance is not None:
-            values = 1 - values
+        values: npt.NDArray[Any]
+        if filter.identity is None:
+            values = block.scores[wanted]
+        else:
+            values = (block.identity_fraction if filter.most_distance is None else block.distance_fraction)[wanted]
         parts.append((*block.written_records(wanted), values))
     if not parts:
         nothing = np.zeros(0, dtype=np.int64)

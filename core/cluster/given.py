@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import field
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -13,21 +14,35 @@ from gpualign.core.cluster.edges import Edges, Floats, Integers
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 
+_ROUNDING = 2.0**-52
+"""A distance that was computed as 1 - identity is no farther from the quotient of whole numbers that it stands for. Two such quotients are
+that near each other only if their denominators are beyond 10^7."""
+
 
 @dataclass(frozen=True)
 class Threshold:
-    """Which pairs are near: distance <= max_distance, or identity >= min_identity; one of the two is None. of_identities: values are
-    identities, whose distance is 1 - identity."""
+    """Which pairs are near.
+
+    max_distance: the largest distance of near pairs, None with min_identity
+    min_identity: the least identity of near pairs, None with max_distance
+    of_identities: whether values are identities, whose distance is 1 - identity
+    """
 
     max_distance: float | None
     min_identity: float | None
     of_identities: bool
 
-    def keeps(self, values: Floats) -> npt.NDArray[np.bool_]:
-        """Which values are near; nan, which is no value, is not."""
-        if self.min_identity is not None:
-            return values >= self.min_identity
-        return self.distances(values) <= (self.max_distance or 0.0)
+    def keeps(self, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Which values, of any type of numbers, are near; nan, which is no value, is not.
+
+        A value that differs from the threshold by no more than the rounding of its type, or of 1 - identity, is near.
+        """
+        if self.min_identity is not None or self.of_identities:
+            least = self.min_identity if self.min_identity is not None else float(1 - Fraction(str(self.max_distance)))
+            return values >= min(least, _rounded(least, values.dtype))
+        most = self.max_distance or 0.0
+        fractional = _ROUNDING if 0 < most < 1 else 0.0
+        return values <= max(most + fractional, _rounded(most, values.dtype))
 
     def distances(self, values: Floats) -> Floats:
         """Distances of the values."""
@@ -82,18 +97,22 @@ class MatrixOfPairs:
 
     def _row(self, k: int) -> Floats:
         """Values of record k and each later one."""
+        return np.asarray(self._values_of(k), dtype=np.float64)
+
+    def _values_of(self, k: int) -> npt.NDArray[Any]:
+        """Values of record k and each later one, of the type that they have."""
         if self.values.ndim == 2:
-            return np.asarray(self.values[k, k + 1 :], dtype=np.float64)
+            return self.values[k, k + 1 :]
         count = len(self.ids)
         start = k * (2 * count - k - 1) // 2
-        return np.asarray(self.values[start : start + count - k - 1], dtype=np.float64)
+        return self.values[start : start + count - k - 1]
 
     def near(self, threshold: Threshold) -> Edges:
         """The near pairs."""
         i, j, distances = [], [], []
         for k in range(len(self.ids)):
             row = self._row(k)
-            places = np.flatnonzero(threshold.keeps(row))
+            places = np.flatnonzero(threshold.keeps(self._values_of(k)))
             i.append(np.full(len(places), k, dtype=np.int64))
             j.append(places + k + 1)
             distances.append(threshold.distances(row[places]))
@@ -107,6 +126,11 @@ class MatrixOfPairs:
         """Values of all pairs of some records, condensed. Raises `InputError`, with why it is wanted, where one has none."""
         rows = [self._row(k)[members[place + 1 :] - k - 1] for place, k in enumerate(members.tolist())]
         return _complete(np.concatenate(rows), self.ids, members, why, "leave such records out")
+
+
+def _rounded(limit: float, dtype: np.dtype[Any]) -> float:
+    """The limit as values of this type have it, such as float32(0.18), which is larger than 0.18."""
+    return float(dtype.type(limit)) if dtype.kind == "f" else limit
 
 
 def _are_fractions(parts: Iterable[Floats]) -> bool:

@@ -51,8 +51,7 @@ class Value:
         """Values of a block's pairs, of the shape of its scores."""
         if self._of_engine:
             return block.scores
-        found = block.identity_fraction
-        return found if self.name == "identity" else 1 - found
+        return block.identity_fraction if self.name == "identity" else block.distance_fraction
 
     def of_band(self, task: Task, results: BandResults) -> npt.NDArray[Any]:
         """Values of a band's pairs: [queries][targets]."""
