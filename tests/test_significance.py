@@ -218,5 +218,5 @@ def test_blasts_number_formats():
         87.4: "87",
     }
     assert {value: blast_evalue(value) for value in evalues} == evalues
-    bits = {28.12: "28.1", 99.94: "99", 99.86: "99.9", 275.8: "275", 12345.0: "1.234e+04"}
+    bits = {28.12: "28.1", 99.94: "99", 99.86: "99.9", 275.8: "275", 12345.6: "12345", 99999.0: "99999", 123456.0: "1.235e+05"}
     assert {value: blast_bits(value) for value in bits} == bits

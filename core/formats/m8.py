@@ -59,6 +59,6 @@ def blast_evalue(value: float) -> str:
 
 def blast_bits(value: float) -> str:
     """A bit score as BLAST's tables write it."""
-    if value > 9999:
+    if value > 99999:
         return f"{value:.3e}"
     return str(int(value)) if value > 99.9 else f"{value:.1f}"
