@@ -203,6 +203,16 @@ def test_the_medoid_represents_records_that_are_all_near():
     assert found.sizes.tolist() == [3, 1]
 
 
+@pytest.mark.parametrize("scale", [0.1, 1.0, 1 / 3])
+def test_of_equal_sums_the_first_record_represents(scale):
+    """Whatever the order in which distances are added: 1 + 2 + 3 and 3 + 2 + 1."""
+    i, j = np.array([0, 0, 0, 1, 1, 1]), np.array([2, 3, 4, 2, 3, 4])
+    star = Edges(5, i, j, np.array([1, 2, 3, 3, 2, 1]) * scale)
+    assert of_labels(single(star), star).representatives.tolist() == [0]
+    turned = Edges(5, i, j, np.array([3, 2, 1.01, 3, 2, 1]) * scale)
+    assert of_labels(single(turned), turned).representatives.tolist() == [1]
+
+
 def test_the_hub_represents_a_chain():
     chain = Edges(5, np.arange(4), np.arange(1, 5), np.array([1.0, 2, 1, 1]))
     found = of_labels(single(chain), chain)

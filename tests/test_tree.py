@@ -293,6 +293,15 @@ def test_negative_branches_are_told_and_written_as_none(tmp_path):
     assert b"negative length, as happens where distances are not those of a tree; 0 is written" in done.stderr
 
 
+def test_upgma_has_no_branches_of_rounding():
+    """Means that are equal, such as of 0.1, 0.2 and 0.3 in two orders, leave no length between two joins."""
+    for seed in range(30):
+        points = np.random.default_rng(seed).integers(0, 4, (7, 3)) * 0.1
+        square = abs(points[:, None] - points[None]).sum(axis=2)
+        lengths = upgma([str(k) for k in range(7)], squareform(square, checks=False)).lengths
+        assert ((lengths == 0) | (abs(lengths) > 1e-9)).all()
+
+
 def test_what_rounding_makes_of_no_length_is_none(tmp_path):
     """1 - 0.9 and 1 - 0.8 are no sum of tenths to the last bit."""
     (tmp_path / "i.tsv").write_text("\ta\tb\tc\na\t1\t0.9\t0.7\nb\t0.9\t1\t0.8\nc\t0.7\t0.8\t1\n")

@@ -9,6 +9,9 @@ import numpy as np
 from gpualign.core.cluster.edges import Edges, Floats, Integers
 from gpualign.core.dataclass import dataclass
 
+_ROUNDING = 1e-12
+"""Of sums that are equal but for the order in which floats were added; equal sums of fractions differ by no more."""
+
 
 @dataclass(frozen=True)
 class Clustering:
@@ -41,8 +44,14 @@ def of_labels(labels: Integers, edges: Edges) -> Clustering:
     ends = np.concatenate((edges.i[within], edges.j[within]))
     near = np.bincount(ends, minlength=edges.count)
     sums = np.bincount(ends, np.tile(edges.distance[within], 2), minlength=edges.count)
-    best = np.lexsort((np.arange(edges.count), sums, -near, labels))
-    representatives = best[np.searchsorted(labels[best], np.arange(int(labels.max(initial=-1)) + 1))]
+    count = int(labels.max(initial=-1)) + 1
+    most, least = np.zeros(count, dtype=near.dtype), np.full(count, np.inf)
+    np.maximum.at(most, labels, near)
+    best = near == most[labels]
+    np.minimum.at(least, labels[best], sums[best])
+    best &= sums <= (least * (1 + _ROUNDING))[labels]
+    representatives = np.full(count, edges.count, dtype=np.int64)
+    np.minimum.at(representatives, labels[best], np.flatnonzero(best))
     return _measured(labels, representatives, edges)
 
 

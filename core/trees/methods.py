@@ -9,6 +9,8 @@ import numpy as np
 from gpualign.core.cluster.edges import Edges, Floats
 from gpualign.core.trees.tree import Tree
 
+_ROUNDING = 1e-12
+"""Of the height of a tree: shorter branches are what is left of two equal means."""
 _JOINS_AT_ONCE = 20
 """So that an interrupt waits for a moment alone."""
 
@@ -31,7 +33,10 @@ def neighbour_joining(ids: Sequence[str], condensed: Floats) -> Tree:
 
 
 def upgma(ids: Sequence[str], condensed: Floats) -> Tree:
-    """Sokal and Michener's tree (1958), by average linkage: rooted, every record equally far from the root."""
+    """Sokal and Michener's tree (1958), by average linkage: rooted, every record equally far from the root.
+
+    Of pairs that are equally near scipy's order decides.
+    """
     from scipy.cluster.hierarchy import linkage
 
     if len(ids) < 3:
@@ -44,6 +49,7 @@ def upgma(ids: Sequence[str], condensed: Floats) -> Tree:
         parents[joins[:, side].astype(np.int64)] = np.arange(count, 2 * count - 1)
     lengths = np.zeros(2 * count - 1)
     lengths[:-1] = heights[parents[:-1]] - heights[:-1]
+    lengths[abs(lengths) < _ROUNDING * heights[-1]] = 0.0
     return Tree(ids, parents, lengths)
 
 
