@@ -3,6 +3,7 @@
 import csv
 import io
 import logging
+import os
 import subprocess
 import sys
 import threading
@@ -404,3 +405,34 @@ def test_both_strands():
     assert [row["strand"] for row in table] == ["-", "+", "-"]
     found = gpualign.cluster(genes, gpualign.EDIT, max_distance=0, method="greedy", strand="both")
     assert found.labels.tolist() == [0, 0, 1]
+
+
+# ---- arguments of other types
+@pytest.mark.parametrize("most", [2**31, 2**62, sys.maxsize, 10**30])
+def test_huge_thresholds(most):
+    sequences = ["ACGTACGT", "ACGTTCGT", "ACGTAC"]
+    assert len(gpualign.pairs(sequences, scoring=gpualign.EDIT, max_distance=most)) == 3
+    assert gpualign.cluster(sequences, gpualign.EDIT, max_distance=most).labels.tolist() == [0, 0, 0]
+    assert len(gpualign.pairs(sequences, min_score=-most)) == 3
+    assert len(gpualign.pairs(sequences, min_score=most)) == 0
+
+
+def test_sequences_of_pandas():
+    pandas = pytest.importorskip("pandas")
+    series = pandas.Series(["ACGT", "AGT"], index=["first", "second"])
+    assert gpualign.nw(series).ids == ["first", "second"]
+    assert gpualign.nw(series.reset_index(drop=True)).ids == ["0", "1"]
+    with pytest.raises(gpualign.InputError, match=r"give the column that has them, such as frame\['seq'\]"):
+        gpualign.nw(series.to_frame("seq"))
+
+
+def test_a_descriptor_is_no_path(tmp_path):
+    descriptor = os.open(os.devnull, os.O_WRONLY)
+    with pytest.raises(gpualign.InputError):
+        gpualign.Index.build(descriptor, tmp_path / "x.gpa")
+    os.fstat(descriptor)  # still open
+    os.close(descriptor)
+
+
+def test_records_of_biopython_are_aligned():
+    assert gpualign.align(SeqRecord(Seq("ACGT"), id="a"), b"AGT").cigar == gpualign.align("ACGT", "AGT").cigar

@@ -24,6 +24,9 @@ Integers = npt.NDArray[np.int64]
 _ROUNDING = 1e-6
 """Added to bounds made of fractions: far more than their rounding for sequences of up to 10^8 letters, and a bound may be too large."""
 
+_LARGEST = 2**40
+"""Of a bound: more than the letters of any two sequences, and a number of 64 bits with all that is added to it."""
+
 _LEAST_INSIDE = 0.5
 """Of an identity that says something of q-grams: below it, a pair may have as many edits as the shorter sequence has letters."""
 
@@ -77,7 +80,7 @@ class EditBound:
 
 def distance_bound(most: int) -> EditBound:
     """Edit distances themselves."""
-    return EditBound(0.0, 0.0, float(most))
+    return EditBound(0.0, 0.0, float(min(most, _LARGEST)))
 
 
 def matches_bound(least: float) -> EditBound:
@@ -127,4 +130,7 @@ def score_bound(least: int, scoring: Scoring, letters: npt.NDArray[np.uint8], fr
     unequal = int(table[~np.eye(len(letters), dtype=bool)].max(initial=-(2**40)))
     gap = 0 if free_ends else min(scoring.gap_open, scoring.gap_extend)
     weight = min(equal - unequal, equal / 2 + gap)
-    return EditBound(equal / (2 * weight), 0.0, -least / weight + _ROUNDING) if weight > 0 else None
+    if weight <= 0:
+        return None
+    constant = min(max(-least / weight, -_LARGEST), _LARGEST)
+    return EditBound(equal / (2 * weight), 0.0, constant + _ROUNDING)

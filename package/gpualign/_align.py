@@ -135,7 +135,7 @@ def align(
         raise InputError(f"end_gaps {end_gaps!r}: {', '.join(_END_GAPS)} are known")
     if mode == "local" and end_gaps != "penalised":
         raise InputError("end_gaps is about global alignments; a local one ends where its score is best")
-    letters = [one.encode("utf-8", "surrogateescape") if isinstance(one, str) else one for one in (query, target)]
+    letters = [_letters(one, name) for one, name in ((query, "query"), (target, "target"))]
     if checked_name(alphabet) == "auto":
         alphabet = detect(("the query", "the target"), TextColumn.joined(letters)).name
     chosen = ALPHABETS[alphabet]
@@ -146,6 +146,15 @@ def align(
             letter = chosen.letters[int(one[~covered[one]][0])]
             raise InputError(f"matrix {costs.matrix} has no row for the letter {letter!r}")
     return Alignment(codes[0], codes[1], chosen, costs, _MODES[mode], aligner.align(*codes))
+
+
+def _letters(given: object, name: str) -> bytes:
+    text = getattr(given, "seq", given)
+    if isinstance(text, str):
+        return text.encode("utf-8", "surrogateescape")
+    if not isinstance(text, (bytes, bytearray)) and not hasattr(text, "__bytes__"):  # as Biopython's Seq has
+        raise InputError(f"{name}: expected str, bytes or SeqRecord; found {type(given).__name__}")
+    return bytes(text)
 
 
 def _encode(text: bytes, name: str, alphabet: Alphabet) -> Codes:

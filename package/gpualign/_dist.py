@@ -15,7 +15,7 @@ import numpy.typing as npt
 from gpualign._files import checked_output, filled_values
 from gpualign._results import Matrix
 from gpualign._running import LOG, Progress, Reporter, checked_count, resources
-from gpualign._sequences import Path
+from gpualign._sequences import Path, checked_path, is_numbered
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.scratch import TemporaryFiles
 from gpualign.core.distance.sinks.matrix import MatrixSink
@@ -111,8 +111,8 @@ def dist(
         ignore_columns=_titles("ignore_columns", ignore_columns),
     )
     sites = SiteFilters(
-        None if regions is None else read_regions(_path("regions", regions)),
-        None if mask is None else read_intervals(_path("mask", mask)),
+        None if regions is None else read_regions(checked_path("regions", regions)),
+        None if mask is None else read_intervals(checked_path("mask", mask)),
         None if core is None else exact_fraction("core", core),
         None if maf is None else exact_fraction("maf", maf, 0.5),
     )
@@ -137,13 +137,6 @@ def dist(
         values = filled_values(path, fill)
     names = job.samples
     return Matrix(values, list(names.queries.ids), list(names.targets.ids), metric, names.one_set)
-
-
-def _path(name: str, given: object) -> str:
-    """Raises `InputError` for what is neither text nor a path."""
-    if not isinstance(given, (str, os.PathLike)):
-        raise InputError(f"{name}: expected text or a path; found {builtins.type(given).__name__}")
-    return str(os.fspath(given))
 
 
 def _files(calls: Calls | None) -> list[object]:
@@ -199,8 +192,7 @@ def _array(given: Any, ids: Sequence[str] | None, missing: Sequence[str]) -> Cal
     what = builtins.type(given).__name__
     if hasattr(given, "to_numpy") and getattr(given, "ndim", 0) == 2:  # a DataFrame
         names = getattr(given, "index", None)
-        numbered = getattr(names, "start", None) == 0 and getattr(names, "step", None) == 1
-        if ids is None and names is not None and not numbered:
+        if ids is None and names is not None and not is_numbered(names):
             ids = list(names)
         plain = all(isinstance(dtype, np.dtype) and dtype.kind in "iufb" for dtype in given.dtypes)
         values = given.to_numpy() if plain else given.to_numpy(object, na_value=None)  # pandas.NA is neither equal nor unequal

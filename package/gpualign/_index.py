@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import BinaryIO, cast
 
 from gpualign._files import checked_output, new_file
 from gpualign._running import LOG
-from gpualign._sequences import Path, Sequences
+from gpualign._sequences import Path, Sequences, checked_path
 from gpualign.core.alphabet import checked_name
 from gpualign.core.index import open_index
 from gpualign.core.opening import open_file
@@ -38,7 +37,7 @@ class Index:
     @classmethod
     def open(cls, path: Path) -> Index:
         """Open what `Index.build` or `gpualign index` made. Raises `InputError` for other or damaged files."""
-        name = os.fspath(path)
+        name = checked_path("path", path)
         open_file(name).close()
         return cls(name, Sequences.of(*open_index(name)))
 
@@ -48,13 +47,14 @@ class Index:
 
         Raises `InputError` naming file, record and reason, `RunError` where `out` cannot be written.
         """
-        target, options = checked_output(out, fasta), ReadOptions(checked_name(alphabet), allow_duplicates, degap)
+        path = checked_path("fasta", fasta)
+        target, options = checked_output(out, path), ReadOptions(checked_name(alphabet), allow_duplicates, degap)
 
         def scratch() -> BinaryIO:
             from tempfile import TemporaryFile  # which searches do without
 
             return cast(BinaryIO, TemporaryFile(dir=target.parent))
 
-        with open_file(fasta) as stream:
-            build((stream, os.fspath(fasta)), options, lambda: new_file(target), target.parent, scratch, LOG)
+        with open_file(path) as stream:
+            build((stream, path), options, lambda: new_file(target), target.parent, scratch, LOG)
         return cls.open(target)

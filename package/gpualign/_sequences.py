@@ -107,12 +107,24 @@ def read(source: Path | BinaryIO, alphabet: str = "auto", degap: bool = False, a
     return Sequences.of(encoded, chosen)
 
 
+def checked_path(name: str, given: object) -> str:
+    """The path as text. Raises `InputError` for what is neither text nor a path, such as a number, which `open` takes for a descriptor."""
+    if not isinstance(given, (str, PathLike)) or not isinstance(path := fspath(given), str):
+        raise InputError(f"{name}: expected text or a path; found {type(given).__name__}")
+    return path
+
+
 def _read(source: Path | BinaryIO, degap: bool = False, allow_duplicates: bool = False) -> RawRecords:
     if hasattr(source, "read"):
         return read_raw(cast("BinaryIO", source), str(getattr(source, "name", "a stream")), allow_duplicates, degap=degap)
-    name = fspath(source)
+    name = checked_path("source", source)
     with open_file(name) as stream:
         return read_raw(stream, name, allow_duplicates, degap=degap)
+
+
+def is_numbered(index: Any) -> bool:
+    """Whether the index of a Series or DataFrame is the one that pandas gives: 0, 1, 2, ..."""
+    return getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1
 
 
 def raw_records(records: Iterable[Record], ids: Iterable[str] | None = None) -> RawRecords:
@@ -121,6 +133,12 @@ def raw_records(records: Iterable[Record], ids: Iterable[str] | None = None) -> 
         raise InputError("a single text is no list of sequences; put it in a list")
     if isinstance(records, Mapping):
         raise InputError("a dict is no list of sequences; with its keys as ids it is Sequences(d.values(), ids=d)")
+    if hasattr(records, "iloc") and getattr(records, "ndim", 1) != 1:
+        raise InputError("a DataFrame is no list of sequences; give the column that has them, such as frame['seq']")
+    if not isinstance(records, Iterable):
+        raise InputError(f"expected a file, sequences or a list of them; found {type(records).__name__}")
+    if ids is None and hasattr(records, "iloc") and not is_numbered(index := getattr(records, "index", None)):  # a Series
+        ids = index
     names: list[str] = []
     letters: list[bytes] = []
     for number, record in enumerate(records):
