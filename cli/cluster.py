@@ -38,6 +38,7 @@ def cluster(
     alphabet: str,
     allow_duplicates: bool,
     degap: bool,
+    unknown: str | None,
     output: str,
     format_: str | None,
     uc: str | None,
@@ -112,7 +113,8 @@ def cluster(
     options = ClusterOptions(max_distance, min_identity, method, order, scoring, identity_def, resources, min_coverage, strand)
     options.check(fractions=known is None and not edit)
 
-    inputs = read_inputs([open_inputs(read.paths)], ReadOptions(alphabet, allow_duplicates, degap), messages) if read.paths else None
+    reading = ReadOptions(alphabet, allow_duplicates, degap, unknown=unknown)
+    inputs = read_inputs([open_inputs(read.paths)], reading, messages) if read.paths else None
     counts = {} if inputs is None else counts_of(inputs)
     if known is None:
         assert inputs is not None

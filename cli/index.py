@@ -20,7 +20,17 @@ from gpualign.cli.options import input_options, log_option, mask_lower_option
 @mask_lower_option
 @log_option
 @click.option("-q", "--quiet", is_flag=True, help="No notes, no summary.")
-def index(db: str, output: str, alphabet: str, allow_duplicates: bool, degap: bool, mask_lower: bool, log: str | None, quiet: bool) -> None:
+def index(
+    db: str,
+    output: str,
+    alphabet: str,
+    allow_duplicates: bool,
+    degap: bool,
+    unknown: str | None,
+    mask_lower: bool,
+    log: str | None,
+    quiet: bool,
+) -> None:
     """Index a database of sequences for `gpualign sw`, which takes the index in place of DB.
 
     FASTA or FASTQ, plain or compressed; - is standard input. A search with an index need not read and sort the database again.
@@ -54,7 +64,7 @@ def index(db: str, output: str, alphabet: str, allow_duplicates: bool, degap: bo
             with naming_output(path):
                 yield files.open(path)
 
-        options = ReadOptions(alphabet, allow_duplicates, degap, mask_lower=mask_lower)
+        options = ReadOptions(alphabet, allow_duplicates, degap, mask_lower=mask_lower, unknown=unknown)
         with open_input(db) as opened:
             built, chosen = build(opened, options, result, path.parent, partial(files.scratch, path), messages)
     messages.note(f"{built.records:,} {chosen.name} records, {built.letters:,} letters, {format_bytes(path.stat().st_size)} in {output}")

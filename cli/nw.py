@@ -75,6 +75,7 @@ def nw(
     alphabet: str,
     allow_duplicates: bool,
     degap: bool,
+    unknown: str | None,
     mask_lower: bool,
     with_self: bool,
     end_gaps: str,
@@ -194,7 +195,7 @@ def nw(
     scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None, edit)
     inputs = read_inputs(
         (open_inputs(one.paths) for one in sets),
-        ReadOptions(alphabet, allow_duplicates, degap, bool(tell_descriptions(fields)), mask_lower),
+        ReadOptions(alphabet, allow_duplicates, degap, bool(tell_descriptions(fields)), mask_lower, unknown),
         messages,
     )
     if add is not None:

@@ -37,6 +37,11 @@ def input_options(function: F) -> F:
         ),
         click.option("--allow-duplicates", is_flag=True, help="Number repeated ids (id, id_2, ...) instead of refusing them."),
         click.option("--degap", is_flag=True, help="Aligned sequences: remove their gaps (- and .) instead of refusing them."),
+        click.option(
+            "--unknown",
+            type=ChoiceType(["n", "x"]),
+            help="Read letters of no alphabet, . and ? as n of DNA or x of proteins, instead of refusing them.",
+        ),
     )(function)
 
 

@@ -185,6 +185,12 @@ class Census:
                 "separate them, translate the nucleotides first (for instance with seqkit translate; sw has --translate), or where all are "
                 "of one kind say which with --alphabet dna or --alphabet protein"
             )
+        if self._protein is not None and self._letters >= _CLEAR_LENGTH and self._plain >= _CLEAR_PART * self._letters:
+            part = f"{100 * self._plain / self._letters:.0f} % of all letters are A, C, G, T, U or N"
+            raise InputError(
+                f"{self._protein} has a letter that only proteins have, but {part}: read these as DNA, and such letters as N, with"
+                " --alphabet dna --unknown n, or as proteins with --alphabet protein"
+            )
         return PROTEIN if self._protein is not None or self._plain < 0.8 * self._letters else DNA
 
 
@@ -193,7 +199,7 @@ def detect(names: Sequence[str], records: TextColumn) -> Alphabet:
 
     DNA if no letter is outside the IUPAC nucleotide letters and at least 80 % are A, C, G, T, U or N; protein otherwise.
     Raises `MixedAlphabets` where a record with letters that only proteins have stands beside a record of 50 or more letters of
-    which 90 % are A, C, G, T, U or N.
+    which 90 % are A, C, G, T, U or N, and `InputError` where all of 50 or more letters are such but for a tenth, and one is of proteins.
     """
     census = Census()
     census.take(names, records, str)

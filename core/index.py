@@ -30,7 +30,7 @@ from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.opening import INDEX_MAGIC
 from gpualign.core.pool import in_order
-from gpualign.core.reader import Gaps, LowerCase, clean, unique
+from gpualign.core.reader import Gaps, LowerCase, UnknownLetters, clean, unique
 from gpualign.core.records import Records, read_records
 from gpualign.core.sequences import SequenceSet, encode_letters
 from gpualign.core.text import TextColumn
@@ -226,7 +226,7 @@ class IndexBuilder:
     """Makes an index of a stream of records, of which it keeps few at a time: memory is some 60 bytes a record.
 
     scratch: makes an unnamed file in `folder`, for the letters and ids on their way. degap: remove gaps, instead of refusing them.
-    mask_lower: as for `encode`.
+    mask_lower: as for `encode`; unknown: as for `read_raw`.
     """
 
     def __init__(
@@ -237,12 +237,14 @@ class IndexBuilder:
         allow_duplicates: bool = False,
         degap: bool = False,
         mask_lower: bool = False,
+        unknown: UnknownLetters | None = None,
     ) -> None:
         self._source = source
         self._allow_duplicates = allow_duplicates
         self._degap = degap
         self._gaps = Gaps()
         self._lower = LowerCase() if mask_lower else None
+        self._unknown = unknown
         self._folder = folder
         with self._naming_folder():
             self._letters, self._ids = scratch(), scratch()  # closed by __exit__
@@ -263,7 +265,7 @@ class IndexBuilder:
         `RunError` where the folder is full."""
         census, number = Census(), 0
         for some in read_records(stream, self._source, _BATCH_LETTERS):
-            records, numbers = clean(some, number, self._source, self._empty, self._gaps if self._degap else None)
+            records, numbers = clean(some, number, self._source, self._empty, self._gaps if self._degap else None, self._unknown)
             number += len(some)
             if alphabet != DNA.name:
                 census.take(records.ids, records.letters, "record {!r}".format, records.kinds)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import BinaryIO
 
@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core._records import repeated
-from gpualign.core.alphabet import ALPHABETS, Alphabet, Census, Kinds
+from gpualign.core.alphabet import ALPHABETS, INVALID, Alphabet, Census, Kinds
 from gpualign.core.dataclass import dataclass
 from gpualign.core.encoded_ahead import EncodedAhead
 from gpualign.core.errors import InputError
@@ -41,31 +41,71 @@ class Gaps:
         return TextColumn(letters.text[~gaps], letters.offsets - before)
 
 
+@dataclass
+class UnknownLetters:
+    """Letters of no alphabet, `.` and `?`, that are read as N of DNA or X of proteins.
+
+    letters: how many
+    total: of how many letters in all
+    records: of how many records
+    """
+
+    alphabet: Alphabet
+    letters: int = 0
+    total: int = 0
+    records: int = 0
+
+    def replace(self, letters: TextColumn) -> TextColumn:
+        """The letters of records with N or X in the place of unknown ones, which are counted."""
+        unknown: npt.NDArray[np.bool_] = self._are_unknown[letters.text]
+        before = np.concatenate(([0], np.cumsum(unknown)))[letters.offsets]
+        self.letters += int(before[-1])
+        self.total += int(letters.offsets[-1])
+        self.records += int(np.count_nonzero(np.diff(before)))
+        return TextColumn(np.where(unknown, np.uint8(ord(self.letter)), letters.text), letters.offsets) if before[-1] else letters
+
+    @property
+    def letter(self) -> str:
+        """N or X."""
+        return self.alphabet.letters[self.alphabet.unknown]
+
+    @cached_property
+    def _are_unknown(self) -> npt.NDArray[np.bool_]:
+        known = self.alphabet.encoding != INVALID
+        return np.array([byte < 128 and (chr(byte).isalpha() or chr(byte) in ".?") and not known[byte] for byte in range(256)])
+
+
 @dataclass(frozen=True)
 class RawRecords:
     """Records as read: letters are ASCII, in the case of the file, but for those encoded ahead. empty: ids of records that were left out.
-    gaps: what was removed. descriptions, listed, kinds, ahead: as of `Records`."""
+    gaps: what was removed. unknown: what was replaced. descriptions, listed, kinds, ahead: as of `Records`."""
 
     source: str
     ids: TextColumn
     letters: TextColumn
     empty: list[str]
     gaps: Gaps = field(default_factory=Gaps)
+    unknown: UnknownLetters | None = None
     descriptions: TextColumn | None = None
     listed: bool = False
     kinds: Kinds | None = None
     ahead: EncodedAhead | None = None
 
 
-def clean(records: Records, before: int, source: str, empty: list[str] | None, gaps: Gaps | None) -> tuple[Records, npt.NDArray[np.int64]]:
+def clean(
+    records: Records, before: int, source: str, empty: list[str] | None, gaps: Gaps | None, unknown: UnknownLetters | None = None
+) -> tuple[Records, npt.NDArray[np.int64]]:
     """Records that can be used, and their numbers in the file, in which `before` others come first.
 
-    empty: takes the ids of records without letters, which are left out; without it they are refused. gaps: removes and counts gaps.
+    empty: takes the ids of records without letters, which are left out; without it they are refused. gaps: removes and counts gaps;
+    unknown: replaces and counts unknown letters.
     Raises `InputError` for records without id or letters.
     """
     ids, letters = records.ids, records.letters
     if gaps is not None:
         letters = gaps.remove(letters)
+    if unknown is not None:
+        letters = unknown.replace(letters)
     nameless, hollow = (np.flatnonzero(column.offsets[1:] == column.offsets[:-1]) for column in (ids, letters))
     if len(nameless) and (empty is not None or not len(hollow) or nameless[0] <= hollow[0]):
         raise InputError(f"{source}: record {before + nameless[0] + 1} has no id behind its '>' or '@'")
@@ -125,17 +165,20 @@ def read_raw(
     degap: bool = False,
     described: bool = False,
     encode_ahead: bool = False,
+    unknown: UnknownLetters | None = None,
 ) -> RawRecords:
     """Read a whole file.
 
     Raises `InputError` for a record without id or letters, and for repeated ids. With `allow_empty` records without letters are left
     out; with `allow_duplicates` repeated ids are numbered; with `degap` gaps are removed, before anything else is asked of the letters;
-    with `described` descriptions are kept; with `encode_ahead` letters may be encoded, for those who want nothing but their codes.
+    `unknown` replaces letters of no alphabet; with `described` descriptions are kept; with `encode_ahead` letters may be encoded, for
+    those who want nothing but their codes.
     """
     gaps, empty = Gaps(), list[str]()
-    # Where gaps are removed, the kinds of letters are yet to be counted.
-    (everything,) = read_records(stream, source, described=described, encode_ahead=encode_ahead and not degap)
-    records, numbers = clean(everything, 0, source, empty if allow_empty else None, gaps if degap else None)
+    # Where letters are removed or replaced, their kinds are yet to be counted.
+    as_they_are = not degap and unknown is None
+    (everything,) = read_records(stream, source, described=described, encode_ahead=encode_ahead and as_they_are)
+    records, numbers = clean(everything, 0, source, empty if allow_empty else None, gaps if degap else None, unknown)
     if not len(records):
         raise InputError(f"{source}: no records" + (" with letters" if empty else ""))
     return RawRecords(
@@ -144,6 +187,7 @@ def read_raw(
         records.letters,
         empty,
         gaps,
+        unknown,
         records.descriptions,
         everything.listed,
         records.kinds,

@@ -156,8 +156,10 @@ def encode_letters(
                 "a gap; sequences to be aligned have none: remove gaps with --degap, or if these are the rows of an alignment, "
                 "compare them with gpualign dist"
             )
+            if letter == ".":
+                hint += f"; or an unknown letter: --unknown {'n' if alphabet.name == 'dna' else 'x'} reads it as one"
         elif alphabet.name == "dna" and letter.isascii() and letter.isalpha():
-            hint = "not an IUPAC nucleotide letter (if these are proteins: --alphabet protein)"
+            hint = "not an IUPAC nucleotide letter (if these are proteins: --alphabet protein; --unknown n reads it as N)"
         else:
             hint = f"not a {alphabet.name} letter"
         raise InputError(f"{source}: record {name(record)!r}: {letter!r} at position {at - int(letters.offsets[record]) + 1} is {hint}")

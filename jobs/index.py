@@ -9,7 +9,7 @@ from typing import BinaryIO
 
 from gpualign.core.alphabet import Alphabet
 from gpualign.core.index import Built, IndexBuilder
-from gpualign.jobs.inputs import READ_AS_PROTEIN, Opened, ReadOptions, describe_empty, describe_gaps, describe_lower
+from gpualign.jobs.inputs import READ_AS_PROTEIN, Opened, ReadOptions, describe_empty, describe_gaps, describe_lower, describe_unknown
 from gpualign.jobs.notes import UNHEARD, Notes
 
 
@@ -27,8 +27,11 @@ def build(
     Returns what was built, and of which alphabet. Raises `InputError` naming file, record and reason.
     """
     stream, source = database
-    with IndexBuilder(source, folder, scratch, options.allow_duplicates, options.degap, options.mask_lower) as builder:
+    unknown = options.unknown_letters()
+    with IndexBuilder(source, folder, scratch, options.allow_duplicates, options.degap, options.mask_lower, unknown) as builder:
         alphabet = builder.read(stream, options.alphabet)
+        if unknown is not None and unknown.letters:
+            notes.note(describe_unknown(unknown, source))
         with output() as file:
             built = builder.write(file)
     if built.dna:

@@ -9,7 +9,7 @@ from typing import BinaryIO, TypeAlias
 from gpualign.core.alphabet import DNA, PROTEIN, Alphabet, MixedAlphabets
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
-from gpualign.core.reader import Gaps, LowerCase, RawRecords, count_letters, encode_all, read_raw, unique_in_files
+from gpualign.core.reader import Gaps, LowerCase, RawRecords, UnknownLetters, count_letters, encode_all, read_raw, unique_in_files
 from gpualign.core.scoring import Scoring, ScoringOptions, is_of_proteins, make_scoring
 from gpualign.core.sequences import SequenceSet, join_sets
 from gpualign.jobs.notes import UNHEARD, Notes
@@ -20,19 +20,39 @@ Opened: TypeAlias = tuple[BinaryIO, str]
 BY_LETTERS = "by its letters"
 """How an alphabet was chosen that nobody named."""
 
+_MOST_UNKNOWN = 0.1
+"""Of all letters: more are those of another alphabet."""
+
 READ_AS_PROTEIN = "its letters are read as amino acids, as --alphabet protein says"
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How sequences are read. alphabet: "auto", "dna" or "protein"; described: with what follows their ids; mask_lower: letters in lower
-    case as N or X."""
+    """How sequences are read.
+
+    alphabet: "auto", "dna" or "protein"
+    allow_duplicates: repeated ids are numbered
+    degap: gaps are removed
+    described: with what follows their ids
+    mask_lower: letters in lower case as N or X
+    unknown: letters of no alphabet as "n" of DNA or "x" of proteins; None: they are refused
+    """
 
     alphabet: str = "auto"
     allow_duplicates: bool = False
     degap: bool = False
     described: bool = False
     mask_lower: bool = False
+    unknown: str | None = None
+
+    def unknown_letters(self) -> UnknownLetters | None:
+        """Replaces the letters of one file. Raises `InputError` for the letter of another alphabet."""
+        if self.unknown is None:
+            return None
+        of = DNA if self.unknown == "n" else PROTEIN
+        if self.alphabet not in ("auto", of.name):
+            raise InputError(f"--unknown {self.unknown} is a letter of {of.name}; it cannot be combined with --alphabet {self.alphabet}")
+        return UnknownLetters(of)
 
 
 @dataclass(frozen=True)
@@ -101,7 +121,10 @@ def read_set(files: Iterable[Opened], options: ReadOptions, allow_empty: bool, n
 
 def _read_file(opened: Opened, options: ReadOptions, notes: Notes, allow_empty: bool) -> RawRecords:
     stream, source = opened
-    raw = read_raw(stream, source, options.allow_duplicates, allow_empty, options.degap, options.described, encode_ahead=True)
+    unknown = options.unknown_letters()
+    raw = read_raw(
+        stream, source, options.allow_duplicates, allow_empty, options.degap, options.described, encode_ahead=True, unknown=unknown
+    )
     if raw.listed:
         notes.note(f"{source}: a list of {len(raw.ids):,} sequences, one per line, which are their own ids")
     if raw.empty:
@@ -156,6 +179,8 @@ def scoring_of(inputs: Inputs, options: ScoringOptions, local: bool = False) -> 
 def _note_gaps(raw: RawRecords, notes: Notes) -> None:
     if raw.gaps.letters:
         notes.note(f"{raw.source}: {describe_gaps(raw.gaps)}")
+    if raw.unknown is not None and raw.unknown.letters:
+        notes.note(describe_unknown(raw.unknown, raw.source))
 
 
 def mask_lower(raw: Iterable[RawRecords], options: ReadOptions, notes: Notes) -> bool:
@@ -181,6 +206,18 @@ def describe_lower(lower: LowerCase) -> str:
 def describe_gaps(gaps: Gaps) -> str:
     """What --degap has done, for people."""
     return f"removed gaps, {gaps.letters:,} in {gaps.records:,} {'record' if gaps.records == 1 else 'records'}"
+
+
+def describe_unknown(unknown: UnknownLetters, source: str) -> str:
+    """What --unknown has done, for people. Raises `InputError` where so many letters are unknown that they are of another alphabet."""
+    if unknown.letters > _MOST_UNKNOWN * unknown.total:
+        part = 100 * unknown.letters / unknown.total
+        raise InputError(
+            f"{source}: {part:.0f} % of all letters are none of {unknown.alphabet.name}, too many to be read as {unknown.letter}"
+        )
+    letters = "1 letter" if unknown.letters == 1 else f"{unknown.letters:,} letters"
+    records = "1 record" if unknown.records == 1 else f"{unknown.records:,} records"
+    return f"{source}: read {letters} in {records} as {unknown.letter}"
 
 
 def describe_empty(ids: list[str]) -> str:

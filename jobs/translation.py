@@ -36,7 +36,10 @@ def read_translated(
 
     options.alphabet: "dna" or "protein" where what looks otherwise is that nevertheless. Raises `InputError`.
     """
-    raw = [read_set(files, options, side > 0, notes) for side, files in enumerate(opened)]
+    raw = []
+    for side, files in enumerate(opened):
+        of_side = options.unknown == ("n" if alphabet_of(side, which) is DNA else "x")
+        raw.append(read_set(files, options if of_side else replace(options, unknown=None), side > 0, notes))
     masked = mask_lower(chain(*raw), options, notes)
     sets = [encode_side(one, side, which, options.alphabet, masked) for side, one in enumerate(raw)]
     if index is not None:

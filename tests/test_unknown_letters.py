@@ -1,0 +1,92 @@
+"""Letters of no alphabet: refused with what reads them, and read as N or X where that is said."""
+
+import numpy as np
+import pytest
+from command import gpualign, gpualign_here
+
+from gpualign.core.alphabet import DNA, PROTEIN
+from gpualign.core.errors import InputError
+from gpualign.core.reader import UnknownLetters
+from gpualign.core.text import TextColumn
+
+
+def masked(rng, letter, records=6, length=120, share=0.04):
+    """DNA in which every record has some of one letter, as where vectors are masked by X."""
+    out = []
+    for _ in range(records):
+        letters = rng.choice(list("ACGT"), length)
+        letters[rng.choice(length, max(1, int(share * length)), replace=False)] = letter
+        out.append("".join(letters))
+    return out
+
+
+def fasta(records):
+    return "".join(f">r{k}\n{letters}\n" for k, letters in enumerate(records))
+
+
+@pytest.mark.parametrize("letter", "XIEFLPQZJOxe")
+@pytest.mark.parametrize("command", ["nw", "cluster --max-distance 0.1", "index -o x.gpa"])
+def test_dna_with_a_letter_of_proteins_is_not_taken_for_proteins(tmp_path, monkeypatch, rng, letter, command):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x.fa").write_text(fasta(masked(rng, letter)))
+    name, *words = command.split()
+    with pytest.raises(
+        InputError, match=r"97 % of all letters are A, C, G, T, U or N: .*--alphabet dna --unknown n, or .*--alphabet protein"
+    ):
+        gpualign_here(name, "x.fa", *words)
+    gpualign_here(name, "x.fa", *words, "--alphabet", "protein")
+    _, messages = gpualign_here(name, "x.fa", *words, "--alphabet", "dna", "--unknown", "n")
+    assert "x.fa: read 24 letters in 6 records as N" in messages
+
+
+@pytest.mark.parametrize("letter", "X.?e")
+def test_unknown_letters_are_n(tmp_path, rng, letter):
+    records = masked(rng, letter)
+    (tmp_path / "x.fa").write_text(fasta(records))
+    (tmp_path / "n.fa").write_text(fasta([one.replace(letter, "N") for one in records]))
+    for words in (("nw",), ("nw", "--fields", "query,target,cigar"), ("cluster", "--max-distance", "0.7"), ("sw",)):
+        second = ("{}",) if words[0] == "sw" else ()
+        found, expected = (
+            gpualign_here(words[0], path, *(path for _ in second), *words[1:], *more)[0]
+            for path, more in ((tmp_path / "x.fa", ("--unknown", "n")), (tmp_path / "n.fa", ()))
+        )
+        assert found == expected
+
+
+def test_dots_of_reads(tmp_path):
+    (tmp_path / "x.fq").write_text("@a\nACG.ACGT\n+\nIIIIIIII\n@b\nACGTACGT\n+\nIIIIIIII\n")
+    with pytest.raises(InputError, match=r"'\.' at position 4 is a gap.*or an unknown letter: --unknown n reads it as one"):
+        gpualign_here("nw", tmp_path / "x.fq")
+    out, _ = gpualign_here("nw", tmp_path / "x.fq", "--unknown", "n", "--fields", "cigar")
+    assert out == b"cigar\n3=1X4=\n"
+
+
+def test_proteins_are_not_read_as_n(tmp_path):
+    (tmp_path / "p.fa").write_text(fasta(["MKVWLLPQEERRT" * 5, "MKVWLLPQEERRS" * 5]))
+    with pytest.raises(InputError, match=r"p\.fa: .* % of all letters are none of dna, too many to be read as N"):
+        gpualign_here("nw", tmp_path / "p.fa", "--unknown", "n")
+    assert b"too many" in gpualign("index", tmp_path / "p.fa", "-o", tmp_path / "p.gpa", "--unknown", "n", check=False).stderr
+    assert not (tmp_path / "p.gpa").exists()
+
+
+@pytest.mark.parametrize(("letter", "other"), [("n", "protein"), ("x", "dna")])
+def test_a_letter_of_the_other_alphabet(tmp_path, letter, other):
+    (tmp_path / "x.fa").write_text(fasta(["ACGT", "ACGA"]))
+    with pytest.raises(InputError, match=f"--unknown {letter} is a letter of .*; it cannot be combined with --alphabet {other}"):
+        gpualign_here("nw", tmp_path / "x.fa", "--alphabet", other, "--unknown", letter)
+
+
+def test_translated_searches_replace_nucleotides_alone(tmp_path):
+    (tmp_path / "q.fa").write_text(">q\n" + "ATGAAAGTTTGGCTGTTACCA" * 3 + "XX" + "\n")
+    (tmp_path / "n.fa").write_text(">q\n" + "ATGAAAGTTTGGCTGTTACCA" * 3 + "NN" + "\n")
+    (tmp_path / "t.fa").write_text(">t\n" + "MKVWLLP" * 3 + "\n")
+    words = (tmp_path / "t.fa", "--translate", "query", "--min-score", "1")
+    assert gpualign_here("sw", tmp_path / "q.fa", *words, "--unknown", "n")[0] == gpualign_here("sw", tmp_path / "n.fa", *words)[0]
+
+
+@pytest.mark.parametrize(("alphabet", "text", "expected", "count"), [(DNA, "ACXn.?-e", "ACNnNN-N", 4), (PROTEIN, "MKV.?-j", "MKVXX-j", 2)])
+def test_what_is_replaced(alphabet, text, expected, count):
+    unknown = UnknownLetters(alphabet)
+    raw = np.frombuffer(text.encode(), np.uint8)
+    assert unknown.replace(TextColumn(raw, np.array([0, len(raw)]))).text.tobytes().decode() == expected
+    assert (unknown.letters, unknown.total, unknown.records) == (count, len(raw), 1)
