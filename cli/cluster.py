@@ -7,7 +7,7 @@ from functools import partial
 import click
 
 from gpualign.cli.completion import PathType
-from gpualign.cli.options import cluster_options, cluster_output_options, input_options, run_options, scoring_options
+from gpualign.cli.options import cluster_options, cluster_output_options, drop_empty_option, input_options, run_options, scoring_options
 
 
 @click.command()
@@ -15,6 +15,7 @@ from gpualign.cli.options import cluster_options, cluster_output_options, input_
 @cluster_options
 @scoring_options
 @input_options
+@drop_empty_option
 @cluster_output_options
 @partial(run_options, resumable=False)
 def cluster(
@@ -39,6 +40,7 @@ def cluster(
     allow_duplicates: bool,
     degap: bool,
     unknown: str | None,
+    drop_empty: bool,
     output: str,
     format_: str | None,
     uc: str | None,
@@ -113,7 +115,7 @@ def cluster(
     options = ClusterOptions(max_distance, min_identity, method, order, scoring, identity_def, resources, min_coverage, strand)
     options.check(fractions=known is None and not edit)
 
-    reading = ReadOptions(alphabet, allow_duplicates, degap, unknown=unknown)
+    reading = ReadOptions(alphabet, allow_duplicates, degap, unknown=unknown, drop_empty=drop_empty)
     inputs = read_inputs([open_inputs(read.paths)], reading, messages) if read.paths else None
     counts = {} if inputs is None else counts_of(inputs)
     if known is None:

@@ -8,6 +8,7 @@ import click
 
 from gpualign.cli.completion import PathType
 from gpualign.cli.options import (
+    drop_empty_option,
     global_kernel_options,
     going_on_options,
     group_options,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 @click.argument("seqs2", type=PathType(), required=False)
 @scoring_options
 @input_options
+@drop_empty_option
 @mask_lower_option
 @click.option("--self", "with_self", is_flag=True, help="One file: also each sequence against itself.")
 @click.option(
@@ -76,6 +78,7 @@ def nw(
     allow_duplicates: bool,
     degap: bool,
     unknown: str | None,
+    drop_empty: bool,
     mask_lower: bool,
     with_self: bool,
     end_gaps: str,
@@ -195,7 +198,7 @@ def nw(
     scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None, edit)
     inputs = read_inputs(
         (open_inputs(one.paths) for one in sets),
-        ReadOptions(alphabet, allow_duplicates, degap, bool(tell_descriptions(fields)), mask_lower, unknown),
+        ReadOptions(alphabet, allow_duplicates, degap, bool(tell_descriptions(fields)), mask_lower, unknown, drop_empty),
         messages,
     )
     if add is not None:

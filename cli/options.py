@@ -170,6 +170,11 @@ def strand_option(function: F) -> F:
     )(function)
 
 
+def drop_empty_option(function: F) -> F:
+    """Records without letters, such as reads that trimming left empty."""
+    return click.option("--drop-empty", is_flag=True, help="Leave out records without letters instead of refusing them.")(function)
+
+
 def mask_lower_option(function: F) -> F:
     """Letters that are masked in the files."""
     return click.option(

@@ -8,6 +8,7 @@ import click
 
 from gpualign.cli.completion import PathType
 from gpualign.cli.options import (
+    drop_empty_option,
     going_on_options,
     hit_options,
     input_options,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 @click.argument("db", type=PathType(), required=False)
 @local_scoring_options
 @input_options
+@drop_empty_option
 @mask_lower_option
 @click.option("--strand", type=ChoiceType(["both", "plus", "minus"]), help="DNA: strands of the queries that are searched.  [both]")
 @click.option(
@@ -66,6 +68,7 @@ def sw(
     allow_duplicates: bool,
     degap: bool,
     unknown: str | None,
+    drop_empty: bool,
     mask_lower: bool,
     strand: str | None,
     translate: str | None,
@@ -169,7 +172,7 @@ def sw(
 
     scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None)
     described = tell_descriptions(fields)
-    reading = ReadOptions(alphabet, allow_duplicates, degap, bool(described), mask_lower, unknown)
+    reading = ReadOptions(alphabet, allow_duplicates, degap, bool(described), mask_lower, unknown, drop_empty)
     by_index = db is not None and is_index(db)
     if by_index and "ttitle" in described:
         raise InputError(f"{db} is an index, which holds no descriptions for the column ttitle; search the file that it was made of")

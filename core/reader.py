@@ -15,7 +15,7 @@ from gpualign.core._records import repeated
 from gpualign.core.alphabet import ALPHABETS, INVALID, Alphabet, Census, Kinds
 from gpualign.core.dataclass import dataclass
 from gpualign.core.encoded_ahead import EncodedAhead
-from gpualign.core.errors import InputError
+from gpualign.core.errors import InputError, parameter
 from gpualign.core.ids import file_of, number_repeated, refuse_repeated
 from gpualign.core.records import Records, read_records
 from gpualign.core.sequences import SequenceSet, encode
@@ -114,7 +114,8 @@ def clean(
         numbers = np.arange(before + 1, before + len(ids) + 1, dtype=np.int64)
         return Records(ids, letters, records.descriptions, kinds=kinds, ahead=records.ahead), numbers
     if empty is None:
-        raise InputError(f"{source}: record {ids[int(hollow[0])]!r} (number {before + hollow[0] + 1}) has no letters")
+        record = f"record {ids[int(hollow[0])]!r} (number {before + hollow[0] + 1})"
+        raise InputError(f"{source}: {record} has no letters; {parameter('drop_empty')} leaves such records out")
     empty.extend(ids.select(hollow))
     kept = np.flatnonzero(letters.lengths)
     described = records.descriptions.select(kept) if records.descriptions is not None else None

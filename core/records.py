@@ -4,6 +4,7 @@ goes through Biopython, record by record, and is read as it reads it."""
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 from typing import BinaryIO, cast
 
@@ -22,6 +23,8 @@ _CHUNK = 1 << 20
 _DELETE = 0x7F
 _LONGEST_LISTED = 50
 """Letters: receptors' CDR3 have up to 40, sequences are wrapped at 60 or more."""
+_COMMENTS = re.compile(rb"(?:[ \t]*#[^\r\n]*[\r\n]+|[ \t]*[\r\n]+)+(?=>)")
+"""Lines before the first record that are none, as a3m has."""
 _TAKEN_OVER = 1 << 12
 """Records that Biopython reads before those who wait for them are asked."""
 
@@ -56,6 +59,9 @@ def read_records(
     first, stream = unpack(stream, source)
     if b"\0" in first:
         raise InputError(f"{source}: a binary file; expected FASTA or FASTQ text")
+    if (comments := _COMMENTS.match(first)) is not None:
+        stream.read(comments.end())
+        first = first[comments.end() :]
     body = first.lstrip()
     if not body:
         raise InputError(f"{source}: empty file; expected FASTA or FASTQ records")

@@ -36,6 +36,7 @@ class ReadOptions:
     described: with what follows their ids
     mask_lower: letters in lower case as N or X
     unknown: letters of no alphabet as "n" of DNA or "x" of proteins; None: they are refused
+    drop_empty: records without letters are left out
     """
 
     alphabet: str = "auto"
@@ -44,6 +45,7 @@ class ReadOptions:
     described: bool = False
     mask_lower: bool = False
     unknown: str | None = None
+    drop_empty: bool = False
 
     def unknown_letters(self) -> UnknownLetters | None:
         """Replaces the letters of one file. Raises `InputError` for the letter of another alphabet."""
@@ -115,7 +117,7 @@ def _check_sides(queries: list[RawRecords], targets: list[RawRecords]) -> None:
 def read_set(files: Iterable[Opened], options: ReadOptions, allow_empty: bool, notes: Notes) -> list[RawRecords]:
     """Read one set, of a file or several, and say what is out of the ordinary. allow_empty: leave records without letters out. Raises
     `InputError`."""
-    some = [_read_file(one, options, notes, allow_empty) for one in files]
+    some = [_read_file(one, options, notes, allow_empty or options.drop_empty) for one in files]
     return unique_in_files(some, options.allow_duplicates) if len(some) > 1 else some
 
 

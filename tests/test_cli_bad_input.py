@@ -17,7 +17,7 @@ FILES = {
         "{path}: neither FASTA (a line starting with '>') nor FASTQ ('@'), nor a list of short sequences (two lines or more of 1 to 50"
         " capital letters each); the file starts with '# nothing here'",
     ),
-    "no letters": (b">a\nACGT\n>b\n>c\nAC\n", "{path}: record 'b' (number 2) has no letters"),
+    "no letters": (b">a\nACGT\n>b\n>c\nAC\n", "{path}: record 'b' (number 2) has no letters; --drop-empty leaves such records out"),
     "duplicate ids": (
         GOOD + b">a x\nAC\n",
         "{path}: records 1 and 3 have the same id 'a'; make ids unique, or number repeated ones with --allow-duplicates",

@@ -1,9 +1,10 @@
-"""Letters of no alphabet: refused with what reads them, and read as N or X where that is said."""
+"""Letters of no alphabet, and records without letters: refused with what reads them, and read as that says."""
 
 import numpy as np
 import pytest
 from command import gpualign, gpualign_here
 
+import gpualign as python
 from gpualign.core.alphabet import DNA, PROTEIN
 from gpualign.core.errors import InputError
 from gpualign.core.reader import UnknownLetters
@@ -90,3 +91,37 @@ def test_what_is_replaced(alphabet, text, expected, count):
     raw = np.frombuffer(text.encode(), np.uint8)
     assert unknown.replace(TextColumn(raw, np.array([0, len(raw)]))).text.tobytes().decode() == expected
     assert (unknown.letters, unknown.total, unknown.records) == (count, len(raw), 1)
+
+
+# ---- records without letters, and lines before the first record
+EMPTY = ">a\nACGTACGT\n>b\n>c\nACGTACGA\n>d\n\n"
+
+
+@pytest.mark.parametrize("command", ["nw {}", "cluster {} --max-distance 0.5", "sw {} {}"])
+def test_records_without_letters_are_left_out_where_that_is_said(tmp_path, command):
+    (tmp_path / "x.fa").write_text(EMPTY)
+    (tmp_path / "y.fa").write_text(EMPTY.replace(">b\n", "").replace(">d\n\n", ""))
+    words, whole = (command.format(*2 * [tmp_path / name]).split() for name in ("x.fa", "y.fa"))
+    with pytest.raises(InputError, match=r"record 'b' \(number 2\) has no letters; --drop-empty leaves such records out"):
+        gpualign_here(*words)
+    out, messages = gpualign_here(*words, "--drop-empty")
+    assert out == gpualign_here(*whole)[0]
+    assert "left out 2 records without letters, 'b' the first" in messages
+    (tmp_path / "x.fa").write_text(">a\n>b\n")
+    with pytest.raises(InputError, match="no records with letters"):
+        gpualign_here(*words, "--drop-empty")
+
+
+def test_records_without_letters_in_python(tmp_path):
+    (tmp_path / "x.fa").write_text(EMPTY)
+    assert python.read(tmp_path / "x.fa", drop_empty=True).ids == ["a", "c"]
+    with pytest.raises(python.InputError, match="drop_empty leaves such records out"):
+        python.read(tmp_path / "x.fa")
+
+
+@pytest.mark.parametrize("before", ["#9\t1\n", "# made by x\n#\n\n", "\n#A3M#\r\n"])
+def test_lines_before_the_first_record(tmp_path, before):
+    text = ">a\nMKVLATWWQ\n>b\nMKVLATWQ\n"
+    (tmp_path / "x.a3m").write_bytes((before + text).encode())
+    (tmp_path / "x.fa").write_text(text)
+    assert gpualign_here("nw", tmp_path / "x.a3m")[0] == gpualign_here("nw", tmp_path / "x.fa")[0]

@@ -97,12 +97,15 @@ Source: TypeAlias = "Sequences | Path | BinaryIO | Iterable[Record]"
 """Where sequences come from: sequences, the path of a FASTA or FASTQ file, such a file that is open, or records."""
 
 
-def read(source: Path | BinaryIO, alphabet: str = "auto", degap: bool = False, allow_duplicates: bool = False) -> Sequences:
+def read(
+    source: Path | BinaryIO, alphabet: str = "auto", degap: bool = False, allow_duplicates: bool = False, drop_empty: bool = False
+) -> Sequences:
     """Read a FASTA or FASTQ file, plain or compressed, by path or open in binary mode.
 
-    degap: remove gaps (- and .); allow_duplicates: number repeated ids. Raises `InputError` naming file, record and reason.
+    degap: remove gaps (- and .); allow_duplicates: number repeated ids; drop_empty: leave out records without letters. Raises
+    `InputError` naming file, record and reason.
     """
-    raw = _read(source, degap, allow_duplicates)
+    raw = _read(source, degap, allow_duplicates, drop_empty)
     chosen, (encoded,) = encode_all([raw], checked_name(alphabet))
     return Sequences.of(encoded, chosen)
 
@@ -114,12 +117,12 @@ def checked_path(name: str, given: object) -> str:
     return path
 
 
-def _read(source: Path | BinaryIO, degap: bool = False, allow_duplicates: bool = False) -> RawRecords:
+def _read(source: Path | BinaryIO, degap: bool = False, allow_duplicates: bool = False, drop_empty: bool = False) -> RawRecords:
     if hasattr(source, "read"):
-        return read_raw(cast("BinaryIO", source), str(getattr(source, "name", "a stream")), allow_duplicates, degap=degap)
+        return read_raw(cast("BinaryIO", source), str(getattr(source, "name", "a stream")), allow_duplicates, drop_empty, degap)
     name = checked_path("source", source)
     with open_file(name) as stream:
-        return read_raw(stream, name, allow_duplicates, degap=degap)
+        return read_raw(stream, name, allow_duplicates, drop_empty, degap)
 
 
 def is_numbered(index: Any) -> bool:
