@@ -140,7 +140,7 @@ def hit_options(function: F) -> F:
         click.option("--min-identity", type=FiniteType(), metavar="F", help="Write all hits of this identity or more, from 0 to 1."),
         click.option(
             "--evalue",
-            type=ChoiceType(["table", "estimate", "none"]),
+            type=ChoiceType(["table", "estimate", "none"], of_numbers="--max-evalue"),
             help="Parameters of E-values: those published for BLAST, or estimated from simulated sequences.  [table if it has the"
             " scoring, else estimate]",
         ),

@@ -8,12 +8,28 @@ import click
 
 from gpualign.core.nearest import did_you_mean
 
+_OF_OTHERS = {
+    "outfmt": "--format m8 writes BLAST's columns",
+    "max-hsps": "sw writes one hit of a pair, its best",
+    "max-target-seqs": "--max-hits K writes the K best hits of each query",
+    "num-threads": "--threads N",
+    "id": "--min-identity F",
+    "out": "--output FILE",
+}
+"""Options of BLAST and vsearch, and what to type."""
+
 
 class ChoiceType(click.Choice):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
-    """One of some names."""
+    """One of some names. of_numbers: an option that takes the numbers that are given in the place of one."""
+
+    def __init__(self, choices: Sequence[str], of_numbers: str | None = None) -> None:
+        super().__init__(choices)
+        self._of_numbers = of_numbers
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value not in self.choices:
+            if self._of_numbers is not None and value[:1].isdigit():
+                self.fail(f"{value!r} is not one of {', '.join(self.choices)}; type {self._of_numbers} {value}", param, ctx)
             self.fail(f"{value!r} is not one of {', '.join(self.choices)}{did_you_mean(value, self.choices)}", param, ctx)
         return value
 
@@ -24,14 +40,23 @@ class CommandGroup(click.Group):
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in self.commands and not name.startswith("-") and not ctx.resilient_parsing:
-            ctx.fail(f"No such command {name!r}{did_you_mean(name, self.commands)}")
+            ctx.fail(f"No such command {name!r}{_answer(args) or did_you_mean(name, self.commands)}")
         return super().resolve_command(ctx, args)
+
+
+def _answer(args: Sequence[str]) -> str:
+    """What to type for a word that is no command."""
+    if args[0] == "version":
+        return "; type gpualign --version"
+    return f"; type gpualign {' '.join([*args[1:2], '--help'])}" if args[0] == "help" else ""
 
 
 def explained(error: click.NoSuchOption, commands: Mapping[str, click.Command]) -> click.UsageError:
     """The same error, with the commands that have such an option, or else with the nearest option of its command."""
     name = error.option_name
     message = f"No such option {name!r}"
+    if of_other := _OF_OTHERS.get(name.lstrip("-").replace("_", "-")):
+        return click.UsageError(f"{message}; {of_other}", error.ctx)
     if error.ctx is not None and name.startswith("--"):
         others = [f"gpualign {other}" for other, command in commands.items() if name in _options(command)]
         message += f"; it belongs to {_listed(others)}" if others else did_you_mean(name, _options(error.ctx.command))
