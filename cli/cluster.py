@@ -21,6 +21,7 @@ from gpualign.cli.options import cluster_options, cluster_output_options, drop_e
 def cluster(
     seqs: str | None,
     edges: str | None,
+    ids: str | None,
     distances: str | None,
     max_distance: float | None,
     min_identity: float | None,
@@ -58,7 +59,7 @@ def cluster(
 
     SEQS is FASTA or FASTQ, plain or compressed, or @LIST, all files that a text file names, one per line. Every pair is judged by its
     global alignment, and none is lost to a filter. With --edges or --distances nothing is aligned: the pairs are those of the file, and
-    SEQS, if given, lists all records. A pair is near if it passes --min-identity or --max-distance. - is standard input.
+    SEQS or --ids, if given, has all records. A pair is near if it passes --min-identity or --max-distance. - is standard input.
 
     Clusters are numbered in the order of their first records. The representative of a greedy cluster is its centroid; with a linkage it is
     the record with the most near records in its cluster, among several the one that is nearest to these, then the first.
@@ -79,6 +80,7 @@ def cluster(
         bounded = bounds_edits(edit, identity_def, False, None, min_identity, max_distance, min_coverage)
         start_for_pairs(device, read.paths, None, EDIT_CELLS if edit else GLOBAL_CELLS, bounded)  # beside the imports that follow
     from gpualign.cli.clusters import Clustered, cluster_spec, in_order_of, opened_outputs, read_given
+    from gpualign.cli.inputs.groups import read_ids
     from gpualign.cli.messages import Messages, print_plan
     from gpualign.cli.outputs.files import OutputFiles, check_stdin, open_inputs
     from gpualign.cli.outputs.summary import counts_of
@@ -93,6 +95,8 @@ def cluster(
     messages = Messages.of("cluster", quiet, verbose, log, summary)
     if edges is not None and distances is not None:
         raise InputError("--edges and --distances are two sources of the same; give one of them")
+    if ids is not None and (edges is None or seqs is not None):
+        raise InputError("--ids is for the pairs of --edges" + (", whose records SEQS has already" if edges else ""))
     known = edges or distances
     if seqs is None and known is None:
         raise InputError("nothing to cluster: give a file of sequences, --edges or --distances")
@@ -107,9 +111,9 @@ def cluster(
     }
     if known is not None and (given_costs := [name for name, one in costs.items() if one is not None]):
         raise InputError(f"--{given_costs[0]} is of alignments; with {'--edges' if edges else '--distances'} nothing is aligned")
-    check_stdin(*read.everything, edges, distances)
+    check_stdin(*read.everything, edges, distances, ids)
     spec = cluster_spec(output, format_, uc, representatives, seqs is not None)
-    messages.begin([*read.everything, edges, distances, matrix], spec.outputs)
+    messages.begin([*read.everything, edges, ids, distances, matrix], spec.outputs)
     scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None, edit)
     resources = checked_resources(device, threads, memory, messages)
     options = ClusterOptions(max_distance, min_identity, method, order, scoring, identity_def, resources, min_coverage, strand)
@@ -122,14 +126,17 @@ def cluster(
         assert inputs is not None
         messages.of_run.have_read(counts, resources, format=spec.format)
         job, alignments = prepare(inputs, options, messages)
-        ids, of_identities = inputs.queries.ids, not (edit and max_distance is not None)
+        records, of_identities = inputs.queries.ids, not (edit and max_distance is not None)
     else:
-        known_ids = inputs.queries.ids if inputs else None
+        known_ids = inputs.queries.ids if inputs else None if ids is None else list(read_ids(ids))
         found, of_identities = read_given(edges, distances, edit, min_identity is not None, known_ids, messages.warn)
         messages.of_run.have_read(counts, resources, format=spec.format)
-        if not found.ids:
-            messages.note(f"{edges} has no pair, and so no record; with the sequences there is a cluster for each of them")
-        inputs, alignments, ids = in_order_of(found, inputs), None, list(found.ids)
+        if edges is not None and known_ids is None:
+            count = f"{len(found.ids):,} record{'s'[: len(found.ids) != 1]}"
+            messages.note(
+                f"{edges} names {count}; a record that is in no pair is in no cluster: --ids FILE names all records, or give the sequences"
+            )
+        inputs, alignments, records = in_order_of(found, inputs), None, list(found.ids)
         job = prepare_given(found, of_identities, inputs.queries.lengths if inputs else None, options, messages)
     if dry_run:
         print_plan(job.describe())
@@ -140,12 +147,12 @@ def cluster(
             with messages.progress(job.work, spec.path) as progress:
                 clustering, near = job.run(progress)
                 members = align_members(alignments.task, clustering, identity_def, memory) if alignments and spec.with_uc else None
-            write(Clustered(ids, clustering, inputs, members, of_identities))
+            write(Clustered(records, clustering, inputs, members, of_identities))
         pairs = {}
         if alignments is not None:
             messages.of_run.resolve(alphabet=alignments.task.alphabet.name, scoring=alignments.task.scoring.name)
             pairs["pairs"] = alignments.pairs
         sizes = clustering.sizes.tolist()
         clusters = {"clusters": len(sizes), "singletons": sizes.count(1), "largest_cluster": max(sizes, default=0)}
-        messages.of_run.write(files, engine, {"sequences": len(ids), **pairs, "near_pairs": near, **clusters})
+        messages.of_run.write(files, engine, {"sequences": len(records), **pairs, "near_pairs": near, **clusters})
     messages.cluster_summary(sizes, near, engine and engine[0])

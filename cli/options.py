@@ -246,6 +246,12 @@ def cluster_options(function: F) -> F:
             " --max-distance write them.",
         ),
         click.option(
+            "--ids",
+            type=PathType(),
+            metavar="FILE",
+            help="With --edges: the ids of all records, one per line. Those that are in no pair are clusters of their own.",
+        ),
+        click.option(
             "--distances",
             type=PathType(),
             metavar="FILE",

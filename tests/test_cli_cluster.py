@@ -5,10 +5,11 @@ import io
 
 import numpy as np
 import pytest
-from command import gpualign, shell
+from command import gpualign, gpualign_here, shell
 from goldens import CORE
 
 import gpualign as package
+from gpualign.core.errors import InputError
 
 pytest.importorskip("scipy")
 
@@ -253,7 +254,10 @@ def refused(words, folder, code=2):
         (["genes.fa", "--min-identity", "0.9", "-o", "x.uc", "--uc", "x.uc"], "name the same file"),
         (["genes.fa", "--min-identity", "0.9", "-o", "genes.fa"], "is also an input"),
         (["genes.fa", "--min-identity", "0.9", "-o", "x.clstr"], "end it in .tsv, .csv, .parquet, .arrow, .feather, .uc, .fasta, .fa"),
-        (["genes.fa", "--edges", "list.tsv", "--max-distance", "1"], "list.tsv: line 2 names 'a', which is no record of the sequences"),
+        (
+            ["genes.fa", "--edges", "list.tsv", "--max-distance", "1"],
+            "list.tsv: line 2 names 'a', which is none of the records that were given",
+        ),
         (["--edges", "none.tsv", "--max-distance", "1"], "none.tsv: no such file"),
         (["-", "--edges", "-", "--max-distance", "1"], "standard input"),
     ],
@@ -277,7 +281,10 @@ def test_a_list_in_which_nothing_is_near(folder, method):
     words = ["cluster", "--edges", "-", "--edit", "--max-distance", "0", "--method", method]
     done = gpualign(*words, stdin=b"query\ttarget\tscore\n")
     assert done.stdout == b"id\tcluster\tsize\trepresentative\tdistance\n"
-    assert b"- has no pair, and so no record; with the sequences there is a cluster for each of them" in done.stderr
+    assert (
+        b"- names 0 records; a record that is in no pair is in no cluster: --ids FILE names all records, or give the sequences"
+        in done.stderr
+    )
     assert gpualign(*words, "--format", "uc", stdin=b"query\ttarget\tscore\n").stdout == b""
     (folder / "two.fa").write_text(">a\nACGT\n>b\nACGA\n")
     found = gpualign(*words, folder / "two.fa", stdin=b"query\ttarget\tscore\n").stdout
@@ -381,3 +388,35 @@ def test_bad_arguments_in_python():
         package.cluster(scores, max_distance=1)
     with pytest.raises(package.InputError, match="a matrix of two sets"):
         package.cluster(package.nw(["ACGT"], ["ACGA"], value="distance"), max_distance=1)
+
+
+def test_records_that_are_in_no_pair(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "near.tsv").write_text("query\ttarget\tdistance\nb\tc\t1\nc\td\t9\n")
+    (tmp_path / "ids").write_text("\ufeffa\r\nb\r\n\r\nc\r\nd\r\ne\r\n")
+    words = ("cluster", "--edges", "near.tsv", "--max-distance", "2")
+    out, messages = gpualign_here(*words)
+    assert [line.split("\t")[:2] for line in out.decode().splitlines()[1:]] == [["b", "1"], ["c", "1"], ["d", "2"]]
+    assert "near.tsv names 3 records; a record that is in no pair is in no cluster: --ids FILE names all records" in messages
+    out, messages = gpualign_here(*words, "--ids", "ids")
+    assert [line.split("\t")[:2] for line in out.decode().splitlines()[1:]] == [["a", "1"], ["b", "2"], ["c", "2"], ["d", "3"], ["e", "4"]]
+    assert "4 clusters: 3 singletons" in messages
+    assert "names" not in messages
+
+
+@pytest.mark.parametrize(
+    ("ids", "words", "message"),
+    [
+        ("a\nb\n", ("--edges", "near.tsv"), "near.tsv: line 2 names 'c', which is none of the records that were given"),
+        ("a\nb\na\n", ("--edges", "near.tsv"), "ids: 'a' is on lines 1 and 3"),
+        ("\n", ("--edges", "near.tsv"), "ids: no ids; expected one per line"),
+        ("a\n", ("--distances", "near.tsv"), "--ids is for the pairs of --edges"),
+        ("a\n", ("near.tsv", "--edges", "near.tsv"), "--ids is for the pairs of --edges, whose records SEQS has already"),
+    ],
+)
+def test_ids_that_do_not_fit(tmp_path, monkeypatch, ids, words, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "near.tsv").write_text("query\ttarget\tdistance\nb\tc\t1\nc\td\t9\n")
+    (tmp_path / "ids").write_text(ids)
+    with pytest.raises(InputError, match=message):
+        gpualign_here("cluster", *words, "--max-distance", "2", "--ids", "ids")

@@ -173,7 +173,7 @@ def _parse(rows: Iterator[Row], columns: _Columns, header: list[str] | None, ids
         for name, end in ((cells[columns.query], a), (cells[columns.target], b)):
             if name not in number:
                 if ids is not None:
-                    raise InputError(f"{source}: line {line} names {quoted(name)}, which is no record of the sequences")
+                    raise InputError(f"{source}: line {line} names {quoted(name)}, which is none of the records that were given")
                 if not name:
                     raise InputError(f"{source}: line {line} has an empty id")
                 refuse_control(name, f"{source}: line {line}")

@@ -113,14 +113,22 @@ def _grouping(title: str, named: Sequence[str], found: dict[str, tuple[int, list
     return Grouping(title, labels, [number.get(label, -1) for label in own])
 
 
-def read_order(path: str, ids: Sequence[str], warn: Callable[[str], None]) -> dict[str, int]:
-    """Read the place of each id in a list, one per line. Raises `InputError` for ids that are twice or not in it."""
+def read_ids(path: str) -> dict[str, int]:
+    """Read a list of ids, one per line, each with the number of its line. Raises `InputError` for repeated ids, and for none."""
     with open_input(path) as (stream, source):
         text = io.TextIOWrapper(unpack(stream, source)[1], encoding="utf-8-sig", errors="surrogateescape")
         places: dict[str, int] = {}
         for line, name in enumerate((line.strip() for line in text), 1):
             if name and places.setdefault(name, line) != line:
                 raise InputError(f"{source}: {name!a} is on lines {places[name]} and {line}")
+    if not places:
+        raise InputError(f"{source}: no ids; expected one per line")
+    return places
+
+
+def read_order(path: str, ids: Sequence[str], warn: Callable[[str], None]) -> dict[str, int]:
+    """Read the place of each id in a list, one per line. Raises `InputError` for ids that are twice or not in it."""
+    source, places = path, read_ids(path)
     if changed := changed_ids(list(places), ids):
         places = {changed.get(name, name): line for name, line in places.items()}
         warn(describe_changed(changed, path))
