@@ -95,6 +95,9 @@ def plot(
     from gpualign.core.nearest import did_you_mean
 
     messages = Messages.of("plot", quiet)
+    for option, text in (("--label", label), ("--title", title)):
+        if text is not None and any("\ud800" <= letter <= "\udfff" for letter in text):
+            raise InputError(f"{option} {text!a}: bytes that are no text in UTF-8")
     picture = check_plot(output)
     listed = None if order in ("tree", "input", "groups") else order
     if listed not in (None, "-") and not Path(listed).exists():

@@ -1,6 +1,7 @@
 """Heat maps: what is drawn, from what, and what is refused."""
 
 import io
+import zipfile
 from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
@@ -456,3 +457,30 @@ def test_only_drawing_imports_the_libraries(tmp_path):
     assert b"gpualign.cli.outputs.pairs" in done.stderr
     assert b"matplotlib" not in done.stderr
     assert b"scipy" not in done.stderr
+
+
+@pytest.mark.parametrize("value", [5e-324, 1e-310, 2e-308, 1e-300])
+def test_values_below_the_normal_ones_are_drawn(tmp_path, value):
+    np.save(tmp_path / "m.npy", np.array([[0, value, value / 2], [value, 0, value], [value / 2, value, 0]]))
+    gpualign_here("plot", tmp_path / "m.npy", "-o", tmp_path / "m.png")
+    assert (tmp_path / "m.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("option", ["--label", "--title"])
+def test_bytes_that_are_no_text_are_no_label(tmp_path, option):
+    np.save(tmp_path / "m.npy", np.array([[0, 1.0], [1, 0]]))
+    with pytest.raises(InputError, match=rf"{option} 'a\\udcff': bytes that are no text in UTF-8"):
+        gpualign_here("plot", tmp_path / "m.npy", "-o", tmp_path / "m.png", option, "a\udcff")
+
+
+def test_ids_beyond_the_last_code_point_are_damage(tmp_path):
+    arrays = {"distance": np.array([[0, 1.0], [1, 0]]), "ids": np.array(["a", "b"])}
+    with zipfile.ZipFile(tmp_path / "m.npz", "w") as archive:
+        for name, array in arrays.items():
+            file = io.BytesIO()
+            np.save(file, array)
+            raw = file.getvalue()
+            archive.writestr(f"{name}.npy", raw if name == "distance" else raw[:-4] + (0x110000).to_bytes(4, "little"))
+    for command in (("tree", tmp_path / "m.npz"), ("cluster", "--distances", tmp_path / "m.npz", "--max-distance", "1")):
+        with pytest.raises(InputError, match=r"damaged \.npz file \(the array 'ids'"):
+            gpualign_here(*command)

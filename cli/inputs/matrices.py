@@ -159,7 +159,7 @@ def _of_npz(arrays: dict[str, Matrix], source: str) -> _Found:
             raise InputError(f"{source}: the array {name!r} is {_by(arrays[name].shape)} {arrays[name].dtype}; expected a list of text")
         try:
             return [str(one) for one in arrays[name]]
-        except ValueError as error:
+        except (ValueError, SystemError) as error:  # a number beyond the last code point
             raise InputError(f"{source}: damaged .npz file (the array {name!r}: {error})") from None
 
     rows, columns = (ids("ids"), ids("ids")) if "ids" in arrays else (ids("query_ids"), ids("target_ids"))

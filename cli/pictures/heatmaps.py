@@ -46,6 +46,9 @@ _ORDERED = 400
 _PROFILE_WORK = 2 * 10**9
 """Values that are compared at most, so that ordering a rectangle by its profiles takes seconds."""
 
+_LEAST_EXPONENT = -307
+"""Of ten: below it a float has fewer digits, and 0 at last."""
+
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 _WHOLE_IDS = 40
@@ -79,7 +82,7 @@ class HeatMap:
         """Numbers are shown in units of ten to this power, which is 0 unless they would be long."""
         largest = float(np.nanmax(np.abs(self.values), initial=0))
         power = math.floor(math.log10(largest)) if largest else 0
-        return 0 if -3 < power < 6 else power
+        return 0 if -3 < power < 6 else max(power, _LEAST_EXPONENT)
 
     @property
     def unit(self) -> str:
