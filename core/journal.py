@@ -14,20 +14,24 @@ When all is written and on the disk, and before the first file takes its name, c
     complete  of each file [part, name, bytes, time]: what it is called, and is to be called (null: it is thrown away), and its size and
               the time of its last change, in ns since 1970, by which it is known under either name
 
+Each line ends with a check, a digest of it and of the check before, so that a journal of which anything was changed is refused.
+
 What was written before a process was killed is there: the system has it. After a power cut, or a crash of the machine, only what had been
 synced is sure to be: marks that were not are trusted only by the boot of the machine that they were made in.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, field
+from itertools import accumulate
 from typing import Any
 
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 
-LAYOUT = 1
+LAYOUT = 2
 """Of journals, and of the files beside them."""
 
 
@@ -84,12 +88,13 @@ class Mark:
 class Resumed:
     """Where a run goes on. rows: queries before this one are complete. files: of each file that grows (bytes to keep of it, text in these,
     text in these that belongs to rows from `rows` on and will be written again). length: bytes of the journal that hold; synced: rows of
-    the last mark that had reached the disk, None: of none is that known."""
+    the last mark that had reached the disk, None: of none is that known. check: of the last of the lines that hold."""
 
     rows: int
     files: Mapping[str, tuple[int, int, int]]
     length: int
     synced: int | None
+    check: str = ""
 
 
 @dataclass(frozen=True)
@@ -143,6 +148,37 @@ def _line(value: Mapping[str, Any]) -> bytes:
     return json.dumps(value, ensure_ascii=True).encode() + b"\n"
 
 
+_CHECK_BYTES = 8
+_CHECKED = re.compile(rb'(\{.*), "check": "([0-9a-f]{16})"\}')
+
+
+def chained(lines: bytes, check: str) -> tuple[bytes, str]:
+    """(the lines, each with its check; that of the last). check: of the line before, "" for the first."""
+    out = []
+    for line in lines.splitlines():
+        check = _check(line, check)
+        out.append(b'%b, "check": "%b"}\n' % (line[:-1], check.encode()))
+    return b"".join(out), check
+
+
+def _check(line: bytes, before: str) -> str:
+    import hashlib
+
+    return hashlib.blake2b(before.encode() + line, digest_size=_CHECK_BYTES).hexdigest()
+
+
+def _unchained(lines: Sequence[bytes]) -> tuple[list[bytes], list[str]]:
+    """(the lines without their checks, the checks). Raises `ValueError` where one is wrong."""
+    plain, checks = [], [""]
+    for line in lines:
+        match = _CHECKED.fullmatch(line)
+        if match is None or _check(match[1] + b"}", checks[-1]) != match[2].decode():
+            raise ValueError("a line was changed")
+        plain.append(match[1] + b"}")
+        checks.append(match[2].decode())
+    return plain, checks[1:]
+
+
 def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[Identity | None, Resumed | Complete | None]:
     """(whose journal it is, None: it had only been opened; where to go on with the output, or what it is if it is complete, None: nothing
     of it is sure to be there).
@@ -159,10 +195,13 @@ def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[Identity | No
         layout = head.pop("gpualign journal")
         if layout != LAYOUT:
             raise InputError(f"{name}: a journal of layout {layout}; this gpualign goes on with those of layout {LAYOUT}")
+        plain, checks = _unchained(lines)
+        del head["check"]
         identity = identity_of(head)
-        if lines[1:] and (complete := _complete(lines[-1])):
+        if plain[1:] and (complete := _complete(plain[-1])):
             return identity, complete
-        marks, length, synced = _trusted(lines[1:], boot, len(lines[0]) + 1)
+        ends = [*accumulate(len(line) + 1 for line in lines)]
+        marks, held, synced = _trusted(plain[1:], boot)
         files = marks[-1].files if marks else {}
         # Of packed files less is safe than was written: rows go on from a mark that all of them hold.
         chosen = next((mark for mark in reversed(marks) if _held(mark, files)), None)
@@ -173,7 +212,7 @@ def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[Identity | No
     if chosen is None:
         return identity, None
     kept = {key: (size, text, text - chosen.files[key][2]) for key, (size, text, _) in files.items()}
-    return identity, Resumed(chosen.rows, kept, length, synced)
+    return identity, Resumed(chosen.rows, kept, ends[held], synced, checks[held])
 
 
 def _complete(line: bytes) -> Complete | None:
@@ -195,15 +234,14 @@ def _held(mark: Mark, files: Mapping[str, Sequence[int]]) -> bool:
     return all(mark.files[name][2] <= numbers[1] for name, numbers in files.items())
 
 
-def _trusted(lines: Sequence[bytes], boot: str | None, length: int) -> tuple[list[Mark], int, int | None]:
-    """The marks that hold, the bytes of the journal up to the last of them, and which of them is the last that had reached the disk."""
+def _trusted(lines: Sequence[bytes], boot: str | None) -> tuple[list[Mark], int, int | None]:
+    """The marks that hold, the number of the line of the last of them, from 1, and which of them is the last that had reached the disk."""
     import json
 
     marks: list[Mark] = []
-    ends: list[int] = []  # of the lines of these
+    places: list[int] = []  # lines of these
     sure, there, synced = 0, False, None
-    for line in lines:
-        length += len(line) + 1
+    for number, line in enumerate(lines, 1):
         value = json.loads(line)
         if "boot" in value:
             there = boot is not None and value["boot"] == boot
@@ -213,10 +251,10 @@ def _trusted(lines: Sequence[bytes], boot: str | None, length: int) -> tuple[lis
         else:
             mark = Mark(_count(value["rows"]), {str(k): (_count(a), _count(b), _count(c)) for k, (a, b, c) in value["files"].items()})
             marks.append(mark)
-            ends.append(length)
+            places.append(number)
             if there:
                 sure = len(marks)
-    return marks[:sure], ends[sure - 1] if sure else 0, synced
+    return marks[:sure], places[sure - 1] if sure else 0, synced
 
 
 def _count(number: Any) -> int:

@@ -14,6 +14,7 @@ from gpualign.core.journal import (
     Finished,
     Identity,
     Mark,
+    chained,
     first_line,
     last_line,
     mark_line,
@@ -27,7 +28,7 @@ ONE = Identity("1.0", "nw", {"match": 5}, "abc", 100)
 
 
 def journal(*lines):
-    return first_line(ONE) + b"".join(lines)
+    return chained(first_line(ONE) + b"".join(lines), "")[0]
 
 
 def plain(rows, size):
@@ -44,16 +45,17 @@ def test_a_run_goes_on_behind_the_last_mark():
 @pytest.mark.parametrize("cut", range(1, 40))
 def test_a_line_that_was_cut_off_does_not_count(cut):
     whole = journal(process_line("boot"), plain(10, 50))
-    raw = whole + plain(20, 90)[:-cut]
+    raw = journal(process_line("boot"), plain(10, 50), plain(20, 90))[:-cut]
     found = read_journal(raw, "j", "boot")[1]
     assert (found.rows, found.length) == (10, len(whole))
 
 
 @pytest.mark.parametrize("boot", ["other", None])
 def test_of_another_boot_only_what_was_synced_is_trusted(boot):
-    sure = journal(process_line("boot"), plain(10, 50), plain(15, 60))
+    begun = process_line("boot"), plain(10, 50), plain(15, 60)
+    sure = journal(*begun)
     for later in (synced_line(15) + plain(20, 90), plain(20, 90) + synced_line(15), plain(20, 90) + synced_line(15) + plain(30, 99)):
-        found = read_journal(sure + later, "j", boot)[1]
+        found = read_journal(journal(*begun, later), "j", boot)[1]
         assert (found.rows, found.length, found.synced) == (15, len(sure), 15)
     assert read_journal(journal(process_line("boot"), plain(10, 50)), "j", boot)[1] is None
     assert read_journal(journal(process_line(None), plain(10, 50)), "j", None)[1] is None
@@ -87,7 +89,7 @@ def test_a_complete_output_is_complete_in_any_boot(boot):
 @pytest.mark.parametrize("cut", [1, 2, 10, len(ENDING) - 1])
 def test_a_last_line_that_was_cut_off_does_not_count(cut):
     whole = journal(process_line("boot"), plain(10, 50))
-    found = read_journal(whole + ENDING[:-cut], "j", "boot")[1]
+    found = read_journal(journal(process_line("boot"), plain(10, 50), ENDING)[:-cut], "j", "boot")[1]
     assert (found.rows, found.length) == (10, len(whole))
 
 
@@ -116,14 +118,48 @@ def test_a_last_line_that_was_cut_off_does_not_count(cut):
 )
 def test_damage_is_refused(damage):
     with pytest.raises(InputError, match="damaged"):
-        read_journal(journal(process_line("boot")) + damage, "j", "boot")
+        read_journal(journal(process_line("boot"), damage), "j", "boot")
+
+
+WHOLE = (process_line("boot"), plain(0, 7), plain(10, 50), synced_line(10), plain(20, 90))
+
+
+@given(st.data())
+def test_a_journal_that_was_changed_anywhere_is_refused(data):
+    """Or it ends before the change, where that has taken the end of the last line."""
+    lines = (*WHOLE, *([ENDING] if data.draw(st.booleans()) else []))
+    raw = bytearray(journal(*lines))
+    at = data.draw(st.integers(len(b'{"gpualign journal": 2'), len(raw) - 1))
+    raw[at] = data.draw(st.integers(0, 255).filter(lambda byte: byte != raw[at]))
+    try:
+        found = read_journal(bytes(raw), "j", "boot")
+    except InputError:
+        return
+    assert at == len(raw) - 1
+    assert found == read_journal(journal(*lines[:-1]), "j", "boot")
+
+
+def test_lines_that_were_taken_out_turned_or_repeated_are_refused():
+    lines = journal(*WHOLE).splitlines(keepends=True)
+    for changed in (lines[:2] + lines[3:], [*lines[:2], lines[3], lines[2], *lines[4:]], [*lines[:3], lines[2], *lines[3:]]):
+        with pytest.raises(InputError, match="damaged"):
+            read_journal(b"".join(changed), "j", "boot")
+
+
+def test_a_journal_goes_on():
+    raw = journal(*WHOLE)
+    found = read_journal(raw, "j", "boot")[1]
+    assert found.length == len(raw)
+    more, check = chained(process_line("boot") + plain(30, 99), found.check)
+    assert read_journal(raw + more, "j", "boot")[1].rows == 30
+    assert read_journal(raw + more, "j", "boot")[1].check == check
 
 
 @pytest.mark.parametrize("changed", [{"options": ["a"]}, {"rows": "9"}, {"version": 1}, {"input": None}, {"more": 1}])
 def test_an_identity_of_other_types_is_refused(changed):
     head = json.loads(first_line(ONE)) | changed
     with pytest.raises(InputError, match="damaged"):
-        read_journal(json.dumps(head).encode() + b"\n", "j", "boot")
+        read_journal(chained(json.dumps(head).encode() + b"\n", "")[0], "j", "boot")
 
 
 @pytest.mark.parametrize("length", [0, 1, 10, 60])

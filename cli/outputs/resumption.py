@@ -8,6 +8,7 @@ finds them. Before that parts are hidden, as those of every output (leftovers.py
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -26,6 +27,7 @@ from gpualign.core.journal import (
     Identity,
     Mark,
     Resumed,
+    chained,
     first_line,
     last_line,
     mark_line,
@@ -97,6 +99,8 @@ class Resumption:
         self._muted = False
         self.rows = 0
         self._silent = False  # no journal is kept
+        self._check = ""
+        self._writing = threading.Lock()
         self._finished = self._folder_synced = False
         self.completed = False
         self.left: list[tuple[Path, Path | None]] | None = None
@@ -107,6 +111,7 @@ class Resumption:
         elif keeping.resume:
             self._go_on()
         elif there:
+            self._refuse_second()
             self._silent = True
             note(
                 f"{self._journal_path}, of a run that was interrupted, and what belongs to it are left alone; --resume goes on with them. "
@@ -119,6 +124,15 @@ class Resumption:
 
     def _lasting(self, name: str) -> Path:
         return self._path.with_name(f"{self._path.name}{name and '.' + name}.part")
+
+    def _refuse_second(self) -> None:
+        """Raises `RunError` where the journal is of a run that is at work on the output now."""
+        try:
+            journal = _opened(self._journal_path)
+        except (OSError, InputError, RunError):
+            return
+        with journal:
+            self._take_lock(journal, self._journal_path)
 
     def _go_on(self) -> None:
         journal = _opened(self._journal_path)
@@ -145,8 +159,8 @@ class Resumption:
         self._muted = True
         journal.truncate(resumed.length)
         journal.seek(resumed.length)
-        journal.write(process_line(_boot()) + (b"" if resumed.synced is None else synced_line(resumed.synced)))
-        journal.flush()
+        self._check = resumed.check
+        self._write(process_line(_boot()) + (b"" if resumed.synced is None else synced_line(resumed.synced)))
         query = max(self._span[0], resumed.rows)
         where = f"goes on from query {query + 1:,} of {found.rows:,}"
         self._note(f"{self._path}: {where if query < self._span[1] else 'every query is there, and only the end is left to write'}")
@@ -249,10 +263,13 @@ class Resumption:
             return None
         return cast(BinaryIO, os.fdopen(descriptor, "w+b"))
 
-    def _write(self, line: bytes) -> None:
+    def _write(self, lines: bytes) -> None:
+        """Two threads do."""
         if self._journal is not None:
-            self._journal.write(line)
-            self._journal.flush()
+            with self._writing:
+                checked, self._check = chained(lines, self._check)
+                self._journal.write(checked)
+                self._journal.flush()
 
     def _sync(self, journal: BinaryIO, rows: int) -> None:
         """The mark of so many rows is one that a power cut does not take back."""
