@@ -124,6 +124,8 @@ def serial_stems(found: Iterable[str], titles: Iterable[str]) -> frozenset[str]:
 def annotation_width(header: Sequence[str]) -> int:
     """Number of columns at the beginning of a table with a row per site, the first included, that describe the site: all of those whose
     titles could, if one of them can mean nothing else (`chrom`, `pos`), or two are `ref` and `alt`; else 1. `ref` alone is a sample."""
+    if len(header) < 2 or not _OF_SITES.issuperset(_words(header[1])):  # of most tables, which may have a million titles
+        return 1
     titles = [frozenset(_words(title)) for title in header]
     known = _OF_SITES
     if not any(some and some <= _ALTERNATIVE for some in titles):
