@@ -64,7 +64,7 @@ def test_a_deep_tree_is_read():
         ("(a:x,b);", "a branch has the length 'x' (character 4)"),
         ("(a:,b);", "a branch has the length '' (character 4)"),
         ("(a:1_0,b);", "a branch has the length '1_0'"),
-        ("#NEXUS\nbegin trees;", "which begins with '('"),
+        ("#NEXUS\nbegin trees;", "a NEXUS file; export its tree as Newick"),
         ("[&R]", "which begins with '('"),
         ("(a,b", "1 '(' without ')'"),
     ],

@@ -67,3 +67,12 @@ def test_the_command_names_them(tmp_path, rng, words):
     assert f"does not look like a locus but is counted as one; {advice}" in said
     if not words:
         assert "look like" not in gpualign_here("dist", tmp_path / "t.tsv", "--ignore-columns", "locus7")[1]
+
+
+@pytest.mark.parametrize("samples", [2, 3, 9])
+def test_numbers_far_beyond_those_of_all_loci(rng, samples):
+    numbers = some_alleles(rng, samples, 30, 60, 0)
+    numbers[:, 11] = rng.integers(200_000, 300_000, samples)
+    assert "'locus11' (" in describe_outliers(numbers, titles(30))
+    numbers[:, 11] = rng.integers(60, 900, samples)
+    assert describe_outliers(numbers, titles(30)) is None or samples == 9

@@ -136,3 +136,15 @@ def test_trees_of_other_programs(tmp_path, matrix, tree):
     (tmp_path / "x.nwk").write_text(tree)
     gpualign_here("plot", tmp_path / "matrix.tsv", "--tree", tmp_path / "x.nwk", "-o", tmp_path / "x.png")
     assert (tmp_path / "x.png").stat().st_size > 1000
+
+
+@pytest.mark.parametrize("hole", ["NA", "-", "nan", "?"])
+@pytest.mark.parametrize("diagonal", ["0", None])
+@pytest.mark.parametrize("upper", [True, False])
+def test_a_triangle_beside_which_no_value_is_written(tmp_path, hole, diagonal, upper):
+    """As R leaves it after m[upper.tri(m)] <- NA."""
+    values = {(0, 1): "1", (0, 2): "2", (1, 2): "3"}
+    own = diagonal or hole
+    rows = [[own if i == j else values.get((i, j) if upper else (j, i), hole) for j in range(3)] for i in range(3)]
+    text = "\tA\tB\tC\n" + "".join("\t".join([name, *row]) + "\n" for name, row in zip("ABC", rows, strict=True))
+    assert tree_of(tmp_path, text)[0] == tree_of(tmp_path, SQUARE)[0]

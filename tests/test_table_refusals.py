@@ -125,3 +125,49 @@ def test_letters_for_two_nucleotides_are_named(tmp_path):
     _, messages = gpualign_here("dist", tmp_path / "x")
     assert "R, Y are read as missing calls, because each stands for two nucleotides; --all-letters compares every letter" in messages
     assert "two nucleotides" not in gpualign_here("dist", tmp_path / "x", "--type", "calls")[1]
+
+
+READ = [
+    ("Sample,1000,1037,1074\nP1,0,3,4\nP2,2,1,0\n", "--ploidy 4", [[0, 3], [3, 0]]),
+    ("Taxa,1000,1037,1074\nP1,0,1,9\nP2,2,1,0\n", "", [[0, 1], [1, 0]]),
+    ("marker\t101\t102\nm1\t0\t3\nm2\t2\t1\n", "--transpose --ploidy 4", [[0, 2], [2, 0]]),
+    ("locus\t43435\t57678\nadk\t12\t12\nfumC\t7\t9\n", "--transpose", [[0, 1], [1, 0]]),
+    ("SNP,A,C\nr1,A,G\nr2,C,C\n", "--transpose", [[0, 1], [1, 0]]),
+    (",0,1\n0,0,1\n1,0,0\n", "", [[0, 1], [1, 0]]),
+    ("\t20231234\t7\nadk\t5\t6\nfumC\t11\t11\n", "--transpose", [[0, 1], [1, 0]]),
+    ("a,b,c\nS1,0,1,\nS2,1,1,0\n", "", [[0, 1], [1, 0]]),
+]
+
+
+@pytest.mark.parametrize(("text", "options", "expected"), READ)
+def test_what_has_one_reading_is_read(tmp_path, text, options, expected):
+    (tmp_path / "x").write_text(text)
+    out, _ = gpualign_here("dist", tmp_path / "x", *options.split())
+    assert [list(map(int, line.split("\t")[1:])) for line in out.decode().splitlines()[1:]] == expected
+
+
+def test_one_sample_in_a_column_is_no_matrix_of_phylip(tmp_path):
+    (tmp_path / "n").write_text("\t20231234\nadk\t5\nfumC\t11\n")
+    (tmp_path / "o").write_text("\t7\t8\nadk\t5\t6\nfumC\t12\t11\n")
+    out, _ = gpualign_here("dist", tmp_path / "n", tmp_path / "o", "--transpose")
+    assert out == b"\t7\t8\n20231234\t1\t1\n"
+
+
+def test_slips_are_told_with_what_they_may_be(tmp_path, rng):
+    cells = rng.integers(0, 3, (6, 120)).astype(str).astype(object)
+    cells[1, 3] = cells[2, 9] = "5"
+    text = [",".join(["id", *(f"r{k}" for k in range(120))]), *(",".join([f"s{k}", *row]) for k, row in enumerate(cells.tolist()))]
+    (tmp_path / "x").write_text("\n".join(text) + "\n")
+    with pytest.raises(InputError, match=r"'5' in a table of genotypes; .*--missing-code 5 if it is a missing call"):
+        gpualign_here("dist", tmp_path / "x")
+    (tmp_path / "x").write_text("\n".join(text).replace("5", "177") + "\n")
+    with pytest.raises(InputError, match=r"--missing-code 177 if it is a missing call; --ignore-columns leaves out columns"):
+        gpualign_here("dist", tmp_path / "x")
+
+
+def test_alleles_that_are_nearly_all_1_and_2(tmp_path, rng):
+    cells = rng.integers(1, 3, (6, 120)).astype(str).astype(object)
+    cells[1, 3] = "3"
+    text = [",".join(["Isolate", *(f"r{k}" for k in range(120))]), *(",".join([f"s{k}", *row]) for k, row in enumerate(cells.tolist()))]
+    (tmp_path / "x").write_text("\n".join(text) + "\n")
+    assert "read as alleles of loci" in gpualign_here("dist", tmp_path / "x")[1]

@@ -76,7 +76,8 @@ def kind_of(start: bytes) -> FileKind | None:
         return FileKind.MSF
     if _PHYLIP.fullmatch(first) and _is_phylip_row(first, second):
         return FileKind.PHYLIP
-    if _COUNT.fullmatch(first) and second and not _NUMBER.fullmatch(second.strip()):
+    titled = first.startswith(b"\t") and _is_row_under(first, second)  # a column whose title is a number
+    if _COUNT.fullmatch(first) and second and not _NUMBER.fullmatch(second.strip()) and not titled:
         return FileKind.PHYLIP_MATRIX
     ends_as_tree = b";" in body or b"\n" not in body.strip()
     is_row = b"\t" in first or (not _NEWICK_END.search(first) and _is_row_under(first, second))

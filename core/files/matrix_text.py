@@ -14,7 +14,7 @@ import numpy as np
 
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError, quoted
-from gpualign.core.files.squares import Cells, Floats, Square, filled, number_of, numbers_of, square_of, triangles_of
+from gpualign.core.files.squares import Cells, Floats, Square, filled, number_of, numbers_of, square_of, triangles_of, without_half
 
 Row = tuple[int, list[str]]
 """The number of a line, and its cells."""
@@ -66,8 +66,10 @@ def read_plain_matrix(rows: Iterator[Row]) -> TextMatrix | None:
     found = np.array(values)
     if all(map(_is_number, names)) and (header[1][0] or np.isnan(np.diagonal(found)).all()):
         return None
-    if names == columns and found[-1, :-1].any() != found[:-1, -1].any():  # one of the triangles may be zeros alone
-        return None
+    if names == columns:  # one of the triangles may be zeros alone, or without values
+        last, column = found[-1, :-1], found[:-1, -1]
+        if last.any() != column.any() or np.isnan(last).all() != np.isnan(column).all():
+            return None
     return TextMatrix(found, names, columns)
 
 
@@ -115,11 +117,16 @@ def _with_header(rows: Sequence[Row], source: str) -> TextMatrix:
     names = _names(body, source)
     values = _block(body, len(columns), source)
     if numbers and not first[0] and names == columns and np.isnan(np.diagonal(values)).all():
-        raise InputError(f"{source}: line {line} may be a header of ids that are numbers, or a row without a value on the diagonal")
+        raise InputError(
+            f"{source}: line {line} may be a header of ids that are numbers, or a row without a value on the diagonal; write 0 or NA there"
+        )
     if numbers and columns is not first and not _CORNER.fullmatch(first[0]):
         where = f"{source}: line {body[0][0]} begins with {quoted(names[0])}, an id or a value"
         raise InputError(f"{where}; let the first cell of line {line} be empty if it is an id")
-    return TextMatrix(values, names, list(columns))
+    if names != list(columns):
+        return TextMatrix(values, names, list(columns))
+    whole = without_half(values)
+    return TextMatrix(whole.values, names, names, _name(whole))
 
 
 def _words_beside(rows: Sequence[Row], source: str) -> TextMatrix:

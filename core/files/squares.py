@@ -76,13 +76,28 @@ def square_of(rows: Sequence[Cells]) -> Square | None:
     if all(len(row) == count for row in rows) and not any("" in row for row in rows):
         found = [numbers_of(row) for row in rows]
         whole = [row for row in found if row is not None]
-        return Square(np.stack(whole), "square") if len(whole) == count else None
+        return without_half(np.stack(whole)) if len(whole) == count else None
     for name, upper in (("lower triangle", False), ("upper triangle", True)):
         for diagonal in (1, 0):
             values = _triangle(rows, upper, diagonal)
             if values is not None:
                 return Square(values, name, bool(diagonal))
     return None
+
+
+def without_half(values: Floats) -> Square:
+    """A square, or a triangle beside which no value is written."""
+    above = np.triu_indices(len(values), 1)
+    halves = values[above], values.T[above]
+    if len(values) < 2 or np.isnan(halves[0]).all() == np.isnan(halves[1]).all():
+        return Square(values, "square")
+    lower = bool(np.isnan(halves[0]).all())
+    out = values.copy()
+    out[above] = out.T[above] = halves[1 if lower else 0]
+    has_diagonal = not np.isnan(np.diagonal(values)).all()
+    if not has_diagonal:
+        np.fill_diagonal(out, 0)
+    return Square(out, "lower triangle" if lower else "upper triangle", has_diagonal)
 
 
 def triangles_of(rows: Sequence[Cells]) -> list[Square]:

@@ -88,6 +88,8 @@ def parse_newick(text: str, source: str) -> Tree:
     """
     at = _skip(text, 0)
     if not text.startswith("(", at) and not _ONE_LEAF.fullmatch(text, at):
+        if text.lstrip()[:6].upper() == "#NEXUS":
+            raise InputError(f"{source}: a NEXUS file; export its tree as Newick")
         raise InputError(f"{source}: no tree in Newick format, which begins with '(' and ends with ';'")
     root, at = _parse_node(text, at, source)
     at = _skip(text, at + 1)

@@ -154,7 +154,9 @@ def _is_missing(cell: object) -> bool:
 
 def _codes(given: str | int | Sequence[str | int]) -> tuple[str, ...]:
     """Cells that are missing calls, as text. Raises `InputError` for what is neither text nor a number."""
-    some = [given] if isinstance(given, (str, int, float, np.number)) or given is None else list(given)
+    if isinstance(given, str):
+        return tuple(code.strip() for code in given.split(","))
+    some = [given] if isinstance(given, (int, float, np.number)) or given is None else list(given)
     for code in some:
         if not isinstance(code, (str, int, float, np.number)) or _is_missing(code):
             raise InputError(f"missing_code {code!r}: expected text or a number; None and nan are missing calls anyway")

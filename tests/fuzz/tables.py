@@ -122,7 +122,7 @@ UNCERTAIN = (
     *("deadbeef", "da39a3ee5e6b4b0d3255bfef95601890afd80709", "4294967295", "INF-deadbeef01"),
 )
 """33 spellings of a cell."""
-FIRST = ("A", "s", "strain", "#1", "sample", "isolate", "S1", "iso 1", "locus", "genome", "1")
+FIRST = ("A", "s", "strain", "#1", "sample", "isolate", "S1", "iso 1", "taxon", "genome", "1")
 
 
 def headless_tables(rng):
@@ -193,6 +193,13 @@ TITLES = (
         "Genome size",
         "Total length",
         "GC content",
+        "Contig Number(>=200 bp)",
+        "Low Quality Bases",
+        "N50 (Assembled)",
+        "Contig Count (Assembled)",
+        "rST (Ribosomal MLST)",
+        "age_yr",
+        "pubmed_id",
         "GC (%)",
         "Coverage",
         "Mean coverage",

@@ -40,12 +40,17 @@ def _columns(path: Path) -> list[list[str]]:
                     continue
                 if cells[0].startswith("#") or cells[0].upper() in _TITLES:
                     raise InputError(f"{path}: line {number} begins with {cells[0]!r}; this file has neither titles nor comments")
-                if len(cells) != _COLUMNS:
+                if len(cells) != _COLUMNS and not _is_person(cells):
                     raise InputError(f"{path}: line {number} has {len(cells)} columns; expected {_COLUMNS}")
-                rows.append(cells)
+                rows.append(cells[:_COLUMNS])
     except FileNotFoundError:
         raise InputError(f"{path}: no such file; it belongs to {path.with_suffix('.bed')}") from None
     return rows
+
+
+def _is_person(cells: Sequence[str]) -> bool:
+    """Whether a line of a .fam has a person without a phenotype, or with several: the parents are not told, and the sex is one."""
+    return len(cells) >= _COLUMNS - 1 and cells[1] != "0" and cells[2:4] == ["0", "0"] and cells[4] in ("0", "1", "2")
 
 
 class _Fileset:

@@ -14,7 +14,7 @@ from gpualign.core.distance.scratch import Scratch
 from gpualign.core.distance.sources.base import Block, DenseSource
 from gpualign.core.distance.sources.table_cells import CellType, Storage, numbers_of_codes
 from gpualign.core.distance.sources.table_rows import TableReader, TableRows
-from gpualign.core.distance.tables.alleles import CELL_BYTES, AlleleCells, describe_genotypes
+from gpualign.core.distance.tables.alleles import CELL_BYTES, AlleleCells, advise_missing, describe_genotypes
 from gpualign.core.distance.tables.codings import MINUS_ONE, Coding, alleles_assumed, describe_ambiguous, letter_coding, number_coding
 from gpualign.core.distance.tables.columns import describe_left_out, describe_rows_left_out
 from gpualign.core.distance.tables.options import CallOptions, TableType
@@ -115,8 +115,11 @@ def _check_alleles(tables: Sequence[TableRows], options: CallOptions, alleles: A
         return
     first = next((table.first[0] for table in tables if table.cells is CellType.ALLELES and table.first), None)
     if alleles.are_rare and first is not None:
-        say = parameter("type", TableType.ALLELES.value)
-        raise InputError(f"{first} in a table of genotypes; expected 0, 1, 2; alleles are read with {say}")
+        say, leave, number = parameter("type", TableType.ALLELES.value), parameter("ignore_columns"), first.rsplit("'", 2)[1]
+        raise InputError(
+            f"{first} in a table of genotypes; expected 0, 1, 2; {advise_missing(number)}; {leave} leaves out columns that are no sites;"
+            f" alleles are read with {say}"
+        )
     if alleles.problem is not None:
         raise InputError(f"{tables[0].source}: {alleles.problem}")
     if alleles.zeros and not alleles.telling:
@@ -137,7 +140,7 @@ def _refuse_others(tables: Sequence[TableRows], coding: Coding, options: CallOpt
         expected = ", ".join(allowed) if numbers else "A, H, B"
         says = options.type is not TableType.AUTO or options.ploidy is not None
         others = f"; alleles are read with {parameter('type', 'alleles')}, dosages of polyploids with {parameter('ploidy')}"
-        advice = f"; {parameter('missing_code', shown)} if it is a missing call" if says or not numbers else others
+        advice = f"; {advise_missing(shown)}{'' if says or not numbers else others}"
         place = table.first.get(raw, table.source)
         what = f"{shown!r} in a table of {coding.kind.value}"
         raise InputError(f"{place}: {what}; expected {expected}{advice}")

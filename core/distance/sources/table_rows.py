@@ -32,6 +32,7 @@ from gpualign.core.ids import is_id_title, is_title_of_ids
 _LOOKED_AT = 1 << 16
 """Bytes of a table, in whole lines, that tell whether it holds alleles; a line of data at least."""
 _NUCLEOTIDE_CODES = "ACGTUNRYSWKMBDHVX"
+_LARGEST_DIGIT = 9
 _EMPTY_LINE = b'\t,; "\r\n'
 
 
@@ -85,6 +86,7 @@ class TableReader:
         self._alleles = alleles
         self._lines = text.plain_lines()
         self._begun: list[bytes] = []
+        self._of_alleles = False
         self._serial: frozenset[str] = frozenset()
         self._begin()
         self.plan, self._of_alleles = self._make_plan(options)
@@ -186,6 +188,9 @@ class TableReader:
             elif looks_at_titles and not names_site(name) and is_metadata(name) and stem(name) not in self._serial:
                 rows.left_out.append(name)
                 continue
+            if not name:
+                which = f"{self._source}: {self.plan.row} {len(ids) + 1} has an empty id (line {number})"
+                raise InputError(f"{which}; give it one, or delete the line, such as those of chromosomes and positions in R/qtl's files")
             if square.rows >= 0:
                 square.look(name, cells_of(line, self._delimiter)[1:] if name.isdecimal() else ())
             try:
@@ -240,14 +245,16 @@ class TableReader:
         titles, cells = cells_of(header, self._delimiter), cells_of(row, self._delimiter)
         if len(titles) == 1 and len(cells) != 2:
             what = "sample" if options.transpose else "site"
-            raise InputError(f"{self._source}: no {what}s: the first line has a single cell, {quoted(titles[0])}")
+            only = f"the first line has a single cell, {quoted(titles[0])}"
+            raise InputError(f"{self._source}: no {what}s: {only}; delete what is above the header")
         headed = options.no_header
         if options.no_header:
             titles = [titles[0], *map(str, range(1, len(titles)))]
             if len(titles) > 2 and all(line.rstrip(b"\r\n").endswith(self._mark) for line in self._begun if not _is_empty(line)):
                 titles[-1] = ""  # nothing is behind the last delimiter of a row
         elif len(cells) == len(titles) + 1:  # R writes no title over the names of rows
-            if not cells[-1] or is_title_of_ids(titles[0]):
+            rows = [line.rstrip(b"\r\n") for line in self._begun[1:] if not _is_empty(line)]
+            if is_title_of_ids(titles[0]) or all(line.endswith(self._mark) for line in rows):
                 raise InputError(
                     f"{self._source}: the first row has a cell more than the header, which may lack a title over the ids, as R writes it,"
                     f" or a {self._delimiter!r} at its end; give both lines the same number of cells"
@@ -267,12 +274,13 @@ class TableReader:
         first, *titles = cells_of(line, self._delimiter)
         missing = plan.options.missing_codes
         named = [title for title in titles if title]
-        if not start or (is_id_title(first) and len(set(named)) == len(named)):
+        of_sites = plan.options.transpose and first.strip("# ").lower() in NAMES_OF_SITES
+        if not start or ((is_id_title(first) or of_sites) and len(set(named)) == len(named)):
             return
-        if cells is CellType.ALLELES or plan.beyond:
+        if cells is CellType.ALLELES or self._of_alleles:
             data = could_be_alleles(titles, missing)
         else:
-            numbers = with_missing(_numbers_of_data(plan.options.ploidy), missing)
+            numbers = with_missing(_numbers_of_data(plan.options.ploidy or (_LARGEST_DIGIT if plan.beyond else None)), missing)
             data = cells is not CellType.LETTERS and could_be_calls(line, start, self._delimiter, numbers, cells is None, missing)
             letters = with_missing(_letters_of_data(plan.options.every_letter), missing)
             data = data or (cells is not CellType.NUMBERS and could_be_calls(line, start, self._delimiter, letters, True, missing))

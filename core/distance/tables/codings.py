@@ -118,9 +118,11 @@ def number_coding(counts: npt.NDArray[np.int64], options: CallOptions, of_scheme
         return _genotypes()
     if beyond == {_NINE} and alleles:
         return _undecided(f"9 may be a missing call ({parameter('missing_code', _NINE)}) or an allele ({alleles}); say which")
+    if 0 not in seen:
+        return _alleles(alleles_assumed())
     if is_slip(int(counts[sorted(beyond)].sum()), int(counts[:10].sum())):
         return _genotypes()
-    return _alleles(alleles_assumed()) if 0 not in seen else _undecided(_readings_with_zero(beyond, alleles))
+    return _undecided(_readings_with_zero(beyond, alleles))
 
 
 def _is_of(name: str, cells: str, others: str) -> InputError:

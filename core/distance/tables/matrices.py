@@ -74,11 +74,12 @@ class SquareOfIds:
         self.rows = -1 if name.isdecimal() and k < len(cells) and not _is_zero(cells[k]) else k + 1
 
     def is_whole(self, ids: Sequence[str]) -> bool:
-        """Whether these ids of all rows are those of the columns, in their order, or in another one if they are no numbers."""
+        """Whether these ids of all rows are those of the columns, in any order, and not all are numbers: sites and samples may be numbered
+        alike."""
         titles = self._titles
-        if self.rows == len(titles) > 1:
-            return True
-        return len(ids) == len(titles) > 2 and not any(map(str.isdecimal, ids)) and set(ids) == set(titles)
+        if all(map(str.isdecimal, titles)):
+            return False
+        return self.rows == len(titles) > 1 or (len(ids) == len(titles) > 2 and set(ids) == set(titles))
 
 
 def are_distances(cells: Sequence[str]) -> bool:

@@ -17,12 +17,16 @@ _LEAST_ROWS = 4
 _LEAST_STEPS = 5
 """From row to row; fewer equal ones happen among small numbers."""
 _YEARS = 1900, 2100
+_FIRST_HASH = 1 << 31
+"""Numbers of alleles from here on are those of hashes."""
 _LARGE_ALLELE = 1000
 """Where other loci have such numbers, years are not unlike them."""
 _FEW = 20
 """One column in so many may be unlike the others."""
 _LEAST_DISTINCT = 8
 _TIMES_DISTINCT = 3
+_TIMES_LARGE = 50
+"""Of the largest number of the largest quarter of the columns."""
 _MOST_NAMED = 5
 
 
@@ -31,10 +35,11 @@ def describe_outliers(numbers: npt.NDArray[np.uint32], titles: Sequence[str], tr
     transpose: loci are rows of the table.
 
     A locus is reported if its numbers go up by the same step from row to row, if they are years and few other loci have numbers as
-    large, or if they are different in nearly all samples and three times as many as those of a usual locus.
+    large, if they are far larger than those of the others, or if they are different in nearly all samples and three times as many as those
+    of a usual locus.
     """
     samples, loci = numbers.shape
-    if samples < _LEAST_ROWS or loci < 2:
+    if samples < 2 or loci < 2:
         return None
     known = numbers != NO_ALLELE
     values = np.where(known, numbers, 0).astype(np.int64)
@@ -45,7 +50,11 @@ def describe_outliers(numbers: npt.NDArray[np.uint32], titles: Sequence[str], tr
     distinct = ((np.diff(ordered, axis=0) > 0) & (ordered[1:] >= 0)).sum(axis=0) + (ordered[0] >= 0)
     usual = float(np.median(distinct))
 
-    found: dict[int, str] = {}
+    usual_largest = float(np.quantile(largest, 0.75))
+    far = (largest >= _LARGE_ALLELE) & (largest < _FIRST_HASH) & (largest > _TIMES_LARGE * usual_largest)
+    found = {k: f"numbers up to {largest[k]:,}, other columns up to about {usual_largest:.0f}" for k in np.flatnonzero(far).tolist()}
+    if samples < _LEAST_ROWS:
+        return _report(found, titles, loci, transpose)
     steps = np.diff(values, axis=0)
     counting = (called == samples) & (len(steps) >= _LEAST_STEPS) & (steps == steps[:1]).all(axis=0) & (steps[0] != 0)
     years = (called > 0) & (smallest >= _YEARS[0]) & (largest <= _YEARS[1]) & (distinct > 1)
@@ -56,6 +65,10 @@ def describe_outliers(numbers: npt.NDArray[np.uint32], titles: Sequence[str], tr
     if others_large * _FEW <= loci:
         found |= dict.fromkeys(np.flatnonzero(years).tolist(), "values are years")
     found |= {k: f"values go up by {steps[0, k]} from row to row" for k in np.flatnonzero(counting).tolist()}
+    return _report(found, titles, loci, transpose)
+
+
+def _report(found: dict[int, str], titles: Sequence[str], loci: int, transpose: bool) -> str | None:
     if not found or len(found) > max(1, loci // _FEW, 3) or 2 * len(found) > loci:
         return None
     shown = [f"{titles[k]!r} ({reason})" for k, reason in sorted(found.items())[:_MOST_NAMED]]

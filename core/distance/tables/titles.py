@@ -25,7 +25,7 @@ submitter curator owner lab laboratory institution comment comments note notes r
 row rank number no nr
 
 contigs scaffolds length size coverage depth reads gc completeness contamination quality qc n50 l50 n90 l90 n75 l75 missing called
-uncalled mismatches score confidence percent percentage pct
+uncalled mismatches differences score confidence percent percentage pct
 """
 _ALONE = frozenset(_WORDS_ALONE.split())
 """Words that make a title alone: of typing schemes, of when and where, of who and what, of assemblies and their calls."""
@@ -35,6 +35,7 @@ of the in at per by for and to from not min max mean median average avg total su
 sequence seq loci locus allele alleles allelic target targets good found closest nearest assembly contig scaffold bp kb mb count counts
 code complex level lower upper original received collection collected isolation isolated sampling sampled receipt report reported
 submission creation sequencing sequenced entry birth achtman oxford pasteur warwick snp snps spa emm sccmec capsule antigen o h k typing
+assembled ribosomal pubmed yr low high quality
 clinical public private biological room bed floor postal home travel epi outbreak serial user upload uploaded last first update updated
 read pair base bases content years months weeks days ratio rate fraction share threshold distance differences snv snvs match matched phred
 q30
@@ -48,7 +49,7 @@ _HIERARCHICAL = re.compile(r"hc ?[0-9]+( .*)?")
 _DATED = re.compile(r"[a-z]{3,}(date|year)")
 _CASES = re.compile(r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+")
 _TOKENS = re.compile(r"[A-Za-z0-9]+")
-NAME_OF_SITE = re.compile("(?!hc|unnamed).*[0-9]{3}", re.IGNORECASE)
+NAME_OF_SITE = re.compile("(?!hc|unnamed)[^(]*[0-9]{3}", re.IGNORECASE)
 """Titles with longer numbers than metadata have: they tell sites quickly."""
 
 _NUMBERS = re.compile(r"[0-9]+")
