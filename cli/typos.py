@@ -45,7 +45,7 @@ class CommandGroup(click.Group):
 
 
 def _answer(args: Sequence[str]) -> str:
-    """What to type for a word that is no command."""
+    """Advice for a word that is no command."""
     if args[0] == "version":
         return "; type gpualign --version"
     return f"; type gpualign {' '.join([*args[1:2], '--help'])}" if args[0] == "help" else ""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gpualign.core._records import count_kinds
 from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError
+from gpualign.core.errors import InputError, parameter
 from gpualign.core.text import TextColumn
 
 _COMPLEMENTS = str.maketrans("ACGTRYKMSWBDHVN", "TGCAYRMKSWVHDBN")
@@ -189,7 +189,7 @@ class Census:
             part = f"{100 * self._plain / self._letters:.0f} % of all letters are A, C, G, T, U or N"
             raise InputError(
                 f"{self._protein} has a letter that only proteins have, but {part}: read these as DNA, and such letters as N, with"
-                " --alphabet dna --unknown n, or as proteins with --alphabet protein"
+                f" {parameter('alphabet', 'dna')} {parameter('unknown', 'n')}, or as proteins with {parameter('alphabet', 'protein')}"
             )
         return PROTEIN if self._protein is not None or self._plain < 0.8 * self._letters else DNA
 

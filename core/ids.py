@@ -21,12 +21,12 @@ _ID_TITLE = re.compile(rf"|FILE|#?(?:{_THING}|[a-z]+[ _.-])?(?:id|ids|name|names
 
 
 def is_id_title(title: str) -> bool:
-    """Whether a first cell can only be the title of ids."""
+    """Tell whether a first cell can only be the title of ids."""
     return _ID_TITLE.fullmatch(title) is not None
 
 
 def is_title_of_ids(title: str) -> bool:
-    """Whether a first cell is a title of ids, or a word such as `sample` that may be one."""
+    """Tell whether a first cell is a title of ids, or a word such as `sample` that may be one."""
     return is_id_title(title) or re.fullmatch(_THING, title, re.IGNORECASE) is not None
 
 

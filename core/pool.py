@@ -232,9 +232,10 @@ def run_workers(
 
 
 class Aside:
-    """One action at a time in another thread."""
+    """One action at a time in another thread. alone: held by either thread while it does what both do."""
 
     def __init__(self) -> None:
+        self.alone = threading.Lock()
         self._thread: threading.Thread | None = None
         self._error: BaseException | None = None
 

@@ -14,7 +14,7 @@ from gpualign.core._records import encode as encode_into
 from gpualign.core.alphabet import INVALID, Alphabet
 from gpualign.core.dataclass import dataclass
 from gpualign.core.encoded_ahead import EncodedAhead
-from gpualign.core.errors import InputError
+from gpualign.core.errors import InputError, parameter
 from gpualign.core.ids import file_of
 from gpualign.core.text import TextColumn, join_columns
 
@@ -157,9 +157,10 @@ def encode_letters(
                 "compare them with gpualign dist"
             )
             if letter == ".":
-                hint += f"; or an unknown letter: --unknown {'n' if alphabet.name == 'dna' else 'x'} reads it as one"
+                hint += f"; or an unknown letter: {parameter('unknown', 'n' if alphabet.name == 'dna' else 'x')} reads it as one"
         elif alphabet.name == "dna" and letter.isascii() and letter.isalpha():
-            hint = "not an IUPAC nucleotide letter (if these are proteins: --alphabet protein; --unknown n reads it as N)"
+            proteins, unknown = parameter("alphabet", "protein"), parameter("unknown", "n")
+            hint = f"not an IUPAC nucleotide letter (if these are proteins: {proteins}; {unknown} reads it as N)"
         else:
             hint = f"not a {alphabet.name} letter"
         raise InputError(f"{source}: record {name(record)!r}: {letter!r} at position {at - int(letters.offsets[record]) + 1} is {hint}")

@@ -8,7 +8,7 @@ from typing import BinaryIO, TypeAlias
 
 from gpualign.core.alphabet import DNA, PROTEIN, Alphabet, MixedAlphabets
 from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError
+from gpualign.core.errors import InputError, parameter
 from gpualign.core.reader import Gaps, LowerCase, RawRecords, UnknownLetters, count_letters, encode_all, read_raw, unique_in_files
 from gpualign.core.scoring import Scoring, ScoringOptions, is_of_proteins, make_scoring
 from gpualign.core.sequences import SequenceSet, join_sets
@@ -53,7 +53,8 @@ class ReadOptions:
             return None
         of = DNA if self.unknown == "n" else PROTEIN
         if self.alphabet not in ("auto", of.name):
-            raise InputError(f"--unknown {self.unknown} is a letter of {of.name}; it cannot be combined with --alphabet {self.alphabet}")
+            unknown, alphabet = parameter("unknown", self.unknown), parameter("alphabet", self.alphabet)
+            raise InputError(f"{unknown} is a letter of {of.name}; it cannot be combined with {alphabet}")
         return UnknownLetters(of)
 
 
@@ -211,7 +212,7 @@ def describe_gaps(gaps: Gaps) -> str:
 
 
 def describe_unknown(unknown: UnknownLetters, source: str) -> str:
-    """What --unknown has done, for people. Raises `InputError` where so many letters are unknown that they are of another alphabet."""
+    """Report of the letters that were replaced. Raises `InputError` where so many letters are unknown that they are of another alphabet."""
     if unknown.letters > _MOST_UNKNOWN * unknown.total:
         part = 100 * unknown.letters / unknown.total
         raise InputError(

@@ -112,6 +112,16 @@ def test_records_without_letters_are_left_out_where_that_is_said(tmp_path, comma
         gpualign_here(*words, "--drop-empty")
 
 
+def test_unknown_letters_in_python(tmp_path, rng):
+    (tmp_path / "x.fa").write_text(fasta(masked(rng, "X")))
+    with pytest.raises(python.InputError, match="with alphabet='dna' unknown='n', or as proteins with alphabet='protein'"):
+        python.read(tmp_path / "x.fa")
+    found = python.read(tmp_path / "x.fa", alphabet="dna", unknown="n")
+    assert (found.alphabet, "".join(found).count("N")) == ("dna", 24)
+    with pytest.raises(python.InputError, match="unknown 'z': n and x are known"):
+        python.read(tmp_path / "x.fa", unknown="z")
+
+
 def test_records_without_letters_in_python(tmp_path):
     (tmp_path / "x.fa").write_text(EMPTY)
     assert python.read(tmp_path / "x.fa", drop_empty=True).ids == ["a", "c"]

@@ -8,7 +8,6 @@ finds them. Before that parts are hidden, as those of every output (leftovers.py
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -100,7 +99,7 @@ class Resumption:
         self.rows = 0
         self._silent = False  # no journal is kept
         self._check = ""
-        self._writing = threading.Lock()
+        self._torn = False
         self._finished = self._folder_synced = False
         self.completed = False
         self.left: list[tuple[Path, Path | None]] | None = None
@@ -264,12 +263,17 @@ class Resumption:
         return cast(BinaryIO, os.fdopen(descriptor, "w+b"))
 
     def _write(self, lines: bytes) -> None:
-        """Two threads do."""
-        if self._journal is not None:
-            with self._writing:
-                checked, self._check = chained(lines, self._check)
-                self._journal.write(checked)
-                self._journal.flush()
+        """Append lines. Nothing follows what an error or a signal has cut off, since it could not be checked."""
+        if self._journal is None:
+            return
+        with self._aside.alone:
+            if self._torn:
+                return
+            self._torn = True
+            checked, check = chained(lines, self._check)
+            self._journal.write(checked)
+            self._journal.flush()
+            self._check, self._torn = check, False
 
     def _sync(self, journal: BinaryIO, rows: int) -> None:
         """The mark of so many rows is one that a power cut does not take back."""

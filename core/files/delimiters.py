@@ -41,10 +41,10 @@ def delimiter_of(header: bytes, row: bytes = b"") -> str:
 
 
 def _fits_header(cells: int, titles: int) -> bool:
-    """Whether a row of so many cells, two or more, can follow a header: R writes no title over the names of rows."""
+    """Tell whether a row of so many cells, two or more, can follow a header: R writes no title over the names of rows."""
     return cells > 1 and cells - titles in (0, 1)
 
 
 def _are_whole(line: bytes, mark: bytes) -> bool:
-    """Whether what is in quotes, of which a quote is left, is all of its cell."""
+    """Tell whether what is in quotes, of which a quote is left, is all of its cell."""
     return re.search(b'[^%b]"|"[^%b]' % (mark, mark), line) is None

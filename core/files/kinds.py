@@ -1,4 +1,4 @@
-"""What kind of file some bytes begin, by its content. Pure."""
+"""Kinds of files, recognised by their first bytes. Pure."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _cells(first: bytes, second: bytes) -> list[bytes]:
 
 
 def _is_phylip_row(counts: bytes, second: bytes) -> bool:
-    """Whether the second line has letters of an alignment, and not a cell for each of two titles that happen to be numbers."""
+    """Tell whether the second line has letters of an alignment, and not a cell for each of two titles that happen to be numbers."""
     _, *parts = second.split() or [b""]
     letters, sites = b"".join(parts) or second.strip(), int(counts.split()[1])
     titles, cells = counts.strip().count(b"\t"), second.strip().count(b"\t")
@@ -104,7 +104,7 @@ def _is_phylip_row(counts: bytes, second: bytes) -> bool:
 
 
 def _is_row_under(first: bytes, second: bytes) -> bool:
-    """Whether the second line has as many cells as a table with this header would have, and so is no sequence."""
+    """Tell whether the second line has as many cells as a table with this header would have, and so is no sequence."""
     delimiter = delimiter_of(first, second).encode()
     if delimiter == b" " or delimiter not in second:
         return False

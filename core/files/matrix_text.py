@@ -259,7 +259,7 @@ def _triangle_alone(cells: Sequence[Cells], triangles: Sequence[Square], source:
 
 
 def _could_be_header(cells: Sequence[Cells]) -> bool:
-    """Whether numbers of the first row and column of a square may be ids: they count on, or the corner has no value and others have."""
+    """Tell whether numbers of the first row and column may be ids: they count on, or the corner has no value and others have."""
     titles = cells[0][1:]
     counting = all(title.isdecimal() for title in titles) and all(int(b) == int(a) + 1 for a, b in pairwise(titles))
     has_value = [number_of(row[k]) == number_of(row[k]) for k, row in enumerate(cells)]
@@ -274,7 +274,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _is_id(cell: str) -> bool:
-    """Whether a cell is empty or a word."""
+    """Tell whether a cell is empty or a word."""
     return not cell or number_of(cell) is None
 
 

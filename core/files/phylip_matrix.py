@@ -23,7 +23,7 @@ _ID_LENGTH = 10
 
 
 def is_count(line: bytes) -> bool:
-    """Whether a first line is the number of records of a matrix."""
+    """Tell whether a first line is the number of records of a matrix."""
     text = line.strip()
     return len(text) <= _MOST_DIGITS and text.isdigit()
 
@@ -78,7 +78,7 @@ def _cells(line: str, tabs: bool) -> list[str]:
 
 
 def _has_no_blank_behind_id(line: str) -> bool:
-    """Whether values follow an id of ten characters at once."""
+    """Tell whether values follow an id of ten characters at once."""
     word = line.split(None, 1)[0]
     return line.startswith(word) and len(word) > _ID_LENGTH and number_of(word[_ID_LENGTH:]) is not None
 
@@ -122,7 +122,7 @@ def _read_shape(lines: Sequence[list[str]], sizes: Sequence[int], names_end_in_n
 
 
 def _are_numbered(names: Sequence[list[str]]) -> bool:
-    """Whether all names begin with a word and end in a number, and have equally many words: `Strain 1`, `Strain 2`."""
+    """Tell whether all names begin with a word and end in a number, and have equally many words: `Strain 1`, `Strain 2`."""
     alike = len({len(words) for words in names}) == 1
     return alike and all(number_of(words[0]) is None and number_of(words[-1]) is not None for words in names)
 

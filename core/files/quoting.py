@@ -40,7 +40,7 @@ def _hidden(lines: Iterator[bytes], mark: bytes, source: str, first: int) -> Ite
 
 
 def _may_hide(line: bytes, mark: bytes) -> bool:
-    """Whether a delimiter follows an odd number of quotes, as it does in quotes: a doubled one changes nothing."""
+    """Tell whether a delimiter follows an odd number of quotes, as it does in quotes: a doubled one changes nothing."""
     if line.count(b'"') <= _FEW_QUOTES:
         return any(mark in piece for piece in line.split(b'"')[1::2])
     odd = 0
@@ -70,5 +70,5 @@ def unquoted(text: str) -> str:
 
 
 def is_quoted(text: str) -> bool:
-    """Whether quotes are around all of a cell."""
+    """Tell whether quotes are around all of a cell."""
     return len(text) > 1 and text[0] == text[-1] == '"'

@@ -56,7 +56,7 @@ class Square:
 
     @property
     def is_of_one_set(self) -> bool:
-        """Whether the values alone show that rows and columns are the same records: they are symmetric, with one value along the
+        """Tell whether the values alone show that rows and columns are the same records: they are symmetric, with one value along the
         diagonal."""
         own = np.diagonal(self.values)
         own = own[~np.isnan(own)]
@@ -64,7 +64,7 @@ class Square:
 
 
 def is_symmetric(values: npt.NDArray[Any]) -> bool:
-    """Whether values[i, j] equals values[j, i], but for what decimals of text leave."""
+    """Tell whether values[i, j] equals values[j, i], but for what decimals of text leave."""
     square = values.ndim == 2 and values.shape[0] == values.shape[1]
     return square and np.allclose(values, values.T, rtol=1e-9, atol=_ROUNDING, equal_nan=values.dtype.kind == "f")
 

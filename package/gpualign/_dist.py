@@ -145,7 +145,7 @@ def _files(calls: Calls | None) -> list[object]:
 
 
 def _is_missing(cell: object) -> bool:
-    """Whether an object is None, nan, or pandas.NA, which is neither equal to anything nor unequal."""
+    """Tell whether an object is None, nan, or pandas.NA, which is neither equal to anything nor unequal."""
     if cell is None:
         return True
     unequal = cell != cell

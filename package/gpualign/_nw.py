@@ -192,7 +192,7 @@ def _filter(
     if scoring.edit and min_score is not None:
         raise InputError("min_score cannot be combined with edit distances; give max_distance")
     if scoring.edit and max_distance is not None and not (0 <= max_distance < math.inf and max_distance == int(max_distance)):
-        raise InputError(f"max_distance {max_distance}: a whole number of edits is wanted")
+        raise InputError(f"max_distance {max_distance}: expected a whole number of edits")
     check_fraction("min_identity", min_identity)
     check_fraction("min_coverage", min_coverage)
     if not scoring.edit:

@@ -15,11 +15,14 @@ from gpualign.core.opening import open_file
 from gpualign.core.reader import RawRecords, count_letters, encode_all, read_raw
 from gpualign.core.sequences import SequenceSet
 from gpualign.core.text import TextColumn
-from gpualign.jobs.inputs import Inputs
+from gpualign.jobs.inputs import Inputs, ReadOptions
 
 Path: TypeAlias = "str | PathLike[str]"
 Record: TypeAlias = Any
 """str, bytes, or what has `.seq` and `.id`, as Biopython's SeqRecord."""
+
+
+_AS_IT_IS = ReadOptions()
 
 
 class Sequences:
@@ -98,14 +101,22 @@ Source: TypeAlias = "Sequences | Path | BinaryIO | Iterable[Record]"
 
 
 def read(
-    source: Path | BinaryIO, alphabet: str = "auto", degap: bool = False, allow_duplicates: bool = False, drop_empty: bool = False
+    source: Path | BinaryIO,
+    alphabet: str = "auto",
+    degap: bool = False,
+    allow_duplicates: bool = False,
+    drop_empty: bool = False,
+    unknown: str | None = None,
 ) -> Sequences:
     """Read a FASTA or FASTQ file, plain or compressed, by path or open in binary mode.
 
-    degap: remove gaps (- and .); allow_duplicates: number repeated ids; drop_empty: leave out records without letters. Raises
-    `InputError` naming file, record and reason.
+    degap: remove gaps (- and .); allow_duplicates: number repeated ids; drop_empty: leave out records without letters; unknown: read
+    letters of no alphabet, . and ? as "n" of DNA or "x" of proteins. Raises `InputError` naming file, record and reason.
     """
-    raw = _read(source, degap, allow_duplicates, drop_empty)
+    if unknown not in (None, "n", "x"):
+        raise InputError(f"unknown {unknown!r}: n and x are known")
+    options = ReadOptions(checked_name(alphabet), allow_duplicates, degap, unknown=unknown, drop_empty=drop_empty)
+    raw = _read(source, options)
     chosen, (encoded,) = encode_all([raw], checked_name(alphabet))
     return Sequences.of(encoded, chosen)
 
@@ -117,16 +128,18 @@ def checked_path(name: str, given: object) -> str:
     return path
 
 
-def _read(source: Path | BinaryIO, degap: bool = False, allow_duplicates: bool = False, drop_empty: bool = False) -> RawRecords:
+def _read(source: Path | BinaryIO, options: ReadOptions = _AS_IT_IS) -> RawRecords:
+    o, unknown = options, options.unknown_letters()
     if hasattr(source, "read"):
-        return read_raw(cast("BinaryIO", source), str(getattr(source, "name", "a stream")), allow_duplicates, drop_empty, degap)
+        name = str(getattr(source, "name", "a stream"))
+        return read_raw(cast("BinaryIO", source), name, o.allow_duplicates, o.drop_empty, o.degap, unknown=unknown)
     name = checked_path("source", source)
     with open_file(name) as stream:
-        return read_raw(stream, name, allow_duplicates, drop_empty, degap)
+        return read_raw(stream, name, o.allow_duplicates, o.drop_empty, o.degap, unknown=unknown)
 
 
 def is_numbered(index: Any) -> bool:
-    """Whether the index of a Series or DataFrame is the one that pandas gives: 0, 1, 2, ..."""
+    """Tell whether the index of a Series or DataFrame is the one that pandas gives: 0, 1, 2, ..."""
     return getattr(index, "start", None) == 0 and getattr(index, "step", None) == 1
 
 

@@ -146,7 +146,7 @@ def _of_files(name: str, value: str | None = None) -> str:
 
 @dataclass(frozen=True)
 class _Numbers:
-    """What numbers mean.
+    """Meaning of numbers.
 
     codes: the code of each number that is a call
     missing: numbers that are missing calls
@@ -159,7 +159,7 @@ class _Numbers:
 
 
 def _codes_of_numbers(inputs: Sequence[CallArray], options: CallOptions) -> _Numbers:
-    """What numbers mean in all of the arrays. Raises `InputError` where -1 may be a genotype or a missing call."""
+    """Decide what numbers mean in all of the arrays. Raises `InputError` where -1 may be a genotype or a missing call."""
     missing = tuple(int(code) for code in options.missing_codes if _NUMBER.fullmatch(code))
     if options.type is TableType.CENTRED:
         return _Numbers({-1: 0, 0: 1, 1: 2}, (-9, *missing), Kind.GENOTYPE)
@@ -228,7 +228,7 @@ def _seen(calls: npt.NDArray[Any], raw: Codes) -> npt.NDArray[np.int64]:
 
 
 def _has_letters(calls: npt.NDArray[Any]) -> bool:
-    """Whether the first call is a letter; N is none."""
+    """Tell whether the first call is a letter; N is none."""
     telling = np.zeros(256, dtype=np.uint8)
     telling[list(b"012")] = 1
     telling[[byte for byte in _LETTERS if chr(byte).isalpha() and byte not in b"Nn"]] = 2

@@ -49,7 +49,7 @@ def _columns(path: Path) -> list[list[str]]:
 
 
 def _is_person(cells: Sequence[str]) -> bool:
-    """Whether a line of a .fam has a person without a phenotype, or with several: the parents are not told, and the sex is one."""
+    """Tell whether a line of a .fam has a person without a phenotype, or with several: the parents are not told, and the sex is one."""
     return len(cells) >= _COLUMNS - 1 and cells[1] != "0" and cells[2:4] == ["0", "0"] and cells[4] in ("0", "1", "2")
 
 

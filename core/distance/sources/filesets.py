@@ -77,7 +77,7 @@ def swapped_sites(one: Fileset, other: Fileset) -> npt.NDArray[np.bool_] | None:
 
 
 def _fit(some: Site, others: Site) -> bool:
-    """Whether two alleles can be the same two in this order; an unknown one may be any but the one beside it."""
+    """Tell whether two alleles can be the same two in this order; an unknown one may be any but the one beside it."""
     merged = [b if a in _UNKNOWN else a for a, b in zip(some, others, strict=True) if a == b or a in _UNKNOWN or b in _UNKNOWN]
     known = [allele for allele in merged if allele not in _UNKNOWN]
     return len(merged) == len(some) and len(set(known)) == len(known)

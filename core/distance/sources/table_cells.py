@@ -34,7 +34,7 @@ _LOOKED_AT = 1 << 20
 
 
 class CellType(Enum):
-    """What cells of a table are: NUMBERS and LETTERS are bytes, raw codes of `codings`; ALLELES numbers of 32 bits."""
+    """Type of the cells of a table: NUMBERS and LETTERS are bytes, raw codes of `codings`; ALLELES numbers of 32 bits."""
 
     NUMBERS = "genotypes"
     LETTERS = "letters"
@@ -43,7 +43,7 @@ class CellType(Enum):
 
 @dataclass(frozen=True)
 class TablePlan:
-    """What is known of a table before its rows are read.
+    """Facts about a table that are known before its rows are read.
 
     source: its name for messages
     delimiter: what stands between cells
@@ -197,7 +197,7 @@ class TableCells:
                 self.first[0] = f"{self._place(number, name, int(places[0]))}: {str(row[places[0]])!r}"
 
     def _is_allele(self, line: bytes, column: int) -> bool:
-        """Whether a cell that is no call makes this a table of alleles."""
+        """Tell whether a cell that is no call makes this a table of alleles."""
         options = self._options
         if self.cells is CellType.LETTERS or options.type is not TableType.AUTO or options.ploidy is not None or options.every_letter:
             return False

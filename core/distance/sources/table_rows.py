@@ -66,7 +66,7 @@ class TableRows:
 
     @property
     def of_scheme(self) -> bool:
-        """Whether titles are those of a typing scheme, whose tables hold alleles."""
+        """Tell whether titles are those of a typing scheme, whose tables hold alleles."""
         return self.plan.of_scheme
 
     @property
@@ -93,7 +93,7 @@ class TableReader:
 
     @property
     def is_of_alleles(self) -> bool:
-        """Whether the table holds alleles for sure, by its first lines."""
+        """Tell whether the table holds alleles for sure, by its first lines."""
         return self._of_alleles
 
     def _begin(self) -> None:
@@ -305,7 +305,7 @@ def _options_of_export(options: CallOptions, export: str, source: str) -> CallOp
 
 
 def _looks_at_titles(options: CallOptions) -> bool:
-    """Whether titles of metadata stand before rows."""
+    """Tell whether titles of metadata stand before rows."""
     return options.transpose and not options.no_header
 
 
@@ -319,7 +319,7 @@ def _numbers_of_data(ploidy: int | None) -> Codes:
 
 @dataclass
 class _RowIds:
-    """What the rows of a table are.
+    """Rows of a table, by what became of them.
 
     ids: of rows that were read
     left_out: titles of metadata, of rows that were not read
@@ -336,7 +336,7 @@ def _is_empty(line: bytes) -> bool:
 
 
 def _has_cells(line: bytes) -> bool:
-    """Whether an empty line has delimiters."""
+    """Tell whether an empty line has delimiters."""
     return bool(line.strip())
 
 
@@ -349,5 +349,5 @@ def _letters_of_data(every_letter: bool) -> Codes:
 
 
 def _is_scheme(title: str) -> bool:
-    """Whether only tables of alleles have a column with this title."""
+    """Tell whether only tables of alleles have a column with this title."""
     return re.search(r"(?<![A-Za-z])(cg|r|wg)?ST(?![a-z])|MLST|[Cc]lonal.?[Cc]omplex", title) is not None

@@ -1,4 +1,4 @@
-"""What htslib does not see, or crashes on, in the text of a VCF: a header behind records, empty lines, and rows with too many genotypes."""
+"""Checks of a VCF for what htslib does not see, or crashes on: a second header, empty lines, and rows with too many genotypes."""
 
 from __future__ import annotations
 

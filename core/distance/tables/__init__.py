@@ -1,1 +1,1 @@
-"""What tables of calls hold: their header, their columns, and what their cells mean. Pure: text and counts in, decisions out."""
+"""Decisions about tables of calls: their header, their columns, and the meaning of their cells. Pure: text and counts in, decisions out."""

@@ -66,7 +66,7 @@ _REPEATED_DIGIT = re.compile(r"([0-9])\1+")
 
 @dataclass(frozen=True)
 class AlleleLook:
-    """What the first cells of a table say of alleles.
+    """Evidence of alleles in the first cells of a table.
 
     telling: some are written as only alleles are
     beyond: some are numbers that no genotype has, and not as seldom as slips
@@ -79,7 +79,7 @@ class AlleleLook:
 
 
 def is_slip(rare: int, numbers: int) -> bool:
-    """Whether numbers that no genotype has are as rare as slips: fewer than one in a hundred."""
+    """Tell whether numbers that no genotype has are as rare as slips: fewer than one in a hundred."""
     return rare * _RARE < numbers
 
 
@@ -119,7 +119,7 @@ class AlleleCells:
         self._missing = [*MISSING_WORDS, *missing]
         self._missing_words = frozenset(word.upper() for word in self._missing)
         self.telling = False
-        """Whether a cell was written as only alleles are."""
+        """Tell whether a cell was written as only alleles are."""
         self.numbers = self.beyond = self.zeros = 0
         """Cells that are numbers, numbers beyond genotypes, and zeros."""
         self.distinct: set[int] = set()
@@ -182,11 +182,11 @@ class AlleleCells:
 
     @property
     def are_rare(self) -> bool:
-        """Whether numbers that no genotype has are as rare as slips."""
+        """Tell whether numbers that no genotype has are as rare as slips."""
         return not self.telling and is_slip(self.beyond, self.numbers)
 
     def could_be_allele(self, text: str) -> bool:
-        """Whether a cell could be an allele or a missing one, in a spelling that is known."""
+        """Tell whether a cell could be an allele or a missing one, in a spelling that is known."""
         return not text or text.upper() in self._missing_words or any(p.fullmatch(text) for p in (_NUMBER, _HASH, _INCOMPLETE, _SEVERAL))
 
     def _number(self, cell: bytes) -> int | None:
@@ -211,8 +211,8 @@ class AlleleCells:
 
 
 def describe_genotypes(numbers: npt.NDArray[np.uint32], titles: Sequence[str], transpose: bool) -> str | None:
-    """Why alleles, of which 0 is among the missing ones, may be genotypes beside other columns; None where most columns have numbers that
-    no genotype has. numbers: of alleles [samples][loci] of some samples; transpose: loci are rows of the table."""
+    """Report of why alleles, with 0 as a missing one, may be genotypes beside other columns; None where most columns have numbers that no
+    genotype has. numbers: of alleles [samples][loci] of some samples; transpose: loci are rows of the table."""
     known = numbers != NO_ALLELE
     largest = np.where(known, numbers, 0).max(axis=0, initial=0)
     others = np.flatnonzero(largest > _LARGEST_GENOTYPE)
@@ -228,7 +228,7 @@ def describe_genotypes(numbers: npt.NDArray[np.uint32], titles: Sequence[str], t
 
 
 def _are_several(word: str) -> bool:
-    """Whether a cell has several alleles, none of which is 0."""
+    """Tell whether a cell has several alleles, none of which is 0."""
     return _SEVERAL.fullmatch(word) is not None and all(int(part) for part in re.split("[;|/]", word))
 
 
@@ -249,5 +249,5 @@ def describe_no_allele(cell: str, transpose: bool) -> str:
 
 
 def advise_missing(cell: str) -> str:
-    """What to say of a cell that may be a missing call; nothing for one that is no short word."""
+    """Advice for a cell that may be a missing call; empty for one that is no short word."""
     return f"{parameter('missing_code', cell)} if it is a missing call" if _WORD.fullmatch(cell) else ""

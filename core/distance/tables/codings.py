@@ -1,4 +1,4 @@
-"""What the codes of a table of calls mean, by which of them occur in it.
+"""Meaning of the codes in a table of calls, decided by which of them occur.
 
 Cells of one character are read as raw codes: a digit as itself, -1 as MINUS_ONE, A, C, G and T as 0 to 3, other letters as ASCII. The
 codes that occur in all of the table prove what they are, or do not; then the reader is told which options decide.
@@ -43,7 +43,7 @@ _NUCLEOTIDE_LETTERS = frozenset("ACGTUNRYSWKMBDHVX")
 
 @dataclass(frozen=True)
 class Coding:
-    """What raw codes mean.
+    """Meaning of raw codes.
 
     kind: of the calls
     codes: the code of each raw one, MISSING for a missing call, BAD for what is no call: uint8[256]

@@ -1,4 +1,4 @@
-"""Which columns of a table are read, and what the others are."""
+"""Choice of the columns of a table that are read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HETEROZYGOUS = "_HET"
 
 @dataclass(frozen=True)
 class Columns:
-    """What is done with the columns of a table.
+    """Plan for the columns of a table.
 
     titles: of the columns that are read
     actions: for each column after the first, READ, SKIP_COLUMN or EMPTY of `_sites`, uint8[columns]; without any all are read
@@ -123,7 +123,7 @@ def _places_of_others(header: Sequence[str], transpose: bool, export: str | None
 
 
 def _repeats(title: str, before: str, export: str) -> bool:
-    """Whether a column of .raw says which genotypes of the one before it are heterozygous (`--recode AD`)."""
+    """Tell whether a column of .raw says which genotypes of the one before it are heterozygous (`--recode AD`)."""
     return export == ".raw" and title.endswith(_HETEROZYGOUS) and before.rsplit("_", 1)[0] == title.removesuffix(_HETEROZYGOUS)
 
 

@@ -1,4 +1,4 @@
-"""Whether the first line of a table is a header, or data whose header is missing.
+"""Detection of tables whose first line is data, because the header is missing.
 
 As a header, data would lose a row. What says that a line is a header is its first cell: empty, or a title of ids. Any other line whose
 cells could be calls of this table fits both readings.
@@ -19,8 +19,8 @@ _SHARE = 2
 
 
 def could_be_calls(line: bytes, start: int, delimiter: str, table: Codes, whole: bool, missing: Sequence[str] = ()) -> bool:
-    """Whether cells of a line, from byte `start` on, could be calls of a table of calls. table: the codes of cells of one byte, BAD for
-    what is no call; whole: every cell has to be one, and not only most of them; missing: cells that are missing calls."""
+    """Tell whether cells of a line, from byte `start` on, could be calls of a table of calls. table: the codes of cells of one byte, BAD
+    for what is no call; whole: every cell has to be one, and not only most of them; missing: cells that are missing calls."""
     cells = line.count(delimiter.encode(), start) + 1
     codes: Codes = np.empty(cells, dtype=np.uint8)
     parser = _sites.CallParser(delimiter, table, codes[:0], list(missing))
@@ -31,7 +31,7 @@ def could_be_calls(line: bytes, start: int, delimiter: str, table: Codes, whole:
 
 
 def could_be_alleles(cells: Sequence[str], missing: Sequence[str] = ()) -> bool:
-    """Whether more than half of the cells could be alleles, in any spelling. missing: cells that are missing alleles."""
+    """Tell whether more than half of the cells could be alleles, in any spelling. missing: cells that are missing alleles."""
     reader = AlleleCells(missing)
     known = sum(reader.could_be_allele(cell) for cell in cells)
     return known * _SHARE > len(cells)

@@ -74,8 +74,8 @@ class SquareOfIds:
         self.rows = -1 if name.isdecimal() and k < len(cells) and not _is_zero(cells[k]) else k + 1
 
     def is_whole(self, ids: Sequence[str]) -> bool:
-        """Whether these ids of all rows are those of the columns, in any order, and not all are numbers: sites and samples may be numbered
-        alike."""
+        """Tell whether these ids of all rows are those of the columns, in any order, and not all are numbers: sites and samples may be
+        numbered alike."""
         titles = self._titles
         if all(map(str.isdecimal, titles)):
             return False
@@ -83,11 +83,11 @@ class SquareOfIds:
 
 
 def are_distances(cells: Sequence[str]) -> bool:
-    """Whether cells are what a matrix of distances has: numbers, and nothing where there is none."""
+    """Tell whether cells are what a matrix of distances has: numbers, and nothing where there is none."""
     return all(not cell or number_of(cell) is not None for cell in cells)
 
 
 def _is_zero(cell: str) -> bool:
-    """Whether a cell can be on the diagonal of a matrix of distances."""
+    """Tell whether a cell can be on the diagonal of a matrix of distances."""
     value = number_of(cell) if cell else 0.0
     return value is not None and (value == 0 or math.isnan(value))

@@ -11,7 +11,7 @@ MOST_PLOIDY = 8
 
 
 class TableType(Enum):
-    """What the cells of a table are.
+    """Type of the cells of a table.
 
     AUTO: as they look. CALLS: genotypes 0, 1, 2 or nucleotides. ALLELES: alleles of loci. CENTRED: genotypes -1, 0, 1. ABH: genotypes of a
     cross, A, H and B.

@@ -84,7 +84,7 @@ NAMES_OF_SITES = frozenset(
 
 
 def is_metadata(title: str) -> bool:
-    """Whether a title is known to be of no site or locus."""
+    """Tell whether a title is known to be of no site or locus."""
     if NAME_OF_SITE.match(title):
         return False
     words = _words(title)
