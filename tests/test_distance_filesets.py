@@ -5,6 +5,8 @@ import gzip
 import numpy as np
 import pytest
 from command import gpualign, gpualign_here
+from fuzz import variants
+from fuzz.tables import distances
 from sites import panels_of, vcf_text, write_fileset, write_pgen
 
 from gpualign.core.distance.calls import MISSING
@@ -248,3 +250,18 @@ def test_regions_and_position_0(tmp_path, text, regions, sites):
     (tmp_path / "x.bim").write_text("".join(f"{name} rs{k} 0 {place} A C\n" for k, (name, place) in enumerate(places)))
     _, messages = gpualign_here("dist", tmp_path / "x.bed", "--regions", regions)
     assert f"used: {sites}\n" in messages
+
+
+def test_every_spelling_of_vcf(tmp_path, rng):
+    pytest.importorskip("cyvcf2")
+    for _ in range(3):
+        for one in variants.spellings(rng):
+            (tmp_path / "x.vcf").write_text(one.text)
+            words = ("dist", tmp_path / "x.vcf", *one.words)
+            if one.calls is None:
+                with pytest.raises(InputError, match=r"x\.vcf"):
+                    gpualign_here(*words)
+                continue
+            header, *rows = (line.split("\t") for line in gpualign_here(*words)[0].decode().splitlines())
+            assert header[1:] == one.ids
+            np.testing.assert_array_equal(np.array([row[1:] for row in rows], dtype=float), distances(one.calls), err_msg=one.name)

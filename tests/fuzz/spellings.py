@@ -1,10 +1,10 @@
-"""Tables of calls and matrices in every spelling, as the modules beside this one write them: right distances, or a refusal."""
+"""Tables, alignments, VCF and matrices in every spelling, as the modules beside this one write them: right distances, or a refusal."""
 
 from itertools import islice
 
 import numpy as np
 
-from fuzz import ambiguous, matrices, tables
+from fuzz import alignments, ambiguous, matrices, tables, variants
 from fuzz.case import Case
 from fuzz.reference import Refuse
 
@@ -15,7 +15,7 @@ _MOST = 3000
 def make(rng):
     """The case of one spelling."""
     numbers = np.random.default_rng(rng.getrandbits(32))
-    return _matrix(rng, numbers) if rng.random() < 0.3 else _table(rng, numbers)
+    return rng.choice([_matrix, _alignment, _variants, _table, _table, _table])(rng, numbers)
 
 
 def _table(rng, numbers):
@@ -35,6 +35,36 @@ def _table(rng, numbers):
     return Case(
         f"spellings of tables: {family}", ["dist", "x", *one.words, "--device", "cpu"], {"x": one.text.encode()}, judge=judge, good=good
     )
+
+
+def _alignment(rng, numbers):
+    name, rows, text = rng.choice(list(alignments.spellings(numbers)))
+    end = rng.choice(["\n", "\r\n"])
+
+    def judge(output):
+        header, *lines = (line.split("\t") for line in output.decode().splitlines())
+        expected = [[alignments.distance(one, other) for _, other in rows] for _, one in rows]
+        found = [[float(cell) for cell in line[1:]] for line in lines]
+        return "" if header[1:] == [one for one, _ in rows] and found == expected else f"{name}: {found}, expected {expected}"
+
+    files = {"x": text.replace("\n", end).encode()}
+    return Case("spellings of alignments", ["dist", "x", "--device", "cpu"], files, judge=judge, good=True)
+
+
+def _variants(rng, numbers):
+    one = rng.choice(list(variants.spellings(numbers)))
+
+    def judge(output):
+        if one.calls is None:
+            raise Refuse(f"VCF, {one.name}: it has to be refused")
+        header, *rows = (line.split("\t") for line in output.decode().splitlines())
+        found, expected = np.array([row[1:] for row in rows], dtype=float), tables.distances(one.calls)
+        if header[1:] == one.ids and np.array_equal(found, expected, equal_nan=True):
+            return ""
+        return f"VCF, {one.name}: {found.tolist()}, expected {expected.tolist()}"
+
+    good = one.calls is not None
+    return Case("spellings of VCF", ["dist", "x.vcf", *one.words, "--device", "cpu"], {"x.vcf": one.text.encode()}, judge=judge, good=good)
 
 
 def _matrix(rng, numbers):
