@@ -14,6 +14,7 @@ HEADLESS = [
     ("S1,XX,XX,0\nS2,0,1,2\nS3,1,1,2\n", "--missing-code XX"),
     ("S1,ND,ND,12\nS2,10,1,2\nS3,1,11,2\n", "--missing-code ND"),
     ("S1,missing,0,1\nS2,0,1,2\nS3,1,1,2\n", "--missing-code missing"),
+    ("A\t12\t5\t33\nB\t1\t5\t3\nC\t2\t4\t3\n", ""),
     ("sample\t1\t2\t3\n1\t7\t4\t12\n2\t7\t5\t12\n3\t3\t3\t9\n", ""),
 ]
 LONGER_ROWS = [
@@ -129,7 +130,7 @@ def test_letters_for_two_nucleotides_are_named(tmp_path):
 
 READ = [
     ("Sample,1000,1037,1074\nP1,0,3,4\nP2,2,1,0\n", "--ploidy 4", [[0, 3], [3, 0]]),
-    ("Taxa,1000,1037,1074\nP1,0,1,9\nP2,2,1,0\n", "", [[0, 1], [1, 0]]),
+    ("Taxa,1000,1037,1074\nP1,0,1,9\nP2,2,1,0\n", "--type calls --missing-code 9", [[0, 1], [1, 0]]),
     ("marker\t101\t102\nm1\t0\t3\nm2\t2\t1\n", "--transpose --ploidy 4", [[0, 2], [2, 0]]),
     ("locus\t43435\t57678\nadk\t12\t12\nfumC\t7\t9\n", "--transpose", [[0, 1], [1, 0]]),
     ("SNP,A,C\nr1,A,G\nr2,C,C\n", "--transpose", [[0, 1], [1, 0]]),

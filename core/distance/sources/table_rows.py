@@ -32,7 +32,6 @@ from gpualign.core.ids import is_id_title, is_title_of_ids
 _LOOKED_AT = 1 << 16
 """Bytes of a table, in whole lines, that tell whether it holds alleles; a line of data at least."""
 _NUCLEOTIDE_CODES = "ACGTUNRYSWKMBDHVX"
-_LARGEST_DIGIT = 9
 _EMPTY_LINE = b'\t,; "\r\n'
 
 
@@ -277,10 +276,11 @@ class TableReader:
         of_sites = plan.options.transpose and first.strip("# ").lower() in NAMES_OF_SITES
         if not start or ((is_id_title(first) or of_sites) and len(set(named)) == len(named)):
             return
-        if cells is CellType.ALLELES or self._of_alleles:
+        undecided = plan.options.type in (TableType.AUTO, TableType.ALLELES) and plan.options.ploidy is None
+        if cells is CellType.ALLELES or (plan.beyond and undecided):
             data = could_be_alleles(titles, missing)
         else:
-            numbers = with_missing(_numbers_of_data(plan.options.ploidy or (_LARGEST_DIGIT if plan.beyond else None)), missing)
+            numbers = with_missing(_numbers_of_data(plan.options.ploidy), missing)
             data = cells is not CellType.LETTERS and could_be_calls(line, start, self._delimiter, numbers, cells is None, missing)
             letters = with_missing(_letters_of_data(plan.options.every_letter), missing)
             data = data or (cells is not CellType.NUMBERS and could_be_calls(line, start, self._delimiter, letters, True, missing))
