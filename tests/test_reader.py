@@ -190,7 +190,7 @@ def test_letters_outside_the_alphabet(letters, message):
 
 
 def test_protein_letter_in_dna_hints_at_the_option():
-    with pytest.raises(InputError, match=r"'E' at position 3 .*--alphabet protein"):
+    with pytest.raises(InputError, match=r"'E' at position 3 .*alphabet='protein'; unknown='n' reads it as N"):
         encode_all([read(b">a\nACEG\n")], "dna")
 
 
