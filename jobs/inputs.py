@@ -21,7 +21,7 @@ BY_LETTERS = "by its letters"
 """How an alphabet was chosen that nobody named."""
 
 _MOST_UNKNOWN = 0.1
-"""Of all letters: more are those of another alphabet."""
+"""Largest fraction of unknown letters; more are those of another alphabet."""
 
 READ_AS_PROTEIN = "its letters are read as amino acids, as --alphabet protein says"
 

@@ -29,7 +29,7 @@ _LOOKED_AT = 20
 """Rows that tell how a list is laid out."""
 
 _ROUNDING = 1e-9
-"""What some programs say is the distance of a record from itself."""
+"""Largest distance of a record from itself that some programs write."""
 _LARGEST = 1e100
 """Beyond it sums of the values would no longer be numbers."""
 

@@ -47,7 +47,7 @@ _PROFILE_WORK = 2 * 10**9
 """Values that are compared at most, so that ordering a rectangle by its profiles takes seconds."""
 
 _LEAST_EXPONENT = -307
-"""Of ten: below it a float has fewer digits, and 0 at last."""
+"""Smallest power of ten whose multiples keep all digits of a float."""
 
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -149,17 +149,17 @@ def _unfold(pairs: Floats, count: int, diagonal: float) -> Floats:
 
 
 _ROUNDING = 1e-9
-"""What some programs say is the distance of a record from itself."""
+"""Largest distance of a record from itself that some programs write."""
 
 
 def _are_fractions(values: npt.NDArray[Any]) -> bool:
-    """Whether values are from 0 to 1, and not all of them are whole: distances or identities."""
+    """Tell whether values are from 0 to 1, and not all of them are whole: distances or identities."""
     some = values[~np.isnan(values)]
     return bool(len(some) and ((some >= 0) & (some <= 1)).all() and ((some > 0) & (some < 1)).any())
 
 
 def guess_kind(values: npt.NDArray[Any], name: str | None, one_set: bool) -> str | None:
-    """What a stored matrix holds: by the name of its array, else by its diagonal; None where neither tells distances from
+    """Kind of value of a stored matrix: by the name of its array, else by its diagonal; None where neither tells distances from
     identities or scores.
 
     A condensed matrix without a name has distances, which is what this form is for, unless one is negative.

@@ -10,7 +10,7 @@ from gpualign.core.cluster.edges import Edges, Floats, Integers
 from gpualign.core.dataclass import dataclass
 
 _ROUNDING = 1e-12
-"""Of sums that are equal but for the order in which floats were added; equal sums of fractions differ by no more."""
+"""Largest relative difference of two sums of the same distances, added in another order."""
 
 
 @dataclass(frozen=True)

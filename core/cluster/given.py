@@ -21,7 +21,7 @@ that near each other only if their denominators are beyond 10^7."""
 
 @dataclass(frozen=True)
 class Threshold:
-    """Which pairs are near.
+    """Threshold at which pairs are near.
 
     max_distance: the largest distance of near pairs, None with min_identity
     min_identity: the least identity of near pairs, None with max_distance
@@ -33,7 +33,7 @@ class Threshold:
     of_identities: bool
 
     def keeps(self, values: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Which values, of any type of numbers, are near; nan, which is no value, is not.
+        """Select the values, of any type of numbers, that are near; nan, which is no value, is not.
 
         A value that differs from the threshold by no more than the rounding of its type, or of 1 - identity, is near.
         """

@@ -25,7 +25,7 @@ _ROUNDING = 1e-6
 """Added to bounds made of fractions: far more than their rounding for sequences of up to 10^8 letters, and a bound may be too large."""
 
 _LARGEST = 2**40
-"""Of a bound: more than the letters of any two sequences, and a number of 64 bits with all that is added to it."""
+"""Largest constant of a bound: more than the letters of any two sequences, and small enough for sums of 64 bits."""
 
 _LEAST_INSIDE = 0.5
 """Of an identity that says something of q-grams: below it, a pair may have as many edits as the shorter sequence has letters."""

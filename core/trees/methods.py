@@ -10,7 +10,7 @@ from gpualign.core.cluster.edges import Edges, Floats
 from gpualign.core.trees.tree import Tree
 
 _ROUNDING = 1e-12
-"""Of the height of a tree: shorter branches are what is left of two equal means."""
+"""Fraction of a tree's height; shorter branches are the rounding of two equal means."""
 _JOINS_AT_ONCE = 20
 """So that an interrupt waits for a moment alone."""
 

@@ -26,7 +26,7 @@ _FEW = 20
 _LEAST_DISTINCT = 8
 _TIMES_DISTINCT = 3
 _TIMES_LARGE = 50
-"""Of the largest number of the largest quarter of the columns."""
+"""Multiple of the upper quartile of the columns' largest numbers."""
 _MOST_NAMED = 5
 
 
