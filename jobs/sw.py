@@ -7,16 +7,19 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import field, replace
 
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Engine, Mode, Task
+from gpualign.core.engine import Engine, Mode, Runs, Statistics, Task
 from gpualign.core.errors import InputError
 from gpualign.core.filter import Filter
+from gpualign.core.recount import relabel
 from gpualign.core.road import UNMARKED, Marks, Totals
 from gpualign.core.scoring import Scoring, ScoringOptions
+from gpualign.core.search.hits import Hits
 from gpualign.core.search.masking import NONE, check_method, method_for
 from gpualign.core.search.readings import BOTH, PLUS, Sides, as_given, make_strands
 from gpualign.core.search.runner import GrowingProgress, SearchPlan, find_hits, plan_search, run_search
 from gpualign.core.search.significance import Parameters, SearchSpace, published
-from gpualign.core.sinks.hits import NOTABLE, HitFilter, HitsWriter, Unwritten
+from gpualign.core.sequences import SequenceSet
+from gpualign.core.sinks.hits import NOTABLE, HitFilter, HitsWriter, Trace, Unwritten
 from gpualign.core.sinks.pairs import PairsSink
 from gpualign.core.translation import STANDARD
 from gpualign.cpu.engine import CpuEngine
@@ -102,11 +105,13 @@ def check_search(task: Task, strand: str | None, mask: str | None) -> None:
 @dataclass(frozen=True)
 class SearchJob:
     """A search, planned. task: the sequences and the scoring as they were given, nucleotides among proteins where some are translated;
-    search: what is computed, of masked queries and their strands, or frames; trace_memory: bytes for tracing hits."""
+    search: what is computed, of masked queries and their strands, or frames; unmasked: the same queries with the letters that they were
+    given with, which rows tell and count; trace_memory: bytes for tracing hits."""
 
     task: Task
     options: SwOptions
     search: SearchPlan
+    unmasked: SequenceSet
     engine: Engine
     trace_memory: int
     notes: Notes
@@ -148,14 +153,14 @@ class SearchJob:
     @contextmanager
     def _writing(self, report: PairsSink) -> Iterator[tuple[HitsWriter, SearchSpace | None]]:
         space, search = self._space(), self.search
+        told = replace(search.task, queries=self.unmasked)
         with ExitStack() as stack:
-            trace = None
+            trace: Trace | None = None
             if self.options.traced:
                 trace = stack.enter_context(HitTracer(search.task, self._cpu(), self.trace_memory)).trace
-            yield (
-                HitsWriter(report, search.task, search.sides, search.filter, space, trace, self.options.identity_definition),
-                space,
-            )
+                if self.unmasked is not search.task.queries:
+                    trace = _relabelled(trace, told)
+            yield HitsWriter(report, told, search.sides, search.filter, space, trace, self.options.identity_definition), space
 
     def _cpu(self) -> CpuEngine:
         """The CPU's part of any search."""
@@ -211,16 +216,31 @@ def prepare(inputs: Inputs, options: SwOptions, notes: Notes = UNHEARD, engine: 
     method = o.mask or (NONE if o.evalue == "none" else method_for(task.alphabet))
     if translated is None:
         masked, held = mask_queries(task, method, notes, masked_before=inputs.masked), 0
-        strands = make_strands(masked.queries, task.alphabet, o.strand or (BOTH if task.alphabet.name == "dna" else PLUS))
-        sides = Sides(strands, as_given(masked.targets))
+        strand = o.strand or (BOTH if task.alphabet.name == "dna" else PLUS)
+        sides = Sides(make_strands(masked.queries, task.alphabet, strand), as_given(masked.targets))
+        unmasked = sides.queries.sequences
+        if masked.queries is not task.queries:
+            unmasked = make_strands(task.queries, task.alphabet, strand).sequences
     else:
         masked, held = mask_queries(task, method, notes, translated.sides.queries.per_record, inputs.masked), translated.held
+        unmasked = translated.sides.queries.sequences
         sides = replace(translated.sides, queries=replace(translated.sides.queries, sequences=masked.queries))
         task = replace(task, queries=translated.given.queries, targets=translated.given.targets)
+    if unmasked is not sides.queries.sequences:
+        held += unmasked.codes.nbytes
     left = memory_left(replace(masked, queries=sides.queries.sequences), o.resources.memory, held)
     search = plan_search(masked, sides, filter, engine, left - left // _TRACE_SHARE)
     notes.detail(describe_work(search.prepared, search.plan))
-    return SearchJob(task, o, search, engine, left // _TRACE_SHARE, notes)
+    return SearchJob(task, o, search, unmasked, engine, left // _TRACE_SHARE, notes)
+
+
+def _relabelled(trace: Trace, task: Task) -> Trace:
+    """Traces hits of masked queries, and counts by the letters of the task which are equal."""
+
+    def again(hits: Hits) -> tuple[Statistics, Runs]:
+        return relabel(task.queries, task.targets, (hits.queries, hits.targets), *trace(hits), task.alphabet)
+
+    return again
 
 
 def _describe_unwritten(unwritten: Unwritten, o: SwOptions, queries: int, with_evalues: bool) -> str:

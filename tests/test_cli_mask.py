@@ -1,5 +1,6 @@
 """`gpualign sw --mask` through the installed executable."""
 
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -49,19 +50,46 @@ def test_what_is_masked_unless_asked(options, masked):
     assert (NOTE in sw(QUERY, DB, *options).stderr.decode()) == masked
 
 
-def test_alignments_show_what_was_aligned():
-    fields = "query,target,score,evalue,identity,matches,length,qlen,qstart,qend,qaln"
+def test_rows_show_and_count_letters_that_were_masked():
+    """As blastp does: a protein is all of itself, though a part of it scored as X."""
+    fields = "query,target,score,evalue,identity,matches,length,qlen,qstart,qend,qaln,cigar"
     query = "sp|A1YGK7|HXA7_PANPA"
     (own,) = [r for r in table(sw("-q", QUERY, QUERY, "--max-hits", "1", "--fields", fields)) if r["query"] == query]
     (plain,) = [r for r in table(sw("-q", QUERY, QUERY, "--max-hits", "1", "--mask", "none", "--fields", fields)) if r["query"] == query]
     assert (own["qlen"], plain["qlen"]) == ("230", "230")
-    assert (plain["identity"], plain["qstart"]) == ("1.000000", "1")  # an X of its own equals itself
-    # A record that is compared with itself is not equal to itself where it is masked.
-    same = plain["qaln"][int(own["qstart"]) - 1 : int(own["qend"])]
-    masked = [x for x, y in zip(own["qaln"], same, strict=True) if x != y]
-    assert set(masked) == {"X"}
-    assert int(own["matches"]) == int(own["length"]) - len(masked)
+    assert plain["qaln"][int(own["qstart"]) - 1 : int(own["qend"])] == own["qaln"]
+    assert (own["identity"], own["matches"], own["cigar"]) == ("1.000000", own["length"], f"{own['length']}=")
     assert int(own["score"]) < int(plain["score"])
+
+
+def test_identities_of_masked_hits_are_those_of_their_letters(tmp_path, rng):
+    """Of each row: counts, CIGAR and identity by the letters of the records, which stand in its alignment."""
+    letters = list("ARNDCQEGHILKMFPSTWYV")
+    proteins = ["".join(rng.choice(letters, 60)) + rng.choice(letters) * 15 + "".join(rng.choice(letters, 60)) for _ in range(6)]
+    targets = ["".join(c if rng.random() > 0.2 else str(rng.choice(letters)) for c in one) for one in proteins]
+    targets = [one[:70] + one[73:] if k % 2 else one for k, one in enumerate(targets)]
+    (tmp_path / "q.fa").write_text("".join(f">q{k}\n{one}\n" for k, one in enumerate(proteins)))
+    (tmp_path / "t.fa").write_text("".join(f">t{k}\n{one}\n" for k, one in enumerate(targets)))
+    fields = "query,qstart,qend,qaln,taln,matches,mismatches,gaps,gap_opens,length,identity,cigar"
+    done = sw(tmp_path / "q.fa", tmp_path / "t.fa", "--max-evalue", "1e-5", "--identity-def", "1", "--fields", fields)
+    assert b"query letters of low complexity" in done.stderr
+    rows = table(done)
+    assert len(rows) >= 6
+    for row in rows:
+        columns = list(zip(row["qaln"], row["taln"], strict=True))
+        given = proteins[int(row["query"][1:])][int(row["qstart"]) - 1 : int(row["qend"])]
+        assert row["qaln"].replace("-", "") == given
+        kinds = ["I" if b == "-" else "D" if a == "-" else "=" if a == b else "X" for a, b in columns]
+        runs = [(kind, len(list(group))) for kind, group in groupby(kinds)]
+        assert row["cigar"] == "".join(f"{size}{kind}" for kind, size in runs)
+        assert [int(row[name]) for name in ("matches", "mismatches", "gaps", "gap_opens", "length")] == [
+            kinds.count("="),
+            kinds.count("X"),
+            kinds.count("I") + kinds.count("D"),
+            sum(kind in "ID" for kind, _ in runs),
+            len(columns),
+        ]
+        assert float(row["identity"]) == pytest.approx(kinds.count("=") / len(columns), abs=1e-6)
 
 
 def test_both_strands_are_masked_alike(repeats):
@@ -71,7 +99,7 @@ def test_both_strands_are_masked_alike(repeats):
     gene_row, back_row = table(done)
     assert (gene_row["query"], gene_row["strand"], back_row["query"], back_row["strand"]) == ("gene", "+", "back", "-")
     assert gene_row["qaln"] == back_row["qaln"]
-    assert "N" * 38 in gene_row["qaln"]
+    assert "A" * 38 in gene_row["qaln"]
     assert gene_row["score"] == back_row["score"]
     plain = table(sw("-q", folder / "q.fa", folder / "db.fa", "--mask", "none", "--no-traceback", "--max-evalue", "1e-9"))
     assert {(row["query"], row["target"]) for row in plain} > {("polya", "as"), ("polyt", "as"), ("gene", "whole")}
@@ -96,7 +124,7 @@ def test_one_file(repeats):
     assert all(row["query"] != row["target"] for row in rows)
     assert not [row for row in rows if row["query"] == "as"]
     (row,) = [row for row in rows if (row["query"], row["target"]) == ("a", "b")]
-    assert "N" * 38 in row["qaln"]
+    assert "A" * 38 in row["qaln"]
     assert "A" * 38 in row["taln"]
     own = {(row["query"], row["target"]) for row in table(sw("-q", folder / "one.fa", "--self", "--no-traceback", "--min-score", "200"))}
     assert own == {("a", "a"), ("a", "b"), ("b", "a"), ("b", "b")}

@@ -1,15 +1,18 @@
-// gpualign.core._walks: paths from whole matrices, as a device made them and copied them back (Li 2014): of directions, or of scores.
+// gpualign.core._walks: paths from whole matrices, as a device made them and copied them back (Li 2014): of directions, or of scores; and
+// statistics of paths, counted again.
 //
 // A unit is a block of threads, each with a pair; its matrix is [strip][column][word][thread]. Strips have `rows` rows and end with
 // the last row of the query; a word holds 32 / bits rows, the last one lowest. The bits of a row, from the highest: H is not from
 // the diagonal, H is not F and, with four, the gaps that enter the right and the lower neighbour are longer than one.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/vector.h>
 
 #include <cstring>
 #include <vector>
 
 #include "owned_array.hpp"
+#include "recount.hpp"
 #include "walk.hpp"
 
 namespace nb = nanobind;
@@ -22,6 +25,7 @@ using Array = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
 using Codes = Array<uint8_t, 1>;
 using Offsets = Array<int64_t, 1>;
 using Usable = nb::ndarray<const bool, nb::shape<kWalkLetters, kWalkLetters>, nb::c_contig, nb::device::cpu>;
+using Pairs = nb::ndarray<const uint8_t, nb::shape<kWalkLetters, kWalkLetters>, nb::c_contig, nb::device::cpu>;
 using Scores = nb::ndarray<const int32_t, nb::shape<kWalkLetters, kWalkLetters>, nb::c_contig, nb::device::cpu>;
 using Counts = nb::ndarray<int32_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
@@ -103,10 +107,41 @@ nb::object walk_scores(Codes query_codes, Offsets query_offsets, Codes target_co
   return walk_pairs(pairs.shape(0), pairs.shape(1) == 3, want_runs, statistics, trace);
 }
 
+// records: [pairs][2] query and target; paths: [pairs][2] the piece and the place in it where each path begins. statistics: [pairs][9],
+// counted again in place.
+nb::object recount(Codes query_codes, Offsets query_offsets, Codes target_codes, Offsets target_offsets, Array<int64_t, 2> records,
+                   std::vector<Codes> pieces, Array<int64_t, 2> paths, Array<int32_t, 1> sizes, Pairs counts_as, bool want_runs,
+                   Counts statistics) {
+  const size_t count = records.shape(0);
+  const bool fits = records.shape(1) == 2 && paths.shape(0) == count && paths.shape(1) == 2 && sizes.shape(0) == count;
+  if (!fits || statistics.shape(0) != count || statistics.shape(1) != kStatistics) throw nb::value_error("one row a pair is needed");
+  std::vector<uint8_t> runs;
+  std::vector<int64_t> starts(want_runs ? count : 0);
+  std::vector<int32_t> lengths(want_runs ? count : 0);
+  {
+    nb::gil_scoped_release unlocked;
+    Recount again(counts_as.data(), want_runs ? &runs : nullptr);
+    for (size_t k = 0; k < count; k++) {
+      PathStatistics before;
+      std::memcpy(&before, &statistics(k, 0), sizeof before);
+      const uint8_t* const query = query_codes.data() + query_offsets(records(k, 0)) + before.query_start;
+      const uint8_t* const target = target_codes.data() + target_offsets(records(k, 1)) + before.target_start;
+      const uint8_t* const run = pieces[static_cast<size_t>(paths(k, 0))].data() + paths(k, 1);
+      const size_t start = runs.size();
+      const PathStatistics counts = again.count(run, run + sizes(k), query, target, before);
+      std::memcpy(&statistics(k, 0), &counts, sizeof counts);
+      if (want_runs) starts[k] = static_cast<int64_t>(start), lengths[k] = static_cast<int32_t>(runs.size() - start);
+    }
+  }
+  const size_t total = runs.size(), kept = starts.size();
+  return nb::make_tuple(owned_array(std::move(runs), {total}), owned_array(std::move(starts), {kept}),
+                        owned_array(std::move(lengths), {kept}));
+}
+
 }  // namespace
 
 NB_MODULE(_walks, m) {
-  m.doc() = "Paths from whole matrices, of directions or of scores.";
+  m.doc() = "Paths from whole matrices, of directions or of scores, and statistics of paths.";
   m.def("walk_matrices", &walk_matrices, nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("target_codes"),
         nb::arg("target_offsets"), nb::arg("matrices"), nb::arg("pairs"), nb::arg("rows"), nb::arg("bits"), nb::arg("threads"),
         nb::arg("usable"), nb::arg("free_query"), nb::arg("free_target"), nb::arg("want_runs"), nb::arg("statistics"),
@@ -114,4 +149,10 @@ NB_MODULE(_walks, m) {
   m.def("walk_scores", &walk_scores, nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("target_codes"), nb::arg("target_offsets"),
         nb::arg("matrices"), nb::arg("pairs"), nb::arg("substitution"), nb::arg("gap"), nb::arg("usable"), nb::arg("want_runs"),
         nb::arg("statistics"), "(runs, starts, sizes) of pairs with whole matrices of linear global scores; fills in their statistics.");
+  m.def("recount", &recount, nb::arg("query_codes"), nb::arg("query_offsets"), nb::arg("target_codes"), nb::arg("target_offsets"),
+        nb::arg("records"), nb::arg("pieces"), nb::arg("paths"), nb::arg("sizes"), nb::arg("counts_as"), nb::arg("want_runs"),
+        nb::arg("statistics"),
+        "Counts the statistics of paths again, in place: counts_as, [32][32], says of letters whether a pair of them is a match (0), a "
+        "mismatch (1) or counts nowhere (2). Gives (runs, starts, sizes) of the paths by which letters are the same, empty unless "
+        "wanted.");
 }

@@ -1,0 +1,85 @@
+// Statistics of paths, counted again where letters are not to count as they were aligned: ambiguity letters, or letters that a search
+// had masked.
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "walk.hpp"
+
+namespace gpualign {
+
+// What a pair of letters counts as. Of a letter with itself kNothing: a column with it counts nowhere.
+enum PairCount : uint8_t { kMatch = 0, kMismatch = 1, kNothing = 2 };
+
+class Recount {
+ public:
+  // counts_as: [kWalkLetters][kWalkLetters] of PairCount. runs: takes the path anew, with letters called equal that are the same; or null.
+  Recount(const uint8_t* counts_as, std::vector<uint8_t>* runs) : counts_as_(counts_as), runs_(runs) {}
+
+  // Walks runs [run, end), which begin at these letters. `before` has where the path begins and ends.
+  PathStatistics count(const uint8_t* run, const uint8_t* end, const uint8_t* query, const uint8_t* target, const PathStatistics& before) {
+    counts_ = {};
+    counts_.query_start = before.query_start, counts_.query_end = before.query_end;
+    counts_.target_start = before.target_start, counts_.target_end = before.target_end;
+    since_pair_ = 0;
+    seen_pair_ = false;
+    int gap = -1;  // the operation of the gap that is open, which some letter has counted for
+    for (; run < end; run++) {
+      const int op = *run & 3, length = (*run >> 2) + 1;
+      if (op <= kDifferent) {
+        pairs(query, target, length);
+        query += length, target += length, gap = -1;
+      } else {
+        const uint8_t*& letters = op == kInsertion ? query : target;
+        const int counted = letters_that_count(letters, length);
+        if (counted && gap != op) counts_.gap_opens++, gap = op;
+        counts_.gaps += counted, since_pair_ += counted;
+        letters += length;
+        put(op, length);
+      }
+    }
+    counts_.end_gaps += since_pair_;
+    flush();
+    return counts_;
+  }
+
+ private:
+  void pairs(const uint8_t* query, const uint8_t* target, int length) {
+    for (int k = 0; k < length; k++) {
+      const uint8_t as = counts_as_[query[k] * kWalkLetters + target[k]];
+      counts_.matches += as == kMatch;
+      counts_.mismatches += as == kMismatch;
+      if (runs_) put(query[k] == target[k] ? kEqual : kDifferent, 1);
+    }
+    if (!seen_pair_) counts_.end_gaps = since_pair_;
+    seen_pair_ = true;
+    since_pair_ = 0;
+  }
+  int letters_that_count(const uint8_t* letters, int length) const {
+    int counted = 0;
+    for (int k = 0; k < length; k++) counted += counts_as_[letters[k] * (kWalkLetters + 1)] != kNothing;
+    return counted;
+  }
+  void put(int op, int length) {
+    if (!runs_) return;
+    if (op != op_) {
+      flush();
+      op_ = op;
+    }
+    length_ += length;
+  }
+  void flush() {
+    for (; length_ > 0; length_ -= 64) runs_->push_back(static_cast<uint8_t>((std::min<int64_t>(length_, 64) - 1) << 2 | op_));
+    length_ = 0;
+  }
+
+  const uint8_t* counts_as_;
+  std::vector<uint8_t>* runs_;
+  PathStatistics counts_;
+  int32_t since_pair_ = 0;  // letters in gaps since the last pair of letters
+  bool seen_pair_ = false;
+  int op_ = kEqual;
+  int64_t length_ = 0;
+};
+
+}  // namespace gpualign
