@@ -19,6 +19,7 @@ from gpualign.core.plan import Pairing
 from gpualign.core.text import TextColumn
 
 if TYPE_CHECKING:
+    from gpualign.core.ambiguity import Ambiguous
     from gpualign.core.near.align import Aligned
     from gpualign.core.near.pairs import NearPairs
     from gpualign.core.reading_blocks import HitBlock
@@ -49,8 +50,24 @@ class Block(ABC):
 
     @property
     @abstractmethod
+    def aligned(self) -> Statistics:
+        """As engines count: pairs of the same letter are matches."""
+
+    @cached_property
     def statistics(self) -> Statistics:
-        """As people count: the ends of a reverse complement or a translation are told on the sequence that was given."""
+        """As people count: ambiguity letters by the task's rule, and the ends of a reverse complement or a translation on the sequence
+        that was given."""
+        return self._by_rule
+
+    @property
+    def _by_rule(self) -> Statistics:
+        """`aligned`, where no ambiguity letters are to count otherwise."""
+        ambiguous = self.task.ambiguous
+        return self.aligned if ambiguous is None else self._count_again(ambiguous)
+
+    @abstractmethod
+    def _count_again(self, ambiguous: Ambiguous) -> Statistics:
+        """By this rule."""
 
     @property
     @abstractmethod
@@ -186,7 +203,7 @@ class Block(ABC):
     @property
     def paired(self) -> tuple[Integers, Integers]:
         """Letters that are aligned with a letter, equal or not, and all letters of the longer sequence, as they were aligned."""
-        pairs = self.statistics["matches"].astype(np.int64) + self.statistics["mismatches"]
+        pairs = self.aligned["matches"].astype(np.int64) + self.aligned["mismatches"]
         return pairs, np.broadcast_to(np.maximum(*self.lengths), pairs.shape)
 
     def numbers(self, values: npt.NDArray[np.signedinteger]) -> Column:
@@ -220,9 +237,18 @@ class PairBlock(Block):
         return self.results.scores
 
     @property
-    def statistics(self) -> Statistics:
+    def aligned(self) -> Statistics:
         assert self.results.statistics is not None  # the detail of every column is asked for
         return self.results.statistics
+
+    def _count_again(self, ambiguous: Ambiguous) -> Statistics:
+        assert self.results.runs is not None  # likewise
+        unclear = (ambiguous.queries[self._queries, None] > 0) | (ambiguous.targets[None, self._targets] > 0)
+        which = np.nonzero(self.wanted(unclear))
+        found: Statistics = self.aligned.copy()
+        records = which[0] + self._queries.start, which[1] + self._targets.start
+        found[which] = count_by(ambiguous, self.task, records, self.aligned[which], self.results.runs.part(which))
+        return found
 
     @property
     def lengths(self) -> tuple[Integers, Integers]:
@@ -272,7 +298,7 @@ class PairBlock(Block):
     def _alignments(self) -> Alignments:
         assert self.results.runs is not None  # likewise
         none = np.zeros(0, dtype=np.int64)
-        return _make_alignments(self.task, (self._queries.start, self._targets.start), self.results.runs, self.statistics, (none, none))
+        return _make_alignments(self.task, (self._queries.start, self._targets.start), self.results.runs, self.aligned, (none, none))
 
     def _grid(self, values: npt.NDArray[T]) -> npt.NDArray[T]:
         return np.ascontiguousarray(values)
@@ -311,6 +337,14 @@ class ListBlock(Block):
     @abstractmethod
     def _paths(self) -> tuple[Statistics, Runs]:
         """Of what was aligned."""
+
+    def _count_again(self, ambiguous: Ambiguous) -> Statistics:
+        queries, targets = self.listed
+        counted, runs = self._paths
+        which = np.flatnonzero((ambiguous.queries[queries] > 0) | (ambiguous.targets[targets] > 0))
+        found: Statistics = counted.copy()
+        found[which] = count_by(ambiguous, self.task, (queries[which], targets[which]), counted[which], runs.part(which))
+        return found
 
     @property
     def lengths(self) -> tuple[Integers, Integers]:
@@ -363,10 +397,10 @@ class ListBlock(Block):
 
 @dataclass(frozen=True)
 class NearBlock(ListBlock):
-    """Pairs of a list. statistics and runs are there where the task's detail asks for them."""
+    """Pairs of a list. results: their statistics and runs are there where the task's detail asks for them."""
 
     pairs: NearPairs
-    aligned: Aligned
+    results: Aligned
 
     @property
     def listed(self) -> tuple[Integers, Integers]:
@@ -374,12 +408,12 @@ class NearBlock(ListBlock):
 
     @property
     def scores(self) -> Scores:
-        return self.aligned.scores
+        return self.results.scores
 
     @property
-    def statistics(self) -> Statistics:
-        assert self.aligned.statistics is not None  # the detail of every column is asked for
-        return self.aligned.statistics
+    def aligned(self) -> Statistics:
+        assert self.results.statistics is not None  # the detail of every column is asked for
+        return self.results.statistics
 
     @property
     def given(self) -> Integers:
@@ -387,8 +421,15 @@ class NearBlock(ListBlock):
 
     @property
     def _paths(self) -> tuple[Statistics, Runs]:
-        assert self.aligned.runs is not None  # likewise
-        return self.statistics, self.aligned.runs
+        assert self.results.runs is not None  # likewise
+        return self.aligned, self.results.runs
+
+
+def count_by(ambiguous: Ambiguous, task: Task, records: tuple[Integers, Integers], statistics: Statistics, runs: Runs) -> Statistics:
+    """Statistics of listed pairs by a rule. records: int64[pairs] of `task.queries` and of `task.targets`; runs of [pairs]."""
+    from gpualign.core.recount import recount
+
+    return recount(task.queries, task.targets, records, statistics, runs, ambiguous.counts_as(task.alphabet))
 
 
 def text_column(texts: TextColumn) -> Column:

@@ -59,7 +59,9 @@ class BothStrands:
 
     def prepare(self, task: Task, budget: Budget) -> BothStrandsPrepared:
         """Raises as the inner engine's."""
-        inner = self.inner.prepare(replace(task, queries=task.strands.sequences, both_strands=False), budget)
+        ambiguous = None if task.ambiguous is None else task.ambiguous.of_strands()
+        one = replace(task, queries=task.strands.sequences, both_strands=False, ambiguous=ambiguous)
+        inner = self.inner.prepare(one, budget)
         limits = inner.limits
         outer = replace(
             limits,

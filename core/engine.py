@@ -25,6 +25,7 @@ from gpualign.core.scoring import Scoring
 from gpualign.core.sequences import SequenceSet
 
 if TYPE_CHECKING:
+    from gpualign.core.ambiguity import Ambiguous
     from gpualign.core.near.bounds import EditBound
     from gpualign.core.near.pairs import NearPairs
     from gpualign.core.search.readings import Readings
@@ -131,6 +132,9 @@ class Task:
 
     both_strands: bool = False
     """The better strand of each pair is wanted, which core/both_strands.py computes. For DNA."""
+    ambiguous: Ambiguous | None = None
+    """How ambiguity letters count in statistics, where that is not as engines count them: blocks count paths again, which the detail has
+    to have. `within` is then for pairs with as many of them as any has."""
 
     @cached_property
     def strands(self) -> Readings:
@@ -138,6 +142,26 @@ class Task:
         from gpualign.core.search.readings import BOTH, make_strands
 
         return make_strands(self.queries, self.alphabet, BOTH)
+
+    def within_of(self, letters: int) -> EditBound:
+        """`within` for pairs with so many ambiguity letters."""
+        assert self.within is not None
+        return self.within.with_ambiguous(letters, self._shortest) if self.bounds_by_pair else self.within
+
+    @property
+    def bounds_by_pair(self) -> bool:
+        """Whether `within` depends on the ambiguity letters of a pair, and these are known."""
+        return self.ambiguous is not None and self.within is not None and self.within.ambiguous > 0
+
+    @property
+    def usual_within(self) -> EditBound:
+        """`within` for pairs with as many ambiguity letters as they have on average."""
+        return self.within_of(0 if self.ambiguous is None else self.ambiguous.usual)
+
+    @cached_property
+    def _shortest(self) -> int:
+        """Letters of the shortest record."""
+        return int(min(self.queries.lengths.min(), self.targets.lengths.min()))
 
     @property
     def needs_paths(self) -> bool:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -30,14 +29,9 @@ class ReadingBlock(ListBlock):
 
     sides: Sides
 
-    @property
-    @abstractmethod
-    def _traced(self) -> Statistics:
-        """Of the readings that were aligned."""
-
     @cached_property
     def statistics(self) -> Statistics:
-        found = self._traced
+        found = self._by_rule
         if self.codons == (1, 1) and not self.minus.any():
             return found
         placed: Statistics = found.copy()
@@ -94,11 +88,11 @@ class ReadingBlock(ListBlock):
 @dataclass(frozen=True)
 class BetterStrandBlock(ReadingBlock):
     """Pairs of a list, each of its better strand. queries: int64[pairs], of `task.queries`, which are strands; targets: likewise, of
-    `task.targets`. aligned: of those strands."""
+    `task.targets`. results: of those strands."""
 
     queries: Integers
     targets: Integers
-    aligned: Aligned
+    results: Aligned
 
     @property
     def listed(self) -> tuple[Integers, Integers]:
@@ -106,17 +100,17 @@ class BetterStrandBlock(ReadingBlock):
 
     @property
     def scores(self) -> Scores:
-        return self.aligned.scores
+        return self.results.scores
 
     @property
-    def _traced(self) -> Statistics:
-        assert self.aligned.statistics is not None  # the detail of every column is asked for
-        return self.aligned.statistics
+    def aligned(self) -> Statistics:
+        assert self.results.statistics is not None  # the detail of every column is asked for
+        return self.results.statistics
 
     @property
     def _paths(self) -> tuple[Statistics, Runs]:
-        assert self.aligned.runs is not None  # likewise
-        return self._traced, self.aligned.runs
+        assert self.results.runs is not None  # likewise
+        return self.aligned, self.results.runs
 
 
 @dataclass(frozen=True)
@@ -140,7 +134,7 @@ class HitBlock(ReadingBlock):
         return self.hits.scores
 
     @property
-    def _traced(self) -> Statistics:
+    def aligned(self) -> Statistics:
         return self._paths[0]
 
     def significance(self, pair: Pair) -> tuple[float, float] | None:

@@ -63,14 +63,14 @@ def _recount(
 ) -> tuple[Statistics, Runs]:
     from gpualign.core._walks import recount as recount_paths
 
-    ends = np.cumsum([len(piece) for piece in runs.pieces])
-    # An empty path at the very end begins behind the last piece.
-    pieces = np.minimum(np.searchsorted(ends, runs.starts, side="right"), len(ends) - 1)
-    paths = np.stack((pieces, runs.starts - (ends[pieces] - [len(runs.pieces[k]) for k in pieces.tolist()])), axis=1)
+    sizes = np.array([len(piece) for piece in runs.pieces], dtype=np.int64)
+    begins = np.cumsum(sizes) - sizes
+    pieces = np.searchsorted(begins, runs.starts, side="right") - 1
+    paths = np.stack((pieces, runs.starts - begins[pieces]), axis=1)
     counted = np.array(statistics, dtype=STATISTICS)
     sets = queries.codes, queries.offsets, targets.codes, targets.offsets
     pairs = np.ascontiguousarray(np.stack(records, axis=1), dtype=np.int64)
-    numbers = counted.view(np.int32).reshape(len(counted), -1)
+    numbers = counted.view(np.int32).reshape(len(counted), STATISTICS.itemsize // 4)
     found = recount_paths(*sets, pairs, runs.pieces, paths, np.ascontiguousarray(runs.sizes), counts_as, want_runs, numbers)
-    data, starts, sizes = cast("tuple[Any, Any, Any]", found)
-    return counted, Runs([data], starts, sizes)
+    data, starts, lengths = cast("tuple[Any, Any, Any]", found)
+    return counted, Runs([data], starts, lengths)

@@ -36,7 +36,8 @@ class EditBound:
     """k(m, n) as above; below 0 no pair of such lengths can pass.
 
     coverage: of the longer sequence's length, the part that stands in pairs of letters, in either sequence. inside: edits between the first
-    and the last pair, for each letter of the shorter one. With a coverage of 0 both are 0 and say nothing.
+    and the last pair, for each letter of the shorter one. With a coverage of 0 both are 0 and say nothing. ambiguous: ambiguity letters of
+    a pair at most, where they count otherwise and the numbers have grown for them.
     """
 
     per_letter: float
@@ -44,6 +45,7 @@ class EditBound:
     constant: float
     inside: float = 0.0
     coverage: float = 0.0
+    ambiguous: int = 0
 
     def most(self, query_lengths: Integers, target_lengths: Integers) -> Integers:
         """k(m, n) for arrays of lengths that go together: int64."""
@@ -76,6 +78,20 @@ class EditBound:
         beyond = np.floor(lengths - self.coverage * longer + _ROUNDING)
         found: Integers = (q * inside + beyond).astype(np.int64)
         return found
+
+    def with_ambiguous(self, letters: int, shortest: int) -> EditBound:
+        """For identities that count ambiguity letters otherwise (core/ambiguity.py), of pairs with `letters` of them at most, instead of
+        `ambiguous`, and `shortest` letters in either record at least.
+
+        Let c columns with an ambiguity letter count otherwise than pairs of unequal letters and gaps do. They hold such letters, so
+        c <= letters. Where they are matches, with M' = M + c matches, the proofs hold of the edits that are not among these columns:
+        ed <= S - 2 M - X <= S - 2 M' + c, as X >= c, and ed <= S - P - M = S - P - M' + c. Where they count nowhere, the proofs hold of the
+        alignment without these columns, which has no more letters; of the whole one P and M are no larger by it than c and at least M'. So
+        every bound of edits, those between the first and the last pair included, grows by c at most.
+        """
+        more = letters - self.ambiguous
+        inside = self.inside + more / shortest if self.coverage else 0.0
+        return EditBound(self.per_letter, self.per_shorter, self.constant + more, inside, self.coverage, letters)
 
 
 def distance_bound(most: int) -> EditBound:

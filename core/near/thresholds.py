@@ -24,15 +24,25 @@ def edit_bound(filter: Filter, task: Task, definition: int) -> EditBound | None:
         if task.both_strands:
             letters = distinct(np.concatenate((letters, task.alphabet.complement()[letters])))
         bounds.append(score_bound(filter.least_score, task.scoring, letters, free_ends))
-    if (identity := filter.identity) is not None:
-        if definition == 0:
-            bounds.append(matches_bound(identity))
-        if definition in (1, 4) and not free_ends:
-            bounds.append(columns_bound(identity))
-        if definition in (1, 2, 4) and filter.least_coverage is not None:
-            bounds.append(covered_bound(identity, filter.least_coverage))
+    if filter.identity is not None:
+        bounds += _identity_bounds(filter.identity, filter.least_coverage, definition, free_ends, task)
     lengths = np.array([task.queries.lengths.mean()], dtype=np.int64), np.array([task.targets.lengths.mean()], dtype=np.int64)
     return min((one for one in bounds if one is not None), key=lambda one: int(one.most(*lengths)[0]), default=None)
+
+
+def _identity_bounds(identity: float, coverage: float | None, definition: int, free_ends: bool, task: Task) -> list[EditBound]:
+    """Those of an identity."""
+    found = []
+    if definition == 0:
+        found.append(matches_bound(identity))
+    if definition in (1, 4) and not free_ends:
+        found.append(columns_bound(identity))
+    if definition in (1, 2, 4) and coverage is not None:
+        found.append(covered_bound(identity, coverage))
+    if task.ambiguous is None:
+        return found
+    shortest = int(min(task.queries.lengths.min(), task.targets.lengths.min()))
+    return [one.with_ambiguous(task.ambiguous.most, shortest) for one in found]
 
 
 def what_would_bound(filter: Filter, task: Task, definition: int) -> str | None:

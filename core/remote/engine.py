@@ -23,6 +23,7 @@ _SETS_KEPT = 3
 """Sets whose parts are kept for the next task: a search has parts of its queries again and again with the same targets."""
 
 _SETS = ("queries", "targets")
+_OF_BLOCKS = ("ambiguous",)
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class RemoteEngine:
         """Asks one worker, and waits for the first where there is none. Raises `RunError` where it cannot do the task."""
         if refusal := self.capabilities.refusal(task):
             raise RunError(f"a cluster cannot do this: {refusal}")
-        rest = {one.name: getattr(task, one.name) for one in fields(task) if one.name not in _SETS}
+        rest = {one.name: getattr(task, one.name) for one in fields(task) if one.name not in (*_SETS, *_OF_BLOCKS)}
         sets = [task.queries] if task.targets is task.queries else [task.queries, task.targets]
         order = Part(TaskOrder(self._settings, rest, digest_of(task)))
         parcel = Parcel.of(order, *map(self._part, sets))

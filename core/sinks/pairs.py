@@ -91,7 +91,8 @@ def _of_better_strands(
     from gpualign.core.search.readings import Sides, as_given
 
     sides = Sides(task.strands, as_given(task.targets))
-    strands = replace(task, queries=task.strands.sequences, both_strands=False)
+    ambiguous = None if task.ambiguous is None else task.ambiguous.of_strands()
+    strands = replace(task, queries=task.strands.sequences, both_strands=False, ambiguous=ambiguous)
 
     def block(queries: Integers, targets: Integers, aligned: Aligned) -> Block:
         assert aligned.minus is not None
