@@ -28,6 +28,7 @@ def cluster(
     min_coverage: float | None,
     strand: str | None,
     identity_def: int,
+    ambiguous: str | None,
     method: str,
     order: str | None,
     match: int | None,
@@ -85,6 +86,7 @@ def cluster(
     from gpualign.cli.outputs.files import OutputFiles, check_stdin, open_inputs
     from gpualign.cli.outputs.summary import counts_of
     from gpualign.core import matrices
+    from gpualign.core.ambiguity import Rule
     from gpualign.core.errors import InputError
     from gpualign.core.scoring import ScoringOptions
     from gpualign.jobs.cluster import ClusterOptions, prepare, prepare_given
@@ -108,6 +110,7 @@ def cluster(
         "gap-extend": gap_extend,
         "matrix": matrix,
         "strand": strand,
+        "ambiguous": ambiguous,
     }
     if known is not None and (given_costs := [name for name, one in costs.items() if one is not None]):
         raise InputError(f"--{given_costs[0]} is of alignments; with {'--edges' if edges else '--distances'} nothing is aligned")
@@ -116,7 +119,8 @@ def cluster(
     messages.begin([*read.everything, edges, ids, distances, matrix], spec.outputs)
     scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None, edit)
     resources = checked_resources(device, threads, memory, messages)
-    options = ClusterOptions(max_distance, min_identity, method, order, scoring, identity_def, resources, min_coverage, strand)
+    rule = None if ambiguous is None else Rule(ambiguous)
+    options = ClusterOptions(max_distance, min_identity, method, order, scoring, identity_def, resources, min_coverage, strand, rule)
     options.check(fractions=known is None and not edit)
 
     reading = ReadOptions(alphabet, allow_duplicates, degap, unknown=unknown, drop_empty=drop_empty)

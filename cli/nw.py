@@ -91,6 +91,7 @@ def nw(
     format_: str | None,
     fields: str | None,
     identity_def: int,
+    ambiguous: str | None,
     min_score: int | None,
     min_identity: float | None,
     min_coverage: float | None,
@@ -151,6 +152,7 @@ def nw(
     from gpualign.cli.outputs.pairs import OutputOptions, output_spec, write_every_pair
     from gpualign.cli.outputs.summary import counts_of
     from gpualign.core import matrices
+    from gpualign.core.ambiguity import Rule, check_rule
     from gpualign.core.engine import EndGaps
     from gpualign.core.errors import InputError
     from gpualign.core.fields import tell_descriptions
@@ -191,6 +193,8 @@ def nw(
         both,
         groups is not None,
     )
+    rule = None if ambiguous is None else Rule(ambiguous)
+    check_rule(rule, identity_def)
     spec = output_spec(wanted, edit, others is None, with_self, add is not None)
     pictures = [spec.picture.path] if spec.picture else []
     messages.begin([*files, matrix, groups], [*output_paths(spec.path, spec.format, others is None, shard), *pictures], resume)
@@ -212,7 +216,7 @@ def nw(
     pairing = Pairing.ABOVE_OR_EQUAL if with_self or (spec.is_matrix and not spec.condensed) else Pairing.ABOVE
     if nearest is not None:
         pairing = Pairing.ALL
-    options = NwOptions(scoring, EndGaps(end_gaps), spec.detail, pairing, resources, kernel, transfer, traceback == "host", strand)
+    options = NwOptions(scoring, EndGaps(end_gaps), spec.detail, pairing, resources, kernel, transfer, traceback == "host", strand, rule)
     job = prepare_wanted(inputs, options, Wanted(spec.filter, identity_def), messages)
     if job.pairs == 0 and not dry_run:
         messages.note(

@@ -86,6 +86,15 @@ def _identity_option() -> Callable[[F], F]:
     )
 
 
+def _ambiguous_option() -> Callable[[F], F]:
+    return click.option(
+        "--ambiguous",
+        type=ChoiceType(["unequal", "compatible", "skip"]),
+        help="Ambiguity letters in identities: unequal: a match with the same letter alone; compatible: with letters that may stand for the"
+        " same, as vsearch counts; skip: columns with one do not count.  [DNA: compatible, protein: unequal]",
+    )
+
+
 def _file_options(*results: Results) -> tuple[Callable[[F], F], ...]:
     formats = list(dict.fromkeys(name for kind in results for name in formats_of(kind)))
     return (
@@ -204,6 +213,7 @@ def output_options(function: F) -> F:
             " what --min-identity, --min-coverage and --max-distance look at]",
         ),
         _identity_option(),
+        _ambiguous_option(),
         click.option("--min-score", type=WholeType(), metavar="S", help="Write only pairs that score S or more."),
         click.option("--min-identity", type=FiniteType(), metavar="F", help="Write only pairs of this identity or more, from 0 to 1."),
         click.option(
@@ -272,6 +282,7 @@ def cluster_options(function: F) -> F:
         ),
         strand_option,
         _identity_option(),
+        _ambiguous_option(),
         click.option(
             "--method",
             type=ChoiceType(["single", "complete", "average", "greedy"]),

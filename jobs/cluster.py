@@ -10,6 +10,7 @@ from typing import Protocol
 
 import numpy as np
 
+from gpualign.core.ambiguity import Rule, check_rule
 from gpualign.core.cluster.clustering import Clustering, of_centroids, of_labels
 from gpualign.core.cluster.edges import Edges, Floats, Integers
 from gpualign.core.cluster.given import ListedPairs, MatrixOfPairs, Threshold
@@ -44,7 +45,7 @@ Given = ListedPairs | MatrixOfPairs
 @dataclass(frozen=True)
 class ClusterOptions:
     """None = not given. method: one of `METHODS`; order: of greedy, one of `greedy.ORDERS`, by default length, and input where lengths are
-    not known; identity_definition: as core/identity.py numbers them; strand: as of `NwOptions`."""
+    not known; identity_definition: as core/identity.py numbers them; strand, ambiguous: as of `NwOptions`."""
 
     max_distance: float | None = None
     min_identity: float | None = None
@@ -55,6 +56,7 @@ class ClusterOptions:
     resources: Resources = field(default_factory=Resources)
     min_coverage: float | None = None
     strand: str | None = None
+    ambiguous: Rule | None = None
 
     def check(self, fractions: bool) -> None:
         """fractions: distances are 1 - identity. Raises `InputError` for contradictions, and where scipy is wanted that is not there."""
@@ -63,6 +65,7 @@ class ClusterOptions:
             raise InputError(f"cluster wants one threshold, {parameter('max_distance')} or {parameter('min_identity')}{found}")
         check_fraction("min_identity", self.min_identity)
         check_fraction("min_coverage", self.min_coverage)
+        check_rule(self.ambiguous, self.identity_definition)
         if fractions:
             check_fraction("max_distance", self.max_distance, meaning="1 - identity,")
         elif self.max_distance is not None and not 0 <= self.max_distance < math.inf:
@@ -147,6 +150,7 @@ def prepare(inputs: Inputs, options: ClusterOptions, notes: Notes = UNHEARD) -> 
         pairing=Pairing.ABOVE,
         resources=o.resources,
         strand=o.strand,
+        ambiguous=o.ambiguous,
     )
     job = nw.prepare_wanted(inputs, wanted, nw.Wanted(filter, o.identity_definition), notes)
     return _job(_Aligned(inputs, job, wanted, filter, o.identity_definition), o, order), job

@@ -239,9 +239,12 @@ def pick_global_engine(resources: Resources, notes: Notes, host_traceback: bool,
     return LiEngine(found, pick_method(found.name) if kernel == "li-auto" else kernel, Transfer(transfer or "double"))
 
 
-def pick_near_engine(resources: Resources, engine: Engine) -> Engine:
-    """What finds near pairs, beside the engine that aligns: that one, or the CPU where it cannot."""
-    if engine.capabilities.near:
+def pick_near_engine(resources: Resources, engine: Engine, one_bound: bool) -> Engine:
+    """What finds near pairs, beside the engine that aligns: that one, or the CPU where it cannot. one_bound: whether a bound for all pairs
+    will do, since only the CPU has closer ones for pairs with few ambiguity letters."""
+    from gpualign.cpu.engine import CpuEngine
+
+    if engine.capabilities.near and (one_bound or isinstance(engine, CpuEngine)):
         return engine
     return cpu_engine(resources)
 

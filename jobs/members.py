@@ -8,6 +8,7 @@ from dataclasses import field
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.ambiguity import find_ambiguous
 from gpualign.core.blocks import PairBlock
 from gpualign.core.both_strands import is_better
 from gpualign.core.cluster.clustering import Clustering
@@ -56,7 +57,8 @@ def align_members(task: Task, clustering: Clustering, definition: int, memory: i
             minus[record] = is_better(task.scoring, other.scores, found.scores)[0, 0]
             if minus[record]:
                 query, found = turned, other
-        pair = Task(query, target, task.scoring, Mode.GLOBAL, Detail.PATH, alphabet=task.alphabet)
+        rule = None if task.ambiguous is None else find_ambiguous(task.ambiguous.rule, task.alphabet, query, target)
+        pair = Task(query, target, task.scoring, Mode.GLOBAL, Detail.PATH, alphabet=task.alphabet, ambiguous=rule)
         block = PairBlock(pair, definition, found)
         identities[record] = block.identity_fraction[0, 0]
         cigar = _ONE.sub("", block.path_text((0, 0), "cigar_m"))

@@ -237,6 +237,7 @@ def describe_bound(task: Task) -> str:
 
 def is_worth_it(task: Task, bound: EditBound) -> bool:
     """Whether a bound leaves anything out."""
+    bound = replace(task, within=bound).usual_within
     lengths = task.queries.lengths.mean(keepdims=True).astype(np.int64), task.targets.lengths.mean(keepdims=True).astype(np.int64)
     apart = max(int(bound.grams(1, *pair)[0]) for pair in (lengths, lengths[::-1]))  # letters: edits, or by the coverage
     return apart < _MOST_EDITS * max(int(length[0]) for length in lengths)
@@ -270,8 +271,18 @@ def prepare_near(
     others = task.targets if not targets.repeated else task.targets.select(targets.firsts)
     distinct = others if one_set else task.queries if not queries.repeated else task.queries.select(queries.firsts)
     edit = make_scoring(task.alphabet, ScoringOptions(edit=True))
+    ambiguous = task.ambiguous and task.ambiguous.part(queries.firsts, targets.firsts)
     near = Task(
-        distinct, others, edit, Mode.GLOBAL, Detail.SCORE, EndGaps.PENALISED, task.alphabet, within=bound, both_strands=task.both_strands
+        distinct,
+        others,
+        edit,
+        Mode.GLOBAL,
+        Detail.SCORE,
+        EndGaps.PENALISED,
+        task.alphabet,
+        within=bound,
+        both_strands=task.both_strands,
+        ambiguous=ambiguous,
     )
     budget = Budget.of(left if distances_do else left // 2)
     prepared = engines.finder.prepare(near, budget)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpualign.core.alphabet import DNA, Alphabet
+from gpualign.core.ambiguity import Rule, default_rule, find_ambiguous
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail, EndGaps, Engine, Task
 from gpualign.core.errors import InputError
@@ -23,7 +24,16 @@ from gpualign.jobs.pairs import PairsJob, prepare_pairs
 
 if TYPE_CHECKING:
     from gpualign.core.group_pairs import GroupPairs
+    from gpualign.core.near.bounds import EditBound
     from gpualign.jobs.near import Engines, NearJob
+
+_COUNTED = {
+    Rule.COMPATIBLE: "in identities they match what they may stand for",
+    Rule.SKIP: "identities leave out columns with one",
+}
+
+_FEW_AMBIGUOUS = 8
+"""Ambiguity letters of a pair, up to which one bound for all pairs leaves most of them out."""
 
 _MANY = 100_000
 """Pairs of which one would want most left out."""
@@ -33,7 +43,8 @@ _MANY = 100_000
 class NwOptions:
     """scoring: options, or a scoring that is made; detail: what of each alignment is wanted; pairing: which pairs, for one set, or one to
     which others were added; kernel,
-    transfer, host_traceback: of Li 2014. strand: "plus" or "both", of which the better one of each pair is told; None = not given."""
+    transfer, host_traceback: of Li 2014. strand: "plus" or "both", of which the better one of each pair is told; ambiguous: how ambiguity
+    letters count in identities. None = not given."""
 
     scoring: ScoringOptions | Scoring = field(default_factory=ScoringOptions)
     end_gaps: EndGaps = EndGaps.PENALISED
@@ -44,6 +55,7 @@ class NwOptions:
     transfer: str | None = None
     host_traceback: bool = False
     strand: str | None = None
+    ambiguous: Rule | None = None
 
 
 @dataclass(frozen=True)
@@ -73,7 +85,7 @@ def prepare_wanted(
 
         bound = edit_bound(wanted.filter, task, wanted.identity_definition)
         if bound is not None and is_worth_it(task, bound):
-            engines = _engines_of(task, chosen, options.resources)
+            engines = _engines_of(task, bound, chosen, options.resources)
             job = prepare_near(task, bound, pairing, engines, options.resources, notes, _about(task))
             return replace(job, wanted=wanted.filter.groups)
         advice = what_would_bound(wanted.filter, task, wanted.identity_definition)
@@ -93,6 +105,7 @@ def _begin(inputs: Inputs, options: NwOptions, notes: Notes, engine: Engine | No
     if both := o.strand == BOTH:
         check_complements(scoring, inputs.alphabet)
     task = Task(inputs.queries, inputs.targets, scoring, detail=o.detail, end_gaps=o.end_gaps, alphabet=inputs.alphabet, both_strands=both)
+    task = _count_ambiguous(task, o.ambiguous, inputs.added, notes)
     if engine is None:
         engine = pick_global_engine(o.resources, notes, o.host_traceback, o.kernel, o.transfer)
     if both:
@@ -100,6 +113,20 @@ def _begin(inputs: Inputs, options: NwOptions, notes: Notes, engine: Engine | No
 
         engine = with_both_strands(engine)
     return task, o.pairing if inputs.one_set or inputs.added else Pairing.ALL, engine
+
+
+def _count_ambiguous(task: Task, rule: Rule | None, added: bool, notes: Notes) -> Task:
+    """The task with what ambiguity letters count as, where statistics are wanted, and there are such letters; notes how many records have
+    them. rule: None for the alphabet's; added: whether the queries are among the targets."""
+    if task.detail is Detail.SCORE:
+        return task
+    ambiguous = find_ambiguous(rule or default_rule(task.alphabet), task.alphabet, task.queries, task.targets)
+    if ambiguous is None:
+        return task
+    counts = [ambiguous.targets] if added or task.targets is task.queries else [ambiguous.queries, ambiguous.targets]
+    some, total = (f"{sum(numbers):,}" for numbers in ([np.count_nonzero(one) for one in counts], map(len, counts)))
+    notes.note(f"{some} of {total} records have ambiguity letters; {_COUNTED[ambiguous.rule]} ({ambiguous.rule.option})")
+    return replace(task, detail=Detail.PATH, ambiguous=ambiguous)
 
 
 def check_strand(strand: str | None, alphabet: Alphabet) -> None:
@@ -122,16 +149,17 @@ def check_complements(scoring: Scoring, alphabet: Alphabet) -> None:
         )
 
 
-def _engines_of(task: Task, chosen: Engine, resources: Resources) -> Engines:
+def _engines_of(task: Task, bound: EditBound, chosen: Engine, resources: Resources) -> Engines:
     """Who finds near pairs, and who aligns them."""
     from gpualign.jobs.near import Engines
 
+    few = bound.ambiguous <= _FEW_AMBIGUOUS
     if not task.both_strands:
-        return Engines(chosen, pick_near_engine(resources, chosen), pick_pair_engine(resources, chosen))
+        return Engines(chosen, pick_near_engine(resources, chosen, few), pick_pair_engine(resources, chosen))
     from gpualign.core.both_strands import with_both_strands
 
     one = with_both_strands(chosen).inner
-    return Engines(chosen, with_both_strands(pick_near_engine(resources, one)), with_both_strands(pick_pair_engine(resources, one)))
+    return Engines(chosen, with_both_strands(pick_near_engine(resources, one, few)), with_both_strands(pick_pair_engine(resources, one)))
 
 
 def _every_pair(

@@ -76,8 +76,7 @@ def make_near_recipe(task: Task, letters: int, instruction_set: str, memory: int
 
     Raises `RunError` where it does not hold the records themselves.
     """
-    assert task.within is not None
-    bound = task.within
+    bound = task.usual_within
     queries, targets = sample(task.queries, task.targets)
     lengths = queries.lengths.mean(keepdims=True).astype(np.int64), targets.lengths.mean(keepdims=True).astype(np.int64)
     most = max(0, int(bound.most(*lengths)[0]))

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from gpualign.core.arrays import distinct
 from gpualign.core.engine import Task, TilePairs, TileScores
+from gpualign.core.near.bounds import EditBound
 from gpualign.core.near.pairs import Integers, NearPairs, join_pairs
 from gpualign.core.plan import Tile
 from gpualign.cpu import _near, _neighbours
@@ -21,10 +25,9 @@ class ChosenScores:
     """The near pairs of tiles whose distances are all computed, by `whole`."""
 
     def __init__(self, task: Task, whole: Compute) -> None:
-        assert task.within is not None
         self._task = task
-        self._bound = task.within
         self._whole = whole
+        self._bound, self._ambiguous = task.within_of(0), task.ambiguous if task.bounds_by_pair else None
 
     def __call__(self, tile: Tile, cancel: Cancel) -> TilePairs | None:
         found = self._whole(tile, cancel)
@@ -34,6 +37,8 @@ class ChosenScores:
         queries, targets = np.arange(tile.query_start, tile.query_stop, dtype=np.int64), tile.targets
         wanted = targets[None, :] >= tile.pairing.first_targets(queries)[:, None]
         most = self._bound.most(self._task.queries.lengths[queries][:, None], self._task.targets.lengths[targets][None, :])
+        if self._ambiguous is not None:
+            most += self._ambiguous.queries[queries][:, None] + self._ambiguous.targets[targets][None, :]
         rows, columns = np.nonzero(wanted & (found.scores <= most))
         pairs = NearPairs(queries[rows], targets[columns], found.scores[rows, columns].astype(np.int64))
         return TilePairs(tile, pairs, {"pairs": int(wanted.sum()), "edit distance": len(pairs)})
@@ -43,9 +48,8 @@ class NearTiles:
     """The near pairs of tiles. results: bytes of what a tile finds at a time."""
 
     def __init__(self, task: Task, letters: int, instruction_set: str, recipe: NearRecipe, threads: int, results: int) -> None:
-        assert task.within is not None
+        self._task = task
         self._instruction_set = instruction_set
-        self._bound = native_bound(task.within)
         self._counts = recipe.steps.counts
         self._sketches = bool(recipe.steps.q)
         self._most = max(1, results // (4 * _PAIR_BYTES))
@@ -54,34 +58,59 @@ class NearTiles:
 
     def __call__(self, tile: Tile, cancel: Cancel) -> TilePairs | None:
         queries = np.arange(tile.query_start, tile.query_stop, dtype=np.int64)
-        found = self._find(queries, tile.pairing.first_targets(queries), tile.targets, cancel)
-        if found is None:
-            return None
-        pairs, steps = found
+        held: list[NearPairs] = []
+        steps = np.zeros(4, dtype=np.int64)
+        for part in self._parts(queries, tile.pairing.first_targets(queries), tile.targets):
+            found = self._find(*part, cancel)
+            if found is None:
+                return None
+            held.append(found[0])
+            steps += found[1]
+        pairs = join_pairs(held)
         names = ["pairs", "lengths", *["letter counts"] * self._counts, *["q-grams"] * self._sketches]
         taken = [0, 1, *[2] * self._counts, *[3] * self._sketches]
         left = {name: int(steps[at]) for name, at in zip(names, taken, strict=True)}
         return TilePairs(tile, pairs, left | {"edit distance": len(pairs)})
 
-    def _find(self, queries: Integers, firsts: Integers, targets: Integers, cancel: Cancel) -> tuple[NearPairs, Integers] | None:
+    def _parts(self, queries: Integers, firsts: Integers, targets: Integers) -> Iterator[tuple[Integers, Integers, Integers, EditBound]]:
+        """A tile's queries, their first targets, and targets, in parts with about as many ambiguity letters, each with its bound."""
+        ambiguous = self._task.ambiguous
+        if ambiguous is None or not self._task.bounds_by_pair:
+            yield queries, firsts, targets, self._task.within_of(0)
+            return
+        for some in _alike(ambiguous.queries[queries]):
+            for others in _alike(ambiguous.targets[targets]):
+                letters = ambiguous.queries[queries[some]].max() + ambiguous.targets[targets[others]].max()
+                yield queries[some], firsts[some], targets[others], self._task.within_of(int(letters))
+
+    def _find(
+        self, queries: Integers, firsts: Integers, targets: Integers, bound: EditBound, cancel: Cancel
+    ) -> tuple[NearPairs, Integers] | None:
         """Near pairs of some queries and targets, in halves where they are more than there is room for."""
-        sets = self._queries, self._targets
-        found = _near.near_tile(self._instruction_set, *sets, queries, firsts, targets, self._bound, self._counts, self._most, cancel)
+        sets, native = (self._queries, self._targets), native_bound(bound)
+        found = _near.near_tile(self._instruction_set, *sets, queries, firsts, targets, native, self._counts, self._most, cancel)
         if found is None:
             return None
         if not found.overflow:
             return NearPairs(found.queries, found.targets, found.distances.astype(np.int64)), found.steps
         half = len(queries) // 2
         if half:
-            parts = [self._find(queries[part], firsts[part], targets, cancel) for part in (slice(half), slice(half, None))]
+            parts = [self._find(queries[part], firsts[part], targets, bound, cancel) for part in (slice(half), slice(half, None))]
         else:
             middle = len(targets) // 2
-            parts = [self._find(queries, firsts, targets[part], cancel) for part in (slice(middle), slice(middle, None))]
+            parts = [self._find(queries, firsts, targets[part], bound, cancel) for part in (slice(middle), slice(middle, None))]
         whole = [part for part in parts if part is not None]
         if len(whole) < 2:
             return None
         steps: Integers = whole[0][1] + whole[1][1]
         return join_pairs([pairs for pairs, _ in whole]), steps
+
+
+def _alike(letters: Integers) -> Iterator[Integers]:
+    """Places of records with about as many ambiguity letters as each other: none, 1, 2, up to 4, 8 and so on."""
+    sizes = np.frexp(np.maximum(2 * letters - 1, 0))[1]
+    for size in distinct(sizes).tolist():
+        yield np.flatnonzero(sizes == size)
 
 
 class JoinedTiles:

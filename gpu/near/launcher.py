@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import numpy as np
 
 from gpualign.core.dataclass import dataclass
@@ -61,7 +59,7 @@ class Launcher:
         bound = recipe.bound
         self._recipe = recipe
         self._sets = {"queries": records.queries, "targets": records.targets}
-        self._bound = arguments(NEAR_BOUND, **asdict(bound))
+        self._bound = arguments(NEAR_BOUND, **{name: getattr(bound, name) for name in NEAR_BOUND.names or ()})
         self._screen = screen
 
     def submit(self, slot: Slot, rectangle: Rectangle, rows: Rows, capacity: Capacity, scratch: int) -> None:

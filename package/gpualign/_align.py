@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign.core.alphabet import ALPHABETS, INVALID, Alphabet, checked_name, detect
+from gpualign.core.ambiguity import Rule, default_rule, find_ambiguous
 from gpualign.core.bands import BandResults
 from gpualign.core.blocks import PairBlock
 from gpualign.core.engine import Detail, EndGaps, Mode, Task
@@ -49,7 +50,9 @@ class Alignment:
     def _block(self) -> PairBlock:
         query, target, alphabet, scoring, mode = self._given
         sets = [SequenceSet("", [name], codes, np.array([0, len(codes)])) for name, codes in (("query", query), ("target", target))]
-        task = Task(sets[0], sets[1], scoring, mode, Detail.PATH, alphabet=alphabet)
+        rule = default_rule(alphabet) if mode is Mode.GLOBAL else Rule.UNEQUAL  # as of `nw` and of `sw`
+        ambiguous = find_ambiguous(rule, alphabet, *sets)
+        task = Task(sets[0], sets[1], scoring, mode, Detail.PATH, alphabet=alphabet, ambiguous=ambiguous)
         return PairBlock(task, DEFAULT, self._results)
 
     @property
@@ -59,7 +62,7 @@ class Alignment:
 
     @property
     def identity(self) -> float:
-        """Pairs of equal letters as a fraction of the columns without gaps at the ends."""
+        """Matches as a fraction of the columns without gaps at the ends."""
         return float(self._block.identity_fraction[0, 0])
 
     @property
@@ -73,12 +76,11 @@ class Alignment:
         return self._block.path_text((0, 0), "target")
 
     def _count(self, name: str) -> int:
-        assert self._results.statistics is not None
-        return int(self._results.statistics[name][0, 0])
+        return int(self._block.statistics[name][0, 0])
 
     @property
     def matches(self) -> int:
-        """Columns with equal letters."""
+        """Columns with equal letters; in global alignments of DNA ambiguity letters equal those that they may stand for."""
         return self._count("matches")
 
     @property

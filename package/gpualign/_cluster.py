@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from gpualign._nw import checked_rule
 from gpualign._results import Matrix
 from gpualign._running import LOG, Progress, Reporter, check_numbers, resources
 from gpualign._scoring import Scoring, checked_scoring
@@ -80,6 +81,7 @@ def cluster(
     order: str | None = None,
     identity_def: int = DEFAULT,
     strand: str | None = None,
+    ambiguous: str | None = None,
     device: str = "auto",
     threads: int | None = None,
     memory: int | None = None,
@@ -91,7 +93,7 @@ def cluster(
     max_distance: 1 - identity, with `gpualign.EDIT` the edit distance (a matrix of scores is then of these), of a matrix of distances what
     it holds; min_identity instead; min_coverage as for `pairs`. method: "single", "complete" or "average" linkage, for which scipy is
     needed, or "greedy" centroids, which are looked for in this order: "length" (longest first), "size" (most abundant, by `;size=` in the
-    ids) or "input". strand and other arguments and errors as for `nw`.
+    ids) or "input". strand, ambiguous and other arguments and errors as for `nw`.
 
     >>> found = cluster(["ACGTACGT", "ACGAACGT", "TTTTGGCC"], Scoring(edit=True), max_distance=1, method="greedy")
     >>> found.labels.tolist(), found.members(0)
@@ -107,9 +109,12 @@ def cluster(
         raise InputError(f"strand {strand!r}: {PLUS} and {BOTH} are known")
     if strand is not None and isinstance(seqs, Matrix):
         raise InputError("strand is of alignments; a matrix has been made already")
+    if ambiguous is not None and isinstance(seqs, Matrix):
+        raise InputError("ambiguous is of alignments; a matrix has been made already")
     check_numbers(max_distance=max_distance, min_identity=min_identity, min_coverage=min_coverage)
     chosen, wanted = checked_scoring(scoring), resources(device, threads, memory)
-    options = ClusterOptions(max_distance, min_identity, method, order, chosen.options(), identity_def, wanted, min_coverage, strand)
+    costs, rule = chosen.options(), checked_rule(ambiguous, identity_def)
+    options = ClusterOptions(max_distance, min_identity, method, order, costs, identity_def, wanted, min_coverage, strand, rule)
     job: ClusterJob
     if isinstance(seqs, Matrix):
         ids, job = seqs.ids, _of_matrix(seqs, chosen.edit, options)

@@ -12,6 +12,7 @@ from gpualign._results import Matrix, Pairs, Table, join_columns
 from gpualign._running import LOG, Progress, Reporter, check_numbers, checked_count, checked_score, resources
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import Path, Source, inputs_of
+from gpualign.core.ambiguity import Rule, check_rule
 from gpualign.core.engine import Detail, EndGaps
 from gpualign.core.errors import InputError
 from gpualign.core.fields import parse_fields, tell_descriptions
@@ -41,6 +42,7 @@ def nw(
     end_gaps: str = "penalised",
     strand: str | None = None,
     identity_def: int = DEFAULT,
+    ambiguous: str | None = None,
     out: Path | None = None,
     device: str = "auto",
     threads: int | None = None,
@@ -52,7 +54,9 @@ def nw(
 
     seqs: one set, compared with itself, or the queries of `targets`. value: "score", "identity" or "distance", which is 1 - identity; with
     `gpualign.EDIT` score and distance are both the edit distance. end_gaps: "penalised", "free", "query" or "target"; strand, for DNA:
-    "both", the better strand of each pair, or "plus" (default); identity_def: vsearch's numbers, 0 to 4. out: the matrix goes to this .npy
+    "both", the better strand of each pair, or "plus" (default); identity_def: vsearch's numbers, 0 to 4. ambiguous: how ambiguity letters
+    count in identities, "compatible" (default of DNA; a match with what they may stand for), "unequal" (of proteins; a match with the same
+    letter alone) or "skip" (not at all). out: the matrix goes to this .npy
     file and is mapped from it. device: "auto", "cpu", "cuda", "all", ...; threads: of the CPU; memory: bytes for work beside the sequences
     and the matrix; executor: its workers compute (a `concurrent.futures.Executor`, Dask's `client.get_executor()`), device and threads are
     then of theirs; progress: called with DP cells done and in all.
@@ -65,7 +69,8 @@ def nw(
     if value not in ("score", "identity", "distance"):
         raise InputError(f"value {value!r}: score, identity or distance is wanted")
     kept = Value(value, _checked_definition(identity_def), checked_scoring(scoring).edit)
-    options = _options(scoring, end_gaps, strand, kept.detail, Pairing.ABOVE_OR_EQUAL, device, threads, memory, executor)
+    rule = checked_rule(ambiguous, identity_def)
+    options = _options(scoring, end_gaps, strand, rule, kept.detail, Pairing.ABOVE_OR_EQUAL, device, threads, memory, executor)
     path = None if out is None else checked_output(out, seqs, targets)
     job = prepare(inputs_of(seqs, targets), options, LOG)
 
@@ -90,6 +95,7 @@ def pairs(
     end_gaps: str = "penalised",
     strand: str | None = None,
     identity_def: int = DEFAULT,
+    ambiguous: str | None = None,
     device: str = "auto",
     threads: int | None = None,
     memory: int | None = None,
@@ -114,8 +120,9 @@ def pairs(
         raise InputError(f"pairs wants one threshold, {', '.join(thresholds)}{found}")
     filter = _filter(chosen, max_distance, min_identity, min_score, min_coverage)
     detail = Detail.STATISTICS if filter.by_statistics else Detail.SCORE
-    options = _options(chosen, end_gaps, strand, detail, Pairing.ABOVE, device, threads, memory, executor)
-    job = prepare_wanted(inputs_of(seqs, targets), options, Wanted(filter, _checked_definition(identity_def)), LOG)
+    rule = checked_rule(ambiguous, _checked_definition(identity_def))
+    options = _options(chosen, end_gaps, strand, rule, detail, Pairing.ABOVE, device, threads, memory, executor)
+    job = prepare_wanted(inputs_of(seqs, targets), options, Wanted(filter, identity_def), LOG)
     i, j, values = passing_pairs(job, filter, identity_def, _reporter(job, progress))
     return Pairs(i, j, values, list(job.task.queries.ids), list(job.task.targets.ids))
 
@@ -134,6 +141,7 @@ def iter_pairs(
     end_gaps: str = "penalised",
     strand: str | None = None,
     identity_def: int = DEFAULT,
+    ambiguous: str | None = None,
     device: str = "auto",
     threads: int | None = None,
     memory: int | None = None,
@@ -158,8 +166,9 @@ def iter_pairs(
     filter = _filter(checked_scoring(scoring), max_distance, min_identity, min_score, min_coverage)
     details = [column.detail for column in columns] + ([Detail.STATISTICS] if filter.by_statistics else [])
     detail = max(details, key=list(Detail).index)
-    options = _options(scoring, end_gaps, strand, detail, Pairing.ABOVE, device, threads, memory, executor)
-    job = prepare_wanted(inputs_of(seqs, targets), options, Wanted(filter, _checked_definition(identity_def)), LOG)
+    rule = checked_rule(ambiguous, _checked_definition(identity_def))
+    options = _options(scoring, end_gaps, strand, rule, detail, Pairing.ABOVE, device, threads, memory, executor)
+    job = prepare_wanted(inputs_of(seqs, targets), options, Wanted(filter, identity_def), LOG)
     blocks = job.blocks(identity_def, _reporter(job, progress))
 
     def tables() -> Iterator[Table]:
@@ -201,6 +210,16 @@ def _filter(
     return Filter(min_score, edits, min_identity, distance, min_coverage)
 
 
+def checked_rule(ambiguous: str | None, identity_def: int) -> Rule | None:
+    """How ambiguity letters count, as an argument says. Raises `InputError` for words that say nothing, and for contradictions."""
+    if ambiguous is None:
+        return None
+    if ambiguous not in (names := [one.value for one in Rule]):
+        raise InputError(f"ambiguous {ambiguous!r}: {', '.join(names)} are known")
+    check_rule(rule := Rule(ambiguous), identity_def)
+    return rule
+
+
 def _checked_definition(number: int) -> int:
     if number not in DEFINITIONS:
         raise InputError(f"identity_def {number}: a number from 0 to 4 is wanted")
@@ -211,6 +230,7 @@ def _options(
     scoring: Scoring | None,
     end_gaps: str,
     strand: str | None,
+    rule: Rule | None,
     detail: Detail,
     pairing: Pairing,
     device: str,
@@ -223,7 +243,7 @@ def _options(
     if strand not in (None, PLUS, BOTH):
         raise InputError(f"strand {strand!r}: {PLUS} and {BOTH} are known")
     computed_by = resources(device, threads, memory, executor)
-    return NwOptions(checked_scoring(scoring).options(), EndGaps(end_gaps), detail, pairing, computed_by, strand=strand)
+    return NwOptions(checked_scoring(scoring).options(), EndGaps(end_gaps), detail, pairing, computed_by, strand=strand, ambiguous=rule)
 
 
 def _reporter(job: PairsJob | NearJob, progress: Progress | None) -> Reporter:
