@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from gpualign.cli.completion import PathType
+from gpualign.cli.completion import NameType, PathType
 from gpualign.cli.options import log_option
 from gpualign.cli.typos import ChoiceType
 
@@ -19,22 +19,30 @@ from gpualign.cli.typos import ChoiceType
     show_default=True,
     help="nj: neighbour joining; upgma: average linkage; mst: minimum spanning tree, whose nodes are the records.",
 )
+@click.option(
+    "--root",
+    type=NameType(),
+    metavar="ID|midpoint",
+    help="Root of nj's tree: in the middle of the branch of this record, the outgroup, or half way between the two records that are"
+    " farthest apart.  [none]",
+)
 @click.option("-o", "--output", type=PathType(), default="-", metavar="FILE", help="Newick; of mst as FILE.tsv a table of its edges.")
 @log_option
 @click.option("-q", "--quiet", is_flag=True, help="No notes.")
-def tree(matrix: str | None, edges: str | None, method: str, output: str, log: str | None, quiet: bool) -> None:
+def tree(matrix: str | None, edges: str | None, method: str, root: str | None, output: str, log: str | None, quiet: bool) -> None:
     """A tree of the records of a distance matrix, or of a list of pairs.
 
     MATRIX is what `nw` or `dist` wrote, as .npy (ids in MATRIX.ids.txt beside it), .npz, a table of text or PHYLIP; - is standard input.
     Identities become distances, 1 - identity. Neighbour joining and UPGMA take the distances of all pairs; a minimum spanning tree also
     takes a list of near pairs, and is then one tree for each connected part, one line each.
 
-    Neighbour joining's tree is unrooted: its last three nodes meet in the root. The root of a spanning tree is its first record; its inner
-    nodes are records too. `gpualign plot --tree` draws a tree of the other two kinds beside the matrix.
+    Neighbour joining's tree is unrooted: its last three nodes meet in the root, unless --root says where it is. The root of a spanning tree
+    is its first record; its inner nodes are records too. `gpualign plot --tree` draws a tree of the other two kinds beside the matrix.
 
     \b
     Examples:
       gpualign tree distances.npy -o tree.nwk
+      gpualign tree distances.npy -o tree.nwk --root midpoint
       gpualign nw genes.fa --value distance -o genes.npz; gpualign tree genes.npz --method upgma > genes.nwk
       gpualign dist core.aln --max-distance 12 | gpualign tree --edges - --method mst -o links.tsv
     """
@@ -45,7 +53,7 @@ def tree(matrix: str | None, edges: str | None, method: str, output: str, log: s
     from gpualign.core.errors import InputError
     from gpualign.core.trees.newick import newick
     from gpualign.core.trees.table import edge_rows
-    from gpualign.jobs.tree import check_libraries, make_tree
+    from gpualign.jobs.tree import MIDPOINT, check_libraries, check_root, make_tree
 
     messages = Messages.of("tree", quiet, log=log)
     if (matrix is None) == (edges is None):
@@ -56,14 +64,16 @@ def tree(matrix: str | None, edges: str | None, method: str, output: str, log: s
         raise InputError(f"-o {output}: only --method mst has a table of edges; Newick has no name of its own, for instance .nwk")
     if path is not None and path.suffix.lower() in (".png", ".svg", ".pdf"):
         raise InputError(f"-o {output}: tree writes Newick; for a picture give that to gpualign plot MATRIX --tree FILE -o {output}")
+    check_root(root, method)
     check_libraries()
     messages.begin([matrix, edges], [path])
     with OutputFiles(messages.note) as files, naming_output(path), files.text(path) as out:
         given, of_identities = read_given(edges, matrix, None, False, None, messages.warn)
         if not given.ids:
             raise InputError(f"--edges {edges}: a header and no pairs; without records there is no tree")
-        found = make_tree(given, of_identities, method, messages)
+        found = make_tree(given, of_identities, method, messages, root)
         for line in edge_rows(found) if as_table else newick(found):
             out.write(line.encode("utf-8", "surrogateescape"))
     records = len(found.ids)
-    messages.note(f"{records:,} record{'' if records == 1 else 's'}, {method}")
+    rooted = "" if root is None else ", rooted at its midpoint" if root == MIDPOINT else f", rooted at {root!a}"
+    messages.note(f"{records:,} record{'' if records == 1 else 's'}, {method}{rooted}")

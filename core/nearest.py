@@ -10,10 +10,15 @@ _LEAST = 0.62
 
 def nearest(word: str, names: Iterable[str]) -> str | None:
     """The one of `names` that `word` is nearest to, in any case and whatever dashes are before it; None where none is near."""
+    return next(iter(several_nearest(word, names, 1)), None)
+
+
+def several_nearest(word: str, names: Iterable[str], most: int) -> list[str]:
+    """Those that are near in the same sense, at most so many, the nearest first and of equally near ones those that `names` has first."""
     from difflib import SequenceMatcher  # which only errors need
 
     wanted = _bare(word)
-    best, found = _LEAST, None
+    found = []
     for name in names:
         known = _bare(name)
         likeness = SequenceMatcher(None, wanted, known).ratio()
@@ -21,9 +26,9 @@ def nearest(word: str, names: Iterable[str]) -> str | None:
             likeness = max(likeness, 0.9)
         elif sorted(wanted) == sorted(known):  # swapped letters, which difflib counts as two
             likeness = max(likeness, 0.8)
-        if likeness > best:
-            best, found = likeness, name
-    return found
+        if likeness > _LEAST:
+            found.append((likeness, name))
+    return [name for _, name in sorted(found, key=lambda one: -one[0])[:most]]
 
 
 def _bare(name: str) -> str:

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpualign.core.cluster.given import ListedPairs, MatrixOfPairs, Threshold
-from gpualign.core.errors import RunError
+from gpualign.core.errors import InputError, RunError, parameter, quoted
+from gpualign.core.nearest import several_nearest
 from gpualign.core.trees.methods import neighbour_joining, spanning, spanning_all, upgma
+from gpualign.core.trees.rooting import root_at_midpoint, root_at_outgroup
 from gpualign.core.trees.tree import Tree
 
 if TYPE_CHECKING:
     from gpualign.jobs.notes import Notes
 
 METHODS = ("nj", "upgma", "mst")
+
+MIDPOINT = "midpoint"
+"""Root of a tree that is no record of it."""
+
+_MOST_NEAR = 3
+"""Ids that an unknown one may have been meant for."""
 
 
 def check_libraries() -> None:
@@ -24,11 +33,23 @@ def check_libraries() -> None:
         raise RunError("trees need scipy: pip install 'gpualign[linkage]'")
 
 
-def make_tree(given: ListedPairs | MatrixOfPairs, of_identities: bool, method: str, notes: Notes) -> Tree:
+def check_root(root: str | None, method: str) -> None:
+    """Raises `InputError` for a root of a tree that has one by its method."""
+    if root is None or method == "nj":
+        return
+    why = "UPGMA's tree has its root where all records are equally far away" if method == "upgma" else "a spanning tree's is a record"
+    raise InputError(f"{parameter('root')} is for neighbour joining, whose tree has no root of its own; {why}")
+
+
+def make_tree(given: ListedPairs | MatrixOfPairs, of_identities: bool, method: str, notes: Notes, root: str | None = None) -> Tree:
     """A tree of all records, by one of `METHODS`; of mst one for each connected part. Identities become 1 - identity.
 
-    Raises `InputError` where a pair has no distance that the method wants.
+    root: of nj, None (the node in which the last three meet), `MIDPOINT`, or the id of the outgroup. Raises `InputError` where a pair has
+    no distance that the method wants, and for a root that is no record.
     """
+    outgroup = None if root in (None, MIDPOINT) else _record_of(root, given.ids)
+    if root == MIDPOINT and root in given.ids:
+        raise InputError(f"{parameter('root', root)}: a record is called so too, and either could be meant; rename the record")
     everything = Threshold(np.inf, None, of_identities)
     if method == "mst":
         if isinstance(given, MatrixOfPairs):
@@ -47,4 +68,16 @@ def make_tree(given: ListedPairs | MatrixOfPairs, of_identities: bool, method: s
     if negative:
         branches = "1 branch has" if negative == 1 else f"{negative:,} branches have"
         notes.note(f"{branches} a negative length, as happens where distances are not those of a tree; 0 is written")
-    return tree
+    # Without negative lengths, so that the rooted tree has the distances of the one without a root.
+    if root == MIDPOINT:
+        return root_at_midpoint(tree)
+    return tree if outgroup is None else root_at_outgroup(tree, outgroup)
+
+
+def _record_of(root: str, ids: Sequence[str]) -> int:
+    """Index of the record with this id. Raises `InputError` naming those that have similar ones."""
+    if root in ids:
+        return ids.index(root)
+    near = several_nearest(root, ids, _MOST_NEAR)
+    similar = f"similar ids: {', '.join(map(quoted, near))}" if near else f"the first id is {quoted(ids[0])}"
+    raise InputError(f"{parameter('root')}: no record is called {quoted(root)}; {similar}")

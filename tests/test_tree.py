@@ -11,6 +11,7 @@ import pytest
 from command import gpualign
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from some_trees import names, path_lengths, random_tree
 
 pytest.importorskip("scipy")
 
@@ -23,31 +24,6 @@ from gpualign.core.cluster.edges import Edges
 from gpualign.core.trees.methods import neighbour_joining, spanning, spanning_all, upgma
 from gpualign.core.trees.newick import newick
 from gpualign.core.trees.tree import Tree
-
-
-def names(count):
-    return [f"s{k}" for k in range(count)]
-
-
-def path_lengths(tree):
-    """Between all records, along the branches: float64[records][records]."""
-    parents, lengths = tree.parents.tolist(), tree.lengths.tolist()
-
-    def way_up(node):
-        way = {}
-        length = 0.0
-        while node >= 0:
-            way[node] = length
-            length, node = length + lengths[node], parents[node]
-        return way
-
-    count = len(tree.ids)
-    ways = [way_up(node) for node in range(count)]
-    found = np.zeros((count, count))
-    for i, j in combinations(range(count), 2):
-        meeting = min(ways[i].keys() & ways[j].keys(), key=lambda node: ways[i][node])
-        found[i, j] = found[j, i] = ways[i][meeting] + ways[j][meeting]
-    return found
 
 
 def splits(tree):
@@ -63,20 +39,6 @@ def splits(tree):
     of(int(tree.roots[0]))
     sides = {side if 0 not in side else frozenset(range(count)) - side for side in below.values()}
     return {side for side in sides if 1 < len(side) < count - 1}
-
-
-def random_tree(rng, count):
-    """Of branches of all lengths, joined at random; distances along it have one tree."""
-    parents, lengths = np.full(2 * count - 2, -1), np.zeros(2 * count - 2)
-    roots = list(range(count))
-    for made in range(count, 2 * count - 3):
-        for _ in range(2):
-            node = roots.pop(int(rng.integers(len(roots))))
-            parents[node], lengths[node] = made, rng.uniform(0.1, 2)
-        roots.append(made)
-    for node in roots:
-        parents[node], lengths[node] = 2 * count - 3, rng.uniform(0.1, 2)
-    return Tree(names(count), parents, lengths)
 
 
 def plain_joining(d):
