@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -37,8 +38,7 @@ def some_distances(rng, count, largest=9):
 
 def drawn(heat, rows, **style):
     style = Style(**style)
-    groups = [coloured(grouping) for grouping in rows.groups]
-    return draw(heat, rows.order(heat, style.linkage), scale_of(heat, style.low, style.high), style, groups)
+    return draw(heat, rows.order(heat, style.linkage), scale_of(heat, style.low, style.high), style, rows.groups)
 
 
 # ---- what is read
@@ -100,7 +100,7 @@ def test_each_group_has_its_own_colour(count):
 def test_small_groups_share_a_colour_where_there_are_many(rng):
     of = rng.permutation([k for k in range(30) for _ in range(30 - k)])
     found = coloured(Grouping("g", [f"g{k}" for k in range(30)], list(of)))
-    assert [label for label, _ in found.legend] == [*(f"g{k}" for k in range(19)), "11 other groups"]
+    assert [label for label, _ in found.legend] == [*(f"g{k}" for k in range(19)), "11 others"]
     assert len({colour for _, colour in found.legend}) == 20
     shared = found.legend[-1][1]
     assert [colour == shared for colour in found.rows] == [number >= 19 for number in of]
@@ -119,6 +119,46 @@ def test_strips_are_beside_their_rows(rng):
     assert {to_hex(pixel) for pixel in pixels[:, 1]} == {"#e69f00"}
     shown = [(legend.get_title().get_text(), [text.get_text() for text in legend.get_texts()]) for legend in figure.legends]
     assert shown == [("", ["with itself"]), ("ward", ["x", "y", "none"]), ("ST", ["1"])]
+
+
+def test_the_groups_that_have_no_line_share_a_colour():
+    found = coloured(Grouping("g", list("abcdef"), [0, 1, 1, 2, 3, 3, 4, 5, 5, 5, -1]), 4)
+    assert [label for label, _ in found.legend] == ["b", "d", "f", "3 others"]
+    assert [label for colour in found.rows for label, own in found.legend if own == colour] == (
+        ["3 others", "b", "b", "3 others", "d", "d", "3 others", "f", "f", "f"]
+    )
+
+
+def many_groups(rng, rows, title, count, label):
+    own = [int(k) for k in rng.integers(-1, count, rows)]
+    return Grouping(title, [label.format(k) for k in range(count)], own)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 5, 31, 200])
+@pytest.mark.parametrize("strips", [1, 3, 9])
+def test_legends_are_no_higher_than_the_matrix(rng, rows, strips):
+    groups = [
+        many_groups(rng, rows, f"a title of many words, {k}", 2 + 40 * (k % 3), "a place of a long name, ward {:04}") for k in range(strips)
+    ]
+    figure = drawn(some_distances(rng, rows), Rows(groups))
+    cells = max((axes for axes in figure.axes if axes.images), key=lambda axes: axes.get_position().width).get_window_extent()
+    bar = next(axes for axes in figure.axes if axes.get_ylabel() == "distance")
+    boxes = [legend.get_window_extent() for legend in figure.legends]
+    assert len(boxes) == strips + 1
+    for box in boxes:
+        assert min(cells.y0, bar.get_window_extent().y0) - 1 <= box.y0 < box.y1 <= cells.y1 + 1
+    for box, other in combinations([*boxes, bar.get_tightbbox()], 2):
+        assert not box.overlaps(other)
+    for legend, grouping in zip(figure.legends[1:], groups, strict=True):
+        counted = [int(text.get_text().split()[0]) for text in legend.get_texts() if text.get_text().endswith("others")]
+        shown = [text.get_text() for text in legend.get_texts() if "others" not in text.get_text() and text.get_text() != "none"]
+        assert len(shown) + sum(counted) == len(grouping.labels)
+
+
+def test_long_texts_of_legends_are_cut(rng):
+    figure = drawn(some_distances(rng, 12), Rows([Grouping("t" * 99, ["x" * 50 + "\udcff"], [0] * 12)]))
+    texts = [figure.legends[1].get_title().get_text(), figure.legends[1].get_texts()[0].get_text()]
+    assert texts == ["t" * 20 + "…" + "t" * 19, "x" * 20 + "…" + "x" * 18 + "\N{REPLACEMENT CHARACTER}"]
 
 
 # ---- order

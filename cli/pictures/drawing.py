@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.cli.pictures.groups import Coloured
-from gpualign.cli.pictures.heatmaps import SIMILARITIES, DrawnTree, HeatMap, Order, Scale, block_means
+from gpualign.cli.pictures.groups import Coloured, coloured
+from gpualign.cli.pictures.heatmaps import SIMILARITIES, DrawnTree, HeatMap, Order, Scale, block_means, shown_text
 from gpualign.cli.pictures.layout import DIAGONAL, LABEL, MISSING, SMALL, TITLE, Parts, number_size, ticks, wrapped
-from gpualign.cli.pictures.legends import draw_bar, draw_legends, legends_of
+from gpualign.cli.pictures.legends import draw_bar, draw_legends, legends_of, most_entries
 from gpualign.core.dataclass import dataclass
+
+if TYPE_CHECKING:
+    from gpualign.cli.inputs.groups import Grouping
 
 MOST_CELLS = 800
 """Cells along a side; of more records a cell is the mean of several, so that a picture of thousands is a file of 2 MB at most."""
@@ -34,7 +37,7 @@ class Style:
     high: float | None = None
 
 
-def draw(heat: HeatMap, order: Order, scale: Scale, style: Style, groups: Sequence[Coloured] = ()) -> Any:
+def draw(heat: HeatMap, order: Order, scale: Scale, style: Style, groups: Sequence[Grouping] = ()) -> Any:
     """The figure. Ids, numbers and a diagonal of their own are drawn while they can be read, and left out beyond; where there are no
     numbers, a histogram of the values stands beside the bar of colours. groups: of the rows, each a strip of colours beside them."""
     from matplotlib.figure import Figure
@@ -44,8 +47,9 @@ def draw(heat: HeatMap, order: Order, scale: Scale, style: Style, groups: Sequen
     if order.tree is not None:
         axes = parts.place(figure, 0.1, 0, parts.tree, parts.high)
         _draw_tree(axes, parts, order.tree, heat.exponent)
-    if groups:
-        _draw_strips(parts.place(figure, parts.left - 0.05 - parts.strips, 0, parts.strips, parts.high), groups, order)
+    strips = [coloured(grouping, most_entries(parts)) for grouping in groups]
+    if strips:
+        _draw_strips(parts.place(figure, parts.left - 0.05 - parts.strips, 0, parts.strips, parts.high), strips, order)
     colours = _colours(heat, style.cmap, scale)
     rows, columns = heat.values.shape
     block = -(-rows // MOST_CELLS), -(-columns // MOST_CELLS)
@@ -55,8 +59,8 @@ def draw(heat: HeatMap, order: Order, scale: Scale, style: Style, groups: Sequen
     _draw_frame(cells, heat, parts, block)
     if parts.texts:
         _draw_numbers(cells, parts.texts, pixels, number_size(rows, columns))
-    draw_bar(figure, parts, heat, colours, scale)
-    draw_legends(figure, parts, legends_of(heat, block == (1, 1), groups))
+    bar = draw_bar(figure, parts, heat, colours, scale)
+    draw_legends(figure, parts, legends_of(heat, block == (1, 1), strips), bar)
     if style.title:
         letters = max(24, int((parts.width - parts.left) * 72 / (TITLE * 0.55)))
         above = (parts.margin + parts.high + 0.1) / parts.height
@@ -93,15 +97,16 @@ def _draw_tree(axes: Any, parts: Parts, tree: DrawnTree, exponent: int) -> None:
     axes.set_xlabel(label, fontsize=SMALL, labelpad=3, parse_math=False)
 
 
-def _draw_strips(axes: Any, groups: Sequence[Coloured], order: Order) -> None:
+def _draw_strips(axes: Any, strips: Sequence[Coloured], order: Order) -> None:
     """Beside each row the colours of its groups, white without one."""
     from matplotlib.colors import to_rgba
 
-    colours = [[to_rgba(strip.rows[k] or "white") for strip in groups] for k in order.rows]
-    axes.imshow(np.array(colours), aspect="auto", interpolation="nearest", extent=(0, len(groups), len(order.rows) - 0.5, -0.5))
-    for k in range(1, len(groups)):
+    colours = [[to_rgba(strip.rows[k] or "white") for strip in strips] for k in order.rows]
+    axes.imshow(np.array(colours), aspect="auto", interpolation="nearest", extent=(0, len(strips), len(order.rows) - 0.5, -0.5))
+    for k in range(1, len(strips)):
         axes.axvline(k, color="white", linewidth=1.5)
-    axes.set_xticks([k + 0.5 for k in range(len(groups))], [strip.title for strip in groups], rotation=90, fontsize=SMALL, parse_math=False)
+    titles = [shown_text(strip.title) for strip in strips]
+    axes.set_xticks([k + 0.5 for k in range(len(strips))], titles, rotation=90, fontsize=SMALL, parse_math=False)
     axes.yaxis.set_visible(False)
     axes.tick_params(length=0, pad=3)
     for spine in axes.spines.values():

@@ -29,23 +29,23 @@ class Coloured:
     rows: Sequence[str | None]
 
 
-def coloured(grouping: Grouping) -> Coloured:
-    """Colours for groups; where there are more groups than colours, the smallest groups share the last one."""
-    count = len(grouping.labels)
-    if count <= len(_FEW):
+def coloured(grouping: Grouping, lines: int = _MOST) -> Coloured:
+    """Colours for groups; the smallest share the last one where there are more groups than colours, or than lines of a legend."""
+    count, most = len(grouping.labels), min(lines, _MOST)
+    if min(count, most) <= len(_FEW):
         palette: Sequence[str] = _FEW
     else:
         from matplotlib import colormaps
         from matplotlib.colors import to_hex
 
         palette = [to_hex(colour) for colour in colormaps["tab20"].colors]  # type: ignore[attr-defined]
-    if count <= _MOST:
+    if count <= most:
         shown = list(range(count))
     else:
         sizes = Counter(number for number in grouping.of if number >= 0)
-        shown = sorted(sorted(range(count), key=lambda k: -sizes[k])[: _MOST - 1])
+        shown = sorted(sorted(range(count), key=lambda k: -sizes[k])[: most - 1])
     colours = {number: palette[k] for k, number in enumerate(shown)}
     legend = [(grouping.labels[number], colours[number]) for number in shown]
-    if count > _MOST:
-        legend.append((f"{count - len(shown):,} other groups", _OTHER))
+    if count > most:
+        legend.append((f"{count - len(shown):,} others", _OTHER))
     return Coloured(grouping.title, legend, [None if number < 0 else colours.get(number, _OTHER) for number in grouping.of])

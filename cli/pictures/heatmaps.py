@@ -344,11 +344,14 @@ def cell_texts(heat: HeatMap) -> list[list[str]]:
     return [["" if math.isnan(value) else f"{value:{form}}" for value in row] for row in values]
 
 
-def shown_names(ids: list[str]) -> list[str]:
-    """Ids as they are drawn: whole up to 40 characters, longer ones cut in the middle, but never so that two of them look the same.
+def shown_text(text: str) -> str:
+    """A title, or what stands in a legend: cut in the middle beyond 40 characters. Bytes that are no text and characters that cannot be
+    printed become the replacement character."""
+    return _cut(_printable(text), _WHOLE_IDS)
 
-    Bytes that are no text and characters that cannot be printed become the replacement character.
-    """
+
+def shown_names(ids: list[str]) -> list[str]:
+    """Ids as they are drawn: as `shown_text` has them, but never so that two of them look the same."""
     names = [_printable(name) for name in ids]
     longest = max(map(len, names))
     limit = _WHOLE_IDS

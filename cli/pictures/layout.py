@@ -34,17 +34,17 @@ class Parts:
         self.column_names = _names(heat.columns, order.columns)
         texts = cell_texts(heat) if max(rows, columns) <= MOST_NUMBERS else None
         self.texts = texts and [[texts[i][j] for j in order.columns] for i in order.rows]
-        number = max(_width(text, number_size(rows, columns)) for line in texts for text in line) if texts else 0.0
+        number = max(width_of(text, number_size(rows, columns)) for line in texts for text in line) if texts else 0.0
         self.high, self.wide = _side(rows, number), _side(columns, number)
         self.row_size, self.column_size = (
             min(LABEL, max(_LEAST, 0.88 * 72 * side / count)) for side, count in ((self.high, rows), (self.wide, columns))
         )
-        self.margin = 0.1 + max((_width(name, self.column_size) for name in self.column_names), default=0.2)
+        self.margin = 0.1 + max((width_of(name, self.column_size) for name in self.column_names), default=0.2)
         self.tree = 1.3
         self.strips = strips * STRIP
         self.left = 0.1 + (self.tree + 0.06 if order.tree is not None else 0) + (self.strips + 0.05 if strips else 0)
         self.histogram = 0.0 if texts else 0.4
-        beside = 0.25 + max((_width(name, self.row_size) for name in self.row_names), default=0)
+        beside = 0.25 + max((width_of(name, self.row_size) for name in self.row_names), default=0)
         self.bar_left = self.left + self.wide + beside + self.histogram
         self.width = self.bar_left + 1.2
         self.height = self.margin + self.high + 0.1
@@ -72,7 +72,7 @@ def _side(count: int, number: float) -> float:
     return 7.0 if count > MOST_LABELS else max(0.078 * count, min(6.5, 0.24 * count))
 
 
-def _width(text: str, size: float) -> float:
+def width_of(text: str, size: float) -> float:
     """Inches of a line of text of `size` points."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from gpualign.cli.pictures.groups import Coloured
-from gpualign.cli.pictures.heatmaps import HeatMap, Scale
-from gpualign.cli.pictures.layout import DIAGONAL, LABEL, MISSING, SMALL, Parts, ticks, wrapped
+from gpualign.cli.pictures.heatmaps import HeatMap, Scale, shown_text
+from gpualign.cli.pictures.layout import DIAGONAL, LABEL, MISSING, SMALL, Parts, ticks, width_of, wrapped
 from gpualign.core.dataclass import dataclass
 
 _BAR = 0.16
@@ -19,8 +19,11 @@ _BAR = 0.16
 _BINS = 60
 """Of the histogram, along the whole bar."""
 
-_LINE = 1.45
-"""Height of a line of a legend in its letters' size."""
+_LINE = 1.5 * SMALL / 72
+"""Inches from one line of a legend to the next."""
+
+_GAP = 0.2
+"""Inches between columns of legends."""
 
 
 @dataclass(frozen=True)
@@ -31,8 +34,8 @@ class Legend:
     entries: Sequence[tuple[str, str]]
 
 
-def draw_bar(figure: Any, parts: Parts, heat: HeatMap, colours: Any, scale: Scale) -> None:
-    """The bar of colours, level with the top of the matrix."""
+def draw_bar(figure: Any, parts: Parts, heat: HeatMap, colours: Any, scale: Scale) -> Any:
+    """The bar of colours, level with the top of the matrix: its axes."""
     axes = parts.place(figure, parts.bar_left, parts.high - parts.bar, _BAR, parts.bar)
     bar = figure.colorbar(colours, cax=axes, extend=scale.extend, extendfrac=0.05)
     bar.outline.set_linewidth(0.5)
@@ -43,6 +46,7 @@ def draw_bar(figure: Any, parts: Parts, heat: HeatMap, colours: Any, scale: Scal
     if parts.histogram:
         left = parts.bar_left - parts.histogram
         _draw_histogram(parts.place(figure, left, parts.high - parts.bar, parts.histogram, parts.bar), heat, scale)
+    return axes
 
 
 def _draw_histogram(axes: Any, heat: HeatMap, scale: Scale) -> None:
@@ -79,22 +83,34 @@ def legends_of(heat: HeatMap, apart: bool, groups: Sequence[Coloured]) -> Iterat
     if others:
         yield Legend(None, others)
     for strip in groups:
-        yield Legend(strip.title, [*strip.legend, *([("none", "#ffffff")] if None in strip.rows else [])])
+        entries = [(shown_text(label), colour) for label, colour in strip.legend]
+        yield Legend(shown_text(strip.title), [*entries, *([("none", "#ffffff")] if None in strip.rows else [])])
 
 
-def draw_legends(figure: Any, parts: Parts, legends: Iterator[Legend]) -> None:
-    """Below the bar, one below the other."""
+def most_entries(parts: Parts) -> int:
+    """Lines of a legend as high as the matrix, or as the bar of colours where that is higher, but for its title and a line of rows without
+    a group."""
+    return int(max(parts.high, parts.bar) / _LINE) - 2
+
+
+def draw_legends(figure: Any, parts: Parts, legends: Iterator[Legend], bar: Any) -> None:
+    """Below the bar (its axes), one below the other, and in columns right of it where they would be lower than the matrix."""
     from matplotlib.patches import Patch
 
+    left, bottom = parts.bar_left, min(0.0, parts.high - parts.bar)
     top = parts.high - parts.bar - (0.42 if parts.histogram else 0.12)
+    right = bar.get_tightbbox().x1 / figure.dpi
     for legend in legends:
+        lines = len(legend.entries) + (legend.title is not None)
+        if top - lines * _LINE < bottom and top < parts.high:
+            left, top = right + _GAP, parts.high
         figure.legend(
             handles=[Patch(facecolor=colour, edgecolor="0.4", linewidth=0.5, label=label) for label, colour in legend.entries],
             title=legend.title,
             title_fontsize=SMALL,
             alignment="left",
             loc="upper left",
-            bbox_to_anchor=(parts.bar_left / parts.width, (parts.margin + top) / parts.height),
+            bbox_to_anchor=(left / parts.width, (parts.margin + top) / parts.height),
             frameon=False,
             fontsize=SMALL,
             handlelength=1.0,
@@ -103,7 +119,9 @@ def draw_legends(figure: Any, parts: Parts, legends: Iterator[Legend]) -> None:
             borderpad=0,
             borderaxespad=0,
         )
-        top -= (len(legend.entries) + (legend.title is not None) + 1) * SMALL * _LINE / 72
+        widest = max(1.6 * SMALL / 72 + width_of(label, SMALL) for label, _ in legend.entries)
+        right = max(right, left + max(widest, width_of(legend.title or "", SMALL)))
+        top -= (lines + 1) * _LINE
 
 
 def _hex(colour: tuple[int, int, int, int]) -> str:

@@ -18,7 +18,6 @@ import numpy as np
 
 from gpualign.cli.outputs.files import OutputFiles, naming_output
 from gpualign.cli.pictures.drawing import Style, draw
-from gpualign.cli.pictures.groups import coloured
 from gpualign.cli.pictures.heatmaps import HeatMap, Order, as_it_is, by_tree, order_of, reordered, scale_of
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError, RunError
@@ -121,7 +120,7 @@ def write_plot(
     clustered = time.perf_counter()
     with naming_output(picture.path), _own_settings(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        _save(draw(heat, order, scale, style, [coloured(grouping) for grouping in shown.groups]), files.open(picture.path), picture.format)
+        _save(draw(heat, order, scale, style, shown.groups), files.open(picture.path), picture.format)
     if any("Glyph" in str(warning.message) for warning in caught):
         messages.note("the font has not every character of the ids; a box stands for each that it lacks")
     messages.note(f"ordered in {clustered - start:.1f} s, drawn in {time.perf_counter() - clustered:.1f} s")
