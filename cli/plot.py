@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import click
 
 from gpualign.cli.completion import PathType
 from gpualign.cli.typos import ChoiceType
+
+if TYPE_CHECKING:
+    from gpualign.cli.inputs.groups import Grouping
+    from gpualign.cli.inputs.quantities import Quantity
 
 
 @click.command()
@@ -32,9 +39,10 @@ from gpualign.cli.typos import ChoiceType
 @click.option(
     "--groups",
     type=PathType(),
-    metavar="TABLE",
+    metavar="TABLE[:COLUMN,...]",
     help="Colours beside the rows: a table with an id and one or more groups per line, separated by tabs, commas or semicolons; a"
-    " first line that does not begin with an id names the groups.",
+    " first line that does not begin with an id names the groups. TABLE:COLUMN,... takes these columns, those of numbers and dates as"
+    " gradients.",
 )
 @click.option(
     "--order",
@@ -76,6 +84,7 @@ def plot(
     Examples:
       gpualign plot distances.npy -o heat.png
       gpualign plot distances.npy -o heat.png --groups wards.tsv --order groups
+      gpualign plot distances.npy -o heat.png --groups isolates.tsv:country,year
       gpualign tree distances.npy -o nj.nwk; gpualign plot distances.npy -o heat.png --tree nj.nwk
       gpualign plot distances.tsv -o heat.pdf --vmax 50 --linkage single --title "Ward 3"
       gpualign nw genes.fa -o identity.npz --value identity; gpualign plot identity.npz -o genes.svg
@@ -83,7 +92,7 @@ def plot(
     """
     from pathlib import Path
 
-    from gpualign.cli.inputs.groups import read_groups, read_order
+    from gpualign.cli.inputs.groups import read_columns, read_groups, read_order, split_columns
     from gpualign.cli.inputs.matrices import read_matrix
     from gpualign.cli.inputs.trees import read_tree
     from gpualign.cli.messages import Messages
@@ -105,8 +114,9 @@ def plot(
             f"--order {order}: tree, input, groups or a file of ids is wanted, and there is no such file"
             f"{did_you_mean(order, ('tree', 'input', 'groups'))}"
         )
-    check_outputs([matrix, tree, groups, listed], [picture.path])
-    check_stdin(matrix, tree, groups, listed)
+    table, columns = split_columns(groups) if groups else (None, None)
+    check_outputs([matrix, tree, table, listed], [picture.path])
+    check_stdin(matrix, tree, table, listed)
     if order == "groups" and groups is None:
         raise InputError("--order groups: --groups TABLE is wanted too")
     if tree is not None and order != "tree":
@@ -121,8 +131,13 @@ def plot(
         holds = "a vector of pairs i < j" if stored.values.ndim == 1 else "a matrix without values on its diagonal"
         raise InputError(f"{matrix}: {holds} does not tell distances from other values; say which with --value")
     heat = of_lists(stored.values, stored.rows, stored.columns, stored.one_set, kind, label or kind)
+    strips: Sequence[Grouping | Quantity] = ()
+    if table is not None and columns is not None:
+        strips = read_columns(table, columns, heat.rows, messages.warn)
+    elif table is not None:
+        strips = read_groups(table, heat.rows, messages.warn)
     rows = Rows(
-        read_groups(groups, heat.rows, messages.warn) if groups else (),
+        strips,
         order if listed is None else "list",
         read_tree(tree, heat.rows, messages.warn) if tree else None,
         read_order(listed, list(dict.fromkeys([*heat.rows, *heat.columns])), messages.warn) if listed else {},

@@ -1,24 +1,31 @@
-"""Reads which groups records belong to: a table with an id per line, and a group in each further column."""
+"""Reads what is known of records: a table with an id per line, and in each further column a group, a number or a date."""
 
 from __future__ import annotations
 
+import csv
 import io
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpualign.cli.outputs.files import open_input
+from gpualign.cli.inputs.quantities import Quantity, quantity_of
+from gpualign.cli.outputs.files import STDIO, open_input
 from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError
+from gpualign.core.errors import InputError, quoted
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.ids import changed_ids, describe_changed, is_id_title
+from gpualign.core.nearest import did_you_mean
 from gpualign.core.unpack import unpack
 
 if TYPE_CHECKING:
     from gpualign.core.group_pairs import GroupPairs
 
 _NO_GROUP = ("", "NA", "nan")
+
+_MOST_NAMED = 20
+"""Columns of a table that a message names."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,48 @@ class Grouping:
     labels: Sequence[str]
     of: Sequence[int]
 
+    def ranks(self) -> list[int]:
+        """For each row the index of its label; those without a group come last."""
+        return [len(self.labels) if number < 0 else number for number in self.of]
+
+
+@dataclass(frozen=True)
+class _Table:
+    """titles: of the columns that are wanted. cells: of each id, in the order of the lines, those of its line in these columns."""
+
+    titles: Sequence[str]
+    cells: dict[str, list[str]]
+
+    def columns(self, ids: Sequence[str]) -> Iterator[tuple[str, list[str], list[str]]]:
+        """(title, all cells, those of records with these ids, empty where the table lacks one) of each column."""
+        for k, title in enumerate(self.titles):
+            own = [self.cells[name][k] if name in self.cells else "" for name in ids]
+            yield title, [cells[k] for cells in self.cells.values()], own
+
+
+def split_columns(argument: str) -> tuple[str, list[str] | None]:
+    """(file, names of columns) of FILE:COLUMN,...; None in place of the names where the argument is a file. A name with a comma may be in
+    double quotes. Of colons in names of files the last one with a file before it ends the name."""
+    if _is_there(argument):
+        return argument, None
+    ends = [at for at in range(len(argument) - 1, 0, -1) if argument[at] == ":"]
+    end = next((at for at in ends if _is_there(argument[:at])), None)
+    if end is None:
+        return argument, None
+    names = next(csv.reader([argument[end + 1 :]], skipinitialspace=True), None) or [""]
+    return argument[:end], [name.strip() for name in names]
+
+
+def _is_there(path: str) -> bool:
+    return path == STDIO or os.path.exists(path)
+
+
+def read_columns(path: str, columns: Sequence[str], ids: Sequence[str], warn: Callable[[str], None]) -> list[Grouping | Quantity]:
+    """Some columns of a table that `read_groups` takes, whose first line names all, in the order of `columns`: numbers and dates where a
+    column has no others, else groups. Raises `InputError` as that does, and naming the columns where one is not in the table."""
+    table = _read_table(path, ids, warn, "the matrix", columns)
+    return [quantity_of(title, own) or _grouping(title, cells, own) for title, cells, own in table.columns(ids)]
+
 
 def read_groups(path: str, ids: Sequence[str], warn: Callable[[str], None], of: str = "the matrix") -> list[Grouping]:
     """The groupings of records with these ids, one per column after the first. Tabs, commas, semicolons or blanks delimit columns; - is
@@ -43,6 +92,11 @@ def read_groups(path: str, ids: Sequence[str], warn: Callable[[str], None], of: 
     cell (or NA) is no group. of: what holds the records, for messages. Raises `InputError` naming the line, or where no record is in the
     table.
     """
+    return [_grouping(*column) for column in _read_table(path, ids, warn, of).columns(ids)]
+
+
+def _read_table(path: str, ids: Sequence[str], warn: Callable[[str], None], of: str, columns: Sequence[str] | None = None) -> _Table:
+    """columns: those that are wanted, None for all."""
     with open_input(path) as (stream, source):
         lines = [row for row in open_delimited(unpack(stream, source)[1], source).rows() if any(row[1])]
     if not lines:
@@ -59,21 +113,33 @@ def read_groups(path: str, ids: Sequence[str], warn: Callable[[str], None], of: 
             f"{source}: line {lines[0][0]} has one column; expected an id and a group, delimited by a tab, a comma, a semicolon or blanks"
         )
     known = set(ids)
-    headed = lines[0][1][0] not in known and not changed_ids([lines[0][1][0]], ids)
+    headed = columns is not None or (lines[0][1][0] not in known and not changed_ids([lines[0][1][0]], ids))
     titles = lines[0][1][1:] if headed else [f"group {k}" if width > 2 else "group" for k in range(1, width)]
+    places = range(width - 1) if columns is None else [_place_of(name, titles, source) for name in dict.fromkeys(columns)]
     found: dict[str, tuple[int, list[str]]] = {}
     for line, cells in lines[headed:]:
         if len(cells) != width:
             raise InputError(f"{source}: line {line} has {len(cells):,} columns, line {lines[0][0]} has {width:,}")
-        before = found.setdefault(cells[0], (line, cells[1:]))
-        if before[1] != cells[1:]:
+        wanted = [cells[1 + k] for k in places]
+        before = found.setdefault(cells[0], (line, wanted))
+        if before[1] != wanted:
             raise InputError(f"{source}: lines {before[0]} and {line} put {cells[0]!a} in different groups")
     if changed := changed_ids(list(found), ids):
         found = {changed.get(name, name): row for name, row in found.items()}
         warn(describe_changed(changed, path))
     if not known & found.keys():
         raise InputError(f"{source}: none of its ids is one of {of}, whose first is {ids[0]!a}")
-    return [_grouping(title, [cells[k] for _, cells in found.values()], found, ids, k) for k, title in enumerate(titles)]
+    return _Table([titles[k] for k in places], {name: cells for name, (_, cells) in found.items()})
+
+
+def _place_of(name: str, titles: Sequence[str], source: str) -> int:
+    """Index of the column that is called so. Raises `InputError`."""
+    if titles.count(name) == 1:
+        return titles.index(name)
+    if name in titles:
+        raise InputError(f"{source}: {titles.count(name)} columns are called {quoted(name)}; give them different names")
+    shown = ", ".join(map(quoted, titles[:_MOST_NAMED])) + (f" and {len(titles) - _MOST_NAMED:,} more" if len(titles) > _MOST_NAMED else "")
+    raise InputError(f"{source}: no column is called {quoted(name)}; beside the ids its columns are {shown}{did_you_mean(name, titles)}")
 
 
 def check_groups(table: str | None, between: bool, within: bool) -> None:
@@ -105,10 +171,10 @@ def read_group_pairs(path: str, within: bool, queries: Sequence[str], targets: S
     return GroupPairs(own, theirs, within)
 
 
-def _grouping(title: str, named: Sequence[str], found: dict[str, tuple[int, list[str]]], ids: Sequence[str], column: int) -> Grouping:
-    """Of a column. Groups without a record of the matrix are left out."""
-    own = [found[name][1][column] if name in found else "" for name in ids]
-    labels = [label for label in dict.fromkeys(named) if label not in _NO_GROUP and label in set(own)]
+def _grouping(title: str, cells: Sequence[str], own: Sequence[str]) -> Grouping:
+    """Of the cells of a column, and of those that the records of the matrix have: groups without a record of the matrix are left out."""
+    there = set(own)
+    labels = [label for label in dict.fromkeys(cells) if label not in _NO_GROUP and label in there]
     number = {label: k for k, label in enumerate(labels)}
     return Grouping(title, labels, [number.get(label, -1) for label in own])
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.cli.pictures.groups import Coloured, coloured
+from gpualign.cli.pictures.groups import Coloured, strips_of
 from gpualign.cli.pictures.heatmaps import SIMILARITIES, DrawnTree, HeatMap, Order, Scale, block_means, shown_text
 from gpualign.cli.pictures.layout import DIAGONAL, LABEL, MISSING, SMALL, TITLE, Parts, number_size, ticks, wrapped
 from gpualign.cli.pictures.legends import draw_bar, draw_legends, legends_of, most_entries
@@ -17,6 +17,7 @@ from gpualign.core.dataclass import dataclass
 
 if TYPE_CHECKING:
     from gpualign.cli.inputs.groups import Grouping
+    from gpualign.cli.inputs.quantities import Quantity
 
 MOST_CELLS = 800
 """Cells along a side; of more records a cell is the mean of several, so that a picture of thousands is a file of 2 MB at most."""
@@ -37,7 +38,7 @@ class Style:
     high: float | None = None
 
 
-def draw(heat: HeatMap, order: Order, scale: Scale, style: Style, groups: Sequence[Grouping] = ()) -> Any:
+def draw(heat: HeatMap, order: Order, scale: Scale, style: Style, groups: Sequence[Grouping | Quantity] = ()) -> Any:
     """The figure. Ids, numbers and a diagonal of their own are drawn while they can be read, and left out beyond; where there are no
     numbers, a histogram of the values stands beside the bar of colours. groups: of the rows, each a strip of colours beside them."""
     from matplotlib.figure import Figure
@@ -47,7 +48,7 @@ def draw(heat: HeatMap, order: Order, scale: Scale, style: Style, groups: Sequen
     if order.tree is not None:
         axes = parts.place(figure, 0.1, 0, parts.tree, parts.high)
         _draw_tree(axes, parts, order.tree, heat.exponent)
-    strips = [coloured(grouping, most_entries(parts)) for grouping in groups]
+    strips = strips_of(groups, most_entries(parts))
     if strips:
         _draw_strips(parts.place(figure, parts.left - 0.05 - parts.strips, 0, parts.strips, parts.high), strips, order)
     colours = _colours(heat, style.cmap, scale)

@@ -1,11 +1,15 @@
-"""Groups of records, as colours beside the rows of a heat map. Nothing is drawn here."""
+"""Groups of records, and numbers and dates, as colours beside the rows of a heat map. Nothing is drawn here."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from datetime import date
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from gpualign.cli.inputs.quantities import Quantity
 from gpualign.core.dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -19,14 +23,72 @@ _MOST = 20
 
 _OTHER = "#000000"
 
+_GRADIENTS = ("Oranges", "Blues", "Greens")
+"""matplotlib's names. Each is of one hue, whose order is visible without colour vision and in grey."""
+
+_PALEST = 0.2
+"""Where a gradient begins, so that nothing in it looks white, which stands for no value."""
+
+
+@dataclass(frozen=True)
+class Gradient:
+    """colours: from that of `low` to that of `high`. ticks: (value, label)."""
+
+    colours: Sequence[str]
+    low: float
+    high: float
+    ticks: Sequence[tuple[float, str]]
+
 
 @dataclass(frozen=True)
 class Coloured:
-    """legend: (label, colour) of each colour in use. rows: the colour of each row, None: it has no group."""
+    """legend: (label, colour) of each colour in use, but for those of a gradient. rows: the colour of each row, None: it has no group, or
+    no value."""
 
     title: str
     legend: Sequence[tuple[str, str]]
     rows: Sequence[str | None]
+    gradient: Gradient | None = None
+
+
+def strips_of(columns: Sequence[Grouping | Quantity], lines: int) -> list[Coloured]:
+    """The colours of each column. lines: of a legend at most."""
+    found: list[Coloured] = []
+    for column in columns:
+        if isinstance(column, Quantity):
+            number = sum(one.gradient is not None for one in found)
+            found.append(graded(column, _GRADIENTS[number % len(_GRADIENTS)]))
+        else:
+            found.append(coloured(column, lines))
+    return found
+
+
+def graded(quantity: Quantity, name: str) -> Coloured:
+    """Colours of one of matplotlib's maps for numbers or dates, at least two of which differ."""
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
+
+    colours = [to_hex(colour) for colour in colormaps[name](np.linspace(_PALEST, 1, 256))]
+    low, high = float(np.nanmin(quantity.values)), float(np.nanmax(quantity.values))
+    places = (quantity.values / 2 - low / 2) / (high / 2 - low / 2) * (len(colours) - 1)  # halves, whose difference is finite
+    rows = [None if np.isnan(place) else colours[round(place)] for place in places.tolist()]
+    return Coloured(quantity.title, [], rows, Gradient(colours, low, high, _day_ticks(low, high) if quantity.dates else _ticks(quantity)))
+
+
+def _day_ticks(low: float, high: float) -> list[tuple[float, str]]:
+    return [(float(day), date.fromordinal(day).isoformat()) for day in sorted({int(low), int(low + high) // 2, int(high)})]
+
+
+def _ticks(quantity: Quantity) -> list[tuple[float, str]]:
+    """Two to four round numbers."""
+    from matplotlib.ticker import MaxNLocator
+
+    known = quantity.values[~np.isnan(quantity.values)]
+    low, high = float(known.min()), float(known.max())
+    locator = MaxNLocator(nbins=3, steps=[1, 2, 2.5, 5, 10], integer=bool((known == np.rint(known)).all()), min_n_ticks=2)
+    inside = [float(tick) for tick in locator.tick_values(low, high) if low <= tick <= high]
+    # Years have no comma.
+    return [(tick, f"{tick:{',' if abs(tick) >= 10_000 else ''}.10g}".replace("-", "−")) for tick in inside]
 
 
 def coloured(grouping: Grouping, lines: int = _MOST) -> Coloured:

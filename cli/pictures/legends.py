@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from gpualign.cli.pictures.groups import Coloured
+from gpualign.cli.pictures.groups import Coloured, Gradient
 from gpualign.cli.pictures.heatmaps import HeatMap, Scale, shown_text
 from gpualign.cli.pictures.layout import DIAGONAL, LABEL, MISSING, SMALL, Parts, ticks, width_of, wrapped
 from gpualign.core.dataclass import dataclass
@@ -22,16 +22,26 @@ _BINS = 60
 _LINE = 1.5 * SMALL / 72
 """Inches from one line of a legend to the next."""
 
+_GRADIENT = 0.6
+"""Inches along the bar of a gradient."""
+
 _GAP = 0.2
 """Inches between columns of legends."""
 
 
 @dataclass(frozen=True)
 class Legend:
-    """entries: (label, colour)."""
+    """entries: (label, colour), below the gradient if there is one."""
 
     title: str | None
     entries: Sequence[tuple[str, str]]
+    gradient: Gradient | None = None
+
+    @property
+    def high(self) -> float:
+        """Inches."""
+        lines = len(self.entries) + (self.title is not None)
+        return lines * _LINE + (0 if self.gradient is None else _GRADIENT + _LINE)
 
 
 def draw_bar(figure: Any, parts: Parts, heat: HeatMap, colours: Any, scale: Scale) -> Any:
@@ -84,7 +94,7 @@ def legends_of(heat: HeatMap, apart: bool, groups: Sequence[Coloured]) -> Iterat
         yield Legend(None, others)
     for strip in groups:
         entries = [(shown_text(label), colour) for label, colour in strip.legend]
-        yield Legend(shown_text(strip.title), [*entries, *([("none", "#ffffff")] if None in strip.rows else [])])
+        yield Legend(shown_text(strip.title), [*entries, *([("none", "#ffffff")] if None in strip.rows else [])], strip.gradient)
 
 
 def most_entries(parts: Parts) -> int:
@@ -95,33 +105,62 @@ def most_entries(parts: Parts) -> int:
 
 def draw_legends(figure: Any, parts: Parts, legends: Iterator[Legend], bar: Any) -> None:
     """Below the bar (its axes), one below the other, and in columns right of it where they would be lower than the matrix."""
-    from matplotlib.patches import Patch
-
     left, bottom = parts.bar_left, min(0.0, parts.high - parts.bar)
     top = parts.high - parts.bar - (0.42 if parts.histogram else 0.12)
     right = bar.get_tightbbox().x1 / figure.dpi
     for legend in legends:
-        lines = len(legend.entries) + (legend.title is not None)
-        if top - lines * _LINE < bottom and top < parts.high:
+        if top - legend.high < bottom and top < parts.high:
             left, top = right + _GAP, parts.high
-        figure.legend(
-            handles=[Patch(facecolor=colour, edgecolor="0.4", linewidth=0.5, label=label) for label, colour in legend.entries],
-            title=legend.title,
-            title_fontsize=SMALL,
-            alignment="left",
-            loc="upper left",
-            bbox_to_anchor=(left / parts.width, (parts.margin + top) / parts.height),
-            frameon=False,
-            fontsize=SMALL,
-            handlelength=1.0,
-            handleheight=1.0,
-            handletextpad=0.6,
-            borderpad=0,
-            borderaxespad=0,
-        )
-        widest = max(1.6 * SMALL / 72 + width_of(label, SMALL) for label, _ in legend.entries)
-        right = max(right, left + max(widest, width_of(legend.title or "", SMALL)))
-        top -= (lines + 1) * _LINE
+        if legend.gradient is None:
+            ends = left + _draw_entries(figure, parts, legend, left, top)
+        else:
+            ends = _draw_gradient(figure, parts, legend, left, top)
+        right = max(right, ends)
+        top -= legend.high + _LINE
+
+
+def _draw_entries(figure: Any, parts: Parts, legend: Legend, left: float, top: float) -> float:
+    """Inches that they are wide."""
+    from matplotlib.patches import Patch
+
+    figure.legend(
+        handles=[Patch(facecolor=colour, edgecolor="0.4", linewidth=0.5, label=label) for label, colour in legend.entries],
+        title=legend.title,
+        title_fontsize=SMALL,
+        alignment="left",
+        loc="upper left",
+        bbox_to_anchor=(left / parts.width, (parts.margin + top) / parts.height),
+        frameon=False,
+        fontsize=SMALL,
+        handlelength=1.0,
+        handleheight=1.0,
+        handletextpad=0.6,
+        borderpad=0,
+        borderaxespad=0,
+    )
+    widest = max(1.6 * SMALL / 72 + width_of(label, SMALL) for label, _ in legend.entries)
+    return max(widest, width_of(legend.title or "", SMALL))
+
+
+def _draw_gradient(figure: Any, parts: Parts, legend: Legend, left: float, top: float) -> float:
+    """Where it ends to the right, in inches."""
+    from matplotlib.colors import to_rgb
+
+    gradient, title = legend.gradient, legend.title or ""
+    assert gradient is not None
+    figure.text(left / parts.width, (parts.margin + top) / parts.height, title, fontsize=SMALL, va="top", parse_math=False)
+    axes = parts.place(figure, left, top - 1.2 * _LINE - _GRADIENT, _BAR, _GRADIENT)
+    colours = np.array([[to_rgb(colour)] for colour in gradient.colours])
+    axes.imshow(colours, aspect="auto", origin="lower", extent=(0, 1, gradient.low, gradient.high))
+    axes.yaxis.tick_right()
+    axes.set_yticks([value for value, _ in gradient.ticks], [label for _, label in gradient.ticks], fontsize=SMALL)
+    axes.xaxis.set_visible(False)
+    axes.tick_params(axis="y", length=3, width=0.5, pad=2)
+    for spine in axes.spines.values():
+        spine.set_linewidth(0.5)
+    if legend.entries:
+        _draw_entries(figure, parts, Legend(None, legend.entries), left, top - legend.high + len(legend.entries) * _LINE)
+    return max(float(axes.get_tightbbox().x1) / float(figure.dpi), left + width_of(title, SMALL))
 
 
 def _hex(colour: tuple[int, int, int, int]) -> str:

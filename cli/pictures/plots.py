@@ -25,6 +25,7 @@ from gpualign.core.nearest import did_you_mean
 
 if TYPE_CHECKING:
     from gpualign.cli.inputs.groups import Grouping
+    from gpualign.cli.inputs.quantities import Quantity
     from gpualign.cli.messages import Messages
     from gpualign.core.trees.tree import Tree
 
@@ -46,7 +47,7 @@ class Rows:
     """How rows are told apart, and columns of the same records. groups: strips of colours. by: tree, input, groups (of the first strip),
     or list: as `places` has the ids. tree: this one, None: one that is made of the distances."""
 
-    groups: Sequence[Grouping] = ()
+    groups: Sequence[Grouping | Quantity] = ()
     by: str = "tree"
     tree: Tree | None = None
     places: Mapping[str, int] = field(default_factory=dict)
@@ -56,8 +57,7 @@ class Rows:
         if self.by == "tree":
             return order_of(heat, method) if self.tree is None else by_tree(heat, self.tree)
         if self.by == "groups":
-            # Of those that have none after the last.
-            own = [len(self.groups[0].labels) if number < 0 else number for number in self.groups[0].of]
+            own = self.groups[0].ranks()
             return reordered(order_of(heat, method), own, own if heat.one_set else None)
         if self.by == "input":
             return as_it_is(heat)

@@ -126,6 +126,11 @@ def _groups(of):
     return lambda path: _write(path, "id\tward\n" + "".join(f"{id}\t{'west' if k % 2 else 'east'}\n" for k, id in enumerate(of)))
 
 
+def _metadata(path):
+    rows = [f"of_distances_{k}\t{'France' if k % 2 else 'Peru'}\t{2020 + k}\n" for k in range(1, 5)]
+    _write(path, "id\tcountry\tyear\n" + "".join(rows))
+
+
 def _tests(path):
     """These tests, as if the folder were that of the repository."""
     next(folder for folder in path.parents if folder.name == "tests").symlink_to(DATA.parent / "tests")
@@ -153,6 +158,7 @@ FILES = {
     "loci.txt": lambda path: _write(path, "G1\nG2\nG4\n"),
     **dict.fromkeys(["distances.npy", "distances.tsv", "snps.npy"], _distances),
     "wards.tsv": _groups([f"of_distances_{k}" for k in range(1, 5)]),
+    "isolates.tsv": _metadata,
     "samples.tsv": _groups([f"genes_{k};size={k}" for k in range(1, 7)]),
     **dict.fromkeys(["tests/fuzz", "tests/fuzz/inprocess.py"], _tests),
 }
