@@ -74,7 +74,8 @@ def plot(
 
     MATRIX is .npy (ids in MATRIX.ids.txt beside it), .npz, or a table of text; - is standard input. The colours begin at the value that
     means "the same", so records that are all equally far apart look that way. Pairs of a record with itself, and pairs without a value,
-    have colours of their own. Values are shown for up to 30 records, ids for up to 150.
+    have colours of their own. Values are shown for up to 30 records, ids for up to 150. Memory: about
+    40 bytes for each pair of records; a matrix that is too large for the machine is refused.
 
     Rows are ordered by their tree, which is drawn beside them, unless --order says otherwise. Scores and identities s are large for similar
     records; their tree is made from (s_ii + s_jj) / 2 - s_ij. The rows and columns of a matrix of two inputs are each ordered by their
@@ -94,12 +95,13 @@ def plot(
 
     from gpualign.cli.inputs.groups import read_columns, read_groups, read_order, split_columns
     from gpualign.cli.inputs.matrices import read_matrix
+    from gpualign.cli.inputs.matrix_sizes import check_size
     from gpualign.cli.inputs.trees import read_tree
     from gpualign.cli.messages import Messages
     from gpualign.cli.outputs.files import OutputFiles, check_outputs, check_stdin
     from gpualign.cli.pictures.drawing import Style
     from gpualign.cli.pictures.heatmaps import guess_kind, of_lists
-    from gpualign.cli.pictures.plots import Rows, check_plot, check_style, write_plot
+    from gpualign.cli.pictures.plots import BYTES_OF_PAIR, Rows, check_plot, check_style, write_plot
     from gpualign.core.errors import InputError
     from gpualign.core.nearest import did_you_mean
 
@@ -123,6 +125,7 @@ def plot(
         raise InputError(f"--order {order}: with --tree the records are in the order of the tree")
     style = Style(title, cmap, linkage, vmin, vmax)
     check_style(style)
+    check_size(matrix, BYTES_OF_PAIR)
     stored = read_matrix(matrix)
     if stored.assumed is not None:
         messages.warn(f"{matrix}: {stored.assumed}")

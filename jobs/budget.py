@@ -29,9 +29,15 @@ def usable_memory() -> int | None:
     return min((size for size in (physical_memory(), own_limits().memory) if size is not None), default=None)
 
 
+def free_memory() -> int | None:
+    """Bytes of RAM, or what is free in this process's control group where that is less; None where the system does not tell."""
+    return min((size for size in (physical_memory(), own_limits().free) if size is not None), default=None)
+
+
 def default_memory() -> int:
     """2 GiB, or half of a smaller machine's memory, or of what is free in the control group."""
-    return min([_DEFAULT, *(size // 2 for size in (physical_memory(), own_limits().free) if size is not None)])
+    free = free_memory()
+    return _DEFAULT if free is None else min(_DEFAULT, free // 2)
 
 
 def sequence_bytes(task: Task) -> int:
