@@ -13,6 +13,7 @@ from gpualign.cli.options import (
     going_on_options,
     nodes_option,
     run_options,
+    sample_options,
     site_options,
     table_options,
 )
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     help="Pairs with fewer compared sites have no distance (nan) and are not near; with a point (0.5) a fraction of the sites. Tables"
     " of pairs then have a column compared.  [1]",
 )
+@sample_options
 @site_options
 @table_options
 @click.option("--allow-duplicates", is_flag=True, help="Number repeated sample ids (id, id_2, ...) instead of refusing them.")
@@ -69,6 +71,8 @@ def dist(
     missing: str,
     all_letters: bool,
     min_compared: str | None,
+    exclude: tuple[str, ...],
+    min_called: str | None,
     regions: str | None,
     mask: str | None,
     core: str | None,
@@ -108,7 +112,8 @@ def dist(
     row per sample: its id and 0, 1, 2 or letters) or of alleles (chewBBACA, PubMLST), VCF or BCF, or a PLINK .bed or .pgen with its tables
     beside it; text may be compressed, - is standard input, @LIST all alignments that a text file names, one per line. With OTHERS, which
     must have the same sites, every sample of SAMPLES is compared with every one of OTHERS; with --add OLD samples are compared with each
-    other and with all of OLD, in one list. --regions, --mask, --core and --maf choose sites, in this order, by all samples of both files.
+    other and with all of OLD, in one list. --exclude, --regions, --mask, --min-called, --core and --maf choose samples and sites of both
+    files, in this order.
 
     \b
     Examples:
@@ -121,6 +126,7 @@ def dist(
       gpualign dist new.aln old.aln --format molten         new samples against old ones
       gpualign dist new.aln --add old.aln --max-distance 12 > more.tsv     and among each other, in one list
       gpualign dist full.aln --mask repeats.bed --core 0.95 > d.tsv        sites called in 95 % of samples
+      gpualign dist core.aln --exclude ref --min-called 0.9 > d.tsv        without samples with few calls
       gpualign dist cohort.bed --plot heat.png > d.tsv      a clustered heat map as well
     """
     from gpualign.cli.inputs.lists import input_files
@@ -133,6 +139,7 @@ def dist(
     from contextlib import ExitStack
 
     from gpualign.cli.inputs.calls import column_files, files_of, open_calls, read_again, read_titles, samples_of
+    from gpualign.cli.inputs.samples import sample_files, sample_filters
     from gpualign.cli.inputs.sites import interval_files, site_filters
     from gpualign.cli.messages import Messages, print_plan
     from gpualign.cli.nodes import find_resources
@@ -170,7 +177,7 @@ def dist(
 
         picture = check_plot(plot, spec.without_matrix)
     outputs = [*output_paths(spec.path, spec.format, others is None, shard), *([spec.beside] if spec.beside and not shard else [])]
-    beside = [*interval_files(regions, mask), *column_files(columns, ignore_columns)]
+    beside = [*interval_files(regions, mask), *column_files(columns, ignore_columns), *sample_files(exclude)]
     paths = [*lists, *(file for path in named for file in files_of(path)), *beside]
     again = read_again(named, beside)
     if (resume or shard) and again is None:
@@ -190,8 +197,20 @@ def dist(
     )
     least = sites_or_fraction("min_compared", "1" if min_compared is None else min_compared)
     sites = site_filters(regions, mask, core, maf)
+    samples_used = sample_filters(exclude, min_called)
     options = DistOptions(
-        metric, MissingRule(missing), spec.compared, least, calls, max_distance, add is not None, min_kinship, kernel, resources, sites
+        metric,
+        MissingRule(missing),
+        spec.compared,
+        least,
+        calls,
+        max_distance,
+        add is not None,
+        min_kinship,
+        kernel,
+        resources,
+        sites,
+        samples_used,
     )
     task = options.task()  # what contradicts itself is refused before anything is read
     check_value(spec, task.metric)
@@ -205,10 +224,11 @@ def dist(
         with ExitStack() as inputs:
             source = read(open_calls(sets, inputs), options, files, messages)
         messages.of_run.have_read(samples_of(sets, source.samples), resources, format=spec.format)
-        if add is not None and (shared := describe_shared(source.samples.queries.ids, source.samples.targets.ids, add)):
-            messages.note(shared)
         job = prepare(options, source, engine, files.scratch, messages)
         del source
+        new, every = job.samples.queries.ids, job.samples.targets.ids
+        if add is not None and (shared := describe_shared(new, every[len(new) :], add)):
+            messages.note(shared)
         written = job.written_as(spec.format, messages)
         queries = len(job.samples.queries)
         portion = Portion.of(job, queries, shard, spec.path, spec.format, Results.DISTANCES)

@@ -342,6 +342,24 @@ def table_options(function: F) -> F:
     )(function)
 
 
+def sample_options(function: F) -> F:
+    """Which samples are compared."""
+    return _stack(
+        click.option(
+            "--exclude",
+            type=PathType(),
+            metavar="ID|FILE",
+            multiple=True,
+            help="Leave out this sample, or those that a file names, one id per line; may be given several times.",
+        ),
+        click.option(
+            "--min-called",
+            metavar="N|F",
+            help="Leave out samples with a call at fewer sites; with a point (0.5) at less than this fraction of the sites.",
+        ),
+    )(function)
+
+
 def site_options(function: F) -> F:
     """Which sites are used."""
     return _stack(

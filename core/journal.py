@@ -73,6 +73,8 @@ def identity_of(fields: Mapping[str, Any]) -> Identity:
 
 def _spelled(key: str, value: Any) -> str:
     name = "--" + key.rstrip("_").replace("_", "-")
+    if isinstance(value, list):
+        return " ".join(["with", *(f"{name} {one}" for one in value)])
     return f"without {name}" if value in (None, False) else f"with {name}" if value is True else f"with {name} {value}"
 
 

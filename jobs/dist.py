@@ -38,6 +38,7 @@ from gpualign.jobs.engines import AUTO, Resources, pick_distance_engine
 from gpualign.jobs.notes import Notes
 from gpualign.jobs.pairs import Rows, Work
 from gpualign.jobs.quality import few_calls, pairs_without_value
+from gpualign.jobs.samples import SampleFilters, SamplesLeft, without_excluded
 from gpualign.jobs.sites import chosen_sites
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class DistOptions:
     kernel: str = AUTO
     resources: Resources = field(default_factory=Resources)
     sites: SiteFilters = field(default_factory=SiteFilters)
+    samples: SampleFilters = field(default_factory=SampleFilters)
 
     def task(self) -> DistanceTask:
         """What is to be computed. Raises `InputError` for contradictions."""
@@ -102,10 +104,16 @@ def _similarities() -> str:
 
 @dataclass(frozen=True)
 class DistJob:
-    """A run that is ready to go. Nothing of it changes by asking. left: what has become of the input's sites, None where all are used."""
+    """A run that is ready to go. Nothing of it changes by asking.
+
+    prepared: the task and all that it needs
+    left: what has become of the input's sites, None where all are used
+    samples_left: what has become of its samples, None where all are compared
+    """
 
     prepared: Prepared
     left: SitesLeft | None = None
+    samples_left: SamplesLeft | None = None
 
     @property
     def samples(self) -> Samples:
@@ -168,8 +176,9 @@ class DistJob:
 
     @property
     def figures(self) -> dict[str, object]:
-        """Of the choice of sites, for the summary."""
-        return {} if self.left is None else {"sites_read": self.left.read, "sites_left_out": self.left.out}
+        """Of the choice of samples and sites, for the summary."""
+        chosen = ("samples", self.samples_left), ("sites", self.left)
+        return {name: value for what, left in chosen if left is not None for name, value in _figures(what, left)}
 
     def run(self, sink: AnySink, progress: Progress, marks: Marks = UNMARKED) -> DistanceTotals:
         """Compute all distances. Raises `RunError` where the hardware fails."""
@@ -178,6 +187,10 @@ class DistJob:
     def without_value(self, totals: DistanceTotals) -> str | None:
         """How many pairs have no distance, and why, for people; None where there are none."""
         return pairs_without_value(self.prepared, totals)
+
+
+def _figures(what: str, left: SamplesLeft | SitesLeft) -> list[tuple[str, object]]:
+    return [(f"{what}_read", left.read), (f"{what}_left_out", left.out)]
 
 
 def read(inputs: Iterable[CallFile], options: DistOptions, files: ScratchFiles, notes: Notes) -> Source:
@@ -197,13 +210,18 @@ def named_engine(options: DistOptions, notes: Notes) -> DistanceEngine | None:
 
 
 def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None, scratch: Scratch, notes: Notes) -> DistJob:
-    """Choose sites, make bit planes of their calls and plan the work; the source is not needed any more when this returns. engine: see
-    `named_engine`.
+    """Choose samples and sites, make bit planes of their calls and plan the work; the source is not needed any more when this returns.
+    engine: see `named_engine`.
 
-    Raises `InputError` for options and calls that do not go together and where no site is left, `RunError` where the memory is too small.
+    Raises `InputError` for options and calls that do not go together and where no sample or site is left, `RunError` where the memory is
+    too small.
     """
     budget = options.budget(source.nbytes)
-    source, left = chosen_sites(source, options.sites, budget.panel, options.resources.host_threads, notes)
+    read, filters = source.samples.total, options.samples
+    source = without_excluded(source, filters, notes)
+    excluded = read - source.samples.total
+    source, left = chosen_sites(source, options.sites, filters, budget.panel, options.resources.host_threads, notes)
+    samples_left = SamplesLeft.of(read, filters, excluded, source.samples.total) if filters.given else None
     if engine is None:
         engine = pick_distance_engine(options.resources, notes, comparisons=float(source.samples.pairs) * source.sites)
     prepared = runner.prepare(source, options.task(), engine, budget, scratch)
@@ -213,4 +231,4 @@ def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None,
         notes.warn(f"{options.metric} is a distance per site, and {describe_percentage('max_distance', options.most)}")
     if few := few_calls(prepared):
         notes.note(few)
-    return DistJob(prepared, left)
+    return DistJob(prepared, left, samples_left)

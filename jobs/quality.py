@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from gpualign.core.distance.metrics import Integers
 from gpualign.core.distance.runner import DistanceTotals, Prepared
 
 _MOST_NAMED = 5
@@ -15,12 +18,17 @@ def few_calls(prepared: Prepared) -> str | None:
     few = np.flatnonzero(2 * called < sites)
     if not len(few):
         return None
-    worst = few[np.argsort(called[few], kind="stable")][:_MOST_NAMED]
+    have = "1 sample has" if len(few) == 1 else f"{len(few):,} samples have"
+    return f"{have} calls at less than half of the sites: {name_poorest(ids, called, few, sites)}"
+
+
+def name_poorest(ids: Sequence[str], called: Integers, which: Integers, sites: int) -> str:
+    """Names of samples, those with the fewest calls first, and how many more there are. called: of each sample; which: the samples that are
+    meant; sites: that there are."""
+    worst = which[np.argsort(called[which], kind="stable")][:_MOST_NAMED]
     # The first one tells of how many sites.
     named = [f"{ids[k]} ({called[k]:,}{'' if number else f' of {sites:,}'})" for number, k in enumerate(worst)]
-    more = f" and {len(few) - len(worst):,} more" if len(few) > len(worst) else ""
-    have = "1 sample has" if len(few) == 1 else f"{len(few):,} samples have"
-    return f"{have} calls at less than half of the sites: {', '.join(named)}{more}"
+    return ", ".join(named) + (f" and {len(which) - len(worst):,} more" if len(which) > len(worst) else "")
 
 
 def pairs_without_value(prepared: Prepared, totals: DistanceTotals) -> str | None:

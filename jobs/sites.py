@@ -11,6 +11,7 @@ from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import InputError
 from gpualign.core.opening import open_file
 from gpualign.jobs.notes import Notes
+from gpualign.jobs.samples import SampleFilters, with_enough_calls
 
 _MOST_NAMED = 5
 
@@ -31,15 +32,25 @@ def read_intervals(path: str) -> Intervals:
         return read_bed(stream, path)
 
 
-def chosen_sites(source: Source, filters: SiteFilters, panel_bytes: int, threads: int, notes: Notes) -> tuple[Source, SitesLeft | None]:
-    """The source with the sites that pass the filters, and how many each filter has taken; None where none was given.
+def chosen_sites(
+    source: Source, filters: SiteFilters, samples: SampleFilters, panel_bytes: int, threads: int, notes: Notes
+) -> tuple[Source, SitesLeft | None]:
+    """The source with the sites that pass the filters, without samples that have too few calls at those of regions and mask, and how many
+    sites each filter has taken; None where none was given.
 
-    Raises `InputError` as `choose_sites` does, and where no site is left.
+    Raises `InputError` as `choose_sites` and `with_enough_calls` do, and where no site is left.
     """
-    if not filters.given:
+    least = samples.least_called
+    if not filters.given and least is None:
         return source, None
     with Workers(threads) as workers:
-        source, left = choose_sites(source, filters, panel_bytes, workers)
+        source, left = choose_sites(source, SiteFilters(filters.regions, filters.mask), panel_bytes, workers)
+        if least is not None and left.used:
+            source = with_enough_calls(source, least, panel_bytes, workers, notes)
+        source, of_shares = choose_sites(source, SiteFilters(core=filters.core, maf=filters.maf), panel_bytes, workers)
+    left = SitesLeft(left.read, left.out | of_shares.out, left.absent)
+    if not filters.given:
+        return source, None
     for intervals, names in left.absent.items():
         shown = ", ".join(names[:_MOST_NAMED]) + (f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else "")
         notes.note(f"{intervals}: {len(names):,} of its chromosomes have no site of the input: {shown}")

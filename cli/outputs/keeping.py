@@ -62,6 +62,8 @@ def keeping_of(resume: bool, rows: int, digest: Callable[[], str], nbytes: int) 
     context = click.get_current_context()
     found = context.params.items()
     given = {name: value for name, value in sorted(found) if name not in _OF_NO_ACCOUNT and value is not None and value is not False}
+    # Of an option that may be given several times, a list, as JSON has it; none of them: it was not given.
+    given = {name: list(value) if isinstance(value, tuple) else value for name, value in given.items() if value != ()}
     options = {name: value for name, value in given.items() if name not in _INPUTS}
     inputs = [name for name in given if name in _INPUTS]
     command = context.command.name or ""

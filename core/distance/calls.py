@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 from functools import cached_property
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -137,6 +138,12 @@ class Samples:
     def pairs(self) -> int:
         """Pairs whose distance is wanted."""
         return count_pairs(len(self.queries), len(self.targets), self.upper)
+
+    def only(self, keep: npt.NDArray[np.bool_]) -> Samples:
+        """Some of the samples of one input or of two, in their order: bool[rows]."""
+        first = len(self.queries)
+        queries = list(compress(self.queries.ids, keep[:first].tolist()))
+        return make_samples(queries, None if self.one_set else list(compress(self.targets.ids, keep[first:].tolist())))
 
     def with_added(self) -> Samples:
         """Of two sets: the queries with each other too, as the first of the targets."""

@@ -30,6 +30,7 @@ from gpualign.core.opening import open_file
 from gpualign.core.sinks.matrix_files import ArrayMaker, FilledArray
 from gpualign.jobs.dist import DistOptions, named_engine, prepare
 from gpualign.jobs.dist import read as read_calls
+from gpualign.jobs.samples import SampleFilters
 from gpualign.jobs.sites import read_intervals, read_regions
 
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def dist(
     metric: str = "hamming",
     missing: str = "pairwise",
     min_compared: int | float = 1,
+    exclude: Sequence[str] = (),
+    min_called: int | float | None = None,
     regions: Path | None = None,
     mask: Path | None = None,
     core: float | None = None,
@@ -79,6 +82,9 @@ def dist(
     min_compared: pairs with fewer compared sites, or with a smaller fraction of the sites, have no distance (NaN): a whole number, or a
     float up to 1.0.
 
+    exclude: ids of samples that are left out; min_called: so are samples with a call at fewer sites, or at a smaller fraction of those of
+    regions and mask, as for min_compared. The other samples are as if there were no more.
+
     regions: "CHR:FROM-TO", several with commas, or a BED file; mask: a BED file; core: least share of samples with a call; maf: least share
     of the minor allele: only sites that pass are used, as with the options of `gpualign dist`; tables and arrays have no positions.
 
@@ -107,8 +113,8 @@ def dist(
         type=types[type],
         missing_codes=_codes(missing_code),
         ploidy=checked_count("ploidy", ploidy, 1),
-        columns=None if columns is None else _titles("columns", columns),
-        ignore_columns=_titles("ignore_columns", ignore_columns),
+        columns=None if columns is None else _names("columns", columns),
+        ignore_columns=_names("ignore_columns", ignore_columns),
     )
     sites = SiteFilters(
         None if regions is None else read_regions(checked_path("regions", regions)),
@@ -117,8 +123,12 @@ def dist(
         None if maf is None else exact_fraction("maf", maf, 0.5),
     )
     least = sites_or_fraction("min_compared", min_compared)
+    some = SampleFilters(
+        dict.fromkeys(_names("exclude", exclude), parameter("exclude")),
+        None if min_called is None else sites_or_fraction("min_called", min_called),
+    )
     how = resources(device, threads, memory, executor)
-    options = DistOptions(metric, rules[missing], False, least, calls, resources=how, sites=sites)
+    options = DistOptions(metric, rules[missing], False, least, calls, resources=how, sites=sites, samples=some)
     path = None if out is None else checked_output(out, *_files(samples), *_files(others), regions, mask)
     options.task()  # what contradicts itself is refused before anything is read
     given = [(samples, ids)] if others is None else [(samples, ids), (others, other_ids)]
@@ -163,9 +173,9 @@ def _codes(given: str | int | Sequence[str | int]) -> tuple[str, ...]:
     return tuple(f"{code:.0f}" if isinstance(code, (float, np.floating)) and code == code // 1 else str(code) for code in some)
 
 
-def _titles(name: str, given: Sequence[str]) -> tuple[str, ...]:
+def _names(name: str, given: Sequence[str]) -> tuple[str, ...]:
     if isinstance(given, str):
-        raise InputError(f"{name} {given!r}: expected a list of titles")
+        raise InputError(f"{name} {given!r}: expected a list of {'ids' if name == 'exclude' else 'titles'}")
     return tuple(map(str, given))
 
 

@@ -71,8 +71,22 @@ class Source(Protocol):
     def count(self, minor: bool, panel_bytes: int, workers: Workers) -> SiteCounts:
         """Of each site. minor: its rarer alleles too."""
 
+    def count_called(self, panel_bytes: int, workers: Workers) -> Integers:
+        """`called`, whatever it takes to find out."""
+
     def only(self, keep: npt.NDArray[np.bool_]) -> Source:
         """The same with some of its sites alone: bool[sites]."""
+
+    def with_samples(self, keep: npt.NDArray[np.bool_]) -> Source:
+        """The same with some of its samples alone, as if it had no others: bool[samples]."""
+
+
+def kept_rows(before: npt.NDArray[np.bool_] | None, keep: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Which of all rows are left when `keep` has chosen among those that were left before (None: all): bool[rows]."""
+    kept: npt.NDArray[np.bool_] = keep.copy() if before is None else before.copy()
+    if before is not None:
+        kept[before] = keep
+    return kept
 
 
 class RowStore:
@@ -149,7 +163,8 @@ Block: TypeAlias = Callable[[int, int, Workers], Calls]
 @dataclass(frozen=True)
 class DenseSource:
     """Calls that can be read anywhere, by a block of each input. call_bytes: memory that one takes in a panel. chosen: the only sites of
-    these that count, ascending, int64[sites]; None: all. positions: of all sites, where they have some."""
+    these that count, ascending, int64[sites]; None: all. positions: of all sites, where they have some. kept: which rows of the blocks are
+    the samples, bool[rows]; None: all."""
 
     samples: Samples
     kind: Kind
@@ -159,6 +174,7 @@ class DenseSource:
     call_bytes: int = 1
     positions: Callable[[], Positions] | None = None
     chosen: Integers | None = None
+    kept: npt.NDArray[np.bool_] | None = None
     called: None = field(default=None, init=False)
 
     def locate(self) -> Positions | None:
@@ -167,9 +183,18 @@ class DenseSource:
     def count(self, minor: bool, panel_bytes: int, workers: Workers) -> SiteCounts:
         return SiteCounts.joined([count_sites(codes, self.kind, minor, workers) for codes in self._codes(panel_bytes, workers)])
 
+    def count_called(self, panel_bytes: int, workers: Workers) -> Integers:
+        called = np.zeros(self.samples.total, dtype=np.int64)
+        for codes in self._codes(panel_bytes, workers):
+            called += count_calls(codes, workers)
+        return called
+
     def only(self, keep: npt.NDArray[np.bool_]) -> DenseSource:
         chosen = np.flatnonzero(keep) if self.chosen is None else self.chosen[keep]
         return replace(self, sites=len(chosen), chosen=chosen)
+
+    def with_samples(self, keep: npt.NDArray[np.bool_]) -> DenseSource:
+        return replace(self, samples=self.samples.only(keep), kept=kept_rows(self.kept, keep))
 
     def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: Workers) -> Iterator[Calls]:
         omitted.called = np.zeros(self.samples.total, dtype=np.int64)
@@ -182,7 +207,8 @@ class DenseSource:
 
     def _codes(self, panel_bytes: int, workers: Workers) -> Iterator[Calls]:
         """Of all sites that count, about so many bytes at a time."""
-        step = max(512, panel_bytes // (self.call_bytes * self.samples.total))
+        rows = self.samples.total + (0 if self.kept is None else len(self.kept))  # those of the blocks are there beside those that are kept
+        step = max(512, panel_bytes // (self.call_bytes * rows))
         if self.chosen is None:
             for start in range(0, self.sites, step):
                 yield self._read(start, min(self.sites, start + step), workers)
@@ -201,4 +227,5 @@ class DenseSource:
 
     def _read(self, start: int, stop: int, workers: Workers) -> Calls:
         parts = [block(start, stop, workers) for block in self.blocks]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        codes = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        return codes if self.kept is None else codes[self.kept]

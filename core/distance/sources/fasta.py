@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from gpualign.core import _sites
 from gpualign.core.dataclass import dataclass
-from gpualign.core.distance.calls import Codes, Kind, Names, Samples, letter_table
+from gpualign.core.distance.calls import MISSING, Codes, Kind, Names, Samples, letter_table
 from gpualign.core.distance.metrics import Integers
 from gpualign.core.distance.positions import Columns, Positions
 from gpualign.core.distance.recipe import Need
 from gpualign.core.distance.scratch import Scratch
-from gpualign.core.distance.sources.base import Omitted, Selection
+from gpualign.core.distance.sources.base import Omitted, Selection, kept_rows
 from gpualign.core.distance.sources.counts import SiteCounts, count_sites
 from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import InputError
@@ -38,14 +38,25 @@ _AMINO_ACIDS = b"EFILPQefilpq"
 
 
 class AlignmentSource:
-    """Implements `base.Source`. source: its name for messages; chosen: 1 for sites that count, else 0, uint8[columns]; None: all do."""
+    """Implements `base.Source`. source: its name for messages; chosen: 1 for sites that count, else 0, uint8[columns]; kept: which records
+    are the samples, bool[records]; None: all.
+
+    The scanner knows of all records which sites vary and which lack calls. Among some of them no other sites do, so those are looked at.
+    """
 
     def __init__(
-        self, scanner: _sites.AlignmentScanner, samples: Samples, kind: Kind, source: str, chosen: npt.NDArray[np.uint8] | None = None
+        self,
+        scanner: _sites.AlignmentScanner,
+        samples: Samples,
+        kind: Kind,
+        source: str,
+        chosen: npt.NDArray[np.uint8] | None = None,
+        kept: npt.NDArray[np.bool_] | None = None,
     ) -> None:
         self._scanner = scanner
         self._source = source
         self._chosen = chosen
+        self._kept = kept
         self.samples = samples
         self.kind = kind
 
@@ -60,24 +71,32 @@ class AlignmentSource:
     @cached_property
     def called(self) -> Integers:
         scanner = self._scanner
-        return np.array(scanner.called if self._chosen is None else scanner.called_at(self._chosen), dtype=np.int64)
+        called = np.array(scanner.called if self._chosen is None else scanner.called_at(self._chosen), dtype=np.int64)
+        return called if self._kept is None else called[self._kept]
+
+    def count_called(self, panel_bytes: int, workers: Workers) -> Integers:
+        return self.called
 
     def locate(self) -> Positions:
         return Columns(self._source, self._scanner.length)
 
     def count(self, minor: bool, panel_bytes: int, workers: Workers) -> SiteCounts:
-        found = np.empty(self._scanner.length, dtype=np.uint32)
-        self._scanner.count_calls(found)
+        found = np.full(self._scanner.length, self.samples.total, dtype=np.uint32)
+        if self._kept is None:
+            self._scanner.count_calls(found)
+        else:
+            lacking = self._find(varying=True, constant=True, missing=True, complete=False)
+            for some, codes in self._filled(lacking, True, panel_bytes, workers):
+                found[some] = count_sites(codes, self.kind, False, workers).called
         if not minor:
             return SiteCounts.of(self.kind, self._of_chosen(found), None)
         # A site at which all calls are equal has one allele.
-        rarer, done = np.zeros(len(found), dtype=np.int64), 0
+        rarer = np.zeros(len(found), dtype=np.int64)
         varying = self._find(varying=True, constant=False, missing=True, complete=True)
-        for codes in self._fill(varying, False, panel_bytes, workers):
-            some = varying[done : done + codes.shape[1]]
+        for some, codes in self._filled(varying, False, panel_bytes, workers):
             of_some = count_sites(codes, self.kind, True, workers).minor
             assert of_some is not None
-            rarer[some], done = of_some, done + len(some)
+            rarer[some] = of_some
         return SiteCounts.of(self.kind, self._of_chosen(found), self._of_chosen(rarer))
 
     def _of_chosen(self, values: npt.NDArray[Any]) -> Integers:
@@ -87,7 +106,11 @@ class AlignmentSource:
         chosen = keep.copy() if self._chosen is None else self._chosen.view(bool).copy()
         if self._chosen is not None:
             chosen[chosen] = keep
-        return AlignmentSource(self._scanner, self.samples, self.kind, self._source, chosen.view(np.uint8))
+        return AlignmentSource(self._scanner, self.samples, self.kind, self._source, chosen.view(np.uint8), self._kept)
+
+    def with_samples(self, keep: npt.NDArray[np.bool_]) -> AlignmentSource:
+        kept = kept_rows(self._kept, keep)
+        return AlignmentSource(self._scanner, self.samples.only(keep), self.kind, self._source, self._chosen, kept)
 
     def _find(self, varying: bool, constant: bool, missing: bool, complete: bool) -> npt.NDArray[np.uint32]:
         """Of those that count, as the scanner finds them."""
@@ -95,6 +118,14 @@ class AlignmentSource:
         return found if self._chosen is None else found[self._chosen[found].view(bool)]
 
     def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: Workers) -> Iterator[Codes]:
+        if selection.complete and self._kept is not None:
+            # Sites at which only samples that were left out lack calls are complete.
+            need = Need.COMPARED if selection.need is Need.DIFFERENCES else selection.need
+            for codes in self.panels(Selection(need, complete=False), panel_bytes, omitted, workers):
+                complete = np.ascontiguousarray(codes[:, ~np.any(codes == MISSING, axis=0)])
+                if complete.shape[1]:
+                    yield complete
+            return
         incomplete = not selection.complete
         everything = selection.need is Need.CALLS
         # Of sites at which all calls are equal, only which samples have one can matter; where all have one, nothing does.
@@ -108,18 +139,26 @@ class AlignmentSource:
             yield from self._fill(self._find(varying=False, constant=True, missing=True, complete=False), True, panel_bytes, workers)
 
     def _fill(self, sites: npt.NDArray[np.uint32], calls_only: bool, panel_bytes: int, workers: Workers) -> Iterator[Codes]:
-        step = max(1, min(len(sites), max(512, panel_bytes // self.samples.total)))
-        room = np.empty(step * self.samples.total, dtype=np.uint8)  # the system clears fresh memory, which takes as long as filling it
+        return (codes for _, codes in self._filled(sites, calls_only, panel_bytes, workers))
+
+    def _filled(
+        self, sites: npt.NDArray[np.uint32], calls_only: bool, panel_bytes: int, workers: Workers
+    ) -> Iterator[tuple[npt.NDArray[np.uint32], Codes]]:
+        """(some of the sites, the samples' calls there) in turn. calls_only: 0 for every call."""
+        records = self._scanner.records
+        held = records + (0 if self._kept is None else self.samples.total)
+        step = max(1, min(len(sites), max(512, panel_bytes // held)))
+        room = np.empty(step * records, dtype=np.uint8)  # the system clears fresh memory, which takes as long as filling it
         for start in range(0, len(sites), step):
             some = sites[start : start + step]
-            codes: Codes = room[: self.samples.total * len(some)].reshape(self.samples.total, len(some))
+            codes: Codes = room[: records * len(some)].reshape(records, len(some))
             rows = _sites.AlignedSites(self._scanner, some, calls_only)
 
             def fill(share: tuple[int, int], rows: _sites.AlignedSites = rows, codes: Codes = codes) -> None:
                 rows.fill(*share, codes)
 
-            workers.map(fill, workers.shares(self.samples.total))
-            yield codes
+            workers.map(fill, workers.shares(records))
+            yield some, codes if self._kept is None else codes[self._kept]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,36 @@
+"""Which samples `gpualign dist` is to compare, as its options say."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from gpualign.cli.outputs.files import open_input
+from gpualign.core.errors import InputError
+from gpualign.core.fractions import sites_or_fraction
+from gpualign.core.unpack import unpack
+from gpualign.jobs.samples import SampleFilters
+
+
+def sample_files(exclude: Sequence[str]) -> list[str]:
+    """The files of ids that are named."""
+    return [one for one in exclude if os.path.isfile(one)]
+
+
+def sample_filters(exclude: Sequence[str], min_called: str | None) -> SampleFilters:
+    """What --exclude and --min-called ask for. Raises `InputError` naming the option or the file."""
+    named: dict[str, str] = {}
+    for one in exclude:
+        named |= _listed(one) if os.path.isfile(one) else {one: "--exclude"}
+    return SampleFilters(named, None if min_called is None else sites_or_fraction("min_called", min_called))
+
+
+def _listed(path: str) -> dict[str, str]:
+    """The ids in a file, one per line, each with its line for messages. Blank lines and those that begin with # are left out."""
+    with open_input(path) as (stream, source):
+        text = unpack(stream, source)[1].read().decode("utf-8-sig", "surrogateescape")
+    lines = [(number, line.strip()) for number, line in enumerate(text.splitlines(), 1)]
+    named = {name: f"{source}: line {number}" for number, name in lines if name and not name.startswith("#")}
+    if not named:
+        raise InputError(f"--exclude {source}: no ids; expected one per line")
+    return named

@@ -1,0 +1,105 @@
+"""Chooses the samples of an input that are compared, and tells which are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.dataclass import dataclass
+from gpualign.core.distance.coverage import fewest_sites
+from gpualign.core.distance.sources.base import Source
+from gpualign.core.distance.workers import Workers
+from gpualign.core.errors import InputError, parameter
+from gpualign.core.nearest import did_you_mean
+from gpualign.jobs.notes import Notes
+from gpualign.jobs.quality import name_poorest
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+
+@dataclass(frozen=True)
+class SampleFilters:
+    """Which samples are left out.
+
+    exclude: ids, each with where it was named, for messages
+    least_called: the sites, or the fraction of the sites, at which a sample must have a call; None: any number
+    """
+
+    exclude: Mapping[str, str] = field(default_factory=dict)
+    least_called: int | Fraction | None = None
+
+    @property
+    def given(self) -> bool:
+        return bool(self.exclude) or self.least_called is not None
+
+
+@dataclass(frozen=True)
+class SamplesLeft:
+    """What has become of the samples of an input.
+
+    read: samples of the input
+    out: how many each filter that was given has left out, in their order
+    """
+
+    read: int
+    out: dict[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, read: int, filters: SampleFilters, excluded: int, used: int) -> SamplesLeft:
+        """read, excluded, used: samples of the input, those that were excluded by their ids, and those that are left."""
+        out = {"exclude": excluded} if filters.exclude else {}
+        return cls(read, out if filters.least_called is None else out | {"min_called": read - excluded - used})
+
+
+def without_excluded(source: Source, filters: SampleFilters, notes: Notes) -> Source:
+    """The source without the samples whose ids are excluded, in either of two inputs. Raises `InputError` for an id that no sample has, and
+    where no sample is left."""
+    if not filters.exclude:
+        return source
+    ids = source.samples.ids
+    known = set(ids)
+    for name, where in filters.exclude.items():
+        if name not in known:
+            raise InputError(f"{where}: no sample {name!r}{did_you_mean(name, ids)}")
+    keep = np.array([name not in filters.exclude for name in ids], dtype=np.bool_)
+    _check_left(source, keep, f"{parameter('exclude')} names all of them")
+    out = len(ids) - int(np.count_nonzero(keep))
+    notes.note(f"{parameter('exclude')} leaves out {out:,} of {len(ids):,} samples")
+    return source.with_samples(keep)
+
+
+def with_enough_calls(source: Source, least: int | Fraction, panel_bytes: int, workers: Workers, notes: Notes) -> Source:
+    """The source without the samples that have fewer calls than `least`, a number or a fraction of its sites.
+
+    panel_bytes: of calls that are looked at together. Raises `InputError` where no sample is left.
+    """
+    called, sites, ids = source.count_called(panel_bytes, workers), source.sites, source.samples.ids
+    fewest = fewest_sites(least, sites)
+    keep = called >= fewest
+    option = parameter("min_called")
+    if keep.all():
+        return source
+    _check_left(source, keep, f"{option} asks for calls at {fewest:,} of {sites:,} sites, and the most that one has is {called.max():,}")
+    out = np.flatnonzero(~keep)
+    notes.note(
+        f"{option} leaves out {len(out):,} of {len(ids):,} samples, with calls at fewer than {fewest:,} sites:"
+        f" {name_poorest(ids, called, out, sites)}"
+    )
+    return source.with_samples(keep)
+
+
+def _check_left(source: Source, keep: npt.NDArray[np.bool_], why: str) -> None:
+    """Raises `InputError` where no sample of an input is kept: bool[samples]."""
+    samples = source.samples
+    inputs = [("", keep)]
+    if not samples.one_set:
+        first = len(samples.queries)
+        inputs = [(" of the first input", keep[:first]), (" of the second input", keep[first:])]
+    for which, kept in inputs:
+        if not kept.any():
+            raise InputError(f"no sample{which} is left: {why}")
