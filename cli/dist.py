@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     "--min-compared",
     metavar="N|F",
     help="Pairs with fewer compared sites have no distance (nan) and are not near; with a point (0.5) a fraction of the sites. Tables"
-    " of pairs then have a column compared.  [1]",
+    " of pairs then have a column compared.  [1; with --max-distance near pairs need 0.5]",
 )
 @sample_options
 @site_options
@@ -126,7 +126,7 @@ def dist(
       gpualign dist new.aln old.aln --format molten         new samples against old ones
       gpualign dist new.aln --add old.aln --max-distance 12 > more.tsv     and among each other, in one list
       gpualign dist full.aln --mask repeats.bed --core 0.95 > d.tsv        sites called in 95 % of samples
-      gpualign dist core.aln --exclude ref --min-called 0.9 > d.tsv        without samples with few calls
+      gpualign dist core.aln --exclude failed.txt --min-called 0.9 > d.tsv  without some samples
       gpualign dist cohort.bed --plot heat.png > d.tsv      a clustered heat map as well
     """
     from gpualign.cli.inputs.lists import input_files
@@ -195,7 +195,7 @@ def dist(
         columns=None if columns is None else read_titles(columns),
         ignore_columns=() if ignore_columns is None else read_titles(ignore_columns),
     )
-    least = sites_or_fraction("min_compared", "1" if min_compared is None else min_compared)
+    least = None if min_compared is None else sites_or_fraction("min_compared", min_compared)
     sites = site_filters(regions, mask, core, maf)
     samples_used = sample_filters(exclude, min_called)
     options = DistOptions(
@@ -259,4 +259,6 @@ def dist(
         messages.of_run.write(files, (job.hardware, job.kernel), {"samples": job.samples.total, **totals.figures, **job.figures})
     if without := job.without_value(totals):
         messages.note(f"{without}: {no_distance(spec, job)}")
+    if left_out := job.left_out(totals):
+        messages.note(left_out)
     messages.distance_summary(job.samples.total, totals, job.hardware)

@@ -37,7 +37,7 @@ from gpualign.jobs.budget import default_memory
 from gpualign.jobs.engines import AUTO, Resources, pick_distance_engine
 from gpualign.jobs.notes import Notes
 from gpualign.jobs.pairs import Rows, Work
-from gpualign.jobs.quality import few_calls, pairs_without_value
+from gpualign.jobs.quality import few_calls, pairs_left_out, pairs_without_value
 from gpualign.jobs.samples import SampleFilters, SamplesLeft, without_excluded
 from gpualign.jobs.sites import chosen_sites
 
@@ -49,14 +49,15 @@ if TYPE_CHECKING:
 class DistOptions:
     """What is asked for, as the options of the command.
 
-    metric: one of `metrics.METRICS`. compared: the number of compared sites is wanted too. least: as for `DistanceTask`. calls: how they
-    are read. most, added, least_kinship: as for `DistanceTask`. kernel: "auto", or one of Payne 2010.
+    metric: one of `metrics.METRICS`. compared: the number of compared sites is wanted too. least: as for `DistanceTask`; None: 1, and near
+    pairs with less than half of the sites are left out. calls: how they are read. most, added, least_kinship: as for `DistanceTask`.
+    kernel: "auto", or one of Payne 2010. sites, samples: which are used.
     """
 
     metric: str = "hamming"
     missing: MissingRule = MissingRule.PAIRWISE
     compared: bool = False
-    least: int | Fraction = 1
+    least: int | Fraction | None = None
     calls: CallOptions = field(default_factory=CallOptions)
     most: float | None = None
     added: bool = False
@@ -66,10 +67,17 @@ class DistOptions:
     sites: SiteFilters = field(default_factory=SiteFilters)
     samples: SampleFilters = field(default_factory=SampleFilters)
 
+    @property
+    def counts_compared(self) -> bool:
+        """Whether pairs can have fewer compared sites than others, and these are counted."""
+        return self.missing is MissingRule.PAIRWISE and self.kernel == AUTO
+
     def task(self) -> DistanceTask:
         """What is to be computed. Raises `InputError` for contradictions."""
         metric = metric_named(self.metric)
-        task = DistanceTask(metric, self.missing, self.compared, self.least, self.most, self.added, self.least_kinship)
+        believed = _believed() if self.least is None and self.most is not None and self.counts_compared else None
+        fewest = 1 if self.least is None else self.least
+        task = DistanceTask(metric, self.missing, self.compared, fewest, self.most, self.added, self.least_kinship, believed)
         metric.check_rule(task.missing)
         most, least = parameter("max_distance"), parameter("min_kinship")
         if metric.similarity and self.most is not None:
@@ -95,6 +103,14 @@ class DistOptions:
     def budget(self, calls: int = 0) -> DistanceBudget:
         """The memory of a run beside so many bytes of calls. Raises `RunError` where they leave too little."""
         return DistanceBudget.of(self.resources.memory or default_memory(), calls)
+
+
+def _believed() -> Fraction:
+    """The fraction of the sites at which a near pair must have been compared by default: an isolate with few calls differs from nobody, and
+    would join clusters that have nothing in common."""
+    from fractions import Fraction  # which runs without a threshold do not need
+
+    return Fraction(1, 2)
 
 
 def _similarities() -> str:
@@ -188,6 +204,15 @@ class DistJob:
         """How many pairs have no distance, and why, for people; None where there are none."""
         return pairs_without_value(self.prepared, totals)
 
+    def left_out(self, totals: DistanceTotals) -> str | None:
+        """Which near pairs are left out for too few compared sites, for people; None where none are."""
+        return pairs_left_out(self.prepared, totals)
+
+
+def _has_doubtful(prepared: Prepared) -> bool:
+    """Whether a sample has so few calls that pairs may have less than half of the sites in common (few_sites.py)."""
+    return bool((4 * prepared.called < 3 * prepared.input_sites).any())
+
 
 def _figures(what: str, left: SamplesLeft | SitesLeft) -> list[tuple[str, object]]:
     return [(f"{what}_read", left.read), (f"{what}_left_out", left.out)]
@@ -231,4 +256,6 @@ def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None,
         notes.warn(f"{options.metric} is a distance per site, and {describe_percentage('max_distance', options.most)}")
     if few := few_calls(prepared):
         notes.note(few)
+    if options.kernel != AUTO and options.most is not None and options.least is None and _has_doubtful(prepared):
+        notes.note(f"{parameter('kernel', options.kernel)} does not count compared sites: near pairs with few of them are not left out")
     return DistJob(prepared, left, samples_left)

@@ -8,6 +8,7 @@ import numpy as np
 
 from gpualign.core.distance.metrics import Integers
 from gpualign.core.distance.runner import DistanceTotals, Prepared
+from gpualign.core.errors import parameter
 
 _MOST_NAMED = 5
 
@@ -37,3 +38,14 @@ def pairs_without_value(prepared: Prepared, totals: DistanceTotals) -> str | Non
     sites = "have no compared site" if least == 1 else f"have fewer than {least:,} compared sites"
     reasons = (totals.lacking, sites), (totals.undefined, prepared.task.metric.undefined)
     return ", ".join(f"{count:,} of {totals.pairs:,} pairs {reason}" for count, reason in reasons if count) or None
+
+
+def pairs_left_out(prepared: Prepared, totals: DistanceTotals) -> str | None:
+    """Tells how many near pairs are left out because they were compared at too few sites, of which samples, and what keeps them; None where
+    there are none."""
+    if prepared.few is None or totals.left_out is None or not (count := int(totals.left_out.sum())):
+        return None
+    named = name_poorest(prepared.samples.ids, prepared.called, np.flatnonzero(totals.left_out), prepared.input_sites)
+    pairs, are = ("1 near pair has", "is") if count == 1 else (f"{count:,} near pairs have", "are")
+    why = f"for few calls of {named}; {parameter('min_compared', '1')} keeps {'it' if count == 1 else 'them'}"
+    return f"{pairs} fewer than {prepared.few.least:,} compared sites and {are} left out, {why}"

@@ -2,6 +2,7 @@
 
 import io
 import threading
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -178,6 +179,23 @@ def test_near_pairs_with_few_calls(rng, engine, rule, least):
     codes = related(rng, 40, 200, 2, 0.3)
     for metric in ("hamming", "ibs"):
         near_same(codes, engine, metric, 60 if metric == "hamming" else 0.3, rule, least=least)
+
+
+@pytest.mark.parametrize("metric", ["hamming", "allele", "fraction"])
+@pytest.mark.parametrize("doubtful", [3, 20])
+def test_near_pairs_that_were_compared_at_few_sites(rng, engine, metric, doubtful):
+    """Sites in common of a few samples are counted beforehand, of many along with the distances."""
+    codes = related(rng, 60, 300, 2, 0)
+    for row in rng.permutation(60)[:doubtful]:
+        codes[row] = codes[0]
+        codes[row, rng.permutation(300)[:120]] = MISSING
+    most, half = (0.1 if metric == "fraction" else 30), Fraction(1, 2)
+    (expected, counted), (found, totals) = (
+        near_pairs(dense_source(codes), e, metric, most, compared=False, believed=half) for e in (CpuDistanceEngine(2), engine)
+    )
+    assert found.pairs == expected.pairs
+    assert totals.left_out.sum() > 0
+    np.testing.assert_array_equal(totals.left_out, counted.left_out)
 
 
 @pytest.mark.parametrize("missing", [0.02, 0.3])

@@ -33,6 +33,24 @@ def test_pairs_that_may_have_no_site_in_common_are_refused(engine):
         compute_counts(dense_source(codes), engine)
 
 
+def test_near_pairs_with_few_sites_are_kept_and_that_is_said(engine):
+    from test_jobs_dist import Heard
+
+    from gpualign.core.distance.scratch import TemporaryFiles
+    from gpualign.core.distance.sources.array import CallArray, read_arrays
+    from gpualign.core.distance.tables.options import CallOptions
+    from gpualign.jobs.dist import DistOptions, prepare
+
+    calls = np.array([[0, 1, 2, 0, 1], [0, 1, 2, 0, 2], [0, 1, -9, -9, -9]])
+    for some, least, told in ((calls, None, True), (calls, 1, False), (calls[:2], None, False)):
+        options, heard = DistOptions(most=1.0, least=least, kernel="naive"), Heard()
+        with TemporaryFiles() as files:
+            job = prepare(options, read_arrays([CallArray(some)], CallOptions(), heard.warn), engine, files.scratch, heard)
+            assert job.prepared.few is None
+        said = "does not count compared sites: near pairs with few of them are not left out"
+        assert any(note.endswith(said) for note in heard.notes) == told
+
+
 def test_two_sets_pieces_and_bands(rng, engine, monkeypatch):
     monkeypatch.setattr(payne, "_PIECE_BYTES", 9 * 4 * 32)
     same(dense_source(random_codes(rng, 9, 100), queries=4), engine)

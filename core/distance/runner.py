@@ -18,6 +18,8 @@ from gpualign.core.distance.calls import Kind, Samples, count_pairs
 from gpualign.core.distance.choice import ChosenPairs, Rule
 from gpualign.core.distance.coverage import Coverage, fewest_sites
 from gpualign.core.distance.engine import Band, Counter, CountMatrix, DistanceEngine, Panel
+from gpualign.core.distance.few_sites import FewSites, uncounted
+from gpualign.core.distance.few_sites import counted as count_few
 from gpualign.core.distance.metrics import Counts, Integers, Metric, MissingRule, Values
 from gpualign.core.distance.near import kinship_rule, near_rule
 from gpualign.core.distance.pack import pack_panels
@@ -46,7 +48,8 @@ class DistanceTask:
     """What is to be computed. compared: the number of compared sites is written too. least: pairs with fewer compared sites, or with
     less than this fraction of the sites, have no distance. most: only pairs at this distance or nearer are wanted, of one set each
     once; None: all. added: of two sets, the queries are compared with each other too. least_kinship: only pairs of this kinship or more
-    are wanted, where the metric is one."""
+    are wanted, where the metric is one. believed: pairs at `most` or nearer that were compared at less than this fraction of the sites are
+    left out, and counted; None: none are."""
 
     metric: Metric
     missing: MissingRule
@@ -55,6 +58,7 @@ class DistanceTask:
     most: float | None = None
     added: bool = False
     least_kinship: float | None = None
+    believed: Fraction | None = None
 
     @property
     def near(self) -> bool:
@@ -81,7 +85,8 @@ class Prepared:
 
     sites: that are compared at most; input_sites: those of the input; omitted: those that no panel has; called: sites of the input with a
     call, int64[samples]. coverage: tells of pairs that may have too few sites in common. dtype: of the distances, whole numbers where the
-    calls of the samples guarantee that every pair has a distance.
+    calls of the samples guarantee that every pair has a distance. few: tells which near pairs are left out for too few compared sites;
+    None: none can be.
     """
 
     task: DistanceTask
@@ -96,6 +101,7 @@ class Prepared:
     called: Integers
     coverage: Coverage
     dtype: Numbers
+    few: FewSites | None = None
 
     @property
     def panel_sites(self) -> int:
@@ -133,16 +139,20 @@ class Prepared:
 class DistanceTotals(Totals):
     """What a run did, for its summary. work: pairs times sites; lacking: pairs with too few compared sites for a distance; undefined:
     others for which the metric's formula has no value, without saturated ones, which are far apart, where only near pairs are wanted;
-    near: pairs that are near enough, None where all are wanted."""
+    near: pairs that are near enough, None where all are wanted. left_out: near pairs that `DistanceTask.believed` left out, each counted
+    with its sample that has fewer calls, int64[samples]; None: not asked for."""
 
     sites: int
     lacking: int
     undefined: int
     near: int | None = None
+    left_out: Integers | None = None
 
     @property
     def figures(self) -> dict[str, object]:
         near = {} if self.near is None else {"pairs_kept": self.near}
+        if self.left_out is not None:
+            near["near_pairs_left_out"] = int(self.left_out.sum())
         found = {"sites": self.sites, "pairs": self.pairs, "comparisons": self.work, "seconds": round(self.seconds, 6)}
         without = {"pairs_without_distance": self.lacking + self.undefined, "pairs_with_too_few_sites": self.lacking}
         return {**found, "comparisons_per_second": round(self.rate), **without, **near}
@@ -161,7 +171,10 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
     samples, called, wanted = task.samples_of(source), source.called, asked
     # Compared sites cost planes and a product of them: they are counted only where calls do not tell which pairs have too few. Where calls
     # are known only when all panels are made, these are made for it.
-    if task.missing is MissingRule.PAIRWISE and (called is None or not _coverage(samples, task, called, source.sites).decides):
+    leasts = [least for least in (task.least, task.believed) if least is not None]
+    if task.missing is MissingRule.PAIRWISE and (
+        called is None or not all(_coverage(samples, task, called, source.sites, least).decides for least in leasts)
+    ):
         wanted = replace(wanted, compared=True)
     counter = engine.prepare(wanted, budget.counts)
     selection = Selection(wanted.need, task.missing is MissingRule.COMPLETE)
@@ -175,20 +188,26 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
     if called is None:
         assert omitted.called is not None  # what a source does not know it tells with its panels
         called = omitted.called
-    coverage, panels = _coverage(samples, task, called, counted), store.panels
-    if coverage.decides and wanted != asked:
+    coverage, panels = _coverage(samples, task, called, counted, task.least), store.panels
+    few, told = None, coverage.decides  # told: calls tell, or a count of few samples does
+    if task.believed is not None and not (doubts := _coverage(samples, task, called, counted, task.believed)).suffices:
+        few = uncounted(called, doubts.least)
+        if told and not doubts.decides and not asked.compared:
+            found = count_few(called, counted, doubts.least, panels, omitted.sites, counter, budget.panel)
+            few, told = (few, False) if found is None else (found, True)
+    if told and wanted != asked:
         counter = replace(counter, wanted=asked)
         panels = [replace(panel, recipe=keep_counts(panel.recipe, counter.names)) for panel in panels]
     dtype = task.metric.dtype if coverage.suffices else np.dtype(np.float64)
     bands = _plan(samples, counter, dtype)
-    return Prepared(task, samples, panels, store.nbytes, counter, bands, counted, source.sites, omitted, called, coverage, dtype)
+    return Prepared(task, samples, panels, store.nbytes, counter, bands, counted, source.sites, omitted, called, coverage, dtype, few)
 
 
-def _coverage(samples: Samples, task: DistanceTask, called: Integers, sites: int) -> Coverage:
-    """sites: that are compared; under a rule other than pairwise, in every pair."""
+def _coverage(samples: Samples, task: DistanceTask, called: Integers, sites: int, least: int | Fraction) -> Coverage:
+    """sites: that are compared; under a rule other than pairwise, in every pair. least: as of `DistanceTask`."""
     of_pairs = called if task.missing is MissingRule.PAIRWISE else np.full(samples.total, sites, dtype=np.int64)
     queries, targets = of_pairs[: len(samples.queries)], of_pairs[samples.first_target :]
-    return Coverage(queries, targets, samples.upper, sites, fewest_sites(task.least, sites))
+    return Coverage(queries, targets, samples.upper, sites, fewest_sites(least, sites))
 
 
 def _plan(samples: Samples, counter: Counter, dtype: Numbers) -> DistancePlan:
@@ -200,6 +219,7 @@ def _plan(samples: Samples, counter: Counter, dtype: Numbers) -> DistancePlan:
 def measure(prepared: Prepared, sink: AnySink, progress: Progress, marks: Marks = UNMARKED) -> DistanceTotals:
     """Count every band and hand its distances to the sink."""
     start, lacking, undefined, chosen_pairs = time.perf_counter(), 0, 0, 0
+    left_out = None if prepared.task.believed is None else np.zeros(prepared.samples.total, dtype=np.int64)
 
     def matrices() -> Iterator[BandDistances]:
         nonlocal lacking, undefined
@@ -220,7 +240,7 @@ def measure(prepared: Prepared, sink: AnySink, progress: Progress, marks: Marks 
             for chosen in parts:
                 lacking += chosen.lacking
                 undefined += chosen.undefined
-                found = _near_distances(prepared, chosen)
+                found = _near_distances(prepared, chosen, left_out)
                 chosen_pairs += len(found.values)
                 yield found
 
@@ -229,7 +249,7 @@ def measure(prepared: Prepared, sink: AnySink, progress: Progress, marks: Marks 
     samples, plan, sites = prepared.samples, prepared.plan, prepared.sites
     pairs = _pairs_before(samples, plan.end) - _pairs_before(samples, plan.start)
     near_pairs = chosen_pairs if prepared.task.near else None
-    return DistanceTotals(pairs, pairs * sites, time.perf_counter() - start, sites, lacking, undefined, near_pairs)
+    return DistanceTotals(pairs, pairs * sites, time.perf_counter() - start, sites, lacking, undefined, near_pairs, left_out)
 
 
 def _pairs_before(samples: Samples, row: int) -> int:
@@ -270,15 +290,21 @@ def _distances(prepared: Prepared, band: Band, raw: dict[str, CountMatrix]) -> B
     return BandDistances(band, values, compared, without, undefined)
 
 
-def _near_distances(prepared: Prepared, chosen: ChosenPairs) -> NearDistances:
-    """Of the chosen pairs that the metric's formula finds near. All of them have enough compared sites: so the rule chooses."""
+def _near_distances(prepared: Prepared, chosen: ChosenPairs, left_out: Integers | None) -> NearDistances:
+    """Of the chosen pairs that the metric's formula finds near. All of them have the least compared sites: so the rule chooses. left_out:
+    as of `DistanceTotals`, to which those that have too few to be believed are added."""
     task = prepared.task
     counts = _counts(prepared, chosen.counts, chosen.queries, chosen.targets)
     values = task.metric.formula(counts).astype(prepared.dtype, copy=False)
     near = task.keeps(values)
-    compared = counts.compared.astype(np.int32, copy=False)[near] if task.compared else None
+    if prepared.few is not None and left_out is not None:
+        compared = counts.compared if prepared.counter.wanted.compared else None
+        doubted = np.flatnonzero(near & prepared.few.of_pairs(chosen.queries, chosen.targets, compared))
+        np.add.at(left_out, prepared.few.poorer(chosen.queries[doubted], chosen.targets[doubted]), 1)
+        near[doubted] = False
+    shown = counts.compared.astype(np.int32, copy=False)[near] if task.compared else None
     targets = chosen.targets[near] - prepared.samples.first_target
-    return NearDistances(chosen.queries[near], targets, values[near], compared, chosen.rows)
+    return NearDistances(chosen.queries[near], targets, values[near], shown, chosen.rows)
 
 
 def estimate_seconds(prepared: Prepared) -> float:

@@ -182,11 +182,11 @@ class CollectPairs(PairsSink):
         self.parts += 1
 
 
-def near_pairs(source, engine, metric, most, missing="pairwise", memory=1 << 28, compared=True, least=1, added=False):
+def near_pairs(source, engine, metric, most, missing="pairwise", memory=1 << 28, compared=True, least=1, added=False, believed=None):
     """(`CollectPairs` with the pairs at `most` or less, of kinships at `most` or more, None: all of them; totals) through the whole road.
-    added: the queries also with each other."""
+    added: the queries also with each other; believed: as of `DistanceTask`."""
     thresholds = (None, most) if METRICS[metric].similarity else (most, None)
-    task = DistanceTask(METRICS[metric], MissingRule(missing), compared, least, thresholds[0], added, thresholds[1])
+    task = DistanceTask(METRICS[metric], MissingRule(missing), compared, least, thresholds[0], added, thresholds[1], believed)
     with ExitStack() as files:
         prepared = prepare(source, task, engine, DistanceBudget.of(memory), lambda: files.enter_context(tempfile.TemporaryFile()))
         sink, told = CollectPairs(), CountAdvance()

@@ -147,6 +147,7 @@ FILES = {
     **dict.fromkeys(["db.fa", "proteins.fa", "swissprot.fasta.gz"], _proteins),
     "db.gpa": _index,
     **dict.fromkeys(["core.aln", "core.full.aln", "full.aln", "new.aln", "old.aln"], _alignment),
+    "failed.txt": lambda path: _write(path, "# by their coverage\ncore_2\n"),
     "repeats.bed": lambda path: _write(path, "reference\t30\t50\n"),
     "snps.tsv": lambda path: _write(path, (DATA / "snps.tsv").read_text()),
     **dict.fromkeys(["cohort.vcf.gz", "cohort.bcf", "x.bcf"], _cohort_vcf),
