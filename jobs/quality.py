@@ -20,7 +20,8 @@ def few_calls(prepared: Prepared) -> str | None:
     if not len(few):
         return None
     have = "1 sample has" if len(few) == 1 else f"{len(few):,} samples have"
-    return f"{have} calls at less than half of the sites: {name_poorest(ids, called, few, sites)}"
+    leaves = f"{parameter('min_called', '0.5')} leaves {'it' if len(few) == 1 else 'them'} out"
+    return f"{have} calls at less than half of the sites: {name_poorest(ids, called, few, sites)}; {leaves}"
 
 
 def name_poorest(ids: Sequence[str], called: Integers, which: Integers, sites: int) -> str:

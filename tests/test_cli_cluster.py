@@ -125,7 +125,7 @@ def test_a_pair_without_a_distance_is_not_near(folder):
     assert b"1 pair has no distance, and is not near" in done.stderr
     done = gpualign("cluster", "--distances", "m.tsv", "--max-distance", "1", "--method", "average", cwd=folder, check=False)
     assert done.returncode == 2
-    assert b"takes the mean of all distances, and 'a' and 'c' have none: leave such records out" in done.stderr
+    assert b"takes the mean of all distances, and 'a' and 'c' have none: make the matrix without such records" in done.stderr
 
 
 def test_orders_of_greedy_centroids(folder):

@@ -177,6 +177,9 @@ def test_phylip_is_refused_where_a_distance_is_not_defined(tmp_path):
     done = dist("-", "-o", tmp_path / "m.phy", stdin=FAILED, check=False)
     assert done.returncode == 2
     assert b"that of 's1' and 'bad' is not" in done.stderr
+    assert b"leave out samples with few calls by --min-called 0.5, or this one by --exclude" in done.stderr
+    dist("-", "--min-called", "0.5", "--exclude", "other", "-o", tmp_path / "m.phy", stdin=FAILED)
+    (tmp_path / "m.phy").unlink()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -223,7 +226,10 @@ def test_bad_values_of_min_compared(value):
 
 def test_samples_with_few_calls_are_named():
     done = dist("-", stdin=FAILED)
-    assert b"gpualign dist: 2 samples have calls at less than half of the sites: bad (0 of 8), half (2)\n" in done.stderr
+    assert (
+        b"gpualign dist: 2 samples have calls at less than half of the sites: bad (0 of 8), half (2); --min-called 0.5 leaves them out\n"
+        in done.stderr
+    )
     assert dist("-", "-q", stdin=FAILED).stderr == b""
     assert b"few" not in dist("-", stdin=b">a\nACNN\n>b\nACGT\n").stderr  # half is enough
     many = b">good\n%s\n" % (b"A" * 1200) + b"".join(b">s%d\n%s\n" % (k, b"A" * (9 - k) + b"N" * (1191 + k)) for k in range(8))

@@ -89,7 +89,7 @@ def test_progress_is_told_of_all_the_work():
 def test_notes():
     notes = Heard()
     job = job_of(b"id,r1\na b,0\nc,\n", DistOptions(), notes)
-    assert notes.notes == ["1 sample has calls at less than half of the sites: c (0 of 1)"]
+    assert notes.notes == ["1 sample has calls at less than half of the sites: c (0 of 1); \ue000min_called=0.5\ue001 leaves it out"]
     written = job.written_as("phylip", notes)
     assert written.samples.queries.ids == ["a_b", "c"]
     assert job.samples.queries.ids == ["a b", "c"]

@@ -284,7 +284,10 @@ def test_what_rounding_makes_of_no_length_is_none(tmp_path):
         (["d.npz", "-o", "x.tsv"], "only --method mst has a table of edges"),
         (["d.npz", "--method", "upgmma"], "did you mean upgma?"),
         (["d.npz", "-o", "d.npz"], "d.npz"),
-        (["nan.tsv", "--method", "upgma"], "all pairs, and 'a' and 'b' have none: leave such records out"),
+        (
+            ["nan.tsv", "--method", "upgma"],
+            "all pairs, and 'a' and 'b' have none: make the matrix without such records, as gpualign dist does with --min-called 0.5",
+        ),
         (["scores.npz"], "holds scores or kinships, which are no distances; write distances: nw with --value distance"),
         (["none"], "none: no such file"),
     ],

@@ -125,5 +125,6 @@ def _check_defined(values: Array, records: Named) -> None:
             ids = records.ids
             raise InputError(
                 f"phylip has no way to say that a distance is not defined, and that of {ids[row]!r} and {ids[places[0]]!r} is not: too few "
-                "compared sites, or saturated; leave out samples with few calls, or write mega (?) or tsv (nan)"
+                "compared sites, or saturated; leave out samples with few calls by --min-called 0.5, or this one by --exclude, or"
+                " write mega (?) or tsv (nan)"
             )

@@ -19,6 +19,9 @@ _ROUNDING = 2.0**-52
 that near each other only if their denominators are beyond 10^7."""
 
 
+_WITHOUT_THEM = "make the matrix without such records, as gpualign dist does with --min-called 0.5 or --exclude ID"
+
+
 @dataclass(frozen=True)
 class Threshold:
     """Threshold at which pairs are near.
@@ -125,7 +128,7 @@ class MatrixOfPairs:
     def among(self, members: Integers, why: str) -> Floats:
         """Values of all pairs of some records, condensed. Raises `InputError`, with why it is wanted, where one has none."""
         rows = [self._row(k)[members[place + 1 :] - k - 1] for place, k in enumerate(members.tolist())]
-        return _complete(np.concatenate(rows), self.ids, members, why, "leave such records out")
+        return _complete(np.concatenate(rows), self.ids, members, why, _WITHOUT_THEM)
 
 
 def _rounded(limit: float, dtype: np.dtype[Any]) -> float:
