@@ -156,7 +156,5 @@ def cluster(
         if alignments is not None:
             messages.of_run.resolve(alphabet=alignments.task.alphabet.name, scoring=alignments.task.scoring.name)
             pairs["pairs"] = alignments.pairs
-        sizes = clustering.sizes.tolist()
-        clusters = {"clusters": len(sizes), "singletons": sizes.count(1), "largest_cluster": max(sizes, default=0)}
-        messages.of_run.write(files, engine, {"sequences": len(records), **pairs, "near_pairs": near, **clusters})
-    messages.cluster_summary(sizes, near, engine and engine[0])
+        messages.of_run.write(files, engine, {"sequences": len(records), **pairs, "near_pairs": near, **clustering.figures})
+    messages.cluster_summary(clustering.sizes.tolist(), near, engine and engine[0])

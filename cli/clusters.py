@@ -51,6 +51,14 @@ class ClusterSpec:
         return self.format == "uc" or self.uc is not None
 
 
+def clusters_beside(name: str) -> ClusterSpec:
+    """A file of clusters beside what a run writes. Raises `InputError` for a name that tells no format of clusters without sequences."""
+    format, path = pick_format(name, None, Results.CLUSTERS, "--clusters")
+    if format == "fasta":
+        raise InputError(f"--clusters {name}: fasta holds sequences, and there are none; write tsv, csv, uc, parquet or arrow")
+    return ClusterSpec(format, path, None, None, container_of(format, path))
+
+
 def cluster_spec(output: str, format: str | None, uc: str | None, representatives: str | None, has_sequences: bool) -> ClusterSpec:
     """Check what the user asked for. Raises `InputError` for outputs that are the same, and for sequences that are not there."""
     chosen, path = pick_format(output, format, Results.CLUSTERS)

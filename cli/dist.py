@@ -89,6 +89,7 @@ def dist(
     output: str,
     format_: str | None,
     max_distance: float | None,
+    clusters: str | None,
     min_kinship: float | None,
     condensed: bool,
     compared: bool,
@@ -120,6 +121,7 @@ def dist(
       gpualign dist core.aln > distances.tsv                SNP distances of a core-genome alignment
       gpualign dist snps.tsv -o distances.npy               ids in distances.ids.txt
       gpualign dist core.aln --max-distance 12 > near.tsv   pairs for outbreak clusters
+      gpualign dist core.aln --max-distance 12 --clusters clusters.tsv > near.tsv
       gpualign dist results_alleles.tsv > distances.tsv     allele differences of a cgMLST table
       gpualign dist cohort.vcf.gz --metric ibs -o ibs.tsv
       gpualign dist cohort.bed --metric king --min-kinship 0.0884 > relatives.tsv
@@ -171,6 +173,15 @@ def dist(
     thresholds, one_set = (max_distance, min_kinship), others is None
     shown = min_compared is not None and kernel == AUTO  # the papers' kernels do not count compared sites
     spec = distance_spec(output, format_, *thresholds, compared, one_set, add is not None, resume, shard, plot, condensed, shown)
+    clustered = None
+    if clusters is not None:
+        from gpualign.cli.clusters import clusters_beside
+        from gpualign.cli.outputs.distances import check_clusters
+        from gpualign.jobs.cluster import ClusterOptions
+
+        check_clusters(spec, clusters, one_set, resume, shard)
+        ClusterOptions(max_distance).check(fractions=False)
+        clustered = clusters_beside(clusters)
     picture = None
     if plot:
         from gpualign.cli.pictures.plots import check_plot
@@ -183,7 +194,8 @@ def dist(
     if (resume or shard) and again is None:
         raise InputError(f"--{'resume' if resume else 'shard'}: what came through a pipe cannot be read again; name files")
     nbytes = sum(os.path.getsize(path) for path in again or ())
-    messages.begin(paths, [*outputs, *([picture.path] if picture else [])], resume)
+    beside_it = [*([picture.path] if picture else []), *(clustered.outputs if clustered else [])]
+    messages.begin(paths, [*outputs, *beside_it], resume)
     calls = CallOptions(
         transpose=transpose,
         no_header=no_header,
@@ -220,7 +232,7 @@ def dist(
             " the sites give a metric such as --metric fraction"
         )
     engine = named_engine(options, messages)
-    with OutputFiles(messages.note) as files:
+    with OutputFiles(messages.note) as files, ExitStack() as opened:
         with ExitStack() as inputs:
             source = read(open_calls(sets, inputs), options, files, messages)
         messages.of_run.have_read(samples_of(sets, source.samples), resources, format=spec.format)
@@ -238,25 +250,39 @@ def dist(
         if job.samples.pairs == 0:
             messages.note("one sample makes no pairs")
 
-        keeping = None if again is None else keeping_of(resume, queries, lambda: digest_files(again), nbytes)
+        keeping = None if again is None or clustered else keeping_of(resume, queries, lambda: digest_files(again), nbytes)
         writing = portion.begin(files, keeping, messages.note, picture.path if picture else None)
         if writing is None:
             messages.of_run.write(files, None, {})
             return
         job, written = (writing.rest(one) for one in (job, written))
 
+        write_clusters = clustering = None
+        if clustered is not None:
+            from gpualign.cli.clusters import Clustered, opened_outputs
+            from gpualign.core.distance.sinks.clusters import ClusteringSink
+
+            write_clusters = opened.enter_context(opened_outputs(clustered, files))
+
         def run(sink: AnySink, marks: Marks) -> DistanceTotals:
+            nonlocal clustering
+            if write_clusters is not None:
+                sink = clustering = ClusteringSink(sink, task.metric.counts, files.scratch)
             with messages.progress(job.work, portion.path, "comparisons", "G/s") as progress:
                 return written.run(messages.stages.timed(sink), progress, marks)
 
         writer = DistanceWriter(spec, task.metric, job.dtype, writing, resources.host_threads)
         totals, values = writer.write(written.samples, run)
+        found = {}
+        if write_clusters is not None and clustering is not None:
+            write_clusters(Clustered(written.samples.queries.ids, clustering.clustering, None, None, False))
+            found = clustering.clustering.figures
         if picture is not None and values is not None:
             from gpualign.cli.pictures.heatmaps import of_distances
             from gpualign.cli.pictures.plots import write_plot
 
             write_plot(picture, of_distances(values, job.samples, task.metric), files, messages)
-        messages.of_run.write(files, (job.hardware, job.kernel), {"samples": job.samples.total, **totals.figures, **job.figures})
+        messages.of_run.write(files, (job.hardware, job.kernel), {"samples": job.samples.total, **totals.figures, **job.figures, **found})
     if without := job.without_value(totals):
         messages.note(f"{without}: {no_distance(spec, job)}")
     if left_out := job.left_out(totals):

@@ -386,6 +386,13 @@ def distance_output_options(function: F) -> F:
             help="Write only pairs at this distance or less, one row each; no matrix is ever held.",
         ),
         click.option(
+            "--clusters",
+            type=PathType(),
+            metavar="FILE",
+            help="With --max-distance: also write the single-linkage clusters of all samples, as `gpualign cluster` does (tsv, csv, uc,"
+            " parquet, arrow).",
+        ),
+        click.option(
             "--min-kinship",
             type=FiniteType(),
             metavar="K",

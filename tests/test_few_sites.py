@@ -189,6 +189,8 @@ def test_a_failed_isolate_does_not_join_two_outbreaks(core):
     joined, said = dist("--max-distance", 12, "--min-compared", 1)
     assert cluster_sizes(joined) == [29]
     assert "left out" not in said
+    assert dist("--max-distance", 12, "--clusters", "c.tsv")[0] == near
+    assert list(Counter(line.split("\t")[1] for line in Path("c.tsv").read_text().splitlines()[1:]).values()) == [14, 1, 14]
     assert near == "".join(line.rsplit("\t", 1)[0] + "\n" for line in dist("--max-distance", 12, "--min-compared", 0.5)[0].splitlines())
 
 

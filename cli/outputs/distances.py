@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpualign.cli.outputs.files import naming_output
+from gpualign.cli.outputs.files import STDIO, naming_output
 from gpualign.cli.outputs.formats import check_condensed, container_of, pick_format, separator_of, with_separator
 from gpualign.cli.outputs.keeping import check_resume
 from gpualign.cli.outputs.matrices import MatrixSpec, write_matrices, write_sparse
@@ -116,6 +116,23 @@ def distance_spec(
     if compared and path is None and not spec.of_pairs and format != "molten":
         raise InputError(f"--compared with {format} writes a second matrix beside the first: name a file with -o, or write --format molten")
     return spec
+
+
+def check_clusters(spec: DistanceSpec, clusters: str, one_set: bool, resume: bool, shard: Shard | None) -> None:
+    """Raises `InputError` where a run does not find all near pairs of one set, of which clusters are made."""
+    later = "make clusters of its list with `gpualign cluster --edges`"
+    if spec.threshold != "--max-distance":
+        raise InputError("--clusters is of near pairs; give --max-distance")
+    if not one_set:
+        raise InputError(f"--clusters is of all pairs of one set, and some of two files are not compared; {later}")
+    if shard is not None:
+        raise InputError(f"--clusters needs all near pairs, and --shard finds a part of them; merge the parts, then {later}")
+    if resume:
+        raise InputError(f"--clusters needs all near pairs in one run; leave it out to resume, then {later}")
+    if clusters == STDIO:
+        raise InputError("--clusters: name a file; standard output is for the pairs")
+    if spec.path is not None and spec.path.absolute() == Path(clusters).absolute():
+        raise InputError("-o and --clusters name the same file; each wants its own")
 
 
 def check_value(spec: DistanceSpec, metric: Metric) -> None:

@@ -30,8 +30,8 @@ Rows: TypeAlias = "RowFormat | TypedTable"
 """What makes the rows of a table."""
 
 
-def pick_format(output: str, format: str | None, results: Results) -> tuple[str, Path | None]:
-    """The format, one of those that hold such results, and the path, None for standard output.
+def pick_format(output: str, format: str | None, results: Results, option: str = "-o") -> tuple[str, Path | None]:
+    """The format, one of those that hold such results, and the path, None for standard output. option: that names it, for messages.
 
     Raises `InputError` where neither the name nor --format tells.
     """
@@ -44,8 +44,8 @@ def pick_format(output: str, format: str | None, results: Results) -> tuple[str,
         matching = [f.name for suffix, f in suffixes.items() if name.endswith(suffix) or (f.is_text and name.endswith(f"{suffix}.gz"))]
         if not matching and is_file_name(path):
             raise InputError(
-                f"-o {output}: the name does not tell the format; end it in {', '.join(suffixes)} (text also .gz), or give --format"
-                f"{did_you_mean(Path(name.removesuffix('.gz')).suffix, suffixes)}"
+                f"{option} {output}: the name does not tell the format; end it in {', '.join(suffixes)} (text also .gz)"
+                f"{', or give --format' if option == '-o' else ''}{did_you_mean(Path(name.removesuffix('.gz')).suffix, suffixes)}"
             )
         chosen = matching[0] if matching else "tsv"
     if FORMATS[chosen].needs_file and path is None:

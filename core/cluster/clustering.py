@@ -27,6 +27,12 @@ class Clustering:
         """Records of each cluster: int64[clusters]."""
         return np.bincount(self.labels, minlength=len(self.representatives)).astype(np.int64)
 
+    @property
+    def figures(self) -> dict[str, object]:
+        """For summaries: how many clusters there are, those of one record, and the records of the largest."""
+        sizes = self.sizes.tolist()
+        return {"clusters": len(sizes), "singletons": sizes.count(1), "largest_cluster": max(sizes, default=0)}
+
 
 def numbered(labels: Integers) -> Integers:
     """The same clusters, numbered from 0 in the order of their first records."""
@@ -42,26 +48,33 @@ def of_labels(labels: Integers, edges: Edges) -> Clustering:
     labels = numbered(labels)
     within = labels[edges.i] == labels[edges.j]
     ends = np.concatenate((edges.i[within], edges.j[within]))
-    near = np.bincount(ends, minlength=edges.count)
-    sums = np.bincount(ends, np.tile(edges.distance[within], 2), minlength=edges.count)
+    near = np.bincount(ends, minlength=edges.count).astype(np.int64)
+    sums = np.bincount(ends, np.tile(edges.distance[within], 2), minlength=edges.count).astype(np.float64)
+    return _measured(labels, representatives(labels, near, sums), edges)
+
+
+def representatives(labels: Integers, near: Integers, sums: Floats) -> Integers:
+    """The record of each cluster with the most near records in it; of several the one with the least sum of distances to these, then the
+    first: int64[clusters]. labels: of each record, numbered; near: near records of its cluster; sums: of the distances to them."""
     count = int(labels.max(initial=-1)) + 1
     most, least = np.zeros(count, dtype=near.dtype), np.full(count, np.inf)
     np.maximum.at(most, labels, near)
     best = near == most[labels]
     np.minimum.at(least, labels[best], sums[best])
     best &= sums <= (least * (1 + _ROUNDING))[labels]
-    representatives = np.full(count, edges.count, dtype=np.int64)
-    np.minimum.at(representatives, labels[best], np.flatnonzero(best))
-    return _measured(labels, representatives, edges)
+    chosen = np.full(count, len(labels), dtype=np.int64)
+    np.minimum.at(chosen, labels[best], np.flatnonzero(best))
+    return chosen
 
 
 def of_centroids(centroids: Integers, edges: Edges) -> Clustering:
     """With the centroids as representatives. centroids: of each record."""
     labels = numbered(centroids)
-    representatives = np.empty(int(labels.max(initial=-1)) + 1, dtype=np.int64)
-    representatives[labels] = centroids
-    return _measured(labels, representatives, edges)
+    chosen = np.empty(int(labels.max(initial=-1)) + 1, dtype=np.int64)
+    chosen[labels] = centroids
+    return _measured(labels, chosen, edges)
 
 
-def _measured(labels: Integers, representatives: Integers, edges: Edges) -> Clustering:
-    return Clustering(labels, representatives, edges.between(np.arange(len(labels)), representatives[labels]))
+def _measured(labels: Integers, chosen: Integers, edges: Edges) -> Clustering:
+    """chosen: the representatives."""
+    return Clustering(labels, chosen, edges.between(np.arange(len(labels)), chosen[labels]))
