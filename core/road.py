@@ -31,7 +31,8 @@ class Marks(Protocol):
         """What stands before the first band has been written."""
 
     def mark(self, rows: int) -> None:
-        """All pairs of the queries before this one have been written. It may be told the same again."""
+        """All pairs of the queries before this one have been written, and no others; 0: that is not so of any. It may be told the same
+        again."""
 
 
 class _Unmarked:
@@ -82,7 +83,8 @@ B = TypeVar("B")
 
 
 def deliver(plan: P, bands: Iterator[B], sink: Sink[P, B], rows: Callable[[B], int] = lambda band: 0, marks: Marks = UNMARKED) -> None:
-    """Hand every band to the sink. rows: up to which query all pairs are there when a band has been written; told to `marks`.
+    """Hand every band to the sink. rows: up to which query all pairs are there when a band has been written, and no others;
+    0: up to none. Told to `marks`.
 
     Whatever happens, `bands` is closed, so that an error in the sink stops the engine's workers at once.
     """
