@@ -7,6 +7,8 @@ the disk, with all that is in its files, which takes a while, in which other mar
     rows      all pairs of the queries before this one are written
     files     of each file that grows: [bytes, text, at]; what the file holds safely, of how much text that is (not the same where it is
               packed), and at how much text the rows end. A file that has its full size from the beginning has no entry.
+    sums      of each file [size, start, length, count, step, less, CRC-32]: its size at least, of one of full size its size, and the
+              checksum of a `Piece` of what was written since the mark before, of large ones of their end
     synced    rows of a mark
 
 When all is written and on the disk, and before the first file takes its name, comes the last line:
@@ -24,12 +26,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, field
+from dataclasses import asdict, astuple, field
 from itertools import accumulate
 from typing import Any
 
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
+from gpualign.core.piece import Piece
 
 LAYOUT = 2
 """Of journals, and of the files beside them."""
@@ -78,25 +81,41 @@ def _spelled(key: str, value: Any) -> str:
     return f"without {name}" if value in (None, False) else f"with {name}" if value is True else f"with {name} {value}"
 
 
+SUMMED = 1 << 18
+"""Bytes of a file that a mark has a checksum of, at most."""
+
+
+@dataclass(frozen=True)
+class Sum:
+    """What a file is known by. size: bytes of it at least, of one of full size its size; check: CRC-32 of the piece."""
+
+    size: int
+    piece: Piece
+    check: int
+
+
 @dataclass(frozen=True)
 class Mark:
     """As the module says."""
 
     rows: int
     files: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    sums: Mapping[str, Sum] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Resumed:
     """Where a run goes on. rows: queries before this one are complete. files: of each file that grows (bytes to keep of it, text in these,
     text in these that belongs to rows from `rows` on and will be written again). length: bytes of the journal that hold; synced: rows of
-    the last mark that had reached the disk, None: of none is that known. check: of the last of the lines that hold."""
+    the last mark that had reached the disk, None: of none is that known. check: of the last of the lines that hold; sums: of each file,
+    those of all marks that hold."""
 
     rows: int
     files: Mapping[str, tuple[int, int, int]]
     length: int
     synced: int | None
     check: str = ""
+    sums: Mapping[str, Sequence[Sum]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -131,7 +150,8 @@ def process_line(boot: str | None) -> bytes:
 
 def mark_line(mark: Mark) -> bytes:
     """A mark."""
-    return _line({"rows": mark.rows, "files": {name: list(numbers) for name, numbers in mark.files.items()}})
+    sums = {name: [one.size, *astuple(one.piece), one.check] for name, one in mark.sums.items()}
+    return _line({"rows": mark.rows, "files": {name: list(numbers) for name, numbers in mark.files.items()}, "sums": sums})
 
 
 def synced_line(rows: int) -> bytes:
@@ -207,6 +227,8 @@ def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[Identity | No
         files = marks[-1].files if marks else {}
         # Of packed files less is safe than was written: rows go on from a mark that all of them hold.
         chosen = next((mark for mark in reversed(marks) if _held(mark, files)), None)
+        if chosen is not None and chosen.rows > identity.rows:
+            raise ValueError("more rows than there are")
     except InputError:
         raise
     except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError):
@@ -214,7 +236,8 @@ def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[Identity | No
     if chosen is None:
         return identity, None
     kept = {key: (size, text, text - chosen.files[key][2]) for key, (size, text, _) in files.items()}
-    return identity, Resumed(chosen.rows, kept, ends[held], synced, checks[held])
+    sums = {name: [mark.sums[name] for mark in marks if name in mark.sums] for name in marks[-1].sums}
+    return identity, Resumed(chosen.rows, kept, ends[held], synced, checks[held], sums)
 
 
 def _complete(line: bytes) -> Complete | None:
@@ -251,12 +274,20 @@ def _trusted(lines: Sequence[bytes], boot: str | None) -> tuple[list[Mark], int,
             synced = _count(value["synced"])
             sure = max(sure, sum(mark.rows <= synced for mark in marks))
         else:
-            mark = Mark(_count(value["rows"]), {str(k): (_count(a), _count(b), _count(c)) for k, (a, b, c) in value["files"].items()})
-            marks.append(mark)
+            files = {str(name): (_count(a), _count(b), _count(c)) for name, (a, b, c) in value["files"].items()}
+            marks.append(Mark(_count(value["rows"]), files, {str(name): _sum(numbers) for name, numbers in value["sums"].items()}))
             places.append(number)
             if there:
                 sure = len(marks)
     return marks[:sure], places[sure - 1] if sure else 0, synced
+
+
+def _sum(numbers: Sequence[Any]) -> Sum:
+    size, start, length, count, step, less, check = map(_count, numbers)
+    piece = Piece(start, length, count, step, less)
+    if piece.count > SUMMED or piece.size > SUMMED or piece.stop > size or piece.shortest < 0 or piece.less > piece.step:
+        raise ValueError("no such piece")
+    return Sum(size, piece, check)
 
 
 def _count(number: Any) -> int:

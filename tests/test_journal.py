@@ -14,6 +14,7 @@ from gpualign.core.journal import (
     Finished,
     Identity,
     Mark,
+    Sum,
     chained,
     first_line,
     last_line,
@@ -22,6 +23,7 @@ from gpualign.core.journal import (
     read_journal,
     synced_line,
 )
+from gpualign.core.piece import Piece
 from gpualign.core.sinks.packed import MEMBER_TEXT, PackedText
 
 ONE = Identity("1.0", "nw", {"match": 5}, "abc", 100)
@@ -32,7 +34,7 @@ def journal(*lines):
 
 
 def plain(rows, size):
-    return mark_line(Mark(rows, {"": (size, size, size)}))
+    return mark_line(Mark(rows, {"": (size, size, size)}, {"": Sum(size, Piece(size - 2, 2), 17)}))
 
 
 def test_a_run_goes_on_behind_the_last_mark():
@@ -40,6 +42,7 @@ def test_a_run_goes_on_behind_the_last_mark():
     identity, found = read_journal(raw, "j", "boot")
     assert identity == ONE
     assert (found.rows, dict(found.files), found.length) == (20, {"": (90, 90, 0)}, len(raw))
+    assert found.sums == {"": [Sum(size, Piece(size - 2, 2), 17) for size in (7, 50, 90)]}
 
 
 @pytest.mark.parametrize("cut", range(1, 40))
@@ -93,6 +96,14 @@ def test_a_last_line_that_was_cut_off_does_not_count(cut):
     assert (found.rows, found.length) == (10, len(whole))
 
 
+SUMS = [
+    *(b"1", b"[]", b"[9, 0, 9, 1, 0, 0]", b"[9, 0, 9, 1, 0, 0, -1]", b"[9, 0, 9, 1, 0, 0, 1.0]", b"[9, 0, 9, 1, 0, 0, 1, 1]"),
+    *(b"[9, 1, 9, 1, 0, 0, 1]", b"[9, 0, 3, 3, 2, 2, 1]", b"[99, 0, 9, 3, 2, 3, 1]", b"[9, 0, 0, 1e9, 0, 0, 1]"),
+    *(b"[9999999, 0, 9999999, 1, 0, 0, 1]", b"[9, 0, 0, 99999999, 0, 0, 1]"),
+]
+"""Of files, that are none."""
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -102,17 +113,20 @@ def test_a_last_line_that_was_cut_off_does_not_count(cut):
         b'{"complete": [["a", "b", 1, -1]]}\n',
         b'{"complete": [["a", 2, 1, 1]]}\n',
         b'{"complete": [[null, null, 1, 1]]}\n',
-        b'{"rows": -1, "files": {}}\n',
+        b'{"rows": -1, "files": {}, "sums": {}}\n',
         b'{"synced": true}\n',
         b'{"synced": -1}\n',
         b'{"rows": 1}\n',
         b"[]\n",
-        b'{"rows": 1, "files": {"": [1]}}\n',
-        b'{"rows": 1.5, "files": {}}\n',
-        b'{"rows": true, "files": {}}\n',
-        b'{"rows": 1, "files": {"": [1e999, 1, 1]}}\n',
-        b'{"rows": 1, "files": {"": [1, 1, "1"]}}\n',
-        b'{"rows": 1, "files": {}}\n{"rows": 2, "files": {"": [5, 2, 3]}}\n',
+        b'{"rows": 1, "files": {"": [1]}, "sums": {}}\n',
+        b'{"rows": 1.5, "files": {}, "sums": {}}\n',
+        b'{"rows": true, "files": {}, "sums": {}}\n',
+        b'{"rows": 1, "files": {"": [1e999, 1, 1]}, "sums": {}}\n',
+        b'{"rows": 1, "files": {"": [1, 1, "1"]}, "sums": {}}\n',
+        b'{"rows": 1, "files": {}, "sums": {}}\n{"rows": 2, "files": {"": [5, 2, 3]}, "sums": {}}\n',
+        b'{"rows": 1, "files": {}}\n',
+        b'{"rows": 101, "files": {}, "sums": {}}\n',
+        *(b'{"rows": 1, "files": {}, "sums": {"": %b}}\n' % numbers for numbers in SUMS),
         b"[" * 100_000 + b"\n",
     ],
 )

@@ -251,18 +251,47 @@ def test_a_part_that_lacks_what_its_journal_says_is_refused(interrupted, tmp_pat
     os.truncate(tmp_path / "x.tsv.part", 10)
     done = run([*words, "--resume"], tmp_path)
     assert done.returncode == 2
-    assert "x.tsv.part has less in it than its journal says" in done.stderr
+    assert "x.tsv.part has 10 bytes, of which its journal says " in done.stderr
 
 
-def test_an_empty_matrix_is_refused(folder, tmp_path):
-    """Its journal says that rows are there, and of a file of full size no more."""
+PARTS = {"rows": "x.tsv.part", "gzip": "x.tsv.gz.part", "npy": "x.npy.part", "dist npy": "x.npy.compared.part", "csr": "x.npz.data.part"}
+
+
+def spoil(part, how):
+    raw = bytearray(part.read_bytes())
+    at = len(raw) // 3 if how == "third" else 5 if how == "start" else 0
+    if how == "missing":
+        part.unlink()
+    elif how == "short":
+        part.write_bytes(raw[: len(raw) // 3])
+    elif how == "empty":
+        part.write_bytes(b"")
+    else:
+        raw[at] ^= 4
+        part.write_bytes(raw)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["first", "start", "short", "empty", "missing"])
+@pytest.mark.parametrize("name", PARTS)
+def test_a_part_that_is_not_what_its_journal_says_is_refused(folder, tmp_path, name, how):
+    """Whichever of several it is, and before any file is changed."""
     link(folder, tmp_path)
-    words = small(RUNS["npy"])
-    interrupt_with_a_mark(words, tmp_path, signal.SIGKILL)
-    os.truncate(tmp_path / "x.npy.part", 0)
+    words = small(RUNS[name])
+    code, _ = interrupt_with_a_mark(words, tmp_path, signal.SIGKILL)
+    assert code == -9
+    part = tmp_path / PARTS[name]
+    good = outputs(tmp_path)
+    spoil(part, how)
+    before = outputs(tmp_path)
     done = run([*words, "--resume"], tmp_path)
     assert done.returncode == 2
-    assert "x.npy.part has less in it than its journal says" in done.stderr
+    assert f"{part.name}" in done.stderr
+    assert "start without --resume" in done.stderr
+    assert outputs(tmp_path) == before
+    for left, data in good.items():
+        (tmp_path / left).write_bytes(data)
+    assert run([*words, "--resume"], tmp_path).returncode == 0
 
 
 @pytest.mark.parametrize("length", [0, 20])

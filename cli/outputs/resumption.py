@@ -11,6 +11,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO, Protocol, TypeVar, cast
@@ -22,10 +23,12 @@ from gpualign.cli.outputs.naming import Unnamed, sync_folder, without_names
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.journal import (
+    SUMMED,
     Complete,
     Identity,
     Mark,
     Resumed,
+    Sum,
     chained,
     first_line,
     last_line,
@@ -34,8 +37,10 @@ from gpualign.core.journal import (
     read_journal,
     synced_line,
 )
+from gpualign.core.piece import Piece
 from gpualign.core.pool import Aside
 from gpualign.core.sinks.growing import Kept
+from gpualign.core.sinks.matrix_files import NpyArray
 
 _WAIT = 2.0
 """Seconds after which a run is worth a journal."""
@@ -55,8 +60,8 @@ _BOOT = Path("/proc/sys/kernel/random/boot_id")
 class Growing(Protocol):
     """What writes a file of a resumable output."""
 
-    def position(self) -> tuple[int, int, int] | None:
-        """(bytes, text, at) as core/journal.py says; None for a file of full size. Everything has then left this process."""
+    def position(self) -> tuple[int, int, int]:
+        """(bytes, text, at) as core/journal.py says. Everything has then left this process."""
 
 
 W = TypeVar("W", bound=Growing)
@@ -69,7 +74,7 @@ TextKind = Callable[[BinaryIO, Kept | None, Callable[[], bool]], W]
 class _Store(Unnamed):
     """A file of the output, or of what it is made of."""
 
-    writer: Growing | None = None
+    writer: Growing | NpyArray | None = None
 
 
 class Resumption:
@@ -95,6 +100,8 @@ class Resumption:
         self._aside = Aside()  # waits for the disk
         self._begun: Mark | None = None
         self._rows = 0
+        self._summed: dict[str, int] = {}  # bytes of files that grow of which the marks have checksums
+        self._summed_rows: int | None = None  # queries of arrays of which they have them, None: not even of what stands before the values
         self._muted = False
         self.rows = 0
         self._silent = False  # no journal is kept
@@ -153,8 +160,10 @@ class Resumption:
             self._emptied = journal
             self._note(f"{self._path}: nothing of it is sure to be there; this run starts from the beginning")
             return
+        self._check_parts(resumed)
         self._journal, self._resumed = journal, resumed
-        self.rows = self._rows = resumed.rows
+        self.rows = self._rows = self._summed_rows = resumed.rows
+        self._summed = {name: size for name, (size, _, _) in resumed.files.items()}
         self._muted = True
         journal.truncate(resumed.length)
         journal.seek(resumed.length)
@@ -163,6 +172,18 @@ class Resumption:
         query = max(self._span[0], resumed.rows)
         where = f"goes on from query {query + 1:,} of {found.rows:,}"
         self._note(f"{self._path}: {where if query < self._span[1] else 'every query is there, and only the end is left to write'}")
+
+    def _check_parts(self, resumed: Resumed) -> None:
+        """Raises `InputError` where what the journal tells of is not there, before anything is changed."""
+        for name, sums in resumed.sums.items():
+            part, size = self._lasting(name), sums[-1].size
+            with _opened(part) as file:
+                found = os.fstat(file.fileno()).st_size
+                if found < size or (found > size and name not in resumed.files):
+                    raise _damaged(part, f"has {found:,} bytes, of which its journal says {size:,}")
+                for one in sums:
+                    if one.piece.checksum(file.fileno()) != one.check:
+                        raise _damaged(part, f"is not what its journal says, between its bytes {one.piece.start:,} and {one.piece.stop:,}")
 
     def store(self, name: str = "", final: Path | None = None) -> tuple[BinaryIO, Kept | None]:
         """(a file, readable and writable; how much of it holds, as `Resumed.files` has it, None: it is new or has its full size).
@@ -183,8 +204,6 @@ class Resumption:
         self._take_lock(file, part)
         self._stores[name] = _Store(file, part, final)
         kept = self._resumed.files.get(name)
-        if os.fstat(file.fileno()).st_size < (1 if kept is None else kept[0]):
-            raise InputError(f"{part} has less in it than its journal says; remove both, and start without --resume")
         if kept is not None:
             file.truncate(kept[0])
             file.seek(kept[0])
@@ -194,7 +213,7 @@ class Resumption:
         if lock(file.fileno()) is Lock.TAKEN or not is_file(file.fileno(), path):
             raise RunError(f"another run is at work on {self._path}")
 
-    def writes(self, name: str, writer: Growing) -> None:
+    def writes(self, name: str, writer: Growing | NpyArray) -> None:
         """What writes a store."""
         self._stores[name].writer = writer
 
@@ -219,14 +238,39 @@ class Resumption:
             self._begin_journal()
         mark = self._take(rows)  # may wait for a disk, and be interrupted
         self._rows, self._marked = rows, now
-        self._write(mark_line(mark))
+        self._write_mark(mark)
         if self._journal is not None and not self._aside.busy and now - self._synced >= _SYNC_PAUSE:
             with signals.postponed():  # a thread that a signal keeps from starting cannot be waited for
                 self._aside.begin(partial(self._sync, self._journal, rows))
 
     def _take(self, rows: int) -> Mark:
-        positions = {name: store.writer.position() for name, store in self._stores.items() if store.writer is not None}
-        return Mark(rows, {name: position for name, position in positions.items() if position is not None})
+        files = {}
+        for name, store in self._stores.items():
+            if isinstance(store.writer, NpyArray):
+                store.writer.flush()
+            elif store.writer is not None:
+                files[name] = store.writer.position()
+        return Mark(rows, files)
+
+    def _write_mark(self, mark: Mark) -> None:
+        """With checksums of what was written since the one before."""
+        sums = {}
+        for name, store in self._stores.items():
+            descriptor = store.file.fileno()
+            if name in mark.files:
+                size = mark.files[name][0]
+                piece = Piece(start := self._summed.get(name, 0), size - start)
+                self._summed[name] = size
+            elif isinstance(store.writer, NpyArray):
+                size = os.fstat(descriptor).st_size
+                rows = None if self._summed_rows is None else (max(self._span[0], self._summed_rows), mark.rows)
+                piece = store.writer.piece(rows)
+            else:
+                continue
+            piece = piece.ending(SUMMED)
+            sums[name] = Sum(size, piece, piece.checksum(descriptor))
+        self._summed_rows = mark.rows
+        self._write(mark_line(replace(mark, sums=sums)))
 
     def _begin_journal(self) -> None:
         """Parts take names that last: while they do, the journal is there and empty."""
@@ -248,7 +292,8 @@ class Resumption:
             for name, store in self._stores.items():
                 os.replace(store.part, lasting := self._lasting(name))
                 store.part = lasting
-            self._write(first_line(self._identity) + process_line(_boot()) + mark_line(self._begun))
+            self._write(first_line(self._identity) + process_line(_boot()))
+            self._write_mark(self._begun)
 
     def _new_journal(self) -> BinaryIO | None:
         """Locked; None where another run has one."""
@@ -345,6 +390,10 @@ class Resumption:
                     f"{max(0, self._rows - start):,} of {stop - start:,} queries of {self._path} are done; go on with: {_command()}"
                 )
         self._stores.clear()  # writers know this object
+
+
+def _damaged(part: Path, why: str) -> InputError:
+    return InputError(f"{part} {why}; remove both, and start without --resume")
 
 
 def _opened(path: Path) -> BinaryIO:

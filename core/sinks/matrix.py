@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpualign.core.bands import BandResults
 from gpualign.core.engine import Task
 from gpualign.core.plan import Pairing, Plan
-from gpualign.core.sinks.matrix_files import ArrayMaker, condensed_start
+from gpualign.core.sinks.matrix_files import ArrayMaker, condensed_places, condensed_start, matrix_places
 from gpualign.core.sinks.placing import Placement
 from gpualign.core.sinks.value import SCORES, Value
 
@@ -43,7 +43,9 @@ class MatrixSink(_ArraySink):
         start, stop = self._rows or (0, plan.queries)
         origin = start, plan.pairing.first_target(start)
         self._open((stop - start, plan.targets - origin[1]))
-        self._placement = Placement(self.matrix, self._rows is None and plan.pairing is not Pairing.ALL, self._threads, origin)
+        mirror = self._rows is None and plan.pairing is not Pairing.ALL
+        self.matrix.places = matrix_places(start, plan.targets - origin[1], mirror)
+        self._placement = Placement(self.matrix, mirror, self._threads, origin)
 
     def write(self, results: BandResults) -> None:
         band = results.band
@@ -72,6 +74,7 @@ class CondensedSink(_ArraySink):
         start, stop = self._rows or (0, plan.queries)
         self._first = condensed_start(start, self._count)
         self._open((condensed_start(stop, self._count) - self._first,))
+        self.matrix.places = condensed_places(start, self._count)
 
     def write(self, results: BandResults) -> None:
         band = results.band

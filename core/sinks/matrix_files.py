@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Protocol, TypeAlias
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from gpualign.core._rows import format_matrix_rows
 from gpualign.core.errors import InputError
+from gpualign.core.piece import Piece
 from gpualign.core.sinks.reserving import Reservation
 from gpualign.core.sinks.writer import ByteWriter, keep_freed_memory, row_blocks, write_pieces
 from gpualign.core.text import TextColumn
@@ -31,6 +32,10 @@ _EPOCH = (1980, 1, 1, 0, 0, 0)
 """The same time stamp in every .npz, so that the same results are the same bytes."""
 
 
+Places = Callable[[int, int], Piece]
+"""Where an array has the values of queries [start, stop), those that do not change any more once they are written; counted in values."""
+
+
 class Named(Protocol):
     """Records with ids: what a row or a column of a matrix stands for."""
 
@@ -46,6 +51,8 @@ class NpyArray:
 
     The file is empty, or one that an earlier run has filled in part. Raises `InputError` where it is something else.
     """
+
+    places: Places | None = None
 
     def __init__(self, file: BinaryIO, shape: tuple[int, ...], dtype: Numbers) -> None:
         head = io.BytesIO()
@@ -82,9 +89,11 @@ class NpyArray:
             self._file.write(self.values.data)
             self._file.flush()
 
-    def position(self) -> None:
-        """The file has its full size from the beginning (core/journal.py); all values so far are in it."""
-        self.flush()
+    def piece(self, queries: tuple[int, int] | None) -> Piece:
+        """The bytes with the values of queries [start, stop); None: those before the first value."""
+        if queries is None or self.places is None:
+            return Piece(0, self._offset if queries is None else 0)
+        return self.places(*queries).scaled(self.values.itemsize, self._offset)
 
 
 class ArrayMaker(Protocol):
@@ -94,9 +103,10 @@ class ArrayMaker(Protocol):
 
 
 class FilledArray(Protocol):
-    """An array on a file, or in memory."""
+    """An array on a file, or in memory. places: what a sink tells of it, from its beginning on."""
 
     values: npt.NDArray[Any]
+    places: Places | None
 
     def reserve(self, stop: int) -> None:
         """values[:stop] are about to be written; no others may be."""
@@ -108,6 +118,27 @@ class FilledArray(Protocol):
 def condensed_start(row: int, count: int) -> int:
     """Where the pairs of a row begin in the condensed form of `count` records, as scipy.spatial.distance has it."""
     return row * count - row * (row + 1) // 2
+
+
+def condensed_places(start: int, count: int) -> Places:
+    """Of a condensed matrix of `count` records, from a row on."""
+
+    def places(first: int, stop: int) -> Piece:
+        at = condensed_start(first, count)
+        return Piece(at - condensed_start(start, count), condensed_start(stop, count) - at)
+
+    return places
+
+
+def matrix_places(start: int, columns: int, mirrored: bool) -> Places:
+    """Of a matrix of whole rows, from a row on. mirrored: it has all rows, and what is left of the diagonal is written later."""
+
+    def places(first: int, stop: int) -> Piece:
+        if mirrored:
+            return Piece(first * (columns + 1), columns - first, stop - first, columns + 1, 1)
+        return Piece((first - start) * columns, (stop - first) * columns)
+
+    return places
 
 
 def id_list_names(one_set: bool) -> tuple[str, ...]:

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.sinks.matrix_files import Numbers
+from gpualign.core.sinks.matrix_files import Numbers, Places
 
 
 class MemoryArray:
     """An array for sinks that fill one (`gpualign.core.sinks.matrix_files.ArrayMaker`)."""
+
+    places: Places | None = None
 
     def __init__(self, shape: tuple[int, ...], dtype: Numbers) -> None:
         self.values: npt.NDArray[Any] = np.zeros(shape, dtype=dtype)

@@ -10,7 +10,15 @@ import numpy.typing as npt
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.engine import Band
 from gpualign.core.distance.sinks.base import BandDistances
-from gpualign.core.sinks.matrix_files import ArrayMaker, FilledArray, Numbers, condensed_start
+from gpualign.core.sinks.matrix_files import (
+    ArrayMaker,
+    FilledArray,
+    Numbers,
+    Places,
+    condensed_places,
+    condensed_start,
+    matrix_places,
+)
 from gpualign.core.sinks.placing import Placement
 
 
@@ -26,9 +34,15 @@ class _ArraySink:
         self._make = make
         self._make_compared = make_compared
 
-    def _open(self, shape: tuple[int, ...]) -> None:
+    def _open(self, shape: tuple[int, ...], places: Places) -> None:
         self.values = self._make(shape, self._dtype)
         self.compared: FilledArray | None = self._make_compared(shape, np.dtype(np.int32)) if self._make_compared else None
+        for array in self._arrays:
+            array.places = places
+
+    @property
+    def _arrays(self) -> list[FilledArray]:
+        return [array for array in (self.values, self.compared) if array]
 
     def _place(self, array: FilledArray, values: npt.NDArray[Any], band: Band) -> None:
         raise NotImplementedError
@@ -39,9 +53,8 @@ class _ArraySink:
             self._place(self.compared, distances.compared, distances.band)
 
     def finish(self) -> None:
-        for array in (self.values, self.compared):
-            if array:
-                array.flush()
+        for array in self._arrays:
+            array.flush()
 
 
 class MatrixSink(_ArraySink):
@@ -64,10 +77,9 @@ class MatrixSink(_ArraySink):
         self._first_target = samples.first_target
         start, stop = self._rows or (0, len(samples.queries))
         origin = start, start if samples.one_set else 0
-        self._open((stop - start, len(samples.targets) - origin[1]))
-        arrays = [array for array in (self.values, self.compared) if array]
-        mirror = samples.one_set and self._rows is None
-        self._placements = {array: Placement(array, mirror, self._threads, origin) for array in arrays}
+        mirror, columns = samples.one_set and self._rows is None, len(samples.targets) - origin[1]
+        self._open((stop - start, columns), matrix_places(start, columns, mirror))
+        self._placements = {array: Placement(array, mirror, self._threads, origin) for array in self._arrays}
 
     def _place(self, array: FilledArray, values: npt.NDArray[Any], band: Band) -> None:
         columns = band.first_target - self._first_target, band.target_stop - self._first_target
@@ -86,7 +98,7 @@ class CondensedSink(_ArraySink):
         self._count = len(samples.queries)
         start, stop = self._rows or (0, self._count)
         self._first = condensed_start(start, self._count)
-        self._open((condensed_start(stop, self._count) - self._first,))
+        self._open((condensed_start(stop, self._count) - self._first,), condensed_places(start, self._count))
 
     def _place(self, array: FilledArray, values: npt.NDArray[Any], band: Band) -> None:
         for row in range(band.start, band.stop):
