@@ -294,6 +294,24 @@ def test_a_part_that_is_not_what_its_journal_says_is_refused(folder, tmp_path, n
     assert run([*words, "--resume"], tmp_path).returncode == 0
 
 
+def test_what_stands_in_rows_that_are_yet_to_be_written_does_not_stay(folder, tmp_path):
+    """In a share of a matrix nothing is ever written left of the diagonal."""
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    for where in (whole, broken):
+        where.mkdir()
+        link(folder, where)
+    words = small(["nw", "genes.fa", "--shard", "1/2", "-o", "x.npy"])
+    assert run(words, whole).returncode == 0
+    assert interrupt_with_a_mark(words, broken, signal.SIGKILL)[0] == -9
+    part = broken / "x.npy.1-of-2.part.scores.part"
+    rows = np.load(part).shape[0]
+    with open(part, "r+b") as file:
+        file.seek(-part.stat().st_size // rows, os.SEEK_END)
+        file.write(b"\xff" * 16)
+    assert run([*words, "--resume"], broken).returncode == 0
+    assert outputs(broken) == outputs(whole)
+
+
 @pytest.mark.parametrize("length", [0, 20])
 def test_a_run_that_was_killed_before_its_first_mark_begins_again(interrupted, folder, tmp_path, length):
     words, _ = interrupted

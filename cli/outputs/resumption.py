@@ -207,6 +207,9 @@ class Resumption:
         if kept is not None:
             file.truncate(kept[0])
             file.seek(kept[0])
+        elif sums := self._resumed.sums.get(name):
+            file.truncate(max(one.piece.stop for one in sums))
+            file.truncate(sums[-1].size)  # as in a new one, no values stand where none may be written
         return file, kept
 
     def _take_lock(self, file: BinaryIO, path: Path) -> None:

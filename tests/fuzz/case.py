@@ -13,7 +13,8 @@ should not have been accepted."""
 class Case:
     """words: after `gpualign`. files: by name, in the folder that the command runs in; output: the file it is to write, None is standard
     output. good: the input is in order, so that exit 0 is expected. memory: the bytes of --memory. stop: a signal, and when it is sent
-    in seconds from the start; at_work: from when it begins to write."""
+    in seconds from the start; at_work: from when it begins to write. left: what a run before this one has left beside `files`,
+    by name; whole: what is there instead when this one has gone on with it and is done."""
 
     family: str
     words: list[str]
@@ -25,6 +26,8 @@ class Case:
     memory: int | None = None
     stop: tuple[int, float] | None = None
     at_work: bool = False
+    left: dict[str, bytes] = field(default_factory=dict)
+    whole: dict[str, bytes] | None = None
 
     @property
     def command(self) -> str:

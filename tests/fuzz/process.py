@@ -49,7 +49,7 @@ def run(case):
     with tempfile.TemporaryDirectory(prefix="gpualign-fuzz-") as folder:
         work = Path(folder) / "work"
         work.mkdir()
-        for name, data in case.files.items():
+        for name, data in {**case.files, **case.left}.items():
             (work / name).write_bytes(data)
         stdin = Path(folder) / "stdin"
         stdin.write_bytes(case.stdin or b"")

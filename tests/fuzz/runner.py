@@ -10,12 +10,19 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
-from fuzz import binaries, inprocess, options, signals, spellings, texts
+from fuzz import binaries, inprocess, journals, options, signals, spellings, texts
 from fuzz.process import heard_signals, run
 from fuzz.verdict import judge
 
-FAMILIES = {"texts": texts.make, "binaries": binaries.make, "options": options.make, "signals": signals.make, "spellings": spellings.make}
-_WEIGHTS = [4, 3, 3, 2, 3]
+FAMILIES = {
+    "texts": texts.make,
+    "binaries": binaries.make,
+    "options": options.make,
+    "signals": signals.make,
+    "spellings": spellings.make,
+    "journals": journals.make,
+}
+_WEIGHTS = [4, 3, 3, 2, 3, 1]
 
 
 def case_of(seed, number, family=None):
@@ -117,7 +124,7 @@ def show(seed, number, family, folder):
     """Run one case, with its command and what came of it; its files go to a folder."""
     case = case_of(seed, number, family)
     folder.mkdir(parents=True, exist_ok=True)
-    for name, data in [*case.files.items(), *([("stdin", case.stdin)] if case.stdin is not None else [])]:
+    for name, data in [*case.files.items(), *case.left.items(), *([("stdin", case.stdin)] if case.stdin is not None else [])]:
         (folder / name).write_bytes(data)
     with heard_signals():
         outcome = run(case)

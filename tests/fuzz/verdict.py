@@ -63,7 +63,11 @@ def judge(case, outcome):
         add((f"hang ({command})", f"killed after {outcome.seconds:.0f} s"))
         return verdict
     _judge_end(add, case, outcome, sent, shown, text)
-    _judge_files(add, case, outcome, sent, shown)
+    if case.whole is not None:
+        _judge_resumed(add, case, outcome, shown)
+        verdict.judged = shown == 0
+    else:
+        _judge_files(add, case, outcome, sent, shown)
     if case.memory and outcome.peak > case.memory + BASE:
         add((f"memory ({command})", f"{outcome.peak >> 20} MiB with --memory {case.memory >> 20}M"))
     # A signal may come when all is written: then what stands under the name is whole.
@@ -114,6 +118,20 @@ def _judge_files(add, case, outcome, sent, shown):
         add((f"{kind} after exit {shown} ({case.words[0]})", ", ".join(made)))
     elif not shown and any(name.endswith((".part", ".journal")) for name in made):
         add((f"part file after exit 0 ({case.words[0]})", ", ".join(made)))
+
+
+def _judge_resumed(add, case, outcome, shown):
+    """Either all of the output, and nothing of what was left, or a refusal that changes nothing."""
+    expected = {**case.files, **(case.left if shown else case.whole)}
+    if not any(name.endswith(".journal") for name in case.left):
+        # Parts without a journal are nobody's, but hidden ones, which no run is writing, go.
+        expected = {**{name: data for name, data in case.left.items() if not name.startswith(".")}, **expected}
+    if shown not in (0, 2):
+        add((f"exit code {shown} ({case.family})", outcome.stderr.decode("utf-8", "replace").strip()[-300:]))
+    elif outcome.after != expected:
+        names = sorted(n for n in {*expected, *outcome.after} if expected.get(n) != outcome.after.get(n))
+        kind = "files changed by a refusal" if shown else "wrong output"
+        add((f"{kind} ({case.family})", f"{', '.join(names)}: {outcome.stderr.decode('utf-8', 'replace').strip()[-300:]}"))
 
 
 def _is_kept(case, outcome, made, name):
