@@ -255,7 +255,9 @@ def dist(
         if writing is None:
             messages.of_run.write(files, None, {})
             return
+        whole = job
         job, written = (writing.rest(one) for one in (job, written))
+        pairs_before = writing.earlier(whole, job)[0]
 
         write_clusters = clustering = None
         if clustered is not None:
@@ -282,9 +284,10 @@ def dist(
             from gpualign.cli.pictures.plots import write_plot
 
             write_plot(picture, of_distances(values, job.samples, task.metric), files, messages)
-        messages.of_run.write(files, (job.hardware, job.kernel), {"samples": job.samples.total, **totals.figures, **job.figures, **found})
+        figures = {**totals.with_earlier(pairs_before, pairs_before * totals.sites), **job.figures, **found}
+        messages.of_run.write(files, (job.hardware, job.kernel), {"samples": job.samples.total, **figures})
     if without := job.without_value(totals):
         messages.note(f"{without}: {no_distance(spec, job)}")
     if left_out := job.left_out(totals):
         messages.note(left_out)
-    messages.distance_summary(job.samples.total, totals, job.hardware)
+    messages.distance_summary(job.samples.total, totals, job.hardware, pairs_before)

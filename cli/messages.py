@@ -77,26 +77,29 @@ class Messages:
         if max(self.verbosity, 0) >= verbosity:
             record(line)
 
-    def summary(self, sequences: int, totals: Totals, engine: str, hits: int | None = None, kept: int | None = None) -> None:
-        """hits: that were found; kept: pairs that pass the thresholds; None: where there are none."""
+    def summary(
+        self, sequences: int, totals: Totals, engine: str, hits: int | None = None, kept: int | None = None, earlier: int = 0
+    ) -> None:
+        """hits: that were found; kept: pairs that pass the thresholds; None: where there are none. earlier: pairs of runs before this one,
+        with which it goes on; hits and kept are of these too."""
         found = f"{kept:,} kept, " if kept is not None else "" if hits is None else f"{_count(hits, 'hit')}, "
         self.note(
-            f"{_count(sequences, 'sequence')}, {_count(totals.pairs, 'pair')}, "
+            f"{_count(sequences, 'sequence')}, {_pairs(totals.pairs, earlier)}, "
             f"{found}{totals.work:.3g} cells in {totals.seconds:.2f} s, {totals.rate / 1e9:.1f} GCUPS, {engine}"
         )
 
-    def near_summary(self, sequences: int, totals: NearTotals, engine: str, kept: int | None) -> None:
+    def near_summary(self, sequences: int, totals: NearTotals, engine: str, kept: int | None, earlier: int = 0) -> None:
         left = ", ".join(f"{step} {count:,}" for step, count in totals.left.items())
         self.note(f"{totals.distinct:,} distinct" + (f"; of these, pairs left by each step: {left}" if left else ""))
         found = "" if kept is None else f", {kept:,} kept,"
         self.note(
-            f"{_count(sequences, 'sequence')}, {_count(totals.pairs, 'pair')}{found} in {totals.seconds:.2f} s, "
+            f"{_count(sequences, 'sequence')}, {_pairs(totals.pairs, earlier)}{found} in {totals.seconds:.2f} s, "
             f"{totals.pairs / max(totals.seconds, 1e-9) / 1e6:.1f} M pairs/s, {engine}"
         )
 
-    def distance_summary(self, samples: int, totals: DistanceTotals, engine: str) -> None:
+    def distance_summary(self, samples: int, totals: DistanceTotals, engine: str, earlier: int = 0) -> None:
         self.note(
-            f"{_count(samples, 'sample')}, {_count(totals.sites, 'site')}, {_count(totals.pairs, 'pair')}, "
+            f"{_count(samples, 'sample')}, {_count(totals.sites, 'site')}, {_pairs(totals.pairs, earlier)}, "
             f"{totals.work:.3g} comparisons in {totals.seconds:.2f} s, {totals.rate / 1e9:.1f} G/s, {engine}"
         )
 
@@ -132,6 +135,11 @@ def print_plan(rows: Rows) -> None:
     """What --dry-run prints, on standard output: it is the result."""
     for name, value in rows:
         click.echo(f"{name:<10} {value}")
+
+
+def _pairs(number: int, earlier: int) -> str:
+    """Pairs of this run, and of runs before it with which it goes on."""
+    return f"{_count(number + earlier, 'pair')}, {number:,} of them in this run" if earlier else _count(number, "pair")
 
 
 def _count(number: int, what: str) -> str:

@@ -9,6 +9,7 @@ the disk, with all that is in its files, which takes a while, in which other mar
               packed), and at how much text the rows end. A file that has its full size from the beginning has no entry.
     sums      of each file [size, start, length, count, step, less, CRC-32]: its size at least, of one of full size its size, and the
               checksum of a `Piece` of what was written since the mark before, of large ones of their end
+    counts    what a summary counts of the rows, by name
     synced    rows of a mark
 
 When all is written and on the disk, and before the first file takes its name, comes the last line:
@@ -101,6 +102,7 @@ class Mark:
     rows: int
     files: Mapping[str, Sequence[int]] = field(default_factory=dict)
     sums: Mapping[str, Sum] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ class Resumed:
     """Where a run goes on. rows: queries before this one are complete. files: of each file that grows (bytes to keep of it, text in these,
     text in these that belongs to rows from `rows` on and will be written again). length: bytes of the journal that hold; synced: rows of
     the last mark that had reached the disk, None: of none is that known. check: of the last of the lines that hold; sums: of each file,
-    those of all marks that hold."""
+    those of all marks that hold; counts: what the rows before that one come to."""
 
     rows: int
     files: Mapping[str, tuple[int, int, int]]
@@ -116,6 +118,7 @@ class Resumed:
     synced: int | None
     check: str = ""
     sums: Mapping[str, Sequence[Sum]] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -151,7 +154,8 @@ def process_line(boot: str | None) -> bytes:
 def mark_line(mark: Mark) -> bytes:
     """A mark."""
     sums = {name: [one.size, *astuple(one.piece), one.check] for name, one in mark.sums.items()}
-    return _line({"rows": mark.rows, "files": {name: list(numbers) for name, numbers in mark.files.items()}, "sums": sums})
+    files = {name: list(numbers) for name, numbers in mark.files.items()}
+    return _line({"rows": mark.rows, "files": files, "sums": sums, "counts": dict(mark.counts)})
 
 
 def synced_line(rows: int) -> bytes:
@@ -237,7 +241,7 @@ def read_journal(raw: bytes, name: str, boot: str | None) -> tuple[Identity | No
         return identity, None
     kept = {key: (size, text, text - chosen.files[key][2]) for key, (size, text, _) in files.items()}
     sums = {name: [mark.sums[name] for mark in marks if name in mark.sums] for name in marks[-1].sums}
-    return identity, Resumed(chosen.rows, kept, ends[held], synced, checks[held], sums)
+    return identity, Resumed(chosen.rows, kept, ends[held], synced, checks[held], sums, chosen.counts)
 
 
 def _complete(line: bytes) -> Complete | None:
@@ -275,7 +279,8 @@ def _trusted(lines: Sequence[bytes], boot: str | None) -> tuple[list[Mark], int,
             sure = max(sure, sum(mark.rows <= synced for mark in marks))
         else:
             files = {str(name): (_count(a), _count(b), _count(c)) for name, (a, b, c) in value["files"].items()}
-            marks.append(Mark(_count(value["rows"]), files, {str(name): _sum(numbers) for name, numbers in value["sums"].items()}))
+            sums = {str(name): _sum(numbers) for name, numbers in value["sums"].items()}
+            marks.append(Mark(_count(value["rows"]), files, sums, {str(name): _count(n) for name, n in value["counts"].items()}))
             places.append(number)
             if there:
                 sure = len(marks)

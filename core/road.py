@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from typing import Any, Protocol, TypeVar, cast
 
@@ -27,6 +27,10 @@ class Sink(Protocol[Plan, Band]):
 class Marks(Protocol):
     """Told how far an output has come, so that another run may go on there."""
 
+    def counting(self, counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
+        """Told how to ask what a summary counts of all that has been written, at any mark; returns what runs before this one, with which it
+        goes on, have come to, {} where there are none."""
+
     def begun(self) -> None:
         """What stands before the first band has been written."""
 
@@ -36,6 +40,9 @@ class Marks(Protocol):
 
 
 class _Unmarked:
+    def counting(self, counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
+        return {}
+
     def begun(self) -> None:
         pass
 
@@ -70,6 +77,14 @@ class Totals:
     def figures(self) -> dict[str, object]:
         """The same for programs, as docs/formats/summary.md names it."""
         return {"pairs": self.pairs, "cells": self.work, "seconds": round(self.seconds, 6), "cells_per_second": round(self.rate)}
+
+    def with_earlier(self, pairs: int, work: int) -> dict[str, object]:
+        """The same with the pairs and the work that runs before this one have done."""
+        found = dict(self.figures)
+        if pairs:
+            found |= {"pairs": self.pairs + pairs, "pairs_in_this_run": self.pairs}
+            found |= {name: self.work + work for name in ("cells", "comparisons") if name in found}
+        return found
 
 
 class Closable(Protocol):

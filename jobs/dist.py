@@ -151,6 +151,11 @@ class DistJob:
         return self.prepared.counter.kernel
 
     @property
+    def pairs(self) -> int:
+        """Whose distance is wanted."""
+        return self.prepared.pairs
+
+    @property
     def work(self) -> int:
         """Comparisons that `run` tells its progress of."""
         return self.prepared.plan.pairs * self.prepared.panel_sites

@@ -83,8 +83,8 @@ class SearchTotals:
 
     @property
     def figures(self) -> dict[str, object]:
-        """The same for programs, as docs/formats/summary.md names it."""
-        return {**self.totals.figures, "hits": self.hits, "queries_with_more_hits": self.cut}
+        """Of hits, for programs, as docs/formats/summary.md names it."""
+        return {"hits": self.hits, "queries_with_more_hits": self.cut}
 
 
 def local_task(inputs: Inputs, scoring: ScoringOptions | Scoring, notes: Notes) -> Task:
@@ -121,6 +121,16 @@ class SearchJob:
         """Records that are compared."""
         return count_sequences(self.task)
 
+    @property
+    def pairs(self) -> int:
+        """That are searched."""
+        return self.search.plan.pairs
+
+    @property
+    def work(self) -> int:
+        """DP cells, those of queries that are searched again left out."""
+        return self.search.plan.cells
+
     def describe(self) -> Rows:
         """The plan, with a time estimate that takes a moment to measure."""
         return describe_plan(self.search.plan, self.search.prepared, self.engine, self.search.budget)
@@ -138,10 +148,17 @@ class SearchJob:
     def run(self, report: PairsSink, progress: GrowingProgress, marks: Marks = UNMARKED) -> SearchTotals:
         """Find, trace and report the hits of every query. Raises `InputError` where E-values are asked for that cannot be had."""
         with self._writing(report) as (writer, space):
+
+            def counts() -> dict[str, int]:
+                more = writer.unwritten
+                return {"hits": writer.written, "queries_with_more_hits": more.queries, "notable": more.notable}
+
+            before = marks.counting(counts)
             totals = run_search(self.search, space, self.engine, writer, progress, marks)
-        if writer.unwritten.queries:
-            self.notes.note(_describe_unwritten(writer.unwritten, self.options, len(self.task.queries), space is not None))
-        return SearchTotals(totals, writer.written, writer.unwritten.queries)
+        hits, cut, notable = (count + before.get(name, 0) for name, count in counts().items())
+        if cut:
+            self.notes.note(_describe_unwritten(Unwritten(cut, notable), self.options, len(self.task.queries), space is not None))
+        return SearchTotals(totals, hits, cut)
 
     def steps(self, report: PairsSink, progress: GrowingProgress) -> Iterator[None]:
         """The same a few queries at a time: whenever some have been reported. Closing the iterator stops all work."""

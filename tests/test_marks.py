@@ -20,6 +20,9 @@ class Told:
     def begin(self, plan):
         pass
 
+    def counting(self, counts):
+        return {}
+
     def begun(self):
         pass
 

@@ -501,3 +501,37 @@ def test_killed_between_names_it_ends_with_the_same_bytes(small_folder, tmp_path
     # Each file that is to be seen, what it was made of, and the journal, behind its last line.
     made = {"dist npy": 3, "npz": 2, "share of csr": 4}[name]
     assert said == [False, *[True] * (made + 1)]
+
+
+COUNTED = {
+    "rows": ["cells", "pairs"],
+    "near": ["pairs", "pairs_kept"],
+    "csr": ["cells", "pairs", "pairs_kept"],
+    "npy": ["cells", "pairs"],
+    "search": ["cells", "hits", "pairs", "queries_with_more_hits"],
+    "dist": ["comparisons", "pairs", "pairs_with_too_few_sites", "pairs_without_distance"],
+    "dist near": ["comparisons", "pairs", "pairs_kept"],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", COUNTED)
+def test_the_summary_of_a_run_that_went_on_has_the_totals_of_the_job(folder, tmp_path, name):
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    for where in (whole, broken):
+        where.mkdir()
+        link(folder, where)
+    more = ["--min-compared", "0.9995"] if name == "dist" else []
+    words = [*small(RUNS[name]), *more, "--summary", "s.json"]
+    assert run(words, whole).returncode == 0
+    expected = json.loads((whole / "s.json").read_text())["results"]
+    assert "pairs_in_this_run" not in expected
+    for marks in (2, 1):  # twice, so that what a run before has counted is kept
+        kill = {"env": {**os.environ, "EAGER_KILL": f"{marks} 0 9"}}
+        assert subprocess.run(command(*words, "--resume"), cwd=broken, capture_output=True, timeout=LIMIT, **kill).returncode == -9
+    done = run([*words, "--resume"], broken)
+    assert done.returncode == 0, done.stderr
+    found = json.loads((broken / "s.json").read_text())["results"]
+    assert {key: found[key] for key in COUNTED[name]} == {key: expected[key] for key in COUNTED[name]}
+    assert 0 < found["pairs_in_this_run"] < found["pairs"]
+    assert f"{found['pairs']:,} pairs, {found['pairs_in_this_run']:,} of them in this run" in done.stderr

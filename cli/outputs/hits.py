@@ -95,10 +95,12 @@ def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: Messages)
         rest = writing.rest(job)
         with (
             opened_rows(writing, job.task, spec.rows) as (report, marks),
-            messages.progress(rest.search.plan.cells, portion.path) as progress,
+            messages.progress(rest.work, portion.path) as progress,
         ):
             found = rest.run(messages.stages.timed_rows(report), progress, marks)
         messages.of_run.resolve(scoring=job.task.scoring.name)
         engine = job.search.prepared.hardware, job.search.prepared.kernel
-        messages.of_run.write(files, engine, {"sequences": job.sequences, **found.figures})
-    messages.summary(job.sequences, found.totals, job.search.prepared.hardware, found.hits)
+        earlier = writing.earlier(job, rest)
+        done = found.totals.with_earlier(*earlier)
+        messages.of_run.write(files, engine, {"sequences": job.sequences, **done, **found.figures})
+    messages.summary(job.sequences, found.totals, job.search.prepared.hardware, found.hits, earlier=earlier[0])

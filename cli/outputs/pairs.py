@@ -202,10 +202,11 @@ def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, 
                 counter = sink if isinstance(sink, PairsSink) and spec.filter != Filter() else None
                 if counter is not None:
                     counter.kept = 0
+                before = marks.counting(lambda: {"pairs_kept": counter.kept or 0} if counter is not None else {})
                 with messages.progress(rest.work, portion.path, *unit) as progress:
                     totals = rest.run(messages.stages.timed(sink), progress, marks)
                 if counter is not None:
-                    results["pairs_kept"] = counter.kept
+                    results["pairs_kept"] = (counter.kept or 0) + before.get("pairs_kept", 0)
                 return totals
 
             totals, values = _write(spec, job, writing, run, threads)
@@ -215,16 +216,17 @@ def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, 
 
             write_plot(spec.picture, of_alignments(values, job.task, spec.value), files, messages)
         messages.of_run.resolve(scoring=job.task.scoring.name)
-        messages.of_run.write(files, (job.hardware, job.prepared.kernel), {**results, **totals.figures})
+        earlier = writing.earlier(job, rest)
+        messages.of_run.write(files, (job.hardware, job.prepared.kernel), {**results, **totals.with_earlier(*earlier)})
     by_thresholds = replace(spec.filter, groups=None) != Filter()  # of groups all pairs that are counted are kept
     kept = cast("int | None", results.get("pairs_kept")) if by_thresholds else None
     if isinstance(job, PairsJob):
-        messages.summary(sequences, totals, job.hardware, kept=kept)
+        messages.summary(sequences, totals, job.hardware, kept=kept, earlier=earlier[0])
     else:
         from gpualign.jobs.near import NearTotals
 
         assert isinstance(totals, NearTotals)
-        messages.near_summary(sequences, totals, job.hardware, kept)
+        messages.near_summary(sequences, totals, job.hardware, kept, earlier[0])
 
 
 def _write(spec: OutputSpec, job: PairsJob | NearJob, writing: Writing, run: Run, threads: int) -> tuple[Totals, npt.NDArray[Any] | None]:

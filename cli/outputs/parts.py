@@ -15,7 +15,7 @@ import io
 import json
 import shutil
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, field
 from pathlib import Path
@@ -72,6 +72,9 @@ class _Headed:
         self._marks = marks
         self._text = text
         self.header = 0
+
+    def counting(self, counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
+        return self._marks.counting(counts)
 
     def begun(self) -> None:
         self.header = self._text.given

@@ -33,6 +33,16 @@ class Job(Protocol):
         """The same for queries [start, stop) alone."""
 
 
+class Counted(Job, Protocol):
+    """Work that says how much it is."""
+
+    @property
+    def pairs(self) -> int: ...
+
+    @property
+    def work(self) -> int: ...
+
+
 @dataclass(frozen=True)
 class Portion:
     """What of a job a run is asked for. queries: of the whole job; span: those that it writes, start and stop; shard: the share that they
@@ -92,6 +102,13 @@ class Writing:
     def rows(self) -> tuple[int, int] | None:
         """Queries of the part, start and stop."""
         return None if self.part is None else self.part.span
+
+    def earlier(self, job: Counted, rest: Counted) -> tuple[int, int]:
+        """(pairs, work) that runs before this one have done of a job, of which this one does the rest."""
+        if self.done <= self.portion.span[0]:
+            return 0, 0
+        whole = self.portion.cut(job)
+        return whole.pairs - rest.pairs, whole.work - rest.work
 
     def rest(self, job: J) -> J:
         """What is left to do of the whole job."""

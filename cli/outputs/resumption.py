@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -100,6 +100,7 @@ class Resumption:
         self._aside = Aside()  # waits for the disk
         self._begun: Mark | None = None
         self._rows = 0
+        self._counts: Callable[[], Mapping[str, int]] = dict  # of what this run has written
         self._summed: dict[str, int] = {}  # bytes of files that grow of which the marks have checksums
         self._summed_rows: int | None = None  # queries of arrays of which they have them, None: not even of what stands before the values
         self._muted = False
@@ -227,6 +228,11 @@ class Resumption:
         self.writes(name, text)
         return text, file
 
+    def counting(self, counts: Callable[[], Mapping[str, int]]) -> Mapping[str, int]:
+        before = {} if self._resumed is None else self._resumed.counts
+        self._counts = lambda: {name: count + before.get(name, 0) for name, count in counts().items()}
+        return before
+
     def begun(self) -> None:
         self._begun = self._take(self.rows)
         self._muted = False
@@ -253,7 +259,7 @@ class Resumption:
                 store.writer.flush()
             elif store.writer is not None:
                 files[name] = store.writer.position()
-        return Mark(rows, files)
+        return Mark(rows, files, counts=self._counts())
 
     def _write_mark(self, mark: Mark) -> None:
         """With checksums of what was written since the one before."""

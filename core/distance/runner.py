@@ -121,6 +121,14 @@ class Prepared:
                     added[name] += weight * sites
         return added
 
+    @property
+    def pairs(self) -> int:
+        """Whose distance is wanted."""
+        before_end, before_start = (
+            count_pairs(row, len(self.samples.targets), self.samples.upper) for row in (self.plan.end, self.plan.start)
+        )
+        return before_end - before_start
+
     def part(self, start: int, stop: int) -> Prepared:
         """The same for the pairs of queries [start, stop) alone."""
         return replace(self, plan=self.plan.part(start, stop))
@@ -140,19 +148,20 @@ class DistanceTotals(Totals):
     """What a run did, for its summary. work: pairs times sites; lacking: pairs with too few compared sites for a distance; undefined:
     others for which the metric's formula has no value, without saturated ones, which are far apart, where only near pairs are wanted;
     near: pairs that are near enough, None where all are wanted. left_out: near pairs that `DistanceTask.believed` left out, each counted
-    with its sample that has fewer calls, int64[samples]; None: not asked for."""
+    with its sample that has fewer calls, int64[samples]; None: not asked for. left_out_earlier: those of runs that this one went on with."""
 
     sites: int
     lacking: int
     undefined: int
     near: int | None = None
     left_out: Integers | None = None
+    left_out_earlier: int = 0
 
     @property
     def figures(self) -> dict[str, object]:
         near = {} if self.near is None else {"pairs_kept": self.near}
         if self.left_out is not None:
-            near["near_pairs_left_out"] = int(self.left_out.sum())
+            near["near_pairs_left_out"] = int(self.left_out.sum()) + self.left_out_earlier
         found = {"sites": self.sites, "pairs": self.pairs, "comparisons": self.work, "seconds": round(self.seconds, 6)}
         without = {"pairs_without_distance": self.lacking + self.undefined, "pairs_with_too_few_sites": self.lacking}
         return {**found, "comparisons_per_second": round(self.rate), **without, **near}
@@ -220,6 +229,9 @@ def measure(prepared: Prepared, sink: AnySink, progress: Progress, marks: Marks 
     """Count every band and hand its distances to the sink."""
     start, lacking, undefined, chosen_pairs = time.perf_counter(), 0, 0, 0
     left_out = None if prepared.task.believed is None else np.zeros(prepared.samples.total, dtype=np.int64)
+    near_by_value, coverage = prepared.task.near, prepared.coverage
+    # Of near pairs those that lack sites may be known of all queries at once, and then none is counted.
+    known = coverage.lacking_pairs if near_by_value and coverage.decides and not coverage.suffices else 0
 
     def matrices() -> Iterator[BandDistances]:
         nonlocal lacking, undefined
@@ -233,9 +245,6 @@ def measure(prepared: Prepared, sink: AnySink, progress: Progress, marks: Marks 
 
     def near() -> Iterator[NearDistances]:
         nonlocal lacking, undefined, chosen_pairs
-        coverage = prepared.coverage
-        if coverage.decides and not coverage.suffices:
-            lacking = coverage.lacking_pairs
         with closing(prepared.counter.near(prepared.panels, prepared.plan.bands(), prepared.rule, progress.advance)) as parts:
             for chosen in parts:
                 lacking += chosen.lacking
@@ -244,17 +253,20 @@ def measure(prepared: Prepared, sink: AnySink, progress: Progress, marks: Marks 
                 chosen_pairs += len(found.values)
                 yield found
 
-    bands: Iterator[Any] = near() if prepared.task.near else matrices()
+    def counts() -> dict[str, int]:
+        out = 0 if left_out is None else int(left_out.sum())
+        found = {"pairs_with_too_few_sites": lacking, "pairs_without_value": undefined, "pairs_kept": chosen_pairs}
+        return found | {"near_pairs_left_out": out}
+
+    before = marks.counting(counts)
+    bands: Iterator[Any] = near() if near_by_value else matrices()
     deliver(prepared.samples, bands, sink, lambda found: found.rows, marks)
-    samples, plan, sites = prepared.samples, prepared.plan, prepared.sites
-    pairs = _pairs_before(samples, plan.end) - _pairs_before(samples, plan.start)
-    near_pairs = chosen_pairs if prepared.task.near else None
-    return DistanceTotals(pairs, pairs * sites, time.perf_counter() - start, sites, lacking, undefined, near_pairs, left_out)
-
-
-def _pairs_before(samples: Samples, row: int) -> int:
-    """Pairs of the queries before this one whose distance is wanted."""
-    return count_pairs(row, len(samples.targets), samples.upper)
+    pairs, sites = prepared.pairs, prepared.sites
+    lacking, undefined, chosen_pairs, out = (count + before.get(name, 0) for name, count in counts().items())
+    near_pairs = chosen_pairs if near_by_value else None
+    seconds = time.perf_counter() - start
+    earlier = 0 if left_out is None else out - int(left_out.sum())
+    return DistanceTotals(pairs, pairs * sites, seconds, sites, lacking + known, undefined, near_pairs, left_out, earlier)
 
 
 def _counts(prepared: Prepared, raw: dict[str, CountMatrix], queries: Integers, targets: Integers) -> Counts:
