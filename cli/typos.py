@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 
 import click
 
@@ -17,6 +18,16 @@ _OF_OTHERS = {
     "out": "--output FILE",
 }
 """Options of BLAST and vsearch, and what to type."""
+
+_FILES = "files are named without options: gpualign sw QUERY DB"
+_OF_BLAST = {
+    **{name: _FILES for name in ("query", "db", "subject")},
+    "evalue": "--max-evalue E; --evalue says how E-values are made",
+    "perc-identity": "--min-identity F, a fraction",
+    "gapopen": "--gap-open G, which is BLAST's -gapopen and -gapextend together",
+    "gapextend": "--gap-extend G",
+}
+"""Those that BLAST alone has, with one dash."""
 
 
 class ChoiceType(click.Choice):  # type: ignore[type-arg,unused-ignore]  # generic from click 8.2 on
@@ -41,7 +52,22 @@ class CommandGroup(click.Group):
         name = args[0]
         if name not in self.commands and not name.startswith("-") and not ctx.resilient_parsing:
             ctx.fail(f"No such command {name!r}{_answer(args) or did_you_mean(name, self.commands)}")
-        return super().resolve_command(ctx, args)
+        found = super().resolve_command(ctx, args)
+        if found[1] is not None and not ctx.resilient_parsing:
+            _refuse_one_dash(found[1], args[1:])
+        return found
+
+
+def _refuse_one_dash(command: click.Command, args: Sequence[str]) -> None:
+    """Raises `click.UsageError` for a long option with one dash, which Click would take for short ones: -out x for -o ut."""
+    for arg in takewhile("--".__ne__, args):
+        word = arg.partition("=")[0]
+        name = word[1:].replace("_", "-")
+        if len(name) < 2 or not arg.startswith("-") or arg.startswith("--"):
+            continue
+        advice = {**_OF_OTHERS, **_OF_BLAST}.get(name) or (f"did you mean --{name}?" if f"--{name}" in _options(command) else None)
+        if advice is not None:
+            raise click.UsageError(f"No such option {word!r}; {advice}")
 
 
 def _answer(args: Sequence[str]) -> str:

@@ -86,3 +86,34 @@ def test_the_executable_explains_options():
     done = gpualign("nw", "--edt", "x", check=False)
     assert done.returncode == 2
     assert done.stderr.decode().splitlines()[-1] == "Error: No such option '--edt'; did you mean --edit?"
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        (["sw", "x", "x", "-outfmt", "6"], "'-outfmt'; --format m8 writes BLAST's columns"),
+        (["sw", "x", "x", "-outfmt=6"], "'-outfmt'; --format m8 writes BLAST's columns"),
+        (["sw", "-query", "x", "-db", "x"], "'-query'; files are named without options: gpualign sw QUERY DB"),
+        (["sw", "x", "-db", "x"], "'-db'; files are named without options: gpualign sw QUERY DB"),
+        (["sw", "x", "x", "-evalue", "1e-5"], "'-evalue'; --max-evalue E; --evalue says how E-values are made"),
+        (["sw", "x", "x", "-out", "hits.m8"], "'-out'; --output FILE"),
+        (["index", "x", "-out", "x.gpa"], "'-out'; --output FILE"),
+        (["sw", "x", "x", "-num_threads", "4"], "'-num_threads'; --threads N"),
+        (["sw", "x", "x", "-max_target_seqs", "5"], "'-max_target_seqs'; --max-hits K writes the K best hits of each query"),
+        (["nw", "x", "-output", "x.tsv"], "'-output'; did you mean --output?"),
+        (["nw", "x", "-max-distance=0.1"], "'-max-distance'; did you mean --max-distance?"),
+    ],
+)
+def test_long_options_with_one_dash(words, advice, tmp_path):
+    """-out is not taken for -o ut."""
+    (tmp_path / "x").write_text(">a\nACGT\n>b\nACGA\n")
+    done = gpualign(*words, check=False, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.decode().splitlines()[-1] == f"Error: No such option {advice}"
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_short_options_together_and_names_behind_them(tmp_path):
+    (tmp_path / "-out").write_text(">a\nACGT\n>b\nACGA\n")
+    gpualign("nw", "-qv", "-oout.tsv", "--", "-out", cwd=tmp_path)
+    assert (tmp_path / "out.tsv").exists()
