@@ -21,7 +21,7 @@ _OF_OTHERS = {
 
 _FILES = "files are named without options: gpualign sw QUERY DB"
 _OF_BLAST = {
-    **{name: _FILES for name in ("query", "db", "subject")},
+    **dict.fromkeys(("query", "db", "subject"), _FILES),
     "evalue": "--max-evalue E; --evalue says how E-values are made",
     "perc-identity": "--min-identity F, a fraction",
     "gapopen": "--gap-open G, which is BLAST's -gapopen and -gapextend together",

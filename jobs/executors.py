@@ -19,7 +19,10 @@ from gpualign.jobs.engines import Resources
 from gpualign.jobs.notes import Notes
 
 MPI = "mpi"
-_LOCAL = re.compile(r"dask:(\d+)")
+_LOCAL = re.compile(r"dask:([0-9]+)")
+_ALWAYS = 16
+"""Processes that may be asked for on any machine, however few threads it has."""
+
 _ADDRESS = re.compile(r"(?:dask|tcp|tls)://(?P<host>\[[0-9a-fA-F:.]+\]|[^/:\s]+):\d+")
 _LOOPBACK = {"localhost", "127.0.0.1", "[::1]"}
 
@@ -29,9 +32,14 @@ _OURS = signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1
 
 
 def check_cluster(name: str) -> None:
-    """Raises `InputError` for what is no cluster's name."""
+    """Raises `InputError` for what is no cluster's name, and for more processes than make sense here."""
     local = _LOCAL.fullmatch(name)
-    if not (name == MPI or (local and int(local[1])) or _ADDRESS.fullmatch(name)):
+    workers = local[1].lstrip("0") if local else ""
+    most = max(_ALWAYS, Resources().host_threads)
+    if len(workers) > len(str(most)) or int(workers or 0) > most:
+        threads = Resources().host_threads
+        raise InputError(f"--cluster {name}: processes share the {threads:,} threads of this machine; it runs {most:,} of them at most")
+    if not (name == MPI or workers or _ADDRESS.fullmatch(name)):
         raise InputError(
             f"--cluster {name}: a scheduler's address is wanted, tls://HOST:PORT, dask://HOST:PORT or tcp://HOST:PORT, or dask:N for N"
             " processes of this machine, or mpi under mpirun"

@@ -19,6 +19,7 @@ from processes import started, wait_until
 
 import gpualign as gpualign_package
 from gpualign.core.errors import InputError
+from gpualign.jobs.engines import Resources
 from gpualign.jobs.executors import check_cluster
 
 pytestmark = pytest.mark.slow
@@ -286,6 +287,13 @@ def refused(*words):
 
 
 def test_bad_names_and_options(small_16s):
+    most = max(16, Resources().host_threads)
+    for number in (most + 1, 99999999999, "9" * 5000):
+        code, errors = refused("nw", small_16s, "--cluster", f"dask:{number}")
+        assert code == 2
+        assert f"threads of this machine; it runs {most:,} of them at most" in errors
+    check_cluster(f"dask:{most}")
+    check_cluster(f"dask:00{most}")
     for name in ("dask", "dask:0", "dask:x", "dask://host", "http://host:1", "tcp://:1", "slurm"):
         with pytest.raises(InputError, match="scheduler's address is wanted"):
             check_cluster(name)
