@@ -16,7 +16,7 @@ from command import GPUALIGN, LIMIT, gpualign_here
 from eager import EAGER, command, marked
 from processes import default_signals, started
 
-from gpualign.core.journal import chained
+from gpualign.core.journal import Finished, chained, last_line
 
 LETTERS = np.array(list("ACGT"))
 
@@ -310,6 +310,21 @@ def test_what_stands_in_rows_that_are_yet_to_be_written_does_not_stay(folder, tm
         file.write(b"\xff" * 16)
     assert run([*words, "--resume"], broken).returncode == 0
     assert outputs(broken) == outputs(whole)
+
+
+@pytest.mark.parametrize("files", [[], [Finished("x.tsv.part", None, 0, 0)], [Finished("x.tsv.y.part", None, 0, 0)]])
+def test_an_end_of_a_journal_that_does_not_name_the_output_is_refused(interrupted, tmp_path, files):
+    """Else a run would be done that has written nothing."""
+    words, _ = interrupted
+    journal = tmp_path / "x.tsv.journal"
+    raw = journal.read_bytes()
+    check = re.findall(rb'"check": "([0-9a-f]*)"', raw)[-1].decode()
+    journal.write_bytes(raw + chained(last_line(files), check)[0])
+    before = outputs(tmp_path)
+    done = run([*words, "--resume"], tmp_path)
+    assert done.returncode == 2
+    assert "x.tsv.journal: damaged; remove it and the parts" in done.stderr
+    assert outputs(tmp_path) == before
 
 
 @pytest.mark.parametrize("length", [0, 20])

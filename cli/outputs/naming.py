@@ -65,7 +65,9 @@ def without_names(files: Iterable[Finished], output: Path, journal: Path) -> lis
 
     Raises `InputError` where a file that should be there is not what it was, and for names that no such output has.
     """
-    found = []
+    found, files = [], list(files)
+    if all(one.final != output.name for one in files):
+        raise _damaged(journal)
     for one in files:
         _check_names(one, output, journal)
         part, final = output.with_name(one.part), None if one.final is None else output.with_name(one.final)
@@ -96,4 +98,8 @@ def _check_names(one: Finished, output: Path, journal: Path) -> None:
     of_output = one.part.startswith(f"{output.name}.") and one.part.endswith(".part")
     of_final = one.final is not None and re.fullmatch(rf"\.{re.escape(one.final)}\.[0-9a-f]{{8}}\.part", one.part) is not None
     if not (of_output or of_final) or any(name in ("", ".", "..") or "/" in name for name in names):
-        raise InputError(f"{journal}: damaged; remove it and the parts, and start without --resume")
+        raise _damaged(journal)
+
+
+def _damaged(journal: Path) -> InputError:
+    return InputError(f"{journal}: damaged; remove it and the parts, and start without --resume")
