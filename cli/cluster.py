@@ -145,12 +145,14 @@ def cluster(
     if dry_run:
         print_plan(job.describe())
         return
-    engine = None if alignments is None else (alignments.hardware, alignments.prepared.kernel)
+    engine = None if alignments is None else (alignments.job.hardware, alignments.job.prepared.kernel)
     with OutputFiles(messages.note) as files:
         with opened_outputs(spec, files) as write:
             with messages.progress(job.work, spec.path) as progress:
                 clustering, near = job.run(progress)
-                members = align_members(alignments.task, clustering, identity_def, memory) if alignments and spec.with_uc else None
+                members = None
+                if alignments is not None and spec.with_uc:
+                    members = align_members(alignments.task, alignments.groups, clustering, identity_def, memory)
             write(Clustered(records, clustering, inputs, members, of_identities))
         pairs = {}
         if alignments is not None:

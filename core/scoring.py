@@ -82,6 +82,16 @@ class Scoring:
         best = max(0, int(self.substitution.max()))
         return -(self.gap_cost(query_length) + self.gap_cost(target_length)), best * min(query_length, target_length)
 
+    def keeps_equals_whole(self, codes: npt.NDArray[np.uint8]) -> bool:
+        """Whether the best alignment of a sequence of these codes with itself is surely the one without gaps, identity 1 or distance 0.
+
+        It is where a pair of letters scores at most the mean of what each scores with itself, and a letter in a gap at most half of that:
+        summed over both copies, no other alignment has more, and of equal ones that of the diagonal is taken.
+        """
+        table = self.substitution[np.ix_(codes, codes)]
+        own = np.diagonal(table)
+        return bool((2 * table <= own[:, None] + own[None, :]).all() and (own >= -2 * self.gap_extend).all())
+
     def dtype(self, query_length: int, target_length: int) -> np.dtype[np.signedinteger]:
         """int32 where every result of pairs up to these lengths fits, else int64."""
         low, high = self.bounds(query_length, target_length)

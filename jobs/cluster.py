@@ -14,13 +14,14 @@ from gpualign.core.ambiguity import Rule, check_rule
 from gpualign.core.cluster.clustering import Clustering, of_centroids, of_labels
 from gpualign.core.cluster.edges import Edges, Floats, Integers
 from gpualign.core.cluster.given import ListedPairs, MatrixOfPairs, Threshold
-from gpualign.core.cluster.greedy import greedy, ranked
+from gpualign.core.cluster.greedy import first_copies, greedy, ranked
 from gpualign.core.cluster.linkage import average, complete, largest_linked, linkage_bytes, single
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Detail
+from gpualign.core.engine import Detail, Task
 from gpualign.core.errors import InputError, RunError, parameter
 from gpualign.core.filter import Filter
 from gpualign.core.fractions import check_fraction, describe_percentage
+from gpualign.core.near.groups import Groups, each_alone, group_equal
 from gpualign.core.plan import Pairing
 from gpualign.core.scoring import Scoring, ScoringOptions
 from gpualign.core.search.runner import GrowingProgress
@@ -31,7 +32,7 @@ from gpualign.core.units import format_bytes
 from gpualign.jobs import nw
 from gpualign.jobs.budget import default_memory
 from gpualign.jobs.engines import Resources
-from gpualign.jobs.inputs import Inputs
+from gpualign.jobs.inputs import Inputs, scoring_of
 from gpualign.jobs.near import NearJob
 from gpualign.jobs.notes import UNHEARD, Notes
 from gpualign.jobs.pairs import PairsJob, Rows
@@ -79,7 +80,11 @@ class ClusterOptions:
 
 
 class Distances(Protocol):
-    """Where distances are from."""
+    """Where distances are from, those of records that are different."""
+
+    @property
+    def groups(self) -> Groups:
+        """Which records are copies of each other; near pairs and members are in numbers of groups."""
 
     @property
     def work(self) -> int:
@@ -116,36 +121,49 @@ class ClusterJob:
 
     def run(self, progress: GrowingProgress) -> tuple[Clustering, int]:
         """(the clusters, how many near pairs there are). Raises `RunError` where a linkage would take more than the memory."""
-        edges = self.distances.near(progress)
+        edges, groups = self.distances.near(progress), self.distances.groups
+        copies = np.bincount(groups.of, minlength=len(groups))
+        near = edges.standing_for(copies)
         if self.order is not None:
-            return of_centroids(greedy(edges, self.order), edges), len(edges)
+            order, leaders = first_copies(self.order, groups.of)
+            return of_centroids(greedy(edges, order), edges).of_copies(groups.of, leaders), near
         labels = single(edges) if self.method == "single" else self._linked(edges, progress)
-        return of_labels(labels, edges), len(edges)
+        return of_labels(labels, edges, copies).of_copies(groups.of, groups.firsts), near
 
     def _linked(self, edges: Edges, progress: GrowingProgress) -> Integers:
-        largest = largest_linked(edges)
+        of = self.distances.groups.of
+        largest = largest_linked(edges, of)
         if (needed := linkage_bytes(largest)) > self.memory:
             raise RunError(
                 f"{largest:,} records are connected, and {self.method} linkage of them takes {format_bytes(needed)} of memory;"
                 f" raise {parameter('memory')}, choose a nearer threshold, or {parameter('method', 'single')} or greedy"
             )
         if self.method == "complete":
-            return complete(edges)
-        return average(edges, self.cut, lambda members: self.distances.among(members, progress))
+            return complete(edges, of)
+        return average(edges, self.cut, lambda members: self.distances.among(members, progress), of)
 
 
-def prepare(inputs: Inputs, options: ClusterOptions, notes: Notes = UNHEARD) -> tuple[ClusterJob, PairsJob | NearJob]:
+def prepare(inputs: Inputs, options: ClusterOptions, notes: Notes = UNHEARD) -> tuple[ClusterJob, Alignments]:
     """(the job, the alignments under it) of the records of one set. Raises as `nw.prepare` does, and `InputError` for contradictions."""
     o = options
     edit = o.scoring.edit
     o.check(fractions=not edit)
     if edit and o.max_distance is not None and o.max_distance != int(o.max_distance):
         raise InputError(f"{parameter('max_distance')}: edit distances are whole numbers from 0 on; found {o.max_distance:g}")
-    order = _order(o, inputs.queries.ids, inputs.queries.lengths)
+    records = inputs.queries
+    order = _order(o, records.ids, records.lengths)
     edits, distance = (int(o.max_distance), None) if edit and o.max_distance is not None else (None, o.max_distance)
     filter = Filter(None, edits, o.min_identity, distance, o.min_coverage)
+    scoring = o.scoring if isinstance(o.scoring, Scoring) else scoring_of(inputs, o.scoring)
+    # Of copies that have ambiguity letters alone, columns that count nowhere leave no identity.
+    one = scoring.keeps_equals_whole(records.used_codes) and o.ambiguous is not Rule.SKIP
+    groups = group_equal(records) if one else each_alone(records)
+    if groups.repeated:
+        notes.detail(f"{groups.repeated:,} records equal to earlier ones")
+        distinct = inputs.queries.select(groups.firsts)
+        inputs = replace(inputs, queries=distinct, targets=distinct)
     wanted = nw.NwOptions(
-        o.scoring,
+        scoring,
         detail=Detail.STATISTICS if filter.by_statistics else Detail.SCORE,
         pairing=Pairing.ABOVE,
         resources=o.resources,
@@ -153,7 +171,8 @@ def prepare(inputs: Inputs, options: ClusterOptions, notes: Notes = UNHEARD) -> 
         ambiguous=o.ambiguous,
     )
     job = nw.prepare_wanted(inputs, wanted, nw.Wanted(filter, o.identity_definition), notes)
-    return _job(_Aligned(inputs, job, wanted, filter, o.identity_definition), o, order), job
+    found = Alignments(replace(job.task, queries=records, targets=records), groups, inputs, job, wanted, filter, o.identity_definition)
+    return _job(found, o, order), found
 
 
 def prepare_given(
@@ -192,10 +211,12 @@ def _job(distances: Distances, o: ClusterOptions, order: Integers | None) -> Clu
 
 
 @dataclass(frozen=True)
-class _Aligned:
-    """Distances that are computed."""
+class Alignments:
+    """Distances that are computed. task: of all records; groups: of those that are equal; distinct: one record of each; job: of these."""
 
-    inputs: Inputs
+    task: Task
+    groups: Groups
+    distinct: Inputs
     job: PairsJob | NearJob
     wanted: nw.NwOptions
     filter: Filter
@@ -205,15 +226,19 @@ class _Aligned:
     def work(self) -> int:
         return self.job.work
 
+    @property
+    def pairs(self) -> int:
+        """Pairs of records, also of equal ones."""
+        return self.wanted.pairing.count(self.groups.records, self.groups.records)
+
     def near(self, progress: GrowingProgress) -> Edges:
         i, j, values = passing_pairs(self.job, self.filter, self.definition, progress)
         distances = 1 - values if self.filter.least_identity is not None else values.astype(np.float64)
-        return Edges(len(self.inputs.queries), i, j, distances)
+        return Edges(len(self.groups), i, j, distances)
 
     def among(self, members: Integers, progress: GrowingProgress) -> Floats:
-        part = self.inputs.queries.select(members)
-        wanted = replace(self.wanted, scoring=self.job.task.scoring)
-        job = nw.prepare(replace(self.inputs, queries=part, targets=part), wanted, UNHEARD, self.job.engine)
+        part = self.distinct.queries.select(members)
+        job = nw.prepare(replace(self.distinct, queries=part, targets=part), self.wanted, UNHEARD, self.job.engine)
         progress.expect(job.plan.cells)
         of_edits = self.filter.most_score is not None or not self.filter.by_statistics
         sink = CondensedSink(MemoryArray, job.task, Value("score" if of_edits else "distance", self.definition))
@@ -221,7 +246,12 @@ class _Aligned:
         return sink.matrix.values.astype(np.float64)
 
     def describe(self) -> Rows:
-        return self.job.describe()
+        """The plan of the job, which is of different records."""
+        rows = dict(self.job.describe())
+        counts = {"sequences": f"{self.groups.records:,}", "distinct": f"{len(self.groups):,}", "pairs": f"{self.pairs:,}"}
+        if not self.groups.repeated:
+            del counts["distinct"]
+        return list({**counts, **rows, **counts}.items())
 
 
 @dataclass(frozen=True)
@@ -230,6 +260,11 @@ class _Known:
 
     given: Given
     threshold: Threshold
+
+    @property
+    def groups(self) -> Groups:
+        """Each record for itself: what the distances say of two is all that is known."""
+        return each_alone(self.given.ids)
 
     @property
     def work(self) -> int:

@@ -15,6 +15,7 @@ from gpualign.core.cluster.clustering import Clustering
 from gpualign.core.cluster.edges import Floats
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Detail, EndGaps, Mode, Task
+from gpualign.core.near.groups import Groups
 from gpualign.core.search.readings import MINUS, make_strands
 from gpualign.cpu.pair import PairAligner
 from gpualign.jobs.budget import default_memory
@@ -35,37 +36,47 @@ class Members:
     minus: npt.NDArray[np.bool_] = field(repr=False)
 
 
-def align_members(task: Task, clustering: Clustering, definition: int, memory: int | None) -> Members:
+def align_members(task: Task, groups: Groups, clustering: Clustering, definition: int, memory: int | None) -> Members:
     """Align each record with its representative, the earlier of the two as query, as all pairs are, by the better strand where the task is
-    of both. definition: of identities.
+    of both; of equal records (`groups`) the first. definition: of identities.
 
     Raises `RunError` where a pair takes more than the memory.
     """
     aligner = PairAligner(task.scoring, task.alphabet, Mode.GLOBAL, EndGaps.PENALISED, (memory or default_memory()) // 2)
-    records, sequences = np.arange(len(task.queries)), task.queries
+    records = np.arange(len(task.queries))
     of = clustering.representatives[clustering.labels]
     identities, cigars, minus = np.full(len(records), np.nan), ["*"] * len(records), np.zeros(len(records), dtype=np.bool_)
+    done: dict[tuple[int, int], tuple[float, str, bool]] = {}
+    firsts = groups.firsts[groups.of]
     for record, representative in zip(records[of != records].tolist(), of[of != records].tolist(), strict=True):
-        query, target = (sequences.select(np.array([k])) for k in sorted((record, representative)))
-        if np.array_equal(query.codes, target.codes):
-            identities[record], cigars[record] = 1.0, "="
-            continue
-        found = aligner.align(query.codes, target.codes)
-        if task.both_strands:
-            turned = make_strands(query, task.alphabet, MINUS).sequences
-            other = aligner.align(turned.codes, target.codes)
-            minus[record] = is_better(task.scoring, other.scores, found.scores)[0, 0]
-            if minus[record]:
-                query, found = turned, other
-        rule = None if task.ambiguous is None else find_ambiguous(task.ambiguous.rule, task.alphabet, query, target)
-        pair = Task(query, target, task.scoring, Mode.GLOBAL, Detail.PATH, alphabet=task.alphabet, ambiguous=rule)
-        block = PairBlock(pair, definition, found)
-        identities[record] = block.identity_fraction[0, 0]
-        cigar = _ONE.sub("", block.path_text((0, 0), "cigar_m"))
-        if minus[record] and np.array_equal(query.codes, target.codes):
-            cigars[record] = "="
-        elif representative < record:  # which then is the query: both turned, it lies as it is
-            cigars[record] = "".join(_RUN.findall(cigar)[::-1]) if minus[record] else cigar
-        else:
-            cigars[record] = cigar.translate(_SWAPPED)
+        pair = int(firsts[record]), int(firsts[representative])
+        if pair not in done:
+            done[pair] = _align(task, aligner, *pair, definition)
+        identities[record], cigars[record], minus[record] = done[pair]
     return Members(identities, cigars, minus)
+
+
+def _align(task: Task, aligner: PairAligner, record: int, representative: int, definition: int) -> tuple[float, str, bool]:
+    """(identity, CIGAR, whether the reverse complement is aligned) of a record and its representative."""
+    query, target = (task.queries.select(np.array([k])) for k in sorted((record, representative)))
+    if np.array_equal(query.codes, target.codes):
+        return 1.0, "=", False
+    found = aligner.align(query.codes, target.codes)
+    minus = False
+    if task.both_strands:
+        turned = make_strands(query, task.alphabet, MINUS).sequences
+        other = aligner.align(turned.codes, target.codes)
+        minus = bool(is_better(task.scoring, other.scores, found.scores)[0, 0])
+        if minus:
+            query, found = turned, other
+    rule = None if task.ambiguous is None else find_ambiguous(task.ambiguous.rule, task.alphabet, query, target)
+    pair = Task(query, target, task.scoring, Mode.GLOBAL, Detail.PATH, alphabet=task.alphabet, ambiguous=rule)
+    block = PairBlock(pair, definition, found)
+    identity = float(block.identity_fraction[0, 0])
+    cigar = _ONE.sub("", block.path_text((0, 0), "cigar_m"))
+    if minus and np.array_equal(query.codes, target.codes):
+        return identity, "=", True
+    if representative > record:
+        return identity, cigar.translate(_SWAPPED), minus
+    # The representative is the query; where both are turned, it lies as it is.
+    return identity, "".join(_RUN.findall(cigar)[::-1]) if minus else cigar, minus

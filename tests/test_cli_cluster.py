@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 
 import numpy as np
 import pytest
@@ -137,6 +138,49 @@ def test_orders_of_greedy_centroids(folder):
     assert centroids("--order", "size") == ["b", "b", "b", "d"]
     assert centroids("--order", "input") == ["a", "a", "c", "d"]
     assert centroids() == centroids("--order", "length") == ["b", "b", "b", "d"]
+
+
+def test_identical_records_follow_the_first_of_them(tmp_path):
+    """Though a centroid that comes later is nearer: d is b, and b joins a before c becomes a centroid."""
+    ancestor = "CAACCAACGCAGTGGTGGCCGGCGTCTTTATGTGTTATACCCAGTCAATAATGTCCGACGGCGTTGTAGTCATTTAGAGAATAGCTTTAATATCTGAAAG"
+    one = ancestor[:20] + "T" + ancestor[21:40] + "G" + ancestor[41:60] + "T" + ancestor[61:]
+    other = one[:30] + "A" + one[31:70] + "G" + one[71:]
+    (tmp_path / "x.fa").write_text(f">a\n{ancestor}\n>b\n{one}\n>c\n{other}\n>d\n{one}\n")
+    words = ["cluster", "x.fa", "--edit", "--max-distance", "3", "--method", "greedy"]
+    found = gpualign(*words, "--uc", "x.uc", cwd=tmp_path)
+    assert [(row["representative"], row["distance"]) for row in rows(found.stdout)] == [("a", "0"), ("a", "3"), ("c", "0"), ("a", "3")]
+    assert b"4 records, 5 near pairs, 2 clusters" in found.stderr
+    hits = [line.split("\t") for line in (tmp_path / "x.uc").read_text().splitlines() if line[0] == "H"]
+    assert [(hit[3], hit[7], hit[8], hit[9]) for hit in hits] == [("97.0", "100M", "b", "a"), ("97.0", "100M", "d", "a")]
+    turned = gpualign(*words, "--order", "input", stdin=b"", cwd=tmp_path)
+    assert turned.stdout == found.stdout
+
+
+@pytest.mark.parametrize("method", ["single", "complete", "average"])
+@pytest.mark.parametrize(
+    "words", [["--edit", "--max-distance", "3"], ["--max-distance", "0.1"], ["--max-distance", "0.1", "--strand", "both"]]
+)
+def test_copies_of_records_cluster_as_the_list_of_all_pairs_does(rng, tmp_path, method, words):
+    """Each copy is a record of its own in the list of all pairs, with ids, counts and representatives in the order of the input."""
+    ancestor = rng.integers(0, 4, 40)
+    family = [ancestor]
+    while len(family) < 12:
+        copy = family[rng.integers(len(family))].copy()
+        copy[rng.integers(40, size=2)] = rng.integers(0, 4, 2)
+        family.append(copy)
+    records = ["".join("ACGT"[code] for code in family[k]) for k in rng.integers(0, len(family), 60)]
+    (tmp_path / "x.fa").write_text("".join(f">r{k}\n{text}\n" for k, text in enumerate(records)))
+    direct = gpualign("cluster", "x.fa", *words, "--method", method, "--summary", "s.json", cwd=tmp_path)
+    listed = ["--edit"] if "--edit" in words else ["--fields", "query,target,distance", *words[2:]]
+    gpualign("nw", "x.fa", *listed, "-o", "list.tsv", cwd=tmp_path)
+    given = gpualign(
+        "cluster", "x.fa", "--edges", "list.tsv", *words[:-2] if "--strand" in words else words, "--method", method, cwd=tmp_path
+    )
+    assert direct.stdout == given.stdout
+    told = [output.stderr.decode().split(" records, ")[1].split("largest of")[0] for output in (direct, given)]
+    assert told[0] == told[1]
+    assert json.loads((tmp_path / "s.json").read_text())["results"]["pairs"] == 60 * 59 // 2
+    assert len(set(records)) < 20
 
 
 # ---- what is written

@@ -17,7 +17,7 @@ from scipy.spatial.distance import squareform
 import gpualign
 from gpualign.core.cluster.clustering import numbered, of_centroids, of_labels
 from gpualign.core.cluster.edges import Edges, unique_edges
-from gpualign.core.cluster.greedy import abundances, greedy, ranked
+from gpualign.core.cluster.greedy import abundances, first_copies, greedy, ranked
 from gpualign.core.cluster.linkage import average, complete, largest_linked, single
 from gpualign.core.errors import InputError
 
@@ -188,6 +188,69 @@ def test_vsearch_without_its_filter_chooses_the_same_centroids(rng, tmp_path, or
     centroids = greedy(edges, ranked(order, ids, np.array([len(text) for text in texts])))
     assert {ids[k]: ids[centroid] for k, centroid in enumerate(centroids)} == expected
     assert 4 < len(set(expected.values())) < 60
+
+
+# ---- copies of records
+
+
+@st.composite
+def copied_matrices(draw):
+    """(a matrix of few records, copies of these: which record each is a copy of, numbered by their first copies)."""
+    matrix = draw(matrices())
+    more = draw(st.lists(st.integers(0, len(matrix) - 1), max_size=12))
+    copies = draw(st.permutations([*range(len(matrix)), *more]))
+    firsts = list(dict.fromkeys(copies))
+    return matrix[np.ix_(firsts, firsts)], np.array([firsts.index(one) for one in copies])
+
+
+def told(found):
+    return found.labels.tolist(), found.representatives.tolist(), np.nan_to_num(found.distances, nan=-1).tolist()
+
+
+@given(copied_matrices(), st.integers(0, 9), st.randoms(use_true_random=False))
+def test_copies_join_what_their_first_copy_in_the_order_joins(given, most, shuffler):
+    """Plain greedy on one of each, the first that is looked at, and the others beside it."""
+    matrix, of = given
+    looked_at = list(range(len(of)))
+    shuffler.shuffle(looked_at)
+    order, leaders = first_copies(np.array(looked_at), of)
+    assert order.tolist() == list(dict.fromkeys(of[looked_at].tolist()))
+    expected = plain_greedy(matrix, most, order.tolist())
+    edges = near(matrix, most)
+    found = of_centroids(greedy(edges, order), edges).of_copies(of, leaders)
+    first = {one: next(k for k in looked_at if of[k] == one) for one in of.tolist()}
+    assert found.representatives[found.labels].tolist() == [first[expected[one]] for one in of.tolist()]
+    assert found.distances.tolist() == [matrix[one, expected[one]] for one in of.tolist()]
+
+
+@given(copied_matrices(), st.integers(0, 9))
+def test_single_linkage_and_representatives_of_copies(given, most):
+    """What all copies give, each a record of its own."""
+    matrix, of = given
+    every = near(matrix[np.ix_(of, of)], most)
+    edges, copies, firsts = near(matrix, most), np.bincount(of), np.unique(of, return_index=True)[1]
+    assert edges.standing_for(copies) == len(every)
+    assert told(of_labels(single(edges), edges, copies).of_copies(of, firsts)) == told(of_labels(single(every), every))
+
+
+@pytest.mark.parametrize("method", ["complete", "average"])
+@pytest.mark.parametrize("most", [0.1, 0.3, 0.8])
+def test_linkage_counts_copies(rng, method, most):
+    """As scipy does on the whole matrix of the copies; distances of different records differ all."""
+    for count, more in ((2, 3), (9, 9), (17, 30)):
+        matrix = symmetric((1 + rng.permutation(count * count).reshape(count, count)) / count**2)
+        of = rng.permutation(np.concatenate((np.arange(count), rng.integers(0, count, more))))
+        firsts = list(dict.fromkeys(of.tolist()))
+        matrix, of = matrix[np.ix_(firsts, firsts)], np.array([firsts.index(one) for one in of])
+        whole = matrix[np.ix_(of, of)]
+        edges = near(matrix, most)
+        labels = complete(edges, of) if method == "complete" else average(edges, most, condensed_of(matrix), of)
+        expected = fcluster(linkage(squareform(whole), method), most, "distance")
+        same(labels[of], expected)
+        every = near(whole, most)
+        assert largest_linked(edges, of) == largest_linked(every)
+        found = of_labels(labels, edges, np.bincount(of)).of_copies(of, np.unique(of, return_index=True)[1])
+        assert told(found) == told(of_labels(expected, every))
 
 
 # ---- representatives

@@ -9,8 +9,10 @@ from work import sequence_set
 
 from gpualign.core import collection, matrices
 from gpualign.core.alphabet import DNA, PROTEIN
+from gpualign.core.engine import EndGaps, Mode
 from gpualign.core.errors import InputError
 from gpualign.core.scoring import ScoringOptions, make_scoring
+from gpualign.cpu.pair import PairAligner
 
 
 def code(alphabet, letters):
@@ -164,3 +166,27 @@ def test_score_type_grows_with_lengths():
     scoring = make_scoring(DNA, ScoringOptions(match=10**6, mismatch=-(10**6), gap=10**6))
     assert scoring.dtype(100, 100) == np.int32
     assert scoring.dtype(10_000, 10_000) == np.int64
+
+
+@pytest.mark.parametrize(
+    ("alphabet", "options", "whole"),
+    [
+        (DNA, ScoringOptions(), True),
+        (PROTEIN, ScoringOptions(), True),
+        (DNA, ScoringOptions(edit=True), True),
+        (DNA, ScoringOptions(match=1, mismatch=-1, gap=0), True),
+        (DNA, ScoringOptions(match=1, mismatch=2), False),
+        (DNA, ScoringOptions(match=-3, mismatch=-4, gap=1), False),
+        (PROTEIN, ScoringOptions(gap=0), False),  # X with X costs more than two gaps
+    ],
+)
+def test_what_keeps_equal_sequences_whole(rng, alphabet, options, whole):
+    """Then the alignment of a sequence with itself, whatever its letters, is the one without gaps."""
+    scoring = make_scoring(alphabet, options)
+    letters = np.arange(len(alphabet.letters), dtype=np.uint8)
+    assert scoring.keeps_equals_whole(letters) is whole
+    aligner = PairAligner(scoring, alphabet, Mode.GLOBAL, EndGaps.PENALISED, 1 << 24)
+    for length in (1, 2, 30) if whole else ():
+        text = rng.choice(letters, length)
+        found = aligner.align(text, text)
+        assert found.statistics["matches"].tolist() == [[length]]

@@ -33,6 +33,11 @@ class Clustering:
         sizes = self.sizes.tolist()
         return {"clusters": len(sizes), "singletons": sizes.count(1), "largest_cluster": max(sizes, default=0)}
 
+    def of_copies(self, of: Integers, leaders: Integers) -> Clustering:
+        """The clusters of records that are copies of these. of: int64[records], which of these each is a copy of, numbered by their first
+        copies; leaders: int64[count], the copy of each that represents others."""
+        return Clustering(self.labels[of], leaders[self.representatives], self.distances[of])
+
 
 def numbered(labels: Integers) -> Integers:
     """The same clusters, numbered from 0 in the order of their first records."""
@@ -42,14 +47,21 @@ def numbered(labels: Integers) -> Integers:
     return number[inverse.reshape(-1)]
 
 
-def of_labels(labels: Integers, edges: Edges) -> Clustering:
+def of_labels(labels: Integers, edges: Edges, copies: Integers | None = None) -> Clustering:
     """With the record of each cluster as representative that has the most near records in it; of several the one with the least sum of
-    distances to these, then the first. Where all are near each other that is the medoid."""
+    distances to these, then the first. Where all are near each other that is the medoid.
+
+    copies: how often each record is there, int64[count]; None for once. Copies are near each other, at no distance.
+    """
     labels = numbered(labels)
-    within = labels[edges.i] == labels[edges.j]
-    ends = np.concatenate((edges.i[within], edges.j[within]))
-    near = np.bincount(ends, minlength=edges.count).astype(np.int64)
-    sums = np.bincount(ends, np.tile(edges.distance[within], 2), minlength=edges.count).astype(np.float64)
+    copies = np.ones(edges.count, dtype=np.int64) if copies is None else copies
+    near, sums = copies - 1, np.zeros(edges.count)
+    for i, j, distance in edges.parts():
+        within = labels[i] == labels[j]
+        i, j, distance = i[within], j[within], distance[within]
+        for one, other in ((i, j), (j, i)):
+            near += np.bincount(one, copies[other], minlength=edges.count).astype(np.int64)
+            sums += np.bincount(one, copies[other] * distance, minlength=edges.count)
     return _measured(labels, representatives(labels, near, sums), edges)
 
 
@@ -77,4 +89,11 @@ def of_centroids(centroids: Integers, edges: Edges) -> Clustering:
 
 def _measured(labels: Integers, chosen: Integers, edges: Edges) -> Clustering:
     """chosen: the representatives."""
-    return Clustering(labels, chosen, edges.between(np.arange(len(labels)), chosen[labels]))
+    distances = np.full(len(labels), np.nan)
+    distances[chosen] = 0
+    of = chosen[labels]
+    for i, j, distance in edges.parts():
+        for one, other in ((i, j), (j, i)):
+            found = of[one] == other
+            distances[one[found]] = distance[found]
+    return Clustering(labels, chosen, distances)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import field
 from functools import cached_property
 
@@ -12,6 +13,9 @@ from gpualign.core.dataclass import dataclass
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+
+_PART = 1 << 20
+"""Pairs that are looked at together: tens of megabytes."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,17 @@ class Edges:
 
     def __len__(self) -> int:
         return len(self.i)
+
+    def parts(self) -> Iterator[tuple[Integers, Integers, Floats]]:
+        """(i, j, distance) of pairs in the order of the list, so many at a time that what is made of them takes little memory."""
+        for start in range(0, len(self), _PART):
+            part = slice(start, start + _PART)
+            yield self.i[part], self.j[part], self.distance[part]
+
+    def standing_for(self, copies: Integers) -> int:
+        """How many pairs there are if each of the records is there so many times, int64[count], and copies are near each other."""
+        within = int((copies * (copies - 1) // 2).sum())
+        return within + sum(int((copies[i] * copies[j]).sum()) for i, j, _ in self.parts())
 
     @cached_property
     def _by_pair(self) -> tuple[Integers, Integers]:

@@ -44,6 +44,15 @@ def ranked(order: str, ids: Sequence[str], lengths: Integers | None) -> Integers
     return np.array(sorted(range(len(ids)), key=lambda k: (-first[k], -known[k], names[k], k)), dtype=np.int64)
 
 
+def first_copies(order: Integers, of: Integers) -> tuple[Integers, Integers]:
+    """Of copies that are looked at in this order: (the order of what they are copies of, the first copy of each).
+
+    of: int64[copies], of which record each is a copy, each number below int64[records] once or more.
+    """
+    _, first = np.unique(of[order], return_index=True)
+    return of[order[np.sort(first)]], order[first]
+
+
 def greedy(edges: Edges, order: Integers) -> Integers:
     """The centroid of each record, int64[count]: a centroid's is itself.
 

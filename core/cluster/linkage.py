@@ -27,39 +27,49 @@ def single(edges: Edges) -> Integers:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    graph = coo_array((np.ones(len(edges), dtype=np.int8), (edges.i, edges.j)), shape=(edges.count, edges.count))
-    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
+    labels = np.arange(edges.count, dtype=np.int64)
+    for i, j, _ in edges.parts():
+        one, other = labels[i], labels[j]
+        apart = one != other
+        one, other = one[apart], other[apart]
+        if len(one):
+            graph = coo_array((np.ones(len(one), dtype=np.int8), (one, other)), shape=(edges.count, edges.count))
+            labels = connected_components(graph, directed=False)[1].astype(np.int64)[labels]
+    return labels
 
 
-def complete(edges: Edges) -> Integers:
+def complete(edges: Edges, of: Integers | None = None) -> Integers:
     """Clusters in which all pairs are near, by complete linkage: a label of each record, int64[count].
 
     Pairs that are not listed count as farther than any that is. But for ties that changes nothing: the distance of two clusters is the
     largest between their records, so with such a pair it is above the cut however far that pair is, and without one it is what it is. So
     as long as the two nearest clusters are within the cut they are the same two. Of several that are equally near scipy's order decides,
-    within a component.
+    within a component. of: as for `average`.
     """
 
-    def cut(members: Integers, own: Edges) -> Integers:
+    def cut(members: Integers, own: Edges) -> tuple[Floats, float]:
         condensed = np.full(_pairs(len(members)), _FAR)
         condensed[_places(own)] = own.distance
-        return _cut(condensed, "complete", float(own.distance.max()))
+        return condensed, float(own.distance.max())
 
-    return _by_component(edges, cut)
+    return _by_component(edges, of, "complete", cut)
 
 
-def average(edges: Edges, most: float, among: DistancesAmong) -> Integers:
+def average(edges: Edges, most: float, among: DistancesAmong, of: Integers | None = None) -> Integers:
     """UPGMA's clusters, cut at the distance `most`: a label of each record, int64[count].
 
     edges: all pairs at most that far from each other; among: called with the records of each component that has other pairs too, whose
-    means it takes. Raises what `among` raises.
+    means it takes. of: int64[copies], where there are several copies of a record, of which record each is one; records are in the order
+    of their first copies, whose clusters they get. Copies are linked as records of their own, at no distance. Raises what `among` raises.
     """
-    return _by_component(edges, lambda members, _: _cut(among(members), "average", most + _ROUNDING * most))
+    return _by_component(edges, of, "average", lambda members, _: (among(members), most + _ROUNDING * most))
 
 
-def largest_linked(edges: Edges) -> int:
-    """Records of the largest component that complete and average linkage have to cut; 0 where there is none."""
-    return max((len(members) for members, own in _components(edges, single(edges)) if not _is_whole(members, own)), default=0)
+def largest_linked(edges: Edges, of: Integers | None = None) -> int:
+    """Records, with copies as of `average`, of the largest component that complete and average linkage have to cut; 0 if there is none."""
+    copies = np.ones(edges.count, dtype=np.int64) if of is None else np.bincount(of, minlength=edges.count)
+    cut = [members for members, own in _components(edges, single(edges)) if not _is_whole(members, own)]
+    return max((int(copies[members].sum()) for members in cut), default=0)
 
 
 def linkage_bytes(members: int) -> int:
@@ -76,27 +86,44 @@ def _places(edges: Edges) -> Integers:
     return edges.i * (2 * edges.count - edges.i - 1) // 2 + edges.j - edges.i - 1
 
 
-def _cut(condensed: Floats, method: str, most: float) -> Integers:
-    from scipy.cluster.hierarchy import fcluster, linkage
-
-    return np.asarray(fcluster(linkage(condensed, method), most, "distance"), dtype=np.int64)
-
-
 def _is_whole(members: Integers, own: Edges) -> bool:
     """Whether all pairs are near: then both linkages make one cluster, as all their distances are within the cut."""
     return len(own) == _pairs(len(members))
 
 
-def _by_component(edges: Edges, cut: Callable[[Integers, Edges], Integers]) -> Integers:
+def _by_component(edges: Edges, of: Integers | None, method: str, distances: Callable[[Integers, Edges], tuple[Floats, float]]) -> Integers:
+    """distances: of the records of a component, condensed, and the largest that is near."""
+    from scipy.cluster.hierarchy import fcluster, linkage
+
     components = single(edges)
+    of = np.arange(edges.count, dtype=np.int64) if of is None else of
+    by_component = np.argsort(components[of], kind="stable")
+    starts = np.searchsorted(components[of][by_component], np.arange(int(components.max(initial=-1)) + 2))
     labels: Integers = components.copy()  # of components that stay whole; parts of the others get numbers behind these
     following = int(components.max(initial=-1)) + 1
     for members, own in _components(edges, components):
         if not _is_whole(members, own):
-            parts = cut(members, own)
-            labels[members] = following + parts
+            condensed, most = distances(members, own)
+            component = int(components[members[0]])
+            places = np.searchsorted(members, of[by_component[starts[component] : starts[component + 1]]])
+            parts = np.asarray(fcluster(linkage(_of_copies(condensed, len(members), places), method), most, "distance"), dtype=np.int64)
+            labels[members] = following + parts[np.unique(places, return_index=True)[1]]
             following += int(parts.max()) + 1
     return labels
+
+
+def _of_copies(condensed: Floats, count: int, places: Integers) -> Floats:
+    """From the distances of so many records to those of copies of them. places: of each copy, which record it is a copy of."""
+    if len(places) == count:
+        return condensed
+    rows = []
+    for k, one in enumerate(places.tolist()):
+        others = places[k + 1 :]
+        low, high = np.minimum(one, others), np.maximum(one, others)
+        row = condensed[low * (2 * count - low - 1) // 2 + high - low - 1]
+        row[others == one] = 0
+        rows.append(row)
+    return np.concatenate(rows)
 
 
 def _components(edges: Edges, components: Integers) -> Iterator[tuple[Integers, Edges]]:

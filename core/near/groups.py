@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sized
 from dataclasses import field
 from functools import cached_property
 
@@ -63,9 +63,9 @@ def group_equal(sequences: SequenceSet) -> Groups:
     return Groups(of, np.flatnonzero(first))
 
 
-def each_alone(sequences: SequenceSet) -> Groups:
+def each_alone(records: Sized) -> Groups:
     """A group for each record, whether it is equal to others or not."""
-    numbers = np.arange(len(sequences), dtype=np.int64)
+    numbers = np.arange(len(records), dtype=np.int64)
     return Groups(numbers, numbers)
 
 
