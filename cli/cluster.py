@@ -89,6 +89,7 @@ def cluster(
     from gpualign.core.ambiguity import Rule
     from gpualign.core.errors import InputError
     from gpualign.core.scoring import ScoringOptions
+    from gpualign.jobs.budget import default_memory
     from gpualign.jobs.cluster import ClusterOptions, prepare, prepare_given
     from gpualign.jobs.engines import checked_resources
     from gpualign.jobs.inputs import ReadOptions, read_inputs
@@ -133,7 +134,9 @@ def cluster(
         records, of_identities = inputs.queries.ids, not (edit and max_distance is not None)
     else:
         known_ids = inputs.queries.ids if inputs else None if ids is None else list(read_ids(ids))
-        found, of_identities = read_given(edges, distances, edit, min_identity is not None, known_ids, messages.warn)
+        found, of_identities = read_given(
+            edges, distances, edit, min_identity is not None, known_ids, messages.warn, resources.memory or default_memory()
+        )
         messages.of_run.have_read(counts, resources, format=spec.format)
         if edges is not None and known_ids is None:
             count = f"{len(found.ids):,} record{'s'[: len(found.ids) != 1]}"

@@ -80,14 +80,15 @@ def read_given(
     by_identity: bool,
     ids: Sequence[str] | None,
     warn: Callable[[str], None],
+    memory: int | None = None,
 ) -> tuple[Given, bool]:
     """(what is known, whether it is identities) of a list of pairs or a matrix. edit: scores are edit distances (None: there is no
-    --edit to say so); ids: of the sequences.
+    --edit to say so); ids: of the sequences; memory: bytes that reading a list may take.
 
     Raises `InputError` for what is neither distances nor identities, and for records that are not the sequences'.
     """
     if edges is not None:
-        listed = read_edges(edges, edit, by_identity, ids)
+        listed = read_edges(edges, edit, by_identity, ids, memory)
         return listed.pairs, listed.of_identities
     assert distances is not None
     stored = read_matrix(distances)

@@ -12,7 +12,7 @@ import numpy as np
 
 from gpualign.core.ambiguity import Rule, check_rule
 from gpualign.core.cluster.clustering import Clustering, of_centroids, of_labels
-from gpualign.core.cluster.edges import Edges, Floats, Integers
+from gpualign.core.cluster.edges import Edges, Floats, GrowingEdges, Integers
 from gpualign.core.cluster.given import ListedPairs, MatrixOfPairs, Threshold
 from gpualign.core.cluster.greedy import first_copies, greedy, ranked
 from gpualign.core.cluster.linkage import average, complete, largest_linked, linkage_bytes, single
@@ -25,6 +25,7 @@ from gpualign.core.near.groups import Groups, each_alone, group_equal
 from gpualign.core.plan import Pairing
 from gpualign.core.scoring import Scoring, ScoringOptions
 from gpualign.core.search.runner import GrowingProgress
+from gpualign.core.sequences import SequenceSet
 from gpualign.core.sinks.matrix import CondensedSink
 from gpualign.core.sinks.memory import MemoryArray
 from gpualign.core.sinks.value import Value
@@ -36,7 +37,7 @@ from gpualign.jobs.inputs import Inputs, scoring_of
 from gpualign.jobs.near import NearJob
 from gpualign.jobs.notes import UNHEARD, Notes
 from gpualign.jobs.pairs import PairsJob, Rows
-from gpualign.jobs.passing import passing_pairs
+from gpualign.jobs.passing import passing_parts
 
 METHODS = ("single", "complete", "average", "greedy")
 
@@ -90,8 +91,8 @@ class Distances(Protocol):
     def work(self) -> int:
         """What finding near pairs takes, in DP cells."""
 
-    def near(self, progress: GrowingProgress) -> Edges:
-        """The near pairs."""
+    def near(self, progress: GrowingProgress, memory: int) -> Edges:
+        """The near pairs. Raises `RunError` where they do not fit into the memory."""
 
     def among(self, members: Integers, progress: GrowingProgress) -> Floats:
         """Distances of all pairs of some records (ascending), condensed."""
@@ -121,7 +122,7 @@ class ClusterJob:
 
     def run(self, progress: GrowingProgress) -> tuple[Clustering, int]:
         """(the clusters, how many near pairs there are). Raises `RunError` where a linkage would take more than the memory."""
-        edges, groups = self.distances.near(progress), self.distances.groups
+        edges, groups = self.distances.near(progress, self.memory), self.distances.groups
         copies = np.bincount(groups.of, minlength=len(groups))
         near = edges.standing_for(copies)
         if self.order is not None:
@@ -133,7 +134,7 @@ class ClusterJob:
     def _linked(self, edges: Edges, progress: GrowingProgress) -> Integers:
         of = self.distances.groups.of
         largest = largest_linked(edges, of)
-        if (needed := linkage_bytes(largest)) > self.memory:
+        if largest and (needed := linkage_bytes(largest, edges)) > self.memory:
             raise RunError(
                 f"{largest:,} records are connected, and {self.method} linkage of them takes {format_bytes(needed)} of memory;"
                 f" raise {parameter('memory')}, choose a nearer threshold, or {parameter('method', 'single')} or greedy"
@@ -150,7 +151,7 @@ def prepare(inputs: Inputs, options: ClusterOptions, notes: Notes = UNHEARD) -> 
     o.check(fractions=not edit)
     if edit and o.max_distance is not None and o.max_distance != int(o.max_distance):
         raise InputError(f"{parameter('max_distance')}: edit distances are whole numbers from 0 on; found {o.max_distance:g}")
-    records = inputs.queries
+    records, memory = inputs.queries, o.resources.memory or default_memory()
     order = _order(o, records.ids, records.lengths)
     edits, distance = (int(o.max_distance), None) if edit and o.max_distance is not None else (None, o.max_distance)
     filter = Filter(None, edits, o.min_identity, distance, o.min_coverage)
@@ -166,13 +167,19 @@ def prepare(inputs: Inputs, options: ClusterOptions, notes: Notes = UNHEARD) -> 
         scoring,
         detail=Detail.STATISTICS if filter.by_statistics else Detail.SCORE,
         pairing=Pairing.ABOVE,
-        resources=o.resources,
+        resources=replace(o.resources, memory=memory - left_for_pairs(records, memory)),
         strand=o.strand,
         ambiguous=o.ambiguous,
     )
     job = nw.prepare_wanted(inputs, wanted, nw.Wanted(filter, o.identity_definition), notes)
     found = Alignments(replace(job.task, queries=records, targets=records), groups, inputs, job, wanted, filter, o.identity_definition)
     return _job(found, o, order), found
+
+
+def left_for_pairs(records: SequenceSet, memory: int) -> int:
+    """Bytes that near pairs may take: half of what the sequences leave; the other half is for what finds them, then for what is made of
+    them."""
+    return max(0, memory - records.nbytes) // 2
 
 
 def prepare_given(
@@ -231,10 +238,12 @@ class Alignments:
         """Pairs of records, also of equal ones."""
         return self.wanted.pairing.count(self.groups.records, self.groups.records)
 
-    def near(self, progress: GrowingProgress) -> Edges:
-        i, j, values = passing_pairs(self.job, self.filter, self.definition, progress)
-        distances = 1 - values if self.filter.least_identity is not None else values.astype(np.float64)
-        return Edges(len(self.groups), i, j, distances)
+    def near(self, progress: GrowingProgress, memory: int) -> Edges:
+        found = GrowingEdges(len(self.groups), left_for_pairs(self.task.queries, memory))
+        for i, j, values in passing_parts(self.job, self.filter, self.definition, progress):
+            if len(i):
+                found.add(i, j, 1 - values if self.filter.least_identity is not None else values.astype(np.float64))
+        return found.done()
 
     def among(self, members: Integers, progress: GrowingProgress) -> Floats:
         part = self.distinct.queries.select(members)
@@ -270,8 +279,8 @@ class _Known:
     def work(self) -> int:
         return 0
 
-    def near(self, progress: GrowingProgress) -> Edges:
-        return self.given.near(self.threshold)
+    def near(self, progress: GrowingProgress, memory: int) -> Edges:
+        return self.given.near(self.threshold, memory // 2)
 
     def among(self, members: Integers, progress: GrowingProgress) -> Floats:
         return self.threshold.distances(

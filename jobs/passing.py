@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,15 +16,14 @@ from gpualign.jobs.pairs import PairsJob
 Integers = npt.NDArray[np.int64]
 
 
-def passing_pairs(
+def passing_parts(
     job: PairsJob | NearJob, filter: Filter, definition: int, progress: Progress
-) -> tuple[Integers, Integers, npt.NDArray[Any]]:
-    """(i, j, value) of the pairs that pass, in input order: query i and target j have this value.
+) -> Iterator[tuple[Integers, Integers, npt.NDArray[Any]]]:
+    """(i, j, value) of the pairs that pass, in input order, some at a time: query i and target j have this value.
 
     value: what the filter asks for, the identity (float64) with `least_identity`, 1 - identity with `most_distance`, or else the score
     (int32 or int64). definition: of identities. The job's detail must be STATISTICS where the filter is by statistics.
     """
-    parts: list[tuple[Integers, Integers, npt.NDArray[Any]]] = []
     for block in job.blocks(definition, progress):
         wanted = block.wanted(filter.keeps(block))
         values: npt.NDArray[Any]
@@ -31,7 +31,14 @@ def passing_pairs(
             values = block.scores[wanted]
         else:
             values = (block.identity_fraction if filter.most_distance is None else block.distance_fraction)[wanted]
-        parts.append((*block.written_records(wanted), values))
+        yield (*block.written_records(wanted), values)
+
+
+def passing_pairs(
+    job: PairsJob | NearJob, filter: Filter, definition: int, progress: Progress
+) -> tuple[Integers, Integers, npt.NDArray[Any]]:
+    """All that `passing_parts` gives, as three arrays."""
+    parts = list(passing_parts(job, filter, definition, progress))
     if not parts:
         nothing = np.zeros(0, dtype=np.int64)
         return nothing, nothing, np.zeros(0, dtype=job.task.dtype if filter.identity is None else np.float64)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import re
+import sys
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -13,7 +15,7 @@ from gpualign.cli.outputs.files import open_input
 from gpualign.core.cluster.edges import unique_edges
 from gpualign.core.cluster.given import ListedPairs
 from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError, quoted
+from gpualign.core.errors import InputError, RunError, parameter, quoted
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.matrix_text import Row, read_matrix_rows
 from gpualign.core.files.squares import number_of
@@ -30,6 +32,9 @@ _LOOKED_AT = 20
 
 _ROUNDING = 1e-9
 """Largest distance of a record from itself that some programs write."""
+_LINE_BYTES = 96
+"""Of a pair: two numbers of records, a value and a line, and the keys by which repeated pairs are found, in order; or, when the list has
+been read, the near pairs beside it."""
 _LARGEST = 1e100
 """Beyond it sums of the values would no longer be numbers."""
 
@@ -54,13 +59,14 @@ class _Columns:
     headed: bool
 
 
-def read_edges(path: str, edit: bool | None, by_identity: bool, ids: Sequence[str] | None = None) -> EdgeList:
+def read_edges(path: str, edit: bool | None, by_identity: bool, ids: Sequence[str] | None = None, memory: int | None = None) -> EdgeList:
     """Read a list of pairs: a table with a header, which may be repeated, that names the columns query, target and distance, identity or
     score; or, without a header, two ids and a distance. Tabs, commas, semicolons or blanks delimit columns; - is standard input.
 
     edit: the scores are edit distances (None: there is no option to say so); other scores are no distances. by_identity: identities are
     looked for. ids: of all records; None: the records are those in the list, in the order in which they come, and none where no pair is
-    near. Raises `InputError` naming the line.
+    near. memory: bytes that reading may take. Raises `InputError` naming the line, and `RunError` where the list takes more than the
+    memory.
     """
     with open_input(path) as (stream, source):
         start, unpacked = unpack(stream, source)
@@ -77,7 +83,7 @@ def read_edges(path: str, edit: bool | None, by_identity: bool, ids: Sequence[st
             _refuse_matrix(begun, source)
         elif begun and len(begun[0][1]) == len(first[1]) + 1:
             columns = _after_row_names(columns, begun, first, source)
-        found = _parse(itertools.chain(begun, rows), columns, first[1] if columns.headed else None, ids, source)
+        found = _parse(itertools.chain(begun, rows), columns, first[1] if columns.headed else None, ids, source, memory)
     return EdgeList(found, columns.kind == "identity")
 
 
@@ -155,13 +161,13 @@ def _number(cell: str) -> float | None:
     return None if abs(value) > _LARGEST or "_" in cell else value  # Python takes _ for a separator of thousands
 
 
-def _parse(rows: Iterator[Row], columns: _Columns, header: list[str] | None, ids: Sequence[str] | None, source: str) -> ListedPairs:
+def _parse(
+    rows: Iterator[Row], columns: _Columns, header: list[str] | None, ids: Sequence[str] | None, source: str, memory: int | None
+) -> ListedPairs:
     """header: cells of the header, which comes again where lists were joined by cat; None without one."""
+    most = sys.maxsize if memory is None else memory // _LINE_BYTES
     number = {} if ids is None else {name: k for k, name in enumerate(ids)}
-    a: list[int] = []
-    b: list[int] = []
-    values: list[float] = []
-    lines: list[int] = []
+    a, b, values, lines = array("i"), array("i"), array("d"), array("q")
     for line, cells in rows:
         if len(cells) != columns.width:
             if cells == header or not any(cells):
@@ -185,11 +191,16 @@ def _parse(rows: Iterator[Row], columns: _Columns, header: list[str] | None, ids
         if a[-1] == b[-1] and value > _ROUNDING and columns.kind != "identity":
             name = quoted(cells[columns.query])
             raise InputError(f"{source}: line {line}: {name} is at a distance of {value:g} from itself; two records may have this id")
+        if len(lines) == most:
+            raise RunError(
+                f"{source}: the list is too long for the memory: reading takes {_LINE_BYTES} bytes a pair, and there are more lines than"
+                f" {line - 1:,}; raise {parameter('memory')}, or list near pairs alone, as nw and dist do with --max-distance"
+            )
         values.append(value)
         lines.append(line)
     names = list(number)
-    i, j = np.array(a, dtype=np.int64), np.array(b, dtype=np.int64)
-    edges, contradiction = unique_edges(len(names), i, j, np.array(values, dtype=np.float64))
+    i, j = np.frombuffer(a, dtype=np.int32), np.frombuffer(b, dtype=np.int32)
+    edges, contradiction = unique_edges(len(names), i, j, np.frombuffer(values))
     if contradiction is not None:
         one, other = contradiction
         raise InputError(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.cluster.edges import Edges, Floats, Integers
+from gpualign.core.cluster.edges import Edges, Floats, GrowingEdges, Integers
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 
@@ -69,15 +69,25 @@ class ListedPairs:
         """Whether all values are from 0 to 1, and some of them lie between."""
         return _are_fractions([self.pairs.distance])
 
-    def near(self, threshold: Threshold) -> Edges:
-        """The near pairs."""
-        near = self.pairs.select(threshold.keeps(self.pairs.distance))
-        return Edges(near.count, near.i, near.j, threshold.distances(near.distance))
+    def near(self, threshold: Threshold, memory: int | None = None) -> Edges:
+        """The near pairs. Raises `RunError` where they take more than so many bytes; None: as many as they take."""
+        found = GrowingEdges(len(self.ids), memory)
+        for i, j, values in self.pairs.parts():
+            keep = threshold.keeps(values)
+            if keep.any():
+                found.add(i[keep], j[keep], threshold.distances(values[keep]))
+        return found.done()
 
     def among(self, members: Integers, why: str) -> Floats:
         """Values of all pairs of some records, condensed. Raises `InputError`, with why it is wanted, where one is not in the list."""
-        i, j = np.triu_indices(len(members), 1)
-        found = self.pairs.between(members[i], members[j])
+        place = np.full(len(self.ids), -1, dtype=np.int64)
+        place[members] = np.arange(len(members))
+        found = np.full(len(members) * (len(members) - 1) // 2, np.nan)
+        for one, other, values in self.pairs.parts():
+            i, j = place[one], place[other]
+            there = (i >= 0) & (j >= 0)
+            i, j = i[there], j[there]
+            found[i * (2 * len(members) - i - 1) // 2 + j - i - 1] = values[there]
         return _complete(found, self.ids, members, why, "write all pairs, without a threshold")
 
 
@@ -110,16 +120,14 @@ class MatrixOfPairs:
         start = k * (2 * count - k - 1) // 2
         return self.values[start : start + count - k - 1]
 
-    def near(self, threshold: Threshold) -> Edges:
-        """The near pairs."""
-        i, j, distances = [], [], []
+    def near(self, threshold: Threshold, memory: int | None = None) -> Edges:
+        """The near pairs. Raises `RunError` where they take more than so many bytes; None: as many as they take."""
+        found = GrowingEdges(len(self.ids), memory)
         for k in range(len(self.ids)):
-            row = self._row(k)
             places = np.flatnonzero(threshold.keeps(self._values_of(k)))
-            i.append(np.full(len(places), k, dtype=np.int64))
-            j.append(places + k + 1)
-            distances.append(threshold.distances(row[places]))
-        return Edges(len(self.ids), np.concatenate(i), np.concatenate(j), np.concatenate(distances))
+            if len(places):
+                found.add(np.full(len(places), k), places + k + 1, threshold.distances(self._row(k)[places]))
+        return found.done()
 
     def every(self) -> Floats:
         """Values of all pairs, condensed; nan where a pair has none."""

@@ -7,7 +7,7 @@ abundance; records that are equal in that, and where it stays open the abundance
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from gpualign.core.cluster.edges import Edges, Integers
 from gpualign.core.errors import InputError
 
 ORDERS = ("length", "size", "input")
+
+_SORTED, _PASSES = 1 << 18, 16
+"""Pairs that are sorted at a time at least, and times that a long list is gone through."""
 
 _SIZE = re.compile(r"(?:^|;)size=(\d+)(?:;|$)")
 
@@ -62,19 +65,38 @@ def greedy(edges: Edges, order: Integers) -> Integers:
     count = edges.count
     rank = np.empty(count, dtype=np.int64)
     rank[order] = np.arange(count)
-    first, second = rank[edges.i], rank[edges.j]
-    earlier, later = np.minimum(first, second), np.maximum(first, second)
-    by_choice = np.lexsort((earlier, edges.distance, later))
-    earlier, later = earlier[by_choice], later[by_choice]
-    starts = np.searchsorted(later, np.arange(count + 1)).tolist()
     chosen = np.arange(count)
     is_centroid = np.ones(count, dtype=bool)
-    for one in np.unique(later).tolist():
-        candidates = earlier[starts[one] : starts[one + 1]]
-        there = is_centroid[candidates]
-        best = int(there.argmax())
-        if there[best]:
-            chosen[one] = candidates[best]
-            is_centroid[one] = False
+    for later, earlier in _by_choice(edges, rank):
+        starts = np.flatnonzero(np.concatenate(([True], later[1:] != later[:-1])))
+        for one, candidates in zip(later[starts].tolist(), np.split(earlier, starts[1:]), strict=True):
+            there = is_centroid[candidates]
+            best = int(there.argmax())
+            if there[best]:
+                chosen[one] = candidates[best]
+                is_centroid[one] = False
     centroids: Integers = order[chosen[rank]]
     return centroids
+
+
+def _by_choice(edges: Edges, rank: Integers) -> Iterator[tuple[Integers, Integers]]:
+    """(ranks of records, ascending; of earlier ones that are near them, the nearest first): some records' pairs at a time, so that they
+    take little memory beside the list."""
+    pairs = np.zeros(edges.count, dtype=np.int64)
+    for i, j, _ in edges.parts():
+        pairs += np.bincount(np.maximum(rank[i], rank[j]), minlength=edges.count)
+    before = np.concatenate(([0], np.cumsum(pairs)))
+    start, most = 0, max(_SORTED, len(edges) // _PASSES)
+    while before[start] < before[-1]:
+        stop = max(start + 1, int(np.searchsorted(before, before[start] + most, side="right")) - 1)
+        parts = []
+        for i, j, distance in edges.parts():
+            one, other = rank[i], rank[j]
+            later = np.maximum(one, other)
+            wanted = (later >= start) & (later < stop)
+            parts.append((later[wanted], np.minimum(one, other)[wanted], distance[wanted]))
+        later, earlier, far = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+        order = np.lexsort((earlier, far, later))
+        if len(order):
+            yield later[order], earlier[order]
+        start = stop

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import numpy as np
+import numpy.typing as npt
 
 from gpualign.core.cluster.edges import Edges, Floats, Integers
 
@@ -18,6 +19,11 @@ DistancesAmong = Callable[[Integers], Floats]
 """All distances among some records (ascending int64[members]), condensed as scipy has it: float64[members * (members - 1) / 2]."""
 
 _FAR = float(np.finfo(np.float64).max)
+_PASSES = 16
+"""Times that the list of near pairs is gone through, so that only a part of it is ordered at a time."""
+_ORDERED_BYTES = 96
+"""Of a near pair of a component that is cut: what it takes beside the list, in copies by component, in numbers of its records, and where
+these are among all distances."""
 _ROUNDING = 1e-12
 """Means of distances that are at the cut may come out above it by rounding; more than so much of the cut is no rounding."""
 
@@ -68,13 +74,15 @@ def average(edges: Edges, most: float, among: DistancesAmong, of: Integers | Non
 def largest_linked(edges: Edges, of: Integers | None = None) -> int:
     """Records, with copies as of `average`, of the largest component that complete and average linkage have to cut; 0 if there is none."""
     copies = np.ones(edges.count, dtype=np.int64) if of is None else np.bincount(of, minlength=edges.count)
-    cut = [members for members, own in _components(edges, single(edges)) if not _is_whole(members, own)]
-    return max((int(copies[members].sum()) for members in cut), default=0)
+    components = single(edges)
+    sizes = np.bincount(components, copies).astype(np.int64)
+    return int(sizes[_is_cut(edges, components)].max(initial=0))
 
 
-def linkage_bytes(members: int) -> int:
-    """Memory that linking a component takes: its distances, and the copy that scipy works on."""
-    return 2 * 8 * _pairs(members)
+def linkage_bytes(members: int, edges: Edges) -> int:
+    """Memory that linking takes where so many records are the largest component: its distances, the copy that scipy works on, the pairs
+    that are near, and such pairs in the order of components."""
+    return 2 * 8 * _pairs(members) + edges.nbytes + _ORDERED_BYTES * min(len(edges), _pairs(members))
 
 
 def _pairs(members: int) -> int:
@@ -86,9 +94,13 @@ def _places(edges: Edges) -> Integers:
     return edges.i * (2 * edges.count - edges.i - 1) // 2 + edges.j - edges.i - 1
 
 
-def _is_whole(members: Integers, own: Edges) -> bool:
-    """Whether all pairs are near: then both linkages make one cluster, as all their distances are within the cut."""
-    return len(own) == _pairs(len(members))
+def _is_cut(edges: Edges, components: Integers) -> npt.NDArray[np.bool_]:
+    """Which components have pairs that are not near: bool[components]. Of others both linkages make one cluster, as all their distances
+    are within the cut."""
+    number = int(components.max(initial=-1)) + 1
+    pairs = sum((np.bincount(components[i], minlength=number) for i, _, _ in edges.parts()), np.zeros(number, dtype=np.int64))
+    sizes = np.bincount(components)
+    return np.asarray(pairs != sizes * (sizes - 1) // 2)
 
 
 def _by_component(edges: Edges, of: Integers | None, method: str, distances: Callable[[Integers, Edges], tuple[Floats, float]]) -> Integers:
@@ -102,13 +114,12 @@ def _by_component(edges: Edges, of: Integers | None, method: str, distances: Cal
     labels: Integers = components.copy()  # of components that stay whole; parts of the others get numbers behind these
     following = int(components.max(initial=-1)) + 1
     for members, own in _components(edges, components):
-        if not _is_whole(members, own):
-            condensed, most = distances(members, own)
-            component = int(components[members[0]])
-            places = np.searchsorted(members, of[by_component[starts[component] : starts[component + 1]]])
-            parts = np.asarray(fcluster(linkage(_of_copies(condensed, len(members), places), method), most, "distance"), dtype=np.int64)
-            labels[members] = following + parts[np.unique(places, return_index=True)[1]]
-            following += int(parts.max()) + 1
+        condensed, most = distances(members, own)
+        component = int(components[members[0]])
+        places = np.searchsorted(members, of[by_component[starts[component] : starts[component + 1]]])
+        parts = np.asarray(fcluster(linkage(_of_copies(condensed, len(members), places), method), most, "distance"), dtype=np.int64)
+        labels[members] = following + parts[np.unique(places, return_index=True)[1]]
+        following += int(parts.max()) + 1
     return labels
 
 
@@ -127,15 +138,28 @@ def _of_copies(condensed: Floats, count: int, places: Integers) -> Floats:
 
 
 def _components(edges: Edges, components: Integers) -> Iterator[tuple[Integers, Edges]]:
-    """(its records, ascending; its near pairs, in numbers of these) of each component of two records and more."""
+    """(its records, ascending; its near pairs, in numbers of these) of each component that has to be cut."""
+    cut = _is_cut(edges, components)
     records = np.argsort(components, kind="stable").astype(np.int64)
-    starts = np.searchsorted(components[records], np.arange(int(components.max(initial=-1)) + 2))
+    starts = np.searchsorted(components[records], np.arange(len(cut) + 1))
     place = np.empty_like(records)
     place[records] = np.arange(edges.count) - starts[components[records]]
-    of_edges = components[edges.i]
-    order = np.argsort(of_edges, kind="stable")
-    edge_starts = np.searchsorted(of_edges[order], np.arange(len(starts)))
-    for k in np.flatnonzero(np.diff(starts) > 1).tolist():
-        members = records[starts[k] : starts[k + 1]]
-        own = order[edge_starts[k] : edge_starts[k + 1]]
-        yield members, Edges(len(members), place[edges.i[own]], place[edges.j[own]], edges.distance[own])
+    pairs = np.zeros(len(cut), dtype=np.int64)
+    for i, _, _ in edges.parts():
+        pairs += np.bincount(components[i], minlength=len(cut))
+    wanted = np.flatnonzero(cut)
+    before = np.concatenate(([0], np.cumsum(pairs[wanted])))
+    start, most = 0, len(edges) // _PASSES
+    while start < len(wanted):
+        stop = max(start + 1, int(np.searchsorted(before, before[start] + most, side="right")) - 1)
+        together = np.zeros(len(cut), dtype=np.bool_)
+        together[wanted[start:stop]] = True
+        chosen = [(i[those], j[those], distance[those]) for i, j, distance in edges.parts() if (those := together[components[i]]).any()]
+        i, j, distance = (np.concatenate(columns) for columns in zip(*chosen, strict=True))
+        chosen.clear()
+        order = np.argsort(components[i], kind="stable")
+        ends = before[start : stop + 1] - before[start]
+        for k, first, last in zip(wanted[start:stop].tolist(), ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+            members, own = records[starts[k] : starts[k + 1]], order[first:last]
+            yield members, Edges(len(members), place[i[own]], place[j[own]], distance[own])
+        start = stop
