@@ -124,7 +124,7 @@ def cluster(
     options = ClusterOptions(max_distance, min_identity, method, order, scoring, identity_def, resources, min_coverage, strand, rule)
     options.check(fractions=known is None and not edit)
 
-    reading = ReadOptions(alphabet, allow_duplicates, degap, unknown=unknown, drop_empty=drop_empty)
+    reading = ReadOptions(alphabet, allow_duplicates, degap, spec.with_sequences, unknown=unknown, drop_empty=drop_empty)
     inputs = read_inputs([open_inputs(read.paths)], reading, messages) if read.paths else None
     counts = {} if inputs is None else counts_of(inputs)
     if known is None:

@@ -50,6 +50,11 @@ class ClusterSpec:
         """Whether .uc is written, which tells alignments."""
         return self.format == "uc" or self.uc is not None
 
+    @property
+    def with_sequences(self) -> bool:
+        """Whether representatives are written, with their descriptions."""
+        return self.format == "fasta" or self.representatives is not None
+
 
 def clusters_beside(name: str) -> ClusterSpec:
     """A file of clusters beside what a run writes. Raises `InputError` for a name that tells no format of clusters without sequences."""
@@ -67,7 +72,7 @@ def cluster_spec(output: str, format: str | None, uc: str | None, representative
     named = [one.absolute() for one in spec.outputs if one is not None]
     if len(set(named)) < len(named):
         raise InputError("-o, --uc and --representatives name the same file; each wants its own")
-    if not has_sequences and (chosen == "fasta" or representatives):
+    if not has_sequences and spec.with_sequences:
         what = "--representatives" if representatives else "fasta"
         raise InputError(f"{what} writes sequences, and there are none; give their file too")
     return spec

@@ -202,6 +202,15 @@ def test_all_outputs_at_once(folder):
     assert lines[4] == ["C", "0", "3", "*", "*", "*", "*", "*", "b;size=7", "*"]
 
 
+@pytest.mark.parametrize("words", [["--representatives", "r.fa"], ["-o", "r.fa"], ["--edges", "list.tsv", "--representatives", "r.fa"]])
+def test_representatives_keep_their_header_lines(folder, words):
+    (folder / "x.fa").write_text(">b;size=7 E. coli  16S\tgene \nacgtacgtacga\n>a\nACGTACGTACGA\n>c of\nGG\n>d\nTTTTTTTTTTTTTTTTT\n")
+    (folder / "list.tsv").write_text("query\ttarget\tscore\nb;size=7\ta\t0\n")
+    gpualign("cluster", "x.fa", "--edit", "--max-distance", "1", *words, cwd=folder)
+    expected = [">b;size=7 E. coli  16S gene", "ACGTACGTACGA", ">c of", "GG", ">d", "TTTTTTTTTTTTTTTTT"]
+    assert (folder / "r.fa").read_text().splitlines() == expected
+
+
 @pytest.mark.parametrize("fractions", [False, True])
 def test_tables_of_typed_columns(folder, fractions):
     """In files and on standard output: what the text says, with nothing rounded, and null where a distance is not known."""

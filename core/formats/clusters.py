@@ -92,12 +92,14 @@ def write_uc(
 
 
 def write_representatives(stream: ByteWriter, sequences: SequenceSet, alphabet: Alphabet, clustering: Clustering) -> None:
-    """The representatives as FASTA in the order of the clusters, each sequence on one line, in upper case."""
+    """The representatives as FASTA in the order of the clusters, with their descriptions, each sequence on one line, in upper case."""
+    chosen = sequences.select(clustering.representatives)
+    described = chosen.descriptions or [""] * len(chosen)
 
     def rows() -> Iterator[str]:
-        for record in clustering.representatives.tolist():
-            codes = sequences.codes[sequences.offsets[record] : sequences.offsets[record + 1]]
-            yield f">{sequences.ids[record]}\n{alphabet.decoding[codes].tobytes().decode()}\n"
+        for k, (name, description) in enumerate(zip(chosen.ids, described, strict=True)):
+            codes = chosen.codes[chosen.offsets[k] : chosen.offsets[k + 1]]
+            yield f">{name}{' ' if description else ''}{description}\n{alphabet.decoding[codes].tobytes().decode()}\n"
 
     _write(stream, rows())
 
