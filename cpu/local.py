@@ -16,6 +16,8 @@ from gpualign.core.scoring import LIMIT, Scoring
 from gpualign.cpu.recipe import TABLE_SIZE
 
 _COLUMN_MULTIPLE = 4
+_FEW = 8  # one by one, a vector has half as many cells as targets that fill its bytes; fewer than that are left by half of them
+_LONG = 2048  # rows that fill the lanes of one pair many times
 _COLUMN_VECTORS = 3  # of a column: its letters, H and F
 
 
@@ -31,6 +33,8 @@ class LocalRecipe:
     byte_scores: bool
     narrowest: int
     widest: int
+    few_lanes: int = 0
+    long_letters: int = 0
     most_columns: int = 2**62
 
     @property
@@ -45,8 +49,14 @@ class LocalRecipe:
         return vector_bytes // self.narrowest
 
     def within(self, vector_bytes: int, worker_bytes: int) -> LocalRecipe:
-        """The same for workers with so much scratch: longer sequences do not lie in the lanes, if others can."""
-        return replace(self, most_columns=worker_bytes // (_COLUMN_VECTORS * vector_bytes) - _COLUMN_MULTIPLE)
+        """The same for workers with so much scratch: longer sequences do not lie in the lanes, if others can, and a few long ones are
+        aligned one by one."""
+        return replace(
+            self,
+            most_columns=worker_bytes // (_COLUMN_VECTORS * vector_bytes) - _COLUMN_MULTIPLE,
+            few_lanes=vector_bytes // _FEW,
+            long_letters=_LONG,
+        )
 
 
 def lane_bytes(vector_bytes: int, queries: int, targets: int) -> int:

@@ -53,7 +53,7 @@ def native_paths(recipe: PathRecipe, worker_bytes: int) -> _kernels.PathRecipe:
 def native_local(recipe: LocalRecipe) -> _kernels.LocalRecipe:
     """The recipe for local scores as the extension takes it."""
     out = _kernels.LocalRecipe()
-    for name in ("letters", "padding", "open", "extend", "byte_scores", "narrowest", "widest", "most_columns"):
+    for name in ("letters", "padding", "open", "extend", "byte_scores", "narrowest", "widest", "few_lanes", "long_letters", "most_columns"):
         setattr(out, name, getattr(recipe, name))
     out.set_table(np.ascontiguousarray(recipe.table))
     return out

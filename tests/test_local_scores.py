@@ -54,6 +54,30 @@ def test_every_width(rng, name, linear, scale):
     check(related(rng, 3, 160, 22), related(rng, 12, 160, 22), scheme, name)
 
 
+@pytest.mark.parametrize(
+    ("letters", "scheme", "gaps"),
+    [
+        (4, (5, -4), (10, 1)),
+        (4, (60, -50), (90, 1)),
+        (4, (2, -3), (5, 5)),
+        (4, (1, -1), (1, 1)),
+        (4, (4, -9), (0, 0)),
+        (20, (7, -2), (12, 2)),
+    ],
+    ids=str,
+)
+def test_few_long_targets(rng, letters, scheme, gaps):
+    """One by one in the lanes of a query: more rows than a strip has, gaps longer than the rows of a lane, and scores beyond 16 bits."""
+    query = rng.integers(0, letters, 2300)
+    alike = np.concatenate((query[:700], rng.integers(0, letters, 150), query[1000:1800], query[1850:], rng.integers(0, letters, 100)))
+    alike = np.where(rng.random(len(alike)) < 0.05, rng.integers(0, letters, len(alike)), alike)
+    targets = [alike, rng.integers(0, letters, 2050)]
+    scheme = two_valued(letters, *scheme, *gaps)
+    expected = [local_score(query, target, scheme.substitution, *gaps) for target in targets]
+    for name in SETS:
+        assert local(sequence_set([query]), sequence_set(targets), scheme, name).tolist() == [expected]
+
+
 @given(
     st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=40), min_size=1, max_size=4),
     st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=40), min_size=1, max_size=40),

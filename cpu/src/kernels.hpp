@@ -273,6 +273,8 @@ struct Kernels {
   // Elements of 1, 2, 4 and 8 bytes: scores, and where they are reached.
   void (*local[4])(const LocalArgs&);
   void (*find_local[4])(const LocalArgs&);
+  void (*striped16)(const LocalArgs&);  // of one target: codes are [columns], best is one score
+  void (*striped32)(const LocalArgs&);
 };
 
 constexpr int kMaxMatchSteps = 4;  // bit-sliced kernels exist for S = 1 .. 4 and every X < S

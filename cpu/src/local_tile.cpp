@@ -63,6 +63,11 @@ class LocalScorer {
       bool packed = false;
       for (int64_t r = 0; r < rows_.count; r++) {
         auto& left = exceeding[static_cast<size_t>(r)];
+        if (is_striped(r, block)) {
+          for (const int64_t lane : block)
+            if (!align_alone(r, lane, left)) return false;
+          continue;
+        }
         if (first_width == 1 && !bytes_pay(r)) {
           left.insert(left.end(), block.begin(), block.end());
           continue;
@@ -86,6 +91,42 @@ class LocalScorer {
   }
 
   bool bytes_pay(int64_t r) const { return !history_ || history_->bytes_pay(rows_.ids[r]); }
+
+  // Whether so few records, all of them long, would leave lanes idle that rows of one pair can fill.
+  bool is_striped(int64_t r, const std::vector<int64_t>& block) const {
+    return first_striped() <= 4 && block.size() <= static_cast<size_t>(recipe_.few_lanes) &&
+           rows_.record(r).length >= recipe_.long_letters && lanes_.record(block.front()).length >= recipe_.long_letters;
+  }
+
+  int first_striped() const { return std::max(recipe_.narrowest, 2); }
+
+  bool align_alone(int64_t r, int64_t lane, std::vector<int64_t>& exceeding) {
+    const Record row = rows_.record(r), column = lanes_.record(lane);
+    int64_t best = 0;
+    LocalArgs a = arguments_;
+    a.query = row.codes;
+    a.rows = row.length;
+    a.codes = column.codes;
+    a.columns = column.length;
+    a.boundary = boundary_.reserve(static_cast<size_t>(2 * a.columns) * sizeof(int32_t));
+    a.best = &best;
+    if (first_striped() == 2) {
+      kernels_.striped16(a);
+      if (cancel_.requested) return false;
+      if (recipe_.widest <= 2 || best < UINT16_MAX) {
+        store_(r, lane, best);
+        return true;
+      }
+    }
+    if (recipe_.widest > 4) {
+      exceeding.push_back(lane);
+      return true;
+    }
+    kernels_.striped32(a);
+    if (cancel_.requested) return false;
+    store_(r, lane, best);
+    return true;
+  }
 
   int wider(int width) const { return width == 1 ? 2 : recipe_.widest; }
 

@@ -18,6 +18,8 @@ struct LocalRecipe {
   bool byte_scores = false;          // every score of a letter pair fits a signed byte
   int narrowest = 1;                 // width that holds every score of a letter pair and every gap cost
   int widest = 4;                    // width that holds every score of the task
+  int few_lanes = 0;                 // so many sequences for the lanes, or fewer, are aligned one by one, where rows and columns are
+  int64_t long_letters = 0;          // so many letters at least
   int64_t most_columns = INT64_MAX;  // of records in the lanes, for memory, if the other side's records are shorter
 
   // The table for targets as rows and queries in the lanes.

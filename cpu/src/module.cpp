@@ -224,6 +224,8 @@ NB_MODULE(_kernels, m) {
       .def_rw("byte_scores", &LocalRecipe::byte_scores)
       .def_rw("narrowest", &LocalRecipe::narrowest)
       .def_rw("widest", &LocalRecipe::widest)
+      .def_rw("few_lanes", &LocalRecipe::few_lanes)
+      .def_rw("long_letters", &LocalRecipe::long_letters)
       .def_rw("most_columns", &LocalRecipe::most_columns)
       .def(
           "set_table", [](LocalRecipe& r, ScoreTable table) { std::memcpy(r.table, table.data(), sizeof r.table); },

@@ -8,6 +8,7 @@
 #include "myers.hpp"
 #include "query_slices.hpp"
 #include "sliced_grid.hpp"
+#include "striped.hpp"
 #include "wavefront.hpp"
 
 #define GPUALIGN_STRING_(x) #x
@@ -44,6 +45,8 @@ const Kernels kernels = {
     &banded,
     {&local<int8_t, false>, &local<int16_t, false>, &local<int32_t, false>, &local<int64_t, false>},
     {&local<int8_t, true>, &local<int16_t, true>, &local<int32_t, true>, &local<int64_t, true>},
+    &striped<int16_t>,
+    &striped<int32_t>,
 };
 
 }  // namespace gpualign::GPUALIGN_ISA
