@@ -1,5 +1,7 @@
 """The widths that core/bounds.py grants: every value that the recurrences form stays within them, and the forms are exact."""
 
+from math import gcd
+
 import numpy as np
 import pytest
 from hypothesis import example, given
@@ -122,6 +124,7 @@ def test_unary_form_keeps_the_score(match, mismatch, gap, data):
     form = unary_form(scheme)
     if form is None:
         return
+    assert gcd(form.match_steps, form.mismatch_steps) == 1  # others are not compiled (cpu/src/bitsliced.hpp)
     sequence = st.lists(st.integers(0, 2), min_size=1, max_size=12)
     query, target = data.draw(sequence), data.draw(sequence)
     steps = two_valued(3, form.match_steps, form.mismatch_steps, 0, 0)

@@ -10,7 +10,8 @@
 // Edit distance is S = 2, X = 1 (match 0, mismatch -1, gap 1, the score negated): the five-operation form of Myers' cell.
 //
 // u and z are kept complemented: then no cell needs a negation, where instruction sets have and-not, but no or-not.
-// S = 1 .. 4 exist. Three-input operations a cell of S = 2, 3, 4 with X = 1: 5, 11, 19; two-input ones: 8, 18, 32.
+// S = 1 .. 4 exist, with every X that has no factor in common with S: others do not come up (core/bounds.py). Three-input operations a cell
+// of S = 2, 3, 4 with X = 1: 5, 11, 19; two-input ones: 8, 18, 32.
 //
 // Layout: masks [column][letter slot], one vector each. A strip of kSliceRows rows keeps its planes in L1; the boundary keeps
 // S planes a column. kSliceColumns columns advance together. The sum along the last row is taken by vertical counters:
@@ -134,19 +135,15 @@ struct BitslicedKernel {
   }
 };
 
-// Kernel<S, X>::run(a) for the steps in `a`.
+// Kernel<S, X>::run(a) for the steps in `a`, which have no common factor.
 template <template <int, int> class Kernel, class Args>
 static void run_steps(const Args& a) {
   switch (a.match_steps * 8 + a.mismatch_steps) {
     case 1 * 8 + 0: return Kernel<1, 0>::run(a);
-    case 2 * 8 + 0: return Kernel<2, 0>::run(a);
     case 2 * 8 + 1: return Kernel<2, 1>::run(a);
-    case 3 * 8 + 0: return Kernel<3, 0>::run(a);
     case 3 * 8 + 1: return Kernel<3, 1>::run(a);
     case 3 * 8 + 2: return Kernel<3, 2>::run(a);
-    case 4 * 8 + 0: return Kernel<4, 0>::run(a);
     case 4 * 8 + 1: return Kernel<4, 1>::run(a);
-    case 4 * 8 + 2: return Kernel<4, 2>::run(a);
     case 4 * 8 + 3: return Kernel<4, 3>::run(a);
   }
 }

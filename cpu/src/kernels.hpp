@@ -277,6 +277,6 @@ struct Kernels {
   void (*striped32)(const LocalArgs&);
 };
 
-constexpr int kMaxMatchSteps = 4;  // bit-sliced kernels exist for S = 1 .. 4 and every X < S
+constexpr int kMaxMatchSteps = 4;  // bit-sliced kernels exist for S = 1 .. 4 and every X < S that has no factor in common with S
 
 }  // namespace gpualign

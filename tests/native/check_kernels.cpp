@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -89,8 +90,11 @@ Recipe unary_recipe(const Weights& w, int letters) {
   Recipe r;
   r.family = Family::kBitsliced;
   r.letters = letters;
-  r.match_steps = w.match + 2 * w.open;
-  r.mismatch_steps = std::max(0, w.mismatch + 2 * w.open);
+  const int match = w.match + 2 * w.open, mismatch = std::max(0, w.mismatch + 2 * w.open);
+  const int factor = std::gcd(match, mismatch);  // as core/bounds.py does
+  r.match_steps = match / factor;
+  r.mismatch_steps = mismatch / factor;
+  r.sum_factor = factor;
   r.per_letter = -w.open;
   return r;
 }
