@@ -118,6 +118,29 @@ def test_galaxy_tools_pass_planemo(tmp_path):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_a_build_of_an_image_is_not_sent_what_git_ignores():
+    ignored = [line.rstrip("/") for line in (ROOT / ".gitignore").read_text().splitlines()]
+    sent_not = (ROOT / ".dockerignore").read_text().splitlines()
+    # Docker's patterns begin at the root, git's without a slash anywhere.
+    assert {line[1:] if line.startswith("/") else f"**/{line}" for line in ignored} | {".git"} <= set(sent_not)
+    needed = {
+        "CMakeLists.txt",
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+        "cli",
+        "core",
+        "cpu",
+        "cuda_src",
+        "gpu",
+        "jobs",
+        "package",
+        "packaging",
+    }
+    assert needed.isdisjoint(sent_not)
+    assert all((ROOT / name).exists() for name in needed)
+
+
 def recipe():
     """The recipe of bioconda as conda-build reads it."""
     functions = {
