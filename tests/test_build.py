@@ -3,12 +3,15 @@
 import importlib.metadata
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import shared_files
+
+from gpualign.cpu import _kernels
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -22,6 +25,20 @@ def test_without_a_compiler_packages_are_named(tmp_path):
     assert f"no C++ compiler that works (tried: {tmp_path / 'no-compiler'})" in said
     assert all(advice in said for advice in ("apt install g++", "xcode-select --install", "cxx-compiler"))
     assert "CMAKE_CXX_COMPILER" not in said
+
+
+@pytest.mark.skipif(shutil.which("c++") is None, reason="needs a C++ compiler")
+def test_what_is_being_built_is_said(tmp_path):
+    cmake = pytest.importorskip("cmake", reason="the package cmake of the extra `test`")
+    pytest.importorskip("nanobind", reason="what only builds without isolation install")
+    command = [Path(cmake.CMAKE_BIN_DIR) / "cmake", "-S", ROOT, "-B", tmp_path, f"-DPython_EXECUTABLE={sys.executable}"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (said,) = (line for line in done.stdout.splitlines() if line.startswith("-- gpualign: "))
+    modules = re.findall(r"^nanobind_add_module\(", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)
+    assert f"compiling {len(modules)} extensions" in said
+    assert all(name in said for name, *_ in _kernels.instruction_sets())
+    assert "processor time" in said
 
 
 @pytest.fixture
@@ -53,3 +70,35 @@ def test_every_extension_is_built_for_the_stable_abi():
     modules = re.findall(r"^nanobind_add_module\(([^)]*)\)", (ROOT / "CMakeLists.txt").read_text(), re.MULTILINE)
     assert len(modules) > 5
     assert [name.split()[0] for name in modules if "STABLE_ABI" not in name.split()] == []
+
+
+def extras():
+    """Requirements of each extra, as pyproject.toml lists them."""
+    (table,) = re.findall(r"^\[project\.optional-dependencies\]$(.*?)^\[", (ROOT / "pyproject.toml").read_text(), re.MULTILINE | re.DOTALL)
+    return {
+        name: re.findall(r'"([^"]+)"', listed)
+        for name, listed in re.findall(r"^([\w-]+) = \[(.*?)\](?:  #[^\n]*)?$", table, re.MULTILINE | re.DOTALL)
+    }
+
+
+def test_most_is_every_extra_of_one_machine_without_a_gpu():
+    found = extras()
+    (most,) = found.pop("most")
+    special = {name for name in found if name.startswith(("cuda", "bench"))} | {"cluster", "docs", "test"}
+    assert set(most.removeprefix("gpualign[").removesuffix("]").split(",")) == found.keys() - special
+
+
+def test_an_extra_that_users_are_told_to_install_exists():
+    found = extras()
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "packaging").rglob("*")]
+    sources = [path for folder in ("cli", "core", "gpu", "jobs") for path in (ROOT / folder).rglob("*.py")]
+    named = set()
+    for path in [*pages, *sources]:
+        if path.is_file():
+            for names in re.findall(r"(?:gpualign|/src|pip install '\.)\[([a-z\d,-]+)\]", path.read_text()):
+                named |= set(names.split(","))
+    assert {"most", "test", "arrow"} <= named <= found.keys()
+    table = (ROOT / "README.md").read_text().partition("| extra | for |")[2].partition("\n\n")[0]
+    assert set(re.findall(r"^\| `(\w+)`", table, re.MULTILINE)) == found.keys() - {"docs", "test"} - {
+        name for name in found if name.startswith(("cuda", "bench"))
+    }
