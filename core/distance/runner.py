@@ -148,7 +148,8 @@ class DistanceTotals(Totals):
     """What a run did, for its summary. work: pairs times sites; lacking: pairs with too few compared sites for a distance; undefined:
     others for which the metric's formula has no value, without saturated ones, which are far apart, where only near pairs are wanted;
     near: pairs that are near enough, None where all are wanted. left_out: near pairs that `DistanceTask.believed` left out, each counted
-    with its sample that has fewer calls, int64[samples]; None: not asked for. left_out_earlier: those of runs that this one went on with."""
+    with its sample that has fewer calls, int64[samples]; None: not asked for. left_out_earlier: those of runs that this one goes on
+    with."""
 
     sites: int
     lacking: int
