@@ -14,7 +14,9 @@ enum PairCount : uint8_t { kMatch = 0, kMismatch = 1, kNothing = 2 };
 class Recount {
  public:
   // counts_as: [kWalkLetters][kWalkLetters] of PairCount. runs: takes the path anew, with letters called equal that are the same; or null.
-  Recount(const uint8_t* counts_as, std::vector<uint8_t>* runs) : counts_as_(counts_as), runs_(runs) {}
+  Recount(const uint8_t* counts_as, std::vector<uint8_t>* runs) : counts_as_(counts_as), runs_(runs) {
+    for (int k = 0; k < kWalkLetters; k++) all_count_ &= counts_as[k * (kWalkLetters + 1)] != kNothing;
+  }
 
   // Walks runs [run, end), which begin at these letters. `before` has where the path begins and ends.
   PathStatistics count(const uint8_t* run, const uint8_t* end, const uint8_t* query, const uint8_t* target, const PathStatistics& before) {
@@ -27,7 +29,7 @@ class Recount {
     for (; run < end; run++) {
       const int op = *run & 3, length = (*run >> 2) + 1;
       if (op <= kDifferent) {
-        pairs(query, target, length);
+        pairs(op, query, target, length);
         query += length, target += length, gap = -1;
       } else {
         const uint8_t*& letters = op == kInsertion ? query : target;
@@ -44,8 +46,11 @@ class Recount {
   }
 
  private:
-  void pairs(const uint8_t* query, const uint8_t* target, int length) {
-    for (int k = 0; k < length; k++) {
+  void pairs(int op, const uint8_t* query, const uint8_t* target, int length) {
+    // The same letters match, unless the path had others or there are some that do not count.
+    const bool known = op == kEqual && all_count_ && !runs_;
+    if (known) counts_.matches += length;
+    for (int k = known ? length : 0; k < length; k++) {
       const uint8_t as = counts_as_[query[k] * kWalkLetters + target[k]];
       counts_.matches += as == kMatch;
       counts_.mismatches += as == kMismatch;
@@ -56,8 +61,8 @@ class Recount {
     since_pair_ = 0;
   }
   int letters_that_count(const uint8_t* letters, int length) const {
-    int counted = 0;
-    for (int k = 0; k < length; k++) counted += counts_as_[letters[k] * (kWalkLetters + 1)] != kNothing;
+    int counted = all_count_ ? length : 0;
+    for (int k = counted; k < length; k++) counted += counts_as_[letters[k] * (kWalkLetters + 1)] != kNothing;
     return counted;
   }
   void put(int op, int length) {
@@ -75,6 +80,7 @@ class Recount {
 
   const uint8_t* counts_as_;
   std::vector<uint8_t>* runs_;
+  bool all_count_ = true;  // there is no letter that counts nowhere
   PathStatistics counts_;
   int32_t since_pair_ = 0;  // letters in gaps since the last pair of letters
   bool seen_pair_ = false;
