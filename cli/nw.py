@@ -124,7 +124,7 @@ def nw(
     \b
     Examples:
       gpualign nw reads.fasta > scores.tsv
-      gpualign nw reads.fasta --fields query,target,identity,cigar --min-identity 0.97
+      gpualign nw reads.fasta --fields query,target,identity,cigar --min-identity 0.97 --min-coverage 0.98
       gpualign nw a.fa b.fa --format aln | less              alignments to look at
       gpualign nw genes.fa -o tree.phy                       distance matrix, 1 - identity
       gpualign nw reads.fasta -o scores.npy                  square matrix, ids in scores.ids.txt
