@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from itertools import pairwise
 from typing import BinaryIO, TypeAlias
 
+import numpy as np
+
 from gpualign.core.alphabet import DNA, PROTEIN, Alphabet, MixedAlphabets
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError, parameter
@@ -101,6 +103,8 @@ def read_inputs(opened: Iterable[Iterable[Opened]], options: ReadOptions, notes:
         raise
     del raw
     sets = [join_sets(encoded[start:end]) for start, end in pairwise([0, *ends])]
+    if chosen is PROTEIN:
+        note_stops(sets, notes)
     return Inputs(sets[0], sets[-1], chosen, "by --alphabet" if options.alphabet != "auto" else BY_LETTERS, masked=masked)
 
 
@@ -164,6 +168,8 @@ def read_with_index(queries: Iterable[Opened], index: str, options: ReadOptions,
             hint = "proteins are searched in an index of proteins, or with --translate target"
             raise InputError(f"{error}; {index} is an index of DNA: {hint}") from None
         raise
+    if alphabet is PROTEIN:
+        note_stops([read, targets], notes)
     return Inputs(read, targets, alphabet, "by the index", masked=masked)
 
 
@@ -184,6 +190,25 @@ def _note_gaps(raw: RawRecords, notes: Notes) -> None:
         notes.note(f"{raw.source}: {describe_gaps(raw.gaps)}")
     if raw.unknown is not None and raw.unknown.letters:
         notes.note(describe_unknown(raw.unknown, raw.source))
+
+
+def note_stops(proteins: Iterable[SequenceSet], notes: Notes) -> None:
+    """Tell of the records of all these sets that end in a stop, in one note."""
+    stop = PROTEIN.letters.index("*")
+    count = total = 0
+    first = ""
+    for some in proteins:
+        total += len(some)
+        if some.counts is not None and not some.counts[stop]:
+            continue  # known without touching an index
+        ended = np.flatnonzero(some.codes[some.offsets[1:] - 1] == stop)
+        if len(ended) and not count:
+            record = int(ended[0])
+            first = f"record {some.ids[record]!r} of {some.file_of(record)}"
+        count += len(ended)
+    if count:
+        which = f"ends in *, the sign of a stop codon, {first}" if count == 1 else f"end in *, the sign of a stop codon, {first} the first"
+        notes.note(f"{count:,} of {total:,} protein records {which}; * is compared like a letter; to remove it: sed '/^>/!s/\\*$//' FILE")
 
 
 def mask_lower(raw: Iterable[RawRecords], options: ReadOptions, notes: Notes) -> bool:

@@ -17,7 +17,7 @@ from gpualign.core.search.readings import BOTH as BOTH_STRANDS
 from gpualign.core.search.readings import Sides, as_given, make_frames
 from gpualign.core.sequences import SequenceSet, join_sets
 from gpualign.core.translation import CODON, codon_table
-from gpualign.jobs.inputs import Inputs, Opened, ReadOptions, mask_lower, read_set
+from gpualign.jobs.inputs import Inputs, Opened, ReadOptions, mask_lower, note_stops, read_set
 from gpualign.jobs.notes import UNHEARD, Notes
 
 QUERY, TARGET, BOTH = "query", "target", "both"
@@ -44,6 +44,7 @@ def read_translated(
     sets = [encode_side(one, side, which, options.alphabet, masked) for side, one in enumerate(raw)]
     if index is not None:
         sets.append(_indexed(index, which))
+    note_stops((one for side, one in enumerate(sets) if alphabet_of(side, which) is PROTEIN), notes)
     return inputs_of_sides(sets, which, masked)
 
 

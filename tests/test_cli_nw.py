@@ -60,6 +60,33 @@ def test_aligned_sequences(tmp_path):
     assert (tmp_path / "aligned.gpa").read_bytes() == (tmp_path / "plain.gpa").read_bytes()
 
 
+def test_stops_at_the_ends_of_proteins_are_told_once(tmp_path):
+    """For all files of a run together, and not of an asterisk within a protein."""
+    (tmp_path / "a.fa").write_text(">a\nMKVLW\n>b\nMKV\nLW*\n")
+    (tmp_path / "b.fa").write_text(">c\nMKVLW*\n>d\nMKVL*W\n>e\nMKVLW*\n")
+    (tmp_path / "genes.fa").write_text(">g\nATGAAAGTTCTGTGGTAA\n")
+    gpualign("index", "b.fa", "-o", "b.gpa", cwd=tmp_path)
+    of_both = "3 of 5 protein records end in *, the sign of a stop codon, record 'b' of a.fa the first"
+    of_b = "2 of 3 protein records end in *, the sign of a stop codon, record 'c' of b.fa the first"
+    for command, note in [
+        (["nw", "a.fa"], "1 of 2 protein records ends in *, the sign of a stop codon, record 'b' of a.fa"),
+        (["nw", "a.fa", "b.fa"], of_both),
+        (["nw", "a.fa", "--add", "b.fa"], of_both),
+        (["nw", "--alphabet", "protein", "b.fa"], of_b),
+        (["sw", "a.fa", "b.fa"], of_both),
+        (["sw", "a.fa", "b.gpa"], of_both),
+        (["sw", "--translate", "query", "genes.fa", "b.fa"], of_b),
+        (["sw", "--translate", "query", "genes.fa", "b.gpa"], of_b.replace("b.fa", "b.gpa")),
+        (["cluster", "b.fa", "--min-identity", "0.9"], of_b),
+    ]:
+        said = gpualign(*command, cwd=tmp_path).stderr.decode()
+        told = [line for line in said.splitlines() if "stop codon" in line]
+        assert told == [f"gpualign {command[0]}: {note}; * is compared like a letter; to remove it: sed '/^>/!s/\\*$//' FILE"], command
+    (tmp_path / "none.fa").write_text(">a\nMKV*LW\n>b\nMKVLW\n")
+    assert b"stop codon" not in gpualign("nw", "none.fa", cwd=tmp_path).stderr
+    assert b"stop codon" not in gpualign("nw", "-q", "a.fa", cwd=tmp_path).stderr
+
+
 def test_head_ends_quietly(small_16s):
     done = shell(f"{GPUALIGN} nw -q {small_16s} | head -n 2")
     assert done.stdout.count(b"\n") == 2
