@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 
 import numpy as np
 import pytest
@@ -139,6 +140,37 @@ def one_in_nothing(tmp_path):
     path = tmp_path / "few.fa"
     path.write_text(">a\nACAC\n>t\nTTTT\n>c\nCGG\n")
     return ["nw", "-q", "--edit", "--end-gaps", "free", path]
+
+
+@pytest.mark.parametrize("command", [["nw"], ["sw", "--evalue", "none", "--min-score", "1"]], ids=["nw", "sw"])
+def test_names_that_sam_does_not_specify_are_told_and_written(tmp_path, command):
+    """Those that the specification's patterns allow are not; every printable character, and one that is none, in each place."""
+    odd = {"queries": [], "targets": []}
+    patterns = {"queries": "[!-?A-~]{1,254}", "targets": "[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*"}
+    for side, records in odd.items():
+        names = [f"a{chr(code)}" for code in [*range(ord("!"), 127), 0xE9]]
+        records += [name for name in names if not re.fullmatch(patterns[side], name)]
+        (tmp_path / side).write_text("".join(f">{name}\nACGTACGT\n" for name in names))
+    done = gpualign(*command, "queries", "targets", "-o", "x.sam", cwd=tmp_path)
+    said = [line for line in done.stderr.decode().splitlines() if "SAM" in line]
+    assert [len(odd[side]) for side in odd] == [2, 14]
+    assert said == [
+        f"gpualign {command[0]}: 2 query ids, 'a@' the first, are not what SAM allows in names of reads: printable ASCII without @; "
+        "written unchanged, but some programs refuse the file: rename these records, or write paf",
+        f"gpualign {command[0]}: 14 target ids, {odd['targets'][0]!r} the first, are not what SAM allows in names of references: printable "
+        "ASCII without \\ , \" ` ' and brackets; written unchanged, but some programs refuse the file: rename these records, or write paf",
+    ]
+    rows = [line.split("\t") for line in (tmp_path / "x.sam").read_text().splitlines() if line[0] != "@"]
+    for column, side in ((0, "queries"), (2, "targets")):
+        assert set(odd[side]) <= {row[column] for row in rows}
+    (tmp_path / "one").write_text(">b@c\nACGTACGT\n")
+    (tmp_path / "good").write_text(">a*=@\nACGTACGT\n")
+    said = gpualign(*command, "one", "good", "--format", "sam", cwd=tmp_path).stderr.decode()
+    assert "query id 'b@c' is not what SAM allows" in said
+    assert "rename the record, or" in said
+    assert "target id" not in said
+    (tmp_path / "long").write_text(f">{'b' * 254}\nACGTACGT\n")
+    assert b"SAM allows" not in gpualign(*command, "long", "good", "--format", "sam", cwd=tmp_path).stderr
 
 
 def test_sam_of_an_empty_alignment_is_an_unmapped_read(tmp_path, one_in_nothing, capfd):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeAlias
@@ -110,6 +110,16 @@ def container_of(format: str, path: Path | None) -> str | None:
     if format == arrow.PARQUET:
         return arrow.PARQUET
     return arrow.STREAM if path is None else arrow.FILE
+
+
+def tell_of_names(format: str, task: Task, note: Callable[[str], None]) -> None:
+    """Report ids that the format's specification does not allow. Raises `InputError` for those that no reader would take."""
+    if format != "sam":
+        return
+    from gpualign.core.formats.sam import describe_names
+
+    for text in describe_names(task):
+        note(text)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gpualign.cli.messages import Messages, print_plan
 from gpualign.cli.outputs.files import OutputFiles, naming_output
-from gpualign.cli.outputs.formats import Rows, check_fields, opened_rows, pick_format, rows_of
+from gpualign.cli.outputs.formats import Rows, check_fields, opened_rows, pick_format, rows_of, tell_of_names
 from gpualign.cli.outputs.keeping import check_resume, keeping_of_task
 from gpualign.cli.outputs.portion import Portion
 from gpualign.cli.outputs.shards import Shard, check_shard
@@ -87,6 +87,7 @@ def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: Messages)
     if dry_run:
         print_plan(portion.cut(job).describe())
         return
+    tell_of_names(spec.format, job.task, messages.note)
     with OutputFiles(messages.note) as files, naming_output(portion.path):
         writing = portion.begin(files, keeping_of_task(spec.resume, job.task), messages.note)
         if writing is None:

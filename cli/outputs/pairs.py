@@ -18,6 +18,7 @@ from gpualign.cli.outputs.formats import (
     opened_rows,
     pick_format,
     rows_of,
+    tell_of_names,
     with_separator,
 )
 from gpualign.cli.outputs.keeping import check_resume, keeping_of_task
@@ -188,6 +189,7 @@ def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, 
     if dry_run:
         print_plan(portion.cut(job).describe())
         return
+    tell_of_names(spec.format, job.task, messages.note)
     with OutputFiles(messages.note) as files:
         with naming_output(portion.path):
             picture = spec.picture.path if spec.picture else None

@@ -8,6 +8,8 @@ complement of the query.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import numpy.typing as npt
 
@@ -22,9 +24,45 @@ from gpualign.core.formats.base import alignment_score
 _LONGEST = 254
 """Bytes of a read's name."""
 
+_OF_READS = bytes(byte for byte in range(ord("!"), ord("~") + 1) if byte != ord("@"))
+_OF_REFERENCES = bytes(byte for byte in range(ord("!"), ord("~") + 1) if byte not in b"\\,\"`'()[]{}<>")
+"""Characters that the specification allows in names."""
+
 _UNMAPPED = 4
 _SECONDARY = 256
 _REVERSE = 16
+
+
+def describe_names(task: Task) -> Iterator[str]:
+    """Report the ids, of queries and of targets, that have characters which the specification does not allow in names. Raises `InputError`
+    for those that are refused."""
+    _check_names(task)
+    sides = (
+        ("query", task.queries, _OF_READS, "reads: printable ASCII without @"),
+        ("target", task.targets, _OF_REFERENCES, "references: printable ASCII without \\ , \" ` ' and brackets"),
+    )
+    for side, records, allowed, rule in sides:
+        ids = records.id_column.tight()
+        odd = np.ones(256, dtype=np.bool_)
+        odd[list(allowed)] = False
+        found = np.flatnonzero(np.add.reduceat(odd[ids.text], ids.offsets[:-1], dtype=np.int64))
+        if len(found):
+            name = ids[int(found[0])][:40]
+            is_one = len(found) == 1
+            which = f"{side} id {name!r} is" if is_one else f"{len(found):,} {side} ids, {name!r} the first, are"
+            yield (
+                f"{which} not what SAM allows in names of {rule}; written unchanged, but some programs refuse the file: "
+                f"rename {'the record' if is_one else 'these records'}, or write paf"
+            )
+
+
+def _check_names(task: Task) -> None:
+    for name in task.queries.ids:
+        if name[0] == "@" or name == "*" or len(name.encode("utf-8", "surrogateescape")) > _LONGEST:
+            raise InputError(f"{name[:40]!r} is no name for a read in SAM: an @ begins headers, * is none, and {_LONGEST} bytes are most")
+    for name in task.targets.ids:
+        if name[0] in "*=":
+            raise InputError(f"{name[:40]!r} is no name for a reference in SAM: * and = that names begin with have a meaning of their own")
 
 
 class Sam:
@@ -39,21 +77,12 @@ class Sam:
 
     def header(self, task: Task) -> bytes:
         """Raises `InputError` for an id or a letter with which no reader would open the file."""
-        for name in task.queries.ids:
-            if name[0] == "@" or name == "*" or len(name.encode("utf-8", "surrogateescape")) > _LONGEST:
-                raise InputError(
-                    f"{name[:40]!r} is no name for a read in SAM: an @ begins headers, * is none, and {_LONGEST} bytes are most"
-                )
+        _check_names(task)
         stop = task.alphabet.letters.find("*")
         if stop in task.queries.used_codes:
             at = int(np.argmax(task.queries.codes == stop))
             name = task.queries.ids[int(np.searchsorted(task.queries.offsets, at, side="right")) - 1]
             raise InputError(f"{name[:40]!r} has a *, which is no letter of a read in SAM; take paf, m8 or a table")
-        for name in task.targets.ids:
-            if name[0] in "*=":
-                raise InputError(
-                    f"{name[:40]!r} is no name for a reference in SAM: * and = that names begin with have a meaning of their own"
-                )
         targets = task.targets
         references = ((targets.ids[i], targets.lengths[i]) for i in np.argsort(targets.ranks).tolist())
         lines = ["@HD\tVN:1.6\tSO:unknown\tGO:query", *(f"@SQ\tSN:{name}\tLN:{length}" for name, length in references)]
