@@ -151,7 +151,7 @@ def cluster(
     engine = None if alignments is None else (alignments.job.hardware, alignments.job.prepared.kernel)
     with OutputFiles(messages.note) as files:
         with opened_outputs(spec, files) as write:
-            with messages.progress(job.work, spec.path) as progress:
+            with messages.progress(job.work, spec.path, job.unit) as progress:
                 clustering, near = job.run(progress)
                 members = None
                 if alignments is not None and spec.with_uc:

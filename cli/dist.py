@@ -270,7 +270,7 @@ def dist(
             nonlocal clustering
             if write_clusters is not None:
                 sink = clustering = ClusteringSink(sink, task.metric.counts, files.scratch)
-            with messages.progress(job.work, portion.path, "comparisons", "G/s") as progress:
+            with messages.progress(job.work, portion.path, "comparisons") as progress:
                 return written.run(messages.stages.timed(sink), progress, marks)
 
         writer = DistanceWriter(spec, task.metric, job.dtype, writing, resources.host_threads)

@@ -110,14 +110,15 @@ class Messages:
         )
 
     @contextmanager
-    def progress(self, work: int, output: Path | None, unit: str = "cells", rate: str = "GCUPS") -> Iterator[ProgressBar]:
-        """output: where results go meanwhile, None for standard output; where that is a terminal, a bar would stand among its lines."""
+    def progress(self, work: int, output: Path | None, unit: str) -> Iterator[ProgressBar]:
+        """output: where results go meanwhile, None for standard output; where that is a terminal, a bar would stand among its lines.
+        unit: of the work, as of `ProgressBar`."""
         terminal = sys.stderr.isatty()
         free = output is not None or not sys.stdout.isatty()
         bar = self.verbosity >= 0 and terminal and free
         tell = self._record if terminal else self.note
         self.stages.enter(COMPUTING)
-        with ProgressBar(work, unit, rate, bar, tell, self._answer) as progress:
+        with ProgressBar(work, unit, bar, tell, self._answer) as progress:
             yield progress
         self.stages.enter(WRITING)
 

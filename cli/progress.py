@@ -9,22 +9,25 @@ from collections.abc import Callable
 from types import TracebackType
 
 from gpualign.cli import signals
+from gpualign.core.units import fitting_unit
 
 PERIOD = 60.0
 """Seconds between two lines, and before the first."""
+
+_RATES = {"cells": "CUPS", "pairs": " pairs/s", "comparisons": "/s"}
+"""How one of these a second is called."""
 
 
 class ProgressBar:
     """Work done (DP cells, comparisons), its rate and the time left.
 
-    command: whose it is; unit, rate: what work is counted in, and how a billion of it a second is called. bar: draw one. tell: takes a line
-    for people once in `PERIOD`. answer: takes the line that SIGUSR1 asks for, and may be called between any two steps of the program.
+    unit: what work is counted in, one of `_RATES`. bar: draw one. tell: takes a line for people once in `PERIOD`. answer: takes the line
+    that SIGUSR1 asks for, and may be called between any two steps of the program.
     """
 
-    def __init__(self, work: int, unit: str, rate: str, bar: bool, tell: Callable[[str], None], answer: Callable[[str], None]) -> None:
+    def __init__(self, work: int, unit: str, bar: bool, tell: Callable[[str], None], answer: Callable[[str], None]) -> None:
         self._work = work
         self._unit = unit
-        self._rate = rate
         self._shown = bar
         self._tell = tell
         self._answer = answer
@@ -35,11 +38,13 @@ class ProgressBar:
         if self._shown:
             from tqdm import tqdm
 
+            # Of work that is not known yet, most is billions of cells.
+            self._size, prefix = fitting_unit(self._work or 1e9)
             self._bar = tqdm(
-                total=self._work / 1e9,
+                total=self._work / self._size,
                 file=sys.stderr,
                 leave=False,
-                bar_format=f"{{percentage:3.0f}}% |{{bar}}| {{n:,.0f}}/{{total:,.0f}} G{self._unit}{{postfix}} [{{elapsed}}<{{remaining}}]",
+                bar_format="{percentage:3.0f}% |{bar}| {n:,.1f}/{total:,.1f} " + prefix + self._unit + "{postfix} [{elapsed}<{remaining}]",
             )
         signals.ask(lambda: self._answer(self.line()))
         return self
@@ -48,15 +53,14 @@ class ProgressBar:
         """There is more to do than was said."""
         self._work += work
         if self._shown:
-            self._bar.total += work / 1e9
+            self._bar.total += work / self._size
 
     def advance(self, work: int) -> None:
         self._done += work
         now = time.perf_counter()
         if self._shown:
-            rate = self._done / max(now - self._start, 1e-9) / 1e9
-            self._bar.set_postfix_str(f"{rate:.1f} {self._rate}", refresh=False)
-            self._bar.update(work / 1e9)
+            self._bar.set_postfix_str(self._rate(now - self._start), refresh=False)
+            self._bar.update(work / self._size)
         if now - self._told >= PERIOD:
             self._told = now
             self._tell(self.line())
@@ -70,7 +74,12 @@ class ProgressBar:
         if not self._done:
             return text
         left = max(0, self._work - self._done) * seconds / self._done
-        return f"{text}, {self._done / max(seconds, 1e-9) / 1e9:.3g} {self._rate}, {_clock(left)} left"
+        return f"{text}, {self._rate(seconds)}, {_clock(left)} left"
+
+    def _rate(self, seconds: float) -> str:
+        rate = self._done / max(seconds, 1e-9)
+        size, prefix = fitting_unit(rate)
+        return f"{rate / size:.3g} {(prefix + _RATES[self._unit]).lstrip()}"
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         signals.ask(None)

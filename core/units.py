@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+_PREFIXES = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")]
+
 
 def format_bytes(count: int) -> str:
     """With the unit that leaves one to four digits."""
@@ -11,3 +13,8 @@ def format_bytes(count: int) -> str:
             return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
         size /= 1024
     return f"{size:.1f} TiB"
+
+
+def fitting_unit(number: float) -> tuple[float, str]:
+    """The largest of 1, 10^3, 10^6, 10^9 and 10^12 that is not above a number, and its prefix: "", "k", "M", "G" or "T"."""
+    return next(((size, prefix) for size, prefix in _PREFIXES if number >= size), (1.0, ""))

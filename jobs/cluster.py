@@ -89,7 +89,11 @@ class Distances(Protocol):
 
     @property
     def work(self) -> int:
-        """What finding near pairs takes, in DP cells."""
+        """What finding near pairs takes."""
+
+    @property
+    def unit(self) -> str:
+        """What that is counted in, "cells" or "pairs"."""
 
     def near(self, progress: GrowingProgress, memory: int) -> Edges:
         """The near pairs. Raises `RunError` where they do not fit into the memory."""
@@ -113,8 +117,13 @@ class ClusterJob:
 
     @property
     def work(self) -> int:
-        """DP cells that are known to be needed; `run` may expect more."""
+        """What is known to be needed; `run` may expect more."""
         return self.distances.work
+
+    @property
+    def unit(self) -> str:
+        """Of `work`, "cells" or "pairs"."""
+        return self.distances.unit
 
     def describe(self) -> Rows:
         """The plan, with a time estimate that takes a moment to measure."""
@@ -234,6 +243,10 @@ class Alignments:
         return self.job.work
 
     @property
+    def unit(self) -> str:
+        return self.job.unit
+
+    @property
     def pairs(self) -> int:
         """Pairs of records, also of equal ones."""
         return self.wanted.pairing.count(self.groups.records, self.groups.records)
@@ -278,6 +291,10 @@ class _Known:
     @property
     def work(self) -> int:
         return 0
+
+    @property
+    def unit(self) -> str:
+        return "cells"
 
     def near(self, progress: GrowingProgress, memory: int) -> Edges:
         return self.given.near(self.threshold, memory // 2)

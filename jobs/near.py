@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import field, replace
 from functools import partial
-from typing import cast
+from typing import ClassVar, cast
 
 import numpy as np
 
@@ -75,7 +75,7 @@ class NearJob:
     task: what the user asked for; groups: equal records of its queries and of its targets; pairing: which pairs of records are wanted.
     prepared, plan: for one record of each group. aligner: aligns pairs of the task; None where the edit distance is all that is wanted.
     engine: what would compute every pair. text_threads: for sinks that make text. ungrouped: makes the same job with each record for
-    itself. wanted: groups of records whose pairs alone are wanted, of those that are near.
+    itself. wanted: groups of records whose pairs alone are wanted, of those that are near. unit: of `work`.
     """
 
     task: Task
@@ -88,6 +88,7 @@ class NearJob:
     text_threads: int
     ungrouped: Callable[[], NearJob] = field(repr=False)
     wanted: GroupPairs | None = None
+    unit: ClassVar[str] = "pairs"
 
     @property
     def work(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, ClassVar, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +39,7 @@ Rows = list[tuple[str, str]]
 @dataclass(frozen=True)
 class PairsJob:
     """A plan, and all that carrying it out takes. It may run any number of times. threads: of the host; text_threads: of them, for sinks
-    that make text. groups: whose pairs alone are wanted."""
+    that make text. groups: whose pairs alone are wanted. unit: of `work`."""
 
     prepared: Prepared
     plan: Plan
@@ -48,6 +48,7 @@ class PairsJob:
     threads: int
     text_threads: int
     groups: GroupPairs | None = None
+    unit: ClassVar[str] = "cells"
 
     @property
     def task(self) -> Task:

@@ -13,7 +13,7 @@ from processes import default_signals, on_terminal, started, wait_until
 from gpualign.cli import progress as module
 from gpualign.cli.progress import ProgressBar
 
-LINE = re.compile(r"gpualign nw: \d+\.\d% done in \d+:\d\d:\d\d(, \S+ GCUPS, \d+:\d\d:\d\d left)?")
+LINE = re.compile(r"gpualign nw: \d+\.\d% done in \d+:\d\d:\d\d(, \S+ [kMGT]?CUPS, \d+:\d\d:\d\d left)?")
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGUSR1"), reason="a system without SIGUSR1")
 
@@ -26,8 +26,8 @@ def clock(monkeypatch):
     return now
 
 
-def bar(work, told):
-    return ProgressBar(work, "cells", "GCUPS", False, told.append, told.append)
+def bar(work, told, unit="cells"):
+    return ProgressBar(work, unit, False, told.append, told.append)
 
 
 def test_a_line_a_minute(clock):
@@ -37,6 +37,23 @@ def test_a_line_a_minute(clock):
             clock[0] += 13
             progress.advance(10**11)
     assert told == ["50.0% done in 0:01:05, 7.69 GCUPS, 0:01:05 left", "100.0% done in 0:02:10, 7.69 GCUPS, 0:00:00 left"]
+
+
+@pytest.mark.parametrize(
+    ("unit", "rate", "shown"),
+    [
+        ("pairs", 6_640, "6.64 k pairs/s"),
+        ("pairs", 6.64, "6.64 pairs/s"),
+        ("pairs", 31_500_000, "31.5 M pairs/s"),
+        ("cells", 2_500_000_000_000, "2.5 TCUPS"),
+        ("comparisons", 12_300_000_000, "12.3 G/s"),
+    ],
+)
+def test_rates_have_a_fitting_unit(clock, unit, rate, shown):
+    with bar(int(400 * rate), [], unit) as progress:
+        clock[0] += 100
+        progress.advance(int(100 * rate))
+        assert progress.line() == f"25.0% done in 0:01:40, {shown}, 0:05:00 left"
 
 
 def test_nothing_within_the_first_minute(clock):
@@ -54,7 +71,7 @@ def test_what_is_expected_later_counts(clock):
         progress.advance(100)
         assert progress.line().startswith("100.0% done")
         progress.expect(300)
-        assert progress.line() == "25.0% done in 1:00:00, 2.78e-11 GCUPS, 3:00:00 left"
+        assert progress.line() == "25.0% done in 1:00:00, 0.0278 CUPS, 3:00:00 left"
     with bar(0, []) as progress:
         clock[0] += 5
         assert progress.line() == "at work for 0:00:05"
@@ -66,6 +83,14 @@ def test_on_stderr_unless_quiet(monkeypatch, small_16s, options, wanted):
     lines = gpualign_here("nw", "--edit", small_16s, "--device", "cpu", *options)[1].splitlines()
     assert any(LINE.fullmatch(line) for line in lines) == wanted
     assert wanted or lines == []
+
+
+@pytest.mark.parametrize("command", [["nw"], ["cluster", "--method", "greedy"]], ids=["nw", "cluster"])
+def test_near_pairs_are_told_in_pairs(monkeypatch, small_16s, command):
+    monkeypatch.setattr(module, "PERIOD", 0.0)
+    said = gpualign_here(*command, "--edit", "--max-distance", "20", small_16s, "--device", "cpu")[1]
+    assert re.search(r"100\.0% done in 0:\d\d:\d\d, \S+ [kM]? ?pairs/s, 0:00:00 left", said)
+    assert "CUPS" not in said
 
 
 @pytest.fixture(scope="module")

@@ -96,7 +96,7 @@ def write_hits(spec: HitSpec, job: SearchJob, dry_run: bool, messages: Messages)
         rest = writing.rest(job)
         with (
             opened_rows(writing, job.task, spec.rows) as (report, marks),
-            messages.progress(rest.work, portion.path) as progress,
+            messages.progress(rest.work, portion.path, "cells") as progress,
         ):
             found = rest.run(messages.stages.timed_rows(report), progress, marks)
         messages.of_run.resolve(scoring=job.task.scoring.name)

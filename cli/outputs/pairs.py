@@ -198,14 +198,13 @@ def write_every_pair(spec: OutputSpec, job: PairsJob | NearJob, sequences: int, 
                 messages.of_run.write(files, None, {})
                 return
             rest, results = writing.rest(job), dict[str, object](sequences=sequences)
-            unit = ("cells", "GCUPS") if isinstance(job, PairsJob) else ("pairs", "G pairs/s")
 
             def run(sink: Sink[Plan, Any], marks: Marks) -> Totals:
                 counter = sink if isinstance(sink, PairsSink) and spec.filter != Filter() else None
                 if counter is not None:
                     counter.kept = 0
                 before = marks.counting(lambda: {"pairs_kept": counter.kept or 0} if counter is not None else {})
-                with messages.progress(rest.work, portion.path, *unit) as progress:
+                with messages.progress(rest.work, portion.path, job.unit) as progress:
                     totals = rest.run(messages.stages.timed(sink), progress, marks)
                 if counter is not None:
                     results["pairs_kept"] = (counter.kept or 0) + before.get("pairs_kept", 0)
