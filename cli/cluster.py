@@ -42,6 +42,7 @@ def cluster(
     allow_duplicates: bool,
     degap: bool,
     unknown: str | None,
+    strict: bool,
     drop_empty: bool,
     output: str,
     format_: str | None,
@@ -124,7 +125,7 @@ def cluster(
     options = ClusterOptions(max_distance, min_identity, method, order, scoring, identity_def, resources, min_coverage, strand, rule)
     options.check(fractions=known is None and not edit)
 
-    reading = ReadOptions(alphabet, allow_duplicates, degap, spec.with_sequences, unknown=unknown, drop_empty=drop_empty)
+    reading = ReadOptions(alphabet, allow_duplicates, degap, spec.with_sequences, unknown=unknown, drop_empty=drop_empty, strict=strict)
     inputs = read_inputs([open_inputs(read.paths)], reading, messages) if read.paths else None
     counts = {} if inputs is None else counts_of(inputs)
     if known is None:

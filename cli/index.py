@@ -27,6 +27,7 @@ def index(
     allow_duplicates: bool,
     degap: bool,
     unknown: str | None,
+    strict: bool,
     mask_lower: bool,
     log: str | None,
     quiet: bool,
@@ -64,7 +65,7 @@ def index(
             with naming_output(path):
                 yield files.open(path)
 
-        options = ReadOptions(alphabet, allow_duplicates, degap, mask_lower=mask_lower, unknown=unknown)
+        options = ReadOptions(alphabet, allow_duplicates, degap, mask_lower=mask_lower, unknown=unknown, strict=strict)
         with open_input(db) as opened:
             built, chosen = build(opened, options, result, path.parent, partial(files.scratch, path), messages)
     messages.note(f"{built.records:,} {chosen.name} records, {built.letters:,} letters, {format_bytes(path.stat().st_size)} in {output}")

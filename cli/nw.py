@@ -78,6 +78,7 @@ def nw(
     allow_duplicates: bool,
     degap: bool,
     unknown: str | None,
+    strict: bool,
     drop_empty: bool,
     mask_lower: bool,
     with_self: bool,
@@ -202,7 +203,7 @@ def nw(
     scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None, edit)
     inputs = read_inputs(
         (open_inputs(one.paths) for one in sets),
-        ReadOptions(alphabet, allow_duplicates, degap, bool(tell_descriptions(fields)), mask_lower, unknown, drop_empty),
+        ReadOptions(alphabet, allow_duplicates, degap, bool(tell_descriptions(fields)), mask_lower, unknown, drop_empty, strict),
         messages,
     )
     if add is not None:

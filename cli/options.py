@@ -26,7 +26,7 @@ def _stack(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 
 def input_options(function: F) -> F:
-    """What is read: alphabet, repeated ids and gaps."""
+    """What is read: alphabet, repeated ids, gaps, and what may be cut."""
     return _stack(
         click.option(
             "--alphabet",
@@ -41,6 +41,9 @@ def input_options(function: F) -> F:
             "--unknown",
             type=ChoiceType(["n", "x"]),
             help="Read letters of no alphabet, . and ? as n of DNA or x of proteins, instead of refusing them.",
+        ),
+        click.option(
+            "--strict", is_flag=True, help="Refuse input whose last line has no line end: it may be cut. Of pipes a note says so anyway."
         ),
     )(function)
 

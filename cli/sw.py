@@ -68,6 +68,7 @@ def sw(
     allow_duplicates: bool,
     degap: bool,
     unknown: str | None,
+    strict: bool,
     drop_empty: bool,
     mask_lower: bool,
     strand: str | None,
@@ -172,7 +173,7 @@ def sw(
 
     scoring = ScoringOptions(match, mismatch, gap, gap_open, gap_extend, matrices.load(matrix) if matrix else None)
     described = tell_descriptions(fields)
-    reading = ReadOptions(alphabet, allow_duplicates, degap, bool(described), mask_lower, unknown, drop_empty)
+    reading = ReadOptions(alphabet, allow_duplicates, degap, bool(described), mask_lower, unknown, drop_empty, strict)
     by_index = db is not None and is_index(db)
     if by_index and "ttitle" in described:
         raise InputError(f"{db} is an index, which holds no descriptions for the column ttitle; search the file that it was made of")

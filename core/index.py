@@ -226,7 +226,7 @@ class IndexBuilder:
     """Makes an index of a stream of records, of which it keeps few at a time: memory is some 60 bytes a record.
 
     scratch: makes an unnamed file in `folder`, for the letters and ids on their way. degap: remove gaps, instead of refusing them.
-    mask_lower: as for `encode`; unknown: as for `read_raw`.
+    mask_lower: as for `encode`; unknown: as for `read_raw`. `unended` is as of `RawRecords`, after `read`.
     """
 
     def __init__(
@@ -251,6 +251,7 @@ class IndexBuilder:
         self._ends, self._id_ends, self._numbers = array("q"), array("q"), array("q")
         self._empty: list[str] = []
         self._alphabet = DNA
+        self.unended: str | None = None
 
     def __enter__(self) -> IndexBuilder:
         return self
@@ -263,10 +264,12 @@ class IndexBuilder:
     def read(self, stream: BinaryIO, alphabet: str) -> Alphabet:
         """Take all records of a FASTA or FASTQ file; alphabet: "dna", "protein" or "auto". Raises `InputError`, and
         `RunError` where the folder is full."""
-        census, number = Census(), 0
+        census, number, last = Census(), 0, ""
         for some in read_records(stream, self._source, _BATCH_LETTERS):
             records, numbers = clean(some, number, self._source, self._empty, self._gaps if self._degap else None, self._unknown)
             number += len(some)
+            last = some.ids[len(some) - 1] if len(some) else last  # the last part may have none
+            self.unended = last if some.unended else None
             if alphabet != DNA.name:
                 census.take(records.ids, records.letters, "record {!r}".format, records.kinds)
             if self._lower is not None and len(records):

@@ -78,7 +78,8 @@ class UnknownLetters:
 @dataclass(frozen=True)
 class RawRecords:
     """Records as read: letters are ASCII, in the case of the file, but for those encoded ahead. empty: ids of records that were left out.
-    gaps: what was removed. unknown: what was replaced. descriptions, listed, kinds, ahead: as of `Records`."""
+    gaps: what was removed. unknown: what was replaced. descriptions, listed, kinds, ahead: as of `Records`. unended: the last
+    id of a file whose last line has no line end, else None."""
 
     source: str
     ids: TextColumn
@@ -90,6 +91,7 @@ class RawRecords:
     listed: bool = False
     kinds: Kinds | None = None
     ahead: EncodedAhead | None = None
+    unended: str | None = None
 
 
 def clean(
@@ -193,6 +195,7 @@ def read_raw(
         everything.listed,
         records.kinds,
         records.ahead,
+        everything.ids[len(everything) - 1] if everything.unended else None,
     )
 
 

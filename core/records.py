@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import BinaryIO, cast
 
 import numpy as np
@@ -34,7 +35,8 @@ class Records:
     """Records as they were read, in file order. ids: the first words of titles, empty where there is none. letters: in the case of the
     file, without white space. descriptions: what follows ids, tabs as blanks; None where nobody asked for them.
     listed: whether they were a list, a sequence a line, which are their own ids. kinds: of all their letters, where they were counted.
-    ahead: which letters are codes already, where they were to be."""
+    ahead: which letters are codes already, where they were to be. unended: whether they are the last of a file whose last line has no line
+    end; there may be none of them then."""
 
     ids: TextColumn
     letters: TextColumn
@@ -42,6 +44,7 @@ class Records:
     listed: bool = False
     kinds: Kinds | None = None
     ahead: EncodedAhead | None = None
+    unended: bool = False
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -66,8 +69,8 @@ def read_records(
     if not body:
         raise InputError(f"{source}: empty file; expected FASTA or FASTQ records")
     if body[:1] not in (b">", b"@"):
-        if _listed(first) is not None and (listed := _listed(stream.read())) is not None:
-            yield listed
+        if _listed(first) is not None and (listed := _listed(text := stream.read())) is not None:
+            yield replace(listed, unended=text[-1:] not in (b"\r", b"\n"))
             return
         from gpualign.core.files.kinds import FileKind, kind_of
 
@@ -87,7 +90,8 @@ def read_records(
     fastq = body.startswith(b"@")
     scanner = RecordScanner(fastq, size if letters is None else 0, described)
     kinds, ahead = Kinds(), EncodedAhead() if encode_ahead and letters is None else None
-    for _ in _scan(stream, scanner, source, fastq):
+    watched = _Watched(stream)
+    for _ in _scan(watched, scanner, source, fastq):
         kinds.add(scanner.count_kinds(*KINDS))  # in the caches, and while the next block is unpacked
         if ahead is not None:
             ahead.go_on(scanner, kinds)
@@ -95,7 +99,29 @@ def read_records(
             yield _taken(scanner, kinds, described)
             kinds = Kinds()
     kinds.add(scanner.count_kinds(*KINDS))
-    yield _taken(scanner, kinds, described, ahead)
+    yield replace(_taken(scanner, kinds, described, ahead), unended=not watched.ended)
+
+
+class _Watched(io.BufferedIOBase):
+    """A stream that knows its last byte so far, when all of it is read into buffers."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = cast(io.BufferedReader, stream)
+        self._last = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        if count := self._stream.readinto(view):
+            self._last = view[count - 1]
+        return count
+
+    @property
+    def ended(self) -> bool:
+        """Whether that ends a line."""
+        return self._last in b"\r\n"
 
 
 def _listed(text: bytes) -> Records | None:
@@ -123,20 +149,20 @@ def _taken(scanner: RecordScanner, kinds: Kinds, described: bool, ahead: Encoded
     return Records(TextColumn(*ids), TextColumn(*letters), TextColumn(text, ends), kinds=kinds, ahead=ahead)
 
 
-def _scan(stream: BinaryIO, scanner: RecordScanner, source: str, fastq: bool) -> Iterator[None]:
+def _scan(stream: io.BufferedIOBase, scanner: RecordScanner, source: str, fastq: bool) -> Iterator[None]:
     """Gives all of a stream to a scanner, or to Biopython what it does not take; yields now and then."""
     buffer, held, last = np.empty(_CHUNK, dtype=np.uint8), 0, False
     while not last:
         if held == len(buffer):
             buffer = np.concatenate((buffer, np.empty_like(buffer)))
-        count = cast(io.BufferedReader, stream).readinto(buffer[held:].data)
+        count = stream.readinto(buffer[held:].data)
         held, last = held + count, not count
         text = buffer[:held]
         taken, strange = scanner.feed(text, last)
         if fastq and taken != strange:  # and all that follows
             rest, before = text[taken:].tobytes(), scanner.records
             try:
-                for number, (title, letters) in enumerate(_fastq(Prefixed(rest, stream))):
+                for number, (title, letters) in enumerate(_fastq(Prefixed(rest, cast(BinaryIO, stream)))):
                     _append(scanner, title, letters)
                     if number % _TAKEN_OVER == 0:
                         yield

@@ -153,6 +153,14 @@ def _in_file(stream: BinaryIO) -> tuple[int, int, int] | None:
     return (descriptor, start, status.st_size) if start < status.st_size else None  # files of /proc have no size
 
 
+def is_regular(stream: BinaryIO) -> bool:
+    """Whether a stream is of a regular file, whose end the file system knows; pipes, sockets and devices are not."""
+    try:
+        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except OSError:  # no file at all
+        return False
+
+
 def text_to_come(stream: BinaryIO) -> int:
     """About how many bytes of text a stream has left, at least as many as it has of a plain file; 0 where that is not known."""
     if (found := _in_file(stream)) is None:

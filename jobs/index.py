@@ -9,7 +9,16 @@ from typing import BinaryIO
 
 from gpualign.core.alphabet import Alphabet
 from gpualign.core.index import Built, IndexBuilder
-from gpualign.jobs.inputs import READ_AS_PROTEIN, Opened, ReadOptions, describe_empty, describe_gaps, describe_lower, describe_unknown
+from gpualign.jobs.inputs import (
+    READ_AS_PROTEIN,
+    Opened,
+    ReadOptions,
+    check_end,
+    describe_empty,
+    describe_gaps,
+    describe_lower,
+    describe_unknown,
+)
 from gpualign.jobs.notes import UNHEARD, Notes
 
 
@@ -30,6 +39,7 @@ def build(
     unknown = options.unknown_letters()
     with IndexBuilder(source, folder, scratch, options.allow_duplicates, options.degap, options.mask_lower, unknown) as builder:
         alphabet = builder.read(stream, options.alphabet)
+        check_end(stream, source, builder.unended, options, notes)
         if unknown is not None and unknown.letters:
             notes.note(describe_unknown(unknown, source))
         with output() as file:

@@ -10,10 +10,11 @@ import numpy as np
 
 from gpualign.core.alphabet import DNA, PROTEIN, Alphabet, MixedAlphabets
 from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError, parameter
+from gpualign.core.errors import InputError, parameter, quoted
 from gpualign.core.reader import Gaps, LowerCase, RawRecords, UnknownLetters, count_letters, encode_all, read_raw, unique_in_files
 from gpualign.core.scoring import Scoring, ScoringOptions, is_of_proteins, make_scoring
 from gpualign.core.sequences import SequenceSet, join_sets
+from gpualign.core.unpack import is_regular
 from gpualign.jobs.notes import UNHEARD, Notes
 
 Opened: TypeAlias = tuple[BinaryIO, str]
@@ -39,6 +40,7 @@ class ReadOptions:
     mask_lower: letters in lower case as N or X
     unknown: letters of no alphabet as "n" of DNA or "x" of proteins; None: they are refused
     drop_empty: records without letters are left out
+    strict: a file is refused whose last line has no line end
     """
 
     alphabet: str = "auto"
@@ -48,6 +50,7 @@ class ReadOptions:
     mask_lower: bool = False
     unknown: str | None = None
     drop_empty: bool = False
+    strict: bool = False
 
     def unknown_letters(self) -> UnknownLetters | None:
         """Replaces the letters of one file. Raises `InputError` for the letter of another alphabet."""
@@ -132,12 +135,24 @@ def _read_file(opened: Opened, options: ReadOptions, notes: Notes, allow_empty: 
     raw = read_raw(
         stream, source, options.allow_duplicates, allow_empty, options.degap, options.described, encode_ahead=True, unknown=unknown
     )
+    check_end(stream, source, raw.unended, options, notes)
     if raw.listed:
         notes.note(f"{source}: a list of {len(raw.ids):,} sequences, one per line, which are their own ids")
     if raw.empty:
         notes.note(f"{source}: left out {describe_empty(raw.empty)}")
     _note_gaps(raw, notes)
     return raw
+
+
+def check_end(stream: BinaryIO, source: str, unended: str | None, options: ReadOptions, notes: Notes) -> None:
+    """Say of a pipe, or whatever else is no regular file, that its last line has no line end, as where the writer was stopped; unended: the
+    last id then. Raises `InputError` if the options are strict, of files too."""
+    if unended is None or (not options.strict and is_regular(stream)):
+        return
+    what = f"{source}: the last line has no line end, so record {quoted(unended)}, the last, may be cut"
+    if options.strict:
+        raise InputError(f"{what}; give the whole input, with a line end, or leave {parameter('strict')} out")
+    notes.note(f"{what}; {parameter('strict')} refuses such input")
 
 
 def add_targets(inputs: Inputs) -> Inputs:

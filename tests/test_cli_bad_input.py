@@ -1,10 +1,11 @@
 """Bad input and bad usage: exit code 2, one clear line on stderr, nothing on stdout, nothing written."""
 
 import gzip
+import subprocess
 from pathlib import Path
 
 import pytest
-from command import gpualign
+from command import GPUALIGN, gpualign
 
 GOOD = b">a\nACGTACGT\n>b\nACGTAGGT\n"
 DNA = b"ACGT" * 20
@@ -193,6 +194,60 @@ def test_bad_usage(tmp_path, arguments, message):
     (tmp_path / "bad.mat").write_text("what\n")
     (tmp_path / "ac.mat").write_text("   A  C  T\nA  1 -1 -1\nC -1  1 -1\nT -1 -1  1\n")
     assert message in refused(["nw", "in.fa", *arguments], tmp_path)
+
+
+WORK = {
+    "nw": (["nw", "--edit", "-"], []),
+    "sw": (["sw", "-", "good.fa", "--min-score", "1"], []),
+    "sw database": (["sw", "good.fa", "-", "--min-score", "1"], []),
+    "cluster": (["cluster", "-", "--min-identity", "0.5"], []),
+    "index": (["index", "-", "-o", "x.gpa"], ["x.gpa"]),
+}
+CUT = "standard input: the last line has no line end, so record 'b', the last, may be cut; "
+
+
+@pytest.mark.parametrize("work", WORK)
+def test_a_pipe_that_ends_within_a_record(tmp_path, work):
+    """Of text with a line end nothing is said, and what is cut is computed, but for --strict."""
+    arguments, written = WORK[work]
+    (tmp_path / "good.fa").write_bytes(GOOD)
+    command = arguments[0]
+    assert refused([*arguments, "--strict"], tmp_path, GOOD[:-1]) == (
+        f"gpualign: error: {CUT}give the whole input, with a line end, or leave --strict out\n"
+    )
+    note = f"gpualign {command}: {CUT}--strict refuses such input\n"
+    assert note in gpualign(*arguments, stdin=GOOD[:-1], cwd=tmp_path).stderr.decode()
+    for strict in ([], ["--strict"]):
+        assert "line end" not in gpualign(*arguments, *strict, stdin=GOOD, cwd=tmp_path).stderr.decode()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["good.fa", *written]
+
+
+FORMS = {
+    "fastq": (b"@a\nACGT\n+\nIIII\n@b\nACGT\n+\nIIII", "b"),
+    "list": (b"ACDEFGHIK\nLMNPQRSTV", "LMNPQRSTV"),
+    "gzip": (gzip.compress(GOOD[:-1]), "b"),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_strict_is_for_files_too(tmp_path, form):
+    content, last = FORMS[form]
+    (tmp_path / "in").write_bytes(content)
+    assert f"in: the last line has no line end, so record '{last}'" in refused(["nw", "--edit", "in", "--strict"], tmp_path)
+    assert "line end" not in gpualign("nw", "--edit", "in", cwd=tmp_path).stderr.decode()
+    assert f"record '{last}', the last, may be cut" in gpualign("nw", "--edit", "-", stdin=content).stderr.decode()
+    with open(tmp_path / "in", "rb") as file:  # a redirection is no pipe
+        done = subprocess.run([GPUALIGN, "nw", "--edit", "-"], stdin=file, capture_output=True, check=True)
+    assert b"line end" not in done.stderr
+
+
+@pytest.mark.parametrize("cut", [b">b", b">"])
+def test_a_pipe_that_ends_within_a_header_is_refused(tmp_path, cut):
+    refused(["nw", "-"], tmp_path, GOOD + cut)
+
+
+def test_a_pipe_that_ends_within_qualities_is_refused(tmp_path):
+    assert "'b' has 4 letters and 2 qualities" in refused(["nw", "-"], tmp_path, FORMS["fastq"][0][:-2])
 
 
 def test_both_inputs_from_stdin(tmp_path):

@@ -53,6 +53,19 @@ def by_biopython(data, parse):
     return found
 
 
+@pytest.mark.parametrize("letters", [None, 1, 40])
+@given(text=texts, end=st.sampled_from([b"\n", b"\r\n", b"\r", b"A", b" ", b""]))
+def test_a_last_line_without_an_end_is_told(letters, text, end):
+    """By the last part alone, whatever the scanner leaves to Biopython."""
+    data = b">a\nACGT\n" + text + end
+    try:
+        *parts, last = read_records(io.BytesIO(data), "x", letters)
+    except InputError:
+        return
+    assert not any(part.unended for part in parts)
+    assert last.unended == (data[-1:] not in (b"\n", b"\r"))
+
+
 def scanned(data, chunk, letters=None):
     before, records._CHUNK = records._CHUNK, chunk
     try:
