@@ -24,7 +24,8 @@ DECIMALS = 4
 def shown(value, undefined="nan"):
     if isinstance(value, int):
         return str(value)
-    return undefined if np.isnan(value) else f"{value:.{DECIMALS}f}"
+    text = f"{value:.{DECIMALS}f}"
+    return undefined if np.isnan(value) else text.lstrip("-") if float(text) == 0 else text
 
 
 def lines_of(names, rows, separator, undefined="nan"):
@@ -61,13 +62,13 @@ def written(format, names, targets, values, threads):
 
 @st.composite
 def matrices(draw):
-    """Of numbers of any length, some not defined, in any of the types; no fraction is half way between two that can be written."""
+    """Of numbers of any length, some not defined, in any of the types, some half way between two that can be written."""
     rows, columns = draw(st.integers(0, 9)), draw(st.integers(0, 9))
     rng = np.random.default_rng(draw(st.integers(0, 99)))
     whole = rng.integers(-(2**31), 2**31, (rows, columns)) >> rng.integers(0, 31, (rows, columns))
     dtype = draw(st.sampled_from([np.int32, np.int64, np.float64]))
     if dtype is np.float64:
-        return np.where(rng.random(whole.shape) < 0.1, np.nan, (10 * whole + 1) / 10**5)
+        return np.where(rng.random(whole.shape) < 0.1, np.nan, whole / 2 ** rng.integers(0, 20, whole.shape))
     return whole.astype(dtype)
 
 

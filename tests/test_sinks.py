@@ -1,8 +1,6 @@
 """Sinks take results in any order, with memory for a few bands, and write the same bytes."""
 
 import io
-import math
-from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -189,16 +187,42 @@ def test_numbers_of_any_length(rng):
     assert text.split() == [b"%d" % value for value in values[0].tolist()]
 
 
+def cells(column, count):
+    return b"".join(format_block([column], 0, 1, count, [0], None)).decode().split()
+
+
+def as_python_writes(value, decimals):
+    text = f"{value:.{decimals}f}"
+    return text if float(text) else text.lstrip("-")
+
+
 @pytest.mark.parametrize("decimals", [0, 1, 2, 3, 4, 6, 9])
-def test_fractions_are_rounded_halves_away_from_zero(rng, decimals):
+def test_fractions_are_rounded_as_python_rounds_them(rng, decimals):
+    """Also ties, numbers beside them, and numbers with more digits than a float64 holds after the point."""
     unit = 10**decimals
-    halves = np.arange(-9, 10, 2) / 2 / unit
-    values = np.array([[0.0, -0.0, 1.0, 0.5 - 2**-54, 2.0**53 / unit, *halves, *rng.normal(0, 10.0 ** rng.integers(-9, 6, 500))]])
-    text = b"".join(format_block([Column.pair_fixed(values, decimals)], 0, 1, values.size, [0], None))
-    for found, value in zip(text.decode().split(), values[0].tolist(), strict=True):
-        whole, rest = divmod(math.floor(abs(Fraction(value * unit)) + Fraction(1, 2)), unit)
-        sign = "-" * (value < 0 and whole + rest > 0)
-        assert found == f"{sign}{whole}" + (f".{rest:0{decimals}d}" if decimals else "")
+    halves = np.arange(-99, 100, 2) / 2 / unit
+    ties = rng.integers(-(2**32), 2**32, 500) / 2.0 ** rng.integers(1, decimals + 2, 500)
+    large = rng.uniform(2**51, 2**62, 500) / unit
+    values = np.concatenate([[0.0, -0.0, 1.0, 0.5 - 2**-54, 2.0**53 / unit], halves, ties, large, rng.normal(0, 1, 500)])
+    values = np.concatenate([values, np.nextafter(values, np.inf), np.nextafter(values, -np.inf)])
+    found = cells(Column.pair_fixed(values[None], decimals), values.size)
+    assert found == [as_python_writes(value, decimals) for value in values.tolist()]
+
+
+@pytest.mark.parametrize(("factor", "decimals"), [(1, 6), (100, 3)], ids=["fraction", "percent"])
+def test_ratios_are_rounded_as_python_rounds_them(rng, factor, decimals):
+    """Of every denominator up to 100,000; of those that ties need, every numerator."""
+    den = np.arange(1, 10**5 + 1)
+    num = rng.integers(0, den + 1)
+    tied = [(k, d) for power in range(1, 8) for d in (2**power, 5 * 2**power, 25 * 2**power, 125 * 2**power) for k in range(d + 1)]
+    num, den = np.concatenate([np.stack([num, den], 1), tied]).T
+    found = cells(Column.pair_ratio(num[None].copy(), den[None].copy(), factor=factor, decimals=decimals), num.size)
+    assert found == [f"{factor * k / d:.{decimals}f}" for k, d in zip(num.tolist(), den.tolist(), strict=True)]
+
+
+def test_ratios_at_ties():
+    num, den = np.array([[125, 1, 3, 0]]), np.array([[128, 128, 128, 0]])
+    assert cells(Column.pair_ratio(num, den, factor=1, decimals=6), 4) == ["0.976562", "0.007812", "0.023438", "0.000000"]
 
 
 @pytest.mark.parametrize("threads", [1, 3, 40])

@@ -42,8 +42,7 @@ class BlocksSink(PairsSink):
         counts = block.statistics[pair]
         num, den = (int(part[pair]) for part in block.identity)
         gaps, opens = int(counts["gaps"]), int(counts["gap_opens"])
-        # In whole numbers, so that every machine rounds alike.
-        hundredths = (2 * 10_000 * num + den) // (2 * den) if den else 0
+        percent = 100 * num / den if den else 0.0
         lengths = block.record_lengths[0][query], block.record_lengths[1][target]
         of_what = ["letter" if codon == 1 else "nucleotide" for codon in block.codons]
         yield f"query    {task.queries.ids[query]} ({_count(lengths[0], of_what[0])})"
@@ -56,7 +55,7 @@ class BlocksSink(PairsSink):
             yield f"frame    {', '.join(self._frames(block, pair))}"
         elif block.minus[pair]:
             yield "strand   reverse complement of the query"
-        yield f"identity {hundredths // 100}.{hundredths % 100:02d} % ({num} of {den})"
+        yield f"identity {percent:.2f} % ({num} of {den})"
         yield f"gaps     {opens} with {_count(gaps, 'letter')}" if gaps else "gaps     0"
         yield ""
         # Numbers of the first letters, and what each letter adds to them.

@@ -81,19 +81,25 @@ inline char* put_fixed(char* out, int64_t scaled, const Decimals& decimals) {
   return out + decimals.digits;
 }
 
-// As std::llround, which compilers do not expand: halves go away from zero.
-inline int64_t rounded(double value) {
-  if (!(std::fabs(value) < 0x1p52)) return std::llround(value);
-  const auto whole = static_cast<int64_t>(value);
-  const double rest = value - static_cast<double>(whole);
-  return whole + (rest >= 0.5) - (rest <= -0.5);
+// value * unit as a whole number, below 2^63: the nearest to the exact product, of two as near the even one, as printf chooses.
+inline int64_t rounded(double value, double unit) {
+  const double scaled = value * unit;
+  if (!(std::fabs(scaled) < 0x1p52)) return static_cast<int64_t>(scaled) + std::llrint(std::fma(value, unit, -scaled));
+  const auto whole = static_cast<int64_t>(scaled);
+  const double rest = scaled - static_cast<double>(whole);
+  if (std::fabs(rest) != 0.5) return whole + (rest > 0.5) - (rest < -0.5);
+  // Every product is on the same side of k + 1/2 as `scaled`, which is the nearest double to it, unless that is k + 1/2.
+  const int64_t lower = whole - (rest < 0);
+  const double above = std::fma(value, unit, -(static_cast<double>(lower) + 0.5));
+  return lower + (above > 0 || (above == 0 && lower % 2 != 0));
 }
 
-// Rounded to decimals; `undefined` in the place of a NaN, and of what 64 bits do not hold.
+// With so many decimals, as printf and Python write it, but without the sign of what is rounded to 0; `undefined` in the place of a NaN,
+// and of what 64 bits do not hold.
 inline char* put_double(char* out, double value, const Decimals& decimals, std::string_view undefined = "nan") {
-  const double scaled = value * static_cast<double>(decimals.unit);
-  if (!(std::fabs(scaled) < 0x1p63)) return out + undefined.copy(out, undefined.size());
-  return put_fixed(out, rounded(scaled), decimals);
+  const auto unit = static_cast<double>(decimals.unit);
+  if (!(std::fabs(value * unit) < 0x1p63)) return out + undefined.copy(out, undefined.size());
+  return put_fixed(out, rounded(value, unit), decimals);
 }
 
 }  // namespace gpualign

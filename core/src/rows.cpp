@@ -52,7 +52,7 @@ struct Strings {
   }
   size_t length(size_t i) const { return static_cast<size_t>(offsets(string(i) + 1) - offsets(string(i))); }
 };
-struct Ratio {  // factor * num / den, rounded to decimals; 0 where den is 0
+struct Ratio {  // factor * num / den as a double, rounded to decimals; 0 where den is 0
   Array<int64_t, 2> num, den;
   int64_t factor;
   Decimals decimals;
@@ -126,8 +126,8 @@ char* put_pair(char* out, const Column& c, size_t r, size_t t) {
   if (const auto* n = std::get_if<Array<int32_t, 2>>(&c.content)) return put_integer(out, (*n)(r, t));
   if (const auto* n = std::get_if<Array<int64_t, 2>>(&c.content)) return put_integer(out, (*n)(r, t));
   if (const auto* n = std::get_if<Ratio>(&c.content)) {
-    const int64_t num = n->num(r, t), den = n->den(r, t), scale = n->factor * n->decimals.unit;
-    return put_fixed(out, den > 0 ? (2 * num * scale + den) / (2 * den) : 0, n->decimals);
+    const int64_t num = n->num(r, t), den = n->den(r, t);
+    return put_double(out, den > 0 ? static_cast<double>(n->factor * num) / static_cast<double>(den) : 0, n->decimals);
   }
   if (const auto* n = std::get_if<Fixed>(&c.content)) return put_double(out, n->values(r, t), n->decimals);
   const Path& p = std::get<Path>(c.content);
@@ -423,7 +423,7 @@ NB_MODULE(_rows, m) {
             return Column{Axis::kPair, Ratio{num, den, factor, Decimals(decimals)}, {}};
           },
           nb::arg("num"), nb::arg("den"), nb::arg("factor"), nb::arg("decimals"),
-          "factor * num / den, rounded to decimals; 0 where den is 0.")
+          "factor * num / den as a float64, rounded to decimals; 0 where den is 0.")
       .def_static(
           "pair_fixed", [](Array<double, 2> values, int decimals) { return Column{Axis::kPair, Fixed{values, Decimals(decimals)}, {}}; },
           nb::arg("values"), nb::arg("decimals"), "Rounded to decimals, whole numbers for 0; nan where not defined.")
