@@ -106,7 +106,7 @@ def test_pairs_are_those_of_the_command(genes, small_16s):
     assert sparse.nnz == len(near)
     assert (sparse.toarray()[near.i, near.j] == matrix[near.i, near.j]).all()
     assert ((np.triu(matrix, 1) <= 300) & (np.triu(np.ones_like(matrix), 1) > 0)).sum() == len(near)
-    assert near.to_frame()["value"].tolist() == near.value.tolist()
+    assert near.to_frame()["distance"].tolist() == near.value.tolist()
     streamed = gpualign.iter_pairs(genes, scoring=gpualign.EDIT, max_distance=300, batch=7)
     assert [(row["query"], row["target"], row["score"]) for table in streamed for row in table] == list(near)
     covered = gpualign.pairs(genes, min_identity=0.8, min_coverage=0.9)

@@ -124,7 +124,7 @@ def pairs(
     options = _options(chosen, end_gaps, strand, rule, detail, Pairing.ABOVE, device, threads, memory, executor)
     job = prepare_wanted(inputs_of(seqs, targets), options, Wanted(filter, identity_def), LOG)
     i, j, values = passing_pairs(job, filter, identity_def, _reporter(job, progress))
-    return Pairs(i, j, values, list(job.task.queries.ids), list(job.task.targets.ids))
+    return Pairs(i, j, values, list(job.task.queries.ids), list(job.task.targets.ids), given[0].partition("_")[2])
 
 
 def iter_pairs(
@@ -185,10 +185,10 @@ def iter_pairs(
                     room -= stop - start
                     start = stop
                     if not room:
-                        yield Table(join_columns(waiting, columns))
+                        yield Table(join_columns(waiting, columns, job.task))
                         waiting, room = [], batch
         if waiting:
-            yield Table(join_columns(waiting, columns))
+            yield Table(join_columns(waiting, columns, job.task))
 
     return tables()
 

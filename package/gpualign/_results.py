@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.errors import InputError
+from gpualign.core.errors import InputError, RunError, quoted
 from gpualign.core.sinks.matrix_files import condensed_start
 
 if TYPE_CHECKING:
     import pandas as pd
     from scipy.sparse import csr_matrix
 
+    from gpualign.core.engine import Task
     from gpualign.core.fields import Field
 
 Columns: TypeAlias = "dict[str, npt.NDArray[Any] | list[str]]"
@@ -63,7 +64,8 @@ class Matrix:
 class Pairs:
     """Some pairs, in input order: query ids[i[k]] and target target_ids[j[k]] have value[k]; of one set i < j.
 
-    i, j: int64[pairs]; value: int32 or int64 scores and edit distances, float64 identities and distances.
+    i, j: int64[pairs]; value: int32 or int64 scores and edit distances, float64 identities and distances; kind: which of them, "score",
+    "distance" or "identity".
     """
 
     i: npt.NDArray[np.int64] = field(repr=False)
@@ -71,6 +73,7 @@ class Pairs:
     value: npt.NDArray[Any] = field(repr=False)
     ids: list[str] = field(repr=False)
     target_ids: list[str] = field(repr=False)
+    kind: str
 
     def __len__(self) -> int:
         return len(self.i)
@@ -91,11 +94,21 @@ class Pairs:
         return csr_matrix((self.value, self.j, starts), shape=(len(self.ids), len(self.target_ids)))
 
     def to_frame(self) -> pd.DataFrame:
-        """A pandas.DataFrame with the columns query, target and value."""
+        """A pandas.DataFrame with the columns query, target, and `kind`: score, distance or identity."""
         import pandas as pd
 
         queries, targets = np.array(self.ids, dtype=object)[self.i], np.array(self.target_ids, dtype=object)[self.j]
-        return pd.DataFrame({"query": queries, "target": targets, "value": self.value})
+        return pd.DataFrame({"query": queries, "target": targets, self.kind: self.value})
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The columns of `to_frame` for what reads Arrow, such as `polars.DataFrame` and `pyarrow.table`; ids are dictionary-encoded, as
+        `--format arrow` writes them. Raises `RunError` without pyarrow, `InputError` for ids that are not UTF-8."""
+        pa = _pyarrow()
+        queries = _texts("query", self.ids, pa.string())
+        targets = queries if self.target_ids == self.ids else _texts("target", self.target_ids, pa.string())
+        records = ((self.i, queries), (self.j, targets))
+        query, target = (pa.DictionaryArray.from_arrays(pa.array(numbers.astype(np.int32)), ids) for numbers, ids in records)
+        return pa.table({"query": query, "target": target, self.kind: pa.array(self.value)}).__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
         return f"<Pairs: {len(self):,} of {len(self.ids):,} x {len(self.target_ids):,}>"
@@ -124,6 +137,16 @@ class Table:
 
         return pd.DataFrame(self.columns)
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The columns for what reads Arrow, such as `polars.DataFrame` and `pyarrow.table`; numbers that are not known are null. Raises as
+        that of `Pairs` does."""
+        pa = _pyarrow()
+        arrays = {
+            name: _texts(name, column, pa.large_string()) if isinstance(column, list) else pa.array(column, from_pandas=True)  # nan: null
+            for name, column in self.columns.items()
+        }
+        return pa.table(arrays).__arrow_c_stream__(requested_schema)
+
 
 @dataclass(frozen=True)
 class Hits(Table):
@@ -136,13 +159,30 @@ class Hits(Table):
         return f"<Hits: {len(self):,} of {self.query}>"
 
 
-def join_columns(parts: Sequence[Columns], columns: Sequence[Field]) -> Columns:
-    """One part after the other, copied; of no parts, no rows."""
+def join_columns(parts: Sequence[Columns], columns: Sequence[Field], task: Task) -> Columns:
+    """One part after the other, copied; of no parts, no rows. task: of the results."""
     joined: Columns = {}
     for column in columns:
         pieces: list[Any] = [part[column.name] for part in parts]
-        if column.values is None:
+        if column.dtype is None:
             joined[column.name] = [text for piece in pieces for text in piece]
         else:
-            joined[column.name] = np.concatenate(pieces) if pieces else np.zeros(0)
+            none = np.zeros(0, dtype=column.dtype(task))
+            joined[column.name] = np.concatenate([none, *pieces], dtype=none.dtype, casting="unsafe")  # as a file has them
     return joined
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow as pa
+    except ImportError:
+        raise RunError("Arrow needs pyarrow: pip install 'gpualign[arrow]'") from None
+    return pa
+
+
+def _texts(column: str, texts: list[str], type: Any) -> Any:
+    """An Arrow array of this type. Raises `InputError` naming the column and the text that is not UTF-8."""
+    try:
+        return _pyarrow().array(texts, type)
+    except UnicodeEncodeError as error:
+        raise InputError(f"{column}: {quoted(error.object)} is not UTF-8, as Arrow wants text to be; change the id") from None

@@ -142,7 +142,7 @@ def _found(job: SearchJob, columns: list[Field], reporter: Reporter) -> Iterator
     waiting: list[dict[str, Any]] = []  # parts of the hits of the query `following`
 
     def hits(parts: list[dict[str, Any]]) -> Hits:
-        return Hits(join_columns(parts, columns), ids[following], following)
+        return Hits(join_columns(parts, columns, job.task), ids[following], following)
 
     with closing(cast("Any", job.steps(report, reporter))) as steps:
         for _ in steps:
