@@ -59,9 +59,8 @@ def make_tree(given: ListedPairs | MatrixOfPairs, of_identities: bool, method: s
         if (parts := len(tree.roots)) > 1:
             notes.note(f"{parts:,} trees, as no known distance leads from one to the other")
         return tree
-    condensed = everything.distances(
-        given.among(np.arange(len(given.ids)), f"--method {method} (not mst) takes the distances of all pairs")
-    )
+    why = f"{parameter('method', method)} (not mst) takes the distances of all pairs"
+    condensed = everything.distances(given.among(np.arange(len(given.ids)), why))
     if method == "upgma":
         return upgma(given.ids, condensed)
     tree, negative = neighbour_joining(given.ids, condensed).without_negative_lengths()

@@ -12,14 +12,16 @@ import numpy.typing as npt
 
 from gpualign.core.cluster.edges import Edges, Floats, GrowingEdges, Integers
 from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError
+from gpualign.core.errors import InputError, parameter
 
 _ROUNDING = 2.0**-52
 """A distance that was computed as 1 - identity is no farther from the quotient of whole numbers that it stands for. Two such quotients are
 that near each other only if their denominators are beyond 10^7."""
 
 
-_WITHOUT_THEM = "make the matrix without such records, as gpualign dist does with --min-called 0.5 or --exclude ID"
+_WITHOUT_THEM = (
+    f"make the matrix without such records, as gpualign dist does with {parameter('min_called', '0.5')} or {parameter('exclude', 'ID')}"
+)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gpualign._scoring import EDIT, Scoring
     from gpualign._sequences import Sequences, read
     from gpualign._sw import sw
+    from gpualign._tree import Tree, tree
     from gpualign.core.errors import InputError, InputWarning, RunError
     from gpualign.jobs.engines import devices
 
@@ -35,6 +36,7 @@ _HOMES = {
     "_scoring": ("EDIT", "Scoring"),
     "_sequences": ("Sequences", "read"),
     "_sw": ("sw",),
+    "_tree": ("Tree", "tree"),
     "core.errors": ("InputError", "InputWarning", "RunError"),
     "jobs.engines": ("devices",),
 }
@@ -54,6 +56,7 @@ __all__ = [
     "Scoring",
     "Sequences",
     "Table",
+    "Tree",
     "__version__",
     "align",
     "cluster",
@@ -64,6 +67,7 @@ __all__ = [
     "pairs",
     "read",
     "sw",
+    "tree",
 ]
 
 

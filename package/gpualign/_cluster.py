@@ -129,12 +129,19 @@ def cluster(
 
 
 def _of_matrix(matrix: Matrix, edit: bool, options: ClusterOptions) -> ClusterJob:
-    if not matrix.one_set:
-        raise InputError("a matrix of two sets has no clusters; one of a set with itself is wanted")
-    if matrix.value in METRICS and METRICS[matrix.value].similarity:
-        raise InputError(f"a matrix of {METRICS[matrix.value].value}s, which are no distances; dist(..., metric='ibs') has distances")
     if matrix.value == "score" and not edit:
         raise InputError("a matrix of scores; distances or identities are wanted, or scoring=gpualign.EDIT where they are edit distances")
+    given = pairs_of(matrix, "clusters")
     if matrix.value in METRICS and METRICS[matrix.value].largest == 1:
         check_fraction("max_distance", options.max_distance, meaning=f"a distance by {matrix.value},")
-    return prepare_given(MatrixOfPairs(matrix.ids, matrix.values), matrix.value == "identity", None, options, LOG)
+    return prepare_given(given, matrix.value == "identity", None, options, LOG)
+
+
+def pairs_of(matrix: Matrix, wanted: str) -> MatrixOfPairs:
+    """The distances or identities of a matrix. wanted: what is to be made of them, for messages. Raises `InputError` for a matrix of two
+    sets, and for values that are no distances; scores are taken for edit distances."""
+    if not matrix.one_set:
+        raise InputError(f"a matrix of two sets has no {wanted}; one of a set with itself is wanted")
+    if matrix.value in METRICS and METRICS[matrix.value].similarity:
+        raise InputError(f"a matrix of {METRICS[matrix.value].value}s, which are no distances; dist(..., metric='ibs') has distances")
+    return MatrixOfPairs(matrix.ids, matrix.values)

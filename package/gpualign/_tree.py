@@ -1,0 +1,60 @@
+"""Trees of the records of a matrix."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from gpualign._cluster import pairs_of
+from gpualign._results import Matrix
+from gpualign._running import LOG
+from gpualign.core.errors import InputError
+from gpualign.core.trees.newick import newick
+from gpualign.jobs.tree import METHODS, check_libraries, check_root, make_tree
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A tree whose leaves are the records of a matrix, or a spanning tree, whose nodes they are; as text, Newick.
+
+    newick: the tree in Newick's format; several, one a line, where no known distance leads from one record to another.
+    """
+
+    newick: str = field(repr=False)
+    ids: list[str] = field(repr=False)
+    method: str
+
+    def __str__(self) -> str:
+        return self.newick
+
+    def __repr__(self) -> str:
+        return f"<Tree: {len(self.ids):,} records, {self.method}>"
+
+
+def tree(matrix: Matrix, method: str = "nj", root: str | None = None) -> Tree:
+    """A tree of the records of a matrix of distances or identities that `nw` or `dist` returned: what `gpualign tree` writes. Identities
+    become distances, 1 - identity.
+
+    method: "nj", neighbour joining; "upgma", average linkage; "mst", the minimum spanning tree. root: of neighbour joining, the id of the
+    outgroup, or "midpoint", half way between the two records that are farthest apart; None: the node in which the last three meet.
+
+    Raises `InputError` for what are no distances of one set, and for pairs without a distance, which only "mst" does without; `RunError`
+    without scipy.
+
+    >>> import numpy as np
+    >>> ids = ["a", "b", "c"]
+    >>> print(tree(Matrix(np.array([[0, 3, 4], [3, 0, 5], [4, 5, 0]]), ids, ids, "hamming", True)))
+    (a:1,b:2,c:3);
+    """
+    if not isinstance(matrix, Matrix):
+        raise InputError(f"matrix: expected a Matrix that nw or dist returned; found {type(matrix).__name__}")
+    if method not in METHODS:
+        raise InputError(f"method {method!r}: {', '.join(METHODS)} are known")
+    if root is not None and not isinstance(root, str):
+        raise InputError(f"root {root!r}: an id or 'midpoint' is wanted")
+    check_root(root, method)
+    if matrix.value == "score":
+        raise InputError("a matrix of scores; distances or identities are wanted: nw(..., value='distance') has distances")
+    given = pairs_of(matrix, "tree")
+    check_libraries()
+    found = make_tree(given, matrix.value == "identity", method, LOG, root)
+    return Tree("".join(newick(found)).rstrip("\n"), list(matrix.ids), method)
