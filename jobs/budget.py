@@ -9,6 +9,7 @@ from gpualign.core.budget import Budget
 from gpualign.core.cgroups import own_limits
 from gpualign.core.engine import Task
 from gpualign.core.errors import RunError
+from gpualign.core.units import format_bytes
 
 _DEFAULT = 2 << 30
 
@@ -40,6 +41,15 @@ def default_memory() -> int:
     return _DEFAULT if free is None else min(_DEFAULT, free // 2)
 
 
+def describe_limit() -> str:
+    """What this process may have, for people, and whose limit that is; "" where nothing is known."""
+    there, physical = usable_memory(), physical_memory()
+    if there is None:
+        return ""
+    whose = " (its control group's limit)" if physical is None or there < physical else ""
+    return f"this process may have {format_bytes(there)}{whose}"
+
+
 def sequence_bytes(task: Task) -> int:
     """Memory of a task's sequences."""
     return task.queries.nbytes + (task.targets.nbytes if task.targets is not task.queries else 0)
@@ -51,7 +61,10 @@ def memory_left(task: Task, memory: int | None, held: int = 0) -> int:
     taken = sequence_bytes(task) + held
     left = total - taken
     if left <= 0:
-        raise RunError(f"the memory budget is too small: the sequences alone take {taken:,} bytes of {total:,}; raise --memory")
+        # Of 2 GiB, or of what was asked for, there is more to be had; the machine or the group gives no more than it has.
+        bounded = total < _DEFAULT if memory is None else total > (usable_memory() or total)
+        limit = f"; {describe_limit()}" if bounded else ""
+        raise RunError(f"the memory budget is too small: the sequences alone take {taken:,} bytes of {total:,}; raise --memory{limit}")
     return left
 
 

@@ -67,13 +67,11 @@ def checked_resources(device: str, threads: int | None, memory: int | None, note
         notes.note(f"--threads {threads}: this machine has {most} processors, so {most} are used")
         threads = most
     if memory is not None:
-        from gpualign.jobs.budget import usable_memory
+        from gpualign.jobs.budget import describe_limit, usable_memory
 
         there = usable_memory()
         if there is not None and memory > there:
-            notes.note(
-                f"--memory {format_bytes(memory)}: this process may use {format_bytes(there)}; the system may end it when it has more"
-            )
+            notes.note(f"--memory {format_bytes(memory)}: {describe_limit()}; the system may end it when it has more")
     return Resources(device, threads, memory)
 
 

@@ -1,9 +1,11 @@
 """Limits of control groups, on made trees of files: what a container, a Slurm job or a systemd unit shows."""
 
 import pytest
+from command import gpualign_here
 
 from gpualign.core import cgroups
 from gpualign.core.cgroups import Limits, find_limits
+from gpualign.core.errors import RunError
 from gpualign.cpu import machine
 from gpualign.jobs import budget, engines, nodes
 from gpualign.jobs.engines import Resources
@@ -123,6 +125,25 @@ def test_memory(monkeypatch, there, limits, default, usable):
     assert (budget.default_memory(), budget.usable_memory()) == (default, usable)
 
 
+@pytest.mark.parametrize(
+    ("there", "group", "memory", "hint"),
+    [
+        (64 * GIB, 1 << 20, [], "raise --memory; this process may have 1.0 MiB (its control group's limit)"),
+        (1 << 20, None, [], "raise --memory; this process may have 1.0 MiB"),
+        (64 * GIB, 1 << 20, ["--memory", "1M"], "raise --memory"),
+        (64 * GIB, 1 << 20, ["--memory", "1100K"], "raise --memory; this process may have 1.0 MiB (its control group's limit)"),
+        (64 * GIB, None, ["--memory", "1M"], "raise --memory"),
+    ],
+)
+def test_what_bounds_a_budget_that_is_too_small_is_named(monkeypatch, tmp_path, there, group, memory, hint):
+    (tmp_path / "x.fa").write_text("".join(f">r{k}\n{'ACGT' * 50_000}\n" for k in range(6)))
+    monkeypatch.setattr(budget, "physical_memory", lambda: there)
+    monkeypatch.setattr(budget, "own_limits", lambda: Limits(None, group, group))
+    with pytest.raises(RunError, match="the sequences alone take") as refused:
+        gpualign_here("nw", "--device", "cpu", "-o", tmp_path / "x.tsv", tmp_path / "x.fa", *memory)
+    assert str(refused.value).endswith(f"; {hint}")
+
+
 def test_more_memory_than_there_is_is_noted_and_workers_keep_to_theirs(monkeypatch):
     monkeypatch.setattr(budget, "physical_memory", lambda: 64 * GIB)
     monkeypatch.setattr(budget, "own_limits", lambda: Limits(None, 4 * GIB, 3 * GIB))
@@ -134,7 +155,7 @@ def test_more_memory_than_there_is_is_noted_and_workers_keep_to_theirs(monkeypat
     assert engines.checked_resources("cpu", None, 4 * GIB, Said()).memory == 4 * GIB
     assert said == []
     assert engines.checked_resources("cpu", None, 5 * GIB, Said()).memory == 5 * GIB
-    assert said == ["--memory 5.0 GiB: this process may use 4.0 GiB; the system may end it when it has more"]
+    assert said == ["--memory 5.0 GiB: this process may have 4.0 GiB (its control group's limit); the system may end it when it has more"]
     assert nodes._here(Resources(device="cpu", memory=5 * GIB)).memory == 2 * GIB
 
 
