@@ -1,6 +1,7 @@
 """Parquet and Arrow: what their readers see is what the text of the same run says, with types."""
 
 import io
+import json
 import os
 from itertools import pairwise
 
@@ -251,8 +252,27 @@ def test_batches_are_cut_by_rows_and_text_alone(monkeypatch, rng, container):
     assert found["text"].to_pylist() == words
     assert max(sizes) == 16
     starts = np.cumsum([0, *sizes])
-    held = [sum(map(len, words[start : stop - 1])) for start, stop in pairwise(starts.tolist())]
+    texts = [word + (names.ids[k] if container == arrow.PARQUET else "") for word, k in zip(words, records, strict=True)]
+    held = [sum(map(len, texts[start : stop - 1])) for start, stop in pairwise(starts.tolist())]
     assert max(held) < 100 <= max(map(len, words))
+
+
+@pytest.mark.parametrize("length", [1_000, 50_000])
+def test_long_ids_fit_the_memory(tmp_path, length):
+    """Parquet has them in full in every row. The same rows with short ids say what pyarrow takes."""
+    count, peaks = 600_000 // length + 400, []
+    for long in (0, length):
+        records = "".join(f">{k}{'x' * long}\nACGTACGT\n" for k in range(count if long else 20))
+        (tmp_path / "x.fa").write_text(records)
+        words = "nw", "--memory", "128M", "--device", "cpu", "--threads", "1", "--summary", "run.json", "x.fa", "-o", "x.parquet"
+        gpualign(*words, cwd=tmp_path)
+        peaks.append(json.loads((tmp_path / "run.json").read_text())["peak_memory"])
+    assert peaks[1] < peaks[0] + (128 << 20) + 4 * count * length
+    file = parquet.ParquetFile(tmp_path / "x.parquet")
+    assert {str(file.schema_arrow.field(name).type) for name in ("query", "target")} == {"string"}
+    first, last = file.read_row_group(0, ["query"])[0], file.read_row_group(file.num_row_groups - 1, ["target"])[0]
+    assert (first[0].as_py(), last[-1].as_py()) == (f"0{'x' * length}", f"{count - 1}{'x' * length}")
+    assert file.metadata.num_rows == count * (count - 1) // 2
 
 
 def test_without_pyarrow(tmp_path):

@@ -28,7 +28,7 @@ BATCH_ROWS = 1 << 18
 """Rows of a batch of Arrow, or of a row group of Parquet."""
 
 BATCH_TEXT = 16 << 20
-"""Bytes of text with which a batch ends before it has as many rows; ids do not count."""
+"""Bytes of text with which a batch ends before it has as many rows. Ids count where rows hold them in full, which is in Parquet."""
 
 _MOST_WAITING = 256
 """Pieces of a batch, which take memory of their own however few rows they have."""
@@ -101,6 +101,7 @@ class TableWriter:
         self._container = container
         self._columns = columns
         self._ids = {column.name: _checked_ids(column.name, column.ids) for column in columns if column.ids is not None}
+        self._id_sizes = {column.name: column.ids.id_column.lengths for column in columns if column.ids is not None}
         id_type = pa.string() if container == PARQUET else pa.dictionary(pa.int32(), pa.string())
         types = [id_type if c.ids is not None else pa.large_string() if c.dtype is None else pa.from_numpy_dtype(c.dtype) for c in columns]
         self._schema = pa.schema(list(zip((c.name for c in columns), types, strict=True)))
@@ -124,6 +125,8 @@ class TableWriter:
                 text = text + np.diff(of_rows.offsets)
             elif column.ids is not None:
                 arrays.append(pa.array(of_rows.astype(np.int32)))
+                if self._container == PARQUET:
+                    text = text + self._id_sizes[column.name][of_rows]
             else:
                 arrays.append(_numbers(of_rows, column.dtype))
         self._add(pa.record_batch(arrays, names=self._schema.names), text)
