@@ -151,16 +151,18 @@ def encode_letters(
         at += done
         record = int(np.searchsorted(letters.offsets, at, side="right")) - 1
         letter = chr(int(letters.text[at]))
+        unknown = parameter("unknown", "n" if alphabet.name == "dna" else "x")
         if letter in "-.":
             hint = (
                 "a gap; sequences to be aligned have none: remove gaps with --degap, or if these are the rows of an alignment, "
                 "compare them with gpualign dist"
             )
             if letter == ".":
-                hint += f"; or an unknown letter: {parameter('unknown', 'n' if alphabet.name == 'dna' else 'x')} reads it as one"
+                hint += f"; or an unknown letter: {unknown} reads it as one"
         elif alphabet.name == "dna" and letter.isascii() and letter.isalpha():
-            proteins, unknown = parameter("alphabet", "protein"), parameter("unknown", "n")
-            hint = f"not an IUPAC nucleotide letter (if these are proteins: {proteins}; {unknown} reads it as N)"
+            hint = f"not an IUPAC nucleotide letter (if these are proteins: {parameter('alphabet', 'protein')}; {unknown} reads it as N)"
+        elif letter == "?":
+            hint = f"not a {alphabet.name} letter; {unknown} reads it as {alphabet.letters[alphabet.unknown]}"
         else:
             hint = f"not a {alphabet.name} letter"
         raise InputError(f"{source}: record {name(record)!r}: {letter!r} at position {at - int(letters.offsets[record]) + 1} is {hint}")

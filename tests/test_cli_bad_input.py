@@ -24,6 +24,14 @@ FILES = {
         "{path}: records 1 and 3 have the same id 'a'; make ids unique, or number repeated ones with --allow-duplicates",
     ),
     "bad letter": (b">a\nACGT\n>b\nAC!T\n", "{path}: record 'b': '!' at position 3 is not a dna letter"),
+    "unknown letter": (
+        b">a\nACGT\n>b\nAC?T\n",
+        "{path}: record 'b': '?' at position 3 is not a dna letter; --unknown n reads it as N",
+    ),
+    "unknown amino acid": (
+        b">a\nMKVLW\n>b\nMK?LW\n",
+        "{path}: record 'b': '?' at position 3 is not a protein letter; --unknown x reads it as X",
+    ),
     "gap": (
         b">a\nACGT\n>b\nAC-T\n",
         "{path}: record 'b': '-' at position 3 is a gap; sequences to be aligned have none: "
