@@ -77,6 +77,7 @@ def dist(
     mask: str | None,
     core: str | None,
     maf: str | None,
+    nonfounders: bool,
     type_: str,
     ploidy: int | None,
     missing_code: str | None,
@@ -206,6 +207,7 @@ def dist(
         ploidy=ploidy,
         columns=None if columns is None else read_titles(columns),
         ignore_columns=() if ignore_columns is None else read_titles(ignore_columns),
+        nonfounders=nonfounders,
     )
     least = None if min_compared is None else sites_or_fraction("min_compared", min_compared)
     sites = site_filters(regions, mask, core, maf)

@@ -375,6 +375,11 @@ def site_options(function: F) -> F:
         click.option("--mask", type=PathType(), metavar="BED", help="Leave out sites in the intervals of this file."),
         click.option("--core", metavar="F", help="Use only sites that have a call in at least this share of the samples (0.95)."),
         click.option("--maf", metavar="F", help="Use only sites whose minor allele has at least this share of the alleles (0.05)."),
+        click.option(
+            "--nonfounders",
+            is_flag=True,
+            help="PLINK filesets: allele frequencies of --maf and grm are those of all samples.  [of founders: neither parent is told]",
+        ),
     )(function)
 
 

@@ -38,7 +38,7 @@ from gpualign.jobs.engines import AUTO, Resources, pick_distance_engine
 from gpualign.jobs.notes import Notes
 from gpualign.jobs.pairs import Rows, Work
 from gpualign.jobs.quality import few_calls, pairs_left_out, pairs_without_value
-from gpualign.jobs.samples import SampleFilters, SamplesLeft, without_excluded
+from gpualign.jobs.samples import SampleFilters, SamplesLeft, check_founders, without_excluded
 from gpualign.jobs.sites import chosen_sites
 
 if TYPE_CHECKING:
@@ -251,6 +251,8 @@ def prepare(options: DistOptions, source: Source, engine: DistanceEngine | None,
     source = without_excluded(source, filters, notes)
     excluded = read - source.samples.total
     source, left = chosen_sites(source, options.sites, filters, budget.panel, options.resources.host_threads, notes)
+    if options.sites.maf is None and metric_named(options.metric).measure is Measure.RELATIONSHIP:
+        check_founders(source.samples, parameter("metric", options.metric), notes)
     samples_left = SamplesLeft.of(read, filters, excluded, source.samples.total) if filters.given else None
     if engine is None:
         engine = pick_distance_engine(options.resources, notes, comparisons=float(source.samples.pairs) * source.sites)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.dataclass import dataclass
+from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.coverage import fewest_sites
 from gpualign.core.distance.sources.base import Source
 from gpualign.core.distance.workers import Workers
@@ -91,6 +92,20 @@ def with_enough_calls(source: Source, least: int | Fraction, panel_bytes: int, w
         f" {name_poorest(ids, called, out, sites)}"
     )
     return source.with_samples(keep)
+
+
+def check_founders(samples: Samples, user: str, notes: Notes) -> None:
+    """Note of whom the allele frequencies are that an option uses, where not of all. user: this option. Raises `InputError` where no sample
+    is a founder."""
+    if samples.founders is None or samples.founders.all():
+        return
+    founders, option = int(np.count_nonzero(samples.founders)), parameter("nonfounders")
+    if not founders:
+        raise InputError(
+            f"{user} takes the allele frequencies of founders, and each of the {samples.total:,} samples has a parent; {option} takes"
+            " those of all samples"
+        )
+    notes.note(f"allele frequencies are those of {founders:,} founders of {samples.total:,} samples; {option} takes all samples")
 
 
 def _check_left(source: Source, keep: npt.NDArray[np.bool_], why: str) -> None:

@@ -8,10 +8,10 @@ from gpualign.core.distance.intervals import Intervals, parse_regions, read_bed
 from gpualign.core.distance.site_filters import SiteFilters, SitesLeft, choose_sites
 from gpualign.core.distance.sources.base import Source
 from gpualign.core.distance.workers import Workers
-from gpualign.core.errors import InputError
+from gpualign.core.errors import InputError, parameter
 from gpualign.core.opening import open_file
 from gpualign.jobs.notes import Notes
-from gpualign.jobs.samples import SampleFilters, with_enough_calls
+from gpualign.jobs.samples import SampleFilters, check_founders, with_enough_calls
 
 _MOST_NAMED = 5
 
@@ -47,6 +47,8 @@ def chosen_sites(
         source, left = choose_sites(source, SiteFilters(filters.regions, filters.mask), panel_bytes, workers)
         if least is not None and left.used:
             source = with_enough_calls(source, least, panel_bytes, workers, notes)
+        if filters.maf is not None:
+            check_founders(source.samples, parameter("maf"), notes)
         source, of_shares = choose_sites(source, SiteFilters(core=filters.core, maf=filters.maf), panel_bytes, workers)
     left = SitesLeft(left.read, left.out | of_shares.out, left.absent)
     if not filters.given:

@@ -189,14 +189,17 @@ def test_plink_chooses_the_same(tmp_path, monkeypatch, real_data, name):
     (tmp_path / "range.txt").write_text(f"{chromosome} {first} {last} masked\n")
     (tmp_path / "m.bed").write_text(f"{chromosome}\t{first - 1}\t{last}\n")
     made = [plink, "--bfile", "x", "--make-bed", "--geno", "0.01", "--maf", "0.1", "--exclude", "range", "range.txt", "--out", "left"]
-    # plink leaves out sites at places below 0, and counts alleles in founders alone unless told otherwise.
+    # plink leaves out sites at places below 0.
     subprocess.run([plink, "--bfile", "x", "--make-bed", "--out", "x"], check=True, capture_output=True)
-    subprocess.run([*made, "--nonfounders"], check=True, capture_output=True)
-    left = len((tmp_path / "left.bim").read_text().splitlines())
-    found, note = dist("x.bed", "--core", "0.99", "--maf", "0.1", "--mask", "m.bed", "--metric", "allele", "--format", "molten")
-    assert note.endswith(f"used: {left:,}")
-    assert 100 < left < len(places) - len(positions) // 4
-    assert found == dist("left.bed", "--metric", "allele", "--format", "molten")[0]
+    for counted in ([], ["--nonfounders"]):
+        subprocess.run([*made, *counted], check=True, capture_output=True)
+        left = len((tmp_path / "left.bim").read_text().splitlines())
+        found, note = dist(
+            "x.bed", "--core", "0.99", "--maf", "0.1", "--mask", "m.bed", *counted, "--metric", "allele", "--format", "molten"
+        )
+        assert note.endswith(f"used: {left:,}")
+        assert 100 < left < len(places) - len(positions) // 4
+        assert found == dist("left.bed", "--metric", "allele", "--format", "molten")[0]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import field, replace
 from enum import Enum
 from functools import cached_property
 from itertools import compress
@@ -105,11 +106,13 @@ class Samples:
     """The samples that are compared; targets is queries: all pairs of one set. Rows of codes are the queries, then other targets.
 
     added: the queries are the first of the targets, to which others have been added; of each, all later targets are wanted.
+    founders: of whom allele frequencies are taken, as the input has no parents of them, bool[rows]; None: all
     """
 
     queries: Names
     targets: Names
     added: bool = False
+    founders: npt.NDArray[np.bool_] | None = field(default=None, repr=False, compare=False)
 
     @property
     def one_set(self) -> bool:
@@ -143,11 +146,12 @@ class Samples:
         """Some of the samples of one input or of two, in their order: bool[rows]."""
         first = len(self.queries)
         queries = list(compress(self.queries.ids, keep[:first].tolist()))
-        return make_samples(queries, None if self.one_set else list(compress(self.targets.ids, keep[first:].tolist())))
+        targets = None if self.one_set else list(compress(self.targets.ids, keep[first:].tolist()))
+        return replace(make_samples(queries, targets), founders=None if self.founders is None else self.founders[keep])
 
     def with_added(self) -> Samples:
         """Of two sets: the queries with each other too, as the first of the targets."""
-        return Samples(self.queries, Names(self.ids), added=True)
+        return Samples(self.queries, Names(self.ids), added=True, founders=self.founders)
 
 
 def count_pairs(queries: int, targets: int, upper: bool) -> int:

@@ -26,12 +26,13 @@ _CACHE_LINE = 64
 class Panel:
     """Some sites of all samples as bit planes.
 
-    bits: uint64[planes][samples][words], site 64 w + k is bit k of word w; bits beyond `sites` are 0.
+    bits: uint64[planes][samples][words], site 64 w + k is bit k of word w; bits beyond `sites` are 0. founders: as of `Samples`.
     """
 
     bits: Bits = field(repr=False)
     sites: int
     recipe: PanelRecipe
+    founders: npt.NDArray[np.bool_] | None = field(default=None, repr=False)
 
     @property
     def in_memory(self) -> bool:

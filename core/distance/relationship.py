@@ -1,6 +1,6 @@
 """What pairs of genotypes add to the genomic relationship of two samples, in integers. Pure.
 
-Of samples with x and y second alleles at a site where the frequency of these is p (of all calls of all samples), the site adds
+Of samples with x and y second alleles at a site where the frequency of these is p (of all calls of all founders), the site adds
 
     t(x, y) = (x - 2 p) (y - 2 p) / (2 p (1 - p))
 
@@ -46,22 +46,23 @@ def relating_term(panel: Panel) -> Term | None:
     return next((term for term in panel.recipe.terms if term.operation is Operation.RELATE), None)
 
 
-def _count_of_sites(plane: Bits) -> npt.NDArray[np.int64]:
-    """Samples that have each site's bit: int64[64 words]."""
+def _count_of_sites(plane: Bits, founders: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """Founders that have each site's bit: int64[64 words]."""
     samples, words = plane.shape
     found = np.zeros(WORD_BITS * words, dtype=np.int64)
     step = max(1, _ROWS_AT_ONCE // max(1, 8 * words))
     for start in range(0, samples, step):
-        some = np.ascontiguousarray(plane[start : start + step]).view(np.uint8)
+        some = np.ascontiguousarray(plane[start : start + step][founders[start : start + step]]).view(np.uint8)
         found += np.unpackbits(some, axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
     return found
 
 
 def frequencies(panel: Panel, term: Term) -> Floats:
-    """Of the second allele at each site, nan without calls: float64[64 words]."""
+    """Of the second allele at each site among founders, nan without calls: float64[64 words]."""
     one, two = term.left
-    seconds = _count_of_sites(panel.bits[one]) + 2 * _count_of_sites(panel.bits[two])
-    called = np.full(len(seconds), panel.bits.shape[1]) if term.mask is None else _count_of_sites(panel.bits[term.mask])
+    founders = np.ones(panel.bits.shape[1], dtype=np.bool_) if panel.founders is None else panel.founders
+    seconds = _count_of_sites(panel.bits[one], founders) + 2 * _count_of_sites(panel.bits[two], founders)
+    called = np.full(len(seconds), np.count_nonzero(founders)) if term.mask is None else _count_of_sites(panel.bits[term.mask], founders)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(seconds / (2 * called), dtype=np.float64)
 

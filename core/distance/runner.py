@@ -192,7 +192,7 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
         for codes in source.panels(selection, budget.panel, omitted, workers):
             sites += codes.shape[1]
             for panel in pack_panels(codes, counter, workers):
-                store.add(panel)
+                store.add(replace(panel, founders=samples.founders))
     # Where only differing sites matter, those at which all calls are equal are not looked at, but they are compared all the same.
     counted = source.sites if not selection.complete and selection.need is Need.DIFFERENCES else sites + omitted.sites
     if called is None:

@@ -26,7 +26,7 @@ class SiteFilters:
     """What a site must pass, in this order; None: everything passes.
 
     regions: it lies in them; mask: it does not. core: at least this share of the samples has a call. maf: of the alleles of these calls at
-    least this share is of the second most common one. All samples of one input, or of two, count.
+    least this share is of the second most common one, where founders alone count. All samples of one input, or of two, count otherwise.
     """
 
     regions: Intervals | None = None

@@ -55,6 +55,7 @@ def dist(
     mask: Path | None = None,
     core: float | None = None,
     maf: float | None = None,
+    nonfounders: bool = False,
     ids: Sequence[str] | None = None,
     other_ids: Sequence[str] | None = None,
     type: str = "auto",
@@ -87,6 +88,7 @@ def dist(
 
     regions: "CHR:FROM-TO", several with commas, or a BED file; mask: a BED file; core: least share of samples with a call; maf: least share
     of the minor allele: only sites that pass are used, as with the options of `gpualign dist`; tables and arrays have no positions.
+    nonfounders: of PLINK filesets, maf and metric "grm" take the allele frequencies of all samples, not of founders alone.
 
     type: what a table holds, as with the option: "auto", "calls", "alleles", "centred" or "abh"; ploidy: genotypes are dosages from 0 to
     this; missing_code: further cells that are missing calls; columns, ignore_columns: titles of columns that are read, and that are not;
@@ -115,6 +117,7 @@ def dist(
         ploidy=checked_count("ploidy", ploidy, 1),
         columns=None if columns is None else _names("columns", columns),
         ignore_columns=_names("ignore_columns", ignore_columns),
+        nonfounders=nonfounders,
     )
     sites = SiteFilters(
         None if regions is None else read_regions(checked_path("regions", regions)),

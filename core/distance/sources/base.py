@@ -69,7 +69,7 @@ class Source(Protocol):
         """Where the sites of the input lie; None where they have no positions."""
 
     def count(self, minor: bool, panel_bytes: int, workers: Workers) -> SiteCounts:
-        """Of each site. minor: its rarer alleles too."""
+        """Of each site. minor: its rarer alleles too, among founders."""
 
     def count_called(self, panel_bytes: int, workers: Workers) -> Integers:
         """`called`, whatever it takes to find out."""
@@ -181,7 +181,14 @@ class DenseSource:
         return None if self.positions is None else self.positions()
 
     def count(self, minor: bool, panel_bytes: int, workers: Workers) -> SiteCounts:
-        return SiteCounts.joined([count_sites(codes, self.kind, minor, workers) for codes in self._codes(panel_bytes, workers)])
+        founders = self.samples.founders if minor else None
+        parts = []
+        for codes in self._codes(panel_bytes, workers):
+            part = count_sites(codes, self.kind, minor and founders is None, workers)
+            if founders is not None:
+                part = replace(count_sites(codes[founders], self.kind, minor, workers), called=part.called)
+            parts.append(part)
+        return SiteCounts.joined(parts)
 
     def count_called(self, panel_bytes: int, workers: Workers) -> Integers:
         called = np.zeros(self.samples.total, dtype=np.int64)
@@ -207,7 +214,8 @@ class DenseSource:
 
     def _codes(self, panel_bytes: int, workers: Workers) -> Iterator[Calls]:
         """Of all sites that count, about so many bytes at a time."""
-        rows = self.samples.total + (0 if self.kept is None else len(self.kept))  # those of the blocks are there beside those that are kept
+        # Rows of the blocks are there beside those that are kept, and those of founders beside all.
+        rows = self.samples.total + sum(len(some) for some in (self.kept, self.samples.founders) if some is not None)
         step = max(512, panel_bytes // (self.call_bytes * rows))
         if self.chosen is None:
             for start in range(0, self.sites, step):

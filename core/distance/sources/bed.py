@@ -17,7 +17,16 @@ from gpualign.core import _sites
 from gpualign.core.distance.calls import Codes, Kind, make_samples
 from gpualign.core.distance.positions import Variants
 from gpualign.core.distance.sources.base import Block, DenseSource
-from gpualign.core.distance.sources.filesets import SITE_MAJOR, Site, names_of, positions_of, split_at_blanks, swap_back, swapped_sites
+from gpualign.core.distance.sources.filesets import (
+    SITE_MAJOR,
+    Site,
+    names_of,
+    positions_of,
+    split_at_blanks,
+    swap_back,
+    swapped_sites,
+    with_founders,
+)
 from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import InputError
 from gpualign.core.ids import unique_ids
@@ -56,8 +65,10 @@ def _is_person(cells: Sequence[str]) -> bool:
 class _Fileset:
     def __init__(self, path: Path) -> None:
         self.path = path
-        people = [(family, person) for family, person, *_ in _columns(path.with_suffix(".fam"))]
+        lines = _columns(path.with_suffix(".fam"))
+        people = [(family, person) for family, person, *_ in lines]
         self.ids = names_of(people)
+        self.parents = [(father, mother) for _, _, father, mother, *_ in lines]
         self.sites: list[Site] = [
             (chromosome, position, first, second) for chromosome, _, _, position, first, second in _columns(path.with_suffix(".bim"))
         ]
@@ -101,10 +112,14 @@ class _Fileset:
         return read
 
 
-def read_filesets(paths: Sequence[Path], allow_duplicates: bool) -> DenseSource:
-    """Open one fileset by its .bed, or two with the same sites. Raises `InputError` for files that do not belong together."""
+def read_filesets(paths: Sequence[Path], allow_duplicates: bool, nonfounders: bool = False) -> DenseSource:
+    """Open one fileset by its .bed, or two with the same sites. nonfounders: these count as founders.
+
+    Raises `InputError` for files that do not belong together.
+    """
     filesets = [_Fileset(path) for path in paths]
     ids = [unique_ids(f.ids, str(f.path), allow_duplicates) for f in filesets]
     blocks = [f.block(swapped_sites(filesets[0], f) if f is not filesets[0] else None) for f in filesets]
     first = filesets[0]
-    return DenseSource(make_samples(*ids), Kind.GENOTYPE, len(first.sites), blocks, positions=first.positions)
+    samples = make_samples(*ids) if nonfounders else with_founders(make_samples(*ids), [f.parents for f in filesets])
+    return DenseSource(samples, Kind.GENOTYPE, len(first.sites), blocks, positions=first.positions)

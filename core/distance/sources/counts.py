@@ -17,8 +17,9 @@ from gpualign.core.distance.workers import Workers
 
 @dataclass(frozen=True)
 class SiteCounts:
-    """Of each site, int64[sites]. called: samples with a call. alleles: copies of an allele that they have, two in a genotype, one in a
-    letter. minor: copies of the second most common allele, 0 where there is one alone; None where nobody asked for it."""
+    """Of each site, int64[sites]. called: samples with a call. alleles: copies of an allele that they have, or the founders among them, two
+    in a genotype, one in a letter. minor: copies of the second most common of these, 0 where there is one alone; None where nobody asked
+    for it."""
 
     called: Integers = field(repr=False)
     alleles: Integers = field(repr=False)

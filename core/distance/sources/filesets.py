@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.distance.calls import MISSING, Codes
+from gpualign.core.distance.calls import MISSING, Codes, Samples
 from gpualign.core.distance.positions import Variants
 from gpualign.core.errors import InputError
 
@@ -21,6 +22,8 @@ _POSITION = re.compile("-?[0-9]{1,18}")
 
 _UNKNOWN = frozenset("0.")
 """Names of an allele that no sample has."""
+
+_NO_PARENT = frozenset(("", "0"))
 
 Site: TypeAlias = tuple[str, ...]
 """Chromosome, position, alleles."""
@@ -47,6 +50,13 @@ def names_of(people: Sequence[tuple[str, str]]) -> list[str]:
     return (
         ids if len(set(ids)) == len(ids) or not all(family for family, _ in people) else [f"{family}_{person}" for family, person in people]
     )
+
+
+def with_founders(samples: Samples, parents: Sequence[Sequence[tuple[str, str]]]) -> Samples:
+    """Samples with those marked that are founders, as in PLINK: neither parent is told, whether or not parents are in the file. parents: of
+    each fileset, father and mother of each sample, 0 or nothing where they are not known."""
+    founders = np.array([all(parent in _NO_PARENT for parent in both) for some in parents for both in some], dtype=np.bool_)
+    return samples if founders.all() else replace(samples, founders=founders)
 
 
 def positions_of(fileset: Fileset, place: str) -> Variants:

@@ -168,9 +168,9 @@ def read_calls(
         return read_alignments(texts, options.every_letter, options.allow_duplicates, memory, files.scratch, threads)
     known = [first, *others]
     if first.kind is InputKind.FILESET:
-        return read_filesets([Path(k.path) for k in known if k.path is not None], options.allow_duplicates)
+        return read_filesets([Path(k.path) for k in known if k.path is not None], options.allow_duplicates, options.nonfounders)
     if first.kind is InputKind.FILESET2:
-        return read_pgen_filesets([Path(k.path) for k in known if k.path is not None], options.allow_duplicates)
+        return read_pgen_filesets([Path(k.path) for k in known if k.path is not None], options.allow_duplicates, options.nonfounders)
     if first.kind is InputKind.VARIANTS:
         from gpualign.core.distance.sources.vcf import read_variants
 
@@ -214,6 +214,8 @@ def _check_options(options: CallOptions, file: _Known) -> None:
         for name, given in for_tables.items():
             if given:
                 raise InputError(f"{name} is for tables; {file.source} is {file.kind.value}")
+    if options.nonfounders and file.kind not in (InputKind.FILESET, InputKind.FILESET2):
+        raise InputError(f"{parameter('nonfounders')} is for PLINK filesets, which tell parents; {file.source} is {file.kind.value}")
     every = parameter("all_letters")
     if options.every_letter and file.kind not in (InputKind.TABLE, InputKind.ALIGNMENT):
         raise InputError(f"{every} is for alignments and tables of letters; {file.source} is {file.kind.value}")

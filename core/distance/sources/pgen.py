@@ -18,13 +18,14 @@ import numpy.typing as npt
 from gpualign.core.distance.calls import MISSING, MOST_ALLELES, Codes, Kind, make_samples
 from gpualign.core.distance.positions import Variants
 from gpualign.core.distance.sources.base import Block, DenseSource
-from gpualign.core.distance.sources.filesets import Site, names_of, positions_of, split_at_blanks, swap_back, swapped_sites
+from gpualign.core.distance.sources.filesets import Site, names_of, positions_of, split_at_blanks, swap_back, swapped_sites, with_founders
 from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.ids import unique_ids
 from gpualign.core.unpack import unpack
 
 _HEADER = struct.Struct("<3xII")  # the mode, variants and samples
+_OPTIONAL = ("FID", "PAT", "MAT")
 _CELLS = 1 << 20
 """Calls that are read at a time, so that they are still in a cache when they are turned to rows of samples."""
 
@@ -58,7 +59,7 @@ def _columns(path: Path, pgen: Path, wanted: Sequence[str], unnamed: dict[int, S
             names = split_at_blanks(line[1:])
             places = [names.index(name) if name in names else -1 for name in wanted]
             least = max(places) + 1
-            lacking = [name for name, place in zip(wanted, places, strict=True) if place < 0 and name != "FID"]
+            lacking = [name for name, place in zip(wanted, places, strict=True) if place < 0 and name not in _OPTIONAL]
             if lacking:
                 raise InputError(f"{path}: line {number} has no column {lacking[0]}; the columns are {', '.join(names)}")
             continue
@@ -79,7 +80,10 @@ class _Fileset:
     def __init__(self, path: Path) -> None:
         self.path = path
         pvar, psam = pvar_of(path), path.with_suffix(".psam")
-        self.ids = names_of([(family, person) for family, person in _columns(psam, path, ("FID", "IID"), {2: (0, 1)})])
+        # Without a header a .psam is a .fam.
+        people = _columns(psam, path, ("FID", "IID", "PAT", "MAT"), {2: (0, 1, -1, -1), 5: (0, 1, 2, 3)})
+        self.ids = names_of([(family, person) for family, person, *_ in people])
+        self.parents = [(father, mother) for _, _, father, mother in people]
         # Without a header a .pvar is a .bim: chromosome, id, position in centimorgans or not, position, the other allele, the reference.
         variants = _columns(pvar, path, ("CHROM", "POS", "REF", "ALT"), {5: (0, 2, 4, 3), 6: (0, 3, 5, 4)})
         self.sites: list[Site] = [(chromosome, position, ref, *alt.split(",")) for chromosome, position, ref, alt in variants]
@@ -163,11 +167,14 @@ class _Fileset:
         return np.where(lower < 0, MISSING, upper * (upper + 1) // 2 + lower).astype(np.uint8)
 
 
-def read_pgen_filesets(paths: Sequence[Path], allow_duplicates: bool) -> DenseSource:
-    """Open one fileset by its .pgen, or two with the same sites. Raises `InputError` for files that do not belong together, `RunError`
-    without pgenlib."""
+def read_pgen_filesets(paths: Sequence[Path], allow_duplicates: bool, nonfounders: bool = False) -> DenseSource:
+    """Open one fileset by its .pgen, or two with the same sites. nonfounders: these count as founders.
+
+    Raises `InputError` for files that do not belong together, `RunError` without pgenlib.
+    """
     filesets = [_Fileset(path) for path in paths]
     ids = [unique_ids(f.ids, str(f.path), allow_duplicates) for f in filesets]
     blocks = [f.block(swapped_sites(filesets[0], f) if f is not filesets[0] else None) for f in filesets]
     first = filesets[0]
-    return DenseSource(make_samples(*ids), Kind.GENOTYPE, len(first.sites), blocks, positions=first.positions)
+    samples = make_samples(*ids) if nonfounders else with_founders(make_samples(*ids), [f.parents for f in filesets])
+    return DenseSource(samples, Kind.GENOTYPE, len(first.sites), blocks, positions=first.positions)

@@ -26,7 +26,7 @@ class TableType(Enum):
 
 @dataclass(frozen=True)
 class CallOptions:
-    """How calls are read. All but `every_letter` and `allow_duplicates` are for tables.
+    """How calls are read. All but `every_letter`, `allow_duplicates` and `nonfounders` are for tables.
 
     transpose: a row is a site
     no_header: the first line is data
@@ -37,6 +37,7 @@ class CallOptions:
     ploidy: cells are dosages from 0 to this; None: they are not said to be dosages
     columns: titles of the columns that are read; None: all but those with known titles of something else
     ignore_columns: titles of columns that are not read
+    nonfounders: samples with parents count as founders
     """
 
     transpose: bool = False
@@ -48,6 +49,7 @@ class CallOptions:
     ploidy: int | None = None
     columns: tuple[str, ...] | None = None
     ignore_columns: tuple[str, ...] = ()
+    nonfounders: bool = False
 
     def check(self) -> None:
         """Raises `InputError` for options that contradict each other."""
