@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 import click
 
 from gpualign.cli.completion import PathType
-from gpualign.cli.options import (
+from gpualign.cli.distance_options import (
     distance_kernel_option,
     distance_output_options,
-    going_on_options,
-    nodes_option,
-    run_options,
     sample_options,
     site_options,
     table_options,
 )
+from gpualign.cli.options import going_on_options, nodes_option, run_options
 from gpualign.cli.typos import ChoiceType
 
 if TYPE_CHECKING:

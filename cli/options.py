@@ -16,7 +16,9 @@ from gpualign.core.formats.registry import Results, formats_of
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _stack(*options: Callable[[F], F]) -> Callable[[F], F]:
+def stack(*options: Callable[[F], F]) -> Callable[[F], F]:
+    """Decorator that adds these options to a command, in this order."""
+
     def decorate(function: F) -> F:
         for option in reversed(options):
             function = option(function)
@@ -27,7 +29,7 @@ def _stack(*options: Callable[[F], F]) -> Callable[[F], F]:
 
 def input_options(function: F) -> F:
     """What is read: alphabet, repeated ids, gaps, and what may be cut."""
-    return _stack(
+    return stack(
         click.option(
             "--alphabet",
             type=ChoiceType(["auto", "dna", "protein"]),
@@ -69,12 +71,12 @@ def _scoring_options(gaps: str, extend: str) -> tuple[Callable[[F], F], ...]:
 def scoring_options(function: F) -> F:
     """What a global alignment is worth."""
     edit = click.option("--edit", is_flag=True, help="Unit-cost edit distance (smaller is closer) instead of a score.")
-    return _stack(*_scoring_options("DNA: 10, protein: 11", "1"), edit)(function)
+    return stack(*_scoring_options("DNA: 10, protein: 11", "1"), edit)(function)
 
 
 def local_scoring_options(function: F) -> F:
     """What a local alignment is worth."""
-    return _stack(*_scoring_options("DNA: 16, protein: 12", "DNA: 6, protein: 1"))(function)
+    return stack(*_scoring_options("DNA: 16, protein: 12", "DNA: 6, protein: 1"))(function)
 
 
 def _identity_option() -> Callable[[F], F]:
@@ -98,7 +100,8 @@ def _ambiguous_option() -> Callable[[F], F]:
     )
 
 
-def _file_options(*results: Results) -> tuple[Callable[[F], F], ...]:
+def file_options(*results: Results) -> tuple[Callable[[F], F], ...]:
+    """Where the output goes, and in which of the formats for these results."""
     formats = list(dict.fromkeys(name for kind in results for name in formats_of(kind)))
     return (
         click.option(
@@ -124,14 +127,15 @@ _FIELDS = (
 )
 
 
-def _condensed_option() -> Callable[[F], F]:
+def condensed_option() -> Callable[[F], F]:
+    """Matrices of one set as vectors."""
     return click.option("--condensed", is_flag=True, help="With .npy and .npz: only pairs i < j, in a vector, as scipy takes it.")
 
 
 def hit_options(function: F) -> F:
     """Which hits of a search are written, and where."""
-    return _stack(
-        *_file_options(Results.HITS, Results.SCORES),
+    return stack(
+        *file_options(Results.HITS, Results.SCORES),
         click.option(
             "--fields",
             type=ListType(f"bits,evalue,qframe,tframe,{_FIELDS}"),
@@ -161,7 +165,7 @@ def hit_options(function: F) -> F:
 
 def group_options(function: F) -> F:
     """Which pairs, by groups of records."""
-    return _stack(
+    return stack(
         click.option(
             "--groups",
             type=PathType(),
@@ -206,8 +210,8 @@ def mask_option(function: F) -> F:
 
 def output_options(function: F) -> F:
     """What is written, and where."""
-    return _stack(
-        *_file_options(Results.PAIRS),
+    return stack(
+        *file_options(Results.PAIRS),
         click.option(
             "--fields",
             type=ListType(_FIELDS),
@@ -244,13 +248,13 @@ def output_options(function: F) -> F:
             help="Write a matrix of these values (csr: of the pairs that pass); distance is 1 - identity, with --edit the edit distance."
             "  [of matrices: score; with phylip and --edit: distance]",
         ),
-        _condensed_option(),
+        condensed_option(),
     )(function)
 
 
 def cluster_options(function: F) -> F:
     """What is clustered, and how."""
-    return _stack(
+    return stack(
         click.option(
             "--edges",
             type=PathType(),
@@ -305,114 +309,10 @@ def cluster_options(function: F) -> F:
 
 def cluster_output_options(function: F) -> F:
     """Which files of clusters are written."""
-    return _stack(
-        *_file_options(Results.CLUSTERS),
+    return stack(
+        *file_options(Results.CLUSTERS),
         click.option("--uc", type=PathType(), metavar="FILE", help="Also write the clusters as .uc, the format of usearch and vsearch."),
         click.option("--representatives", type=PathType(), metavar="FILE", help="Also write the representative of each cluster as FASTA."),
-    )(function)
-
-
-def table_options(function: F) -> F:
-    """How tables of calls are read."""
-    return _stack(
-        click.option(
-            "--type",
-            "type_",
-            type=ChoiceType(["auto", "calls", "alleles", "centred", "abh"]),
-            default="auto",
-            show_default=True,
-            help="Tables: alleles: numbers or hashes of alleles (MLST, cgMLST, wgMLST), 0 is missing; calls: genotypes 0, 1, 2 or"
-            " nucleotides; centred: genotypes -1, 0, 1; abh: genotypes A, H, B of a cross; auto: by what is in all of the cells.",
-        ),
-        click.option("--ploidy", type=WholeType(1), metavar="P", help="Tables: genotypes are dosages from 0 to P."),
-        click.option("--missing-code", metavar="LIST", help="Tables: further cells that are missing calls, with commas between several."),
-        click.option(
-            "--columns",
-            type=PathType(),
-            metavar="LIST|FILE",
-            help="Tables: read only the columns with these titles: with commas between several, or a file with one per line.  [all but"
-            " those with titles of metadata]",
-        ),
-        click.option(
-            "--ignore-columns", type=PathType(), metavar="LIST|FILE", help="Tables: do not read the columns with these titles, likewise."
-        ),
-        click.option("--transpose", is_flag=True, help="Tables: a row is a SNP, a column a sample."),
-        click.option(
-            "--no-header",
-            is_flag=True,
-            help="Tables: the first line is data; sites, or with --transpose samples, are numbered from 1.",
-        ),
-    )(function)
-
-
-def sample_options(function: F) -> F:
-    """Which samples are compared."""
-    return _stack(
-        click.option(
-            "--exclude",
-            type=PathType(),
-            metavar="ID|FILE",
-            multiple=True,
-            help="Leave out this sample, or those that a file names, one id per line; may be given several times.",
-        ),
-        click.option(
-            "--min-called",
-            metavar="N|F",
-            help="Leave out samples with a call at fewer sites; with a point (0.5) at less than this fraction of the sites.",
-        ),
-    )(function)
-
-
-def site_options(function: F) -> F:
-    """Which sites are used."""
-    return _stack(
-        click.option(
-            "--regions",
-            type=PathType(),
-            metavar="LIST|BED",
-            help="Use only sites in these regions: CHR, CHR:POS, CHR:FROM-TO, with commas between several, or a BED file.",
-        ),
-        click.option("--mask", type=PathType(), metavar="BED", help="Leave out sites in the intervals of this file."),
-        click.option("--core", metavar="F", help="Use only sites that have a call in at least this share of the samples (0.95)."),
-        click.option("--maf", metavar="F", help="Use only sites whose minor allele has at least this share of the alleles (0.05)."),
-        click.option(
-            "--nonfounders",
-            is_flag=True,
-            help="PLINK filesets: allele frequencies of --maf and grm are those of all samples.  [of founders: neither parent is told]",
-        ),
-    )(function)
-
-
-def distance_output_options(function: F) -> F:
-    """Which distances are written, and where."""
-    return _stack(
-        *_file_options(Results.DISTANCES),
-        click.option(
-            "--max-distance",
-            type=FiniteType(),
-            metavar="D",
-            help="Write only pairs at this distance or less, one row each; no matrix is ever held.",
-        ),
-        click.option(
-            "--clusters",
-            type=PathType(),
-            metavar="FILE",
-            help="With --max-distance: also write the single-linkage clusters of all samples, as `gpualign cluster` does (tsv, csv, uc,"
-            " parquet, arrow).",
-        ),
-        click.option(
-            "--min-kinship",
-            type=FiniteType(),
-            metavar="K",
-            help="king, grm: write only pairs of this kinship (grm: relationship) or more, likewise.",
-        ),
-        _condensed_option(),
-        click.option(
-            "--compared",
-            is_flag=True,
-            help="Also write the number of compared sites: a column of lists and tables, an array of npz, else a matrix in FILE.compared.*",
-        ),
-        plot_option,
     )(function)
 
 
@@ -426,7 +326,8 @@ def plot_option(function: F) -> F:
     )(function)
 
 
-def _kernel_option(names: Sequence[str], paper: str) -> Callable[[F], F]:
+def kernel_option(names: Sequence[str], paper: str) -> Callable[[F], F]:
+    """Which kernel computes: the choice of this program, or one of a paper."""
     return click.option(
         "--kernel",
         type=ChoiceType(["auto", *names]),
@@ -438,8 +339,8 @@ def _kernel_option(names: Sequence[str], paper: str) -> Callable[[F], F]:
 
 def global_kernel_options(function: F) -> F:
     """The kernels of Li 2014."""
-    return _stack(
-        _kernel_option(["rodinia", "tiled-dscan", "dscan", "rscan", "li-auto"], "Li et al. 2014 (linear gaps)"),
+    return stack(
+        kernel_option(["rodinia", "tiled-dscan", "dscan", "rscan", "li-auto"], "Li et al. 2014 (linear gaps)"),
         click.option(
             "--transfer",
             type=ChoiceType(["pageable", "pinned", "double"]),
@@ -450,17 +351,12 @@ def global_kernel_options(function: F) -> F:
 
 def local_kernel_option(function: F) -> F:
     """The kernels of Munekawa 2008."""
-    return _kernel_option(["munekawa-scalar", "munekawa-vector"], "Munekawa et al. 2008")(function)
-
-
-def distance_kernel_option(function: F) -> F:
-    """The kernels of Payne 2010."""
-    return _kernel_option(["naive", "coalesced", "char", "register", "shared"], "Payne et al. 2010 (hamming)")(function)
+    return kernel_option(["munekawa-scalar", "munekawa-vector"], "Munekawa et al. 2008")(function)
 
 
 def going_on_options(function: F) -> F:
     """A job in several runs."""
-    return _stack(
+    return stack(
         click.option(
             "--resume", is_flag=True, help="Go on with the output of the same command that was interrupted; if there is none, start."
         ),
@@ -496,7 +392,7 @@ def _log_option(more: str) -> Callable[[F], F]:
 
 def run_options(function: F, resumable: bool = True) -> F:
     """How the work is done. resumable: the command has --resume."""
-    return _stack(
+    return stack(
         click.option(
             "--device",
             type=DeviceType(),
