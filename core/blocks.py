@@ -247,7 +247,7 @@ class PairBlock(Block):
         which = np.nonzero(self.wanted(unclear))
         found: Statistics = self.aligned.copy()
         records = which[0] + self._queries.start, which[1] + self._targets.start
-        found[which] = count_by(ambiguous, self.task, records, self.aligned[which], self.results.runs.part(which))
+        found[which] = _count_by(ambiguous, self.task, records, self.aligned[which], self.results.runs.part(which))
         return found
 
     @property
@@ -343,7 +343,7 @@ class ListBlock(Block):
         counted, runs = self._paths
         which = np.flatnonzero((ambiguous.queries[queries] > 0) | (ambiguous.targets[targets] > 0))
         found: Statistics = counted.copy()
-        found[which] = count_by(ambiguous, self.task, (queries[which], targets[which]), counted[which], runs.part(which))
+        found[which] = _count_by(ambiguous, self.task, (queries[which], targets[which]), counted[which], runs.part(which))
         return found
 
     @property
@@ -425,7 +425,7 @@ class NearBlock(ListBlock):
         return self.aligned, self.results.runs
 
 
-def count_by(ambiguous: Ambiguous, task: Task, records: tuple[Integers, Integers], statistics: Statistics, runs: Runs) -> Statistics:
+def _count_by(ambiguous: Ambiguous, task: Task, records: tuple[Integers, Integers], statistics: Statistics, runs: Runs) -> Statistics:
     """Statistics of listed pairs by a rule. records: int64[pairs] of `task.queries` and of `task.targets`; runs of [pairs]."""
     from gpualign.core.recount import recount
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import field
 
 import numpy as np
 
-from gpualign.core.cluster.edges import Edges, Floats, Integers
+from gpualign.core.cluster.edges import Edges, Floats, Integers, Numbers
 from gpualign.core.dataclass import dataclass
 
 _ROUNDING = 1e-12
@@ -62,7 +63,7 @@ def of_labels(labels: Integers, edges: Edges, copies: Integers | None = None) ->
         for one, other in ((i, j), (j, i)):
             near += np.bincount(one, copies[other], minlength=edges.count).astype(np.int64)
             sums += np.bincount(one, copies[other] * distance, minlength=edges.count)
-    return _measured(labels, representatives(labels, near, sums), edges)
+    return measured(labels, representatives(labels, near, sums), edges.parts())
 
 
 def representatives(labels: Integers, near: Integers, sums: Floats) -> Integers:
@@ -84,15 +85,15 @@ def of_centroids(centroids: Integers, edges: Edges) -> Clustering:
     labels = numbered(centroids)
     chosen = np.empty(int(labels.max(initial=-1)) + 1, dtype=np.int64)
     chosen[labels] = centroids
-    return _measured(labels, chosen, edges)
+    return measured(labels, chosen, edges.parts())
 
 
-def _measured(labels: Integers, chosen: Integers, edges: Edges) -> Clustering:
-    """chosen: the representatives."""
+def measured(labels: Integers, chosen: Integers, parts: Iterable[tuple[Numbers, Numbers, Floats]]) -> Clustering:
+    """The clusters with the distance of each record to its representative. chosen: the representatives; parts: as of `Edges.parts`."""
     distances = np.full(len(labels), np.nan)
     distances[chosen] = 0
     of = chosen[labels]
-    for i, j, distance in edges.parts():
+    for i, j, distance in parts:
         for one, other in ((i, j), (j, i)):
             found = of[one] == other
             distances[one[found]] = distance[found]

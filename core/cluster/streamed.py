@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import BinaryIO
 
 import numpy as np
 
-from gpualign.core.cluster.clustering import Clustering, numbered, representatives
-from gpualign.core.cluster.edges import Edges, Floats, Integers
+from gpualign.core.cluster.clustering import Clustering, measured, numbered, representatives
+from gpualign.core.cluster.edges import Edges, Floats, Integers, Numbers
 from gpualign.core.cluster.linkage import single
 
 _PAIRS = 1 << 20
@@ -43,16 +44,14 @@ class StreamedClusters:
         self._join()
         labels = numbered(self._labels)
         chosen = representatives(labels, self._near, self._sums)
-        own = chosen[labels]
-        distances = np.full(len(labels), np.nan)
-        distances[chosen] = 0
+        return measured(labels, chosen, self._written())
+
+    def _written(self) -> Iterator[tuple[Numbers, Numbers, Floats]]:
+        """(i, j, distance) of all pairs, some at a time."""
         self._scratch.seek(0)
         while block := self._scratch.read(_PAIRS * _PAIR.itemsize):
             some = np.frombuffer(block, dtype=_PAIR)
-            for record, other in (("i", "j"), ("j", "i")):
-                found = own[some[record]] == some[other]
-                distances[some[record][found]] = some["distance"][found]
-        return Clustering(labels, chosen, distances)
+            yield some["i"], some["j"], some["distance"]
 
     def _join(self) -> None:
         """Clusters of the pairs that wait with those before them."""
