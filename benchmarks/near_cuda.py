@@ -16,13 +16,13 @@ import numpy as np
 from common import BUDGET, finish, head, machine, table
 
 from gpualign.core.alphabet import DNA
-from gpualign.core.engine import Task
 from gpualign.core.near.bounds import EditBound, columns_bound, distance_bound
 from gpualign.core.near.pairs import NearPairs, join_pairs
 from gpualign.core.plan import Pairing
 from gpualign.core.runner import plan_task
 from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences import SequenceSet
+from gpualign.core.task import Task
 from gpualign.gpu.driver import CudaDevice
 from gpualign.gpu.near.kernels import Screen, screens
 from gpualign.gpu.near.prepared import prepare_near

@@ -18,11 +18,11 @@ import stringzillas
 from common import BUDGET, all_pairs, engine_rate, finish, head, load, machine, medians, rate, table
 
 from gpualign.core.alphabet import DNA
-from gpualign.core.engine import Task
 from gpualign.core.plan import Pairing
 from gpualign.core.runner import plan_task
 from gpualign.core.scoring import Scoring, ScoringOptions, make_scoring
 from gpualign.core.sequences import SequenceSet
+from gpualign.core.task import Task
 from gpualign.cpu.engine import CpuEngine, instruction_sets
 
 SMALL = 64  # records that every peer aligns: 2,016 pairs

@@ -24,7 +24,6 @@ from near_cuda import reads
 
 from gpualign.core.alphabet import DNA, PROTEIN
 from gpualign.core.budget import Budget
-from gpualign.core.engine import Mode, Task
 from gpualign.core.fields import default_fields, parse_fields
 from gpualign.core.formats.tsv import Tsv
 from gpualign.core.plan import Pairing
@@ -36,6 +35,7 @@ from gpualign.core.sinks.matrix import MatrixSink
 from gpualign.core.sinks.matrix_files import NpyArray
 from gpualign.core.sinks.memory import Discard, MemoryArray
 from gpualign.core.sinks.table import TableSink
+from gpualign.core.task import Mode, Task
 from gpualign.gpu.driver import CudaDevice
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.worker import Finished

@@ -25,10 +25,10 @@ from common import engine_rate, finish, head, load, machine, medians, rate, tabl
 from nw_cpu import parasail_matrix
 
 from gpualign.core.alphabet import DNA
-from gpualign.core.engine import Detail, Task
 from gpualign.core.plan import Pairing
 from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences import SequenceSet, encode
+from gpualign.core.task import Detail, Task
 from gpualign.core.text import TextColumn
 from gpualign.cpu.engine import CpuEngine, instruction_sets
 

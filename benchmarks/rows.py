@@ -19,8 +19,8 @@ import numpy as np
 from common import BUDGET, Count, finish, head, least, load, machine, table
 
 from gpualign.core.alphabet import DNA
-from gpualign.core.bands import BandResults, PairAssembly, bands_in_order
-from gpualign.core.engine import Detail, Runs, Task, TileAlignments
+from gpualign.core.band_results import BandResults
+from gpualign.core.bands import PairAssembly, bands_in_order
 from gpualign.core.fields import parse_fields
 from gpualign.core.filter import Filter
 from gpualign.core.formats.base import RowFormat
@@ -35,6 +35,8 @@ from gpualign.core.sinks.growing import TextFile
 from gpualign.core.sinks.memory import Discard
 from gpualign.core.sinks.table import TableSink
 from gpualign.core.sinks.writer import ByteWriter
+from gpualign.core.task import Detail, Task
+from gpualign.core.tile_results import Runs, TileAlignments
 from gpualign.cpu.engine import CpuEngine
 
 TARGETS = 1200

@@ -23,13 +23,13 @@ from simulation import FREE, Excerpt, Gpu, Link, Node, Sink, excerpt, fleet_seco
 from gpualign.core.alphabet import DNA
 from gpualign.core.budget import Budget
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Detail, Task
 from gpualign.core.plan import Pairing, make_plan
 from gpualign.core.remote.fleet import AHEAD, CALLS_A_WORKER
 from gpualign.core.remote.limits import Facts, shipped_limits
 from gpualign.core.runner import plan_task
 from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences import SequenceSet
+from gpualign.core.task import Detail, Task
 from gpualign.gpu.engine import CudaEngine, CudaPrepared
 from gpualign.gpu.kernels import Hardware
 

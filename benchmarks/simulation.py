@@ -14,11 +14,11 @@ from dataclasses import field, replace
 from itertools import count
 
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Task
 from gpualign.core.plan import TILES_AHEAD, Limits, Plan, Tile
 from gpualign.core.pulling import Pulling, Sharing
 from gpualign.core.remote.fleet import AHEAD, CALLS_A_WORKER
 from gpualign.core.subtiles import Subtiles
+from gpualign.core.task import Task
 
 IN_FLIGHT = 2
 """Batches that a GPU's thread has submitted at most (gpu/worker.py); one more is laid out meanwhile."""

@@ -22,10 +22,10 @@ import pyopal
 from common import engine_rate, finish, machine, medians, proteins, rate, table
 
 from gpualign.core.alphabet import PROTEIN
-from gpualign.core.engine import Mode, Task
 from gpualign.core.plan import Pairing
 from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences import SequenceSet
+from gpualign.core.task import Mode, Task
 from gpualign.cpu.engine import CpuEngine, instruction_sets
 
 LENGTHS = (128, 512, 1026)

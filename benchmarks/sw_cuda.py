@@ -25,10 +25,10 @@ from common import finish, machine, proteins, table, usage
 from nw_cuda import QUERY_LENGTHS, measure
 
 from gpualign.core.alphabet import PROTEIN
-from gpualign.core.engine import Mode, Task
 from gpualign.core.plan import Pairing
 from gpualign.core.scoring import Scoring, ScoringOptions, make_scoring
 from gpualign.core.sequences import SequenceSet
+from gpualign.core.task import Mode, Task
 from gpualign.gpu.driver import CudaDevice
 
 REPEATS = 12

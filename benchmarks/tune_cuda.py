@@ -17,10 +17,10 @@ from common import made_up_dna
 
 from gpualign.core.alphabet import PROTEIN
 from gpualign.core.budget import Budget
-from gpualign.core.engine import Mode, Task
 from gpualign.core.plan import Limits, Pairing, make_plan
 from gpualign.core.scoring import Scoring, ScoringOptions, make_scoring
 from gpualign.core.sequences import SequenceSet
+from gpualign.core.task import Mode, Task
 from gpualign.gpu.choice import choose
 from gpualign.gpu.compilers import choice
 from gpualign.gpu.compilers.base import Compiler

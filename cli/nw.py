@@ -154,13 +154,13 @@ def nw(
     from gpualign.cli.outputs.summary import counts_of
     from gpualign.core import matrices
     from gpualign.core.ambiguity import Rule, check_rule
-    from gpualign.core.engine import EndGaps
     from gpualign.core.errors import InputError
     from gpualign.core.fields import tell_descriptions
     from gpualign.core.ids import describe_shared
     from gpualign.core.plan import Pairing
     from gpualign.core.scoring import ScoringOptions
     from gpualign.core.search.readings import BOTH
+    from gpualign.core.task import EndGaps
     from gpualign.jobs.inputs import ReadOptions, add_targets, read_inputs
     from gpualign.jobs.nw import NwOptions, Wanted, prepare_wanted
 

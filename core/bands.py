@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import closing
-from dataclasses import replace
 from typing import Protocol, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import STATISTICS, Detail, Runs, Statistics, Task, TileAlignments, TileResult, TileScores
+from gpualign.core.band_results import BandResults, Scores
 from gpualign.core.plan import Band, Plan
 from gpualign.core.road import Closable, Progress
 from gpualign.core.runs import RunsBuilder
-
-Scores = npt.NDArray[np.signedinteger]
+from gpualign.core.task import Detail, Task
+from gpualign.core.tile_results import STATISTICS, TileAlignments, TileResult, TileScores
 
 Whole = TypeVar("Whole", covariant=True)
 T = TypeVar("T")
@@ -51,34 +49,6 @@ def bands_in_order(plan: Plan, results: Iterator[TileResult], begin: Callable[[B
                 following += 1
     if following != plan.band_count:
         raise RuntimeError(f"results are missing: {plan.band_count - following} of {plan.band_count} bands are incomplete")
-
-
-@dataclass(frozen=True)
-class BandResults:
-    """All results of a band: arrays are [queries of the band][targets from band.first_target on], in record order.
-
-    scores, statistics, runs and minus as in `TileAlignments`; statistics and runs are there where the task's detail asks for them.
-    """
-
-    band: Band
-    scores: Scores
-    statistics: Statistics | None
-    runs: Runs | None
-    minus: npt.NDArray[np.bool_] | None = None
-
-    def part(self, rows: slice, columns: slice) -> BandResults:
-        """The results of some queries and targets, counted within the band, as those of a band that has no others."""
-        band, part = self.band, (rows, columns)
-        band = replace(
-            band,
-            start=band.start + rows.start,
-            stop=band.start + rows.stop,
-            first_target=band.first_target + columns.start,
-            target_stop=band.first_target + columns.stop,
-        )
-        statistics = None if self.statistics is None else self.statistics[part]
-        minus = None if self.minus is None else self.minus[part]
-        return BandResults(band, self.scores[part], statistics, self.runs and self.runs.part(part), minus)
 
 
 _FEW_BYTES = 1 << 20

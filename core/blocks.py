@@ -11,16 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core._rows import Alignments, Column, format_block
-from gpualign.core.bands import BandResults, Scores
+from gpualign.core.band_results import BandResults, Scores
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Runs, Statistics, Task
 from gpualign.core.identity import Integers, distance, fraction, identity
 from gpualign.core.plan import Pairing
+from gpualign.core.task import Task
 from gpualign.core.text import TextColumn
+from gpualign.core.tile_results import Runs, Statistics
 
 if TYPE_CHECKING:
     from gpualign.core.ambiguity import Ambiguous
-    from gpualign.core.near.align import Aligned
+    from gpualign.core.near.aligned import Aligned
     from gpualign.core.near.pairs import NearPairs
     from gpualign.core.reading_blocks import HitBlock
 

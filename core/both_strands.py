@@ -24,25 +24,15 @@ import numpy.typing as npt
 
 from gpualign.core.budget import Budget
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import (
-    STATISTICS,
-    Capabilities,
-    Detail,
-    Engine,
-    Prepared,
-    Runs,
-    Task,
-    TileAlignments,
-    TilePairs,
-    TileResult,
-    TileScores,
-)
+from gpualign.core.engine import Capabilities, Engine, Prepared
 from gpualign.core.near.pairs import NearPairs
 from gpualign.core.plan import Band, Limits, Pairing, Tile
 from gpualign.core.rectangles import wanted_rectangles
 from gpualign.core.road import Closable
 from gpualign.core.runs import RunsBuilder
 from gpualign.core.scoring import Scoring
+from gpualign.core.task import Detail, Task
+from gpualign.core.tile_results import STATISTICS, Runs, TileAlignments, TilePairs, TileResult, TileScores
 
 Integers = npt.NDArray[np.int64]
 

@@ -11,11 +11,11 @@ import numpy.typing as npt
 from gpualign.core._rows import Column
 from gpualign.core.blocks import Block, Booleans
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Detail, Task
 from gpualign.core.errors import InputError
 from gpualign.core.identity import columns, fraction
 from gpualign.core.nearest import did_you_mean
 from gpualign.core.reading_blocks import HitBlock
+from gpualign.core.task import Detail, Task
 from gpualign.core.text import TextColumn
 
 if TYPE_CHECKING:

@@ -17,12 +17,14 @@ import numpy as np
 
 from gpualign.core.budget import Budget
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import STATISTICS, Detail, Engine, Prepared, Task, TileAlignments, TileResult, TileScores
+from gpualign.core.engine import Engine, Prepared
 from gpualign.core.group_pairs import GroupPairs, Integers
 from gpualign.core.plan import Band, Limits, Pairing, Tile
 from gpualign.core.rectangles import wanted_rectangles
 from gpualign.core.road import Closable
 from gpualign.core.runs import RunsBuilder
+from gpualign.core.task import Detail, Task
+from gpualign.core.tile_results import STATISTICS, TileAlignments, TileResult, TileScores
 
 
 def prepare_grouped(engine: Engine, task: Task, budget: Budget, groups: GroupPairs) -> GroupedPrepared:

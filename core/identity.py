@@ -19,7 +19,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.engine import Statistics
+from gpualign.core.tile_results import Statistics
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 

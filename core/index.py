@@ -26,10 +26,10 @@ import numpy.typing as npt
 
 from gpualign.core._records import count_codes
 from gpualign.core.alphabet import ALPHABETS, DNA, Alphabet, Census
+from gpualign.core.background import in_order
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.opening import INDEX_MAGIC
-from gpualign.core.pool import in_order
 from gpualign.core.reader import Gaps, LowerCase, UnknownLetters, clean, unique
 from gpualign.core.records import Records, read_records
 from gpualign.core.sequences import SequenceSet, encode_letters

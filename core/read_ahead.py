@@ -8,7 +8,7 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING
 
-from gpualign.core.pool import Behind
+from gpualign.core.background import Behind
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

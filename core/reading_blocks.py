@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpualign.core._rows import Column
-from gpualign.core.bands import Scores
+from gpualign.core.band_results import Scores
 from gpualign.core.blocks import Booleans, ListBlock, Pair, text_column
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Runs, Statistics
 from gpualign.core.identity import Integers
 from gpualign.core.text import TextColumn
+from gpualign.core.tile_results import Runs, Statistics
 
 if TYPE_CHECKING:
-    from gpualign.core.near.align import Aligned
+    from gpualign.core.near.aligned import Aligned
     from gpualign.core.search.hits import Hits
     from gpualign.core.search.readings import Sides
     from gpualign.core.search.significance import Reals, SearchSpace

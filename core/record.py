@@ -6,7 +6,7 @@ import hashlib
 
 import numpy as np
 
-from gpualign.core.engine import Task
+from gpualign.core.task import Task
 
 VERSION = 4
 """Of how tiles are made of records and limits: those that a worker makes are those of the process that asks it."""

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.alphabet import Alphabet
-from gpualign.core.engine import STATISTICS, Runs, Statistics
 from gpualign.core.sequences import SequenceSet
+from gpualign.core.tile_results import STATISTICS, Runs, Statistics
 
 _LETTERS = 32
 """Codes that the extension's tables have room for."""

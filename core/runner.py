@@ -9,12 +9,14 @@ from functools import partial
 
 import numpy as np
 
-from gpualign.core.bands import BandResults, PairAssembly, bands_in_order
+from gpualign.core.band_results import BandResults
+from gpualign.core.bands import PairAssembly, bands_in_order
 from gpualign.core.budget import Budget
-from gpualign.core.engine import Engine, Prepared, Task
+from gpualign.core.engine import Engine, Prepared
 from gpualign.core.plan import Pairing, Plan, make_plan
 from gpualign.core.road import UNMARKED, Marks, Progress, Sink, Totals, deliver
 from gpualign.core.sequences import SequenceSet
+from gpualign.core.task import Task
 
 
 def plan_task(prepared: Prepared, pairing: Pairing, together: int = 1) -> Plan:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.engine import Runs
+from gpualign.core.tile_results import Runs
 
 _LARGE = 1 << 20
 """Bytes of a piece that is not worth a copy."""

@@ -12,13 +12,15 @@ from typing import cast
 from gpualign.core.budget import Budget
 from gpualign.core.dataclass import dataclass
 from gpualign.core.dispatch import DOUBT
-from gpualign.core.engine import Capabilities, Task, TileResult, Timed, TimedEngine
+from gpualign.core.engine import Capabilities, Timed, TimedEngine
 from gpualign.core.errors import RunError
 from gpualign.core.plan import TILES_AHEAD, Limits, Tile, row_bytes
 from gpualign.core.pool import Counter, Worker, run_workers
 from gpualign.core.pulling import Sharing
 from gpualign.core.road import Closable
 from gpualign.core.subtiles import run_within
+from gpualign.core.task import Task
+from gpualign.core.tile_results import TileResult
 
 _PLANNED = 4
 """Of the memory for results, one part in so many is planned with, so that bands are small; bands that wait for a slower engine take the

@@ -11,12 +11,14 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from gpualign.core.engine import STATISTICS, Detail, Prepared, Task, TileAlignments, TileHits, TilePairs, TileResult, TileScores
+from gpualign.core.engine import Prepared
 from gpualign.core.near.gather import NearAssembly
 from gpualign.core.plan import Band, Limits, Plan, Tile
 from gpualign.core.road import Closable
 from gpualign.core.runs import RunsBuilder
 from gpualign.core.search.hits import BestTargets
+from gpualign.core.task import Detail, Task
+from gpualign.core.tile_results import STATISTICS, TileAlignments, TileHits, TilePairs, TileResult, TileScores
 
 
 class Whole(Protocol):

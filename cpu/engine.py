@@ -8,10 +8,12 @@ from dataclasses import field, replace
 
 from gpualign.core.budget import Budget
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Capabilities, Mode, Task, TileResult
+from gpualign.core.engine import Capabilities
 from gpualign.core.errors import RunError
 from gpualign.core.plan import MIN_BAND_ROWS, Limits, Tile
 from gpualign.core.pool import Counter, run_workers
+from gpualign.core.task import Mode, Task
+from gpualign.core.tile_results import TileResult
 from gpualign.cpu import _kernels
 from gpualign.cpu.machine import describe_cpu, pick_instruction_set, usable_cpus
 from gpualign.cpu.native import native_local, native_paths, native_recipes

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from gpualign.core.engine import STATISTICS, Detail, EndGaps, Mode, Runs, Statistics, Task
 from gpualign.core.errors import RunError
 from gpualign.core.runs import RunsBuilder
 from gpualign.core.search.hits import Hits, Integers
+from gpualign.core.task import Detail, EndGaps, Mode, Task
+from gpualign.core.tile_results import STATISTICS, Runs, Statistics
 from gpualign.cpu import _kernels
 from gpualign.cpu.engine import CpuEngine, letters_in_use
 from gpualign.cpu.local import lane_bytes, make_local_recipe

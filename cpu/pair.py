@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.alphabet import Alphabet
-from gpualign.core.bands import BandResults
-from gpualign.core.engine import STATISTICS, EndGaps, Mode, Runs
+from gpualign.core.band_results import BandResults
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Band
 from gpualign.core.scoring import Scoring
+from gpualign.core.task import EndGaps, Mode
+from gpualign.core.tile_results import STATISTICS, Runs
 from gpualign.cpu import _kernels
 from gpualign.cpu.engine import CpuEngine
 from gpualign.cpu.local import make_local_recipe

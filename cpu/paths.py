@@ -13,8 +13,8 @@ import numpy.typing as npt
 
 from gpualign.core.bounds import difference_form, usable_pairs
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import EndGaps
 from gpualign.core.scoring import Scoring
+from gpualign.core.task import EndGaps
 from gpualign.cpu.recipe import TABLE_SIZE, Recipe, difference_recipe
 
 

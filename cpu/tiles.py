@@ -7,8 +7,9 @@ from typing import Any, Protocol, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.engine import STATISTICS, Detail, Runs, Task, TileAlignments, TileHits, TileResult, TileScores
 from gpualign.core.plan import Tile
+from gpualign.core.task import Detail, Task
+from gpualign.core.tile_results import STATISTICS, Runs, TileAlignments, TileHits, TileResult, TileScores
 from gpualign.cpu import _kernels
 
 Codes: TypeAlias = npt.NDArray[np.uint8]

@@ -10,10 +10,12 @@ import numpy as np
 
 from gpualign.core.budget import Budget
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Capabilities, Detail, Mode, Task, TileResult
+from gpualign.core.engine import Capabilities
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Limits, Tile
 from gpualign.core.pool import Counter, run_workers
+from gpualign.core.task import Detail, Mode, Task
+from gpualign.core.tile_results import TileResult
 from gpualign.gpu.choice import choose
 from gpualign.gpu.device import Device
 from gpualign.gpu.losses import Lost, telling_of

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from gpualign.core.bounds import RebasedForm, UnaryForm, rebased_form, unary_form, usable_pairs
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Detail, Mode, Task
 from gpualign.core.scoring import Scoring
+from gpualign.core.task import Detail, Mode, Task
 from gpualign.gpu.kernels import capability
 
 Lengths = npt.NDArray[np.int64]

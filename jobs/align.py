@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gpualign.core.alphabet import Alphabet
 from gpualign.core.blocks import Booleans
-from gpualign.core.engine import EndGaps, Mode
 from gpualign.core.scoring import Scoring, ScoringOptions, make_scoring
+from gpualign.core.task import EndGaps, Mode
 from gpualign.cpu.pair import PairAligner
 from gpualign.jobs.budget import default_memory
 

@@ -7,8 +7,8 @@ import sys
 
 from gpualign.core.budget import Budget
 from gpualign.core.cgroups import own_limits
-from gpualign.core.engine import Task
 from gpualign.core.errors import RunError
+from gpualign.core.task import Task
 from gpualign.core.units import format_bytes
 
 _DEFAULT = 2 << 30

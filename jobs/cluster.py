@@ -17,7 +17,6 @@ from gpualign.core.cluster.given import ListedPairs, MatrixOfPairs, Threshold
 from gpualign.core.cluster.greedy import first_copies, greedy, ranked
 from gpualign.core.cluster.linkage import average, complete, largest_linked, linkage_bytes, single
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Detail, Task
 from gpualign.core.errors import InputError, RunError, parameter
 from gpualign.core.filter import Filter
 from gpualign.core.fractions import check_fraction, describe_percentage
@@ -29,6 +28,7 @@ from gpualign.core.sequences import SequenceSet
 from gpualign.core.sinks.matrix import CondensedSink
 from gpualign.core.sinks.memory import MemoryArray
 from gpualign.core.sinks.value import Value
+from gpualign.core.task import Detail, Task
 from gpualign.core.units import format_bytes
 from gpualign.jobs import nw
 from gpualign.jobs.budget import default_memory

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpualign.core.engine import Task
 from gpualign.core.search.masking import NONE, mask, mask_scoring
+from gpualign.core.task import Task
 from gpualign.jobs.notes import Notes
 
 

@@ -14,9 +14,9 @@ from gpualign.core.both_strands import is_better
 from gpualign.core.cluster.clustering import Clustering
 from gpualign.core.cluster.edges import Floats
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Detail, EndGaps, Mode, Task
 from gpualign.core.near.groups import Groups
 from gpualign.core.search.readings import MINUS, make_strands
+from gpualign.core.task import Detail, EndGaps, Mode, Task
 from gpualign.cpu.pair import PairAligner
 from gpualign.jobs.budget import default_memory
 

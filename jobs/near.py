@@ -17,9 +17,10 @@ from gpualign.core.blocks import Block
 from gpualign.core.budget import Budget
 from gpualign.core.cost import ONE_A_PAIR
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Detail, EndGaps, Engine, Mode, Prepared, Task
+from gpualign.core.engine import Engine, Prepared
 from gpualign.core.group_pairs import GroupPairs
-from gpualign.core.near.align import Aligned, align_pairs
+from gpualign.core.near.align import align_pairs
+from gpualign.core.near.aligned import Aligned
 from gpualign.core.near.bounds import EditBound
 from gpualign.core.near.gather import NearAssembly, NearBand
 from gpualign.core.near.groups import Expansion, Groups, each_alone, group_equal
@@ -30,6 +31,7 @@ from gpualign.core.road import UNMARKED, Closable, Marks, Progress, Sink, Totals
 from gpualign.core.runner import plan_task
 from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.core.sinks.pairs import blocks_of
+from gpualign.core.task import Detail, EndGaps, Mode, Task
 from gpualign.core.units import format_bytes
 from gpualign.jobs.budget import memory_left, sequence_bytes, text_threads
 from gpualign.jobs.engines import Resources

@@ -10,13 +10,14 @@ import numpy as np
 from gpualign.core.alphabet import DNA, Alphabet
 from gpualign.core.ambiguity import Rule, default_rule, find_ambiguous
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Detail, EndGaps, Engine, Task
+from gpualign.core.engine import Engine
 from gpualign.core.errors import InputError
 from gpualign.core.filter import Filter
 from gpualign.core.identity import DEFAULT
 from gpualign.core.plan import Pairing
 from gpualign.core.scoring import Scoring, ScoringOptions
 from gpualign.core.search.readings import BOTH
+from gpualign.core.task import Detail, EndGaps, Task
 from gpualign.jobs.engines import AUTO, Resources, pick_global_engine, pick_near_engine, pick_pair_engine
 from gpualign.jobs.inputs import Inputs, scoring_of
 from gpualign.jobs.notes import UNHEARD, Notes

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.bands import BandResults
+from gpualign.core.band_results import BandResults
 from gpualign.core.blocks import Block
 from gpualign.core.budget import Budget
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Engine, Prepared, Task
+from gpualign.core.engine import Engine, Prepared
 from gpualign.core.plan import Pairing, Plan
 from gpualign.core.road import UNMARKED, Closable, Marks, Progress, Sink, Totals
 from gpualign.core.runner import estimate_rate, pair_bands, plan_task, run_plan
 from gpualign.core.sinks.pairs import blocks_of
+from gpualign.core.task import Task
 from gpualign.core.units import format_bytes
 from gpualign.jobs.budget import memory_left, sequence_bytes, text_threads
 from gpualign.jobs.engines import Resources

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from functools import cached_property
 
 from gpualign.core.budget import Budget
-from gpualign.core.engine import Capabilities, Task, Timed, TimedEngine
+from gpualign.core.engine import Capabilities, Timed, TimedEngine
 from gpualign.core.errors import RunError
+from gpualign.core.task import Task
 from gpualign.cpu.engine import CpuEngine
 from gpualign.jobs.early import CUDA_START
 from gpualign.jobs.notes import Notes

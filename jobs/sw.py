@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import field, replace
 
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Engine, Mode, Runs, Statistics, Task
+from gpualign.core.engine import Engine
 from gpualign.core.errors import InputError
 from gpualign.core.filter import Filter
 from gpualign.core.recount import relabel
@@ -21,6 +21,8 @@ from gpualign.core.search.significance import Parameters, SearchSpace, published
 from gpualign.core.sequences import SequenceSet
 from gpualign.core.sinks.hits import NOTABLE, HitFilter, HitsWriter, Trace, Unwritten
 from gpualign.core.sinks.pairs import PairsSink
+from gpualign.core.task import Mode, Task
+from gpualign.core.tile_results import Runs, Statistics
 from gpualign.core.translation import STANDARD
 from gpualign.cpu.engine import CpuEngine
 from gpualign.cpu.hit_paths import HitTracer

@@ -9,9 +9,8 @@ from work import relatives, run_paths, two_valued
 
 from gpualign.core._rows import Column, format_block
 from gpualign.core.alphabet import DNA
-from gpualign.core.bands import BandResults
+from gpualign.core.band_results import BandResults
 from gpualign.core.blocks import PairBlock
-from gpualign.core.engine import STATISTICS, Detail, EndGaps, Runs, Task
 from gpualign.core.fields import FIELDS, tell_descriptions
 from gpualign.core.filter import Filter
 from gpualign.core.formats.fasta import AlignedFasta
@@ -27,7 +26,9 @@ from gpualign.core.search.readings import Sides, as_given, make_strands
 from gpualign.core.search.significance import SearchSpace, published
 from gpualign.core.sinks.blocks import BlocksSink
 from gpualign.core.sinks.table import TableSink
+from gpualign.core.task import Detail, EndGaps, Task
 from gpualign.core.text import TextColumn
+from gpualign.core.tile_results import STATISTICS, Runs
 
 OF_PAIRS = [field for field in FIELDS.values() if not field.of_hits and not tell_descriptions(field.name)]
 OF_HITS = [field for field in FIELDS.values() if field.of_hits]

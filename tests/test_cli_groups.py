@@ -10,13 +10,13 @@ from work import sequence_set
 from gpualign.core import rectangles
 from gpualign.core.alphabet import DNA
 from gpualign.core.budget import Budget
-from gpualign.core.engine import Task
 from gpualign.core.errors import InputError
 from gpualign.core.group_pairs import GroupPairs
 from gpualign.core.grouped import prepare_grouped
 from gpualign.core.plan import Pairing
 from gpualign.core.runner import plan_task
 from gpualign.core.scoring import ScoringOptions, make_scoring
+from gpualign.core.task import Task
 from gpualign.cpu.engine import CpuEngine
 from gpualign.jobs import pairs as jobs
 

@@ -11,10 +11,10 @@ from command import gpualign_here
 
 from gpualign.core import both_strands, rectangles
 from gpualign.core.alphabet import DNA
-from gpualign.core.engine import Task
 from gpualign.core.errors import InputError
 from gpualign.core.plan import Limits, Pairing, make_plan
 from gpualign.core.scoring import ScoringOptions, make_scoring
+from gpualign.core.task import Task
 
 FIELDS = "query,target,score,strand,identity,matches,length,cigar,qaln,taln,qstart,qend,tstart,tend"
 

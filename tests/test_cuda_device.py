@@ -11,11 +11,11 @@ from work import at_once, edit, run_scores, sequence_set, two_valued
 
 from gpualign.core.alphabet import DNA
 from gpualign.core.budget import Budget
-from gpualign.core.engine import Task
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Pairing
 from gpualign.core.reader import encode_all, read_raw
 from gpualign.core.scoring import ScoringOptions, make_scoring
+from gpualign.core.task import Task
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu.devices import make_engine, take_inventory
 from gpualign.gpu.engine import CudaEngine

@@ -7,8 +7,8 @@ from oracle import local_score
 from work import edit, records, run_scores, scoring, sequence_set, two_valued
 
 from gpualign.core.alphabet import PROTEIN
-from gpualign.core.engine import Mode, Task
 from gpualign.core.matrices import by_name
+from gpualign.core.task import Mode, Task
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.families import chain, chain_edit, slices, threads

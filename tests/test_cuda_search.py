@@ -9,10 +9,10 @@ from work import collect, records, run_scores, scoring, sequence_set, two_valued
 
 from gpualign.core.alphabet import PROTEIN
 from gpualign.core.budget import Budget
-from gpualign.core.engine import Mode, Task
 from gpualign.core.plan import Pairing
 from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences import SequenceSet
+from gpualign.core.task import Mode, Task
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.families import chain, threads

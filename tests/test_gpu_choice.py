@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from work import edit, sequence_set, two_valued
 
 from gpualign.core.bounds import rebased_form
-from gpualign.core.engine import Mode, Task
 from gpualign.core.plan import Limits, Pairing, make_plan
+from gpualign.core.task import Mode, Task
 from gpualign.gpu.batches import whole_tile
 from gpualign.gpu.choice import choose, variants
 from gpualign.gpu.families import chain, chain_edit, slices, threads

@@ -15,11 +15,11 @@ from command import gpualign_here
 from work import sequence_set
 
 from gpualign.core.alphabet import DNA
-from gpualign.core.engine import EndGaps, Task
 from gpualign.core.errors import InputError
 from gpualign.core.filter import Filter
 from gpualign.core.near.thresholds import edit_bound
 from gpualign.core.scoring import ScoringOptions, make_scoring
+from gpualign.core.task import EndGaps, Task
 from gpualign.gpu import devices, start
 from gpualign.jobs import early
 from gpualign.jobs.early import (

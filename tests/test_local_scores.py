@@ -9,10 +9,10 @@ from oracle import local_score
 from work import records, run_scores, scoring, sequence_set, two_valued
 
 from gpualign.core.alphabet import DNA, PROTEIN
-from gpualign.core.engine import Mode
 from gpualign.core.reader import RawRecords, encode_all, read_raw
 from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences import encode
+from gpualign.core.task import Mode
 from gpualign.core.text import TextColumn
 from gpualign.cpu.engine import CpuEngine, instruction_sets
 from gpualign.cpu.local import make_local_recipe

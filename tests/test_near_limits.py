@@ -6,11 +6,11 @@ import numpy as np
 
 from gpualign.core.alphabet import DNA
 from gpualign.core.budget import Budget
-from gpualign.core.engine import Task
 from gpualign.core.near.bounds import EditBound
 from gpualign.core.near.steps import Steps
 from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences import SequenceSet
+from gpualign.core.task import Task
 from gpualign.cpu.near.recipe import NearRecipe, near_limits
 
 SKETCHED = NearRecipe(Steps(q=4, bits=256), nanoseconds=1.5, near=1e-5)

@@ -10,11 +10,12 @@ from path_cases import SCHEMES
 from work import sequence_set
 
 from gpualign.core.blocks import NearBlock
-from gpualign.core.engine import STATISTICS, Detail, Runs, Task
 from gpualign.core.filter import Filter
-from gpualign.core.near.align import Aligned
+from gpualign.core.near.aligned import Aligned
 from gpualign.core.near.pairs import NearPairs
 from gpualign.core.near.results import NearResults
+from gpualign.core.task import Detail, Task
+from gpualign.core.tile_results import STATISTICS, Runs
 
 
 def results(queries, sizes):

@@ -9,10 +9,10 @@ from work import edit, relatives, run_paths, run_scores, scoring, sequence_set, 
 
 from gpualign.core.alphabet import PROTEIN
 from gpualign.core.budget import Budget
-from gpualign.core.engine import Detail, EndGaps, Mode, Task
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.matrices import by_name
 from gpualign.core.plan import Pairing
+from gpualign.core.task import Detail, EndGaps, Mode, Task
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu.papers.li import METHODS, LiEngine, Sizes, Transfer, pick_method
 

@@ -5,9 +5,9 @@ import pytest
 from work import records, relatives, run_scores, scoring, sequence_set, two_valued
 
 from gpualign.core.alphabet import PROTEIN
-from gpualign.core.engine import Mode
 from gpualign.core.errors import InputError
 from gpualign.core.matrices import by_name
+from gpualign.core.task import Mode
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu.papers.munekawa import METHODS, ROWS, MunekawaEngine
 

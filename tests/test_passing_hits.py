@@ -8,7 +8,6 @@ import pytest
 from work import run_scores, sequence_set, two_valued
 
 from gpualign.core.alphabet import DNA, PROTEIN
-from gpualign.core.engine import Mode, Task
 from gpualign.core.errors import RunError
 from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.core.search import runner
@@ -18,6 +17,7 @@ from gpualign.core.search.order import HitOrder
 from gpualign.core.search.readings import Sides, as_given, make_strands
 from gpualign.core.search.significance import SearchSpace, published
 from gpualign.core.sinks.hits import HitFilter, HitsWriter
+from gpualign.core.task import Mode, Task
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu.engine import CudaEngine
 

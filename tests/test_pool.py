@@ -7,8 +7,9 @@ from types import SimpleNamespace
 import pytest
 from command import LIMIT
 
+from gpualign.core.background import Aside
 from gpualign.core.errors import RunError
-from gpualign.core.pool import Aside, run_workers
+from gpualign.core.pool import run_workers
 from gpualign.core.pulling import Sharing
 
 WAITING = 3

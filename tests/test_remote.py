@@ -25,7 +25,6 @@ from gpualign.core.distance.pack import pack_panels
 from gpualign.core.distance.recipe import Measure, Wanted
 from gpualign.core.distance.remote import CounterOrder, RemoteDistanceEngine
 from gpualign.core.distance.workers import Workers as Threads
-from gpualign.core.engine import Detail, Mode, Task
 from gpualign.core.errors import RunError
 from gpualign.core.near.bounds import distance_bound
 from gpualign.core.plan import Pairing, make_plan
@@ -35,6 +34,7 @@ from gpualign.core.remote.fleet import AHEAD, CALLS_A_WORKER, Fleet, Parcel, Par
 from gpualign.core.remote.limits import Facts, shipped_limits
 from gpualign.core.remote.node import Node
 from gpualign.core.runner import plan_task
+from gpualign.core.task import Detail, Mode, Task
 from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.cpu.engine import CpuEngine
 from gpualign.jobs import nodes

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from gpualign.core.engine import Runs
 from gpualign.core.runs import RunsBuilder
+from gpualign.core.tile_results import Runs
 
 
 def some_runs(rng, pairs, most):

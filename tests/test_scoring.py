@@ -9,9 +9,9 @@ from work import sequence_set
 
 from gpualign.core import collection, matrices
 from gpualign.core.alphabet import DNA, PROTEIN
-from gpualign.core.engine import EndGaps, Mode
 from gpualign.core.errors import InputError
 from gpualign.core.scoring import ScoringOptions, make_scoring
+from gpualign.core.task import EndGaps, Mode
 from gpualign.cpu.pair import PairAligner
 
 

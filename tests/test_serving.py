@@ -10,13 +10,13 @@ from command import LIMIT
 from work import edit, relatives, two_valued
 
 from gpualign.core.budget import Budget
-from gpualign.core.engine import Task
 from gpualign.core.errors import RunError
 from gpualign.core.near.bounds import distance_bound
 from gpualign.core.plan import Pairing, make_plan
 from gpualign.core.remote.packing import pack_result, pack_tile, unpack_result
 from gpualign.core.remote.serving import TaskServer
 from gpualign.core.side_by_side import SideBySidePrepared
+from gpualign.core.task import Task
 from gpualign.cpu.engine import CpuEngine
 
 BUDGET = Budget.of(1 << 28)

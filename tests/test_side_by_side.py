@@ -11,12 +11,12 @@ from host_device import FailingDevice, HostDevice, WaitingDevice, compiler
 from work import CollectPaths, collect, edit, relatives, two_valued
 
 from gpualign.core.budget import Budget
-from gpualign.core.engine import Detail, Mode, Task
 from gpualign.core.errors import RunError
 from gpualign.core.near.bounds import distance_bound
 from gpualign.core.plan import Pairing
 from gpualign.core.runner import plan_task
 from gpualign.core.side_by_side import SideBySide
+from gpualign.core.task import Detail, Mode, Task
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu.engine import CudaEngine
 

@@ -11,7 +11,6 @@ from work import sequence_set, two_valued
 
 from gpualign.core._rows import Column, format_block
 from gpualign.core.bands import PairAssembly, bands_in_order
-from gpualign.core.engine import STATISTICS, Task, TileScores
 from gpualign.core.fields import FIELDS, parse_fields
 from gpualign.core.filter import Filter
 from gpualign.core.formats.tsv import Tsv
@@ -22,6 +21,8 @@ from gpualign.core.sinks.matrix import MatrixSink
 from gpualign.core.sinks.matrix_files import NpyArray
 from gpualign.core.sinks.memory import Discard, MemoryArray
 from gpualign.core.sinks.table import TableSink
+from gpualign.core.task import Task
+from gpualign.core.tile_results import STATISTICS, TileScores
 
 
 def results(plan, order):

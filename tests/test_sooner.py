@@ -9,10 +9,10 @@ from work import sequence_set
 
 from gpualign.core.alphabet import DNA
 from gpualign.core.budget import Budget
-from gpualign.core.engine import Detail, Task
 from gpualign.core.errors import RunError
 from gpualign.core.near.bounds import distance_bound
 from gpualign.core.scoring import ScoringOptions, make_scoring
+from gpualign.core.task import Detail, Task
 from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu import start

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gpualign.core import _rows
-from gpualign.core.engine import STATISTICS
+from gpualign.core.tile_results import STATISTICS
 from gpualign.gpu.arguments import STRUCTS
 
 ROOT = Path(__file__).resolve().parent.parent

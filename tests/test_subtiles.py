@@ -7,11 +7,11 @@ import pytest
 from work import CollectPaths, collect, edit, relatives, two_valued
 
 from gpualign.core.budget import Budget
-from gpualign.core.engine import Detail, Mode, Task
 from gpualign.core.near.bounds import distance_bound
 from gpualign.core.plan import Pairing, make_plan
 from gpualign.core.runner import plan_task
 from gpualign.core.subtiles import Subtiles, run_within
+from gpualign.core.task import Detail, Mode, Task
 from gpualign.cpu.engine import CpuEngine
 
 MEMORY = 1 << 28

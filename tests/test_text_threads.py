@@ -13,6 +13,7 @@ from command import GPUALIGN, LIMIT, gpualign, shell
 from processes import started
 from test_blocks import OF_PAIRS, Aligned
 
+from gpualign.core.background import WAITING, InOrder, in_order
 from gpualign.core.budget import Budget
 from gpualign.core.fields import FIELDS
 from gpualign.core.filter import Filter
@@ -22,7 +23,6 @@ from gpualign.core.formats.paf import Paf
 from gpualign.core.formats.sam import Sam
 from gpualign.core.formats.tsv import Tsv
 from gpualign.core.plan import Limits, Pairing, make_plan
-from gpualign.core.pool import WAITING, InOrder, in_order
 from gpualign.core.sinks.table import TableSink
 from gpualign.jobs.budget import text_threads
 

@@ -17,7 +17,6 @@ from gpualign.core.nearest import did_you_mean
 if TYPE_CHECKING:
     from gpualign.cli.outputs.portion import Writing
     from gpualign.cli.outputs.shards import Shard
-    from gpualign.core.engine import Task
     from gpualign.core.fields import Field
     from gpualign.core.filter import Filter
     from gpualign.core.formats.base import RowFormat
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from gpualign.core.road import Marks
     from gpualign.core.sinks.matrix_files import Named
     from gpualign.core.sinks.pairs import PairsSink
+    from gpualign.core.task import Task
 
 Rows: TypeAlias = "RowFormat | TypedTable"
 """What makes the rows of a table."""

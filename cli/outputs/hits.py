@@ -11,11 +11,11 @@ from gpualign.cli.outputs.keeping import check_resume, keeping_of_task
 from gpualign.cli.outputs.portion import Portion
 from gpualign.cli.outputs.shards import Shard, check_shard
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Detail
 from gpualign.core.errors import InputError
 from gpualign.core.fields import hit_fields, parse_fields
 from gpualign.core.formats.registry import FORMATS, Results, formats_of
 from gpualign.core.fractions import check_fraction
+from gpualign.core.task import Detail
 from gpualign.jobs.sw import SearchJob
 
 

@@ -15,9 +15,9 @@ from gpualign.core.errors import InputError
 from gpualign.core.formats.registry import FORMATS, Layout, Results
 
 if TYPE_CHECKING:
-    from gpualign.core.engine import Task
     from gpualign.core.group_pairs import GroupPairs
     from gpualign.core.journal import Identity
+    from gpualign.core.task import Task
 
 _OF_NO_ACCOUNT = {
     *("device", "threads", "memory", "cluster", "kernel", "transfer", "traceback"),  # how, not what: results are the same

@@ -25,7 +25,6 @@ from gpualign.cli.outputs.keeping import check_resume, keeping_of_task
 from gpualign.cli.outputs.portion import Portion
 from gpualign.cli.outputs.shards import Shard, check_shard
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Detail, Task
 from gpualign.core.errors import InputError, parameter
 from gpualign.core.fields import default_fields, parse_fields
 from gpualign.core.filter import Filter
@@ -35,6 +34,7 @@ from gpualign.core.plan import Plan
 from gpualign.core.road import Marks, Sink, Totals
 from gpualign.core.sinks.pairs import PairsSink
 from gpualign.core.sinks.value import Value
+from gpualign.core.task import Detail, Task
 from gpualign.jobs.pairs import PairsJob
 
 if TYPE_CHECKING:

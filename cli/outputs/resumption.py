@@ -20,6 +20,7 @@ from gpualign.cli import signals
 from gpualign.cli.outputs.keeping import Keeping
 from gpualign.cli.outputs.leftovers import Lock, create_part, is_file, is_ours, lock, remove_leftovers
 from gpualign.cli.outputs.naming import Unnamed, sync_folder, without_names
+from gpualign.core.background import Aside
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.journal import (
@@ -38,7 +39,6 @@ from gpualign.core.journal import (
     synced_line,
 )
 from gpualign.core.piece import Piece
-from gpualign.core.pool import Aside
 from gpualign.core.sinks.growing import Kept
 from gpualign.core.sinks.matrix_files import NpyArray
 

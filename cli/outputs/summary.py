@@ -19,7 +19,7 @@ from gpualign.cli.stages import PLANNING, WRITING, Stages
 from gpualign.core.errors import InputError
 
 if TYPE_CHECKING:
-    from gpualign.core.pool import Aside
+    from gpualign.core.background import Aside
     from gpualign.jobs.engines import Resources
     from gpualign.jobs.inputs import Inputs
 
@@ -62,7 +62,7 @@ class RunSummary:
         self._stages.enter(PLANNING)
         if self.path is None:
             return
-        from gpualign.core.pool import Aside
+        from gpualign.core.background import Aside
         from gpualign.jobs.budget import default_memory
 
         self._counts = counts

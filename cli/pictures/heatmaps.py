@@ -15,8 +15,8 @@ from gpualign.core.errors import InputError
 if TYPE_CHECKING:
     from gpualign.core.distance.calls import Samples
     from gpualign.core.distance.metrics import Metric
-    from gpualign.core.engine import Task
     from gpualign.core.sinks.value import Value
+    from gpualign.core.task import Task
     from gpualign.core.trees.tree import Tree
 
 Floats = npt.NDArray[np.float64]

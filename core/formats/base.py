@@ -6,7 +6,7 @@ from typing import Protocol
 
 from gpualign.core._rows import Column
 from gpualign.core.blocks import Block, Booleans
-from gpualign.core.engine import Detail, Task
+from gpualign.core.task import Detail, Task
 
 
 class RowFormat(Protocol):

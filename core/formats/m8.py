@@ -12,7 +12,7 @@ import numpy as np
 from gpualign.core import fields
 from gpualign.core._rows import Column
 from gpualign.core.blocks import Block, Booleans
-from gpualign.core.engine import Detail, Task
+from gpualign.core.task import Detail, Task
 
 
 class M8:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from gpualign.core import fields
 from gpualign.core._rows import Column
 from gpualign.core.blocks import Block, Booleans
-from gpualign.core.engine import Detail, Task
 from gpualign.core.formats.base import alignment_score
+from gpualign.core.task import Detail, Task
 
 
 class Paf:

@@ -17,9 +17,9 @@ from gpualign import __version__
 from gpualign.core import fields
 from gpualign.core._rows import Column
 from gpualign.core.blocks import Block, Booleans
-from gpualign.core.engine import Detail, Task
 from gpualign.core.errors import InputError
 from gpualign.core.formats.base import alignment_score
+from gpualign.core.task import Detail, Task
 
 _LONGEST = 254
 """Bytes of a read's name."""

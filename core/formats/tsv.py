@@ -5,8 +5,8 @@ from __future__ import annotations
 from gpualign.core._rows import Column
 from gpualign.core.blocks import Block, Booleans
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Detail, Task
 from gpualign.core.fields import Field, detail_of
+from gpualign.core.task import Detail, Task
 
 
 @dataclass(frozen=True)

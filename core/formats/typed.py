@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Detail
 from gpualign.core.fields import Field, detail_of
+from gpualign.core.task import Detail
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping
 
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import TilePairs, TileResult
 from gpualign.core.near.pairs import NearPairs, join_pairs
 from gpualign.core.plan import Band
+from gpualign.core.tile_results import TilePairs, TileResult
 
 
 @dataclass(frozen=True)

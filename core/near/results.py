@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpualign.core.dataclass import dataclass
-from gpualign.core.near.align import Aligned
+from gpualign.core.near.aligned import Aligned
 from gpualign.core.near.pairs import NearPairs
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from gpualign.core.arrays import distinct
-from gpualign.core.engine import EndGaps, Task
 from gpualign.core.filter import Filter
 from gpualign.core.near.bounds import EditBound, columns_bound, covered_bound, distance_bound, matches_bound, score_bound
+from gpualign.core.task import EndGaps, Task
 
 
 def edit_bound(filter: Filter, task: Task, definition: int) -> EditBound | None:

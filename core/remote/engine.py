@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from gpualign.core.budget import Budget
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Capabilities, Mode, Task, TileResult
+from gpualign.core.engine import Capabilities
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Limits, Tile
 from gpualign.core.record import digest_of
@@ -18,6 +18,8 @@ from gpualign.core.remote.limits import Facts, shipped_limits
 from gpualign.core.remote.packing import pack_tile, unpack_result
 from gpualign.core.road import Closable
 from gpualign.core.sequences import SequenceSet
+from gpualign.core.task import Mode, Task
+from gpualign.core.tile_results import TileResult
 
 _SETS_KEPT = 3
 """Sets whose parts are kept for the next task: a search has parts of its queries again and again with the same targets."""

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from gpualign.core.budget import Budget
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Task
 from gpualign.core.plan import Limits
+from gpualign.core.task import Task
 
 TILE_SECONDS = 2.0
 """Of a worker: some hundred times what a tile's journey takes."""

@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import STATISTICS, Runs, Task, TileAlignments, TileHits, TilePairs, TileResult, TileScores
 from gpualign.core.near.pairs import NearPairs
 from gpualign.core.plan import Band, Pairing, Tile
 from gpualign.core.target_order import by_length, ordered_targets
+from gpualign.core.task import Task
+from gpualign.core.tile_results import STATISTICS, Runs, TileAlignments, TileHits, TilePairs, TileResult, TileScores
 
 Packed: TypeAlias = tuple[Any, ...]
 

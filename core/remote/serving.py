@@ -10,12 +10,13 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any, cast
 
-from gpualign.core.engine import Prepared, TileResult
+from gpualign.core.engine import Prepared
 from gpualign.core.plan import Tile
 from gpualign.core.remote.limits import Facts
 from gpualign.core.remote.packing import PackedTile, TileMaker, pack_result
 from gpualign.core.road import Closable
 from gpualign.core.subtiles import run_within
+from gpualign.core.tile_results import TileResult
 
 
 class TaskServer:

@@ -20,10 +20,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Statistics
 from gpualign.core.scoring import Scoring
 from gpualign.core.search.significance import Parameters
 from gpualign.core.sequences import SequenceSet
+from gpualign.core.tile_results import Statistics
 
 SEQUENCES = 100
 """On either side; every pair is compared."""

@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Task, TileHits, TileResult
 from gpualign.core.plan import Band
 from gpualign.core.search.hits import NO_HITS, Answers, BestTargets, Hits, Integers, join_hits
+from gpualign.core.task import Task
+from gpualign.core.tile_results import TileHits, TileResult
 
 _CHUNK = 1 << 17
 """Hits that are handed on at a time, about: those of whole queries."""

@@ -18,7 +18,7 @@ import numpy as np
 from gpualign.core.bands import bands_in_order
 from gpualign.core.budget import Budget
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Engine, Prepared, Task
+from gpualign.core.engine import Engine, Prepared
 from gpualign.core.plan import Pairing, Plan
 from gpualign.core.road import UNMARKED, Marks, Progress, Sink, Totals, deliver
 from gpualign.core.runner import plan_task
@@ -29,6 +29,7 @@ from gpualign.core.search.order import HitOrder
 from gpualign.core.search.readings import Sides
 from gpualign.core.search.significance import SearchSpace
 from gpualign.core.sinks.hits import HitFilter
+from gpualign.core.task import Task
 
 _FIRST = 1000
 """Targets of a query that are kept at first, where every hit above a threshold is wanted."""

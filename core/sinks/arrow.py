@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from gpualign.core.blocks import Block, Booleans
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Task
 from gpualign.core.errors import InputError
 from gpualign.core.fields import Field
 from gpualign.core.filter import Filter
@@ -22,6 +21,7 @@ from gpualign.core.identity import DEFAULT, Integers
 from gpualign.core.sinks.matrix_files import Named
 from gpualign.core.sinks.pairs import PairsSink
 from gpualign.core.sinks.writer import ByteWriter
+from gpualign.core.task import Task
 from gpualign.core.text import TextColumn
 
 BATCH_ROWS = 1 << 18

@@ -7,7 +7,7 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING, BinaryIO
 
-from gpualign.core.pool import Behind
+from gpualign.core.background import Behind
 from gpualign.core.sinks.writer import Text
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ import numpy as np
 
 from gpualign.core.alphabet import PROTEIN
 from gpualign.core.blocks import Block, Booleans, Pair
-from gpualign.core.engine import Task
 from gpualign.core.filter import Filter
 from gpualign.core.identity import DEFAULT
 from gpualign.core.sinks.pairs import PairsSink
 from gpualign.core.sinks.writer import ByteWriter
+from gpualign.core.task import Task
 
 _LEAST_LETTERS = 10
 

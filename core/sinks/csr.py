@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.blocks import Block, Booleans
-from gpualign.core.engine import Task
 from gpualign.core.filter import Filter
 from gpualign.core.identity import Integers
 from gpualign.core.sinks.matrix_files import Named, Numbers, open_member, write_id_members, write_member
 from gpualign.core.sinks.pairs import PairsSink
 from gpualign.core.sinks.value import Value
 from gpualign.core.sinks.writer import Nowhere
+from gpualign.core.task import Task
 
 _CHUNK = 1 << 18
 """Numbers that are copied at a time."""

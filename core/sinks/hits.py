@@ -9,7 +9,6 @@ import numpy as np
 
 from gpualign.core.arrays import distinct
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Runs, Statistics, Task
 from gpualign.core.filter import Filter
 from gpualign.core.identity import DEFAULT
 from gpualign.core.reading_blocks import HitBlock
@@ -17,6 +16,8 @@ from gpualign.core.search.hits import Answers, Hits, Integers
 from gpualign.core.search.readings import Sides
 from gpualign.core.search.significance import SearchSpace
 from gpualign.core.sinks.pairs import PairsSink
+from gpualign.core.task import Task
+from gpualign.core.tile_results import Runs, Statistics
 
 _CHUNK = 8192
 """Hits that are traced and written at a time, at most."""

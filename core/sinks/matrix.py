@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from gpualign.core.bands import BandResults
-from gpualign.core.engine import Task
+from gpualign.core.band_results import BandResults
 from gpualign.core.plan import Pairing, Plan
 from gpualign.core.sinks.matrix_files import ArrayMaker, condensed_places, condensed_start, matrix_places
 from gpualign.core.sinks.placing import Placement
 from gpualign.core.sinks.value import SCORES, Value
+from gpualign.core.task import Task
 
 
 class _ArraySink:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 import zlib
 
-from gpualign.core.pool import InOrder
+from gpualign.core.background import InOrder
 from gpualign.core.sinks.writer import ByteWriter, Text
 
 MEMBER_TEXT = 0xFF00

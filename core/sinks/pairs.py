@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpualign.core.bands import BandResults
+from gpualign.core.band_results import BandResults
 from gpualign.core.blocks import Block, Booleans, NearBlock, PairBlock
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Task
 from gpualign.core.filter import Filter
 from gpualign.core.identity import DEFAULT, Integers
 from gpualign.core.plan import Pairing, Plan
 from gpualign.core.sinks.writer import ByteWriter
+from gpualign.core.task import Task
 
 if TYPE_CHECKING:
     from gpualign.core.near.results import NearResults
@@ -86,7 +86,7 @@ def _of_better_strands(
     task: Task, identity_definition: int, results: BandResults | NearResults, pairing: Pairing, most: _Most
 ) -> Iterator[Block]:
     """The same where each pair is of one strand or the other: as lists, because a rectangle's rows are one sequence each."""
-    from gpualign.core.near.align import Aligned
+    from gpualign.core.near.aligned import Aligned
     from gpualign.core.reading_blocks import BetterStrandBlock
     from gpualign.core.search.readings import Sides, as_given
 

@@ -7,16 +7,16 @@ from contextlib import closing
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from gpualign.core._rows import Column
-from gpualign.core.bands import BandResults
+from gpualign.core.background import InOrder
+from gpualign.core.band_results import BandResults
 from gpualign.core.blocks import Block, Booleans
-from gpualign.core.engine import Task
 from gpualign.core.filter import Filter
 from gpualign.core.formats.base import RowFormat
 from gpualign.core.identity import DEFAULT
-from gpualign.core.pool import InOrder
 from gpualign.core.road import Closable
 from gpualign.core.sinks.pairs import BLOCK_RUNS_OF_CIGARS, PairsSink
 from gpualign.core.sinks.writer import ByteWriter, keep_freed_memory, write_pieces
+from gpualign.core.task import Task
 
 if TYPE_CHECKING:
     from gpualign.core.near.results import NearResults

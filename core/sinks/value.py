@@ -9,11 +9,11 @@ import numpy.typing as npt
 
 from gpualign.core.blocks import Block, PairBlock
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Detail, Task
 from gpualign.core.identity import DEFAULT
+from gpualign.core.task import Detail, Task
 
 if TYPE_CHECKING:
-    from gpualign.core.bands import BandResults
+    from gpualign.core.band_results import BandResults
     from gpualign.core.sinks.matrix_files import Numbers
 
 

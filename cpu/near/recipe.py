@@ -9,11 +9,11 @@ import numpy as np
 
 from gpualign.core.budget import Budget
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Task
 from gpualign.core.errors import RunError
 from gpualign.core.near.sample import sample
 from gpualign.core.near.steps import Costs, Left, Steps, candidates, choose, usual_letters, worth_joining
 from gpualign.core.plan import BANDS_IN_FLIGHT, Limits
+from gpualign.core.task import Task
 from gpualign.cpu import _near, _neighbours
 from gpualign.cpu._kernels import Cancel
 from gpualign.cpu.machine import pick_instruction_set

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpualign.core.arrays import distinct
-from gpualign.core.engine import Task, TilePairs, TileScores
 from gpualign.core.near.bounds import EditBound
 from gpualign.core.near.pairs import Integers, NearPairs, join_pairs
 from gpualign.core.plan import Tile
+from gpualign.core.task import Task
+from gpualign.core.tile_results import TilePairs, TileScores
 from gpualign.cpu import _near, _neighbours
 from gpualign.cpu._kernels import Cancel
 from gpualign.cpu.near.recipe import NearRecipe

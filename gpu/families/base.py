@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Task
 from gpualign.core.plan import DIAGONAL_BANDS
+from gpualign.core.task import Task
 from gpualign.gpu.batches import Batch
 from gpualign.gpu.kernels import Hardware, Kernel
 from gpualign.gpu.layouts import Arrays, Layout, Room, shared_arrays

@@ -10,10 +10,11 @@ import numpy as np
 
 from gpualign.core.budget import Budget
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Task, TileResult
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Limits, Tile
 from gpualign.core.pool import Counter, run_workers
+from gpualign.core.task import Task
+from gpualign.core.tile_results import TileResult
 from gpualign.gpu.device import Device
 from gpualign.gpu.losses import Lost
 from gpualign.gpu.near.kernels import LENGTHS, Screen, has_tensor_cores, screens

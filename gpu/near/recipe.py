@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Task
 from gpualign.core.near.bounds import EditBound
 from gpualign.core.near.sample import sample
 from gpualign.core.near.steps import Costs, Left, Steps, candidates, choose, usual_letters
 from gpualign.core.sequences import SequenceSet
+from gpualign.core.task import Task
 from gpualign.gpu.distance_kernels import CHUNK_WORDS
 from gpualign.gpu.near.sketches import sketches
 

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Task
 from gpualign.core.near.bounds import EditBound, Integers
 from gpualign.core.plan import Tile
+from gpualign.core.task import Task
 from gpualign.gpu.arguments import NEAR_ROW
 
 _MOST_SLACK = 1 << 20

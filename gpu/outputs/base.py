@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from gpualign.core._placing import copy_rows
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import TileResult
+from gpualign.core.tile_results import TileResult
 from gpualign.gpu.batches import Batch
 from gpualign.gpu.device import Event
 from gpualign.gpu.families.base import Placed, Variant, WayBack

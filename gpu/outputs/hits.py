@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Task, TileHits
 from gpualign.core.plan import Tile
 from gpualign.core.search.hits import BestTargets
+from gpualign.core.task import Task
+from gpualign.core.tile_results import TileHits
 from gpualign.gpu import arguments as structs
 from gpualign.gpu.arguments import arguments
 from gpualign.gpu.batches import Batch

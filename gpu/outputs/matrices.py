@@ -9,8 +9,9 @@ import numpy.typing as npt
 
 from gpualign.core._walks import walk_matrices
 from gpualign.core.bounds import usable_pairs
-from gpualign.core.engine import STATISTICS, Detail, Runs
 from gpualign.core.runs import RunsBuilder
+from gpualign.core.task import Detail
+from gpualign.core.tile_results import STATISTICS, Runs
 from gpualign.gpu.outputs.base import Host
 from gpualign.gpu.outputs.paths import BatchPaths, PathResults
 from gpualign.gpu.slots import Slot

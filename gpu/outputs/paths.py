@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import STATISTICS, Detail, Runs, Statistics, Task, TileAlignments, TileScores
 from gpualign.core.plan import Tile
 from gpualign.core.runs import RunsBuilder
+from gpualign.core.task import Detail, Task
+from gpualign.core.tile_results import STATISTICS, Runs, Statistics, TileAlignments, TileScores
 from gpualign.gpu import arguments as structs
 from gpualign.gpu.arguments import arguments
 from gpualign.gpu.batches import Batch

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Task, TileScores
 from gpualign.core.plan import Tile
+from gpualign.core.task import Task
+from gpualign.core.tile_results import TileScores
 from gpualign.gpu.batches import Batch
 from gpualign.gpu.families.base import Variant
 from gpualign.gpu.layouts import Layout, aligned

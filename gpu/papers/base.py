@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import field
 
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Task, TileResult
 from gpualign.core.plan import Limits, Tile
+from gpualign.core.task import Task
+from gpualign.core.tile_results import TileResult
 from gpualign.gpu.device import Device
 from gpualign.gpu.papers.session import Log
 

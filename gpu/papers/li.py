@@ -19,10 +19,12 @@ from gpualign.core._walks import walk_scores
 from gpualign.core.bounds import usable_pairs
 from gpualign.core.budget import Budget
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import STATISTICS, Capabilities, Detail, EndGaps, Mode, Runs, Task, TileAlignments, TileResult, TileScores
+from gpualign.core.engine import Capabilities
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.plan import Limits, Pairing, Tile
 from gpualign.core.runs import RunsBuilder
+from gpualign.core.task import Detail, EndGaps, Mode, Task
+from gpualign.core.tile_results import STATISTICS, Runs, TileAlignments, TileResult, TileScores
 from gpualign.gpu.arguments import LI, arguments
 from gpualign.gpu.device import Bytes, Device, Event, Stream, wait_for
 from gpualign.gpu.kernels import Kernel

@@ -13,11 +13,13 @@ import numpy.typing as npt
 
 from gpualign.core.budget import Budget
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Capabilities, Mode, Task, TileHits, TileResult, TileScores
+from gpualign.core.engine import Capabilities
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.plan import Limits, Tile
 from gpualign.core.search.hits import best_targets
 from gpualign.core.sequences import SequenceSet
+from gpualign.core.task import Mode, Task
+from gpualign.core.tile_results import TileHits, TileResult, TileScores
 from gpualign.gpu.arguments import MUNEKAWA, arguments
 from gpualign.gpu.device import Device
 from gpualign.gpu.kernels import Kernel

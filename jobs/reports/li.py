@@ -8,8 +8,8 @@ import numpy as np
 
 from gpualign.core.alphabet import DNA
 from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Detail, Task
 from gpualign.core.scoring import ScoringOptions, make_scoring
+from gpualign.core.task import Detail, Task
 from gpualign.cpu.engine import CpuEngine
 from gpualign.cpu.machine import usable_cpus
 from gpualign.gpu.device import Device

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.alphabet import PROTEIN
-from gpualign.core.engine import Mode, Task
 from gpualign.core.scoring import ScoringOptions, make_scoring
+from gpualign.core.task import Mode, Task
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu.device import Device
 from gpualign.gpu.engine import CudaEngine

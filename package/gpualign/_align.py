@@ -11,14 +11,14 @@ import numpy.typing as npt
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign.core.alphabet import ALPHABETS, INVALID, Alphabet, checked_name, detect
 from gpualign.core.ambiguity import Rule, default_rule, find_ambiguous
-from gpualign.core.bands import BandResults
+from gpualign.core.band_results import BandResults
 from gpualign.core.blocks import PairBlock
-from gpualign.core.engine import Detail, EndGaps, Mode, Task
 from gpualign.core.errors import InputError
 from gpualign.core.identity import DEFAULT
 from gpualign.core.scoring import Scoring as Costs
 from gpualign.core.sequences import SequenceSet, encode_letters
 from gpualign.core.sinks.blocks import BlocksSink
+from gpualign.core.task import Detail, EndGaps, Mode, Task
 from gpualign.core.text import TextColumn
 from gpualign.jobs.align import make_aligner
 

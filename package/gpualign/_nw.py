@@ -13,7 +13,6 @@ from gpualign._running import LOG, Progress, Reporter, check_numbers, checked_co
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import Path, Source, inputs_of
 from gpualign.core.ambiguity import Rule, check_rule
-from gpualign.core.engine import Detail, EndGaps
 from gpualign.core.errors import InputError
 from gpualign.core.fields import parse_fields, tell_descriptions
 from gpualign.core.filter import Filter
@@ -24,6 +23,7 @@ from gpualign.core.search.readings import BOTH, PLUS
 from gpualign.core.sinks.matrix import MatrixSink
 from gpualign.core.sinks.matrix_files import ArrayMaker, FilledArray
 from gpualign.core.sinks.value import Value
+from gpualign.core.task import Detail, EndGaps
 from gpualign.jobs.near import NearJob
 from gpualign.jobs.nw import NwOptions, Wanted, prepare, prepare_wanted
 from gpualign.jobs.pairs import PairsJob

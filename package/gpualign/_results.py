@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from scipy.sparse import csr_matrix
 
-    from gpualign.core.engine import Task
     from gpualign.core.fields import Field
+    from gpualign.core.task import Task
 
 Columns: TypeAlias = "dict[str, npt.NDArray[Any] | list[str]]"
 """Columns of a table by name: arrays of numbers, lists of text."""

@@ -15,7 +15,6 @@ from gpualign._running import LOG, Progress, Reporter, check_numbers, checked_co
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import Source, inputs_of, translated_inputs_of
 from gpualign.core.blocks import Block, Booleans
-from gpualign.core.engine import Detail
 from gpualign.core.errors import InputError
 from gpualign.core.fields import Field, hit_fields, parse_fields
 from gpualign.core.fractions import check_fraction
@@ -24,6 +23,7 @@ from gpualign.core.opening import is_index
 from gpualign.core.search.readings import BOTH, MINUS, PLUS
 from gpualign.core.sinks.pairs import PairsSink
 from gpualign.core.sinks.writer import Nowhere
+from gpualign.core.task import Detail
 from gpualign.core.translation import STANDARD
 from gpualign.jobs.sw import SearchJob, SwOptions, prepare
 

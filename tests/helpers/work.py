@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 
 from gpualign.core.budget import Budget
-from gpualign.core.engine import Detail, EndGaps, Mode, Task, TileAlignments
 from gpualign.core.plan import Pairing, make_plan
 from gpualign.core.reader import encode_all, read_raw
 from gpualign.core.scoring import Scoring
 from gpualign.core.sequences import SequenceSet
+from gpualign.core.task import Detail, EndGaps, Mode, Task
+from gpualign.core.tile_results import TileAlignments
 from gpualign.cpu.engine import CpuEngine
 
 

@@ -23,6 +23,7 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 
 import gpualign
+from gpualign.core.background import Aside
 from gpualign.core.distance.calls import Kind, make_samples
 from gpualign.core.distance.positions import Variants
 from gpualign.core.distance.scratch import Scratch
@@ -31,7 +32,6 @@ from gpualign.core.distance.sources.base import Block, DenseSource, RowStore
 from gpualign.core.distance.sources.vcf_lines import VcfLines
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.ids import unique_ids
-from gpualign.core.pool import Aside
 
 _PROGRAM = "import sys; sys.path[:] = {path!r}; from gpualign.core.distance.sources.vcf_records import main; main(sys.argv[1])"
 """Modules are found where this process finds them, and nowhere else: not in the working directory."""
