@@ -18,11 +18,11 @@ from gpualign.core.budget import Budget
 from gpualign.core.engine import Engine
 from gpualign.core.plan import Pairing
 from gpualign.core.reader import encode_all, read_raw
-from gpualign.core.runner import plan_task, run_plan
+from gpualign.core.runner import Discard, plan_task, run_plan
 from gpualign.core.scoring import Scoring
 from gpualign.core.sequences import SequenceSet
 from gpualign.core.sinks.matrix import MatrixSink
-from gpualign.core.sinks.memory import Discard, MemoryArray
+from gpualign.core.sinks.memory import MemoryArray
 from gpualign.core.task import Task
 from gpualign.cpu.engine import CpuEngine
 

@@ -19,8 +19,9 @@ from pathlib import Path
 import numpy as np
 from common import finish, machine, table, write_fileset, write_outbreak
 
+from gpualign.core.distance.bands import Band
 from gpualign.core.distance.calls import MISSING
-from gpualign.core.distance.engine import Band, Panel, empty_planes
+from gpualign.core.distance.engine import Panel, empty_planes
 from gpualign.core.distance.recipe import Measure, Wanted, make_recipe
 from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.gpu.distance import CudaDistanceEngine

@@ -24,8 +24,9 @@ from itertools import pairwise
 import numpy as np
 from common import finish, machine, table
 
+from gpualign.core.arrays import Codes
 from gpualign.core.distance.budget import DistanceBudget
-from gpualign.core.distance.calls import MISSING, Codes, Kind, Samples, make_samples
+from gpualign.core.distance.calls import MISSING, Kind, Samples, make_samples
 from gpualign.core.distance.metrics import Integers, MissingRule, metric_named
 from gpualign.core.distance.runner import DistanceTask, measure, prepare
 from gpualign.core.distance.sinks.base import NearDistances

@@ -16,14 +16,14 @@ from pathlib import Path
 import numpy as np
 from common import finish, machine, medians, table
 
+from gpualign.core.distance.bands import Band
 from gpualign.core.distance.calls import make_samples
-from gpualign.core.distance.engine import Band
 from gpualign.core.distance.sinks.base import BandDistances
 from gpualign.core.distance.sinks.matrix import MatrixSink
-from gpualign.core.sinks.matrix_files import NpyArray, Numbers
+from gpualign.core.sinks.matrix_files import NpyArray, NumberType
 from gpualign.cpu.machine import usable_cpus
 
-TYPES: tuple[Numbers, ...] = (np.dtype(np.int32), np.dtype(np.float64))
+TYPES: tuple[NumberType, ...] = (np.dtype(np.int32), np.dtype(np.float64))
 
 
 def band_values(buffer: np.ndarray, band: Band) -> np.ndarray:
@@ -71,7 +71,7 @@ def save(path: Path, matrix: np.ndarray, fsync: bool) -> float:
     return len(matrix) * (len(matrix) + 1) / 2 / (time.perf_counter() - start) / 1e6
 
 
-def rates(folder: str, dtype: Numbers, arguments: argparse.Namespace) -> list[str]:
+def rates(folder: str, dtype: NumberType, arguments: argparse.Namespace) -> list[str]:
     """A row of the table."""
     samples, rows = arguments.samples, arguments.rows
     buffer = np.random.default_rng(1).integers(0, 1000, rows * samples).astype(dtype)

@@ -28,12 +28,12 @@ from gpualign.core.fields import default_fields, parse_fields
 from gpualign.core.formats.tsv import Tsv
 from gpualign.core.plan import Pairing
 from gpualign.core.road import Sink
-from gpualign.core.runner import pair_bands, plan_task, run_plan
+from gpualign.core.runner import Discard, pair_bands, plan_task, run_plan
 from gpualign.core.scoring import Scoring, ScoringOptions, make_scoring
 from gpualign.core.sequences import SequenceSet
 from gpualign.core.sinks.matrix import MatrixSink
 from gpualign.core.sinks.matrix_files import NpyArray
-from gpualign.core.sinks.memory import Discard, MemoryArray
+from gpualign.core.sinks.memory import MemoryArray
 from gpualign.core.sinks.table import TableSink
 from gpualign.core.task import Mode, Task
 from gpualign.gpu.driver import CudaDevice

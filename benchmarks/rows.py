@@ -28,11 +28,10 @@ from gpualign.core.formats.paf import Paf
 from gpualign.core.formats.sam import Sam
 from gpualign.core.formats.tsv import Tsv
 from gpualign.core.plan import Limits, Pairing, Plan, Tile, make_plan
-from gpualign.core.runner import pair_bands, plan_task
+from gpualign.core.runner import Discard, pair_bands, plan_task
 from gpualign.core.scoring import ScoringOptions, make_scoring
 from gpualign.core.sequences import SequenceSet
 from gpualign.core.sinks.growing import TextFile
-from gpualign.core.sinks.memory import Discard
 from gpualign.core.sinks.table import TableSink
 from gpualign.core.sinks.writer import ByteWriter
 from gpualign.core.task import Detail, Task

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from gpualign.cli.outputs.files import OutputFiles
     from gpualign.cli.outputs.matrices import Array
     from gpualign.cli.outputs.merging import Part
-    from gpualign.core.distance.calls import Names
-    from gpualign.core.sinks.matrix_files import ArrayMaker, Numbers
+    from gpualign.core.ids import Names
+    from gpualign.core.sinks.matrix_files import ArrayMaker, NumberType
 
 _READ_BYTES = 64 << 20
 
@@ -86,8 +86,8 @@ def _checked_path(output: str, format: str) -> Path | None:
 
 def _names(part: Part) -> tuple[Names, Names]:
     """What queries and targets are called; of one set the same object."""
-    from gpualign.core.distance.calls import Names
     from gpualign.core.errors import InputError
+    from gpualign.core.ids import Names
     from gpualign.core.sinks.matrix_files import id_list_names
 
     lists = [Names(part.lines(name)) for name in id_list_names(part.has("ids"))]
@@ -104,7 +104,7 @@ def _merge_sparse(parts: Sequence[Part], path: Path | None, files: OutputFiles) 
 
     dtype, (queries, targets) = np.dtype(parts[0].described.dtype), _names(parts[0])
 
-    def fill(spools: Spools) -> tuple[None, Numbers]:
+    def fill(spools: Spools) -> tuple[None, NumberType]:
         for name, spool in zip(SPOOLS, spools, strict=True):
             for part in parts:
                 for piece in part.chunks(name):

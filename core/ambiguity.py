@@ -12,12 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.alphabet import DNA, Alphabet
+from gpualign.core.arrays import Integers
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError, parameter
 from gpualign.core.recount import MATCH, MISMATCH, NOTHING, CountsAs, same_letters
 from gpualign.core.sequences import SequenceSet
-
-Integers = npt.NDArray[np.int64]
 
 
 class Rule(Enum):

@@ -1,11 +1,16 @@
-"""What NumPy has in parts of itself that take as long to load as all of a short run's own modules. Pure."""
+"""Types of arrays, and what NumPy has only in parts of itself that take as long to load as a short run's own modules. Pure."""
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+Reals: TypeAlias = npt.NDArray[np.float64]
+Codes: TypeAlias = npt.NDArray[np.uint8]
+Booleans: TypeAlias = npt.NDArray[np.bool_]
 
 T = TypeVar("T", bound=np.generic)
 

@@ -11,9 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core._rows import Alignments, Column, format_block
+from gpualign.core.arrays import Booleans, Integers
 from gpualign.core.band_results import BandResults, Scores
 from gpualign.core.dataclass import dataclass
-from gpualign.core.identity import Integers, distance, fraction, identity
+from gpualign.core.identity import distance, fraction, identity
 from gpualign.core.plan import Pairing
 from gpualign.core.task import Task
 from gpualign.core.text import TextColumn
@@ -23,9 +24,7 @@ if TYPE_CHECKING:
     from gpualign.core.ambiguity import Ambiguous
     from gpualign.core.near.aligned import Aligned
     from gpualign.core.near.pairs import NearPairs
-    from gpualign.core.reading_blocks import HitBlock
 
-Booleans: TypeAlias = npt.NDArray[np.bool_]
 
 T = TypeVar("T", bound=np.generic)
 
@@ -118,10 +117,6 @@ class Block(ABC):
     def significance(self, pair: Pair) -> tuple[float, float] | None:
         """Bit score and E-value of a pair, or None where they are not known."""
         return None
-
-    def as_hits(self) -> HitBlock:
-        """The block, for what only hits have. Raises `TypeError` where it is none of hits: nobody should have asked."""
-        raise TypeError("pairs that no search has found have nothing that only hits have")
 
     @abstractmethod
     def wanted(self, keep: Booleans | None) -> Booleans:

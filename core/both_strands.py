@@ -22,6 +22,7 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.arrays import Integers
 from gpualign.core.budget import Budget
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Capabilities, Engine, Prepared
@@ -33,8 +34,6 @@ from gpualign.core.runs import RunsBuilder
 from gpualign.core.scoring import Scoring
 from gpualign.core.task import Detail, Task
 from gpualign.core.tile_results import STATISTICS, Runs, TileAlignments, TilePairs, TileResult, TileScores
-
-Integers = npt.NDArray[np.int64]
 
 
 class BothStrands:

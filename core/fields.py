@@ -9,17 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core._rows import Column
-from gpualign.core.blocks import Block, Booleans
+from gpualign.core.arrays import Booleans
+from gpualign.core.blocks import Block
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 from gpualign.core.identity import columns, fraction
 from gpualign.core.nearest import did_you_mean
-from gpualign.core.reading_blocks import HitBlock
+from gpualign.core.reading_blocks import HitBlock, as_hits
 from gpualign.core.task import Detail, Task
 from gpualign.core.text import TextColumn
 
 if TYPE_CHECKING:
-    from gpualign.core.search.significance import Reals
+    from gpualign.core.arrays import Reals
     from gpualign.core.sequences import SequenceSet
 
 
@@ -155,7 +156,7 @@ def _coverage(name: str, meaning: str, side: str) -> Field:
 def _of_hits(name: str, meaning: str, column: Callable[[HitBlock], Column], values: Callable[[HitBlock], Reals]) -> Field:
     """A field that only searches have."""
     return Field(
-        name, meaning, lambda block: column(block.as_hits()), of_hits=True, values=lambda block: values(block.as_hits()), dtype=_REAL
+        name, meaning, lambda block: column(as_hits(block)), of_hits=True, values=lambda block: values(as_hits(block)), dtype=_REAL
     )
 
 
@@ -163,7 +164,7 @@ def _frame(name: str, meaning: str, side: int) -> Field:
     """A field of reading frames."""
 
     def frames(block: Block) -> npt.NDArray[np.int32]:
-        return block.as_hits().frames[side].astype(np.int32)
+        return as_hits(block).frames[side].astype(np.int32)
 
     return Field(name, meaning, numbers(frames), of_hits=True, values=frames, dtype=_INT32)
 

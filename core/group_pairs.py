@@ -7,9 +7,8 @@ from dataclasses import field
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.arrays import Integers
 from gpualign.core.dataclass import dataclass
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,10 +15,11 @@ from typing import cast
 
 import numpy as np
 
+from gpualign.core.arrays import Integers
 from gpualign.core.budget import Budget
 from gpualign.core.dataclass import dataclass
 from gpualign.core.engine import Engine, Prepared
-from gpualign.core.group_pairs import GroupPairs, Integers
+from gpualign.core.group_pairs import GroupPairs
 from gpualign.core.plan import Band, Limits, Pairing, Tile
 from gpualign.core.rectangles import wanted_rectangles
 from gpualign.core.road import Closable

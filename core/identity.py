@@ -14,14 +14,11 @@ An alignment without columns, as free ends allow, has an identity of 0 by each o
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.arrays import Integers
 from gpualign.core.tile_results import Statistics
-
-Integers: TypeAlias = npt.NDArray[np.int64]
 
 DEFINITIONS = (0, 1, 2, 3, 4)
 DEFAULT = 2

@@ -6,9 +6,12 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import NoReturn
 
+from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError, parameter
+from gpualign.core.text import TextColumn
 
 _CONTROL = "[\x00-\x1f\x7f\x85\u2028\u2029]"
 """Tabs, all that ends a line somewhere, and what no eye sees."""
@@ -122,3 +125,18 @@ def unique_ids(ids: list[str], source: str, allow_duplicates: bool) -> list[str]
         )
     number_repeated(ids, repeated)
     return ids
+
+
+@dataclass(frozen=True)
+class Names:
+    """Ids of the samples of one input, in its order. files: how many there are of each of its files, None where it is one."""
+
+    ids: list[str]
+    files: tuple[int, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def id_column(self) -> TextColumn:
+        return TextColumn.of(self.ids)

@@ -9,18 +9,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpualign.core._rows import Column
+from gpualign.core.arrays import Booleans, Integers
 from gpualign.core.band_results import Scores
-from gpualign.core.blocks import Booleans, ListBlock, Pair, text_column
+from gpualign.core.blocks import Block, ListBlock, Pair, text_column
 from gpualign.core.dataclass import dataclass
-from gpualign.core.identity import Integers
 from gpualign.core.text import TextColumn
 from gpualign.core.tile_results import Runs, Statistics
 
 if TYPE_CHECKING:
+    from gpualign.core.arrays import Reals
     from gpualign.core.near.aligned import Aligned
     from gpualign.core.search.hits import Hits
     from gpualign.core.search.readings import Sides
-    from gpualign.core.search.significance import Reals, SearchSpace
+    from gpualign.core.search.significance import SearchSpace
 
 
 @dataclass(frozen=True)
@@ -141,9 +142,6 @@ class HitBlock(ReadingBlock):
         known = self._significance
         return None if known is None else (float(known[0][pair]), float(known[1][pair]))
 
-    def as_hits(self) -> HitBlock:
-        return self
-
     def bits(self, form: Callable[[float], str], unknown: str) -> Column:
         known = self._significance
         return Column.constant(unknown) if known is None else text_column(TextColumn.of([form(value) for value in known[0].tolist()]))
@@ -170,4 +168,16 @@ class HitBlock(ReadingBlock):
         """Bit scores and E-values."""
         if self.space is None:
             return None
-        return self.space.parameters.bits(self.hits.scores), self.sides.evalues(self.space, self.hits)
+        return self.space.parameters.bits(self.hits.scores), hit_evalues(self.space, self.sides, self.hits)
+
+
+def hit_evalues(space: SearchSpace, sides: Sides, hits: Hits) -> Reals:
+    """E-values of hits, float64[hits]."""
+    return space.evalues(hits.scores, sides.queries.sequences.lengths[hits.queries], sides.targets.chance_lengths[hits.targets])
+
+
+def as_hits(block: Block) -> HitBlock:
+    """Narrow a block to hits, for columns that only hits have. Raises `TypeError` for other blocks: a caller's mistake."""
+    if not isinstance(block, HitBlock):
+        raise TypeError("only hits of a search have this column")
+    return block

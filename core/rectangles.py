@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-import numpy.typing as npt
-
+from gpualign.core.arrays import Integers
 from gpualign.core.cost import Cost
 from gpualign.core.plan import Tile
-
-Integers = npt.NDArray[np.int64]
 
 _SPLIT_CELLS = 30_000_000
 """Of pairs beside the diagonal, a millisecond's work: fewer are not worth a rectangle of their own."""

@@ -19,6 +19,22 @@ from gpualign.core.sequences import SequenceSet
 from gpualign.core.task import Task
 
 
+class Discard:
+    """A sink, and a progress, that take everything and keep nothing: for timing."""
+
+    def begin(self, plan: object) -> None:
+        pass
+
+    def write(self, band: object) -> None:
+        pass
+
+    def finish(self) -> None:
+        pass
+
+    def advance(self, work: int) -> None:
+        pass
+
+
 def plan_task(prepared: Prepared, pairing: Pairing, together: int = 1) -> Plan:
     """Plan a prepared task; together: as for `make_plan`."""
     task = prepared.task
@@ -46,7 +62,6 @@ def run_plan(
 
 def estimate_rate(task: Task, engine: Engine, budget: Budget, longest: int = 2000) -> float:
     """DP cells a second, measured on a small part of the task: its first records, cut at `longest` letters."""
-    from gpualign.core.sinks.memory import Discard
 
     def sample(sequences: SequenceSet, letters: int) -> SequenceSet:
         lengths = np.minimum(sequences.lengths, longest)

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.distance.bands import Band, Bands, CountedBands
 from gpualign.core.distance.choice import ChosenPairs, Rule, choose_of_bands, record_bytes
-from gpualign.core.distance.engine import WORD_BITS, Band, Bands, ChosenParts, CountedBands, Counter, Panel
+from gpualign.core.distance.engine import WORD_BITS, ChosenParts, Counter, Panel
 from gpualign.core.distance.recipe import Measure, Operation, Wanted
 from gpualign.core.distance.relationship import Relationship, Terms, relating_term, sum_type
 from gpualign.cpu import _distance

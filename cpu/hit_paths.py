@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from gpualign.core.arrays import Integers
 from gpualign.core.errors import RunError
 from gpualign.core.runs import RunsBuilder
-from gpualign.core.search.hits import Hits, Integers
+from gpualign.core.search.hits import Hits
 from gpualign.core.task import Detail, EndGaps, Mode, Task
 from gpualign.core.tile_results import STATISTICS, Runs, Statistics
 from gpualign.cpu import _kernels

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from gpualign.core.alphabet import Alphabet
+from gpualign.core.arrays import Codes, Integers
 from gpualign.core.band_results import BandResults
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Band
@@ -26,9 +26,7 @@ _BAND = Band(0, 1, 0, 1, 0, 1)
 _LONGEST = 1 << 40
 """Scores of local alignments are wide enough for any pair."""
 
-Codes = npt.NDArray[np.uint8]
-Numbers = npt.NDArray[np.int64]
-Place = tuple[Codes, Numbers, Numbers, Codes, Numbers, Numbers]
+Place = tuple[Codes, Integers, Integers, Codes, Integers, Integers]
 
 
 class PairAligner:

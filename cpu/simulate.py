@@ -8,12 +8,12 @@ import numpy.typing as npt
 from gpualign.core.alphabet import Alphabet
 from gpualign.core.budget import Budget
 from gpualign.core.plan import Pairing
-from gpualign.core.runner import plan_task, run_plan
+from gpualign.core.runner import Discard, plan_task, run_plan
 from gpualign.core.scoring import Scoring
 from gpualign.core.search.hits import Hits
 from gpualign.core.sequences import SequenceSet
 from gpualign.core.sinks.matrix import MatrixSink
-from gpualign.core.sinks.memory import Discard, MemoryArray
+from gpualign.core.sinks.memory import MemoryArray
 from gpualign.core.task import Mode, Task
 from gpualign.core.tile_results import Statistics
 from gpualign.cpu.engine import CpuEngine

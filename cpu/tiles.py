@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
-import numpy.typing as npt
 
+from gpualign.core.arrays import Codes, Integers
 from gpualign.core.plan import Tile
 from gpualign.core.task import Detail, Task
 from gpualign.core.tile_results import STATISTICS, Runs, TileAlignments, TileHits, TileResult, TileScores
 from gpualign.cpu import _kernels
-
-Codes: TypeAlias = npt.NDArray[np.uint8]
-Numbers: TypeAlias = npt.NDArray[np.int64]
 
 
 class Compute(Protocol):
@@ -23,7 +20,7 @@ class Compute(Protocol):
         """None if cancelled."""
 
 
-def _place(task: Task, tile: Tile) -> tuple[Codes, Numbers, Numbers, Codes, Numbers, Numbers]:
+def _place(task: Task, tile: Tile) -> tuple[Codes, Integers, Integers, Codes, Integers, Integers]:
     """Which rectangle of pairs, as the kernels take it."""
     numbers = np.arange(tile.query_start, tile.query_stop)
     return task.queries.codes, task.queries.offsets, numbers, task.targets.codes, task.targets.offsets, tile.targets

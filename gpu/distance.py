@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.dataclass import dataclass
+from gpualign.core.distance.bands import Band, Bands, CountedBands, CountMatrix
 from gpualign.core.distance.choice import ChosenPairs, Rule, record_bytes
-from gpualign.core.distance.engine import Band, Bands, ChosenParts, CountedBands, Counter, CountMatrix, Panel
+from gpualign.core.distance.engine import ChosenParts, Counter, Panel
 from gpualign.core.distance.recipe import Operation, Term, Wanted
 from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import RunError

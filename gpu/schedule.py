@@ -7,11 +7,11 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.arrays import Integers
 from gpualign.core.dataclass import dataclass
 from gpualign.gpu import _schedule
 
-Integers = npt.NDArray[np.int64]
-Numbers = npt.NDArray[np.int32]
+Int32s = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -19,9 +19,9 @@ class Schedule:
     """units: int32[units][2], (item, strip) in the order of the queue; strips of an item stand in order. slots: int32[items],
     the carry buffer of each; before: int32[items], the item that had it before, or -1; slot_count: buffers in all."""
 
-    units: Numbers
-    slots: Numbers
-    before: Numbers
+    units: Int32s
+    slots: Int32s
+    before: Int32s
     slot_count: int
 
 
@@ -34,5 +34,5 @@ def make_schedule(strips: Integers, columns: Integers, lanes: int) -> Schedule:
     one before it ends. strips, columns: of each item.
     """
     lanes = max(1, min(lanes, len(strips)))
-    units, slots, before = cast("tuple[Numbers, Numbers, Numbers]", _schedule.make_schedule(strips, columns, lanes))
+    units, slots, before = cast("tuple[Int32s, Int32s, Int32s]", _schedule.make_schedule(strips, columns, lanes))
     return Schedule(units, slots, before, 2 * lanes)

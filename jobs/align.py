@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpualign.core.alphabet import Alphabet
-from gpualign.core.blocks import Booleans
+from gpualign.core.arrays import Booleans
 from gpualign.core.scoring import Scoring, ScoringOptions, make_scoring
 from gpualign.core.task import EndGaps, Mode
 from gpualign.cpu.pair import PairAligner

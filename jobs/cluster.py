@@ -11,8 +11,9 @@ from typing import Protocol
 import numpy as np
 
 from gpualign.core.ambiguity import Rule, check_rule
+from gpualign.core.arrays import Integers, Reals
 from gpualign.core.cluster.clustering import Clustering, of_centroids, of_labels
-from gpualign.core.cluster.edges import Edges, Floats, GrowingEdges, Integers
+from gpualign.core.cluster.edges import Edges, GrowingEdges
 from gpualign.core.cluster.given import ListedPairs, MatrixOfPairs, Threshold
 from gpualign.core.cluster.greedy import first_copies, greedy, ranked
 from gpualign.core.cluster.linkage import average, complete, largest_linked, linkage_bytes, single
@@ -98,7 +99,7 @@ class Distances(Protocol):
     def near(self, progress: GrowingProgress, memory: int) -> Edges:
         """The near pairs. Raises `RunError` where they do not fit into the memory."""
 
-    def among(self, members: Integers, progress: GrowingProgress) -> Floats:
+    def among(self, members: Integers, progress: GrowingProgress) -> Reals:
         """Distances of all pairs of some records (ascending), condensed."""
 
     def describe(self) -> Rows:
@@ -258,7 +259,7 @@ class Alignments:
                 found.add(i, j, 1 - values if self.filter.least_identity is not None else values.astype(np.float64))
         return found.done()
 
-    def among(self, members: Integers, progress: GrowingProgress) -> Floats:
+    def among(self, members: Integers, progress: GrowingProgress) -> Reals:
         part = self.distinct.queries.select(members)
         job = nw.prepare(replace(self.distinct, queries=part, targets=part), self.wanted, UNHEARD, self.job.engine)
         progress.expect(job.plan.cells)
@@ -299,7 +300,7 @@ class _Known:
     def near(self, progress: GrowingProgress, memory: int) -> Edges:
         return self.given.near(self.threshold, memory // 2)
 
-    def among(self, members: Integers, progress: GrowingProgress) -> Floats:
+    def among(self, members: Integers, progress: GrowingProgress) -> Reals:
         return self.threshold.distances(
             self.given.among(members, f"{parameter('method', 'average')} (not single and complete) takes the mean of all distances")
         )

@@ -31,7 +31,7 @@ from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.errors import InputError, parameter
 from gpualign.core.fractions import check_fraction, describe_percentage
 from gpualign.core.road import UNMARKED, Marks, Progress
-from gpualign.core.sinks.matrix_files import Numbers
+from gpualign.core.sinks.matrix_files import NumberType
 from gpualign.core.units import format_bytes
 from gpualign.jobs.budget import default_memory
 from gpualign.jobs.engines import AUTO, Resources, pick_distance_engine
@@ -136,7 +136,7 @@ class DistJob:
         return self.prepared.samples
 
     @property
-    def dtype(self) -> Numbers:
+    def dtype(self) -> NumberType:
         """Of the distances."""
         return self.prepared.dtype
 

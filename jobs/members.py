@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.ambiguity import find_ambiguous
+from gpualign.core.arrays import Reals
 from gpualign.core.blocks import PairBlock
 from gpualign.core.both_strands import is_better
 from gpualign.core.cluster.clustering import Clustering
-from gpualign.core.cluster.edges import Floats
 from gpualign.core.dataclass import dataclass
 from gpualign.core.near.groups import Groups
 from gpualign.core.search.readings import MINUS, make_strands
@@ -31,7 +31,7 @@ class Members:
     of the representative alone and D for those of the record alone, a 1 left out; = where both are the same, * for representatives.
     minus: bool[count], of which records the reverse complement is aligned; cigars are then along that."""
 
-    identities: Floats = field(repr=False)
+    identities: Reals = field(repr=False)
     cigars: list[str] = field(repr=False)
     minus: npt.NDArray[np.bool_] = field(repr=False)
 

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.arrays import Integers
 from gpualign.core.filter import Filter
 from gpualign.core.road import Progress
 from gpualign.jobs.near import NearJob
 from gpualign.jobs.pairs import PairsJob
-
-Integers = npt.NDArray[np.int64]
 
 
 def passing_parts(

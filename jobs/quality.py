@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpualign.core.distance.metrics import Integers
+from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.runner import DistanceTotals, Prepared
 from gpualign.core.errors import parameter
 
@@ -24,7 +24,7 @@ def few_calls(prepared: Prepared) -> str | None:
     return f"{have} calls at less than half of the sites: {name_poorest(ids, called, few, sites)}; {leaves}"
 
 
-def name_poorest(ids: Sequence[str], called: Integers, which: Integers, sites: int) -> str:
+def name_poorest(ids: Sequence[str], called: CountArray, which: CountArray, sites: int) -> str:
     """Names of samples, those with the fewest calls first, and how many more there are. called: of each sample; which: the samples that are
     meant; sites: that there are."""
     worst = which[np.argsort(called[which], kind="stable")][:_MOST_NAMED]

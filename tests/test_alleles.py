@@ -30,7 +30,8 @@ from gpualign.core.distance.sources.table import read_tables
 from gpualign.core.distance.tables.alleles import NO_ALLELE
 from gpualign.core.distance.tables.options import CallOptions, TableType
 from gpualign.core.errors import InputError
-from gpualign.core.sinks.memory import Discard, MemoryArray
+from gpualign.core.runner import Discard
+from gpualign.core.sinks.memory import MemoryArray
 from gpualign.cpu.distance import CpuDistanceEngine, instruction_sets
 from gpualign.gpu.papers.payne import PayneEngine
 

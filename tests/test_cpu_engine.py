@@ -11,8 +11,7 @@ from gpualign.core.budget import Budget
 from gpualign.core.errors import InputError, RunError
 from gpualign.core.near.bounds import distance_bound
 from gpualign.core.plan import BANDS_IN_FLIGHT, DIAGONAL_BANDS, MIN_BAND_ROWS, Pairing
-from gpualign.core.runner import estimate_rate, plan_task, run_plan
-from gpualign.core.sinks.memory import Discard
+from gpualign.core.runner import Discard, estimate_rate, plan_task, run_plan
 from gpualign.core.task import Detail, Mode, Task
 from gpualign.cpu import _kernels
 from gpualign.cpu import engine as cpu_engine

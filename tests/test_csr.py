@@ -9,7 +9,7 @@ from command import gpualign
 from goldens import CORE, FAILED, GENES_DB, GENES_QUERY, OLD, ONE, TWO
 
 import gpualign as gpualign_package
-from gpualign.core.distance.calls import Names
+from gpualign.core.ids import Names
 from gpualign.core.sinks import csr
 
 sparse = pytest.importorskip("scipy.sparse")

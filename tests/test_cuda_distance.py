@@ -12,9 +12,10 @@ from host_device import HostDevice, HostStream, compiler
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpualign.core.distance.bands import Band
 from gpualign.core.distance.budget import DistanceBudget
 from gpualign.core.distance.calls import MISSING, Kind
-from gpualign.core.distance.engine import Band, Panel
+from gpualign.core.distance.engine import Panel
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.recipe import Measure, Operation, PanelRecipe, Term, Wanted, make_code_recipe
 from gpualign.core.distance.runner import DistanceTask, prepare

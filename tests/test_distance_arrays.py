@@ -21,7 +21,8 @@ from gpualign.core.distance.sources.kinds import CallFile, read_calls
 from gpualign.core.distance.sources.table import read_tables
 from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.errors import InputError
-from gpualign.core.sinks.memory import Discard, MemoryArray
+from gpualign.core.runner import Discard
+from gpualign.core.sinks.memory import MemoryArray
 from gpualign.cpu.distance import CpuDistanceEngine
 
 LETTERS = np.array([*b"ACGT"] + [0] * 251 + [*b"N"], np.uint8)

@@ -14,7 +14,7 @@ from gpualign.core.distance.calls import MISSING, Kind
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.runner import DistanceTask, prepare
 from gpualign.core.errors import RunError
-from gpualign.core.sinks.memory import Discard
+from gpualign.core.runner import Discard
 from gpualign.cpu.distance import CpuDistanceEngine, instruction_sets
 
 VARIANTS = [name for name, supported in instruction_sets() if supported]

@@ -8,9 +8,9 @@ from distance_oracle import ProductsOnly, compute, dense_source, near_pairs, pla
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gpualign.core.distance.bands import Band
 from gpualign.core.distance.calls import Kind
 from gpualign.core.distance.choice import FAR, Rule, choose
-from gpualign.core.distance.engine import Band
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.cpu.distance import CpuDistanceEngine, instruction_sets
 

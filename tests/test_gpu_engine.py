@@ -15,8 +15,7 @@ from work import at_once, edit, run_paths, run_scores, sequence_set, two_valued
 from gpualign.core.budget import Budget
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Limits, Pairing, make_plan
-from gpualign.core.runner import plan_task, run_plan
-from gpualign.core.sinks.memory import Discard
+from gpualign.core.runner import Discard, plan_task, run_plan
 from gpualign.core.task import Detail, Mode, Task
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu import job, worker

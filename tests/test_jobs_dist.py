@@ -17,7 +17,8 @@ from gpualign.core.distance.sources.array import CallArray, read_arrays
 from gpualign.core.distance.sources.kinds import CallFile
 from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.errors import InputError, RunError
-from gpualign.core.sinks.memory import Discard, MemoryArray
+from gpualign.core.runner import Discard
+from gpualign.core.sinks.memory import MemoryArray
 from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.jobs.dist import DistOptions, prepare, read
 from gpualign.jobs.engines import Resources

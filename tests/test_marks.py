@@ -5,8 +5,7 @@ from work import sequence_set, two_valued
 
 from gpualign.core.budget import Budget
 from gpualign.core.plan import BANDS_IN_FLIGHT, Pairing
-from gpualign.core.runner import plan_task, run_plan
-from gpualign.core.sinks.memory import Discard
+from gpualign.core.runner import Discard, plan_task, run_plan
 from gpualign.core.task import Task
 from gpualign.cpu.engine import CpuEngine
 

@@ -17,9 +17,10 @@ from gpualign.core.formats.tsv import Tsv
 from gpualign.core.places import put
 from gpualign.core.plan import MIN_PANEL, Limits, Pairing, make_plan
 from gpualign.core.road import deliver
+from gpualign.core.runner import Discard
 from gpualign.core.sinks.matrix import MatrixSink
 from gpualign.core.sinks.matrix_files import NpyArray
-from gpualign.core.sinks.memory import Discard, MemoryArray
+from gpualign.core.sinks.memory import MemoryArray
 from gpualign.core.sinks.table import TableSink
 from gpualign.core.task import Task
 from gpualign.core.tile_results import STATISTICS, TileScores

@@ -10,8 +10,8 @@ import pytest
 from command import gpualign, shell
 from goldens import CORE, FAILED, GENES_DB, GENES_QUERY, OLD, ONE, SNPS, TWO
 
-from gpualign.core.distance.calls import Names
 from gpualign.core.fields import FIELDS
+from gpualign.core.ids import Names
 from gpualign.core.sinks import arrow
 from gpualign.core.text import TextColumn
 

@@ -22,7 +22,7 @@ from gpualign.core.distance.sinks.pairs import NearPairsSink, PairText
 from gpualign.core.errors import InputError
 from gpualign.core.formats.registry import FORMATS, Layout, Results, formats_of
 from gpualign.core.road import Marks
-from gpualign.core.sinks.matrix_files import ArrayMaker, Numbers
+from gpualign.core.sinks.matrix_files import ArrayMaker, NumberType
 
 if TYPE_CHECKING:
     from gpualign.cli.outputs.portion import Writing
@@ -167,7 +167,7 @@ class DistanceWriter:
     dtype: of the distances, float64 where some of them may not be defined. threads: that write a matrix, or make text.
     """
 
-    def __init__(self, spec: DistanceSpec, metric: Metric, dtype: Numbers, writing: Writing, threads: int) -> None:
+    def __init__(self, spec: DistanceSpec, metric: Metric, dtype: NumberType, writing: Writing, threads: int) -> None:
         self._spec = spec
         self._metric = metric
         self._dtype = dtype
@@ -219,7 +219,7 @@ class DistanceWriter:
 
         writing = self._writing
 
-        def fill(spools: Spools) -> tuple[DistanceTotals, Numbers]:
+        def fill(spools: Spools) -> tuple[DistanceTotals, NumberType]:
             sink = CsrPairsSink(spools, self._dtype)
             return run(sink, writing.marks), sink.dtype
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from gpualign.cli.outputs.naming import Unnamed
     from gpualign.cli.outputs.resumption import Resumption, TextKind
     from gpualign.core.sinks.growing import TextFile
-    from gpualign.core.sinks.matrix_files import ArrayMaker, NpyArray, Numbers
+    from gpualign.core.sinks.matrix_files import ArrayMaker, NpyArray, NumberType
     from gpualign.core.sinks.writer import ByteWriter
 
 STDIO = "-"
@@ -320,7 +320,7 @@ class OutputFiles:
         with naming_output(final or beside):
             file, _ = resumption.store(name, final)
 
-        def make(shape: tuple[int, ...], dtype: Numbers) -> NpyArray:
+        def make(shape: tuple[int, ...], dtype: NumberType) -> NpyArray:
             array = NpyArray(file, shape, dtype)
             resumption.writes(name, array)
             return array

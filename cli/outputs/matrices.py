@@ -20,7 +20,7 @@ from gpualign.core.sinks.matrix_files import Named, write_ids, write_npz
 if TYPE_CHECKING:
     from gpualign.cli.outputs.parts import PartFile
     from gpualign.core.sinks.csr import Spools
-    from gpualign.core.sinks.matrix_files import ArrayMaker, Numbers
+    from gpualign.core.sinks.matrix_files import ArrayMaker, NumberType
 
 Array = npt.NDArray[Any]
 T = TypeVar("T")
@@ -28,7 +28,7 @@ T = TypeVar("T")
 Fill = Callable[[Sequence["ArrayMaker"]], tuple[T, Sequence[Array]]]
 """Fills an array of each maker: (what it has to tell, the arrays)."""
 
-FillSparse = Callable[["Spools"], tuple[T, "Numbers"]]
+FillSparse = Callable[["Spools"], tuple[T, "NumberType"]]
 """Fills the files of a sparse matrix: (what it has to tell, the type of its values + 1)."""
 
 

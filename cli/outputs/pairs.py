@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from gpualign.cli.outputs.portion import Writing
     from gpualign.cli.pictures.plots import Picture
     from gpualign.core.sinks.matrix import CondensedSink, MatrixSink
-    from gpualign.core.sinks.matrix_files import ArrayMaker, Numbers
+    from gpualign.core.sinks.matrix_files import ArrayMaker, NumberType
     from gpualign.jobs.near import NearJob
 
 _MATRICES = (Layout.MATRIX, Layout.ARRAY)
@@ -245,7 +245,7 @@ def _write(spec: OutputSpec, job: PairsJob | NearJob, writing: Writing, run: Run
         from gpualign.cli.outputs.matrices import write_sparse
         from gpualign.core.sinks.csr import CsrSink, Spools
 
-        def fill_sparse(spools: Spools) -> tuple[Totals, Numbers]:
+        def fill_sparse(spools: Spools) -> tuple[Totals, NumberType]:
             sink = CsrSink(spools, task, spec.value, spec.filter)
             return run(sink, writing.marks), sink.dtype
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from gpualign.cli.outputs.keeping import Keeping
     from gpualign.cli.outputs.matrices import MatrixSpec
     from gpualign.cli.outputs.shards import Shard
-    from gpualign.core.sinks.matrix_files import ArrayMaker, Numbers
+    from gpualign.core.sinks.matrix_files import ArrayMaker, NumberType
 
 LAYOUT = 1
 DESCRIPTION = "part.json"
@@ -133,7 +133,7 @@ class PartFile:
         of_matrices = spec.names, spec.titles, spec.decimals, targets is queries, spec.beside is not None
         self._write(Description(self.identity, self.shard, self.span, MATRIX, self.format, 0, *of_matrices))
 
-    def finish_sparse(self, dtype: Numbers, queries: Named, targets: Named) -> None:
+    def finish_sparse(self, dtype: NumberType, queries: Named, targets: Named) -> None:
         """The spools are filled: write the part. dtype: of the values."""
         self._add_ids(queries, targets)
         self._write(Description(self.identity, self.shard, self.span, SPARSE, self.format, dtype=dtype.str))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.arrays import Reals
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from gpualign.core.task import Task
     from gpualign.core.trees.tree import Tree
 
-Floats = npt.NDArray[np.float64]
 
 LINKAGES = ("average", "complete", "single", "weighted")
 """Ward's is not among them: it is defined for points of a Euclidean space, which aligned sequences and SNP distances are not."""
@@ -64,7 +64,7 @@ class HeatMap:
     label: what the colours mean, for people. whole: the values are counts or integer scores.
     """
 
-    values: Floats
+    values: Reals
     rows: list[str]
     columns: list[str]
     one_set: bool
@@ -73,7 +73,7 @@ class HeatMap:
     whole: bool
 
     @property
-    def others(self) -> Floats:
+    def others(self) -> Reals:
         """The values of pairs of different records, in a vector."""
         return self.values[~np.eye(len(self.rows), dtype=bool)] if self.one_set else self.values.ravel()
 
@@ -105,8 +105,8 @@ class DrawnTree:
     towards the root, from 0; leaf k of the order is at place k. ends: of each leaf its height: float64[leaves]. heights: what they
     are, for people."""
 
-    brackets: Floats
-    ends: Floats
+    brackets: Reals
+    ends: Reals
     heights: str
 
 
@@ -140,7 +140,7 @@ def of_lists(values: npt.NDArray[Any], rows: Sequence[str], columns: Sequence[st
     return HeatMap(numbers, list(rows), list(columns), one_set, kind, label, bool((known == np.rint(known)).all()) and kind != "identity")
 
 
-def _unfold(pairs: Floats, count: int, diagonal: float) -> Floats:
+def _unfold(pairs: Reals, count: int, diagonal: float) -> Reals:
     out = np.full((count, count), diagonal)
     upper = np.triu_indices(count, 1)
     out[upper] = pairs
@@ -205,7 +205,7 @@ def scale_of(heat: HeatMap, low: float | None, high: float | None) -> Scale:
     return Scale(first, last, "both" if below and above else "min" if below else "max" if above else "neither")
 
 
-def to_distances(heat: HeatMap) -> Floats:
+def to_distances(heat: HeatMap) -> Reals:
     """Distances to cluster the records of one set by, symmetric, 0 on the diagonal and nowhere negative.
 
     Of similarities s: (s_ii + s_jj) / 2 - s_ij, the largest score standing for an s_ii that is not known. What is not defined
@@ -217,7 +217,7 @@ def to_distances(heat: HeatMap) -> Floats:
     if heat.kind in SIMILARITIES:
         own = np.where(np.isnan(np.diagonal(values)), np.nanmax(values), np.diagonal(values))
         values = (own[:, None] + own[None, :]) / 2 - values
-    distances: Floats = np.maximum((values + values.T) / 2, 0)
+    distances: Reals = np.maximum((values + values.T) / 2, 0)
     np.fill_diagonal(distances, 0)
     distances[np.isnan(distances)] = np.nanmax(distances)
     return distances
@@ -239,12 +239,12 @@ def order_of(heat: HeatMap, method: str) -> Order:
     return Order(leaves_list(joins), leaves_list(joins), tree)
 
 
-def linkage_of(heat: HeatMap, method: str) -> Floats:
+def linkage_of(heat: HeatMap, method: str) -> Reals:
     """scipy's linkage matrix of one set, in the units of its distances."""
     from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import squareform
 
-    joins: Floats = linkage(squareform(to_distances(heat), checks=False), method, optimal_ordering=len(heat.rows) <= _ORDERED)
+    joins: Reals = linkage(squareform(to_distances(heat), checks=False), method, optimal_ordering=len(heat.rows) <= _ORDERED)
     return joins
 
 
@@ -277,7 +277,7 @@ def reordered(order: Order, rows: Sequence[int], columns: Sequence[int] | None) 
     return Order(sorted_by(order.rows, rows), order.columns if columns is None else sorted_by(order.columns, columns), None)
 
 
-def _by_profile(values: Floats, method: str) -> npt.NDArray[np.intp]:
+def _by_profile(values: Reals, method: str) -> npt.NDArray[np.intp]:
     """Rows that are alike beside each other; in the order that they have where comparing them would take too long."""
     if len(values) < 2 or len(values) ** 2 * values.shape[1] > _PROFILE_WORK or np.isnan(values).all():
         return np.arange(len(values))
@@ -289,7 +289,7 @@ def _by_profile(values: Floats, method: str) -> npt.NDArray[np.intp]:
     return leaves
 
 
-def branches(tree: Floats) -> Floats:
+def branches(tree: Reals) -> Reals:
     """Corners of the bracket that each merge of a linkage matrix is drawn as: [merges][4][height, place]; leaf k of the order is at k."""
     from scipy.cluster.hierarchy import leaves_list
 
@@ -321,17 +321,17 @@ def brackets_of(tree: Tree) -> DrawnTree:
     return DrawnTree(np.array(brackets).reshape(-1, 4, 2), height[:count], "length of branches")
 
 
-def block_means(values: Floats, high: int, wide: int) -> Floats:
+def block_means(values: Reals, high: int, wide: int) -> Reals:
     """Means of rectangles of high x wide values, smaller ones at the ends; nan is left out, and is the mean of nothing else."""
     known = ~np.isnan(values)
 
-    def sums(of: npt.NDArray[Any]) -> Floats:
+    def sums(of: npt.NDArray[Any]) -> Reals:
         rows = np.add.reduceat(of, range(0, of.shape[0], high), axis=0, dtype=np.float64)
-        both: Floats = np.add.reduceat(rows, range(0, of.shape[1], wide), axis=1)
+        both: Reals = np.add.reduceat(rows, range(0, of.shape[1], wide), axis=1)
         return both
 
     counts = sums(known)
-    means: Floats = np.divide(sums(np.where(known, values, 0)), counts, out=np.full(counts.shape, np.nan), where=counts > 0)
+    means: Reals = np.divide(sums(np.where(known, values, 0)), counts, out=np.full(counts.shape, np.nan), where=counts > 0)
     return means
 
 

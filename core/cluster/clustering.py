@@ -7,7 +7,8 @@ from dataclasses import field
 
 import numpy as np
 
-from gpualign.core.cluster.edges import Edges, Floats, Integers, Numbers
+from gpualign.core.arrays import Integers, Reals
+from gpualign.core.cluster.edges import Edges, Indices
 from gpualign.core.dataclass import dataclass
 
 _ROUNDING = 1e-12
@@ -21,7 +22,7 @@ class Clustering:
 
     labels: Integers = field(repr=False)
     representatives: Integers = field(repr=False)
-    distances: Floats = field(repr=False)
+    distances: Reals = field(repr=False)
 
     @property
     def sizes(self) -> Integers:
@@ -66,7 +67,7 @@ def of_labels(labels: Integers, edges: Edges, copies: Integers | None = None) ->
     return measured(labels, representatives(labels, near, sums), edges.parts())
 
 
-def representatives(labels: Integers, near: Integers, sums: Floats) -> Integers:
+def representatives(labels: Integers, near: Integers, sums: Reals) -> Integers:
     """The record of each cluster with the most near records in it; of several the one with the least sum of distances to these, then the
     first: int64[clusters]. labels: of each record, numbered; near: near records of its cluster; sums: of the distances to them."""
     count = int(labels.max(initial=-1)) + 1
@@ -88,7 +89,7 @@ def of_centroids(centroids: Integers, edges: Edges) -> Clustering:
     return measured(labels, chosen, edges.parts())
 
 
-def measured(labels: Integers, chosen: Integers, parts: Iterable[tuple[Numbers, Numbers, Floats]]) -> Clustering:
+def measured(labels: Integers, chosen: Integers, parts: Iterable[tuple[Indices, Indices, Reals]]) -> Clustering:
     """The clusters with the distance of each record to its representative. chosen: the representatives; parts: as of `Edges.parts`."""
     distances = np.full(len(labels), np.nan)
     distances[chosen] = 0

@@ -10,14 +10,12 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.arrays import Integers, Reals
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import RunError, parameter
 from gpualign.core.units import format_bytes
 
-Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-
-Numbers = npt.NDArray[np.signedinteger]
+Indices = npt.NDArray[np.signedinteger]
 
 PAIR_BYTES = 16
 """Of a pair: two int32 and a float64."""
@@ -39,9 +37,9 @@ class Edges:
     """
 
     count: int
-    i: Numbers = field(repr=False)
-    j: Numbers = field(repr=False)
-    distance: Floats = field(repr=False)
+    i: Indices = field(repr=False)
+    j: Indices = field(repr=False)
+    distance: Reals = field(repr=False)
 
     def __len__(self) -> int:
         return len(self.i)
@@ -50,7 +48,7 @@ class Edges:
     def nbytes(self) -> int:
         return self.i.nbytes + self.j.nbytes + self.distance.nbytes
 
-    def parts(self) -> Iterator[tuple[Numbers, Numbers, Floats]]:
+    def parts(self) -> Iterator[tuple[Indices, Indices, Reals]]:
         """(i, j, distance) of pairs in the order of the list, so many at a time that what is made of them takes little memory."""
         for start in range(0, len(self), _PART):
             part = slice(start, start + _PART)
@@ -68,7 +66,7 @@ class Edges:
         order = np.argsort(keys)
         return keys[order], order
 
-    def between(self, a: Integers, b: Integers) -> Floats:
+    def between(self, a: Integers, b: Integers) -> Reals:
         """Distances of pairs of records: float64[pairs]; 0 of a record to itself, nan where a pair is not in the list."""
         found = np.where(a == b, 0.0, np.nan)
         keys, order = self._by_pair
@@ -90,7 +88,7 @@ class GrowingEdges:
         self._i, self._j = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32)
         self._distance = np.empty(0, dtype=np.float64)
 
-    def add(self, i: Integers, j: Integers, distance: Floats) -> None:
+    def add(self, i: Integers, j: Integers, distance: Reals) -> None:
         """Raises `RunError`, saying how much memory all may take, where these are too many."""
         size = self._size + len(i)
         if size > self._most:
@@ -118,7 +116,7 @@ class GrowingEdges:
             array.resize(pairs, refcheck=False)  # large ones are not copied
 
 
-def unique_edges(count: int, a: Numbers, b: Numbers, distance: Floats) -> tuple[Edges, tuple[int, int] | None]:
+def unique_edges(count: int, a: Indices, b: Indices, distance: Reals) -> tuple[Edges, tuple[int, int] | None]:
     """(pairs in either order, repeated or of a record with itself, each once; the places of two that contradict each other, or None)."""
     keys = np.minimum(a, b).astype(np.int64)
     keys *= count

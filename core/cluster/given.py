@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.cluster.edges import Edges, Floats, GrowingEdges, Integers
+from gpualign.core.arrays import Integers, Reals
+from gpualign.core.cluster.edges import Edges, GrowingEdges
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError, parameter
 
@@ -49,7 +50,7 @@ class Threshold:
         fractional = _ROUNDING if 0 < most < 1 else 0.0
         return values <= max(most + fractional, _rounded(most, values.dtype))
 
-    def distances(self, values: Floats) -> Floats:
+    def distances(self, values: Reals) -> Reals:
         """Distances of the values."""
         return 1 - values if self.of_identities else values
 
@@ -80,7 +81,7 @@ class ListedPairs:
                 found.add(i[keep], j[keep], threshold.distances(values[keep]))
         return found.done()
 
-    def among(self, members: Integers, why: str) -> Floats:
+    def among(self, members: Integers, why: str) -> Reals:
         """Values of all pairs of some records, condensed. Raises `InputError`, with why it is wanted, where one is not in the list."""
         place = np.full(len(self.ids), -1, dtype=np.int64)
         place[members] = np.arange(len(members))
@@ -110,7 +111,7 @@ class MatrixOfPairs:
         """Whether all values are from 0 to 1, and some of them lie between."""
         return _are_fractions(self._row(k) for k in range(len(self.ids)))
 
-    def _row(self, k: int) -> Floats:
+    def _row(self, k: int) -> Reals:
         """Values of record k and each later one."""
         return np.asarray(self._values_of(k), dtype=np.float64)
 
@@ -131,11 +132,11 @@ class MatrixOfPairs:
                 found.add(np.full(len(places), k), places + k + 1, threshold.distances(self._row(k)[places]))
         return found.done()
 
-    def every(self) -> Floats:
+    def every(self) -> Reals:
         """Values of all pairs, condensed; nan where a pair has none."""
         return np.concatenate([self._row(k) for k in range(len(self.ids))])
 
-    def among(self, members: Integers, why: str) -> Floats:
+    def among(self, members: Integers, why: str) -> Reals:
         """Values of all pairs of some records, condensed. Raises `InputError`, with why it is wanted, where one has none."""
         rows = [self._row(k)[members[place + 1 :] - k - 1] for place, k in enumerate(members.tolist())]
         return _complete(np.concatenate(rows), self.ids, members, why, _WITHOUT_THEM)
@@ -146,7 +147,7 @@ def _rounded(limit: float, dtype: np.dtype[Any]) -> float:
     return float(dtype.type(limit)) if dtype.kind == "f" else limit
 
 
-def _are_fractions(parts: Iterable[Floats]) -> bool:
+def _are_fractions(parts: Iterable[Reals]) -> bool:
     some = False
     for part in parts:
         if (part > 1).any() or (part < 0).any():
@@ -155,7 +156,7 @@ def _are_fractions(parts: Iterable[Floats]) -> bool:
     return some
 
 
-def _complete(condensed: Floats, ids: Sequence[str], members: Integers, why: str, reason: str) -> Floats:
+def _complete(condensed: Reals, ids: Sequence[str], members: Integers, why: str, reason: str) -> Reals:
     missing = np.isnan(condensed)
     if missing.any():
         i, j = np.triu_indices(len(members), 1)

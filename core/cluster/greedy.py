@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from gpualign.core.cluster.edges import Edges, Integers
+from gpualign.core.arrays import Integers
+from gpualign.core.cluster.edges import Edges
 from gpualign.core.errors import InputError
 
 ORDERS = ("length", "size", "input")

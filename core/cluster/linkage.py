@@ -13,9 +13,10 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.cluster.edges import Edges, Floats, Integers
+from gpualign.core.arrays import Integers, Reals
+from gpualign.core.cluster.edges import Edges
 
-DistancesAmong = Callable[[Integers], Floats]
+DistancesAmong = Callable[[Integers], Reals]
 """All distances among some records (ascending int64[members]), condensed as scipy has it: float64[members * (members - 1) / 2]."""
 
 _FAR = float(np.finfo(np.float64).max)
@@ -53,7 +54,7 @@ def complete(edges: Edges, of: Integers | None = None) -> Integers:
     within a component. of: as for `average`.
     """
 
-    def cut(members: Integers, own: Edges) -> tuple[Floats, float]:
+    def cut(members: Integers, own: Edges) -> tuple[Reals, float]:
         condensed = np.full(_pairs(len(members)), _FAR)
         condensed[_places(own)] = own.distance
         return condensed, float(own.distance.max())
@@ -103,7 +104,7 @@ def _is_cut(edges: Edges, components: Integers) -> npt.NDArray[np.bool_]:
     return np.asarray(pairs != sizes * (sizes - 1) // 2)
 
 
-def _by_component(edges: Edges, of: Integers | None, method: str, distances: Callable[[Integers, Edges], tuple[Floats, float]]) -> Integers:
+def _by_component(edges: Edges, of: Integers | None, method: str, distances: Callable[[Integers, Edges], tuple[Reals, float]]) -> Integers:
     """distances: of the records of a component, condensed, and the largest that is near."""
     from scipy.cluster.hierarchy import fcluster, linkage
 
@@ -123,7 +124,7 @@ def _by_component(edges: Edges, of: Integers | None, method: str, distances: Cal
     return labels
 
 
-def _of_copies(condensed: Floats, count: int, places: Integers) -> Floats:
+def _of_copies(condensed: Reals, count: int, places: Integers) -> Reals:
     """From the distances of so many records to those of copies of them. places: of each copy, which record it is a copy of."""
     if len(places) == count:
         return condensed

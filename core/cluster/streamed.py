@@ -7,8 +7,9 @@ from typing import BinaryIO
 
 import numpy as np
 
+from gpualign.core.arrays import Integers, Reals
 from gpualign.core.cluster.clustering import Clustering, measured, numbered, representatives
-from gpualign.core.cluster.edges import Edges, Floats, Integers, Numbers
+from gpualign.core.cluster.edges import Edges, Indices
 from gpualign.core.cluster.linkage import single
 
 _PAIRS = 1 << 20
@@ -30,7 +31,7 @@ class StreamedClusters:
         self._held = 0
         self.pairs = 0
 
-    def add(self, i: Integers, j: Integers, distance: Floats) -> None:
+    def add(self, i: Integers, j: Integers, distance: Reals) -> None:
         """Add near pairs, each pair once and i < j: int64[pairs], int64[pairs], float64[pairs]."""
         some = np.empty(len(i), dtype=_PAIR)
         some["i"], some["j"], some["distance"] = i, j, distance
@@ -46,7 +47,7 @@ class StreamedClusters:
         chosen = representatives(labels, self._near, self._sums)
         return measured(labels, chosen, self._written())
 
-    def _written(self) -> Iterator[tuple[Numbers, Numbers, Floats]]:
+    def _written(self) -> Iterator[tuple[Indices, Indices, Reals]]:
         """(i, j, distance) of all pairs, some at a time."""
         self._scratch.seek(0)
         while block := self._scratch.read(_PAIRS * _PAIR.itemsize):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import field, replace
 from enum import Enum
-from functools import cached_property
 from itertools import compress
 from typing import Any
 
@@ -12,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core import _sites
+from gpualign.core.arrays import Codes
 from gpualign.core.dataclass import dataclass
-from gpualign.core.text import TextColumn
+from gpualign.core.ids import Names
 
-Codes = npt.NDArray[np.uint8]
 Calls = npt.NDArray[np.unsignedinteger[Any]]
 """Codes (uint8), or numbers of alleles (uint32); the highest number is a missing call in both."""
 
@@ -84,21 +83,6 @@ def cell_table(every_letter: bool) -> Codes:
     table[table == _sites.SKIP] = _sites.BAD
     table[list(_NO_CALL)] = MISSING
     return table
-
-
-@dataclass(frozen=True)
-class Names:
-    """Ids of the samples of one input, in its order. files: how many there are of each of its files, None where it is one."""
-
-    ids: list[str]
-    files: tuple[int, ...] | None = None
-
-    def __len__(self) -> int:
-        return len(self.ids)
-
-    @cached_property
-    def id_column(self) -> TextColumn:
-        return TextColumn.of(self.ids)
 
 
 @dataclass(frozen=True)

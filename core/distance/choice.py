@@ -13,7 +13,7 @@ import numpy.typing as npt
 from gpualign.core.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from gpualign.core.distance.engine import Band, CountedBands, CountMatrix
+    from gpualign.core.distance.bands import Band, CountedBands, CountMatrix
 
 COMPARED = "compared"
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.calls import count_pairs
-from gpualign.core.distance.metrics import Integers
+from gpualign.core.distance.metrics import CountArray
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -30,8 +30,8 @@ class Coverage:
     """queries, targets: sites at which each of them has a call, int64[]. upper: the queries are the first of the targets, each with later
     ones. sites: that there are; least: that a pair must have in common."""
 
-    queries: Integers = field(repr=False)
-    targets: Integers = field(repr=False)
+    queries: CountArray = field(repr=False)
+    targets: CountArray = field(repr=False)
     upper: bool
     sites: int
     least: int
@@ -57,7 +57,7 @@ class Coverage:
         queries, targets = (int(np.count_nonzero(called >= self.least)) for called in (self.queries, self.targets))
         return count_pairs(len(self.queries), len(self.targets), self.upper) - count_pairs(queries, targets, self.upper)
 
-    def _always(self, queries: Integers, targets: Integers) -> bool:
+    def _always(self, queries: CountArray, targets: CountArray) -> bool:
         """Whether the two with the fewest calls have enough in common; a sample has all of its sites with itself."""
         if not len(queries) or not len(targets):
             return True

@@ -17,9 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.dataclass import dataclass
+from gpualign.core.distance.bands import Band, Bands, CountMatrix
 from gpualign.core.distance.choice import COMPARED
-from gpualign.core.distance.engine import Band, Bands, Counter, CountMatrix, Panel
-from gpualign.core.distance.metrics import Integers
+from gpualign.core.distance.engine import Counter, Panel
+from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.recipe import Operation, PanelRecipe, Term
 
 _SHARE = 8
@@ -36,12 +37,12 @@ class FewSites:
     common: these numbers, int32[rows][samples]
     """
 
-    called: Integers = field(repr=False)
+    called: CountArray = field(repr=False)
     least: int
-    rows: Integers = field(repr=False)
+    rows: CountArray = field(repr=False)
     common: CountMatrix = field(repr=False)
 
-    def of_pairs(self, queries: Integers, targets: Integers, compared: Integers | None = None) -> npt.NDArray[np.bool_]:
+    def of_pairs(self, queries: CountArray, targets: CountArray, compared: CountArray | None = None) -> npt.NDArray[np.bool_]:
         """Whether each pair has too few: bool[pairs]. queries, targets: samples by their numbers; compared: sites that they have in common,
         where these were counted."""
         if compared is not None:
@@ -54,18 +55,18 @@ class FewSites:
                 few[known] |= self.common[at[known], others[known]] < self.least
         return few
 
-    def poorer(self, queries: Integers, targets: Integers) -> Integers:
+    def poorer(self, queries: CountArray, targets: CountArray) -> CountArray:
         """Of each pair the sample with fewer calls: int64[pairs]."""
         return np.where(self.called[queries] <= self.called[targets], queries, targets)
 
 
-def uncounted(called: Integers, least: int) -> FewSites:
+def uncounted(called: CountArray, least: int) -> FewSites:
     """Of samples whose calls alone tell which pairs have too few."""
     return FewSites(called, least, np.empty(0, dtype=np.int64), np.empty((0, len(called)), dtype=np.int32))
 
 
 def counted(
-    called: Integers, sites: int, least: int, panels: Sequence[Panel], omitted: int, counter: Counter, memory: int
+    called: CountArray, sites: int, least: int, panels: Sequence[Panel], omitted: int, counter: Counter, memory: int
 ) -> FewSites | None:
     """Of any samples; None if counting along with the distances takes less, or more than `memory` bytes would be held.
 
@@ -95,7 +96,7 @@ def _calls_of(panel: Panel) -> Iterator[Panel]:
             yield Panel(panel.bits[plane : plane + 1], panel.sites, recipe)
 
 
-def _bands(rows: Integers, samples: int) -> Iterator[Band]:
+def _bands(rows: CountArray, samples: int) -> Iterator[Band]:
     """Bands of these rows, those that follow each other together, with all samples."""
     for run in np.split(rows, np.flatnonzero(np.diff(rows) > 1) + 1):
         yield Band(int(run[0]), int(run[-1]) + 1, 0, samples, False)

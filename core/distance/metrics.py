@@ -21,7 +21,7 @@ from gpualign.core.distance.recipe import Measure, Wanted
 from gpualign.core.errors import InputError, parameter
 from gpualign.core.nearest import did_you_mean
 
-Integers: TypeAlias = npt.NDArray[np.signedinteger]
+CountArray: TypeAlias = npt.NDArray[np.signedinteger]
 Values: TypeAlias = npt.NDArray[Any]
 """Of pairs: int32 for counts, float64 for the other metrics, NaN where a distance is not defined."""
 
@@ -46,16 +46,16 @@ class Counts:
     the target of a pair have a call, for MissingRule.AS_DIFFERENCE; of shapes that go with that of the others.
     """
 
-    raw: dict[str, Integers] = field(repr=False)
+    raw: dict[str, CountArray] = field(repr=False)
     sites: int
-    called: tuple[Integers, Integers] | None = field(default=None, repr=False)
+    called: tuple[CountArray, CountArray] | None = field(default=None, repr=False)
 
     @property
-    def compared(self) -> Integers:
+    def compared(self) -> CountArray:
         both = self.raw["compared"]
         return both if self.called is None else np.full_like(both, self.sites)
 
-    def _with_missing(self, known: Integers, each: int) -> Integers:
+    def _with_missing(self, known: CountArray, each: int) -> CountArray:
         """Adds `each` for a site at which one sample of a pair has a call and the other has none, under the rule that these differ."""
         if self.called is None:
             return known
@@ -63,12 +63,12 @@ class Counts:
         return (known + each * (queries + targets - 2 * self.raw["compared"].astype(np.int64))).astype(np.int32)
 
     @property
-    def differences(self) -> Integers:
+    def differences(self) -> CountArray:
         known = self.raw["differences"] if "differences" in self.raw else self.raw["compared"] - self.raw["matches"]
         return self._with_missing(known, 1)
 
     @property
-    def alleles(self) -> Integers:
+    def alleles(self) -> CountArray:
         return self._with_missing(self.raw["alleles"] >> 1, 2)  # counted in halves
 
 
@@ -160,7 +160,7 @@ def _log(values: Values) -> Values:
     return found
 
 
-def _ratio(part: Integers, whole: Integers) -> Values:
+def _ratio(part: CountArray, whole: CountArray) -> Values:
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(part / whole, dtype=np.float64)  # 0 / 0 is NaN
 

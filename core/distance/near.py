@@ -31,7 +31,7 @@ import numpy as np
 
 from gpualign.core.distance.choice import COMPARED, FAR, Rule
 from gpualign.core.distance.coverage import Coverage
-from gpualign.core.distance.metrics import Integers, Metric, MissingRule
+from gpualign.core.distance.metrics import CountArray, Metric, MissingRule
 from gpualign.core.distance.recipe import Measure
 
 SCALE = 1 << 28
@@ -49,7 +49,7 @@ def near_rule(
     names: tuple[str, ...],
     constants: Mapping[str, int],
     sites: int,
-    called: Integers,
+    called: CountArray,
     coverage: Coverage,
 ) -> Rule:
     """The rule for pairs at `most` or less.

@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core import _sites
+from gpualign.core.arrays import Codes
 from gpualign.core.dataclass import dataclass
-from gpualign.core.distance.calls import MISSING, Calls, Codes
+from gpualign.core.distance.calls import MISSING, Calls
 from gpualign.core.distance.engine import Bits, Counter, Panel, empty_planes
 from gpualign.core.distance.pack_alleles import pack_alleles
 from gpualign.core.distance.recipe import SECOND_ALLELE, Measure, make_recipe

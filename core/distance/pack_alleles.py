@@ -18,7 +18,7 @@ from gpualign.core.distance.engine import WORD_BITS, Bits, Counter, Panel, empty
 from gpualign.core.distance.recipe import make_code_recipe
 from gpualign.core.distance.workers import Workers
 
-Numbers = npt.NDArray[np.uint32]
+AlleleNumbers = npt.NDArray[np.uint32]
 Loci = npt.NDArray[np.int64]
 
 
@@ -41,7 +41,7 @@ def panels_of_loci(bits: npt.NDArray[np.int64], counter: Counter) -> Iterator[Lo
             del run[:count]
 
 
-def pack_alleles(numbers: Numbers, counter: Counter, workers: Workers) -> Iterator[Panel]:
+def pack_alleles(numbers: AlleleNumbers, counter: Counter, workers: Workers) -> Iterator[Panel]:
     """Bit planes of numbers of alleles, uint32[samples][loci], `NO_ALLELE` where there is none, as a counter wants them."""
     samples, loci = numbers.shape
     codes = np.empty((loci, samples), dtype=np.uint32)
@@ -52,7 +52,7 @@ def pack_alleles(numbers: Numbers, counter: Counter, workers: Workers) -> Iterat
         yield _panel(codes, some, int(bits[some].max()), bool(lacking[some].any()), counter, workers)
 
 
-def _panel(codes: Numbers, loci: Loci, bits: int, missing: bool, counter: Counter, workers: Workers) -> Panel:
+def _panel(codes: AlleleNumbers, loci: Loci, bits: int, missing: bool, counter: Counter, workers: Workers) -> Panel:
     recipe = make_code_recipe(counter.wanted, bits, missing)
     called = missing and bool(recipe.terms)
     planes: Bits = empty_planes(bits + called, codes.shape[1], counter.words(len(loci)))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpualign.core.dataclass import dataclass
-from gpualign.core.distance.engine import Band
+from gpualign.core.distance.bands import Band
 from gpualign.core.errors import RunError
 
 

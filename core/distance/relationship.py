@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.arrays import Reals
 from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.engine import WORD_BITS, Bits, Panel
 from gpualign.core.distance.recipe import COUNTS, Measure, Operation, Term
 
-Floats = npt.NDArray[np.float64]
 Terms = npt.NDArray[np.int64]
 
 (_SUMS,) = COUNTS[Measure.RELATIONSHIP]
@@ -57,7 +57,7 @@ def _count_of_sites(plane: Bits, founders: npt.NDArray[np.bool_]) -> npt.NDArray
     return found
 
 
-def frequencies(panel: Panel, term: Term) -> Floats:
+def frequencies(panel: Panel, term: Term) -> Reals:
     """Of the second allele at each site among founders, nan without calls: float64[64 words]."""
     one, two = term.left
     founders = np.ones(panel.bits.shape[1], dtype=np.bool_) if panel.founders is None else panel.founders
@@ -67,7 +67,7 @@ def frequencies(panel: Panel, term: Term) -> Floats:
         return np.asarray(seconds / (2 * called), dtype=np.float64)
 
 
-def terms_of(frequency: Floats) -> list[list[Floats]]:
+def terms_of(frequency: Reals) -> list[list[Reals]]:
     """t(x, y) of each site."""
     varies = (frequency > 0) & (frequency < 1)
     p = np.where(varies, frequency, 0.5)
@@ -82,7 +82,7 @@ class Relationship:
     panels: Sequence[Panel] = field(repr=False)
 
     @cached_property
-    def _frequencies(self) -> dict[int, Floats]:
+    def _frequencies(self) -> dict[int, Reals]:
         return {k: frequencies(panel, term) for k, panel in enumerate(self.panels) if (term := relating_term(panel)) is not None}
 
     @cached_property

@@ -10,19 +10,9 @@ from typing import Any, cast
 import numpy as np
 
 from gpualign.core.dataclass import dataclass
+from gpualign.core.distance.bands import Band, Bands, CountedBands, CountMatrix
 from gpualign.core.distance.choice import ChosenPairs, Rule, choose_of_bands, record_bytes
-from gpualign.core.distance.engine import (
-    Band,
-    Bands,
-    Bits,
-    ChosenParts,
-    CountedBands,
-    Counter,
-    CountMatrix,
-    DistanceEngine,
-    Panel,
-    empty_planes,
-)
+from gpualign.core.distance.engine import Bits, ChosenParts, Counter, DistanceEngine, Panel, empty_planes
 from gpualign.core.distance.recipe import PanelRecipe, Wanted
 from gpualign.core.errors import RunError
 from gpualign.core.remote.engine import describe_fleet

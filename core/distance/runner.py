@@ -13,14 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.dataclass import dataclass
+from gpualign.core.distance.bands import Band, CountMatrix
 from gpualign.core.distance.budget import DistanceBudget
 from gpualign.core.distance.calls import Kind, Samples, count_pairs
 from gpualign.core.distance.choice import ChosenPairs, Rule
 from gpualign.core.distance.coverage import Coverage, fewest_sites
-from gpualign.core.distance.engine import Band, Counter, CountMatrix, DistanceEngine, Panel
+from gpualign.core.distance.engine import Counter, DistanceEngine, Panel
 from gpualign.core.distance.few_sites import FewSites, uncounted
 from gpualign.core.distance.few_sites import counted as count_few
-from gpualign.core.distance.metrics import Counts, Integers, Metric, MissingRule, Values
+from gpualign.core.distance.metrics import CountArray, Counts, Metric, MissingRule, Values
 from gpualign.core.distance.near import kinship_rule, near_rule
 from gpualign.core.distance.pack import pack_panels
 from gpualign.core.distance.plan import DistancePlan, plan_bands
@@ -32,7 +33,7 @@ from gpualign.core.distance.store import PanelStore
 from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import InputError
 from gpualign.core.road import UNMARKED, Marks, Totals, deliver
-from gpualign.core.sinks.matrix_files import Numbers
+from gpualign.core.sinks.matrix_files import NumberType
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -98,9 +99,9 @@ class Prepared:
     sites: int
     input_sites: int
     omitted: Omitted
-    called: Integers
+    called: CountArray
     coverage: Coverage
-    dtype: Numbers
+    dtype: NumberType
     few: FewSites | None = None
 
     @property
@@ -155,7 +156,7 @@ class DistanceTotals(Totals):
     lacking: int
     undefined: int
     near: int | None = None
-    left_out: Integers | None = None
+    left_out: CountArray | None = None
     left_out_earlier: int = 0
 
     @property
@@ -213,14 +214,14 @@ def prepare(source: Source, task: DistanceTask, engine: DistanceEngine, budget: 
     return Prepared(task, samples, panels, store.nbytes, counter, bands, counted, source.sites, omitted, called, coverage, dtype, few)
 
 
-def _coverage(samples: Samples, task: DistanceTask, called: Integers, sites: int, least: int | Fraction) -> Coverage:
+def _coverage(samples: Samples, task: DistanceTask, called: CountArray, sites: int, least: int | Fraction) -> Coverage:
     """sites: that are compared; under a rule other than pairwise, in every pair. least: as of `DistanceTask`."""
     of_pairs = called if task.missing is MissingRule.PAIRWISE else np.full(samples.total, sites, dtype=np.int64)
     queries, targets = of_pairs[: len(samples.queries)], of_pairs[samples.first_target :]
     return Coverage(queries, targets, samples.upper, sites, fewest_sites(least, sites))
 
 
-def _plan(samples: Samples, counter: Counter, dtype: Numbers) -> DistancePlan:
+def _plan(samples: Samples, counter: Counter, dtype: NumberType) -> DistancePlan:
     # Beside its counts a band has its distances, and what they are computed from, unless these are of few pairs.
     pair_bytes = sum(count_bytes(name) for name in counter.names) + (0 if counter.wanted.near else 3 * dtype.itemsize)
     return plan_bands(len(samples.queries), len(samples.targets), samples.upper, counter.band_bytes, pair_bytes)
@@ -270,7 +271,7 @@ def measure(prepared: Prepared, sink: AnySink, progress: Progress, marks: Marks 
     return DistanceTotals(pairs, pairs * sites, seconds, sites, lacking + known, undefined, near_pairs, left_out, earlier)
 
 
-def _counts(prepared: Prepared, raw: dict[str, CountMatrix], queries: Integers, targets: Integers) -> Counts:
+def _counts(prepared: Prepared, raw: dict[str, CountMatrix], queries: CountArray, targets: CountArray) -> Counts:
     """queries, targets: rows of the panels, of shapes that go with that of the counts, which are changed."""
     for name, added in prepared.constants.items():
         if added:
@@ -303,7 +304,7 @@ def _distances(prepared: Prepared, band: Band, raw: dict[str, CountMatrix]) -> B
     return BandDistances(band, values, compared, without, undefined)
 
 
-def _near_distances(prepared: Prepared, chosen: ChosenPairs, left_out: Integers | None) -> NearDistances:
+def _near_distances(prepared: Prepared, chosen: ChosenPairs, left_out: CountArray | None) -> NearDistances:
     """Of the chosen pairs that the metric's formula finds near. All of them have the least compared sites: so the rule chooses. left_out:
     as of `DistanceTotals`, to which those that have too few to be believed are added."""
     task = prepared.task

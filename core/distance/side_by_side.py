@@ -11,8 +11,9 @@ from typing import Any, TypeAlias, cast
 import numpy as np
 
 from gpualign.core.dataclass import dataclass
+from gpualign.core.distance.bands import Band, Bands, CountedBands
 from gpualign.core.distance.choice import ChosenPairs, Rule, choose_of_bands, record_bytes
-from gpualign.core.distance.engine import Band, Bands, ChosenParts, CountedBands, Counter, DistanceEngine, Panel
+from gpualign.core.distance.engine import ChosenParts, Counter, DistanceEngine, Panel
 from gpualign.core.distance.recipe import Wanted
 from gpualign.core.errors import RunError
 from gpualign.core.plan import Band as TileBand

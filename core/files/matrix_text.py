@@ -12,9 +12,10 @@ from itertools import pairwise
 
 import numpy as np
 
+from gpualign.core.arrays import Reals
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError, quoted
-from gpualign.core.files.squares import Cells, Floats, Square, filled, number_of, numbers_of, square_of, triangles_of, without_half
+from gpualign.core.files.squares import Cells, Square, filled, number_of, numbers_of, square_of, triangles_of, without_half
 
 Row = tuple[int, list[str]]
 """The number of a line, and its cells."""
@@ -37,7 +38,7 @@ class TextMatrix:
     assumed: what was assumed, None where the file leaves no choice
     """
 
-    values: Floats
+    values: Reals
     rows: list[str] | None
     columns: list[str] | None
     name: str | None = None
@@ -51,7 +52,7 @@ def read_plain_matrix(rows: Iterator[Row]) -> TextMatrix | None:
     if header is None or not _is_id(header[1][0]) or (header[1][0] and all(map(_is_number, header[1][1:]))):
         return None
     names: list[str] = []
-    values: list[Floats] = []
+    values: list[Reals] = []
     width = 0
     for _, cells in rows:
         width = width or len(cells)
@@ -291,7 +292,7 @@ def _names(body: Sequence[Row], source: str) -> list[str]:
     return [row[0] for _, row in body]
 
 
-def _block(body: Sequence[Row], count: int, source: str) -> Floats:
+def _block(body: Sequence[Row], count: int, source: str) -> Reals:
     """float64[rows][count]; an empty cell is no value."""
     found = []
     for number, (_, *cells) in body:

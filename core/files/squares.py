@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.arrays import Reals
 from gpualign.core.dataclass import dataclass
 
-Floats = npt.NDArray[np.float64]
 Cells = Sequence[str]
 
 _ROUNDING = 1e-12
@@ -27,7 +27,7 @@ def number_of(cell: str) -> float | None:
         return np.nan if cell.lower() in _NO_VALUE else None
 
 
-def numbers_of(cells: Cells) -> Floats | None:
+def numbers_of(cells: Cells) -> Reals | None:
     """Values of some cells; None if one is no number."""
     try:
         values = np.array(cells, dtype=np.float64)
@@ -46,7 +46,7 @@ class Square:
     has_diagonal: whether the file has the values of records with themselves; otherwise they are 0
     """
 
-    values: Floats
+    values: Reals
     shape: str
     has_diagonal: bool = True
 
@@ -85,7 +85,7 @@ def square_of(rows: Sequence[Cells]) -> Square | None:
     return None
 
 
-def without_half(values: Floats) -> Square:
+def without_half(values: Reals) -> Square:
     """A square, or a triangle beside which no value is written."""
     above = np.triu_indices(len(values), 1)
     halves = values[above], values.T[above]
@@ -120,7 +120,7 @@ def filled(square: Square) -> Square:
     return Square(values + lower.T, "lower triangle")
 
 
-def _triangle(rows: Sequence[Cells], upper: bool, diagonal: int) -> Floats | None:
+def _triangle(rows: Sequence[Cells], upper: bool, diagonal: int) -> Reals | None:
     """float64[n][n] of a triangle whose row i has `diagonal` values more than those of records before it (upper: after it)."""
     count = len(rows)
     out = np.zeros((count, count))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from gpualign.core._rows import Column
-from gpualign.core.blocks import Block, Booleans
+from gpualign.core.arrays import Booleans
+from gpualign.core.blocks import Block
 from gpualign.core.task import Detail, Task
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.alphabet import Alphabet
+from gpualign.core.arrays import Integers, Reals
 from gpualign.core.cluster.clustering import Clustering
-from gpualign.core.cluster.edges import Floats, Integers
-from gpualign.core.distance.calls import Names
+from gpualign.core.ids import Names
 from gpualign.core.sequences import SequenceSet
 from gpualign.core.sinks.writer import ByteWriter
 from gpualign.core.text import TextColumn
@@ -58,7 +58,7 @@ def write_uc(
     ids: Sequence[str],
     clustering: Clustering,
     lengths: Integers | None,
-    identities: Floats | None,
+    identities: Reals | None,
     cigars: Sequence[str] | None,
     minus: npt.NDArray[np.bool_] | None = None,
 ) -> None:

@@ -11,7 +11,8 @@ import numpy as np
 
 from gpualign.core import fields
 from gpualign.core._rows import Column
-from gpualign.core.blocks import Block, Booleans
+from gpualign.core.arrays import Booleans
+from gpualign.core.blocks import Block
 from gpualign.core.task import Detail, Task
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from gpualign.core import fields
 from gpualign.core._rows import Column
-from gpualign.core.blocks import Block, Booleans
+from gpualign.core.arrays import Booleans
+from gpualign.core.blocks import Block
 from gpualign.core.formats.base import alignment_score
 from gpualign.core.task import Detail, Task
 

@@ -16,7 +16,8 @@ import numpy.typing as npt
 from gpualign import __version__
 from gpualign.core import fields
 from gpualign.core._rows import Column
-from gpualign.core.blocks import Block, Booleans
+from gpualign.core.arrays import Booleans
+from gpualign.core.blocks import Block
 from gpualign.core.errors import InputError
 from gpualign.core.formats.base import alignment_score
 from gpualign.core.task import Detail, Task

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from gpualign.core._rows import Column
-from gpualign.core.blocks import Block, Booleans
+from gpualign.core.arrays import Booleans
+from gpualign.core.blocks import Block
 from gpualign.core.dataclass import dataclass
 from gpualign.core.fields import Field, detail_of
 from gpualign.core.task import Detail, Task

@@ -9,9 +9,10 @@ from typing import cast
 
 import numpy as np
 
+from gpualign.core.arrays import Integers
 from gpualign.core.engine import Prepared
 from gpualign.core.near.aligned import Aligned
-from gpualign.core.near.pairs import Integers, NearPairs
+from gpualign.core.near.pairs import NearPairs
 from gpualign.core.plan import Band, Pairing, Tile
 from gpualign.core.road import Closable
 from gpualign.core.runs import RunsBuilder

@@ -16,10 +16,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.arrays import Integers
 from gpualign.core.dataclass import dataclass
 from gpualign.core.scoring import Scoring
-
-Integers = npt.NDArray[np.int64]
 
 _ROUNDING = 1e-6
 """Added to bounds made of fractions: far more than their rounding for sequences of up to 10^8 letters, and a bound may be too large."""

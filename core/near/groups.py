@@ -7,14 +7,12 @@ from dataclasses import field
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
 from gpualign.core._records import repeated
+from gpualign.core.arrays import Integers
 from gpualign.core.dataclass import dataclass
 from gpualign.core.near.pairs import NearPairs, join_pairs
 from gpualign.core.sequences import SequenceSet
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,9 @@ from dataclasses import field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from gpualign.core.arrays import Integers
 from gpualign.core.dataclass import dataclass
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,9 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.arrays import Integers
 from gpualign.core.dataclass import dataclass
-from gpualign.core.near.bounds import EditBound, Integers
+from gpualign.core.near.bounds import EditBound
 
 MOST_NEIGHBOUR_EDITS = 3
 _SHORT = 4096

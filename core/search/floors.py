@@ -29,8 +29,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from gpualign.core.arrays import distinct
-from gpualign.core.search.significance import Integers, Reals, SearchSpace
+from gpualign.core.arrays import Integers, Reals, distinct
+from gpualign.core.search.significance import SearchSpace
 
 _ROUNDING = 1e-9
 """More than any two ways to compute one E-value differ by, as a fraction."""

@@ -8,9 +8,10 @@ from dataclasses import field
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.arrays import Integers
 from gpualign.core.dataclass import dataclass
 from gpualign.core.plan import Band
-from gpualign.core.search.hits import NO_HITS, Answers, BestTargets, Hits, Integers, join_hits
+from gpualign.core.search.hits import NO_HITS, Answers, BestTargets, Hits, join_hits
 from gpualign.core.task import Task
 from gpualign.core.tile_results import TileHits, TileResult
 

@@ -6,8 +6,9 @@ from collections import deque
 
 import numpy as np
 
+from gpualign.core.arrays import Integers
 from gpualign.core.search.gather import Found
-from gpualign.core.search.hits import NO_HITS, Answers, Hits, Integers, join_hits
+from gpualign.core.search.hits import NO_HITS, Answers, Hits, join_hits
 
 
 class HitOrder:

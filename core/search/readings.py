@@ -15,8 +15,7 @@ from gpualign.core.sequences import SequenceSet
 from gpualign.core.translation import CODON, FRAMES, skipped, translate
 
 if TYPE_CHECKING:
-    from gpualign.core.search.hits import Hits, Integers
-    from gpualign.core.search.significance import Reals, SearchSpace
+    from gpualign.core.arrays import Integers
 
 PLUS, MINUS, BOTH = "plus", "minus", "both"
 
@@ -94,10 +93,6 @@ class Sides:
     def strands(self) -> int:
         """Of each query, those that E-values count. They count one frame of a translation, as those of BLAST do."""
         return 1 if self.translated else self.queries.per_record
-
-    def evalues(self, space: SearchSpace, hits: Hits) -> Reals:
-        """The E-value of each hit."""
-        return space.evalues(hits.scores, self.queries.sequences.lengths[hits.queries], self.targets.chance_lengths[hits.targets])
 
 
 def as_given(sequences: SequenceSet) -> Readings:

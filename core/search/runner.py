@@ -15,6 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
+from gpualign.core.arrays import Integers
 from gpualign.core.bands import bands_in_order
 from gpualign.core.budget import Budget
 from gpualign.core.dataclass import dataclass
@@ -24,7 +25,7 @@ from gpualign.core.road import UNMARKED, Marks, Progress, Sink, Totals, deliver
 from gpualign.core.runner import plan_task
 from gpualign.core.search.floors import EvalueFloors, score_floors
 from gpualign.core.search.gather import BestAssembly, Found, PassingAssembly
-from gpualign.core.search.hits import Answers, Integers
+from gpualign.core.search.hits import Answers
 from gpualign.core.search.order import HitOrder
 from gpualign.core.search.readings import Sides
 from gpualign.core.search.significance import SearchSpace

@@ -25,13 +25,11 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
+from gpualign.core.arrays import Integers, Reals
 from gpualign.core.dataclass import dataclass
 from gpualign.core.scoring import Scoring
 
-Integers: TypeAlias = npt.NDArray[np.int64]
-Reals: TypeAlias = npt.NDArray[np.float64]
 Side: TypeAlias = tuple[Reals, Reals]
 
 _TABLE = Path(__file__).with_name("karlin_altschul.tsv")

@@ -12,12 +12,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.blocks import Block, Booleans
+from gpualign.core.arrays import Booleans, Integers
+from gpualign.core.blocks import Block
 from gpualign.core.dataclass import dataclass
 from gpualign.core.errors import InputError
 from gpualign.core.fields import Field
 from gpualign.core.filter import Filter
-from gpualign.core.identity import DEFAULT, Integers
+from gpualign.core.identity import DEFAULT
 from gpualign.core.sinks.matrix_files import Named
 from gpualign.core.sinks.pairs import PairsSink
 from gpualign.core.sinks.writer import ByteWriter

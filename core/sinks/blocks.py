@@ -7,9 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from gpualign.core.alphabet import PROTEIN
-from gpualign.core.blocks import Block, Booleans, Pair
+from gpualign.core.arrays import Booleans
+from gpualign.core.blocks import Block, Pair
 from gpualign.core.filter import Filter
 from gpualign.core.identity import DEFAULT
+from gpualign.core.reading_blocks import as_hits
 from gpualign.core.sinks.pairs import PairsSink
 from gpualign.core.sinks.writer import ByteWriter
 from gpualign.core.task import Task
@@ -67,7 +69,7 @@ class BlocksSink(PairsSink):
 
     def _frames(self, block: Block, pair: Pair) -> Iterator[str]:
         """The reading frames of what is translated, for people."""
-        for side, codon, frames in zip(("query", "target"), block.codons, block.as_hits().frames, strict=True):
+        for side, codon, frames in zip(("query", "target"), block.codons, as_hits(block).frames, strict=True):
             if codon != 1:
                 yield f"{frames[pair]:+d} of the {side}"
 

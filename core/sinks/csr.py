@@ -7,17 +7,17 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.blocks import Block, Booleans
+from gpualign.core.arrays import Booleans, Integers
+from gpualign.core.blocks import Block
 from gpualign.core.filter import Filter
-from gpualign.core.identity import Integers
-from gpualign.core.sinks.matrix_files import Named, Numbers, open_member, write_id_members, write_member
+from gpualign.core.sinks.matrix_files import Named, NumberType, open_member, write_id_members, write_member
 from gpualign.core.sinks.pairs import PairsSink
 from gpualign.core.sinks.value import Value
 from gpualign.core.sinks.writer import Nowhere
 from gpualign.core.task import Task
 
 _CHUNK = 1 << 18
-"""Numbers that are copied at a time."""
+"""NumberType that are copied at a time."""
 
 _LARGEST = np.iinfo(np.int32).max
 """Of what 32-bit indices can count."""
@@ -35,7 +35,7 @@ class CsrRows:
     What is stored is the value of a pair + 1, so that the 0 of two equal sequences is not the 0 of a pair that is not there.
     """
 
-    def __init__(self, spools: Spools, dtype: Numbers) -> None:
+    def __init__(self, spools: Spools, dtype: NumberType) -> None:
         """dtype: of value + 1."""
         self._counts, self._indices, self._data = spools
         self.dtype = dtype
@@ -52,7 +52,7 @@ class CsrRows:
         self._data.write(np.add(values, 1, dtype=self.dtype).data)
 
 
-def pack_csr(stream: BinaryIO, spools: Spools, dtype: Numbers, queries: Named, targets: Named) -> None:
+def pack_csr(stream: BinaryIO, spools: Spools, dtype: NumberType, queries: Named, targets: Named) -> None:
     """All pairs [queries][targets] are in the spools, with values + 1 of this type: pack them as scipy.sparse.save_npz does, with the ids,
     as in any .npz of a matrix."""
     import zipfile
@@ -98,7 +98,7 @@ class CsrSink(PairsSink):
         self._rows.add(*block.written_records(keep), self._value.of(block)[block.wanted(keep)])
 
 
-def _stored(dtype: Numbers, task: Task) -> Numbers:
+def _stored(dtype: NumberType, task: Task) -> NumberType:
     """The type of values + 1, where those of a task have this type."""
     longest = task.queries.longest, task.targets.longest
     return np.dtype(np.int64) if dtype == np.int32 and task.scoring.bounds(*longest)[1] >= _LARGEST else dtype

@@ -7,12 +7,12 @@ from dataclasses import field
 
 import numpy as np
 
-from gpualign.core.arrays import distinct
+from gpualign.core.arrays import Integers, distinct
 from gpualign.core.dataclass import dataclass
 from gpualign.core.filter import Filter
 from gpualign.core.identity import DEFAULT
-from gpualign.core.reading_blocks import HitBlock
-from gpualign.core.search.hits import Answers, Hits, Integers
+from gpualign.core.reading_blocks import HitBlock, hit_evalues
+from gpualign.core.search.hits import Answers, Hits
 from gpualign.core.search.readings import Sides
 from gpualign.core.search.significance import SearchSpace
 from gpualign.core.sinks.pairs import PairsSink
@@ -130,7 +130,7 @@ class HitsWriter:
         """Those with beyond >= 0 are not written; 0 is the first of a record."""
         limit = self._filter.most_evalue
         chosen = beyond == 0 if limit is None else beyond >= 0
-        evalues = None if self._space is None else self._sides.evalues(self._space, hits.part(chosen))
+        evalues = None if self._space is None else hit_evalues(self._space, self._sides, hits.part(chosen))
         if evalues is not None and limit is not None:
             self.unwritten.queries += len(distinct(records[chosen][evalues <= limit]))
             return
@@ -140,7 +140,7 @@ class HitsWriter:
 
     def _write(self, hits: Hits) -> None:
         if self._space is not None and self._filter.most_evalue is not None:
-            hits = hits.part(self._sides.evalues(self._space, hits) <= self._filter.most_evalue)
+            hits = hits.part(hit_evalues(self._space, self._sides, hits) <= self._filter.most_evalue)
         if not len(hits):
             return
         traced = None if self._trace is None else self._trace(hits)

@@ -21,7 +21,7 @@ from gpualign.core.text import TextColumn
 if TYPE_CHECKING:
     import zipfile
 
-Numbers: TypeAlias = "np.dtype[np.signedinteger] | np.dtype[np.float64]"
+NumberType: TypeAlias = "np.dtype[np.signedinteger] | np.dtype[np.float64]"
 
 _BLOCK_CELLS = 1 << 20
 _IN_MEMORY = 4 << 20
@@ -54,7 +54,7 @@ class NpyArray:
 
     places: Places | None = None
 
-    def __init__(self, file: BinaryIO, shape: tuple[int, ...], dtype: Numbers) -> None:
+    def __init__(self, file: BinaryIO, shape: tuple[int, ...], dtype: NumberType) -> None:
         head = io.BytesIO()
         np.lib.format.write_array_header_1_0(head, {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape})
         header = head.getvalue()
@@ -99,7 +99,7 @@ class NpyArray:
 class ArrayMaker(Protocol):
     """Makes an array that a sink fills and then flushes."""
 
-    def __call__(self, shape: tuple[int, ...], dtype: Numbers, /) -> FilledArray: ...
+    def __call__(self, shape: tuple[int, ...], dtype: NumberType, /) -> FilledArray: ...
 
 
 class FilledArray(Protocol):

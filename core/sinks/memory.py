@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.sinks.matrix_files import Numbers, Places
+from gpualign.core.sinks.matrix_files import NumberType, Places
 
 
 class MemoryArray:
@@ -15,27 +15,11 @@ class MemoryArray:
 
     places: Places | None = None
 
-    def __init__(self, shape: tuple[int, ...], dtype: Numbers) -> None:
+    def __init__(self, shape: tuple[int, ...], dtype: NumberType) -> None:
         self.values: npt.NDArray[Any] = np.zeros(shape, dtype=dtype)
 
     def reserve(self, stop: int) -> None:
         pass
 
     def flush(self) -> None:
-        pass
-
-
-class Discard:
-    """A sink, and a progress, that take everything and keep nothing: for timing."""
-
-    def begin(self, plan: object) -> None:
-        pass
-
-    def write(self, band: object) -> None:
-        pass
-
-    def finish(self) -> None:
-        pass
-
-    def advance(self, work: int) -> None:
         pass

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpualign.core.arrays import Booleans, Integers
 from gpualign.core.band_results import BandResults
-from gpualign.core.blocks import Block, Booleans, NearBlock, PairBlock
+from gpualign.core.blocks import Block, NearBlock, PairBlock
 from gpualign.core.dataclass import dataclass
 from gpualign.core.filter import Filter
-from gpualign.core.identity import DEFAULT, Integers
+from gpualign.core.identity import DEFAULT
 from gpualign.core.plan import Pairing, Plan
 from gpualign.core.sinks.writer import ByteWriter
 from gpualign.core.task import Task

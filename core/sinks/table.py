@@ -7,9 +7,10 @@ from contextlib import closing
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 from gpualign.core._rows import Column
+from gpualign.core.arrays import Booleans
 from gpualign.core.background import InOrder
 from gpualign.core.band_results import BandResults
-from gpualign.core.blocks import Block, Booleans
+from gpualign.core.blocks import Block
 from gpualign.core.filter import Filter
 from gpualign.core.formats.base import RowFormat
 from gpualign.core.identity import DEFAULT

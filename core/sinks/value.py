@@ -14,7 +14,7 @@ from gpualign.core.task import Detail, Task
 
 if TYPE_CHECKING:
     from gpualign.core.band_results import BandResults
-    from gpualign.core.sinks.matrix_files import Numbers
+    from gpualign.core.sinks.matrix_files import NumberType
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Value:
     def array_name(self) -> str:
         return "scores" if self.kind == "score" else self.kind
 
-    def dtype(self, task: Task) -> Numbers:
+    def dtype(self, task: Task) -> NumberType:
         return task.dtype if self._of_engine else np.dtype(np.float64)
 
     def of(self, block: Block) -> npt.NDArray[Any]:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpualign.core.cluster.edges import Edges, Floats
+from gpualign.core.arrays import Reals
+from gpualign.core.cluster.edges import Edges
 from gpualign.core.trees.tree import Tree
 
 _ROUNDING = 1e-12
@@ -15,7 +16,7 @@ _JOINS_AT_ONCE = 20
 """So that an interrupt waits for a moment alone."""
 
 
-def neighbour_joining(ids: Sequence[str], condensed: Floats) -> Tree:
+def neighbour_joining(ids: Sequence[str], condensed: Reals) -> Tree:
     """Saitou and Nei's tree (1987) of all distances, condensed: unrooted, written with a root in which the last three nodes meet.
 
     Branches may have negative lengths. Of pairs that are equally good the one of the nodes that were there first is joined.
@@ -32,7 +33,7 @@ def neighbour_joining(ids: Sequence[str], condensed: Floats) -> Tree:
     return Tree(ids, joining.parents(), joining.lengths())
 
 
-def upgma(ids: Sequence[str], condensed: Floats) -> Tree:
+def upgma(ids: Sequence[str], condensed: Reals) -> Tree:
     """Sokal and Michener's tree (1958), by average linkage: rooted, every record equally far from the root.
 
     Of pairs that are equally near scipy's order decides.
@@ -53,7 +54,7 @@ def upgma(ids: Sequence[str], condensed: Floats) -> Tree:
     return Tree(ids, parents, lengths)
 
 
-def _of_two(ids: Sequence[str], condensed: Floats) -> Tree:
+def _of_two(ids: Sequence[str], condensed: Reals) -> Tree:
     """Of one record, or of two with the root half way."""
     if len(ids) == 1:
         return Tree(ids, np.array([-1]), np.zeros(1))
@@ -61,7 +62,7 @@ def _of_two(ids: Sequence[str], condensed: Floats) -> Tree:
     return Tree(ids, np.array([2, 2, -1]), np.array([half, half, 0.0]))
 
 
-def spanning_all(ids: Sequence[str], condensed: Floats) -> Tree:
+def spanning_all(ids: Sequence[str], condensed: Reals) -> Tree:
     """The minimum spanning tree, of records alone, of all distances (nan: there is none), with the first record as root: Prim's algorithm.
 
     Of edges that are equally long the one with the smallest numbers is taken, smaller number first. One tree for each connected part.

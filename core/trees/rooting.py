@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpualign.core.cluster.edges import Floats, Integers
+from gpualign.core.arrays import Integers, Reals
 from gpualign.core.trees.tree import Tree
 
 
@@ -46,14 +46,14 @@ def root_at_midpoint(tree: Tree) -> Tree:
     return _divided(tree, parent, max(0.0, float(tree.lengths[parent]) - beyond))
 
 
-def _farthest(depths: Floats, start: int, records: int) -> int:
+def _farthest(depths: Reals, start: int, records: int) -> int:
     """The record that is farthest from another one, the first of several; another one even if all are in the same place."""
     others = depths[:records].copy()
     others[start] = -1
     return int(others.argmax())
 
 
-def _as_seen_from(tree: Tree, start: int) -> tuple[Integers, Floats]:
+def _as_seen_from(tree: Tree, start: int) -> tuple[Integers, Reals]:
     """(the next node on the way to `start`, -1 for `start` itself; the length of that way) of each node."""
     count = len(tree.parents)
     beside: list[list[tuple[int, float]]] = [[] for _ in range(count)]

@@ -7,7 +7,7 @@ from dataclasses import field, replace
 
 import numpy as np
 
-from gpualign.core.cluster.edges import Floats, Integers
+from gpualign.core.arrays import Integers, Reals
 from gpualign.core.dataclass import dataclass
 
 _ROUNDING = 1e-12
@@ -23,7 +23,7 @@ class Tree:
 
     ids: Sequence[str] = field(repr=False)
     parents: Integers = field(repr=False)
-    lengths: Floats = field(repr=False)
+    lengths: Reals = field(repr=False)
 
     @property
     def roots(self) -> Integers:

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gpualign.core.arrays import distinct
+from gpualign.core.arrays import Integers, distinct
 from gpualign.core.near.bounds import EditBound
-from gpualign.core.near.pairs import Integers, NearPairs, join_pairs
+from gpualign.core.near.pairs import NearPairs, join_pairs
 from gpualign.core.plan import Tile
 from gpualign.core.task import Task
 from gpualign.core.tile_results import TilePairs, TileScores

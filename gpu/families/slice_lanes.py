@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.arrays import Integers
 from gpualign.core.dataclass import dataclass
-
-Integers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)

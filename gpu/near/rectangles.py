@@ -8,8 +8,9 @@ from dataclasses import field
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.arrays import Integers
 from gpualign.core.dataclass import dataclass
-from gpualign.core.near.bounds import EditBound, Integers
+from gpualign.core.near.bounds import EditBound
 from gpualign.core.plan import Tile
 from gpualign.core.task import Task
 from gpualign.gpu.arguments import NEAR_ROW

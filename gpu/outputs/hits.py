@@ -27,7 +27,7 @@ from gpualign.gpu.slots import Slot
 SELECT = Kernel("select.cu", "select_hits")
 _SELECT_THREADS = 512
 
-Numbers = npt.NDArray[np.int32]
+Int32s = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class BatchHits(BatchOutput):
     rows: int
     columns: int
     hits: int
-    merge: Callable[[Numbers, Numbers], None]
+    merge: Callable[[Int32s, Int32s], None]
 
     @property
     def _score_bytes(self) -> int:
@@ -111,7 +111,7 @@ class HitsOfTile:
             return BatchScores((rows, columns), self._dtype, partial(self._add_all, batch))
         return BatchHits(rows, columns, min(self._top, columns), partial(self._add, batch))
 
-    def _add(self, batch: Batch, scores: Numbers, columns: Numbers) -> None:
+    def _add(self, batch: Batch, scores: Int32s, columns: Int32s) -> None:
         self._best.add(np.sort(batch.rows), scores, batch.targets[columns])
 
     def _add_all(self, batch: Batch, scores: Scores, host: Host) -> None:

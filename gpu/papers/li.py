@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core._walks import walk_scores
+from gpualign.core.arrays import Integers
 from gpualign.core.bounds import usable_pairs
 from gpualign.core.budget import Budget
 from gpualign.core.dataclass import dataclass
@@ -62,9 +63,6 @@ _INIT_THREADS = 128
 INIT = Kernel("li_init.cu", "li_init", (("THREADS", str(_INIT_THREADS)),))
 RECORD_BYTES = 3 * 8 + 2 * 4
 """Of a pair: where its sequences and its matrix begin, and their lengths."""
-
-
-Integers = npt.NDArray[np.int64]
 
 
 def pick_method(device: str) -> str:

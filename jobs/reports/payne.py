@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpualign.core.arrays import Codes
 from gpualign.core.dataclass import dataclass
-from gpualign.core.distance.calls import Codes
-from gpualign.core.distance.engine import Band, Counter, DistanceEngine, Panel
+from gpualign.core.distance.bands import Band
+from gpualign.core.distance.engine import Counter, DistanceEngine, Panel
 from gpualign.core.distance.pack import pack_panel, used_codes
 from gpualign.core.distance.recipe import Measure, Wanted
 from gpualign.core.distance.workers import Workers

@@ -8,9 +8,8 @@ import numpy.typing as npt
 from gpualign.core.budget import Budget
 from gpualign.core.engine import Engine
 from gpualign.core.plan import Pairing
-from gpualign.core.runner import plan_task, run_plan
+from gpualign.core.runner import Discard, plan_task, run_plan
 from gpualign.core.sequences import SequenceSet
-from gpualign.core.sinks.memory import Discard
 from gpualign.core.task import Task
 from gpualign.cpu.machine import usable_cpus
 

@@ -6,11 +6,11 @@ import io
 from functools import cached_property, lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign.core.alphabet import ALPHABETS, INVALID, Alphabet, checked_name, detect
 from gpualign.core.ambiguity import Rule, default_rule, find_ambiguous
+from gpualign.core.arrays import Codes
 from gpualign.core.band_results import BandResults
 from gpualign.core.blocks import PairBlock
 from gpualign.core.errors import InputError
@@ -21,8 +21,6 @@ from gpualign.core.sinks.blocks import BlocksSink
 from gpualign.core.task import Detail, EndGaps, Mode, Task
 from gpualign.core.text import TextColumn
 from gpualign.jobs.align import make_aligner
-
-Codes = npt.NDArray[np.uint8]
 
 _WIDTH = 80
 _MODES = {"global": Mode.GLOBAL, "local": Mode.LOCAL}

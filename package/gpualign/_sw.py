@@ -14,7 +14,8 @@ from gpualign._results import Hits, join_columns
 from gpualign._running import LOG, Progress, Reporter, check_numbers, checked_count, checked_score, resources
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import Source, inputs_of, translated_inputs_of
-from gpualign.core.blocks import Block, Booleans
+from gpualign.core.arrays import Booleans
+from gpualign.core.blocks import Block
 from gpualign.core.errors import InputError
 from gpualign.core.fields import Field, hit_fields, parse_fields
 from gpualign.core.fractions import check_fraction

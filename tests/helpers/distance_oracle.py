@@ -14,7 +14,8 @@ from gpualign.core.distance.runner import DistanceTask, measure, prepare
 from gpualign.core.distance.sinks.matrix import MatrixSink
 from gpualign.core.distance.sinks.pairs import PairsSink
 from gpualign.core.distance.sources.base import DenseSource
-from gpualign.core.sinks.memory import Discard, MemoryArray
+from gpualign.core.runner import Discard
+from gpualign.core.sinks.memory import MemoryArray
 from gpualign.cpu.distance import CpuDistanceEngine
 
 

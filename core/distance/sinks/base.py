@@ -6,9 +6,9 @@ from dataclasses import field
 from typing import Any, TypeAlias
 
 from gpualign.core.dataclass import dataclass
+from gpualign.core.distance.bands import Band
 from gpualign.core.distance.calls import Samples
-from gpualign.core.distance.engine import Band
-from gpualign.core.distance.metrics import Integers, Values
+from gpualign.core.distance.metrics import CountArray, Values
 from gpualign.core.road import Sink
 
 DECIMALS = 9
@@ -22,7 +22,7 @@ class BandDistances:
 
     band: Band
     values: Values = field(repr=False)
-    compared: Integers | None = field(repr=False)
+    compared: CountArray | None = field(repr=False)
     lacking: int = 0
     undefined: int = 0
 
@@ -40,10 +40,10 @@ class NearDistances:
     all pairs of the queries before this one are there; 0: not known.
     """
 
-    queries: Integers = field(repr=False)
-    targets: Integers = field(repr=False)
+    queries: CountArray = field(repr=False)
+    targets: CountArray = field(repr=False)
     values: Values = field(repr=False)
-    compared: Integers | None = field(repr=False)
+    compared: CountArray | None = field(repr=False)
     rows: int = 0
 
     def part(self, which: slice) -> NearDistances:

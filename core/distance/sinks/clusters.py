@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpualign.core.arrays import Reals
 from gpualign.core.cluster.clustering import Clustering
-from gpualign.core.cluster.edges import Floats
 from gpualign.core.cluster.streamed import StreamedClusters
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.scratch import Scratch
@@ -31,7 +31,7 @@ class ClusteringSink:
     def write(self, found: NearDistances) -> None:
         """Take some pairs."""
         self._sink.write(found)
-        distances: Floats = found.values.astype(np.float64)
+        distances: Reals = found.values.astype(np.float64)
         np.round(distances, self._decimals, out=distances)
         self._clusters.add(found.queries, found.targets, distances)
 

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.distance.bands import Band
 from gpualign.core.distance.calls import Samples
-from gpualign.core.distance.engine import Band
 from gpualign.core.distance.sinks.base import BandDistances
 from gpualign.core.sinks.matrix_files import (
     ArrayMaker,
     FilledArray,
-    Numbers,
+    NumberType,
     Places,
     condensed_places,
     condensed_start,
@@ -27,7 +27,7 @@ class _ArraySink:
     rows: start, stop of those that the arrays have; None: all."""
 
     def __init__(
-        self, dtype: Numbers, make: ArrayMaker, make_compared: ArrayMaker | None = None, rows: tuple[int, int] | None = None
+        self, dtype: NumberType, make: ArrayMaker, make_compared: ArrayMaker | None = None, rows: tuple[int, int] | None = None
     ) -> None:
         self._rows = rows
         self._dtype = dtype
@@ -63,7 +63,7 @@ class MatrixSink(_ArraySink):
 
     def __init__(
         self,
-        dtype: Numbers,
+        dtype: NumberType,
         make: ArrayMaker,
         make_compared: ArrayMaker | None = None,
         rows: tuple[int, int] | None = None,

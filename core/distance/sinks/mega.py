@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from gpualign.core.distance.metrics import Values
+from typing import Any
+
+import numpy.typing as npt
+
 from gpualign.core.sinks.matrix_files import Named, write_matrix_rows
 from gpualign.core.sinks.writer import ByteWriter
 from gpualign.core.text import TextColumn
 
 
-def write_mega(stream: ByteWriter, names: Named, values: Values, title: str, decimals: int, threads: int = 1) -> None:
+def write_mega(stream: ByteWriter, names: Named, values: npt.NDArray[Any], title: str, decimals: int, threads: int = 1) -> None:
     """The names (as `names.written_samples` makes them), then the triangle below the diagonal.
 
     A distance that is not defined is `?`, which MEGA reads as missing. threads: that make text.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from gpualign.core.distance.calls import Names, Samples, make_samples
+from gpualign.core.distance.calls import Samples, make_samples
 from gpualign.core.errors import InputError
+from gpualign.core.ids import Names
 
 _REPLACED = {
     "phylip": re.compile(r"\s"),  # programs end names at the first blank

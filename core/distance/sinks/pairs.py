@@ -7,7 +7,7 @@ import numpy as np
 from gpualign.core._rows import Column, format_block
 from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.calls import Samples
-from gpualign.core.distance.metrics import Integers, Values
+from gpualign.core.distance.metrics import CountArray, Values
 from gpualign.core.distance.sinks.base import BandDistances, NearDistances
 from gpualign.core.sinks.matrix_files import Named
 from gpualign.core.sinks.writer import ByteWriter, keep_freed_memory, row_blocks, write_pieces
@@ -36,11 +36,11 @@ class PairText:
         return (self.separator.join(names) + "\n").encode() if self.headed else b""
 
 
-def _listed(ids: TextColumn, which: Integers) -> Column:
+def _listed(ids: TextColumn, which: CountArray) -> Column:
     return Column.listed_text(ids.text, ids.offsets, np.ascontiguousarray(which, np.int64))
 
 
-def _columns(queries: Column, targets: Column, values: Values, compared: Integers | None, text: PairText) -> list[Column]:
+def _columns(queries: Column, targets: Column, values: Values, compared: CountArray | None, text: PairText) -> list[Column]:
     """values, compared: [rows][targets]."""
     columns = [
         queries,
@@ -55,7 +55,7 @@ def _columns(queries: Column, targets: Column, values: Values, compared: Integer
 
 
 def write_molten(
-    stream: ByteWriter, queries: Named, targets: Named, values: Values, compared: Integers | None, text: PairText, threads: int = 1
+    stream: ByteWriter, queries: Named, targets: Named, values: Values, compared: CountArray | None, text: PairText, threads: int = 1
 ) -> None:
     """A line for each query and each target, itself included, as snp-dists -m has them. threads: that make text."""
     keep_freed_memory()

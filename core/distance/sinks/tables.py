@@ -9,7 +9,7 @@ from gpualign.core.distance.sinks.base import NearDistances
 from gpualign.core.distance.sinks.pairs import PairsSink
 from gpualign.core.sinks.arrow import TableWriter, TypedColumn
 from gpualign.core.sinks.csr import CsrRows, Spools
-from gpualign.core.sinks.matrix_files import Numbers
+from gpualign.core.sinks.matrix_files import NumberType
 from gpualign.core.sinks.writer import ByteWriter
 
 
@@ -17,7 +17,7 @@ class ArrowPairsSink(PairsSink):
     """Columns query, target, `value` (distance or kinship) and, with `compared`, the compared sites. dtype: of values, null where a pair
     has none."""
 
-    def __init__(self, stream: ByteWriter, container: str, value: str, dtype: Numbers, compared: bool) -> None:
+    def __init__(self, stream: ByteWriter, container: str, value: str, dtype: NumberType, compared: bool) -> None:
         self._output = stream, container
         self._numbers = [TypedColumn(value, dtype), *([TypedColumn("compared", np.dtype(np.int32))] if compared else [])]
 
@@ -37,7 +37,7 @@ class ArrowPairsSink(PairsSink):
 class CsrPairsSink(PairsSink):
     """Distances + 1, in spools, of which `pack_csr` makes a file. dtype: of distances, NaN where a pair has none."""
 
-    def __init__(self, spools: Spools, dtype: Numbers) -> None:
+    def __init__(self, spools: Spools, dtype: NumberType) -> None:
         self._rows = CsrRows(spools, dtype)
         self.dtype = dtype
 

@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core import _sites
+from gpualign.core.arrays import Codes
 from gpualign.core.dataclass import dataclass
-from gpualign.core.distance.calls import MISSING, Codes, Kind, make_samples
+from gpualign.core.distance.calls import MISSING, Kind, make_samples
 from gpualign.core.distance.sources.base import Block, DenseSource
 from gpualign.core.distance.tables.codings import letter_coding, number_coding, raw_letters, raw_numbers
 from gpualign.core.distance.tables.matrices import ROWS_LOOKED_AT, Likeness, likeness

@@ -9,9 +9,10 @@ from typing import BinaryIO, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.arrays import Codes
 from gpualign.core.dataclass import dataclass
-from gpualign.core.distance.calls import Calls, Codes, Kind, Samples
-from gpualign.core.distance.metrics import Integers
+from gpualign.core.distance.calls import Calls, Kind, Samples
+from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.pack import count_calls
 from gpualign.core.distance.positions import Positions
 from gpualign.core.distance.recipe import Need
@@ -34,7 +35,7 @@ class Omitted:
     called: sites of the whole input at which each sample has a call, int64[samples], where the source did not know before."""
 
     sites_by_code: dict[int, int] = field(default_factory=dict)
-    called: Integers | None = None
+    called: CountArray | None = None
 
     @property
     def sites(self) -> int:
@@ -58,7 +59,7 @@ class Source(Protocol):
         """Memory that is held."""
 
     @property
-    def called(self) -> Integers | None:
+    def called(self) -> CountArray | None:
         """Sites at which each sample has a call, int64[samples]; None where only `panels` finds out, and tells `omitted`."""
 
     def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: Workers) -> Iterator[Calls]:
@@ -71,7 +72,7 @@ class Source(Protocol):
     def count(self, minor: bool, panel_bytes: int, workers: Workers) -> SiteCounts:
         """Of each site. minor: its rarer alleles too, among founders."""
 
-    def count_called(self, panel_bytes: int, workers: Workers) -> Integers:
+    def count_called(self, panel_bytes: int, workers: Workers) -> CountArray:
         """`called`, whatever it takes to find out."""
 
     def only(self, keep: npt.NDArray[np.bool_]) -> Source:
@@ -173,7 +174,7 @@ class DenseSource:
     nbytes: int = 0
     call_bytes: int = 1
     positions: Callable[[], Positions] | None = None
-    chosen: Integers | None = None
+    chosen: CountArray | None = None
     kept: npt.NDArray[np.bool_] | None = None
     called: None = field(default=None, init=False)
 
@@ -190,7 +191,7 @@ class DenseSource:
             parts.append(part)
         return SiteCounts.joined(parts)
 
-    def count_called(self, panel_bytes: int, workers: Workers) -> Integers:
+    def count_called(self, panel_bytes: int, workers: Workers) -> CountArray:
         called = np.zeros(self.samples.total, dtype=np.int64)
         for codes in self._codes(panel_bytes, workers):
             called += count_calls(codes, workers)

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core import _sites
-from gpualign.core.distance.calls import Codes, Kind, make_samples
+from gpualign.core.arrays import Codes
+from gpualign.core.distance.calls import Kind, make_samples
 from gpualign.core.distance.positions import Variants
 from gpualign.core.distance.sources.base import Block, DenseSource
 from gpualign.core.distance.sources.filesets import (

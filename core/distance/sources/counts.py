@@ -10,7 +10,7 @@ import numpy as np
 from gpualign.core import _sites
 from gpualign.core.dataclass import dataclass
 from gpualign.core.distance.calls import MISSING, Calls, Kind, alleles_of
-from gpualign.core.distance.metrics import Integers
+from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.pack import used_codes
 from gpualign.core.distance.workers import Workers
 
@@ -21,12 +21,12 @@ class SiteCounts:
     in a genotype, one in a letter. minor: copies of the second most common of these, 0 where there is one alone; None where nobody asked
     for it."""
 
-    called: Integers = field(repr=False)
-    alleles: Integers = field(repr=False)
-    minor: Integers | None = field(repr=False)
+    called: CountArray = field(repr=False)
+    alleles: CountArray = field(repr=False)
+    minor: CountArray | None = field(repr=False)
 
     @classmethod
-    def of(cls, kind: Kind, called: Integers, minor: Integers | None) -> SiteCounts:
+    def of(cls, kind: Kind, called: CountArray, minor: CountArray | None) -> SiteCounts:
         """With as many alleles as calls of this kind have."""
         return cls(called, called * (2 if kind is Kind.GENOTYPE else 1), minor)
 
@@ -51,7 +51,7 @@ def count_sites(calls: Calls, kind: Kind, minor: bool, workers: Workers) -> Site
     called = samples - missing
     if not minor:
         return SiteCounts.of(kind, called, None)
-    copies: dict[int, Integers] = {}
+    copies: dict[int, CountArray] = {}
     for code, count in zip(wanted[1:].tolist(), counts, strict=True):
         for allele in alleles_of(code) if kind is Kind.GENOTYPE else (code,):
             copies[allele] = copies[allele] + count if allele in copies else count

@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core import _sites
+from gpualign.core.arrays import Codes
 from gpualign.core.dataclass import dataclass
-from gpualign.core.distance.calls import MISSING, Codes, Kind, Names, Samples, letter_table
-from gpualign.core.distance.metrics import Integers
+from gpualign.core.distance.calls import MISSING, Kind, Samples, letter_table
+from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.positions import Columns, Positions
 from gpualign.core.distance.recipe import Need
 from gpualign.core.distance.scratch import Scratch
@@ -24,7 +25,7 @@ from gpualign.core.distance.sources.base import Omitted, Selection, kept_rows
 from gpualign.core.distance.sources.counts import SiteCounts, count_sites
 from gpualign.core.distance.workers import Workers
 from gpualign.core.errors import InputError
-from gpualign.core.ids import unique_ids, unique_in_files
+from gpualign.core.ids import Names, unique_ids, unique_in_files
 from gpualign.core.unpack import PlainText
 
 _PIECE = 4 << 20
@@ -69,12 +70,12 @@ class AlignmentSource:
         return self._scanner.nbytes
 
     @cached_property
-    def called(self) -> Integers:
+    def called(self) -> CountArray:
         scanner = self._scanner
         called = np.array(scanner.called if self._chosen is None else scanner.called_at(self._chosen), dtype=np.int64)
         return called if self._kept is None else called[self._kept]
 
-    def count_called(self, panel_bytes: int, workers: Workers) -> Integers:
+    def count_called(self, panel_bytes: int, workers: Workers) -> CountArray:
         return self.called
 
     def locate(self) -> Positions:
@@ -99,7 +100,7 @@ class AlignmentSource:
             rarer[some] = of_some
         return SiteCounts.of(self.kind, self._of_chosen(found), self._of_chosen(rarer))
 
-    def _of_chosen(self, values: npt.NDArray[Any]) -> Integers:
+    def _of_chosen(self, values: npt.NDArray[Any]) -> CountArray:
         return (values if self._chosen is None else values[self._chosen.view(bool)]).astype(np.int64)
 
     def only(self, keep: npt.NDArray[np.bool_]) -> AlignmentSource:

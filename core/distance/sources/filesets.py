@@ -11,7 +11,8 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.distance.calls import MISSING, Codes, Samples
+from gpualign.core.arrays import Codes
+from gpualign.core.distance.calls import MISSING, Samples
 from gpualign.core.distance.positions import Variants
 from gpualign.core.errors import InputError
 

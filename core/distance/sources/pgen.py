@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.distance.calls import MISSING, MOST_ALLELES, Codes, Kind, make_samples
+from gpualign.core.arrays import Codes
+from gpualign.core.distance.calls import MISSING, MOST_ALLELES, Kind, make_samples
 from gpualign.core.distance.positions import Variants
 from gpualign.core.distance.sources.base import Block, DenseSource
 from gpualign.core.distance.sources.filesets import Site, names_of, positions_of, split_at_blanks, swap_back, swapped_sites, with_founders

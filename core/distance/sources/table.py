@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core import _sites
-from gpualign.core.distance.calls import MISSING, NUCLEOTIDES, Calls, Codes, Kind, make_samples
+from gpualign.core.arrays import Codes
+from gpualign.core.distance.calls import MISSING, NUCLEOTIDES, Calls, Kind, make_samples
 from gpualign.core.distance.scratch import Scratch
 from gpualign.core.distance.sources.base import Block, DenseSource
 from gpualign.core.distance.sources.table_cells import CellType, Storage, numbers_of_codes

@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core import _sites
+from gpualign.core.arrays import Codes
 from gpualign.core.dataclass import dataclass
-from gpualign.core.distance.calls import MISSING, Codes
+from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.scratch import Scratch
 from gpualign.core.distance.sources.base import RowStore
 from gpualign.core.distance.tables.alleles import CELL_BYTES, NO_ALLELE, AlleleCells, advise_missing, describe_no_allele, look_for_alleles

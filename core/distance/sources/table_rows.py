@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core import _sites
+from gpualign.core.arrays import Codes
 from gpualign.core.dataclass import dataclass
-from gpualign.core.distance.calls import Codes, cell_table, number_table
+from gpualign.core.distance.calls import cell_table, number_table
 from gpualign.core.distance.sources.base import RowStore
 from gpualign.core.distance.sources.filesets import names_of
 from gpualign.core.distance.sources.table_cells import CellType, Storage, TableCells, TablePlan, cells_of

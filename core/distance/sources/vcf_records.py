@@ -20,7 +20,8 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from gpualign.core.distance.calls import MISSING, MOST_ALLELES, Codes
+from gpualign.core.arrays import Codes
+from gpualign.core.distance.calls import MISSING, MOST_ALLELES
 from gpualign.core.errors import InputError
 
 IDS, BLOCK, REFUSED, END = b"i", b"b", b"r", b"e"

@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core import _sites
+from gpualign.core.arrays import Codes
 from gpualign.core.dataclass import dataclass
-from gpualign.core.distance.calls import Codes
 from gpualign.core.distance.tables.options import MOST_PLOIDY
 from gpualign.core.errors import parameter
 from gpualign.core.files.quoting import text_of

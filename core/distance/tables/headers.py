@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from gpualign.core import _sites
-from gpualign.core.distance.calls import MISSING, Codes
+from gpualign.core.arrays import Codes
+from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.tables.alleles import AlleleCells
 
 _SHARE = 2
