@@ -14,16 +14,16 @@ from pathlib import Path
 
 import numpy as np
 
-from gpualign.core.budget import Budget
-from gpualign.core.engine import Engine
-from gpualign.core.plan import Pairing
-from gpualign.core.reader import encode_all, read_raw
-from gpualign.core.runner import Discard, plan_task, run_plan
-from gpualign.core.scoring import Scoring
-from gpualign.core.sequences import SequenceSet
-from gpualign.core.sinks.matrix import MatrixSink
-from gpualign.core.sinks.memory import MemoryArray
-from gpualign.core.task import Task
+from gpualign.core.alignment.task import Task
+from gpualign.core.execution.engine import Engine
+from gpualign.core.execution.runner import Discard, plan_task, run_plan
+from gpualign.core.output.matrix import MatrixSink
+from gpualign.core.output.memory import MemoryArray
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import Pairing
+from gpualign.core.scoring.scoring import Scoring
+from gpualign.core.sequences.loading import encode_all, read_raw
+from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.engine import CpuEngine
 
 BUDGET = Budget.of(2 << 30)

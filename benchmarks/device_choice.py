@@ -17,7 +17,7 @@ import numpy as np
 from common import finish, machine, table, usage, write_outbreak
 from near_cuda import genes, reads
 
-from gpualign.core.sequences import SequenceSet
+from gpualign.core.sequences.sequence_set import SequenceSet
 
 DEVICES = "cpu", "cuda", "auto"
 MIDDLE, LONG = 2.0, 4.0  # seconds from which on a job is run three times, and once

@@ -27,8 +27,8 @@ from common import finish, machine, table, usage, write_fileset, write_outbreak
 
 from gpualign.core.distance.bands import Band
 from gpualign.core.distance.calls import MISSING
+from gpualign.core.distance.count_recipe import Measure, Wanted, make_recipe
 from gpualign.core.distance.engine import Panel, empty_planes
-from gpualign.core.distance.recipe import Measure, Wanted, make_recipe
 from gpualign.cpu.distance import CpuDistanceEngine, instruction_sets
 
 HAMMINGDIST = "import hammingdist; hammingdist.from_fasta('x.fa').dump_lower_triangular('lower.txt')"

@@ -21,8 +21,8 @@ from common import finish, machine, table, write_fileset, write_outbreak
 
 from gpualign.core.distance.bands import Band
 from gpualign.core.distance.calls import MISSING
+from gpualign.core.distance.count_recipe import Measure, Wanted, make_recipe
 from gpualign.core.distance.engine import Panel, empty_planes
-from gpualign.core.distance.recipe import Measure, Wanted, make_recipe
 from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.gpu.distance import CudaDistanceEngine
 from gpualign.gpu.distance_kernels import MMA, POPC, WGMMA, DistanceKernel, usable_kernels

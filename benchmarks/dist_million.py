@@ -24,14 +24,14 @@ from itertools import pairwise
 import numpy as np
 from common import finish, machine, table
 
-from gpualign.core.arrays import Codes
-from gpualign.core.distance.budget import DistanceBudget
+from gpualign.core.common.arrays import Codes
 from gpualign.core.distance.calls import MISSING, Kind, Samples, make_samples
+from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import Integers, MissingRule, metric_named
+from gpualign.core.distance.output.base import NearDistances
+from gpualign.core.distance.readers.base import Omitted, Selection
 from gpualign.core.distance.runner import DistanceTask, measure, prepare
-from gpualign.core.distance.sinks.base import NearDistances
-from gpualign.core.distance.sources.base import Omitted, Selection
-from gpualign.core.distance.workers import Workers
+from gpualign.core.distance.threads import Workers
 from gpualign.jobs.engines import checked_resources, pick_distance_engine
 
 PANEL_SITES = 3072  # whole chunks of the GPU's kernels
@@ -39,7 +39,7 @@ _FOUNDERS = 10  # times as many changes in the first generation, whose samples w
 
 
 class Evolved:
-    """Samples of a tree. Implements `gpualign.core.distance.sources.base.Source`, as an alignment without constant sites does."""
+    """Samples of a tree. Implements `gpualign.core.distance.readers.base.Source`, as an alignment without constant sites does."""
 
     kind = Kind.NUCLEOTIDE
     nbytes = 0

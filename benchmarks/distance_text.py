@@ -19,12 +19,12 @@ import numpy as np
 from common import Count, finish, least, machine, table
 
 from gpualign.core.distance.calls import make_samples
-from gpualign.core.distance.sinks.base import DECIMALS
-from gpualign.core.distance.sinks.mega import write_mega
-from gpualign.core.distance.sinks.pairs import PairText, write_molten
-from gpualign.core.sinks.behind import FileBehind
-from gpualign.core.sinks.matrix_files import write_matrix_text, write_phylip
-from gpualign.core.sinks.writer import ByteWriter
+from gpualign.core.distance.output.base import DECIMALS
+from gpualign.core.distance.output.pairs import PairText, write_molten
+from gpualign.core.output.background_file import FileBehind
+from gpualign.core.output.formats.mega import write_mega
+from gpualign.core.output.matrix_files import write_matrix_text, write_phylip
+from gpualign.core.output.writer import ByteWriter
 from gpualign.cpu.machine import usable_cpus
 
 PLAIN = bytes(256 << 10)

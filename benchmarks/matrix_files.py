@@ -18,9 +18,9 @@ from common import finish, machine, medians, table
 
 from gpualign.core.distance.bands import Band
 from gpualign.core.distance.calls import make_samples
-from gpualign.core.distance.sinks.base import BandDistances
-from gpualign.core.distance.sinks.matrix import MatrixSink
-from gpualign.core.sinks.matrix_files import NpyArray, NumberType
+from gpualign.core.distance.output.base import BandDistances
+from gpualign.core.distance.output.matrix import MatrixSink
+from gpualign.core.output.matrix_files import NpyArray, NumberType
 from gpualign.cpu.machine import usable_cpus
 
 TYPES: tuple[NumberType, ...] = (np.dtype(np.int32), np.dtype(np.float64))

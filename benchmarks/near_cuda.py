@@ -15,14 +15,14 @@ import time
 import numpy as np
 from common import BUDGET, finish, head, machine, table
 
-from gpualign.core.alphabet import DNA
-from gpualign.core.near.bounds import EditBound, columns_bound, distance_bound
-from gpualign.core.near.pairs import NearPairs, join_pairs
-from gpualign.core.plan import Pairing
-from gpualign.core.runner import plan_task
-from gpualign.core.scoring import ScoringOptions, make_scoring
-from gpualign.core.sequences import SequenceSet
-from gpualign.core.task import Task
+from gpualign.core.alignment.pair_list import NearPairs, join_pairs
+from gpualign.core.alignment.task import Task
+from gpualign.core.execution.runner import plan_task
+from gpualign.core.planning.tile_plan import Pairing
+from gpualign.core.scoring.edit_bounds import EditBound, columns_bound, distance_bound
+from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
+from gpualign.core.sequences.alphabet import DNA
+from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.gpu.driver import CudaDevice
 from gpualign.gpu.near.kernels import Screen, screens
 from gpualign.gpu.near.prepared import prepare_near

@@ -17,12 +17,12 @@ import pyopal
 import stringzillas
 from common import BUDGET, all_pairs, engine_rate, finish, head, load, machine, medians, rate, table
 
-from gpualign.core.alphabet import DNA
-from gpualign.core.plan import Pairing
-from gpualign.core.runner import plan_task
-from gpualign.core.scoring import Scoring, ScoringOptions, make_scoring
-from gpualign.core.sequences import SequenceSet
-from gpualign.core.task import Task
+from gpualign.core.alignment.task import Task
+from gpualign.core.execution.runner import plan_task
+from gpualign.core.planning.tile_plan import Pairing
+from gpualign.core.scoring.scoring import Scoring, ScoringOptions, make_scoring
+from gpualign.core.sequences.alphabet import DNA
+from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.engine import CpuEngine, instruction_sets
 
 SMALL = 64  # records that every peer aligns: 2,016 pairs

@@ -22,20 +22,20 @@ from common import finish, head, load, machine, made_up_dna, made_up_letters, pr
 from device_choice import write
 from near_cuda import reads
 
-from gpualign.core.alphabet import DNA, PROTEIN
-from gpualign.core.budget import Budget
-from gpualign.core.fields import default_fields, parse_fields
-from gpualign.core.formats.tsv import Tsv
-from gpualign.core.plan import Pairing
-from gpualign.core.road import Sink
-from gpualign.core.runner import Discard, pair_bands, plan_task, run_plan
-from gpualign.core.scoring import Scoring, ScoringOptions, make_scoring
-from gpualign.core.sequences import SequenceSet
-from gpualign.core.sinks.matrix import MatrixSink
-from gpualign.core.sinks.matrix_files import NpyArray
-from gpualign.core.sinks.memory import MemoryArray
-from gpualign.core.sinks.table import TableSink
-from gpualign.core.task import Mode, Task
+from gpualign.core.alignment.task import Mode, Task
+from gpualign.core.execution.pipeline import Sink
+from gpualign.core.execution.runner import Discard, pair_bands, plan_task, run_plan
+from gpualign.core.output.formats.tsv import Tsv
+from gpualign.core.output.matrix import MatrixSink
+from gpualign.core.output.matrix_files import NpyArray
+from gpualign.core.output.memory import MemoryArray
+from gpualign.core.output.table import TableSink
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import Pairing
+from gpualign.core.results.columns import default_fields, parse_fields
+from gpualign.core.scoring.scoring import Scoring, ScoringOptions, make_scoring
+from gpualign.core.sequences.alphabet import DNA, PROTEIN
+from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.gpu.driver import CudaDevice
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.worker import Finished

@@ -19,10 +19,10 @@ import numpy as np
 from common import all_pairs, finish, head, machine, made_up_dna, table
 from nw_cuda import AFFINE, EDIT, LINEAR, SMALL_WEIGHTS, measure
 
-from gpualign.core.plan import Pairing
-from gpualign.core.scoring import Scoring
-from gpualign.core.sequences import SequenceSet
-from gpualign.core.task import Mode, Task
+from gpualign.core.alignment.task import Mode, Task
+from gpualign.core.planning.tile_plan import Pairing
+from gpualign.core.scoring.scoring import Scoring
+from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu import engine
 from gpualign.gpu.compilers import choice

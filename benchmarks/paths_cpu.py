@@ -24,12 +24,12 @@ import pywfa
 from common import engine_rate, finish, head, load, machine, medians, rate, table
 from nw_cpu import parasail_matrix
 
-from gpualign.core.alphabet import DNA
-from gpualign.core.plan import Pairing
-from gpualign.core.scoring import ScoringOptions, make_scoring
-from gpualign.core.sequences import SequenceSet, encode
-from gpualign.core.task import Detail, Task
-from gpualign.core.text import TextColumn
+from gpualign.core.alignment.task import Detail, Task
+from gpualign.core.planning.tile_plan import Pairing
+from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
+from gpualign.core.sequences.alphabet import DNA
+from gpualign.core.sequences.sequence_set import SequenceSet, encode
+from gpualign.core.sequences.string_column import TextColumn
 from gpualign.cpu.engine import CpuEngine, instruction_sets
 
 FEW, FEWER = 64, 20  # records for the slow peers: 2,016 and 190 pairs

@@ -17,9 +17,9 @@ from pathlib import Path
 from common import finish, head, load, machine, made_up_dna, table, usage
 from nw_cuda import AFFINE, BUDGET, EDIT, EDNAFULL, LINEAR, measure
 
-from gpualign.core.plan import Pairing
-from gpualign.core.runner import plan_task
-from gpualign.core.task import Detail, Task
+from gpualign.core.alignment.task import Detail, Task
+from gpualign.core.execution.runner import plan_task
+from gpualign.core.planning.tile_plan import Pairing
 from gpualign.gpu.driver import CudaDevice
 from gpualign.gpu.engine import CudaEngine
 

@@ -25,7 +25,7 @@ from common import finish, least, load, machine, table
 from isal import igzip
 from near_sets import cdr3
 
-from gpualign.core.reader import encode_all, read_raw
+from gpualign.core.sequences.loading import encode_all, read_raw
 
 if sys.version_info >= (3, 14):
     from compression import zstd

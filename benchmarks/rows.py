@@ -18,24 +18,24 @@ from pathlib import Path
 import numpy as np
 from common import BUDGET, Count, finish, head, least, load, machine, table
 
-from gpualign.core.alphabet import DNA
-from gpualign.core.band_results import BandResults
-from gpualign.core.bands import PairAssembly, bands_in_order
-from gpualign.core.fields import parse_fields
-from gpualign.core.filter import Filter
-from gpualign.core.formats.base import RowFormat
-from gpualign.core.formats.paf import Paf
-from gpualign.core.formats.sam import Sam
-from gpualign.core.formats.tsv import Tsv
-from gpualign.core.plan import Limits, Pairing, Plan, Tile, make_plan
-from gpualign.core.runner import Discard, pair_bands, plan_task
-from gpualign.core.scoring import ScoringOptions, make_scoring
-from gpualign.core.sequences import SequenceSet
-from gpualign.core.sinks.growing import TextFile
-from gpualign.core.sinks.table import TableSink
-from gpualign.core.sinks.writer import ByteWriter
-from gpualign.core.task import Detail, Task
-from gpualign.core.tile_results import Runs, TileAlignments
+from gpualign.core.alignment.band_results import BandResults
+from gpualign.core.alignment.task import Detail, Task
+from gpualign.core.alignment.tile_results import Runs, TileAlignments
+from gpualign.core.execution.band_assembly import PairAssembly, bands_in_order
+from gpualign.core.execution.runner import Discard, pair_bands, plan_task
+from gpualign.core.output.formats.base import RowFormat
+from gpualign.core.output.formats.paf import Paf
+from gpualign.core.output.formats.sam import Sam
+from gpualign.core.output.formats.tsv import Tsv
+from gpualign.core.output.resumable_files import TextFile
+from gpualign.core.output.table import TableSink
+from gpualign.core.output.writer import ByteWriter
+from gpualign.core.planning.tile_plan import Limits, Pairing, Plan, Tile, make_plan
+from gpualign.core.results.columns import parse_fields
+from gpualign.core.results.filter import Filter
+from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
+from gpualign.core.sequences.alphabet import DNA
+from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.engine import CpuEngine
 
 TARGETS = 1200

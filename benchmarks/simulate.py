@@ -20,16 +20,16 @@ import numpy as np
 from common import finish, machine, table
 from simulation import FREE, Excerpt, Gpu, Link, Node, Sink, excerpt, fleet_seconds, node_seconds, pool_seconds, whole
 
-from gpualign.core.alphabet import DNA
-from gpualign.core.budget import Budget
-from gpualign.core.dataclass import dataclass
-from gpualign.core.plan import Pairing, make_plan
-from gpualign.core.remote.fleet import AHEAD, CALLS_A_WORKER
-from gpualign.core.remote.limits import Facts, shipped_limits
-from gpualign.core.runner import plan_task
-from gpualign.core.scoring import ScoringOptions, make_scoring
-from gpualign.core.sequences import SequenceSet
-from gpualign.core.task import Detail, Task
+from gpualign.core.alignment.task import Detail, Task
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.execution.remote.coordinator import AHEAD, CALLS_A_WORKER
+from gpualign.core.execution.remote.tile_sizes import Facts, shipped_limits
+from gpualign.core.execution.runner import plan_task
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import Pairing, make_plan
+from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
+from gpualign.core.sequences.alphabet import DNA
+from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.gpu.engine import CudaEngine, CudaPrepared
 from gpualign.gpu.kernels import Hardware
 
@@ -50,7 +50,7 @@ UNPACK = 2.6e-9
 PACK = 2.2e-9
 
 PAIR_BYTES = 2.0
-"""Of a score of 1.5 kb on its way (core/remote/packing.py)."""
+"""Of a score of 1.5 kb on its way (core/execution/remote/serialization.py)."""
 
 UPLOAD = 22e9
 """Bytes a second from a host to one GPU (LOG.md: a tenth of the time of page-locking)."""

@@ -1,7 +1,9 @@
 """Runs of the planner and of the rules by which workers get tiles, on a clock that is counted. Pure: no threads, no devices, no files.
 
-What is real: plans, tiles that shrink near the end, who gets which tile (core/pulling.py, core/dispatch.py), how a node cuts what it is
-sent (core/subtiles.py), limits of engines and of a cluster. What is simulated: the time that each step takes. Steps that a worker or the
+What is real: plans, tiles that shrink near the end, who gets which tile (core/execution/tile_queue.py, core/execution/load_balancing.py),
+how a node cuts what it is
+sent (core/execution/retiling.py), limits of engines and of a cluster. What is simulated: the time that each step takes. Steps that a
+worker or the
 coordinator does one after the other take their time one after the other; nothing else waits for anything.
 """
 
@@ -13,12 +15,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import field, replace
 from itertools import count
 
-from gpualign.core.dataclass import dataclass
-from gpualign.core.plan import TILES_AHEAD, Limits, Plan, Tile
-from gpualign.core.pulling import Pulling, Sharing
-from gpualign.core.remote.fleet import AHEAD, CALLS_A_WORKER
-from gpualign.core.subtiles import Subtiles
-from gpualign.core.task import Task
+from gpualign.core.alignment.task import Task
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.execution.remote.coordinator import AHEAD, CALLS_A_WORKER
+from gpualign.core.execution.retiling import Subtiles
+from gpualign.core.execution.tile_queue import Pulling, Sharing
+from gpualign.core.planning.tile_plan import TILES_AHEAD, Limits, Plan, Tile
 
 IN_FLIGHT = 2
 """Batches that a GPU's thread has submitted at most (gpu/worker.py); one more is laid out meanwhile."""
@@ -190,7 +192,8 @@ class _GpuThread:
 
 
 class _Pool:
-    """GPUs of one machine, whose threads pull tiles; and the coordinator, which takes results from a queue (core/pool.py)."""
+    """GPUs of one machine, whose threads pull tiles; and the coordinator, which takes results from a queue
+    (core/execution/worker_pool.py)."""
 
     def __init__(self, part: Excerpt, gpus: Sequence[Gpu], sink: Sink, sharing: Sharing | None) -> None:
         self._pulling = Pulling(iter(part.tiles), len(gpus), sharing)
@@ -279,7 +282,8 @@ def pool_seconds(part: Excerpt, gpus: Sequence[Gpu], sink: Sink = FREE, sharing:
 
 
 class _Fleet:
-    """Nodes, and the coordinator, which sends calls and takes answers one after the other (core/remote/fleet.py). A call goes to the node
+    """Nodes, and the coordinator, which sends calls and takes answers one after the other (core/execution/remote/coordinator.py). A call
+    goes to the node
     with the fewest; a node answers its calls in turn."""
 
     def __init__(self, part: Excerpt, nodes: Sequence[Node], link: Link, sink: Sink) -> None:
@@ -349,7 +353,8 @@ def fleet_seconds(part: Excerpt, nodes: Sequence[Node], link: Link = AT_ONCE, si
 
 
 def node_seconds(task: Task, limits: Limits, gpus: Sequence[Gpu], sink: Sink = FREE) -> Callable[[Tile], float]:
-    """How long a node takes for a tile of many that it is sent (core/remote/serving.py): it cuts it to the size that its engine's `limits`
+    """How long a node takes for a tile of many that it is sent (core/execution/remote/task_server.py): it cuts it to the size that its
+    engine's `limits`
     ask for, its GPUs go on with the next one's, and what it does with results (`Sink.gather`) goes on beside that."""
     known: dict[tuple[int, int, int], float] = {}
 

@@ -21,11 +21,11 @@ import parasail
 import pyopal
 from common import engine_rate, finish, machine, medians, proteins, rate, table
 
-from gpualign.core.alphabet import PROTEIN
-from gpualign.core.plan import Pairing
-from gpualign.core.scoring import ScoringOptions, make_scoring
-from gpualign.core.sequences import SequenceSet
-from gpualign.core.task import Mode, Task
+from gpualign.core.alignment.task import Mode, Task
+from gpualign.core.planning.tile_plan import Pairing
+from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
+from gpualign.core.sequences.alphabet import PROTEIN
+from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.engine import CpuEngine, instruction_sets
 
 LENGTHS = (128, 512, 1026)

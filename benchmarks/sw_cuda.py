@@ -24,11 +24,11 @@ import numpy as np
 from common import finish, machine, proteins, table, usage
 from nw_cuda import QUERY_LENGTHS, measure
 
-from gpualign.core.alphabet import PROTEIN
-from gpualign.core.plan import Pairing
-from gpualign.core.scoring import Scoring, ScoringOptions, make_scoring
-from gpualign.core.sequences import SequenceSet
-from gpualign.core.task import Mode, Task
+from gpualign.core.alignment.task import Mode, Task
+from gpualign.core.planning.tile_plan import Pairing
+from gpualign.core.scoring.scoring import Scoring, ScoringOptions, make_scoring
+from gpualign.core.sequences.alphabet import PROTEIN
+from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.gpu.driver import CudaDevice
 
 REPEATS = 12

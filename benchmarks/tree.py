@@ -17,7 +17,7 @@ import numpy.typing as npt
 from common import finish, machine, table
 from scipy.spatial.distance import pdist, squareform
 
-from gpualign.core.cluster.edges import Edges
+from gpualign.core.clustering.edges import Edges
 from gpualign.core.trees.methods import neighbour_joining, spanning, spanning_all, upgma
 
 _MOST_OF_BIOPYTHON = 200

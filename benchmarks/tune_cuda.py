@@ -15,12 +15,12 @@ from unittest.mock import patch
 import numpy as np
 from common import made_up_dna
 
-from gpualign.core.alphabet import PROTEIN
-from gpualign.core.budget import Budget
-from gpualign.core.plan import Limits, Pairing, make_plan
-from gpualign.core.scoring import Scoring, ScoringOptions, make_scoring
-from gpualign.core.sequences import SequenceSet
-from gpualign.core.task import Mode, Task
+from gpualign.core.alignment.task import Mode, Task
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import Limits, Pairing, make_plan
+from gpualign.core.scoring.scoring import Scoring, ScoringOptions, make_scoring
+from gpualign.core.sequences.alphabet import PROTEIN
+from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.gpu.choice import choose
 from gpualign.gpu.compilers import choice
 from gpualign.gpu.compilers.base import Compiler

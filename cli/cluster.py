@@ -86,10 +86,10 @@ def cluster(
     from gpualign.cli.messages import Messages, print_plan
     from gpualign.cli.outputs.files import OutputFiles, check_stdin, open_inputs
     from gpualign.cli.outputs.summary import counts_of
-    from gpualign.core import matrices
-    from gpualign.core.ambiguity import Rule
-    from gpualign.core.errors import InputError
-    from gpualign.core.scoring import ScoringOptions
+    from gpualign.core.alignment.ambiguity import Rule
+    from gpualign.core.common.errors import InputError
+    from gpualign.core.scoring import matrices
+    from gpualign.core.scoring.scoring import ScoringOptions
     from gpualign.jobs.budget import default_memory
     from gpualign.jobs.cluster import ClusterOptions, prepare, prepare_given
     from gpualign.jobs.engines import checked_resources

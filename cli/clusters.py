@@ -14,19 +14,19 @@ from gpualign.cli.inputs.matrices import StoredMatrix, check_ids, read_matrix
 from gpualign.cli.outputs.files import OutputFiles, naming_output
 from gpualign.cli.outputs.formats import container_of, pick_format
 from gpualign.cli.pictures.heatmaps import guess_kind
-from gpualign.core.cluster.clustering import Clustering
-from gpualign.core.cluster.given import MatrixOfPairs
-from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError
-from gpualign.core.formats.clusters import write_representatives, write_table, write_typed, write_uc
-from gpualign.core.formats.registry import Results
-from gpualign.core.ids import changed_ids, describe_changed
+from gpualign.core.clustering.clusters import Clustering
+from gpualign.core.clustering.known_distances import MatrixOfPairs
+from gpualign.core.clustering.writers import write_representatives, write_table, write_typed, write_uc
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError
+from gpualign.core.output.formats.registry import Results
+from gpualign.core.sequences.ids import changed_ids, describe_changed
 from gpualign.jobs.cluster import Given
 from gpualign.jobs.inputs import Inputs
 from gpualign.jobs.members import Members
 
 if TYPE_CHECKING:
-    from gpualign.core.sinks.writer import ByteWriter
+    from gpualign.core.output.writer import ByteWriter
 
 
 @dataclass(frozen=True)

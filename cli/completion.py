@@ -87,7 +87,7 @@ class MatrixType(NameType):
     name = "matrix"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> Items:
-        from gpualign.core import collection
+        from gpualign.core.scoring import biopython_matrices as collection
 
         names = _plain(collection.names(), incomplete)
         if not names:

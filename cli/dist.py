@@ -149,15 +149,15 @@ def dist(
     from gpualign.cli.outputs.formats import output_paths
     from gpualign.cli.outputs.keeping import keeping_of
     from gpualign.cli.outputs.portion import Portion
+    from gpualign.core.common.errors import InputError
+    from gpualign.core.common.fractions import sites_or_fraction
     from gpualign.core.distance.metrics import MissingRule
+    from gpualign.core.distance.output.base import AnySink
     from gpualign.core.distance.runner import DistanceTotals
-    from gpualign.core.distance.sinks.base import AnySink
     from gpualign.core.distance.tables.options import CallOptions, TableType
-    from gpualign.core.errors import InputError
-    from gpualign.core.formats.registry import Results
-    from gpualign.core.fractions import sites_or_fraction
-    from gpualign.core.ids import describe_shared
-    from gpualign.core.road import Marks
+    from gpualign.core.execution.pipeline import Marks
+    from gpualign.core.output.formats.registry import Results
+    from gpualign.core.sequences.ids import describe_shared
     from gpualign.jobs.dist import DistOptions, named_engine, prepare, read
     from gpualign.jobs.engines import AUTO
 
@@ -262,7 +262,7 @@ def dist(
         write_clusters = clustering = None
         if clustered is not None:
             from gpualign.cli.clusters import Clustered, opened_outputs
-            from gpualign.core.distance.sinks.clusters import ClusteringSink
+            from gpualign.core.clustering.near_distances import ClusteringSink
 
             write_clusters = opened.enter_context(opened_outputs(clustered, files))
 

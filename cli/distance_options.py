@@ -8,7 +8,7 @@ from gpualign.cli.completion import PathType
 from gpualign.cli.options import F, condensed_option, file_options, kernel_option, plot_option, stack
 from gpualign.cli.sizes import FiniteType, WholeType
 from gpualign.cli.typos import ChoiceType
-from gpualign.core.formats.registry import Results
+from gpualign.core.output.formats.registry import Results
 
 
 def table_options(function: F) -> F:

@@ -44,8 +44,8 @@ def index(
     """
     from gpualign.cli.messages import Messages
     from gpualign.cli.outputs.files import OutputFiles, is_file_name, naming_output, open_input, output_path
-    from gpualign.core.errors import InputError
-    from gpualign.core.units import format_bytes
+    from gpualign.core.common.errors import InputError
+    from gpualign.core.common.units import format_bytes
     from gpualign.jobs.index import build
     from gpualign.jobs.inputs import ReadOptions
 

@@ -11,8 +11,8 @@ import click
 
 from gpualign import __version__
 from gpualign.cli import signals
-from gpualign.core.errors import InputError
-from gpualign.core.opening import descriptor_of
+from gpualign.core.common.errors import InputError
+from gpualign.core.files.paths import descriptor_of
 
 
 class Log:

@@ -14,7 +14,7 @@ import click
 from gpualign import __version__
 from gpualign.cli import log, signals
 from gpualign.cli.typos import CommandGroup, explained
-from gpualign.core.errors import GpualignError, for_command_line
+from gpualign.core.common.errors import GpualignError, for_command_line
 
 CONTEXT = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 

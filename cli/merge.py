@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from gpualign.cli.outputs.files import OutputFiles
     from gpualign.cli.outputs.matrices import Array
     from gpualign.cli.outputs.merging import Part
-    from gpualign.core.ids import Names
-    from gpualign.core.sinks.matrix_files import ArrayMaker, NumberType
+    from gpualign.core.output.matrix_files import ArrayMaker, NumberType
+    from gpualign.core.sequences.ids import Names
 
 _READ_BYTES = 64 << 20
 
@@ -69,8 +69,8 @@ def _checked_path(output: str, format: str) -> Path | None:
     """None for standard output. Raises `InputError` where the name is of another format than the parts."""
 
     from gpualign.cli.outputs.files import is_file_name, output_path
-    from gpualign.core.errors import InputError
-    from gpualign.core.formats.registry import FORMATS
+    from gpualign.core.common.errors import InputError
+    from gpualign.core.output.formats.registry import FORMATS
 
     chosen = FORMATS[format]
     path = output_path(output)
@@ -86,9 +86,9 @@ def _checked_path(output: str, format: str) -> Path | None:
 
 def _names(part: Part) -> tuple[Names, Names]:
     """What queries and targets are called; of one set the same object."""
-    from gpualign.core.errors import InputError
-    from gpualign.core.ids import Names
-    from gpualign.core.sinks.matrix_files import id_list_names
+    from gpualign.core.common.errors import InputError
+    from gpualign.core.output.matrix_files import id_list_names
+    from gpualign.core.sequences.ids import Names
 
     lists = [Names(part.lines(name)) for name in id_list_names(part.has("ids"))]
     if len(lists[0]) != part.described.identity.rows:
@@ -100,7 +100,7 @@ def _merge_sparse(parts: Sequence[Part], path: Path | None, files: OutputFiles) 
     import numpy as np
 
     from gpualign.cli.outputs.matrices import write_sparse
-    from gpualign.core.sinks.csr import SPOOLS, Spools
+    from gpualign.core.output.sparse import SPOOLS, Spools
 
     dtype, (queries, targets) = np.dtype(parts[0].described.dtype), _names(parts[0])
 
@@ -120,7 +120,7 @@ def _check_counts(counts: BinaryIO, rows: int, lengths: set[float], name: str) -
     """Raises `InputError` where pairs are of other rows than there are, or not as many as their numbers and values (lengths of these)."""
     import numpy as np
 
-    from gpualign.core.errors import InputError
+    from gpualign.core.common.errors import InputError
 
     size, total, there = counts.tell(), 0, True
     counts.seek(0)
@@ -150,8 +150,8 @@ def _merge_matrices(parts: Sequence[Part], path: Path | None, files: OutputFiles
 
 def _joined(parts: Sequence[Part], name: str, make: ArrayMaker, shape: tuple[int, int]) -> Array:
     """A matrix of this shape, or the condensed one of as many records, from its parts."""
-    from gpualign.core.sinks.matrix_files import condensed_start
-    from gpualign.core.sinks.placing import Placement
+    from gpualign.core.output.matrix_files import condensed_start
+    from gpualign.core.output.mirroring import Placement
     from gpualign.jobs.engines import Resources
 
     found, dtype = parts[0].array_type(f"{name}.npy")

@@ -14,13 +14,13 @@ from gpualign.cli.outputs.files import check_outputs, naming_output
 from gpualign.cli.outputs.summary import RunSummary
 from gpualign.cli.progress import ProgressBar, write_now
 from gpualign.cli.stages import COMPUTING, READING, WRITING, Stages
-from gpualign.core.errors import InputError, for_command_line
+from gpualign.core.common.errors import InputError, for_command_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from gpualign.core.distance.runner import DistanceTotals
-    from gpualign.core.road import Totals
+    from gpualign.core.execution.pipeline import Totals
     from gpualign.jobs.near import NearTotals
     from gpualign.jobs.pairs import Rows
 

@@ -9,7 +9,7 @@ import click
 
 from gpualign.cli.messages import Messages
 from gpualign.cli.signals import cleaning_up
-from gpualign.core.errors import InputError
+from gpualign.core.common.errors import InputError
 from gpualign.jobs.engines import AUTO, Resources, checked_resources
 
 

@@ -152,15 +152,15 @@ def nw(
     from gpualign.cli.outputs.formats import output_paths
     from gpualign.cli.outputs.pairs import OutputOptions, output_spec, write_every_pair
     from gpualign.cli.outputs.summary import counts_of
-    from gpualign.core import matrices
-    from gpualign.core.ambiguity import Rule, check_rule
-    from gpualign.core.errors import InputError
-    from gpualign.core.fields import tell_descriptions
-    from gpualign.core.ids import describe_shared
-    from gpualign.core.plan import Pairing
-    from gpualign.core.scoring import ScoringOptions
-    from gpualign.core.search.readings import BOTH
-    from gpualign.core.task import EndGaps
+    from gpualign.core.alignment.ambiguity import Rule, check_rule
+    from gpualign.core.alignment.task import EndGaps
+    from gpualign.core.common.errors import InputError
+    from gpualign.core.planning.tile_plan import Pairing
+    from gpualign.core.results.columns import tell_descriptions
+    from gpualign.core.scoring import matrices
+    from gpualign.core.scoring.scoring import ScoringOptions
+    from gpualign.core.sequences.ids import describe_shared
+    from gpualign.core.sequences.strands_frames import BOTH
     from gpualign.jobs.inputs import ReadOptions, add_targets, read_inputs
     from gpualign.jobs.nw import NwOptions, Wanted, prepare_wanted
 

@@ -11,7 +11,7 @@ from gpualign.cli.completion import DeviceType, ListType, MatrixType, PathType
 from gpualign.cli.outputs.shards import ShardType
 from gpualign.cli.sizes import WEIGHTS, FiniteType, SizeType, WholeType
 from gpualign.cli.typos import ChoiceType
-from gpualign.core.formats.registry import Results, formats_of
+from gpualign.core.output.formats.registry import Results, formats_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 

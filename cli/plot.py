@@ -102,8 +102,8 @@ def plot(
     from gpualign.cli.pictures.drawing import Style
     from gpualign.cli.pictures.heatmaps import guess_kind, of_lists
     from gpualign.cli.pictures.plots import BYTES_OF_PAIR, Rows, check_plot, check_style, write_plot
-    from gpualign.core.errors import InputError
-    from gpualign.core.nearest import did_you_mean
+    from gpualign.core.common.errors import InputError
+    from gpualign.core.common.suggestions import did_you_mean
 
     messages = Messages.of("plot", quiet)
     for option, text in (("--label", label), ("--title", title)):

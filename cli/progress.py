@@ -9,7 +9,7 @@ from collections.abc import Callable
 from types import TracebackType
 
 from gpualign.cli import signals
-from gpualign.core.units import fitting_unit
+from gpualign.core.common.units import fitting_unit
 
 PERIOD = 60.0
 """Seconds between two lines, and before the first."""

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gpualign.core.road import Sink
-    from gpualign.core.sinks.pairs import PairsSink
+    from gpualign.core.execution.pipeline import Sink
+    from gpualign.core.output.pairs import PairsSink
 
 STARTING, READING, PLANNING, COMPUTING, WRITING = "starting", "reading", "planning", "computing", "writing"
 

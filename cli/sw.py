@@ -129,12 +129,12 @@ def sw(
     from gpualign.cli.outputs.formats import output_paths
     from gpualign.cli.outputs.hits import HitOptions, hit_spec, write_hits
     from gpualign.cli.outputs.summary import counts_of
-    from gpualign.core import matrices
-    from gpualign.core.errors import InputError
-    from gpualign.core.fields import tell_descriptions
-    from gpualign.core.opening import is_index
-    from gpualign.core.scoring import ScoringOptions
-    from gpualign.core.translation import STANDARD
+    from gpualign.core.common.errors import InputError
+    from gpualign.core.files.paths import is_index
+    from gpualign.core.results.columns import tell_descriptions
+    from gpualign.core.scoring import matrices
+    from gpualign.core.scoring.scoring import ScoringOptions
+    from gpualign.core.sequences.translation import STANDARD
     from gpualign.jobs import sw as search
     from gpualign.jobs.inputs import ReadOptions, read_inputs, read_with_index
 
@@ -189,7 +189,7 @@ def sw(
     messages.of_run.have_read(counts_of(inputs), resources, alphabet=inputs.alphabet.name, format=spec.format)
     if of_scores is not None:
         from gpualign.cli.outputs.pairs import write_every_pair
-        from gpualign.core.plan import Pairing
+        from gpualign.core.planning.tile_plan import Pairing
         from gpualign.jobs import scores as every_score
 
         pairing = Pairing.ABOVE_OR_EQUAL if with_self or of_scores.is_matrix else Pairing.ABOVE

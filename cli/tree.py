@@ -50,7 +50,7 @@ def tree(matrix: str | None, edges: str | None, method: str, root: str | None, o
     from gpualign.cli.clusters import read_given
     from gpualign.cli.messages import Messages
     from gpualign.cli.outputs.files import OutputFiles, naming_output, output_path
-    from gpualign.core.errors import InputError
+    from gpualign.core.common.errors import InputError
     from gpualign.core.trees.newick import newick
     from gpualign.core.trees.table import edge_rows
     from gpualign.jobs.tree import MIDPOINT, check_libraries, check_root, make_tree

@@ -7,7 +7,7 @@ from itertools import takewhile
 
 import click
 
-from gpualign.core.nearest import did_you_mean
+from gpualign.core.common.suggestions import did_you_mean
 
 _OF_OTHERS = {
     "outfmt": "--format m8 writes BLAST's columns",

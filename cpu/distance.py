@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.core.distance.bands import Band, Bands, CountedBands
-from gpualign.core.distance.choice import ChosenPairs, Rule, choose_of_bands, record_bytes
+from gpualign.core.distance.count_recipe import Measure, Operation, Wanted
 from gpualign.core.distance.engine import WORD_BITS, ChosenParts, Counter, Panel
-from gpualign.core.distance.recipe import Measure, Operation, Wanted
-from gpualign.core.distance.relationship import Relationship, Terms, relating_term, sum_type
+from gpualign.core.distance.grm import Relationship, Terms, relating_term, sum_type
+from gpualign.core.distance.pair_selection import ChosenPairs, Rule, choose_of_bands, record_bytes
 from gpualign.cpu import _distance
 from gpualign.cpu.distance_tiles import TileChooser, count_term, high_tiles, near_tiles, relate_term, wide_tiles
 from gpualign.cpu.machine import describe_cpu, pick_instruction_set, usable_cpus

@@ -7,12 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
 from gpualign.core.distance.bands import Band, CountMatrix
-from gpualign.core.distance.choice import COMPARED, ChosenPairs, Rule, count_undefined
+from gpualign.core.distance.count_recipe import Operation, Term
 from gpualign.core.distance.engine import Panel
-from gpualign.core.distance.recipe import Operation, Term
-from gpualign.core.distance.relationship import Terms
+from gpualign.core.distance.grm import Terms
+from gpualign.core.distance.pair_selection import COMPARED, ChosenPairs, Rule, count_undefined
 from gpualign.cpu import _distance
 
 _TILE_ROWS = 64

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import field, replace
 
-from gpualign.core.budget import Budget
-from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Capabilities
-from gpualign.core.errors import RunError
-from gpualign.core.plan import MIN_BAND_ROWS, Limits, Tile
-from gpualign.core.pool import Counter, run_workers
-from gpualign.core.task import Mode, Task
-from gpualign.core.tile_results import TileResult
+from gpualign.core.alignment.task import Mode, Task
+from gpualign.core.alignment.tile_results import TileResult
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import RunError
+from gpualign.core.execution.engine import Capabilities
+from gpualign.core.execution.worker_pool import Counter, run_workers
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import MIN_BAND_ROWS, Limits, Tile
 from gpualign.cpu import _kernels
 from gpualign.cpu.machine import describe_cpu, pick_instruction_set, usable_cpus
 from gpualign.cpu.native import native_local, native_paths, native_recipes
@@ -67,7 +67,8 @@ def instruction_sets() -> list[InstructionSet]:
 
 @dataclass(frozen=True)
 class CpuPrepared:
-    """Implements `gpualign.core.engine.Prepared`. begin: what computes the tiles of one run. seconds: that it takes, about and rather more
+    """Implements `gpualign.core.execution.engine.Prepared`. begin: what computes the tiles of one run. seconds: that it takes, about and
+    rather more
     than less."""
 
     task: Task
@@ -90,7 +91,7 @@ class CpuPrepared:
 
 
 class CpuEngine:
-    """Implements `gpualign.core.engine.Engine`.
+    """Implements `gpualign.core.execution.engine.Engine`.
 
     threads: workers (default: the CPUs this process may use but `spare`, or as many as there is memory for). instruction_set: name of a
     variant (default: the fastest that this processor runs; the environment variable GPUALIGN_INSTRUCTION_SET overrides it, for

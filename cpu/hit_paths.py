@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from gpualign.core.arrays import Integers
-from gpualign.core.errors import RunError
-from gpualign.core.runs import RunsBuilder
-from gpualign.core.search.hits import Hits
-from gpualign.core.task import Detail, EndGaps, Mode, Task
-from gpualign.core.tile_results import STATISTICS, Runs, Statistics
+from gpualign.core.alignment.hits import Hits
+from gpualign.core.alignment.path_builder import RunsBuilder
+from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
+from gpualign.core.alignment.tile_results import STATISTICS, Runs, Statistics
+from gpualign.core.common.arrays import Integers
+from gpualign.core.common.errors import RunError
 from gpualign.cpu import _kernels
 from gpualign.cpu.engine import CpuEngine, letters_in_use
 from gpualign.cpu.local import lane_bytes, make_local_recipe

@@ -11,8 +11,8 @@ from dataclasses import field, replace
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.dataclass import dataclass
-from gpualign.core.scoring import LIMIT, Scoring
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.scoring.scoring import LIMIT, Scoring
 from gpualign.cpu.recipe import TABLE_SIZE
 
 _COLUMN_MULTIPLE = 4

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Sequence
 from math import ceil
 
-from gpualign.core.cgroups import own_limits
-from gpualign.core.errors import InputError
+from gpualign.core.common.cgroups import own_limits
+from gpualign.core.common.errors import InputError
 
 
 def usable_cpus() -> int:

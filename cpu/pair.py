@@ -6,14 +6,14 @@ from typing import Any, cast
 
 import numpy as np
 
-from gpualign.core.alphabet import Alphabet
-from gpualign.core.arrays import Codes, Integers
-from gpualign.core.band_results import BandResults
-from gpualign.core.errors import RunError
-from gpualign.core.plan import Band
-from gpualign.core.scoring import Scoring
-from gpualign.core.task import EndGaps, Mode
-from gpualign.core.tile_results import STATISTICS, Runs
+from gpualign.core.alignment.band_results import BandResults
+from gpualign.core.alignment.task import EndGaps, Mode
+from gpualign.core.alignment.tile_results import STATISTICS, Runs
+from gpualign.core.common.arrays import Codes, Integers
+from gpualign.core.common.errors import RunError
+from gpualign.core.planning.tile_plan import Band
+from gpualign.core.scoring.scoring import Scoring
+from gpualign.core.sequences.alphabet import Alphabet
 from gpualign.cpu import _kernels
 from gpualign.cpu.engine import CpuEngine
 from gpualign.cpu.local import make_local_recipe

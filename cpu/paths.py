@@ -11,10 +11,10 @@ from dataclasses import field
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.bounds import difference_form, usable_pairs
-from gpualign.core.dataclass import dataclass
-from gpualign.core.scoring import Scoring
-from gpualign.core.task import EndGaps
+from gpualign.core.alignment.task import EndGaps
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.scoring.recurrence_forms import difference_form, usable_pairs
+from gpualign.core.scoring.scoring import Scoring
 from gpualign.cpu.recipe import TABLE_SIZE, Recipe, difference_recipe
 
 

@@ -5,7 +5,7 @@ The rule (measured in benchmarks/):
 - linear gaps, two-valued scores and a unary form of at most four steps (2/-1/1, 1/-1/1, ...): bit-sliced, if no target has
   over 65,536 letters and the masks fit the memory of a worker, for targets that fill two thirds of a vector's bits, and for fewer
   where several queries that share a vector take fewer steps than bytes;
-- everything else: the difference recurrence in the narrowest element that provably holds it (core/bounds.py).
+- everything else: the difference recurrence in the narrowest element that provably holds it (core/scoring/recurrence_forms.py).
 
 Where targets are fewer than bits, or a set is compared with itself, several queries share a vector, with 16 or 32 targets
 each (cpu/src/query_slices.hpp; AVX2 and AVX-512). Where a query meets few targets in a block, and in edit distance for very long
@@ -20,9 +20,9 @@ from dataclasses import field, replace
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.bounds import DifferenceForm, difference_form, unary_form
-from gpualign.core.dataclass import dataclass
-from gpualign.core.scoring import Scoring
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.scoring.recurrence_forms import DifferenceForm, difference_form, unary_form
+from gpualign.core.scoring.scoring import Scoring
 
 TABLE_SIZE = 32
 MAX_MATCH_STEPS = 4

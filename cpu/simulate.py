@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.alphabet import Alphabet
-from gpualign.core.budget import Budget
-from gpualign.core.plan import Pairing
-from gpualign.core.runner import Discard, plan_task, run_plan
-from gpualign.core.scoring import Scoring
-from gpualign.core.search.hits import Hits
-from gpualign.core.sequences import SequenceSet
-from gpualign.core.sinks.matrix import MatrixSink
-from gpualign.core.sinks.memory import MemoryArray
-from gpualign.core.task import Mode, Task
-from gpualign.core.tile_results import Statistics
+from gpualign.core.alignment.hits import Hits
+from gpualign.core.alignment.task import Mode, Task
+from gpualign.core.alignment.tile_results import Statistics
+from gpualign.core.execution.runner import Discard, plan_task, run_plan
+from gpualign.core.output.matrix import MatrixSink
+from gpualign.core.output.memory import MemoryArray
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import Pairing
+from gpualign.core.scoring.scoring import Scoring
+from gpualign.core.sequences.alphabet import Alphabet
+from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.engine import CpuEngine
 from gpualign.cpu.hit_paths import HitTracer
 
@@ -23,7 +23,7 @@ _BUDGET = Budget.of(256 << 20)  # of which a simulation takes a small part
 
 
 class CpuSimulator:
-    """Implements `gpualign.core.search.estimate.Simulator`."""
+    """Implements `gpualign.core.search.karlin_altschul.Simulator`."""
 
     def __init__(self, scoring: Scoring, alphabet: Alphabet, engine: CpuEngine) -> None:
         self._scoring = scoring

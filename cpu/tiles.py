@@ -6,10 +6,10 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
-from gpualign.core.arrays import Codes, Integers
-from gpualign.core.plan import Tile
-from gpualign.core.task import Detail, Task
-from gpualign.core.tile_results import STATISTICS, Runs, TileAlignments, TileHits, TileResult, TileScores
+from gpualign.core.alignment.task import Detail, Task
+from gpualign.core.alignment.tile_results import STATISTICS, Runs, TileAlignments, TileHits, TileResult, TileScores
+from gpualign.core.common.arrays import Codes, Integers
+from gpualign.core.planning.tile_plan import Tile
 from gpualign.cpu import _kernels
 
 
@@ -58,7 +58,7 @@ class LocalScores:
             return None
         if task.top is None:
             return TileScores(tile, scores)
-        from gpualign.core.search.hits import best_targets
+        from gpualign.core.alignment.hits import best_targets
 
         return TileHits(tile, *best_targets(scores, tile.targets, task.targets.ranks, task.top))
 

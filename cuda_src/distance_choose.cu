@@ -1,4 +1,4 @@
-// Near pairs: of matrices of counts, which stay on the device, the pairs that a rule chooses (core/distance/choice.py).
+// Near pairs: of matrices of counts, which stay on the device, the pairs that a rule chooses (core/distance/pair_selection.py).
 //
 // A block takes a strip of a row, a thread every blockDim-th pair of it. The lanes of a warp find their places in the records with one
 // atomic addition for all of them; most strips have no near pair, and none. Records come in any order. What does not fit is counted, not
@@ -7,7 +7,7 @@
 
 constexpr int kMostCounts = 8;
 constexpr int kPairs = 8;                   // of a thread in a strip
-constexpr int64_t kFar = int64_t{1} << 61;  // FAR of core/distance/choice.py
+constexpr int64_t kFar = int64_t{1} << 61;  // FAR of core/distance/pair_selection.py
 
 struct ChooseArgs {
   const int32_t* counts;       // [kinds][matrix]: row r of a matrix begins at r * columns

@@ -1,7 +1,7 @@
 // What the kernels of near pairs share: records as they keep them, the bound on their edit distance, lists that many threads append to.
 //
 // Pairs are found in rectangles of queries and targets: near_gather.cu brings the sketches of their records together, near_screen.cu
-// compares all pairs by lengths and sketches, near_verify.cu computes the distances of those that are left. core/near/steps.py says why no
+// compares all pairs by lengths and sketches, near_verify.cu computes the distances of those that are left. core/near_pairs/filter_cascade.py says why no
 // step loses a pair within the bound.
 #pragma once
 
@@ -17,14 +17,14 @@ struct NearRecords {
 };
 SAME_AS_ON_HOST(NearRecords);
 
-// EditBound of core/near/bounds.py
+// EditBound of core/scoring/edit_bounds.py
 struct NearBound {
   double per_letter, per_shorter, constant;
   double inside, coverage;
 };
 SAME_AS_ON_HOST(NearBound);
 
-// As core/near/bounds.py rounds it. A distance is never more than the longer length.
+// As core/scoring/edit_bounds.py rounds it. A distance is never more than the longer length.
 DEVICE int32_t most_edits(const NearBound& bound, int32_t m, int32_t n) {
   const int32_t shorter = m < n ? m : n, longer = m < n ? n : m;
   const double letters = double_product(bound.per_letter, static_cast<double>(m) + n);
@@ -32,7 +32,7 @@ DEVICE int32_t most_edits(const NearBound& bound, int32_t m, int32_t n) {
   return most < longer ? static_cast<int32_t>(most < -1 ? -1 : most) : longer;
 }
 
-// Different q-grams, at most, that a record of `own` letters has and its partner has not; as core/near/bounds.py, but for q k.
+// Different q-grams, at most, that a record of `own` letters has and its partner has not; as core/scoring/edit_bounds.py, but for q k.
 DEVICE int64_t grams_beside(const NearBound& bound, int32_t q, int32_t own, int32_t other) {
   constexpr double kRounding = 1e-6;  // as there
   const int32_t shorter = own < other ? own : other, longer = own < other ? other : own;

@@ -1,7 +1,7 @@
 // From the codes of records to what the kernels of near pairs keep of them: planes of bits, and sketches.
 //
 // A sketch is a set of hashed q-grams as bits. Any hash will do, as two q-grams with one bit only make records more alike
-// (core/near/steps.py). This one is the number that q codes make, times a constant (Fibonacci hashing), its highest bits.
+// (core/near_pairs/filter_cascade.py). This one is the number that q codes make, times a constant (Fibonacci hashing), its highest bits.
 #include "near.cuh"
 
 constexpr int kMostSketchWords = 1 << 10;

@@ -1,5 +1,5 @@
 // Paths on the device: how one is walked backwards through directions, what is counted on the way, and how it is stored.
-// The rules, and the form of what comes out, are those of the host (core/src/walk.hpp, gpualign.core.engine.Runs).
+// The rules, and the form of what comes out, are those of the host (core/alignment/src/walk.hpp, gpualign.core.alignment.tile_results.Runs).
 #pragma once
 
 #include "portable.cuh"
@@ -14,7 +14,7 @@ struct PathArgs {
   const int32_t* target_numbers;  // [target_count] what first_targets counts
   const int32_t* first_targets;   // [query_count]
   const uint32_t* usable;         // [LETTERS] bit t: a path may pair this query letter with target letter t
-  int32_t* statistics;            // [query_count][target_count][STATISTICS_NUMBERS]: STATISTICS of gpualign.core.engine
+  int32_t* statistics;            // [query_count][target_count][STATISTICS_NUMBERS]: STATISTICS of gpualign.core.execution.engine
   int64_t* starts;                // [query_count][target_count] of runs
   int32_t* sizes;                 // [query_count][target_count]
   uint8_t* scratch;               // [pairs][capacity] runs of one pair
@@ -34,7 +34,7 @@ DEVICE int directions_of(uint32_t word, int r, int rows, int bits) {
                    : static_cast<int>((~found >> 1 & 1) | (~found << 1 & 2));
 }
 
-// The best end of a free alignment, by the rule of core/src/walk.hpp: it begins as the corner and is offered the lowest best cell of
+// The best end of a free alignment, by the rule of core/alignment/src/walk.hpp: it begins as the corner and is offered the lowest best cell of
 // the last column, then the rightmost of the last row.
 struct PathEnd {
   int64_t score;

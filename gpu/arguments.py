@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from gpualign.core.tile_results import STATISTICS
+from gpualign.core.alignment.tile_results import STATISTICS
 
 _P, _I, _L, _U = "u8", "i4", "i8", "u4"  # pointer, int32_t, int64_t, uint32_t
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.dataclass import dataclass
-from gpualign.core.plan import Tile
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.planning.tile_plan import Tile
 
 
 @dataclass(frozen=True)

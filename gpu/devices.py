@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError, RunError
-from gpualign.core.nearest import did_you_mean
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError, RunError
+from gpualign.core.common.suggestions import did_you_mean
 from gpualign.gpu.start import start_cuda
 
 if TYPE_CHECKING:

@@ -14,13 +14,13 @@ from itertools import chain, cycle
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import RunError
 from gpualign.core.distance.bands import Band, Bands, CountedBands, CountMatrix
-from gpualign.core.distance.choice import ChosenPairs, Rule, record_bytes
+from gpualign.core.distance.count_recipe import Operation, Term, Wanted
 from gpualign.core.distance.engine import ChosenParts, Counter, Panel
-from gpualign.core.distance.recipe import Operation, Term, Wanted
-from gpualign.core.distance.workers import Workers
-from gpualign.core.errors import RunError
+from gpualign.core.distance.pair_selection import ChosenPairs, Rule, record_bytes
+from gpualign.core.distance.threads import Workers
 from gpualign.gpu.arguments import DIFFER as DIFFER_ARGUMENTS
 from gpualign.gpu.arguments import DISTANCE, WGMMA, arguments
 from gpualign.gpu.device import Device, Event, Memory, OutOfMemory, Stream, wait_for

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from gpualign.core.distance.bands import Band
-from gpualign.core.distance.choice import COMPARED, ChosenPairs, Rule
+from gpualign.core.distance.pair_selection import COMPARED, ChosenPairs, Rule
 from gpualign.gpu.arguments import CHOOSE, arguments
 from gpualign.gpu.device import Device, Memory, Stream, wait_for
 from gpualign.gpu.kernels import Kernel

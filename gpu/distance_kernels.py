@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
 from gpualign.core.distance.bands import Band
+from gpualign.core.distance.count_recipe import PanelRecipe
 from gpualign.core.distance.engine import WORD_BITS, Panel
-from gpualign.core.distance.recipe import PanelRecipe
 from gpualign.gpu.arguments import MOST_PLANES
 from gpualign.gpu.kernels import Kernel, capability
 

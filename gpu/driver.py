@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pycuda.driver as cuda
 
-from gpualign.core.errors import RunError
+from gpualign.core.common.errors import RunError
 from gpualign.gpu.cubins import architecture, cubin
 from gpualign.gpu.device import Bytes, OutOfMemory
 from gpualign.gpu.kernels import Hardware, Kernel

@@ -8,14 +8,14 @@ from dataclasses import field
 
 import numpy as np
 
-from gpualign.core.budget import Budget
-from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Capabilities
-from gpualign.core.errors import RunError
-from gpualign.core.plan import Limits, Tile
-from gpualign.core.pool import Counter, run_workers
-from gpualign.core.task import Detail, Mode, Task
-from gpualign.core.tile_results import TileResult
+from gpualign.core.alignment.task import Detail, Mode, Task
+from gpualign.core.alignment.tile_results import TileResult
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import RunError
+from gpualign.core.execution.engine import Capabilities
+from gpualign.core.execution.worker_pool import Counter, run_workers
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import Limits, Tile
 from gpualign.gpu.choice import choose
 from gpualign.gpu.device import Device
 from gpualign.gpu.losses import Lost, telling_of
@@ -38,7 +38,7 @@ _SAMPLE = 4096  # records that stand for the lengths of a set
 
 @dataclass(frozen=True)
 class CudaPrepared:
-    """Implements `gpualign.core.engine.Prepared`. seconds: that it takes, about, once CUDA has started."""
+    """Implements `gpualign.core.execution.engine.Prepared`. seconds: that it takes, about, once CUDA has started."""
 
     task: Task
     limits: Limits
@@ -69,7 +69,7 @@ class CudaPrepared:
 
 
 class CudaEngine:
-    """Implements `gpualign.core.engine.Engine` on one or more devices, which are opened for each run.
+    """Implements `gpualign.core.execution.engine.Engine` on one or more devices, which are opened for each run.
 
     log: told of every finished batch, for benchmarks. host_traceback: matrices of directions are copied back, and traced on the host
     while the next batch computes, as Li 2014 did. note: told of a device that fails while others take over its work.

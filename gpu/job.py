@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
 from gpualign.gpu.batches import Batch
 from gpualign.gpu.device import OutOfMemory
 from gpualign.gpu.families.base import QUEUE_BYTES, Placed, Variant

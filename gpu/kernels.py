@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
 
 
 @dataclass(frozen=True)

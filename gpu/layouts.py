@@ -7,8 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.dataclass import dataclass
-from gpualign.core.task import Task
+from gpualign.core.alignment.task import Task
+from gpualign.core.common.dataclass import dataclass
 from gpualign.gpu.batches import Batch
 from gpualign.gpu.recipe import Recipe
 from gpualign.gpu.schedule import Schedule, make_schedule

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
 
 _LIBRARY = "libcuda.so.1"
 NO_DRIVER = f"no NVIDIA driver was found ({_LIBRARY})"

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.bounds import RebasedForm, UnaryForm, rebased_form, unary_form, usable_pairs
-from gpualign.core.dataclass import dataclass
-from gpualign.core.scoring import Scoring
-from gpualign.core.task import Detail, Mode, Task
+from gpualign.core.alignment.task import Detail, Mode, Task
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.scoring.recurrence_forms import RebasedForm, UnaryForm, rebased_form, unary_form, usable_pairs
+from gpualign.core.scoring.scoring import Scoring
 from gpualign.gpu.kernels import capability
 
 Lengths = npt.NDArray[np.int64]

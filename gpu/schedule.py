@@ -7,8 +7,8 @@ from typing import cast
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.arrays import Integers
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.arrays import Integers
+from gpualign.core.common.dataclass import dataclass
 from gpualign.gpu import _schedule
 
 Int32s = npt.NDArray[np.int32]

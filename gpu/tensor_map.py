@@ -7,7 +7,7 @@ import ctypes
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.errors import RunError
+from gpualign.core.common.errors import RunError
 
 MAP_BYTES = 128
 """Of a CUtensorMap."""

@@ -14,12 +14,12 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.background import Behind
-from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import RunError
-from gpualign.core.plan import Tile
-from gpualign.core.task import Task
-from gpualign.core.tile_results import TileResult
+from gpualign.core.alignment.task import Task
+from gpualign.core.alignment.tile_results import TileResult
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import RunError
+from gpualign.core.common.threads import Behind
+from gpualign.core.planning.tile_plan import Tile
 from gpualign.gpu.batches import Batch, whole_tile
 from gpualign.gpu.choice import choose
 from gpualign.gpu.device import Device, Event, Memory, OutOfMemory, Stream, wait_for

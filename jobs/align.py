@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from gpualign.core.alphabet import Alphabet
-from gpualign.core.arrays import Booleans
-from gpualign.core.scoring import Scoring, ScoringOptions, make_scoring
-from gpualign.core.task import EndGaps, Mode
+from gpualign.core.alignment.task import EndGaps, Mode
+from gpualign.core.common.arrays import Booleans
+from gpualign.core.scoring.scoring import Scoring, ScoringOptions, make_scoring
+from gpualign.core.sequences.alphabet import Alphabet
 from gpualign.cpu.pair import PairAligner
 from gpualign.jobs.budget import default_memory
 

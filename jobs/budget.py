@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 
-from gpualign.core.budget import Budget
-from gpualign.core.cgroups import own_limits
-from gpualign.core.errors import RunError
-from gpualign.core.task import Task
-from gpualign.core.units import format_bytes
+from gpualign.core.alignment.task import Task
+from gpualign.core.common.cgroups import own_limits
+from gpualign.core.common.errors import RunError
+from gpualign.core.common.units import format_bytes
+from gpualign.core.planning.memory_budget import Budget
 
 _DEFAULT = 2 << 30
 

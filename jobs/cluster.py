@@ -10,27 +10,27 @@ from typing import Protocol
 
 import numpy as np
 
-from gpualign.core.ambiguity import Rule, check_rule
-from gpualign.core.arrays import Integers, Reals
-from gpualign.core.cluster.clustering import Clustering, of_centroids, of_labels
-from gpualign.core.cluster.edges import Edges, GrowingEdges
-from gpualign.core.cluster.given import ListedPairs, MatrixOfPairs, Threshold
-from gpualign.core.cluster.greedy import first_copies, greedy, ranked
-from gpualign.core.cluster.linkage import average, complete, largest_linked, linkage_bytes, single
-from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError, RunError, parameter
-from gpualign.core.filter import Filter
-from gpualign.core.fractions import check_fraction, describe_percentage
-from gpualign.core.near.groups import Groups, each_alone, group_equal
-from gpualign.core.plan import Pairing
-from gpualign.core.scoring import Scoring, ScoringOptions
+from gpualign.core.alignment.ambiguity import Rule, check_rule
+from gpualign.core.alignment.task import Detail, Task
+from gpualign.core.clustering.clusters import Clustering, of_centroids, of_labels
+from gpualign.core.clustering.edges import Edges, GrowingEdges
+from gpualign.core.clustering.greedy import first_copies, greedy, ranked
+from gpualign.core.clustering.known_distances import ListedPairs, MatrixOfPairs, Threshold
+from gpualign.core.clustering.linkage import average, complete, largest_linked, linkage_bytes, single
+from gpualign.core.common.arrays import Integers, Reals
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError, RunError, parameter
+from gpualign.core.common.fractions import check_fraction, describe_percentage
+from gpualign.core.common.units import format_bytes
+from gpualign.core.near_pairs.deduplication import Groups, each_alone, group_equal
+from gpualign.core.output.matrix import CondensedSink
+from gpualign.core.output.matrix_value import Value
+from gpualign.core.output.memory import MemoryArray
+from gpualign.core.planning.tile_plan import Pairing
+from gpualign.core.results.filter import Filter
+from gpualign.core.scoring.scoring import Scoring, ScoringOptions
 from gpualign.core.search.runner import GrowingProgress
-from gpualign.core.sequences import SequenceSet
-from gpualign.core.sinks.matrix import CondensedSink
-from gpualign.core.sinks.memory import MemoryArray
-from gpualign.core.sinks.value import Value
-from gpualign.core.task import Detail, Task
-from gpualign.core.units import format_bytes
+from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.jobs import nw
 from gpualign.jobs.budget import default_memory
 from gpualign.jobs.engines import Resources
@@ -48,7 +48,7 @@ Given = ListedPairs | MatrixOfPairs
 @dataclass(frozen=True)
 class ClusterOptions:
     """None = not given. method: one of `METHODS`; order: of greedy, one of `greedy.ORDERS`, by default length, and input where lengths are
-    not known; identity_definition: as core/identity.py numbers them; strand, ambiguous: as of `NwOptions`."""
+    not known; identity_definition: as core/alignment/identity.py numbers them; strand, ambiguous: as of `NwOptions`."""
 
     max_distance: float | None = None
     min_identity: float | None = None

@@ -13,26 +13,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.common.fractions import check_fraction, describe_percentage
+from gpualign.core.common.units import format_bytes
 from gpualign.core.distance import runner
-from gpualign.core.distance.budget import DistanceBudget
 from gpualign.core.distance.calls import Samples
+from gpualign.core.distance.count_recipe import Measure, Wanted
 from gpualign.core.distance.engine import DistanceEngine
+from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule, metric_named
-from gpualign.core.distance.recipe import Measure, Wanted
+from gpualign.core.distance.output.base import AnySink
+from gpualign.core.distance.output.names import written_samples
+from gpualign.core.distance.readers.base import Source
+from gpualign.core.distance.readers.detection import CallFile, read_calls
 from gpualign.core.distance.runner import DistanceTask, DistanceTotals, Prepared
-from gpualign.core.distance.scratch import Scratch, ScratchFiles
-from gpualign.core.distance.sinks.base import AnySink
-from gpualign.core.distance.sinks.names import written_samples
 from gpualign.core.distance.site_filters import SiteFilters, SitesLeft
-from gpualign.core.distance.sources.base import Source
-from gpualign.core.distance.sources.kinds import CallFile, read_calls
 from gpualign.core.distance.tables.options import CallOptions
-from gpualign.core.errors import InputError, parameter
-from gpualign.core.fractions import check_fraction, describe_percentage
-from gpualign.core.road import UNMARKED, Marks, Progress
-from gpualign.core.sinks.matrix_files import NumberType
-from gpualign.core.units import format_bytes
+from gpualign.core.execution.pipeline import UNMARKED, Marks, Progress
+from gpualign.core.files.scratch import Scratch, ScratchFiles
+from gpualign.core.output.matrix_files import NumberType
 from gpualign.jobs.budget import default_memory
 from gpualign.jobs.engines import AUTO, Resources, pick_distance_engine
 from gpualign.jobs.notes import Notes

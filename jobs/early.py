@@ -63,7 +63,8 @@ def bounds_edits(
     most_distance: float | None,
     least_coverage: float | None,
 ) -> bool:
-    """Whether thresholds (None: not asked for) leave out pairs unseen, as `gpualign.core.near.thresholds.edit_bound` has it, which takes
+    """Whether thresholds (None: not asked for) leave out pairs unseen, as `gpualign.core.near_pairs.thresholds.edit_bound` has it, which
+    takes
     longer to load.
 
     edit: whether scores, and so distances, are edit distances, which else are made of identities. definition: of the identity. free_ends:

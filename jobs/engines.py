@@ -7,16 +7,16 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError, RunError
-from gpualign.core.units import format_bytes
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError, RunError
+from gpualign.core.common.units import format_bytes
 from gpualign.jobs.notes import UNHEARD, Notes
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from gpualign.core.distance.engine import DistanceEngine
-    from gpualign.core.engine import Engine, TimedEngine
+    from gpualign.core.execution.engine import Engine, TimedEngine
     from gpualign.cpu.engine import CpuEngine
     from gpualign.gpu.devices import Inventory
     from gpualign.gpu.driver import CudaDevice
@@ -153,7 +153,7 @@ def pick_own_engine(resources: Resources, notes: Notes, host_traceback: bool = F
         return found
     if found is None:
         return cpu_engine(resources)
-    from gpualign.core.side_by_side import SideBySide
+    from gpualign.core.execution.multi_device import SideBySide
 
     return SideBySide([found, cpu_engine(resources, spare=found.device_count)], notes.note, notes.detail)
 
@@ -195,7 +195,7 @@ def pick_distance_engine(resources: Resources, notes: Notes, kernel: str = AUTO,
         engines.append(CpuDistanceEngine(resources.threads, spare=resources.spare + len(engines)))
     if len(engines) == 1:
         return engines[0]
-    from gpualign.core.distance.side_by_side import DistancesSideBySide
+    from gpualign.core.distance.multi_device import DistancesSideBySide
 
     return DistancesSideBySide(engines, notes.note)
 

@@ -12,9 +12,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any, cast
 
-from gpualign.core.errors import InputError, RunError
-from gpualign.core.remote.fleet import CALLS_A_WORKER, Fleet
-from gpualign.core.remote.protocol import Answer
+from gpualign.core.common.errors import InputError, RunError
+from gpualign.core.execution.remote.coordinator import CALLS_A_WORKER, Fleet
+from gpualign.core.execution.remote.protocol import Answer
 from gpualign.jobs.engines import Resources
 from gpualign.jobs.notes import Notes
 

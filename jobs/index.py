@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import BinaryIO
 
-from gpualign.core.alphabet import Alphabet
-from gpualign.core.index import Built, IndexBuilder
+from gpualign.core.sequences.alphabet import Alphabet
+from gpualign.core.sequences.database_index import Built, IndexBuilder
 from gpualign.jobs.inputs import (
     READ_AS_PROTEIN,
     Opened,

@@ -8,13 +8,22 @@ from typing import BinaryIO, TypeAlias
 
 import numpy as np
 
-from gpualign.core.alphabet import DNA, PROTEIN, Alphabet, MixedAlphabets
-from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError, parameter, quoted
-from gpualign.core.reader import Gaps, LowerCase, RawRecords, UnknownLetters, count_letters, encode_all, read_raw, unique_in_files
-from gpualign.core.scoring import Scoring, ScoringOptions, is_of_proteins, make_scoring
-from gpualign.core.sequences import SequenceSet, join_sets
-from gpualign.core.unpack import is_regular
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError, parameter, quoted
+from gpualign.core.files.decompression import is_regular
+from gpualign.core.scoring.scoring import Scoring, ScoringOptions, is_of_proteins, make_scoring
+from gpualign.core.sequences.alphabet import DNA, PROTEIN, Alphabet, MixedAlphabets
+from gpualign.core.sequences.loading import (
+    Gaps,
+    LowerCase,
+    RawRecords,
+    UnknownLetters,
+    count_letters,
+    encode_all,
+    read_raw,
+    unique_in_files,
+)
+from gpualign.core.sequences.sequence_set import SequenceSet, join_sets
 from gpualign.jobs.notes import UNHEARD, Notes
 
 Opened: TypeAlias = tuple[BinaryIO, str]
@@ -163,7 +172,7 @@ def add_targets(inputs: Inputs) -> Inputs:
 
 def read_with_index(queries: Iterable[Opened], index: str, options: ReadOptions, notes: Notes = UNHEARD) -> Inputs:
     """Read queries, of a file or several, for an indexed database, the file `index`. Raises `InputError`."""
-    from gpualign.core.index import open_index
+    from gpualign.core.sequences.database_index import open_index
 
     targets, alphabet = open_index(index)
     if options.alphabet not in ("auto", alphabet.name):

@@ -6,7 +6,7 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 
 from gpualign import __version__
-from gpualign.core.units import format_bytes
+from gpualign.core.common.units import format_bytes
 from gpualign.cpu.engine import CpuEngine, instruction_sets
 from gpualign.cpu.machine import usable_cpus
 from gpualign.gpu import missing

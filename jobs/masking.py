@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpualign.core.search.masking import NONE, mask, mask_scoring
-from gpualign.core.task import Task
+from gpualign.core.alignment.task import Task
+from gpualign.core.scoring.masking import NONE, mask, mask_scoring
 from gpualign.jobs.notes import Notes
 
 

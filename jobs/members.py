@@ -8,15 +8,15 @@ from dataclasses import field
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.ambiguity import find_ambiguous
-from gpualign.core.arrays import Reals
-from gpualign.core.blocks import PairBlock
-from gpualign.core.both_strands import is_better
-from gpualign.core.cluster.clustering import Clustering
-from gpualign.core.dataclass import dataclass
-from gpualign.core.near.groups import Groups
-from gpualign.core.search.readings import MINUS, make_strands
-from gpualign.core.task import Detail, EndGaps, Mode, Task
+from gpualign.core.alignment.ambiguity import find_ambiguous
+from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
+from gpualign.core.clustering.clusters import Clustering
+from gpualign.core.common.arrays import Reals
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.execution.both_strands import is_better
+from gpualign.core.near_pairs.deduplication import Groups
+from gpualign.core.results.blocks import PairBlock
+from gpualign.core.sequences.strands_frames import MINUS, make_strands
 from gpualign.cpu.pair import PairAligner
 from gpualign.jobs.budget import default_memory
 

@@ -12,27 +12,27 @@ from typing import ClassVar, cast
 
 import numpy as np
 
-from gpualign.core.bands import bands_in_order
-from gpualign.core.blocks import Block
-from gpualign.core.budget import Budget
-from gpualign.core.cost import ONE_A_PAIR
-from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Engine, Prepared
-from gpualign.core.group_pairs import GroupPairs
-from gpualign.core.near.align import align_pairs
-from gpualign.core.near.aligned import Aligned
-from gpualign.core.near.bounds import EditBound
-from gpualign.core.near.gather import NearAssembly, NearBand
-from gpualign.core.near.groups import Expansion, Groups, each_alone, group_equal
-from gpualign.core.near.pairs import NearPairs, join_pairs
-from gpualign.core.near.results import NearResults
-from gpualign.core.plan import Pairing, Plan
-from gpualign.core.road import UNMARKED, Closable, Marks, Progress, Sink, Totals, deliver
-from gpualign.core.runner import plan_task
-from gpualign.core.scoring import ScoringOptions, make_scoring
-from gpualign.core.sinks.pairs import blocks_of
-from gpualign.core.task import Detail, EndGaps, Mode, Task
-from gpualign.core.units import format_bytes
+from gpualign.core.alignment.aligned_pairs import Aligned
+from gpualign.core.alignment.pair_list import NearPairs, join_pairs
+from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.units import format_bytes
+from gpualign.core.execution.band_assembly import bands_in_order
+from gpualign.core.execution.engine import Engine, Prepared
+from gpualign.core.execution.near_assembly import NearAssembly, NearBand
+from gpualign.core.execution.pipeline import UNMARKED, Closable, Marks, Progress, Sink, Totals, deliver
+from gpualign.core.execution.runner import plan_task
+from gpualign.core.near_pairs.align import align_pairs
+from gpualign.core.near_pairs.deduplication import Expansion, Groups, each_alone, group_equal
+from gpualign.core.output.pairs import blocks_of
+from gpualign.core.planning.cost import ONE_A_PAIR
+from gpualign.core.planning.group_pairs import GroupPairs
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import Pairing, Plan
+from gpualign.core.results.blocks import Block
+from gpualign.core.results.near_results import NearResults
+from gpualign.core.scoring.edit_bounds import EditBound
+from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.jobs.budget import memory_left, sequence_bytes, text_threads
 from gpualign.jobs.engines import Resources
 from gpualign.jobs.notes import Notes
@@ -223,7 +223,7 @@ class NearJob:
         """Of pairs whose edit distance is all that is wanted."""
         if not self.task.both_strands:
             return Aligned(pairs.distances.astype(self.task.dtype), None, None)
-        from gpualign.core.both_strands import decode_distances
+        from gpualign.core.execution.both_strands import decode_distances
 
         distances, minus = decode_distances(pairs.distances)
         return Aligned(distances.astype(self.task.dtype), None, None, minus)

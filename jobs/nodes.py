@@ -8,15 +8,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gpualign.core.budget import Budget
-from gpualign.core.distance.budget import DistanceBudget
+from gpualign.core.alignment.task import Task
 from gpualign.core.distance.engine import Panel
+from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.remote import CounterOrder, CounterServer, RemoteDistanceEngine
-from gpualign.core.remote.engine import RemoteEngine, TaskOrder
-from gpualign.core.remote.node import Node, Opened, in_turn
-from gpualign.core.remote.protocol import Answer, Call
-from gpualign.core.remote.serving import TaskServer
-from gpualign.core.task import Task
+from gpualign.core.execution.remote.engine import RemoteEngine, TaskOrder
+from gpualign.core.execution.remote.protocol import Answer, Call
+from gpualign.core.execution.remote.task_server import TaskServer
+from gpualign.core.execution.remote.worker import Node, Opened, in_turn
+from gpualign.core.planning.memory_budget import Budget
 from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.cpu.engine import CpuPrepared
 from gpualign.jobs.budget import default_memory, memory_left, usable_memory

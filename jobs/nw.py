@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpualign.core.alphabet import DNA, Alphabet
-from gpualign.core.ambiguity import Rule, default_rule, find_ambiguous
-from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Engine
-from gpualign.core.errors import InputError
-from gpualign.core.filter import Filter
-from gpualign.core.identity import DEFAULT
-from gpualign.core.plan import Pairing
-from gpualign.core.scoring import Scoring, ScoringOptions
-from gpualign.core.search.readings import BOTH
-from gpualign.core.task import Detail, EndGaps, Task
+from gpualign.core.alignment.ambiguity import Rule, default_rule, find_ambiguous
+from gpualign.core.alignment.identity import DEFAULT
+from gpualign.core.alignment.task import Detail, EndGaps, Task
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError
+from gpualign.core.execution.engine import Engine
+from gpualign.core.planning.tile_plan import Pairing
+from gpualign.core.results.filter import Filter
+from gpualign.core.scoring.scoring import Scoring, ScoringOptions
+from gpualign.core.sequences.alphabet import DNA, Alphabet
+from gpualign.core.sequences.strands_frames import BOTH
 from gpualign.jobs.engines import AUTO, Resources, pick_global_engine, pick_near_engine, pick_pair_engine
 from gpualign.jobs.inputs import Inputs, scoring_of
 from gpualign.jobs.notes import UNHEARD, Notes
 from gpualign.jobs.pairs import PairsJob, prepare_pairs
 
 if TYPE_CHECKING:
-    from gpualign.core.group_pairs import GroupPairs
-    from gpualign.core.near.bounds import EditBound
+    from gpualign.core.planning.group_pairs import GroupPairs
+    from gpualign.core.scoring.edit_bounds import EditBound
     from gpualign.jobs.near import Engines, NearJob
 
 _COUNTED = {
@@ -81,7 +81,7 @@ def prepare_wanted(
     """The pairs that may pass thresholds: those only, where the thresholds bound the edit distance, else every pair. Raises likewise."""
     task, pairing, chosen = begun = _begin(inputs, options, notes, engine)
     if wanted.filter != Filter() and options.kernel == AUTO:
-        from gpualign.core.near.thresholds import edit_bound, what_would_bound
+        from gpualign.core.near_pairs.thresholds import edit_bound, what_would_bound
         from gpualign.jobs.near import is_worth_it, prepare_near
 
         bound = edit_bound(wanted.filter, task, wanted.identity_definition)
@@ -110,7 +110,7 @@ def _begin(inputs: Inputs, options: NwOptions, notes: Notes, engine: Engine | No
     if engine is None:
         engine = pick_global_engine(o.resources, notes, o.host_traceback, o.kernel, o.transfer)
     if both:
-        from gpualign.core.both_strands import with_both_strands
+        from gpualign.core.execution.both_strands import with_both_strands
 
         engine = with_both_strands(engine)
     return task, o.pairing if inputs.one_set or inputs.added else Pairing.ALL, engine
@@ -157,7 +157,7 @@ def _engines_of(task: Task, bound: EditBound, chosen: Engine, resources: Resourc
     few = bound.ambiguous <= _FEW_AMBIGUOUS
     if not task.both_strands:
         return Engines(chosen, pick_near_engine(resources, chosen, few), pick_pair_engine(resources, chosen))
-    from gpualign.core.both_strands import with_both_strands
+    from gpualign.core.execution.both_strands import with_both_strands
 
     one = with_both_strands(chosen).inner
     return Engines(chosen, with_both_strands(pick_near_engine(resources, one, few)), with_both_strands(pick_pair_engine(resources, one)))

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.band_results import BandResults
-from gpualign.core.blocks import Block
-from gpualign.core.budget import Budget
-from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Engine, Prepared
-from gpualign.core.plan import Pairing, Plan
-from gpualign.core.road import UNMARKED, Closable, Marks, Progress, Sink, Totals
-from gpualign.core.runner import estimate_rate, pair_bands, plan_task, run_plan
-from gpualign.core.sinks.pairs import blocks_of
-from gpualign.core.task import Task
-from gpualign.core.units import format_bytes
+from gpualign.core.alignment.band_results import BandResults
+from gpualign.core.alignment.task import Task
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.units import format_bytes
+from gpualign.core.execution.engine import Engine, Prepared
+from gpualign.core.execution.pipeline import UNMARKED, Closable, Marks, Progress, Sink, Totals
+from gpualign.core.execution.runner import estimate_rate, pair_bands, plan_task, run_plan
+from gpualign.core.output.pairs import blocks_of
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import Pairing, Plan
+from gpualign.core.results.blocks import Block
 from gpualign.jobs.budget import memory_left, sequence_bytes, text_threads
 from gpualign.jobs.engines import Resources
 from gpualign.jobs.notes import Notes
 
 if TYPE_CHECKING:
-    from gpualign.core.group_pairs import GroupPairs
+    from gpualign.core.planning.group_pairs import GroupPairs
 
 _WORTH_CUTTING = 0.75
 """Of all cells: where groups want more of them, all pairs are computed, and those that nobody wants are dropped."""
@@ -92,7 +92,7 @@ class PairsJob:
         """The groups, where pairs that they do not want are not computed."""
         if self.groups is None:
             return None
-        from gpualign.core.grouped import GroupedPrepared
+        from gpualign.core.execution.group_pairs import GroupedPrepared
 
         return self.groups if isinstance(self.prepared, GroupedPrepared) else None
 
@@ -128,7 +128,7 @@ def prepare_pairs(
     memory is too small."""
     budget = Budget.of(memory_left(task, resources.memory))
     if groups is not None and _is_worth_cutting(task, groups):
-        from gpualign.core.grouped import prepare_grouped
+        from gpualign.core.execution.group_pairs import prepare_grouped
 
         prepared: Prepared = prepare_grouped(engine, task, budget, groups)
     else:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.arrays import Integers
-from gpualign.core.filter import Filter
-from gpualign.core.road import Progress
+from gpualign.core.common.arrays import Integers
+from gpualign.core.execution.pipeline import Progress
+from gpualign.core.results.filter import Filter
 from gpualign.jobs.near import NearJob
 from gpualign.jobs.pairs import PairsJob
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gpualign.core.common.errors import parameter
 from gpualign.core.distance.metrics import CountArray
 from gpualign.core.distance.runner import DistanceTotals, Prepared
-from gpualign.core.errors import parameter
 
 _MOST_NAMED = 5
 

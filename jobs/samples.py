@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.common.suggestions import did_you_mean
+from gpualign.core.distance.call_coverage import fewest_sites
 from gpualign.core.distance.calls import Samples
-from gpualign.core.distance.coverage import fewest_sites
-from gpualign.core.distance.sources.base import Source
-from gpualign.core.distance.workers import Workers
-from gpualign.core.errors import InputError, parameter
-from gpualign.core.nearest import did_you_mean
+from gpualign.core.distance.readers.base import Source
+from gpualign.core.distance.threads import Workers
 from gpualign.jobs.notes import Notes
 from gpualign.jobs.quality import name_poorest
 

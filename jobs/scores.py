@@ -6,12 +6,12 @@ from dataclasses import field, replace
 
 import numpy as np
 
-from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Engine
-from gpualign.core.plan import Pairing
-from gpualign.core.scoring import Scoring, ScoringOptions
-from gpualign.core.search.masking import NONE
-from gpualign.core.search.readings import PLUS, make_strands
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.execution.engine import Engine
+from gpualign.core.planning.tile_plan import Pairing
+from gpualign.core.scoring.masking import NONE
+from gpualign.core.scoring.scoring import Scoring, ScoringOptions
+from gpualign.core.sequences.strands_frames import PLUS, make_strands
 from gpualign.jobs.engines import AUTO, Resources, pick_local_engine
 from gpualign.jobs.inputs import Inputs
 from gpualign.jobs.masking import mask_queries

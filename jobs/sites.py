@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
+from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.distance.intervals import Intervals, parse_regions, read_bed
+from gpualign.core.distance.readers.base import Source
 from gpualign.core.distance.site_filters import SiteFilters, SitesLeft, choose_sites
-from gpualign.core.distance.sources.base import Source
-from gpualign.core.distance.workers import Workers
-from gpualign.core.errors import InputError, parameter
-from gpualign.core.opening import open_file
+from gpualign.core.distance.threads import Workers
+from gpualign.core.files.paths import open_file
 from gpualign.jobs.notes import Notes
 from gpualign.jobs.samples import SampleFilters, check_founders, with_enough_calls
 

@@ -6,10 +6,10 @@ import sys
 from collections.abc import Callable
 from functools import cached_property
 
-from gpualign.core.budget import Budget
-from gpualign.core.engine import Capabilities, Timed, TimedEngine
-from gpualign.core.errors import RunError
-from gpualign.core.task import Task
+from gpualign.core.alignment.task import Task
+from gpualign.core.common.errors import RunError
+from gpualign.core.execution.engine import Capabilities, Timed, TimedEngine
+from gpualign.core.planning.memory_budget import Budget
 from gpualign.cpu.engine import CpuEngine
 from gpualign.jobs.early import CUDA_START
 from gpualign.jobs.notes import Notes
@@ -52,7 +52,7 @@ def _has_begun() -> bool:
 
 
 class SoonerEngine:
-    """Implements `gpualign.core.engine.Engine`: prepares each task for the one or the other.
+    """Implements `gpualign.core.execution.engine.Engine`: prepares each task for the one or the other.
 
     cpu: the CPU's. gpu: makes the CUDA engine, or None where there is no GPU; asked only when the CPU takes longer than CUDA to start.
     """

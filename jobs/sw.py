@@ -6,24 +6,24 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import field, replace
 
-from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Engine
-from gpualign.core.errors import InputError
-from gpualign.core.filter import Filter
-from gpualign.core.recount import relabel
-from gpualign.core.road import UNMARKED, Marks, Totals
-from gpualign.core.scoring import Scoring, ScoringOptions
-from gpualign.core.search.hits import Hits
-from gpualign.core.search.masking import NONE, check_method, method_for
-from gpualign.core.search.readings import BOTH, PLUS, Sides, as_given, make_strands
+from gpualign.core.alignment.hits import Hits
+from gpualign.core.alignment.recount import relabel
+from gpualign.core.alignment.task import Mode, Task
+from gpualign.core.alignment.tile_results import Runs, Statistics
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError
+from gpualign.core.execution.engine import Engine
+from gpualign.core.execution.pipeline import UNMARKED, Marks, Totals
+from gpualign.core.output.pairs import PairsSink
+from gpualign.core.results.filter import Filter
+from gpualign.core.scoring.evalues import Parameters, SearchSpace, published
+from gpualign.core.scoring.masking import NONE, check_method, method_for
+from gpualign.core.scoring.scoring import Scoring, ScoringOptions
+from gpualign.core.search.hit_writer import NOTABLE, HitFilter, HitsWriter, Trace, Unwritten
 from gpualign.core.search.runner import GrowingProgress, SearchPlan, find_hits, plan_search, run_search
-from gpualign.core.search.significance import Parameters, SearchSpace, published
-from gpualign.core.sequences import SequenceSet
-from gpualign.core.sinks.hits import NOTABLE, HitFilter, HitsWriter, Trace, Unwritten
-from gpualign.core.sinks.pairs import PairsSink
-from gpualign.core.task import Mode, Task
-from gpualign.core.tile_results import Runs, Statistics
-from gpualign.core.translation import STANDARD
+from gpualign.core.sequences.sequence_set import SequenceSet
+from gpualign.core.sequences.strands_frames import BOTH, PLUS, Sides, as_given, make_strands
+from gpualign.core.sequences.translation import STANDARD
 from gpualign.cpu.engine import CpuEngine
 from gpualign.cpu.hit_paths import HitTracer
 from gpualign.jobs.budget import memory_left
@@ -43,7 +43,8 @@ class SwOptions:
 
     strand: "plus", "minus" or "both"; translate: "query", "target" or "both", what is nucleotides and searched as proteins, by a number of
     NCBI's genetic codes; with_self: of one set, also hits of a record in itself; mask: "seg", "dust" or "none"; evalue:
-    "table", "estimate" or "none"; identity_definition: as core/identity.py numbers them; traced: whether alignments of hits are wanted.
+    "table", "estimate" or "none"; identity_definition: as core/alignment/identity.py numbers them; traced: whether alignments of hits are
+    wanted.
     """
 
     scoring: ScoringOptions | Scoring = field(default_factory=ScoringOptions)
@@ -194,7 +195,7 @@ class SearchJob:
         if o.evalue == "table" and parameters is None:
             raise InputError(f"--evalue table: BLAST's tables do not have {task.scoring.name}; --evalue estimate simulates")
         if parameters is None:
-            from gpualign.core.search.estimate import letter_frequencies, simulate_parameters
+            from gpualign.core.search.karlin_altschul import letter_frequencies, simulate_parameters
             from gpualign.cpu.simulate import CpuSimulator
 
             frequencies = letter_frequencies(sides.targets.sequences, task.alphabet.unambiguous)

@@ -8,15 +8,15 @@ from itertools import chain
 
 import numpy as np
 
-from gpualign.core.alphabet import DNA, PROTEIN, Alphabet
-from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError
-from gpualign.core.index import open_index
-from gpualign.core.reader import RawRecords, count_letters, encode_all
-from gpualign.core.search.readings import BOTH as BOTH_STRANDS
-from gpualign.core.search.readings import Sides, as_given, make_frames
-from gpualign.core.sequences import SequenceSet, join_sets
-from gpualign.core.translation import CODON, codon_table
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError
+from gpualign.core.sequences.alphabet import DNA, PROTEIN, Alphabet
+from gpualign.core.sequences.database_index import open_index
+from gpualign.core.sequences.loading import RawRecords, count_letters, encode_all
+from gpualign.core.sequences.sequence_set import SequenceSet, join_sets
+from gpualign.core.sequences.strands_frames import BOTH as BOTH_STRANDS
+from gpualign.core.sequences.strands_frames import Sides, as_given, make_frames
+from gpualign.core.sequences.translation import CODON, codon_table
 from gpualign.jobs.inputs import Inputs, Opened, ReadOptions, mask_lower, note_stops, read_set
 from gpualign.jobs.notes import UNHEARD, Notes
 

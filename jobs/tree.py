@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpualign.core.cluster.given import ListedPairs, MatrixOfPairs, Threshold
-from gpualign.core.errors import InputError, RunError, parameter, quoted
-from gpualign.core.nearest import several_nearest
+from gpualign.core.clustering.known_distances import ListedPairs, MatrixOfPairs, Threshold
+from gpualign.core.common.errors import InputError, RunError, parameter, quoted
+from gpualign.core.common.suggestions import several_nearest
 from gpualign.core.trees.methods import neighbour_joining, spanning, spanning_all, upgma
 from gpualign.core.trees.rooting import root_at_midpoint, root_at_outgroup
 from gpualign.core.trees.tree import Tree

@@ -16,14 +16,14 @@ from host_device import name_of
 from oracle import local_score
 from work import edit, records, run_paths, run_scores, sequence_set, two_valued
 
-from gpualign.core.budget import Budget
+from gpualign.core.alignment.task import EndGaps, Mode, Task
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.tables.alleles import NO_ALLELE
-from gpualign.core.near.bounds import distance_bound
-from gpualign.core.near.steps import Left, Steps
-from gpualign.core.plan import Pairing
-from gpualign.core.runner import plan_task
-from gpualign.core.task import EndGaps, Mode, Task
+from gpualign.core.execution.runner import plan_task
+from gpualign.core.near_pairs.filter_cascade import Left, Steps
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import Pairing
+from gpualign.core.scoring.edit_bounds import distance_bound
 from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu import worker

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sites import panels_of
 
-from gpualign.core import _sites
+from gpualign.core.common.errors import InputError
+from gpualign.core.distance import _sites
 from gpualign.core.distance.calls import MISSING, letter_table
-from gpualign.core.distance.recipe import Need
-from gpualign.core.distance.sources import fasta
-from gpualign.core.distance.sources.fasta import AlignmentText, read_alignments
-from gpualign.core.errors import InputError
-from gpualign.core.unpack import PlainText, plain_text
+from gpualign.core.distance.count_recipe import Need
+from gpualign.core.distance.readers import alignment as fasta
+from gpualign.core.distance.readers.alignment import AlignmentText, read_alignments
+from gpualign.core.files.decompression import PlainText, plain_text
 
 GAPS = b"N-nRy.?"
 

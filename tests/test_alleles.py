@@ -16,22 +16,22 @@ from hypothesis import strategies as st
 from sites import stream
 
 import gpualign
-from gpualign.core.distance.budget import DistanceBudget
+from gpualign.core.common.errors import InputError
+from gpualign.core.distance.allele_planes import panels_of_loci
 from gpualign.core.distance.calls import Kind
+from gpualign.core.distance.count_recipe import Measure, Wanted
+from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
-from gpualign.core.distance.pack_alleles import panels_of_loci
-from gpualign.core.distance.recipe import Measure, Wanted
+from gpualign.core.distance.multi_device import DistancesSideBySide
+from gpualign.core.distance.output.matrix import MatrixSink
+from gpualign.core.distance.output.pairs import PairsSink
+from gpualign.core.distance.readers.table import read_tables
 from gpualign.core.distance.runner import DistanceTask, measure, prepare
-from gpualign.core.distance.scratch import TemporaryFiles
-from gpualign.core.distance.side_by_side import DistancesSideBySide
-from gpualign.core.distance.sinks.matrix import MatrixSink
-from gpualign.core.distance.sinks.pairs import PairsSink
-from gpualign.core.distance.sources.table import read_tables
 from gpualign.core.distance.tables.alleles import NO_ALLELE
 from gpualign.core.distance.tables.options import CallOptions, TableType
-from gpualign.core.errors import InputError
-from gpualign.core.runner import Discard
-from gpualign.core.sinks.memory import MemoryArray
+from gpualign.core.execution.runner import Discard
+from gpualign.core.files.scratch import TemporaryFiles
+from gpualign.core.output.memory import MemoryArray
 from gpualign.cpu.distance import CpuDistanceEngine, instruction_sets
 from gpualign.gpu.papers.payne import PayneEngine
 

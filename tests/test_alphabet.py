@@ -1,8 +1,8 @@
 import pytest
 
-from gpualign.core.alphabet import DNA, INVALID, PROTEIN, Census, detect
-from gpualign.core.errors import InputError
-from gpualign.core.text import TextColumn
+from gpualign.core.common.errors import InputError
+from gpualign.core.sequences.alphabet import DNA, INVALID, PROTEIN, Census, detect
+from gpualign.core.sequences.string_column import TextColumn
 
 
 def test_every_letter_has_its_index_as_code_in_any_case():

@@ -20,7 +20,7 @@ from command import gpualign as run
 from work import at_once
 
 import gpualign
-from gpualign.core.fields import FIELDS, tell_descriptions
+from gpualign.core.results.columns import FIELDS, tell_descriptions
 
 edlib = pytest.importorskip("edlib")
 parasail = pytest.importorskip("parasail")
@@ -143,7 +143,7 @@ def test_tables_of_any_size_from_blocks_of_any_size(genes, monkeypatch, batch, l
     """Tables that end within a block of pairs, and that go over several."""
     options = {"fields": ["query", "target", "identity", "cigar"], "min_identity": least}
     (whole,) = gpualign.iter_pairs(genes[:12], **options)
-    monkeypatch.setattr("gpualign.core.sinks.pairs._BLOCK_PAIRS", 10)
+    monkeypatch.setattr("gpualign.core.output.pairs._BLOCK_PAIRS", 10)
     tables = list(gpualign.iter_pairs(genes[:12], batch=batch, **options))
     assert 0 < len(whole) <= 66
     assert {len(table) for table in tables[:-1]} <= {batch}

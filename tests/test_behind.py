@@ -9,7 +9,7 @@ import time
 import pytest
 from command import LIMIT
 
-from gpualign.core.sinks.behind import FileBehind
+from gpualign.core.output.background_file import FileBehind
 
 
 class Slow(io.BytesIO):

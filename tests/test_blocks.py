@@ -7,28 +7,28 @@ import numpy as np
 import pytest
 from work import relatives, run_paths, two_valued
 
-from gpualign.core._rows import Column, format_block
-from gpualign.core.alphabet import DNA
-from gpualign.core.band_results import BandResults
-from gpualign.core.blocks import PairBlock
-from gpualign.core.fields import FIELDS, tell_descriptions
-from gpualign.core.filter import Filter
-from gpualign.core.formats.fasta import AlignedFasta
-from gpualign.core.formats.m8 import M8
-from gpualign.core.formats.paf import Paf
-from gpualign.core.formats.sam import Sam
-from gpualign.core.formats.tsv import Tsv
-from gpualign.core.plan import Band, Pairing
-from gpualign.core.reading_blocks import HitBlock
-from gpualign.core.scoring import ScoringOptions, make_scoring
-from gpualign.core.search.hits import Hits
-from gpualign.core.search.readings import Sides, as_given, make_strands
-from gpualign.core.search.significance import SearchSpace, published
-from gpualign.core.sinks.blocks import BlocksSink
-from gpualign.core.sinks.table import TableSink
-from gpualign.core.task import Detail, EndGaps, Task
-from gpualign.core.text import TextColumn
-from gpualign.core.tile_results import STATISTICS, Runs
+from gpualign.core.alignment.band_results import BandResults
+from gpualign.core.alignment.hits import Hits
+from gpualign.core.alignment.task import Detail, EndGaps, Task
+from gpualign.core.alignment.tile_results import STATISTICS, Runs
+from gpualign.core.output.formats.blast6 import M8
+from gpualign.core.output.formats.fasta import AlignedFasta
+from gpualign.core.output.formats.paf import Paf
+from gpualign.core.output.formats.sam import Sam
+from gpualign.core.output.formats.tsv import Tsv
+from gpualign.core.output.pairwise_text import BlocksSink
+from gpualign.core.output.table import TableSink
+from gpualign.core.planning.tile_plan import Band, Pairing
+from gpualign.core.results._rows import Column, format_block
+from gpualign.core.results.blocks import PairBlock
+from gpualign.core.results.columns import FIELDS, tell_descriptions
+from gpualign.core.results.filter import Filter
+from gpualign.core.results.hit_blocks import HitBlock
+from gpualign.core.scoring.evalues import SearchSpace, published
+from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
+from gpualign.core.sequences.alphabet import DNA
+from gpualign.core.sequences.strands_frames import Sides, as_given, make_strands
+from gpualign.core.sequences.string_column import TextColumn
 
 OF_PAIRS = [field for field in FIELDS.values() if not field.of_hits and not tell_descriptions(field.name)]
 OF_HITS = [field for field in FIELDS.values() if field.of_hits]

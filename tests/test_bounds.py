@@ -1,4 +1,5 @@
-"""The widths that core/bounds.py grants: every value that the recurrences form stays within them, and the forms are exact."""
+"""The widths that core/scoring/recurrence_forms.py grants: every value that the recurrences form stays within them, and the forms are
+exact."""
 
 from math import gcd
 
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from oracle import global_score
 from work import scoring, two_valued
 
-from gpualign.core.bounds import difference_form, unary_form, width_for
+from gpualign.core.scoring.recurrence_forms import difference_form, unary_form, width_for
 
 
 def difference_recurrence(query, target, scheme):

@@ -3,9 +3,9 @@
 import pytest
 from command import gpualign_here
 
-from gpualign.core import cgroups
-from gpualign.core.cgroups import Limits, find_limits
-from gpualign.core.errors import RunError
+from gpualign.core.common import cgroups
+from gpualign.core.common.cgroups import Limits, find_limits
+from gpualign.core.common.errors import RunError
 from gpualign.cpu import machine
 from gpualign.jobs import budget, engines, nodes
 from gpualign.jobs.engines import Resources

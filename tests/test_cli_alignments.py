@@ -13,7 +13,7 @@ from oracle import count
 from path_files import CIGAR_FIELDS, parse_cigar, rows_of, sequences_of
 from processes import on_terminal
 
-from gpualign.core.identity import DEFINITIONS
+from gpualign.core.alignment.identity import DEFINITIONS
 
 
 @pytest.mark.parametrize("definition", DEFINITIONS)

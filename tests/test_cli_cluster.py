@@ -11,7 +11,7 @@ from command import gpualign, gpualign_here, shell
 from goldens import CORE
 
 import gpualign as package
-from gpualign.core.errors import InputError
+from gpualign.core.common.errors import InputError
 
 pytest.importorskip("scipy")
 

@@ -7,16 +7,16 @@ import pytest
 from command import gpualign_here
 from work import sequence_set
 
-from gpualign.core import rectangles
-from gpualign.core.alphabet import DNA
-from gpualign.core.budget import Budget
-from gpualign.core.errors import InputError
-from gpualign.core.group_pairs import GroupPairs
-from gpualign.core.grouped import prepare_grouped
-from gpualign.core.plan import Pairing
-from gpualign.core.runner import plan_task
-from gpualign.core.scoring import ScoringOptions, make_scoring
-from gpualign.core.task import Task
+from gpualign.core.alignment.task import Task
+from gpualign.core.common.errors import InputError
+from gpualign.core.execution.group_pairs import prepare_grouped
+from gpualign.core.execution.runner import plan_task
+from gpualign.core.planning import pair_rectangles as rectangles
+from gpualign.core.planning.group_pairs import GroupPairs
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import Pairing
+from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
+from gpualign.core.sequences.alphabet import DNA
 from gpualign.cpu.engine import CpuEngine
 from gpualign.jobs import pairs as jobs
 
@@ -145,7 +145,9 @@ def test_only_wanted_pairs_are_computed(monkeypatch, pairing, within, exact):
     groups = GroupPairs(own, own, within)
     if exact:
         monkeypatch.setattr(rectangles, "_SPLIT_CELLS", 0)
-        monkeypatch.setattr("gpualign.core.grouped.wanted_rectangles", lambda *given: rectangles.wanted_rectangles(*given[:-1], 1000))
+        monkeypatch.setattr(
+            "gpualign.core.execution.group_pairs.wanted_rectangles", lambda *given: rectangles.wanted_rectangles(*given[:-1], 1000)
+        )
     task = Task(sequences, sequences, make_scoring(DNA, ScoringOptions()))
     prepared = prepare_grouped(CpuEngine(1), task, Budget.of(1 << 30), groups)
     record = Recorded(prepared.inner)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from command import gpualign, gpualign_here
 
-from gpualign.core.near.align import align_pairs
+from gpualign.core.near_pairs.align import align_pairs
 
 DNA, PROTEIN = "ACGT", "ARNDCQEGHILKMFPSTWYV"
 FIELDS = "query,target,score,identity,qcov,tcov,matches,mismatches,qlen,tlen,cigar"

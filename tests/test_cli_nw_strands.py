@@ -9,12 +9,13 @@ from Bio import Align
 from Bio.Seq import Seq
 from command import gpualign_here
 
-from gpualign.core import both_strands, rectangles
-from gpualign.core.alphabet import DNA
-from gpualign.core.errors import InputError
-from gpualign.core.plan import Limits, Pairing, make_plan
-from gpualign.core.scoring import ScoringOptions, make_scoring
-from gpualign.core.task import Task
+from gpualign.core.alignment.task import Task
+from gpualign.core.common.errors import InputError
+from gpualign.core.execution import both_strands
+from gpualign.core.planning import pair_rectangles as rectangles
+from gpualign.core.planning.tile_plan import Limits, Pairing, make_plan
+from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
+from gpualign.core.sequences.alphabet import DNA
 
 FIELDS = "query,target,score,strand,identity,matches,length,cigar,qaln,taln,qstart,qend,tstart,tend"
 

@@ -11,7 +11,7 @@ from command import gpualign, gpualign_here
 from goldens import CORE, OLD, SNPS
 from sites import vcf_text, write_fileset
 
-from gpualign.core.errors import InputError
+from gpualign.core.common.errors import InputError
 
 
 def dist(*words):

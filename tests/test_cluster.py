@@ -15,11 +15,11 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.spatial.distance import squareform
 
 import gpualign
-from gpualign.core.cluster.clustering import numbered, of_centroids, of_labels
-from gpualign.core.cluster.edges import Edges, unique_edges
-from gpualign.core.cluster.greedy import abundances, first_copies, greedy, ranked
-from gpualign.core.cluster.linkage import average, complete, largest_linked, single
-from gpualign.core.errors import InputError
+from gpualign.core.clustering.clusters import numbered, of_centroids, of_labels
+from gpualign.core.clustering.edges import Edges, unique_edges
+from gpualign.core.clustering.greedy import abundances, first_copies, greedy, ranked
+from gpualign.core.clustering.linkage import average, complete, largest_linked, single
+from gpualign.core.common.errors import InputError
 
 
 def near(matrix, most):

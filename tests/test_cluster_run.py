@@ -18,7 +18,7 @@ from eager import command, marked
 from processes import started, wait_until
 
 import gpualign as gpualign_package
-from gpualign.core.errors import InputError
+from gpualign.core.common.errors import InputError
 from gpualign.jobs.engines import Resources
 from gpualign.jobs.executors import check_cluster
 

@@ -8,7 +8,7 @@ import pytest
 from Bio.Seq import Seq
 from command import gpualign_here
 
-from gpualign.core.errors import InputError
+from gpualign.core.common.errors import InputError
 
 
 def turned(letters):

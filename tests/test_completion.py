@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from command import GPUALIGN, LIMIT, gpualign
 
-from gpualign.core import collection
-from gpualign.core.fields import FIELDS
+from gpualign.core.results.columns import FIELDS
+from gpualign.core.scoring import biopython_matrices as collection
 
 
 def answer(*words, cwd=None, shell="bash"):

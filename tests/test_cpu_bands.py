@@ -10,7 +10,7 @@ from oracle import align
 from path_cases import SCHEMES
 from work import records, run_paths, sequence_set, two_valued
 
-from gpualign.core.task import EndGaps
+from gpualign.core.alignment.task import EndGaps
 from gpualign.cpu import _kernels, paths
 from gpualign.cpu.engine import CpuEngine, instruction_sets
 from gpualign.cpu.native import native_paths

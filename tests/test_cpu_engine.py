@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from work import edit, sequence_set, two_valued
 
-from gpualign.core.budget import Budget
-from gpualign.core.errors import InputError, RunError
-from gpualign.core.near.bounds import distance_bound
-from gpualign.core.plan import BANDS_IN_FLIGHT, DIAGONAL_BANDS, MIN_BAND_ROWS, Pairing
-from gpualign.core.runner import Discard, estimate_rate, plan_task, run_plan
-from gpualign.core.task import Detail, Mode, Task
+from gpualign.core.alignment.task import Detail, Mode, Task
+from gpualign.core.common.errors import InputError, RunError
+from gpualign.core.execution.runner import Discard, estimate_rate, plan_task, run_plan
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, DIAGONAL_BANDS, MIN_BAND_ROWS, Pairing
+from gpualign.core.scoring.edit_bounds import distance_bound
 from gpualign.cpu import _kernels
 from gpualign.cpu import engine as cpu_engine
 from gpualign.cpu.engine import CpuEngine, instruction_sets

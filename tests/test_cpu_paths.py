@@ -8,9 +8,9 @@ from oracle import align, count, rescore
 from path_cases import SCHEMES, relatives
 from work import records, run_paths, run_scores, sequence_set, two_valued
 
-from gpualign.core.errors import RunError
-from gpualign.core.plan import Pairing
-from gpualign.core.task import Detail, EndGaps
+from gpualign.core.alignment.task import Detail, EndGaps
+from gpualign.core.common.errors import RunError
+from gpualign.core.planning.tile_plan import Pairing
 from gpualign.cpu import _kernels
 from gpualign.cpu.engine import CpuEngine, instruction_sets
 from gpualign.cpu.native import native_paths

@@ -7,11 +7,11 @@ import pytest
 from Bio.Align import PairwiseAligner, substitution_matrices
 from work import run_scores, sequence_set
 
-from gpualign.core import matrices
-from gpualign.core.alphabet import DNA, PROTEIN
-from gpualign.core.plan import Pairing
-from gpualign.core.reader import encode_all, read_raw
-from gpualign.core.scoring import ScoringOptions, make_scoring
+from gpualign.core.planning.tile_plan import Pairing
+from gpualign.core.scoring import matrices
+from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
+from gpualign.core.sequences.alphabet import DNA, PROTEIN
+from gpualign.core.sequences.loading import encode_all, read_raw
 from gpualign.cpu.engine import CpuEngine, instruction_sets
 
 edlib = pytest.importorskip("edlib")

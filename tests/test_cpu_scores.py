@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from oracle import edit_distance, score_matrix
 from work import edit, records, run_scores, scoring, sequence_set, two_valued
 
-from gpualign.core.plan import Pairing
+from gpualign.core.planning.tile_plan import Pairing
 from gpualign.cpu.engine import CpuEngine, instruction_sets
 from gpualign.cpu.recipe import make_recipe
 

@@ -9,8 +9,8 @@ from command import gpualign
 from goldens import CORE, FAILED, GENES_DB, GENES_QUERY, OLD, ONE, TWO
 
 import gpualign as gpualign_package
-from gpualign.core.ids import Names
-from gpualign.core.sinks import csr
+from gpualign.core.output import sparse as csr
+from gpualign.core.sequences.ids import Names
 
 sparse = pytest.importorskip("scipy.sparse")
 

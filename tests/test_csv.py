@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from command import GPUALIGN, gpualign, gpualign_here, shell
 
-from gpualign.core.text import TextColumn
+from gpualign.core.sequences.string_column import TextColumn
 
 STRANGE = ["a,1", 'b"2', '"c"', "d", ',"']
 """Ids that csv has to quote, and one that it does not."""

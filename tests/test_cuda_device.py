@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from work import at_once, edit, run_scores, sequence_set, two_valued
 
-from gpualign.core.alphabet import DNA
-from gpualign.core.budget import Budget
-from gpualign.core.errors import RunError
-from gpualign.core.plan import Pairing
-from gpualign.core.reader import encode_all, read_raw
-from gpualign.core.scoring import ScoringOptions, make_scoring
-from gpualign.core.task import Task
+from gpualign.core.alignment.task import Task
+from gpualign.core.common.errors import RunError
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import Pairing
+from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
+from gpualign.core.sequences.alphabet import DNA
+from gpualign.core.sequences.loading import encode_all, read_raw
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu.devices import make_engine, take_inventory
 from gpualign.gpu.engine import CudaEngine
@@ -129,7 +129,7 @@ def test_a_stopped_run_ends_soon_and_frees_the_device(rng, whole_device):
 
     import pycuda.driver as cuda
 
-    from gpualign.core.runner import plan_task
+    from gpualign.core.execution.runner import plan_task
 
     device = whole_device
     sequences = sequence_set(list(rng.integers(0, 4, (9000, 1500))))

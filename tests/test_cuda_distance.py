@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpualign.core.distance.bands import Band
-from gpualign.core.distance.budget import DistanceBudget
 from gpualign.core.distance.calls import MISSING, Kind
+from gpualign.core.distance.count_recipe import Measure, Operation, PanelRecipe, Term, Wanted, make_code_recipe
 from gpualign.core.distance.engine import Panel
+from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
-from gpualign.core.distance.recipe import Measure, Operation, PanelRecipe, Term, Wanted, make_code_recipe
+from gpualign.core.distance.multi_device import DistancesSideBySide
 from gpualign.core.distance.runner import DistanceTask, prepare
-from gpualign.core.distance.side_by_side import DistancesSideBySide
 from gpualign.core.distance.tables.alleles import NO_ALLELE
 from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.gpu import distance as cuda_distance
@@ -79,7 +79,7 @@ def side_by_side(engines, note=lambda text: None):
 @pytest.fixture
 def small_parts(monkeypatch):
     """So that a few samples are work for several."""
-    monkeypatch.setattr("gpualign.core.distance.side_by_side._LEAST_ROWS", 3)
+    monkeypatch.setattr("gpualign.core.distance.multi_device._LEAST_ROWS", 3)
 
 
 def small_pieces(monkeypatch, sites=0):
@@ -324,7 +324,7 @@ def test_counts_that_nothing_fills_take_no_room(rng):
 
 @pytest.mark.skipif(compiler() is None, reason="no C++ compiler on this machine")
 def test_too_little_device_memory_is_an_error_and_frees(rng):
-    from gpualign.core.errors import RunError
+    from gpualign.core.common.errors import RunError
 
     device = HostDevice(reported=1 << 26, limit=1 << 14)
     with pytest.raises(RunError, match="too little memory"):

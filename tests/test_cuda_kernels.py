@@ -6,9 +6,9 @@ from host_device import HostDevice, name_of
 from oracle import local_score
 from work import edit, records, run_scores, scoring, sequence_set, two_valued
 
-from gpualign.core.alphabet import PROTEIN
-from gpualign.core.matrices import by_name
-from gpualign.core.task import Mode, Task
+from gpualign.core.alignment.task import Mode, Task
+from gpualign.core.scoring.matrices import by_name
+from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.families import chain, chain_edit, slices, threads

@@ -8,13 +8,13 @@ import pytest
 from host_device import HostDevice, compiler
 from work import edit, records, sequence_set
 
-from gpualign.core.budget import Budget
-from gpualign.core.errors import RunError
-from gpualign.core.near.bounds import EditBound, columns_bound, covered_bound, distance_bound, matches_bound
-from gpualign.core.near.steps import Left, Steps
-from gpualign.core.plan import Pairing
-from gpualign.core.runner import plan_task
-from gpualign.core.task import Task
+from gpualign.core.alignment.task import Task
+from gpualign.core.common.errors import RunError
+from gpualign.core.execution.runner import plan_task
+from gpualign.core.near_pairs.filter_cascade import Left, Steps
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import Pairing
+from gpualign.core.scoring.edit_bounds import EditBound, columns_bound, covered_bound, distance_bound, matches_bound
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.near import prepared as prepared_module
 from gpualign.gpu.near import recipe as recipe_module

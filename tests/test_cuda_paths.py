@@ -10,8 +10,8 @@ from host_device import HostDevice, compiler, name_of
 from path_cases import SCHEMES, relatives, repeats
 from work import real_genes, run_paths, sequence_set
 
-from gpualign.core.plan import Pairing
-from gpualign.core.task import Detail, EndGaps, Task
+from gpualign.core.alignment.task import Detail, EndGaps, Task
+from gpualign.core.planning.tile_plan import Pairing
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu import worker
 from gpualign.gpu.devices import take_inventory

@@ -7,12 +7,12 @@ from command import gpualign
 from host_device import HostDevice, name_of
 from work import collect, records, run_scores, scoring, sequence_set, two_valued
 
-from gpualign.core.alphabet import PROTEIN
-from gpualign.core.budget import Budget
-from gpualign.core.plan import Pairing
-from gpualign.core.scoring import ScoringOptions, make_scoring
-from gpualign.core.sequences import SequenceSet
-from gpualign.core.task import Mode, Task
+from gpualign.core.alignment.task import Mode, Task
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import Pairing
+from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
+from gpualign.core.sequences.alphabet import PROTEIN
+from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu.engine import CudaEngine
 from gpualign.gpu.families import chain, threads

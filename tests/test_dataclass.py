@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
 
 
 def family(decorator):

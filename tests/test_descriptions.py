@@ -7,12 +7,12 @@ from command import gpualign_here
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core.alphabet import DNA
-from gpualign.core.errors import InputError
-from gpualign.core.reader import encode_all, read_raw
-from gpualign.core.record import digest_of
-from gpualign.core.scoring import ScoringOptions, make_scoring
-from gpualign.core.task import Task
+from gpualign.core.alignment.fingerprint import digest_of
+from gpualign.core.alignment.task import Task
+from gpualign.core.common.errors import InputError
+from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
+from gpualign.core.sequences.alphabet import DNA
+from gpualign.core.sequences.loading import encode_all, read_raw
 
 FASTA = '>a first one \nACGTAC\n>b\nACGAAC\n>c\ttabs\tand  blanks, "quotes"\r\nACGTAC\r\n>d  \u00e4 non-ASCII \nACGT\nAC\n>e x\nACGGAC\n'
 DESCRIBED = {"a": "first one", "b": "", "c": 'tabs and  blanks, "quotes"', "d": "\u00e4 non-ASCII", "e": "x"}

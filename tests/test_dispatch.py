@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core.dispatch import Dispatch, Window
+from gpualign.core.execution.load_balancing import Dispatch, Window
 
 RATES = st.lists(st.floats(0.01, 100), min_size=1, max_size=5)
 PIECES = st.lists(st.integers(1, 1000), max_size=40)

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_cli_sites import refused, write_alignment
 
-from gpualign.core.cluster import streamed
-from gpualign.core.cluster.clustering import of_labels
-from gpualign.core.cluster.edges import Edges
-from gpualign.core.cluster.linkage import single
+from gpualign.core.clustering import streamed
+from gpualign.core.clustering.clusters import of_labels
+from gpualign.core.clustering.edges import Edges
+from gpualign.core.clustering.linkage import single
 
 pytest.importorskip("scipy")
 

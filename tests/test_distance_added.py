@@ -8,11 +8,11 @@ from distance_oracle import ProductsOnly, compute, dense_source, near_pairs, pla
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core.distance.budget import DistanceBudget
 from gpualign.core.distance.calls import MISSING, Kind, make_samples
+from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
+from gpualign.core.distance.output.names import written_samples
 from gpualign.core.distance.runner import DistanceTask, prepare
-from gpualign.core.distance.sinks.names import written_samples
 from gpualign.cpu.distance import CpuDistanceEngine
 
 ENGINES = {"cpu": CpuDistanceEngine, "products": ProductsOnly}

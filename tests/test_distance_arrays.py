@@ -10,19 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sites import panels_of, stream, vcf_text
 
-from gpualign.core.distance.budget import DistanceBudget
+from gpualign.core.common.errors import InputError
 from gpualign.core.distance.calls import MISSING, Kind
+from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
+from gpualign.core.distance.output.matrix import MatrixSink
+from gpualign.core.distance.readers.array import CallArray, read_arrays
+from gpualign.core.distance.readers.detection import CallFile, read_calls
+from gpualign.core.distance.readers.table import read_tables
 from gpualign.core.distance.runner import DistanceTask, measure, prepare
-from gpualign.core.distance.scratch import TemporaryFiles
-from gpualign.core.distance.sinks.matrix import MatrixSink
-from gpualign.core.distance.sources.array import CallArray, read_arrays
-from gpualign.core.distance.sources.kinds import CallFile, read_calls
-from gpualign.core.distance.sources.table import read_tables
 from gpualign.core.distance.tables.options import CallOptions
-from gpualign.core.errors import InputError
-from gpualign.core.runner import Discard
-from gpualign.core.sinks.memory import MemoryArray
+from gpualign.core.execution.runner import Discard
+from gpualign.core.files.scratch import TemporaryFiles
+from gpualign.core.output.memory import MemoryArray
 from gpualign.cpu.distance import CpuDistanceEngine
 
 LETTERS = np.array([*b"ACGT"] + [0] * 251 + [*b"N"], np.uint8)

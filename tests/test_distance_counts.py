@@ -8,13 +8,13 @@ from distance_oracle import ProductsOnly, compute, dense_source, plain_distances
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core.distance import pack
-from gpualign.core.distance.budget import DistanceBudget
+from gpualign.core.common.errors import RunError
+from gpualign.core.distance import bit_planes as pack
 from gpualign.core.distance.calls import MISSING, Kind
+from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.runner import DistanceTask, prepare
-from gpualign.core.errors import RunError
-from gpualign.core.runner import Discard
+from gpualign.core.execution.runner import Discard
 from gpualign.cpu.distance import CpuDistanceEngine, instruction_sets
 
 VARIANTS = [name for name, supported in instruction_sets() if supported]

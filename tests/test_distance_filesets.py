@@ -9,9 +9,9 @@ from fuzz import variants
 from fuzz.tables import distances
 from sites import panels_of, vcf_text, write_fileset, write_pgen
 
+from gpualign.core.common.errors import InputError
 from gpualign.core.distance.calls import MISSING
-from gpualign.core.distance.sources.bed import read_filesets
-from gpualign.core.errors import InputError
+from gpualign.core.distance.readers.plink_bed import read_filesets
 
 
 def calls_of_two(rng, sites, most=7):
@@ -106,7 +106,7 @@ def test_empty_lines_of_filesets(tmp_path, rng, blank):
 @pytest.mark.parametrize("blank", ["\n", " \n", "\r\n"])
 def test_empty_lines_of_filesets_of_plink_2(tmp_path, rng, blank):
     pytest.importorskip("pgenlib")
-    from gpualign.core.distance.sources.pgen import read_pgen_filesets
+    from gpualign.core.distance.readers.plink_pgen import read_pgen_filesets
 
     codes = rng.integers(0, 3, (5, 12), dtype=np.uint8)
     codes[:, 3] = 0

@@ -11,9 +11,9 @@ from distance_oracle import ProductsOnly, compute, dense_source, near_pairs, pla
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core.distance.budget import DistanceBudget
+from gpualign.core.distance.call_coverage import Coverage, fewest_sites
 from gpualign.core.distance.calls import MISSING, Kind
-from gpualign.core.distance.coverage import Coverage, fewest_sites
+from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.runner import DistanceTask, prepare
 from gpualign.cpu.distance import CpuDistanceEngine

@@ -9,10 +9,10 @@ from command import gpualign_here
 from goldens import FAMILY
 from sites import panels_of, write_fileset, write_pgen
 
+from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.distance.calls import MISSING
-from gpualign.core.distance.sources import pgen
-from gpualign.core.distance.sources.pgen import read_pgen_filesets
-from gpualign.core.errors import InputError, RunError
+from gpualign.core.distance.readers import plink_pgen as pgen
+from gpualign.core.distance.readers.plink_pgen import read_pgen_filesets
 
 if sys.version_info >= (3, 14):
     from compression import zstd

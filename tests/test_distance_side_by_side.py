@@ -11,12 +11,12 @@ from command import LIMIT
 from distance_oracle import compute, dense_source, near_pairs, random_codes, related
 from host_device import FailingDevice, WaitingDevice, compiler
 
-from gpualign.core.distance.budget import DistanceBudget
+from gpualign.core.common.errors import RunError
 from gpualign.core.distance.calls import Kind
+from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
+from gpualign.core.distance.multi_device import DistancesSideBySide
 from gpualign.core.distance.runner import DistanceTask, prepare
-from gpualign.core.distance.side_by_side import DistancesSideBySide
-from gpualign.core.errors import RunError
 from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.gpu.distance import CudaDistanceEngine
 
@@ -26,7 +26,7 @@ needs_compiler = pytest.mark.skipif(compiler() is None, reason="no C++ compiler 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch):
     """So that a few samples are work for several."""
-    monkeypatch.setattr("gpualign.core.distance.side_by_side._LEAST_ROWS", 3)
+    monkeypatch.setattr("gpualign.core.distance.multi_device._LEAST_ROWS", 3)
 
 
 class Watched:

@@ -14,15 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sites import panels_of, stream, vcf_text, write_fileset
 
+from gpualign.core.common.errors import InputError
 from gpualign.core.distance.calls import MISSING, Kind, alleles_of, letter_table
-from gpualign.core.distance.recipe import Need
-from gpualign.core.distance.sources.base import RowStore
-from gpualign.core.distance.sources.bed import read_filesets
-from gpualign.core.distance.sources.fasta import AlignmentText, read_alignments
-from gpualign.core.distance.sources.table import read_tables
-from gpualign.core.distance.sources.vcf import read_variants
+from gpualign.core.distance.count_recipe import Need
+from gpualign.core.distance.readers.alignment import AlignmentText, read_alignments
+from gpualign.core.distance.readers.base import RowStore
+from gpualign.core.distance.readers.plink_bed import read_filesets
+from gpualign.core.distance.readers.table import read_tables
+from gpualign.core.distance.readers.vcf import read_variants
 from gpualign.core.distance.tables.options import CallOptions, TableType
-from gpualign.core.errors import InputError
 from gpualign.cpu.distance import CpuDistanceEngine
 
 M = MISSING
@@ -140,7 +140,7 @@ def test_alignments_give_the_distances_of_their_calls(rng, scratch):
     ],
 )
 def test_bad_alignments(scratch, text, message):
-    from gpualign.core.unpack import unpack
+    from gpualign.core.files.decompression import unpack
 
     def read():
         _, unpacked = unpack(stream(text), "0.fa")

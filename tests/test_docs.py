@@ -13,8 +13,8 @@ from examples import Python, blocks, examples, shows, timeless
 
 import gpualign as gpualign_package
 from gpualign.cli.main import cli
-from gpualign.core.fields import FIELDS
-from gpualign.core.formats.registry import FORMATS, Layout, Results, formats_of
+from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
+from gpualign.core.results.columns import FIELDS
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE_DISTRIBUTION = (ROOT / "PKG-INFO").exists()
@@ -172,8 +172,8 @@ def test_citations_name_this_version():
 def test_doctests():
     import doctest
 
-    import gpualign.core.scoring as scoring
+    import gpualign.core.scoring.scoring as scoring
 
     assert doctest.testmod(scoring).attempted > 0
     assert doctest.testmod(scoring).failed == 0
-    assert sys.modules["gpualign.core.scoring"] is scoring
+    assert sys.modules["gpualign.core.scoring.scoring"] is scoring

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gpualign.core import records
-from gpualign.core._records import RecordScanner
-from gpualign.core.alphabet import ALPHABETS, DNA, INVALID, PROTEIN, Kinds, MixedAlphabets, detect
-from gpualign.core.encoded_ahead import EncodedAhead
-from gpualign.core.errors import InputError
-from gpualign.core.reader import LowerCase, encode_all, read_raw
-from gpualign.core.text import TextColumn
+from gpualign.core.common.errors import InputError
+from gpualign.core.sequences import parser as records
+from gpualign.core.sequences._records import RecordScanner
+from gpualign.core.sequences.alphabet import ALPHABETS, DNA, INVALID, PROTEIN, Kinds, MixedAlphabets, detect
+from gpualign.core.sequences.eager_encoding import EncodedAhead
+from gpualign.core.sequences.loading import LowerCase, encode_all, read_raw
+from gpualign.core.sequences.string_column import TextColumn
 
 LETTERS = ("ACGT", "ACGTN", "ACGTURYKMSWBDHVN", "acgtn", "ACGTacgt", "MKVLAEDF", "ARNDCQEGHILKMFPSTWYVBZXUOJ*", "mkvl*", "ACGT-", "AC1")
 CLEAR = "ACGTTGCA" * 8

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from test_distance_near import ENGINES, kind_of, listed
 from test_site_filters import alignment
 
-from gpualign.core.distance.budget import DistanceBudget
 from gpualign.core.distance.calls import MISSING, Kind
+from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
 from gpualign.core.distance.runner import DistanceTask, prepare
 from gpualign.cpu.distance import CpuDistanceEngine

@@ -11,7 +11,7 @@ import pytest
 from command import gpualign_here
 from goldens import FAMILY, SNPS
 
-from gpualign.core.errors import InputError
+from gpualign.core.common.errors import InputError
 
 GENES = {
     "one.fa": ">a first\nACGTACGTAC\n>b\nACGTACGAAC\n",

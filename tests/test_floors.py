@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpualign.core.alphabet import DNA, PROTEIN
-from gpualign.core.scoring import ScoringOptions, make_scoring
-from gpualign.core.search.floors import EvalueFloors, score_floors
-from gpualign.core.search.significance import Parameters, SearchSpace, _published, published
+from gpualign.core.scoring.evalues import Parameters, SearchSpace, _published, published
+from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
+from gpualign.core.search.score_cutoffs import EvalueFloors, score_floors
+from gpualign.core.sequences.alphabet import DNA, PROTEIN
 
 BLOSUM = make_scoring(PROTEIN, ScoringOptions(), local=True)
 SIMULATED = Parameters(0.3, 0.1, 1.5, -20.0, 1, "simulated")
@@ -49,7 +49,7 @@ def test_no_score_below_the_floor_passes(targets, query, most, best, least):
 
 
 def test_a_larger_score_never_has_a_larger_evalue():
-    """Every scoring of BLAST's table: the floors rest on it (core/search/floors.py proves it for scores above 100)."""
+    """Every scoring of BLAST's table: the floors rest on it (core/search/score_cutoffs.py proves it for scores above 100)."""
     scores = np.arange(1, 301)
     seen = 0
     for name, existence, extension in _published():

@@ -12,8 +12,8 @@ from sites import write_fileset, write_pgen
 from test_cli_sites import dist, refused
 
 import gpualign as python
+from gpualign.core.common.errors import InputError
 from gpualign.core.distance.calls import MISSING
-from gpualign.core.errors import InputError
 
 SAMPLES, SITES = 30, 120
 PARENTS = {3: ("p0", "p1"), 4: ("p0", "0"), 9: ("0", "elsewhere"), **dict.fromkeys(range(14, 25), ("p3", "p4"))}

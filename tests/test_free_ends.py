@@ -10,7 +10,7 @@ from path_cases import SCHEMES, repeats
 from path_files import rows_of
 from work import records, run_paths
 
-from gpualign.core.task import EndGaps
+from gpualign.core.alignment.task import EndGaps
 from gpualign.cpu.engine import CpuEngine, instruction_sets
 
 FREE = [EndGaps.FREE, EndGaps.QUERY, EndGaps.TARGET]

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from work import edit, sequence_set, two_valued
 
-from gpualign.core.bounds import rebased_form
-from gpualign.core.plan import Limits, Pairing, make_plan
-from gpualign.core.task import Mode, Task
+from gpualign.core.alignment.task import Mode, Task
+from gpualign.core.planning.tile_plan import Limits, Pairing, make_plan
+from gpualign.core.scoring.recurrence_forms import rebased_form
 from gpualign.gpu.batches import whole_tile
 from gpualign.gpu.choice import choose, variants
 from gpualign.gpu.families import chain, chain_edit, slices, threads

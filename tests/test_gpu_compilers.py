@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from command import gpualign_here
 
-from gpualign.core.errors import RunError
+from gpualign.core.common.errors import RunError
 from gpualign.gpu.compilers import choice, nvrtc
 from gpualign.gpu.compilers.base import Source, unfit
 from gpualign.gpu.compilers.choice import choose_compiler

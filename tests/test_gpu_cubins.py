@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from gpualign.core.errors import RunError
+from gpualign.core.common.errors import RunError
 from gpualign.gpu import cubins
 from gpualign.gpu.compilers import choice
 from gpualign.gpu.families.threads import PACK_LETTERS

@@ -4,7 +4,7 @@ import types
 
 import pytest
 
-from gpualign.core.errors import InputError, RunError
+from gpualign.core.common.errors import InputError, RunError
 from gpualign.gpu.compilers import choice
 from gpualign.gpu.devices import DeviceFacts, Inventory, make_engine, split_selection, take_inventory
 

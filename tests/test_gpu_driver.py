@@ -10,7 +10,7 @@ import pytest
 from host_device import HostFunction, compiler
 from work import run_scores, sequence_set, two_valued
 
-from gpualign.core.errors import RunError
+from gpualign.core.common.errors import RunError
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu.device import OutOfMemory
 from gpualign.gpu.engine import CudaEngine

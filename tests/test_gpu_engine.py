@@ -12,11 +12,11 @@ from command import LIMIT
 from host_device import FailingDevice, HostDevice, HostStream, WaitingDevice, compiler
 from work import at_once, edit, run_paths, run_scores, sequence_set, two_valued
 
-from gpualign.core.budget import Budget
-from gpualign.core.errors import RunError
-from gpualign.core.plan import Limits, Pairing, make_plan
-from gpualign.core.runner import Discard, plan_task, run_plan
-from gpualign.core.task import Detail, Mode, Task
+from gpualign.core.alignment.task import Detail, Mode, Task
+from gpualign.core.common.errors import RunError
+from gpualign.core.execution.runner import Discard, plan_task, run_plan
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import Limits, Pairing, make_plan
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu import job, worker
 from gpualign.gpu.engine import CudaEngine

@@ -9,7 +9,7 @@ import pytest
 from command import gpualign_here
 from host_device import compiler
 
-from gpualign.core.errors import RunError
+from gpualign.core.common.errors import RunError
 from gpualign.gpu import devices, missing
 from gpualign.gpu.devices import take_inventory
 from gpualign.gpu.missing import Driver, build_command, find_driver, has_volta

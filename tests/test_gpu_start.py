@@ -14,12 +14,12 @@ import pytest
 from command import gpualign_here
 from work import sequence_set
 
-from gpualign.core.alphabet import DNA
-from gpualign.core.errors import InputError
-from gpualign.core.filter import Filter
-from gpualign.core.near.thresholds import edit_bound
-from gpualign.core.scoring import ScoringOptions, make_scoring
-from gpualign.core.task import EndGaps, Task
+from gpualign.core.alignment.task import EndGaps, Task
+from gpualign.core.common.errors import InputError
+from gpualign.core.near_pairs.thresholds import edit_bound
+from gpualign.core.results.filter import Filter
+from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
+from gpualign.core.sequences.alphabet import DNA
 from gpualign.gpu import devices, start
 from gpualign.jobs import early
 from gpualign.jobs.early import (

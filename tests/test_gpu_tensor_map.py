@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 
-from gpualign.core.errors import RunError
+from gpualign.core.common.errors import RunError
 from gpualign.gpu import tensor_map as module
 from gpualign.gpu.tensor_map import MAP_BYTES, tensor_map
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from oracle import count, local_matrix, rescore
 from work import expand, records, run_scores, scoring, sequence_set, two_valued
 
-from gpualign.core.errors import RunError
-from gpualign.core.search.hits import Hits
-from gpualign.core.task import Mode, Task
+from gpualign.core.alignment.hits import Hits
+from gpualign.core.alignment.task import Mode, Task
+from gpualign.core.common.errors import RunError
 from gpualign.cpu import hit_paths
 from gpualign.cpu.engine import CpuEngine, instruction_sets
 from gpualign.cpu.hit_paths import HitTracer, cut_hits

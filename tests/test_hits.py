@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core.alphabet import DNA, PROTEIN
-from gpualign.core.search.hits import best_targets, order_best
-from gpualign.core.search.readings import make_strands
-from gpualign.core.sequences import encode
-from gpualign.core.text import TextColumn
+from gpualign.core.alignment.hits import best_targets, order_best
+from gpualign.core.sequences.alphabet import DNA, PROTEIN
+from gpualign.core.sequences.sequence_set import encode
+from gpualign.core.sequences.strands_frames import make_strands
+from gpualign.core.sequences.string_column import TextColumn
 
 
 @given(st.data(), st.integers(1, 4), st.integers(1, 30), st.integers(1, 35), st.sampled_from([3, 2**31 - 1, 2**40]))

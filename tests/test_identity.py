@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from gpualign.core.identity import DEFINITIONS, fraction, identity
-from gpualign.core.tile_results import STATISTICS
+from gpualign.core.alignment.identity import DEFINITIONS, fraction, identity
+from gpualign.core.alignment.tile_results import STATISTICS
 
 SHORT, LONG = 10, 12
 

@@ -13,11 +13,11 @@ from command import gpualign
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core import index
-from gpualign.core.alphabet import DNA, PROTEIN
-from gpualign.core.errors import InputError
-from gpualign.core.index import IndexBuilder, open_index
-from gpualign.core.opening import is_index
+from gpualign.core.common.errors import InputError
+from gpualign.core.files.paths import is_index
+from gpualign.core.sequences import database_index as index
+from gpualign.core.sequences.alphabet import DNA, PROTEIN
+from gpualign.core.sequences.database_index import IndexBuilder, open_index
 
 FASTA = b">long one\nMKVLAARNDW\n>b\nMKV\n\n>none\n>c x\nmkva\n>d\nAAA\n"
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sites import stream
 
+from gpualign.core.common.errors import InputError
 from gpualign.core.distance.intervals import parse_regions, read_bed
 from gpualign.core.distance.positions import Columns, Variants
-from gpualign.core.errors import InputError
 
 
 def bed(text):

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from command import gpualign
 
+from gpualign.core.common.errors import InputError, RunError
 from gpualign.core.distance.metrics import MissingRule
-from gpualign.core.distance.scratch import TemporaryFiles
-from gpualign.core.distance.sinks.matrix import MatrixSink
-from gpualign.core.distance.sources.array import CallArray, read_arrays
-from gpualign.core.distance.sources.kinds import CallFile
+from gpualign.core.distance.output.matrix import MatrixSink
+from gpualign.core.distance.readers.array import CallArray, read_arrays
+from gpualign.core.distance.readers.detection import CallFile
 from gpualign.core.distance.tables.options import CallOptions
-from gpualign.core.errors import InputError, RunError
-from gpualign.core.runner import Discard
-from gpualign.core.sinks.memory import MemoryArray
+from gpualign.core.execution.runner import Discard
+from gpualign.core.files.scratch import TemporaryFiles
+from gpualign.core.output.memory import MemoryArray
 from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.jobs.dist import DistOptions, prepare, read
 from gpualign.jobs.engines import Resources

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core.errors import InputError
-from gpualign.core.journal import (
+from gpualign.core.common.errors import InputError
+from gpualign.core.files.journal import (
     Complete,
     Finished,
     Identity,
@@ -23,8 +23,8 @@ from gpualign.core.journal import (
     read_journal,
     synced_line,
 )
-from gpualign.core.piece import Piece
-from gpualign.core.sinks.packed import MEMBER_TEXT, PackedText
+from gpualign.core.files.piece import Piece
+from gpualign.core.output.bgzf import MEMBER_TEXT, PackedText
 
 ONE = Identity("1.0", "nw", {"match": 5}, "abc", 100)
 

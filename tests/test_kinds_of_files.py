@@ -6,7 +6,7 @@ from command import gpualign_here
 from fuzz.alignments import SHORT, alignment, as_fasta, by_biopython, spellings
 from sites import vcf_text
 
-from gpualign.core.errors import InputError
+from gpualign.core.common.errors import InputError
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])

@@ -11,8 +11,8 @@ from command import gpualign_here
 from distance_oracle import compute, dense_source, near_pairs, plain_distances, related
 from goldens import CORE, FAMILY, FAMILY_BY_PLINK2, GRM_BY_PLINK2, SNPS
 
+from gpualign.core.common.errors import InputError
 from gpualign.core.distance.calls import MISSING
-from gpualign.core.errors import InputError
 from gpualign.cpu.distance import CpuDistanceEngine, instruction_sets
 
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from command import gpualign_here
 
-from gpualign.core.errors import InputError
-from gpualign.core.reader import read_raw
+from gpualign.core.common.errors import InputError
+from gpualign.core.sequences.loading import read_raw
 
 PEPTIDES = ["CASSLGTEAFF", "CASSLGTEAFY", "CASSPGTEAFF", "CAWSVGQETQYF", "CASSL*TEAFF"]
 

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 from oracle import local_score
 from work import records, run_scores, scoring, sequence_set, two_valued
 
-from gpualign.core.alphabet import DNA, PROTEIN
-from gpualign.core.reader import RawRecords, encode_all, read_raw
-from gpualign.core.scoring import ScoringOptions, make_scoring
-from gpualign.core.sequences import encode
-from gpualign.core.task import Mode
-from gpualign.core.text import TextColumn
+from gpualign.core.alignment.task import Mode
+from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
+from gpualign.core.sequences.alphabet import DNA, PROTEIN
+from gpualign.core.sequences.loading import RawRecords, encode_all, read_raw
+from gpualign.core.sequences.sequence_set import encode
+from gpualign.core.sequences.string_column import TextColumn
 from gpualign.cpu.engine import CpuEngine, instruction_sets
 from gpualign.cpu.local import make_local_recipe
 

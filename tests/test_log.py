@@ -12,7 +12,7 @@ from command import GPUALIGN, LIMIT, gpualign, gpualign_here
 from processes import started, wait_until
 
 from gpualign.cli import log, progress
-from gpualign.core.errors import InputError, RunError
+from gpualign.core.common.errors import InputError, RunError
 
 NEAR = b">a\nACGTACGTAC\n>b\nACGTACGTAA\n>c\nTTTTACGTAA\n"
 

@@ -3,10 +3,10 @@
 import pytest
 from work import sequence_set, two_valued
 
-from gpualign.core.budget import Budget
-from gpualign.core.plan import BANDS_IN_FLIGHT, Pairing
-from gpualign.core.runner import Discard, plan_task, run_plan
-from gpualign.core.task import Task
+from gpualign.core.alignment.task import Task
+from gpualign.core.execution.runner import Discard, plan_task, run_plan
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, Pairing
 from gpualign.cpu.engine import CpuEngine
 
 

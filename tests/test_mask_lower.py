@@ -8,7 +8,7 @@ from command import gpualign_here
 from goldens import CODED_PROTEINS as PROTEINS
 from goldens import CODING_GENES as GENES
 
-from gpualign.core.index import open_index
+from gpualign.core.sequences.database_index import open_index
 
 
 def soft_masked(rng, letters, count, length):

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpualign.core.alphabet import DNA, PROTEIN
-from gpualign.core.errors import InputError
-from gpualign.core.scoring import ScoringOptions, make_scoring
-from gpualign.core.search import masking
-from gpualign.core.search.masking import check_method, find_intervals, mask, mask_scoring
-from gpualign.core.sequences import encode
-from gpualign.core.text import TextColumn
+from gpualign.core.common.errors import InputError
+from gpualign.core.scoring import masking
+from gpualign.core.scoring.masking import check_method, find_intervals, mask, mask_scoring
+from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
+from gpualign.core.sequences.alphabet import DNA, PROTEIN
+from gpualign.core.sequences.sequence_set import encode
+from gpualign.core.sequences.string_column import TextColumn
 
 METHODS = {"seg": PROTEIN, "dust": DNA}
 ORACLES = {"seg": masking_oracle.seg, "dust": masking_oracle.dust}

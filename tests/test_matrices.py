@@ -10,7 +10,7 @@ import pytest
 from command import gpualign
 
 from gpualign.cli.inputs.matrices import read_matrix
-from gpualign.core.errors import InputError
+from gpualign.core.common.errors import InputError
 
 IDS = [f"s{k}" for k in range(7)]
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gpualign.cli.inputs.edges import read_edges
 from gpualign.cli.inputs.matrices import read_matrix
-from gpualign.core.errors import InputError
+from gpualign.core.common.errors import InputError
 
 
 def check(path, one):

@@ -8,16 +8,16 @@ from command import GPUALIGN, gpualign, shell
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core._rows import format_matrix_rows
 from gpualign.core.distance.calls import make_samples
-from gpualign.core.distance.sinks import pairs
-from gpualign.core.distance.sinks.base import NearDistances
-from gpualign.core.distance.sinks.mega import write_mega
-from gpualign.core.distance.sinks.pairs import NearPairsSink, PairText, write_molten
-from gpualign.core.ids import Names
-from gpualign.core.sinks import matrix_files
-from gpualign.core.sinks.matrix_files import write_matrix_text, write_phylip
-from gpualign.core.sinks.writer import row_blocks
+from gpualign.core.distance.output import pairs
+from gpualign.core.distance.output.base import NearDistances
+from gpualign.core.distance.output.pairs import NearPairsSink, PairText, write_molten
+from gpualign.core.output import matrix_files
+from gpualign.core.output.formats.mega import write_mega
+from gpualign.core.output.matrix_files import write_matrix_text, write_phylip
+from gpualign.core.output.writer import row_blocks
+from gpualign.core.results._rows import format_matrix_rows
+from gpualign.core.sequences.ids import Names
 
 DECIMALS = 4
 

@@ -12,8 +12,8 @@ from eager import eager_here, marked
 
 from gpualign.cli.outputs.naming import without_names
 from gpualign.cli.outputs.resumption import Resumption
-from gpualign.core.errors import InputError, RunError
-from gpualign.core.journal import Finished, Identity
+from gpualign.core.common.errors import InputError, RunError
+from gpualign.core.files.journal import Finished, Identity
 
 WORDS = ["dist", "x.aln", "--compared", "-o", "x.npy", "--device", "cpu"]
 NAMES = ["x.compared.npy", "x.ids.txt", "x.npy"]

@@ -8,13 +8,13 @@ from oracle import align, count, edit_distance
 from path_cases import SCHEMES, relatives
 from work import sequence_set, two_valued
 
-from gpualign.core.filter import Filter
-from gpualign.core.identity import identity
-from gpualign.core.near.bounds import columns_bound, covered_bound, distance_bound, matches_bound, score_bound
-from gpualign.core.near.steps import Costs, Left, Steps, candidates, choose, usual_letters
-from gpualign.core.near.thresholds import edit_bound, what_would_bound
-from gpualign.core.task import Detail, EndGaps, Task
-from gpualign.core.tile_results import STATISTICS
+from gpualign.core.alignment.identity import identity
+from gpualign.core.alignment.task import Detail, EndGaps, Task
+from gpualign.core.alignment.tile_results import STATISTICS
+from gpualign.core.near_pairs.filter_cascade import Costs, Left, Steps, candidates, choose, usual_letters
+from gpualign.core.near_pairs.thresholds import edit_bound, what_would_bound
+from gpualign.core.results.filter import Filter
+from gpualign.core.scoring.edit_bounds import columns_bound, covered_bound, distance_bound, matches_bound, score_bound
 
 sequences = st.lists(st.integers(0, 2), min_size=1, max_size=16)
 # Alignments that are far from the fewest edits: gaps that cost nothing, mismatches that cost more than gaps, scores all positive.
@@ -182,9 +182,9 @@ def test_the_closest_bound_counts():
 
 def test_coverage_filters_what_is_written(rng):
     """Of pairs with 60 and 40 letters in pairs of 100 and 50."""
-    from gpualign.core.blocks import NearBlock
-    from gpualign.core.near.aligned import Aligned
-    from gpualign.core.near.pairs import NearPairs
+    from gpualign.core.alignment.aligned_pairs import Aligned
+    from gpualign.core.alignment.pair_list import NearPairs
+    from gpualign.core.results.blocks import NearBlock
 
     records = sequence_set([[0] * 100, [0] * 50])
     found = np.zeros(2, dtype=STATISTICS)

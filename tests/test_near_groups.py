@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from work import sequence_set
 
-from gpualign.core.near.groups import Expansion, group_equal
-from gpualign.core.near.pairs import NearPairs, join_pairs
-from gpualign.core.plan import Pairing
+from gpualign.core.alignment.pair_list import NearPairs, join_pairs
+from gpualign.core.near_pairs.deduplication import Expansion, group_equal
+from gpualign.core.planning.tile_plan import Pairing
 
 words = st.lists(st.lists(st.integers(0, 1), min_size=1, max_size=3), min_size=1, max_size=14)
 

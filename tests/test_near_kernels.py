@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import edit_distance
 
-from gpualign.core.alphabet import DNA
+from gpualign.core.sequences.alphabet import DNA
 from gpualign.cpu import _near
 
 SETS = [name for name, _, _, runs in _near.instruction_sets() if runs]

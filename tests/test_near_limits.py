@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpualign.core.alphabet import DNA
-from gpualign.core.budget import Budget
-from gpualign.core.near.bounds import EditBound
-from gpualign.core.near.steps import Steps
-from gpualign.core.scoring import ScoringOptions, make_scoring
-from gpualign.core.sequences import SequenceSet
-from gpualign.core.task import Task
+from gpualign.core.alignment.task import Task
+from gpualign.core.near_pairs.filter_cascade import Steps
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.scoring.edit_bounds import EditBound
+from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
+from gpualign.core.sequences.alphabet import DNA
+from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.near.recipe import NearRecipe, near_limits
 
 SKETCHED = NearRecipe(Steps(q=4, bits=256), nanoseconds=1.5, near=1e-5)

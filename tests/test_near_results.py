@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from path_cases import SCHEMES
 from work import sequence_set
 
-from gpualign.core.blocks import NearBlock
-from gpualign.core.filter import Filter
-from gpualign.core.near.aligned import Aligned
-from gpualign.core.near.pairs import NearPairs
-from gpualign.core.near.results import NearResults
-from gpualign.core.task import Detail, Task
-from gpualign.core.tile_results import STATISTICS, Runs
+from gpualign.core.alignment.aligned_pairs import Aligned
+from gpualign.core.alignment.pair_list import NearPairs
+from gpualign.core.alignment.task import Detail, Task
+from gpualign.core.alignment.tile_results import STATISTICS, Runs
+from gpualign.core.results.blocks import NearBlock
+from gpualign.core.results.filter import Filter
+from gpualign.core.results.near_results import NearResults
 
 
 def results(queries, sizes):

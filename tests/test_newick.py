@@ -9,8 +9,8 @@ from fuzz.trees import NAMES, spellings
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core.errors import InputError
-from gpualign.core.ids import changed_ids
+from gpualign.core.common.errors import InputError
+from gpualign.core.sequences.ids import changed_ids
 from gpualign.core.trees.newick import newick, parse_newick
 from gpualign.core.trees.tree import Tree
 

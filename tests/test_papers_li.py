@@ -7,12 +7,12 @@ import pytest
 from host_device import HostDevice, compiler
 from work import edit, relatives, run_paths, run_scores, scoring, sequence_set, two_valued
 
-from gpualign.core.alphabet import PROTEIN
-from gpualign.core.budget import Budget
-from gpualign.core.errors import InputError, RunError
-from gpualign.core.matrices import by_name
-from gpualign.core.plan import Pairing
-from gpualign.core.task import Detail, EndGaps, Mode, Task
+from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
+from gpualign.core.common.errors import InputError, RunError
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import Pairing
+from gpualign.core.scoring.matrices import by_name
+from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu.papers.li import METHODS, LiEngine, Sizes, Transfer, pick_method
 

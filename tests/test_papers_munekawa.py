@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from work import records, relatives, run_scores, scoring, sequence_set, two_valued
 
-from gpualign.core.alphabet import PROTEIN
-from gpualign.core.errors import InputError
-from gpualign.core.matrices import by_name
-from gpualign.core.task import Mode
+from gpualign.core.alignment.task import Mode
+from gpualign.core.common.errors import InputError
+from gpualign.core.scoring.matrices import by_name
+from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu.papers.munekawa import METHODS, ROWS, MunekawaEngine
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from distance_oracle import compute_counts, dense_source, near_pairs, random_codes
 
-from gpualign.core.errors import InputError
+from gpualign.core.common.errors import InputError
 from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.gpu.papers import payne
 from gpualign.gpu.papers.payne import METHODS, PayneEngine
@@ -36,9 +36,9 @@ def test_pairs_that_may_have_no_site_in_common_are_refused(engine):
 def test_near_pairs_with_few_sites_are_kept_and_that_is_said(engine):
     from test_jobs_dist import Heard
 
-    from gpualign.core.distance.scratch import TemporaryFiles
-    from gpualign.core.distance.sources.array import CallArray, read_arrays
+    from gpualign.core.distance.readers.array import CallArray, read_arrays
     from gpualign.core.distance.tables.options import CallOptions
+    from gpualign.core.files.scratch import TemporaryFiles
     from gpualign.jobs.dist import DistOptions, prepare
 
     calls = np.array([[0, 1, 2, 0, 1], [0, 1, 2, 0, 2], [0, 1, -9, -9, -9]])

@@ -7,7 +7,7 @@ import pytest
 import gpualign
 from gpualign._running import LOG
 from gpualign.cli.messages import Messages
-from gpualign.core.errors import InputError, InputWarning, for_command_line, for_python, parameter
+from gpualign.core.common.errors import InputError, InputWarning, for_command_line, for_python, parameter
 
 TEXT = f"either {parameter('no_header')} or {parameter('type', 'alleles')}, {parameter('ploidy', 4)}; a=b"
 

@@ -7,17 +7,17 @@ import numpy as np
 import pytest
 from work import run_scores, sequence_set, two_valued
 
-from gpualign.core.alphabet import DNA, PROTEIN
-from gpualign.core.errors import RunError
-from gpualign.core.scoring import ScoringOptions, make_scoring
+from gpualign.core.alignment.hits import Hits
+from gpualign.core.alignment.task import Mode, Task
+from gpualign.core.common.errors import RunError
+from gpualign.core.scoring.evalues import SearchSpace, published
+from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
 from gpualign.core.search import runner
-from gpualign.core.search.gather import Found
-from gpualign.core.search.hits import Hits
-from gpualign.core.search.order import HitOrder
-from gpualign.core.search.readings import Sides, as_given, make_strands
-from gpualign.core.search.significance import SearchSpace, published
-from gpualign.core.sinks.hits import HitFilter, HitsWriter
-from gpualign.core.task import Mode, Task
+from gpualign.core.search.hit_assembly import Found
+from gpualign.core.search.hit_ordering import HitOrder
+from gpualign.core.search.hit_writer import HitFilter, HitsWriter
+from gpualign.core.sequences.alphabet import DNA, PROTEIN
+from gpualign.core.sequences.strands_frames import Sides, as_given, make_strands
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu.engine import CudaEngine
 

@@ -13,7 +13,7 @@ from path_cases import SCHEMES
 from path_files import parse_cigar, rows_of, sequences_of
 from work import run_paths, sequence_set, two_valued
 
-from gpualign.core.task import EndGaps
+from gpualign.core.alignment.task import EndGaps
 
 
 def unique_paths(queries, targets):

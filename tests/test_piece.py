@@ -7,8 +7,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core.piece import Piece
-from gpualign.core.sinks.matrix_files import condensed_places, matrix_places
+from gpualign.core.files.piece import Piece
+from gpualign.core.output.matrix_files import condensed_places, matrix_places
 
 
 def places(piece):

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core._placing import copy_rows, mirror_rows, put_columns
-from gpualign.core.sinks import placing
-from gpualign.core.sinks.placing import Placement
+from gpualign.core.common._placing import copy_rows, mirror_rows, put_columns
+from gpualign.core.output import mirroring as placing
+from gpualign.core.output.mirroring import Placement
 
 TYPES = [np.int8, np.int16, np.int32, np.int64, np.float32, np.float64]
 SIZES = st.one_of(st.sampled_from([0, 1]), st.integers(2, 20), st.integers(63, 130))

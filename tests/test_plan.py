@@ -5,10 +5,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core.cost import ONE_A_PAIR, WHOLE_MATRIX
-from gpualign.core.errors import RunError
-from gpualign.core.plan import BANDS_IN_FLIGHT, DIAGONAL_BANDS, MAX_BAND_ROWS, MIN_PANEL, TILES_AHEAD, Limits, Pairing, make_plan
-from gpualign.core.shares import row_bounds
+from gpualign.core.common.errors import RunError
+from gpualign.core.planning.cost import ONE_A_PAIR, WHOLE_MATRIX
+from gpualign.core.planning.sharding import row_bounds
+from gpualign.core.planning.tile_plan import (
+    BANDS_IN_FLIGHT,
+    DIAGONAL_BANDS,
+    MAX_BAND_ROWS,
+    MIN_PANEL,
+    TILES_AHEAD,
+    Limits,
+    Pairing,
+    make_plan,
+)
 
 LENGTHS = st.lists(st.integers(1, 5000), min_size=1, max_size=60)
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core import _sites
+from gpualign.core.distance import _sites
 
 
 @given(st.integers(0, 200), st.integers(1, 4), st.integers(1, 8), st.sampled_from([2, 5, 40, 256]), st.integers(0, 2**32 - 1))

@@ -20,7 +20,7 @@ from gpualign.cli.pictures.drawing import Style, draw
 from gpualign.cli.pictures.groups import graded, strips_of
 from gpualign.cli.pictures.heatmaps import of_lists, scale_of
 from gpualign.cli.pictures.plots import Rows
-from gpualign.core.errors import InputError
+from gpualign.core.common.errors import InputError
 
 IDS = ["a", "b", "c", "d"]
 TABLE = "sample\tcountry\tyear\tdate\tST\na\tFR\t2015\t2020-02-03\t5\nb\tDE\t2020\t\t398\nc\tFR\tNA\t2021-XX-XX\t5\nzz\tIT\tx\tx\tx\n"

@@ -12,8 +12,8 @@ from command import GPUALIGN, gpualign, gpualign_here, shell
 pytest.importorskip("matplotlib")
 pytest.importorskip("scipy")
 
-from gpualign.core.cgroups import Limits
-from gpualign.core.errors import InputError
+from gpualign.core.common.cgroups import Limits
+from gpualign.core.common.errors import InputError
 from gpualign.jobs import budget
 
 MANY = 1_000_000

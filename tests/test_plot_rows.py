@@ -20,7 +20,7 @@ from gpualign.cli.pictures.drawing import Style, draw
 from gpualign.cli.pictures.groups import coloured
 from gpualign.cli.pictures.heatmaps import linkage_of, of_lists, order_of, scale_of
 from gpualign.cli.pictures.plots import Rows
-from gpualign.core.errors import InputError
+from gpualign.core.common.errors import InputError
 
 IDS = ["a", "b", "c", "d"]
 

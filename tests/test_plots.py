@@ -29,7 +29,7 @@ from gpualign.cli.pictures.heatmaps import (
     to_distances,
 )
 from gpualign.cli.pictures.layout import DIAGONAL, MISSING
-from gpualign.core.errors import InputError
+from gpualign.core.common.errors import InputError
 
 DATA = Path(__file__).parent.parent / "data"
 

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import pytest
 from command import LIMIT
 
-from gpualign.core.background import Aside
-from gpualign.core.errors import RunError
-from gpualign.core.pool import run_workers
-from gpualign.core.pulling import Sharing
+from gpualign.core.common.errors import RunError
+from gpualign.core.common.threads import Aside
+from gpualign.core.execution.tile_queue import Sharing
+from gpualign.core.execution.worker_pool import run_workers
 
 WAITING = 3
 

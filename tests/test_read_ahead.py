@@ -17,10 +17,11 @@ from command import LIMIT
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gpualign.core import read_ahead, unpack
-from gpualign.core.errors import InputError
-from gpualign.core.read_ahead import ReadAhead
-from gpualign.core.reader import read_raw
+from gpualign.core.common.errors import InputError
+from gpualign.core.files import decompression as unpack
+from gpualign.core.files import prefetch as read_ahead
+from gpualign.core.files.prefetch import ReadAhead
+from gpualign.core.sequences.loading import read_raw
 
 if sys.version_info >= (3, 14):
     from compression import zstd

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpualign.core.errors import InputError
-from gpualign.core.reader import encode_all, read_raw
-from gpualign.core.text import TextColumn
-from gpualign.core.unpack import text_to_come, unpack
+from gpualign.core.common.errors import InputError
+from gpualign.core.files.decompression import text_to_come, unpack
+from gpualign.core.sequences.loading import encode_all, read_raw
+from gpualign.core.sequences.string_column import TextColumn
 
 if sys.version_info >= (3, 14):
     from compression import zstd

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from work import sequence_set, two_valued
 
-from gpualign.core.record import digest_of
-from gpualign.core.task import Detail, Task
+from gpualign.core.alignment.fingerprint import digest_of
+from gpualign.core.alignment.task import Detail, Task
 
 
 @pytest.fixture

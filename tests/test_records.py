@@ -10,11 +10,12 @@ from Bio.SeqIO.QualityIO import FastqGeneralIterator
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gpualign.core import _records, records
-from gpualign.core.alphabet import KINDS
-from gpualign.core.errors import InputError
-from gpualign.core.records import read_records
-from gpualign.core.text import TextColumn, join_columns
+from gpualign.core.common.errors import InputError
+from gpualign.core.sequences import _records
+from gpualign.core.sequences import parser as records
+from gpualign.core.sequences.alphabet import KINDS
+from gpualign.core.sequences.parser import read_records
+from gpualign.core.sequences.string_column import TextColumn, join_columns
 
 CHUNKS = [1, 2, 3, 7, 16, 61, 4 << 20]
 

@@ -18,23 +18,23 @@ from distance_oracle import compute, dense_source, near_pairs, random_codes
 from work import CollectPaths, collect, edit, relatives, two_valued
 
 import gpualign
-from gpualign.core.budget import Budget
+from gpualign.core.alignment.task import Detail, Mode, Task
+from gpualign.core.common.errors import RunError
 from gpualign.core.distance import remote as distance_remote
+from gpualign.core.distance.bit_planes import pack_panels
 from gpualign.core.distance.calls import MISSING
-from gpualign.core.distance.pack import pack_panels
-from gpualign.core.distance.recipe import Measure, Wanted
+from gpualign.core.distance.count_recipe import Measure, Wanted
 from gpualign.core.distance.remote import CounterOrder, RemoteDistanceEngine
-from gpualign.core.distance.workers import Workers as Threads
-from gpualign.core.errors import RunError
-from gpualign.core.near.bounds import distance_bound
-from gpualign.core.plan import Pairing, make_plan
-from gpualign.core.remote import node as node_module
-from gpualign.core.remote.engine import RemoteEngine
-from gpualign.core.remote.fleet import AHEAD, CALLS_A_WORKER, Fleet, Parcel, Part
-from gpualign.core.remote.limits import Facts, shipped_limits
-from gpualign.core.remote.node import Node
-from gpualign.core.runner import plan_task
-from gpualign.core.task import Detail, Mode, Task
+from gpualign.core.distance.threads import Workers as Threads
+from gpualign.core.execution.remote import worker as node_module
+from gpualign.core.execution.remote.coordinator import AHEAD, CALLS_A_WORKER, Fleet, Parcel, Part
+from gpualign.core.execution.remote.engine import RemoteEngine
+from gpualign.core.execution.remote.tile_sizes import Facts, shipped_limits
+from gpualign.core.execution.remote.worker import Node
+from gpualign.core.execution.runner import plan_task
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import Pairing, make_plan
+from gpualign.core.scoring.edit_bounds import distance_bound
 from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.cpu.engine import CpuEngine
 from gpualign.jobs import nodes

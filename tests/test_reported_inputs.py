@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 from command import gpualign_here
 
-from gpualign.core.errors import InputError
+from gpualign.core.common.errors import InputError
 
 DECIMAL_COMMAS = "FILE;L1;L2;L3;L4\nA;4;2,0;7,0;1\nB;4;;8,0;1\nC;5;3,0;;1\nD;4;3,0;9,0;1\n"
 THOUSANDS = "FILE\tL1\tL2\nA\t1,234\t7\nB\t1,235\t8\n"

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from command import LIMIT
 
-from gpualign.core.sinks import reserving
-from gpualign.core.sinks.matrix_files import NpyArray
-from gpualign.core.sinks.reserving import Reservation
+from gpualign.core.output import preallocation as reserving
+from gpualign.core.output.matrix_files import NpyArray
+from gpualign.core.output.preallocation import Reservation
 
 SIZE = 10_000_000
 

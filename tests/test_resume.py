@@ -16,7 +16,7 @@ from command import GPUALIGN, LIMIT, gpualign_here
 from eager import EAGER, command, marked
 from processes import default_signals, started
 
-from gpualign.core.journal import Finished, chained, last_line
+from gpualign.core.files.journal import Finished, chained, last_line
 
 LETTERS = np.array(list("ACGT"))
 
@@ -129,7 +129,7 @@ def test_a_run_that_only_had_to_mirror_its_matrix_ends_with_the_same_bytes(folde
         link(folder, where)
     words = small(RUNS[name])
     assert run(words, whole).returncode == 0
-    dies = "import os, gpualign.core.sinks.placing as p; p.Placement.finish = lambda self: os._exit(9);" + EAGER
+    dies = "import os, gpualign.core.output.mirroring as p; p.Placement.finish = lambda self: os._exit(9);" + EAGER
     killed = subprocess.run([sys.executable, "-c", dies, *words], capture_output=True, cwd=broken, timeout=LIMIT)
     assert killed.returncode == 9
     done = run([*words, "--resume"], broken)

@@ -7,11 +7,12 @@ from Bio.Align import substitution_matrices
 from oracle import global_score
 from work import sequence_set
 
-from gpualign.core import collection, matrices
-from gpualign.core.alphabet import DNA, PROTEIN
-from gpualign.core.errors import InputError
-from gpualign.core.scoring import ScoringOptions, make_scoring
-from gpualign.core.task import EndGaps, Mode
+from gpualign.core.alignment.task import EndGaps, Mode
+from gpualign.core.common.errors import InputError
+from gpualign.core.scoring import biopython_matrices as collection
+from gpualign.core.scoring import matrices
+from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
+from gpualign.core.sequences.alphabet import DNA, PROTEIN
 from gpualign.cpu.pair import PairAligner
 
 

@@ -9,14 +9,14 @@ import pytest
 from command import LIMIT
 from work import edit, relatives, two_valued
 
-from gpualign.core.budget import Budget
-from gpualign.core.errors import RunError
-from gpualign.core.near.bounds import distance_bound
-from gpualign.core.plan import Pairing, make_plan
-from gpualign.core.remote.packing import pack_result, pack_tile, unpack_result
-from gpualign.core.remote.serving import TaskServer
-from gpualign.core.side_by_side import SideBySidePrepared
-from gpualign.core.task import Task
+from gpualign.core.alignment.task import Task
+from gpualign.core.common.errors import RunError
+from gpualign.core.execution.multi_device import SideBySidePrepared
+from gpualign.core.execution.remote.serialization import pack_result, pack_tile, unpack_result
+from gpualign.core.execution.remote.task_server import TaskServer
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import Pairing, make_plan
+from gpualign.core.scoring.edit_bounds import distance_bound
 from gpualign.cpu.engine import CpuEngine
 
 BUDGET = Budget.of(1 << 28)

@@ -14,8 +14,8 @@ from eager import eager_here
 
 from gpualign.cli.merge import merge
 from gpualign.cli.signals import advice
-from gpualign.core.errors import InputError, RunError
-from gpualign.core.shares import row_bounds
+from gpualign.core.common.errors import InputError, RunError
+from gpualign.core.planning.sharding import row_bounds
 
 LETTERS = np.array(list("ACGT"))
 

@@ -10,13 +10,13 @@ from command import LIMIT
 from host_device import FailingDevice, HostDevice, WaitingDevice, compiler
 from work import CollectPaths, collect, edit, relatives, two_valued
 
-from gpualign.core.budget import Budget
-from gpualign.core.errors import RunError
-from gpualign.core.near.bounds import distance_bound
-from gpualign.core.plan import Pairing
-from gpualign.core.runner import plan_task
-from gpualign.core.side_by_side import SideBySide
-from gpualign.core.task import Detail, Mode, Task
+from gpualign.core.alignment.task import Detail, Mode, Task
+from gpualign.core.common.errors import RunError
+from gpualign.core.execution.multi_device import SideBySide
+from gpualign.core.execution.runner import plan_task
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import Pairing
+from gpualign.core.scoring.edit_bounds import distance_bound
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu.engine import CudaEngine
 

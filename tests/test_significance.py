@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from work import run_scores, sequence_set, two_valued
 
-from gpualign.core.alphabet import DNA, PROTEIN
-from gpualign.core.formats.m8 import blast_bits, blast_evalue
-from gpualign.core.scoring import ScoringOptions, make_scoring
-from gpualign.core.search.estimate import fit_gumbel, letter_frequencies, simulate_parameters
-from gpualign.core.search.significance import Parameters, SearchSpace, published
-from gpualign.core.task import Mode
+from gpualign.core.alignment.task import Mode
+from gpualign.core.output.formats.blast6 import blast_bits, blast_evalue
+from gpualign.core.scoring.evalues import Parameters, SearchSpace, published
+from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
+from gpualign.core.search.karlin_altschul import fit_gumbel, letter_frequencies, simulate_parameters
+from gpualign.core.sequences.alphabet import DNA, PROTEIN
 from gpualign.cpu.engine import CpuEngine
 from gpualign.cpu.simulate import CpuSimulator
 

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from simulate import AFFINE, EDIT, SHORT, Fit, check_rows, prepared_for, task_of
 from simulation import Gpu, Link, Node, Sink, excerpt, fleet_seconds, node_seconds, pool_seconds, whole
 
-from gpualign.core.plan import Limits, Pairing, make_plan
-from gpualign.core.pulling import Sharing
-from gpualign.core.remote.fleet import CALLS_A_WORKER
-from gpualign.core.runner import plan_task
-from gpualign.core.subtiles import Subtiles
+from gpualign.core.execution.remote.coordinator import CALLS_A_WORKER
+from gpualign.core.execution.retiling import Subtiles
+from gpualign.core.execution.runner import plan_task
+from gpualign.core.execution.tile_queue import Sharing
+from gpualign.core.planning.tile_plan import Limits, Pairing, make_plan
 
 RATE = 1e9
 LENGTHS = np.full(1000, 100)

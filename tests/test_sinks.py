@@ -9,21 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from work import sequence_set, two_valued
 
-from gpualign.core._rows import Column, format_block
-from gpualign.core.bands import PairAssembly, bands_in_order
-from gpualign.core.fields import FIELDS, parse_fields
-from gpualign.core.filter import Filter
-from gpualign.core.formats.tsv import Tsv
-from gpualign.core.places import put
-from gpualign.core.plan import MIN_PANEL, Limits, Pairing, make_plan
-from gpualign.core.road import deliver
-from gpualign.core.runner import Discard
-from gpualign.core.sinks.matrix import MatrixSink
-from gpualign.core.sinks.matrix_files import NpyArray
-from gpualign.core.sinks.memory import MemoryArray
-from gpualign.core.sinks.table import TableSink
-from gpualign.core.task import Task
-from gpualign.core.tile_results import STATISTICS, TileScores
+from gpualign.core.alignment.task import Task
+from gpualign.core.alignment.tile_results import STATISTICS, TileScores
+from gpualign.core.common.scatter import put
+from gpualign.core.execution.band_assembly import PairAssembly, bands_in_order
+from gpualign.core.execution.pipeline import deliver
+from gpualign.core.execution.runner import Discard
+from gpualign.core.output.formats.tsv import Tsv
+from gpualign.core.output.matrix import MatrixSink
+from gpualign.core.output.matrix_files import NpyArray
+from gpualign.core.output.memory import MemoryArray
+from gpualign.core.output.table import TableSink
+from gpualign.core.planning.tile_plan import MIN_PANEL, Limits, Pairing, make_plan
+from gpualign.core.results._rows import Column, format_block
+from gpualign.core.results.columns import FIELDS, parse_fields
+from gpualign.core.results.filter import Filter
 
 
 def results(plan, order):

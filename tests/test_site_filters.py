@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sites import panels_of, stream
 
+from gpualign.core.common.errors import InputError
 from gpualign.core.distance.calls import MISSING, Kind, alleles_of
 from gpualign.core.distance.intervals import parse_regions, read_bed
+from gpualign.core.distance.readers.alignment import AlignmentText, read_alignments
 from gpualign.core.distance.site_filters import SiteFilters, SitesLeft, choose_sites
-from gpualign.core.distance.sources.fasta import AlignmentText, read_alignments
-from gpualign.core.distance.workers import Workers
-from gpualign.core.errors import InputError
+from gpualign.core.distance.threads import Workers
 from gpualign.cpu.distance import CpuDistanceEngine
 
 LETTERS = np.array([*b"ACGT"] + [0] * 251 + [*b"N"], np.uint8)

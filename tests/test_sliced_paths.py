@@ -10,8 +10,8 @@ from path_cases import SCHEMES, relatives, repeats
 from test_cpu_paths import SETS, check
 from work import records, run_paths, sequence_set
 
-from gpualign.core.plan import Pairing
-from gpualign.core.task import Detail, EndGaps
+from gpualign.core.alignment.task import Detail, EndGaps
+from gpualign.core.planning.tile_plan import Pairing
 from gpualign.cpu import _kernels, engine
 from gpualign.cpu.engine import CpuEngine
 from gpualign.cpu.native import native_paths

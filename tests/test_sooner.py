@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from work import sequence_set
 
-from gpualign.core.alphabet import DNA
-from gpualign.core.budget import Budget
-from gpualign.core.errors import RunError
-from gpualign.core.near.bounds import distance_bound
-from gpualign.core.scoring import ScoringOptions, make_scoring
-from gpualign.core.task import Detail, Task
+from gpualign.core.alignment.task import Detail, Task
+from gpualign.core.common.errors import RunError
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.scoring.edit_bounds import distance_bound
+from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
+from gpualign.core.sequences.alphabet import DNA
 from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu import start

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gpualign.core import _rows
-from gpualign.core.tile_results import STATISTICS
+from gpualign.core.alignment.tile_results import STATISTICS
+from gpualign.core.results import _rows
 from gpualign.gpu.arguments import STRUCTS
 
 ROOT = Path(__file__).resolve().parent.parent

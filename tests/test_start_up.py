@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from command import LIMIT, gpualign
 
-from gpualign.core.arrays import distinct
+from gpualign.core.common.arrays import distinct
 
 DATA = Path(__file__).resolve().parent.parent / "data"
 SEQUENCES, PROTEINS, DATABASE, CALLS = (
@@ -27,14 +27,31 @@ LARGE = {
 # Smaller ones, and of ours, that every pair of `nw` by scores has no use for.
 SMALL = {
     *("concurrent.futures", "hashlib", "importlib.resources", "json", "logging", "random", "subprocess", "tempfile"),
-    *("gpualign.core.cluster", "gpualign.core.distance", "gpualign.core.index", "gpualign.core.search.hits", "gpualign.jobs.near"),
-    *("gpualign.core.near.bounds", "gpualign.core.search.significance", "gpualign.cpu.local", "gpualign.cpu.paths", "gpualign.gpu.cubins"),
-    *("click.shell_completion", "gpualign.core.group_pairs", "gpualign.core.grouped", "gpualign.core.sinks.memory"),
+    *(
+        "gpualign.core.clustering",
+        "gpualign.core.distance",
+        "gpualign.core.sequences.database_index",
+        "gpualign.core.alignment.hits",
+        "gpualign.jobs.near",
+    ),
+    *(
+        "gpualign.core.scoring.edit_bounds",
+        "gpualign.core.scoring.evalues",
+        "gpualign.cpu.local",
+        "gpualign.cpu.paths",
+        "gpualign.gpu.cubins",
+    ),
+    *("click.shell_completion", "gpualign.core.planning.group_pairs", "gpualign.core.execution.group_pairs", "gpualign.core.output.memory"),
 }
 # What rows to standard output have no use for: matrices, and names that files take when they are complete.
 OF_FILES = {
-    *("glob", "gpualign.cli.outputs.leftovers", "gpualign.cli.outputs.naming", "gpualign.core.journal"),
-    *("gpualign.cli.outputs.matrices", "gpualign.core.sinks.matrix", "gpualign.core.sinks.matrix_files", "gpualign.core.sinks.placing"),
+    *("glob", "gpualign.cli.outputs.leftovers", "gpualign.cli.outputs.naming", "gpualign.core.files.journal"),
+    *(
+        "gpualign.cli.outputs.matrices",
+        "gpualign.core.output.matrix",
+        "gpualign.core.output.matrix_files",
+        "gpualign.core.output.mirroring",
+    ),
 }
 
 RUN = """
@@ -79,20 +96,20 @@ def test_nw_loads_what_it_needs(tmp_path, output):
 
 def test_a_search_loads_what_it_needs():
     loaded = loaded_by("sw", PROTEINS, DATABASE, "--device", "cpu", "--threads", 1)
-    assert "gpualign.core.search.hits" in loaded
-    not_yet = {"click.shell_completion", "concurrent.futures", "gpualign.core.index", "json", "logging"}
-    every_pair = {"gpualign.cli.outputs.pairs", "gpualign.core.group_pairs", "gpualign.core.grouped"}
+    assert "gpualign.core.alignment.hits" in loaded
+    not_yet = {"click.shell_completion", "concurrent.futures", "gpualign.core.sequences.database_index", "json", "logging"}
+    every_pair = {"gpualign.cli.outputs.pairs", "gpualign.core.planning.group_pairs", "gpualign.core.execution.group_pairs"}
     assert among(loaded, LARGE | OF_FILES | every_pair | not_yet) == []
 
 
 @pytest.mark.parametrize(
     ("needed", "arguments"),
     [
-        ("gpualign.core.near.bounds", ["nw", SEQUENCES, "--max-distance", "0.03"]),
-        ("gpualign.core.search.hits", ["sw", PROTEINS, DATABASE]),
-        ("gpualign.core.search.hits", ["sw", SEQUENCES, SEQUENCES, "--matrix", "NUC.4.4", "--evalue", "none"]),
+        ("gpualign.core.scoring.edit_bounds", ["nw", SEQUENCES, "--max-distance", "0.03"]),
+        ("gpualign.core.alignment.hits", ["sw", PROTEINS, DATABASE]),
+        ("gpualign.core.alignment.hits", ["sw", SEQUENCES, SEQUENCES, "--matrix", "NUC.4.4", "--evalue", "none"]),
         ("gpualign.core.distance", ["dist", CALLS]),
-        ("gpualign.core.index", ["index", DATABASE]),
+        ("gpualign.core.sequences.database_index", ["index", DATABASE]),
     ],
     ids=lambda value: " ".join(Path(part).name for part in value) if isinstance(value, list) else "",
 )

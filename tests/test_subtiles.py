@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from work import CollectPaths, collect, edit, relatives, two_valued
 
-from gpualign.core.budget import Budget
-from gpualign.core.near.bounds import distance_bound
-from gpualign.core.plan import Pairing, make_plan
-from gpualign.core.runner import plan_task
-from gpualign.core.subtiles import Subtiles, run_within
-from gpualign.core.task import Detail, Mode, Task
+from gpualign.core.alignment.task import Detail, Mode, Task
+from gpualign.core.execution.retiling import Subtiles, run_within
+from gpualign.core.execution.runner import plan_task
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import Pairing, make_plan
+from gpualign.core.scoring.edit_bounds import distance_bound
 from gpualign.cpu.engine import CpuEngine
 
 MEMORY = 1 << 28

@@ -17,7 +17,7 @@ from sites import write_fileset
 
 import gpualign as package
 from gpualign.cli import stages
-from gpualign.core.errors import InputError, RunError
+from gpualign.core.common.errors import InputError, RunError
 from gpualign.jobs.budget import peak_memory
 
 RECORDS = {"a": "ACGTACGTACGTAAAA", "b": "ACGTACGTACGTAAAA", "c": "ACGTACGTACGTAAAT", "d": "TTTTTGGGGGCCCCCA"}

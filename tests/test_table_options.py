@@ -3,7 +3,7 @@
 import pytest
 from command import gpualign_here
 
-from gpualign.core.errors import InputError
+from gpualign.core.common.errors import InputError
 
 GENOTYPES = "id\ta\tb\tc\tyear\ns1\t0\t1\t2\t2001\ns2\t2\t1\t0\t2001\ns3\t-1\t0\t0\t2003\n"
 LETTERS = "id\ta\tb\tc\ns1\tA\tC\tG\ns2\tA\tT\tE\ns3\tA\tC\tQ\n"

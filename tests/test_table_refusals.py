@@ -3,7 +3,7 @@
 import pytest
 from command import gpualign_here
 
-from gpualign.core.errors import InputError
+from gpualign.core.common.errors import InputError
 
 HEADLESS = [
     ("S1,NA,NA\nS2,0,1\nS3,1,2\n", ""),

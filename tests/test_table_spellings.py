@@ -6,7 +6,7 @@ from command import gpualign_here
 from fuzz.ambiguous import FAMILIES
 from fuzz.tables import distances
 
-from gpualign.core.errors import InputError
+from gpualign.core.common.errors import InputError
 
 pytestmark = pytest.mark.slow
 

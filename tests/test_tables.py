@@ -10,10 +10,10 @@ import pytest
 from command import gpualign, shell
 from goldens import CORE, FAILED, GENES_DB, GENES_QUERY, OLD, ONE, SNPS, TWO
 
-from gpualign.core.fields import FIELDS
-from gpualign.core.ids import Names
-from gpualign.core.sinks import arrow
-from gpualign.core.text import TextColumn
+from gpualign.core.output import arrow
+from gpualign.core.results.columns import FIELDS
+from gpualign.core.sequences.ids import Names
+from gpualign.core.sequences.string_column import TextColumn
 
 pa = pytest.importorskip("pyarrow")
 from pyarrow import parquet  # noqa: E402

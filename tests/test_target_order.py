@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from work import edit, sequence_set
 
-from gpualign.core.plan import Band, Limits, Pairing, Tile, make_plan
-from gpualign.core.remote.packing import TileMaker, pack_tile
-from gpualign.core.target_order import by_length, ordered_targets, records_between
-from gpualign.core.task import Task
+from gpualign.core.alignment.task import Task
+from gpualign.core.execution.remote.serialization import TileMaker, pack_tile
+from gpualign.core.planning.target_order import by_length, ordered_targets, records_between
+from gpualign.core.planning.tile_plan import Band, Limits, Pairing, Tile, make_plan
 
 BANDS = st.tuples(st.integers(0, 40), st.integers(0, 40), st.integers(0, 40)).map(sorted)
 

@@ -13,17 +13,17 @@ from command import GPUALIGN, LIMIT, gpualign, shell
 from processes import started
 from test_blocks import OF_PAIRS, Aligned
 
-from gpualign.core.background import WAITING, InOrder, in_order
-from gpualign.core.budget import Budget
-from gpualign.core.fields import FIELDS
-from gpualign.core.filter import Filter
-from gpualign.core.formats.fasta import AlignedFasta
-from gpualign.core.formats.m8 import M8
-from gpualign.core.formats.paf import Paf
-from gpualign.core.formats.sam import Sam
-from gpualign.core.formats.tsv import Tsv
-from gpualign.core.plan import Limits, Pairing, make_plan
-from gpualign.core.sinks.table import TableSink
+from gpualign.core.common.threads import WAITING, InOrder, in_order
+from gpualign.core.output.formats.blast6 import M8
+from gpualign.core.output.formats.fasta import AlignedFasta
+from gpualign.core.output.formats.paf import Paf
+from gpualign.core.output.formats.sam import Sam
+from gpualign.core.output.formats.tsv import Tsv
+from gpualign.core.output.table import TableSink
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import Limits, Pairing, make_plan
+from gpualign.core.results.columns import FIELDS
+from gpualign.core.results.filter import Filter
 from gpualign.jobs.budget import text_threads
 
 FORMATS = {"tsv": lambda: Tsv(OF_PAIRS), "m8": M8, "paf": Paf, "sam": Sam, "fasta": AlignedFasta}
@@ -71,7 +71,7 @@ def test_any_number_of_threads_and_any_blocks(aligned, bands, monkeypatch, forma
     expected = written(aligned, bands, format, 1, filter)
     assert len(expected.splitlines()) > 50
     for pairs, run_bytes in ((1, 1 << 20), (30, 1 << 20), (1000, 300), (1000, 1 << 20)):
-        monkeypatch.setattr("gpualign.core.sinks.pairs._BLOCK_PAIRS", pairs)
+        monkeypatch.setattr("gpualign.core.output.pairs._BLOCK_PAIRS", pairs)
         for threads in (1, 2, 3, 8):
             assert written(aligned, bands, format, threads, filter, run_bytes) == expected
 
@@ -89,7 +89,7 @@ def test_a_band_of_one_block_starts_no_thread(aligned, bands, monkeypatch):
 
     monkeypatch.setattr(threading.Thread, "start", start)
     assert written(aligned, bands, "tsv", 8) == written(aligned, bands, "tsv", 1)
-    monkeypatch.setattr("gpualign.core.sinks.pairs._BLOCK_PAIRS", 1)
+    monkeypatch.setattr("gpualign.core.output.pairs._BLOCK_PAIRS", 1)
     assert written(aligned, bands, "tsv", 1)
     with pytest.raises(AssertionError, match="gpualign-rows"):
         written(aligned, bands, "tsv", 2)
@@ -97,7 +97,7 @@ def test_a_band_of_one_block_starts_no_thread(aligned, bands, monkeypatch):
 
 @pytest.mark.parametrize("after", [0, 1, 5])
 def test_a_full_disk_ends_all_at_once(aligned, bands, monkeypatch, after):
-    monkeypatch.setattr("gpualign.core.sinks.pairs._BLOCK_PAIRS", 1)
+    monkeypatch.setattr("gpualign.core.output.pairs._BLOCK_PAIRS", 1)
 
     class Full:
         left = 1 + after  # the header, which PAF has none of, is written too
@@ -270,7 +270,7 @@ def test_an_interrupt_while_nobody_reads(inputs):
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_columns_are_made_by_threads_unless_a_format_remembers(aligned, bands, monkeypatch, format):
-    monkeypatch.setattr("gpualign.core.sinks.pairs._BLOCK_PAIRS", 1)
+    monkeypatch.setattr("gpualign.core.output.pairs._BLOCK_PAIRS", 1)
     made, chosen = set(), FORMATS[format]()
 
     class Watched:

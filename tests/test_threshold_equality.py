@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gpualign
-from gpualign.core.cluster.given import Threshold
-from gpualign.core.identity import distance
+from gpualign.core.alignment.identity import distance
+from gpualign.core.clustering.known_distances import Threshold
 
 LENGTHS = (100, 50, 200, 40)
 

@@ -12,7 +12,7 @@ from command import gpualign_here
 from goldens import CODED_PROTEINS, CODING_GENES
 
 import gpualign
-from gpualign.core.errors import InputError
+from gpualign.core.common.errors import InputError
 
 FILES = CODING_GENES, CODED_PROTEINS
 FRAMES = (1, 2, 3, -1, -2, -3)

@@ -5,12 +5,12 @@ import pytest
 from Bio.Data.CodonTable import unambiguous_dna_by_id
 from Bio.Seq import Seq
 
-from gpualign.core import translation
-from gpualign.core.alphabet import DNA, PROTEIN
-from gpualign.core.errors import InputError
-from gpualign.core.sequences import SequenceSet
-from gpualign.core.text import TextColumn
-from gpualign.core.translation import FRAMES, codon_table, translate
+from gpualign.core.common.errors import InputError
+from gpualign.core.sequences import translation
+from gpualign.core.sequences.alphabet import DNA, PROTEIN
+from gpualign.core.sequences.sequence_set import SequenceSet
+from gpualign.core.sequences.string_column import TextColumn
+from gpualign.core.sequences.translation import FRAMES, codon_table, translate
 
 
 def nucleotides(rng, lengths, ambiguous=0.1):

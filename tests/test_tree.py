@@ -19,8 +19,8 @@ from Bio import Phylo
 from scipy.cluster.hierarchy import cophenet, linkage
 from scipy.spatial.distance import squareform
 
-from gpualign.core._joining import Joining
-from gpualign.core.cluster.edges import Edges
+from gpualign.core.clustering.edges import Edges
+from gpualign.core.trees._joining import Joining
 from gpualign.core.trees.methods import neighbour_joining, spanning, spanning_all, upgma
 from gpualign.core.trees.newick import newick
 from gpualign.core.trees.tree import Tree

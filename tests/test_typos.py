@@ -6,8 +6,8 @@ from command import gpualign, gpualign_here
 
 from gpualign.cli.main import cli
 from gpualign.cli.typos import explained
-from gpualign.core.errors import InputError
-from gpualign.core.nearest import nearest
+from gpualign.core.common.errors import InputError
+from gpualign.core.common.suggestions import nearest
 
 FORMATS = ("tsv", "csv", "parquet", "m8", "paf", "sam", "fasta", "npy", "npz", "phylip")
 

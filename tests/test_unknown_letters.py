@@ -5,10 +5,10 @@ import pytest
 from command import gpualign, gpualign_here
 
 import gpualign as python
-from gpualign.core.alphabet import DNA, PROTEIN
-from gpualign.core.errors import InputError
-from gpualign.core.reader import UnknownLetters
-from gpualign.core.text import TextColumn
+from gpualign.core.common.errors import InputError
+from gpualign.core.sequences.alphabet import DNA, PROTEIN
+from gpualign.core.sequences.loading import UnknownLetters
+from gpualign.core.sequences.string_column import TextColumn
 
 
 def masked(rng, letter, records=6, length=120, share=0.04):

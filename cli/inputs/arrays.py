@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.errors import InputError
+from gpualign.core.common.errors import InputError
 
 Array = npt.NDArray[Any]
 

@@ -1,4 +1,4 @@
-"""The inputs of `gpualign dist`, opened. What they are, core/distance/sources/kinds.py finds out."""
+"""The inputs of `gpualign dist`, opened. What they are, core/distance/readers/detection.py finds out."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 from gpualign.cli.inputs.lists import InputFiles
 from gpualign.cli.outputs.files import STDIO, open_input
-from gpualign.core.distance.sources.kinds import CallFile, fileset_files, fileset_path
-from gpualign.core.errors import InputError
-from gpualign.core.unpack import unpack
+from gpualign.core.common.errors import InputError
+from gpualign.core.distance.readers.detection import CallFile, fileset_files, fileset_path
+from gpualign.core.files.decompression import unpack
 
 if TYPE_CHECKING:
     from gpualign.cli.outputs.summary import Counts

@@ -12,15 +12,15 @@ from dataclasses import replace
 import numpy as np
 
 from gpualign.cli.outputs.files import open_input
-from gpualign.core.cluster.edges import unique_edges
-from gpualign.core.cluster.given import ListedPairs
-from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError, RunError, parameter, quoted
+from gpualign.core.clustering.edges import unique_edges
+from gpualign.core.clustering.known_distances import ListedPairs
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError, RunError, parameter, quoted
+from gpualign.core.files.decompression import unpack
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.matrix_text import Row, read_matrix_rows
 from gpualign.core.files.squares import number_of
-from gpualign.core.ids import refuse_control
-from gpualign.core.unpack import unpack
+from gpualign.core.sequences.ids import refuse_control
 
 _ENDS = ("query", "target")
 

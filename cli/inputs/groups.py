@@ -12,15 +12,15 @@ import numpy as np
 
 from gpualign.cli.inputs.quantities import Quantity, quantity_of
 from gpualign.cli.outputs.files import STDIO, open_input
-from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError, quoted
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError, quoted
+from gpualign.core.common.suggestions import did_you_mean
+from gpualign.core.files.decompression import unpack
 from gpualign.core.files.delimited import open_delimited
-from gpualign.core.ids import changed_ids, describe_changed, is_id_title
-from gpualign.core.nearest import did_you_mean
-from gpualign.core.unpack import unpack
+from gpualign.core.sequences.ids import changed_ids, describe_changed, is_id_title
 
 if TYPE_CHECKING:
-    from gpualign.core.group_pairs import GroupPairs
+    from gpualign.core.planning.group_pairs import GroupPairs
 
 _NO_GROUP = ("", "NA", "nan")
 
@@ -155,7 +155,7 @@ def check_groups(table: str | None, between: bool, within: bool) -> None:
 def read_group_pairs(path: str, within: bool, queries: Sequence[str], targets: Sequence[str], warn: Callable[[str], None]) -> GroupPairs:
     """Which pairs of records are wanted, by the one group of each in a table as `read_groups` takes it. Raises `InputError` as that does,
     and for records without a group."""
-    from gpualign.core.group_pairs import GroupPairs
+    from gpualign.core.planning.group_pairs import GroupPairs
 
     ids = list(dict.fromkeys([*queries, *targets]))
     groupings = read_groups(path, ids, warn, "the sequences")

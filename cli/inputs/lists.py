@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
-from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError
 
 SIGN = "@"
 """Begins what names a list. A file of such a name is ./@NAME."""
@@ -33,7 +33,7 @@ def input_files(argument: str) -> InputFiles:
     if not argument.startswith(SIGN):
         return InputFiles((argument,))
     from gpualign.cli.outputs.files import STDIO, open_input
-    from gpualign.core.unpack import unpack
+    from gpualign.core.files.decompression import unpack
 
     listed = argument.removeprefix(SIGN)
     if not listed:

@@ -16,16 +16,16 @@ import numpy.typing as npt
 
 from gpualign.cli.inputs.arrays import NPY_MAGIC, NPZ_MAGIC, parse_npy, parse_npz
 from gpualign.cli.outputs.files import STDIO, open_input
-from gpualign.core.dataclass import dataclass
-from gpualign.core.distance.sources.filesets import names_of, split_at_blanks
-from gpualign.core.errors import InputError, quoted
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError, quoted
+from gpualign.core.distance.readers.plink_fileset import names_of, split_at_blanks
+from gpualign.core.files.decompression import unpack
 from gpualign.core.files.delimited import open_delimited
 from gpualign.core.files.kinds import FileKind, kind_of
 from gpualign.core.files.matrix_text import Row, TextMatrix, read_matrix_rows, read_plain_matrix
 from gpualign.core.files.phylip_matrix import is_count, read_phylip_matrix
 from gpualign.core.files.squares import is_symmetric
-from gpualign.core.ids import refuse_control
-from gpualign.core.unpack import unpack
+from gpualign.core.sequences.ids import refuse_control
 
 Matrix = npt.NDArray[Any]
 

@@ -10,12 +10,12 @@ from typing import BinaryIO
 import numpy as np
 
 from gpualign.cli.inputs.arrays import NPY_MAGIC, NPZ_MAGIC
-from gpualign.core.errors import InputError
+from gpualign.core.common.errors import InputError
+from gpualign.core.common.units import format_bytes
+from gpualign.core.files.decompression import unpack
 from gpualign.core.files.delimiters import delimiter_of
+from gpualign.core.files.paths import open_file
 from gpualign.core.files.phylip_matrix import is_count
-from gpualign.core.opening import open_file
-from gpualign.core.units import format_bytes
-from gpualign.core.unpack import unpack
 from gpualign.jobs.budget import free_memory
 
 

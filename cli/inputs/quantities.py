@@ -9,7 +9,7 @@ from datetime import date
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
 from gpualign.core.files.squares import number_of
 
 _MISSING = frozenset(("", "na", "nan", "n/a", "?", "-", "missing", "unknown", "not applicable", "not collected", "not provided"))

@@ -6,9 +6,9 @@ import os
 from collections.abc import Sequence
 
 from gpualign.cli.outputs.files import open_input
-from gpualign.core.errors import InputError
-from gpualign.core.fractions import sites_or_fraction
-from gpualign.core.unpack import unpack
+from gpualign.core.common.errors import InputError
+from gpualign.core.common.fractions import sites_or_fraction
+from gpualign.core.files.decompression import unpack
 from gpualign.jobs.samples import SampleFilters
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from gpualign.cli.outputs.files import open_input
+from gpualign.core.common.fractions import exact_fraction
 from gpualign.core.distance.intervals import Intervals, read_bed
 from gpualign.core.distance.site_filters import SiteFilters
-from gpualign.core.fractions import exact_fraction
 from gpualign.jobs.sites import names_file, read_regions
 
 

@@ -12,21 +12,21 @@ from gpualign.cli.outputs.formats import check_condensed, container_of, pick_for
 from gpualign.cli.outputs.keeping import check_resume
 from gpualign.cli.outputs.matrices import MatrixSpec, write_matrices, write_sparse
 from gpualign.cli.outputs.shards import Shard, check_shard
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError
 from gpualign.core.distance.calls import Samples
 from gpualign.core.distance.metrics import Metric, Values
+from gpualign.core.distance.output.base import DECIMALS, AnySink
+from gpualign.core.distance.output.matrix import CondensedSink, MatrixSink
+from gpualign.core.distance.output.pairs import NearPairsSink, PairText
 from gpualign.core.distance.runner import DistanceTotals
-from gpualign.core.distance.sinks.base import DECIMALS, AnySink
-from gpualign.core.distance.sinks.matrix import CondensedSink, MatrixSink
-from gpualign.core.distance.sinks.pairs import NearPairsSink, PairText
-from gpualign.core.errors import InputError
-from gpualign.core.formats.registry import FORMATS, Layout, Results, formats_of
-from gpualign.core.road import Marks
-from gpualign.core.sinks.matrix_files import ArrayMaker, NumberType
+from gpualign.core.execution.pipeline import Marks
+from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
+from gpualign.core.output.matrix_files import ArrayMaker, NumberType
 
 if TYPE_CHECKING:
     from gpualign.cli.outputs.portion import Writing
-    from gpualign.core.sinks.csr import Spools
+    from gpualign.core.output.sparse import Spools
     from gpualign.jobs.dist import DistJob
 
 
@@ -202,7 +202,7 @@ class DistanceWriter:
     def _of_pairs(self, samples: Samples, run: Run) -> DistanceTotals:
         spec = self._spec
         if spec.container is not None:
-            from gpualign.core.distance.sinks.tables import ArrowPairsSink
+            from gpualign.core.distance.output.arrow_sparse import ArrowPairsSink
 
             with self._writing.files.binary(spec.path) as stream:
                 sink = ArrowPairsSink(stream, spec.container, self._metric.value, self._metric.dtype, spec.compared)
@@ -215,7 +215,7 @@ class DistanceWriter:
             return run(NearPairsSink(lines, text, spec.compared, self._threads), marks)
 
     def _sparse(self, samples: Samples, run: Run) -> DistanceTotals:
-        from gpualign.core.distance.sinks.tables import CsrPairsSink
+        from gpualign.core.distance.output.arrow_sparse import CsrPairsSink
 
         writing = self._writing
 

@@ -13,17 +13,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, cast
 
 from gpualign.cli.signals import cleaning_up, postponed, uninterrupted
-from gpualign.core.errors import InputError, RunError
-from gpualign.core.opening import descriptor_of, open_file
-from gpualign.core.road import UNMARKED, Marks
+from gpualign.core.common.errors import InputError, RunError
+from gpualign.core.execution.pipeline import UNMARKED, Marks
+from gpualign.core.files.paths import descriptor_of, open_file
 
 if TYPE_CHECKING:
     from gpualign.cli.outputs.keeping import Keeping
     from gpualign.cli.outputs.naming import Unnamed
     from gpualign.cli.outputs.resumption import Resumption, TextKind
-    from gpualign.core.sinks.growing import TextFile
-    from gpualign.core.sinks.matrix_files import ArrayMaker, NpyArray, NumberType
-    from gpualign.core.sinks.writer import ByteWriter
+    from gpualign.core.output.matrix_files import ArrayMaker, NpyArray, NumberType
+    from gpualign.core.output.resumable_files import TextFile
+    from gpualign.core.output.writer import ByteWriter
 
 STDIO = "-"
 STDIN_NAME = "standard input"
@@ -309,7 +309,7 @@ class OutputFiles:
     def array(self, name: str, final: Path | None, beside: Path | None) -> tuple[ArrayMaker, BinaryIO]:
         """(what makes an array that is filled row by row, the file where it is). name: what it is; final: the file that it is in the end,
         None: it is something to make others of, beside an output."""
-        from gpualign.core.sinks.matrix_files import NpyArray
+        from gpualign.core.output.matrix_files import NpyArray
 
         if self._resumption is None:
             file = self.open(final) if final is not None else self.scratch(beside)
@@ -333,14 +333,14 @@ class OutputFiles:
             return self.scratch(beside)
         with naming_output(beside):
             file, _ = self._resumption.store(name)
-        from gpualign.core.sinks.growing import GrowingFile
+        from gpualign.core.output.resumable_files import GrowingFile
 
         self._resumption.writes(name, GrowingFile(file))
         return file
 
     def growing_text(self, name: str, beside: Path) -> tuple[TextFile, BinaryIO]:
         """(a writer of text that grows row by row, its file), to make an output of; name: what it holds."""
-        from gpualign.core.sinks.growing import TextFile
+        from gpualign.core.output.resumable_files import TextFile
 
         if self._resumption is None:
             file = self.scratch(beside)
@@ -355,7 +355,7 @@ class OutputFiles:
             with self.text(path) as stream:
                 yield stream
             return
-        from gpualign.core.sinks.growing import PackedFile, TextFile
+        from gpualign.core.output.resumable_files import PackedFile, TextFile
 
         kind: TextKind[PackedFile | TextFile] = partial(PackedFile, threads=_packers()) if path.suffix == ".gz" else TextFile
         with naming_output(path):
@@ -383,7 +383,7 @@ class OutputFiles:
     def text(self, path: Path | None) -> Iterator[ByteWriter]:
         """A writer of bytes to a file, gzip by its suffix, or to standard output (None)."""
         if path is not None and path.suffix == ".gz":
-            from gpualign.core.sinks.packed import PackedText
+            from gpualign.core.output.bgzf import PackedText
 
             packed = PackedText(self.open(path), threads=_packers())
             yield packed
@@ -393,7 +393,7 @@ class OutputFiles:
             if path is None or path in self._direct:
                 yield stream  # of a pipe that nobody reads the end would have to wait for the other thread
                 return
-            from gpualign.core.sinks.behind import FileBehind
+            from gpualign.core.output.background_file import FileBehind
 
             behind = FileBehind(stream)
             yield behind

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
 from gpualign.cli.outputs.files import OutputFiles, is_file_name, output_path
 from gpualign.cli.sizes import terminal_width
-from gpualign.core.errors import InputError
-from gpualign.core.formats.registry import FORMATS, Layout, Results, formats_of
-from gpualign.core.identity import DEFAULT
-from gpualign.core.nearest import did_you_mean
+from gpualign.core.alignment.identity import DEFAULT
+from gpualign.core.common.errors import InputError
+from gpualign.core.common.suggestions import did_you_mean
+from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
 
 if TYPE_CHECKING:
     from gpualign.cli.outputs.portion import Writing
     from gpualign.cli.outputs.shards import Shard
-    from gpualign.core.fields import Field
-    from gpualign.core.filter import Filter
-    from gpualign.core.formats.base import RowFormat
-    from gpualign.core.formats.typed import TypedTable
-    from gpualign.core.road import Marks
-    from gpualign.core.sinks.matrix_files import Named
-    from gpualign.core.sinks.pairs import PairsSink
-    from gpualign.core.task import Task
+    from gpualign.core.alignment.task import Task
+    from gpualign.core.execution.pipeline import Marks
+    from gpualign.core.output.formats.base import RowFormat
+    from gpualign.core.output.formats.typed import TypedTable
+    from gpualign.core.output.matrix_files import Named
+    from gpualign.core.output.pairs import PairsSink
+    from gpualign.core.results.columns import Field
+    from gpualign.core.results.filter import Filter
 
 Rows: TypeAlias = "RowFormat | TypedTable"
 """What makes the rows of a table."""
@@ -91,7 +91,7 @@ def rows_of(format: str, path: Path | None, fields: list[Field]) -> Rows | None:
     """
     chosen = FORMATS[format]
     if container := container_of(format, path):
-        from gpualign.core.formats.typed import TypedTable
+        from gpualign.core.output.formats.typed import TypedTable
 
         return TypedTable(container, fields)
     return chosen.rows(fields) if chosen.rows else None
@@ -104,7 +104,7 @@ def container_of(format: str, path: Path | None) -> str | None:
     """
     if Layout.COLUMNS not in FORMATS[format].layouts.values():
         return None
-    from gpualign.core.sinks import arrow
+    from gpualign.core.output import arrow
 
     arrow.check_pyarrow(format)
     if format == arrow.PARQUET:
@@ -116,7 +116,7 @@ def tell_of_names(format: str, task: Task, note: Callable[[str], None]) -> None:
     """Report ids that the format's specification does not allow. Raises `InputError` for those that no reader would take."""
     if format != "sam":
         return
-    from gpualign.core.formats.sam import describe_names
+    from gpualign.core.output.formats.sam import describe_names
 
     for text in describe_names(task):
         note(text)
@@ -133,22 +133,22 @@ def opened_rows(
 ) -> Iterator[tuple[PairsSink, Marks]]:
     """What writes pairs to an output as these rows, None: in blocks for people; and what is to be told how far it is. threads: that make
     text of rows."""
-    from gpualign.core.formats.typed import TypedTable
+    from gpualign.core.output.formats.typed import TypedTable
 
     path = writing.portion.path
     if isinstance(rows, TypedTable):
-        from gpualign.core.sinks.arrow import ArrowSink
+        from gpualign.core.output.arrow import ArrowSink
 
         with writing.files.binary(path) as stream:
             yield ArrowSink(stream, task, rows.container, rows.fields, filter, identity_definition), writing.marks
         return
     with writing.text() as (text, marks):
         if rows is None:
-            from gpualign.core.sinks.blocks import BlocksSink
+            from gpualign.core.output.pairwise_text import BlocksSink
 
             yield BlocksSink(text, task, terminal_width(path), filter, identity_definition), marks
         else:
-            from gpualign.core.sinks.table import TableSink
+            from gpualign.core.output.table import TableSink
 
             yield TableSink(text, task, rows, filter, identity_definition, threads), marks
 
@@ -161,14 +161,14 @@ def output_paths(path: Path | None, format: str, one_set: bool, shard: Shard | N
         return [shard.path(path)]
     if format != "npy" or not is_file_name(path):
         return [path]
-    from gpualign.core.sinks.matrix_files import id_list_names
+    from gpualign.core.output.matrix_files import id_list_names
 
     return [path, *(_id_list(path, name) for name in id_list_names(one_set))]
 
 
 def open_id_lists(files: OutputFiles, path: Path, queries: Named, targets: Named) -> list[tuple[BinaryIO, Named]]:
     """Files for the ids that belong to an array at `path`, opened before any work is done; nothing stands beside what is no file."""
-    from gpualign.core.sinks.matrix_files import id_lists
+    from gpualign.core.output.matrix_files import id_lists
 
     if not is_file_name(path):
         return []

@@ -10,12 +10,12 @@ from gpualign.cli.outputs.formats import Rows, check_fields, opened_rows, pick_f
 from gpualign.cli.outputs.keeping import check_resume, keeping_of_task
 from gpualign.cli.outputs.portion import Portion
 from gpualign.cli.outputs.shards import Shard, check_shard
-from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError
-from gpualign.core.fields import hit_fields, parse_fields
-from gpualign.core.formats.registry import FORMATS, Results, formats_of
-from gpualign.core.fractions import check_fraction
-from gpualign.core.task import Detail
+from gpualign.core.alignment.task import Detail
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError
+from gpualign.core.common.fractions import check_fraction
+from gpualign.core.output.formats.registry import FORMATS, Results, formats_of
+from gpualign.core.results.columns import hit_fields, parse_fields
 from gpualign.jobs.sw import SearchJob
 
 

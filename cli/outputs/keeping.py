@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 import click
 
 from gpualign import __version__
-from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError
-from gpualign.core.formats.registry import FORMATS, Layout, Results
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError
+from gpualign.core.output.formats.registry import FORMATS, Layout, Results
 
 if TYPE_CHECKING:
-    from gpualign.core.group_pairs import GroupPairs
-    from gpualign.core.journal import Identity
-    from gpualign.core.task import Task
+    from gpualign.core.alignment.task import Task
+    from gpualign.core.files.journal import Identity
+    from gpualign.core.planning.group_pairs import GroupPairs
 
 _OF_NO_ACCOUNT = {
     *("device", "threads", "memory", "cluster", "kernel", "transfer", "traceback"),  # how, not what: results are the same
@@ -70,7 +70,7 @@ def keeping_of(resume: bool, rows: int, digest: Callable[[], str], nbytes: int) 
 
     @cache  # a share is asked for it, and so is a run that goes on
     def identity() -> Identity:
-        from gpualign.core.journal import Identity
+        from gpualign.core.files.journal import Identity
 
         return Identity(__version__, command, options, " ".join([digest(), *inputs]), rows)
 
@@ -83,7 +83,7 @@ def keeping_of_task(resume: bool, task: Task, groups: GroupPairs | None = None) 
     from gpualign.jobs.budget import sequence_bytes
 
     def digest() -> str:
-        from gpualign.core.record import digest_of
+        from gpualign.core.alignment.fingerprint import digest_of
 
         return digest_of(task) if groups is None else f"{digest_of(task)} {groups.digest}"
 

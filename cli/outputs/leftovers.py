@@ -13,7 +13,7 @@ from enum import Enum
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from gpualign.core.units import format_bytes
+from gpualign.core.common.units import format_bytes
 
 
 def create_part(path: Path) -> tuple[BinaryIO, Path]:

@@ -12,15 +12,15 @@ import numpy.typing as npt
 
 from gpualign.cli.outputs.files import OutputFiles
 from gpualign.cli.outputs.formats import open_id_lists, separator_of
-from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError
-from gpualign.core.formats.registry import FORMATS, Labels
-from gpualign.core.sinks.matrix_files import Named, write_ids, write_npz
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError
+from gpualign.core.output.formats.registry import FORMATS, Labels
+from gpualign.core.output.matrix_files import Named, write_ids, write_npz
 
 if TYPE_CHECKING:
     from gpualign.cli.outputs.parts import PartFile
-    from gpualign.core.sinks.csr import Spools
-    from gpualign.core.sinks.matrix_files import ArrayMaker, NumberType
+    from gpualign.core.output.matrix_files import ArrayMaker, NumberType
+    from gpualign.core.output.sparse import Spools
 
 Array = npt.NDArray[Any]
 T = TypeVar("T")
@@ -69,7 +69,7 @@ def write_sparse(
         told, dtype = fill(part.spools())
         part.finish_sparse(dtype, queries, targets)
         return told
-    from gpualign.core.sinks.csr import SPOOLS, pack_csr
+    from gpualign.core.output.sparse import SPOOLS, pack_csr
 
     assert path is not None  # no array goes to standard output
     packed = files.open(path)
@@ -86,7 +86,7 @@ def _write_texts(
         streams = [stack.enter_context(files.text(path)) for path in (spec.path, *([spec.beside] if spec.beside else []))]
         told, filled = fill([files.array(name, None, spec.path)[0] for name in spec.names])
         if spec.format == "molten":
-            from gpualign.core.distance.sinks.pairs import PairText, write_molten
+            from gpualign.core.distance.output.pairs import PairText, write_molten
 
             text = PairText(separator_of(spec.format, spec.path), spec.decimals if filled[0].dtype.kind == "f" else 0)
             write_molten(streams[0], queries, targets, filled[0], filled[1] if len(filled) > 1 else None, text, threads)

@@ -16,10 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign.cli.outputs.parts import COPY_BYTES, DESCRIPTION, LAYOUT, MATRIX, ROWS, SPARSE, Description
-from gpualign.core.errors import InputError
-from gpualign.core.formats.registry import FORMATS
-from gpualign.core.journal import identity_of
-from gpualign.core.shares import MOST_SHARDS
+from gpualign.core.common.errors import InputError
+from gpualign.core.files.journal import identity_of
+from gpualign.core.output.formats.registry import FORMATS
+from gpualign.core.planning.sharding import MOST_SHARDS
 
 _MOST_DESCRIPTION = 1 << 20
 _MOST_DECIMALS = 17

@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
 
-from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError
-from gpualign.core.journal import Finished
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError
+from gpualign.core.files.journal import Finished
 
 
 def kept_of(output: Path, path: Path) -> bool:

@@ -24,25 +24,25 @@ from gpualign.cli.outputs.formats import (
 from gpualign.cli.outputs.keeping import check_resume, keeping_of_task
 from gpualign.cli.outputs.portion import Portion
 from gpualign.cli.outputs.shards import Shard, check_shard
-from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError, parameter
-from gpualign.core.fields import default_fields, parse_fields
-from gpualign.core.filter import Filter
-from gpualign.core.formats.registry import FORMATS, Layout, Results, formats_of
-from gpualign.core.fractions import check_fraction
-from gpualign.core.plan import Plan
-from gpualign.core.road import Marks, Sink, Totals
-from gpualign.core.sinks.pairs import PairsSink
-from gpualign.core.sinks.value import Value
-from gpualign.core.task import Detail, Task
+from gpualign.core.alignment.task import Detail, Task
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.common.fractions import check_fraction
+from gpualign.core.execution.pipeline import Marks, Sink, Totals
+from gpualign.core.output.formats.registry import FORMATS, Layout, Results, formats_of
+from gpualign.core.output.matrix_value import Value
+from gpualign.core.output.pairs import PairsSink
+from gpualign.core.planning.tile_plan import Plan
+from gpualign.core.results.columns import default_fields, parse_fields
+from gpualign.core.results.filter import Filter
 from gpualign.jobs.pairs import PairsJob
 
 if TYPE_CHECKING:
     from gpualign.cli.outputs.matrices import MatrixSpec
     from gpualign.cli.outputs.portion import Writing
     from gpualign.cli.pictures.plots import Picture
-    from gpualign.core.sinks.matrix import CondensedSink, MatrixSink
-    from gpualign.core.sinks.matrix_files import ArrayMaker, NumberType
+    from gpualign.core.output.matrix import CondensedSink, MatrixSink
+    from gpualign.core.output.matrix_files import ArrayMaker, NumberType
     from gpualign.jobs.near import NearJob
 
 _MATRICES = (Layout.MATRIX, Layout.ARRAY)
@@ -94,7 +94,7 @@ class OutputSpec:
     def matrices(self) -> MatrixSpec:
         """How a matrix is written."""
         from gpualign.cli.outputs.matrices import MatrixSpec
-        from gpualign.core.sinks.matrix_files import DECIMALS
+        from gpualign.core.output.matrix_files import DECIMALS
 
         return MatrixSpec(self.format, self.path, None, (self.value.array_name,), (self.value.kind,), DECIMALS)
 
@@ -243,7 +243,7 @@ def _write(spec: OutputSpec, job: PairsJob | NearJob, writing: Writing, run: Run
         return write_matrices(spec.matrices, files, task.queries, task.targets, fill, threads, writing.part)
     if spec.is_sparse:
         from gpualign.cli.outputs.matrices import write_sparse
-        from gpualign.core.sinks.csr import CsrSink, Spools
+        from gpualign.core.output.sparse import CsrSink, Spools
 
         def fill_sparse(spools: Spools) -> tuple[Totals, NumberType]:
             sink = CsrSink(spools, task, spec.value, spec.filter)
@@ -255,6 +255,6 @@ def _write(spec: OutputSpec, job: PairsJob | NearJob, writing: Writing, run: Run
 
 
 def _matrix_sink(spec: OutputSpec, make: ArrayMaker, task: Task, threads: int, rows: tuple[int, int] | None) -> CondensedSink | MatrixSink:
-    from gpualign.core.sinks.matrix import CondensedSink, MatrixSink
+    from gpualign.core.output.matrix import CondensedSink, MatrixSink
 
     return CondensedSink(make, task, spec.value, rows) if spec.condensed else MatrixSink(make, task, spec.value, threads, rows)

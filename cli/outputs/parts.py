@@ -5,7 +5,7 @@ A part is a zip file, nothing in it packed, so that one that was cut off shows. 
     part.json                    a `Description`
     rows                         of rows: what a run of these queries alone would write, its header as well
     NAME.npy                     of matrices: their queries [rows][targets that any of them needs], or their share of a condensed one
-    counts, indices, data        of a sparse matrix: core/sinks/csr.py
+    counts, indices, data        of a sparse matrix: core/output/sparse.py
     ids, or query_ids and target_ids     of matrices: an id a line, as they are written
 """
 
@@ -22,18 +22,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from gpualign.cli.outputs.files import OutputFiles
-from gpualign.core.dataclass import dataclass
-from gpualign.core.journal import Identity
-from gpualign.core.road import Marks
-from gpualign.core.sinks.csr import SPOOLS, Spools
-from gpualign.core.sinks.growing import TextFile
-from gpualign.core.sinks.matrix_files import Named, id_lists, write_ids
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.execution.pipeline import Marks
+from gpualign.core.files.journal import Identity
+from gpualign.core.output.matrix_files import Named, id_lists, write_ids
+from gpualign.core.output.resumable_files import TextFile
+from gpualign.core.output.sparse import SPOOLS, Spools
 
 if TYPE_CHECKING:
     from gpualign.cli.outputs.keeping import Keeping
     from gpualign.cli.outputs.matrices import MatrixSpec
     from gpualign.cli.outputs.shards import Shard
-    from gpualign.core.sinks.matrix_files import ArrayMaker, NumberType
+    from gpualign.core.output.matrix_files import ArrayMaker, NumberType
 
 LAYOUT = 1
 DESCRIPTION = "part.json"

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from gpualign.cli.outputs.files import OutputFiles
 from gpualign.cli.outputs.keeping import Keeping, can_resume
-from gpualign.core.dataclass import dataclass
-from gpualign.core.formats.registry import Results
-from gpualign.core.road import Marks
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.execution.pipeline import Marks
+from gpualign.core.output.formats.registry import Results
 
 if TYPE_CHECKING:
     from gpualign.cli.outputs.parts import PartFile
     from gpualign.cli.outputs.shards import Shard
-    from gpualign.core.sinks.writer import ByteWriter
+    from gpualign.core.output.writer import ByteWriter
     from gpualign.jobs.pairs import Work
 
 J = TypeVar("J", bound="Job")

@@ -1,7 +1,8 @@
 """Outputs with which another run can go on: their parts, and the journal beside them.
 
 A run that takes longer than a moment gives its parts names that last: `NAME.part` for the output NAME, `NAME.WHAT.part` for what it is made
-of, and `NAME.journal` (core/journal.py). They go when the run is done (naming.py), and stay when it ends in another way, so that --resume
+of, and `NAME.journal` (core/files/journal.py). They go when the run is done (naming.py), and stay when it ends in another way, so that
+--resume
 finds them. Before that parts are hidden, as those of every output (leftovers.py).
 """
 
@@ -20,10 +21,10 @@ from gpualign.cli import signals
 from gpualign.cli.outputs.keeping import Keeping
 from gpualign.cli.outputs.leftovers import Lock, create_part, is_file, is_ours, lock, remove_leftovers
 from gpualign.cli.outputs.naming import Unnamed, sync_folder, without_names
-from gpualign.core.background import Aside
-from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError, RunError
-from gpualign.core.journal import (
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError, RunError
+from gpualign.core.common.threads import Aside
+from gpualign.core.files.journal import (
     SUMMED,
     Complete,
     Identity,
@@ -38,9 +39,9 @@ from gpualign.core.journal import (
     read_journal,
     synced_line,
 )
-from gpualign.core.piece import Piece
-from gpualign.core.sinks.growing import Kept
-from gpualign.core.sinks.matrix_files import NpyArray
+from gpualign.core.files.piece import Piece
+from gpualign.core.output.matrix_files import NpyArray
+from gpualign.core.output.resumable_files import Kept
 
 _WAIT = 2.0
 """Seconds after which a run is worth a journal."""
@@ -61,13 +62,13 @@ class Growing(Protocol):
     """What writes a file of a resumable output."""
 
     def position(self) -> tuple[int, int, int]:
-        """(bytes, text, at) as core/journal.py says. Everything has then left this process."""
+        """(bytes, text, at) as core/files/journal.py says. Everything has then left this process."""
 
 
 W = TypeVar("W", bound=Growing)
 
 TextKind = Callable[[BinaryIO, Kept | None, Callable[[], bool]], W]
-"""A writer of text on a file, as those of core/sinks/growing.py are made."""
+"""A writer of text on a file, as those of core/output/resumable_files.py are made."""
 
 
 @dataclass
@@ -78,7 +79,7 @@ class _Store(Unnamed):
 
 
 class Resumption:
-    """The files of one output. Implements `gpualign.core.road.Marks`.
+    """The files of one output. Implements `gpualign.core.execution.pipeline.Marks`.
 
     span: its queries, start and stop. rows: queries that are complete from the beginning on, when it begins. left: of an output that is
     complete, what has yet to take its name, as for `naming.take_name`, and nothing else is to be done than that and `finish`; None: of any

@@ -5,11 +5,11 @@ from __future__ import annotations
 from gpualign.cli.outputs.formats import pick_format
 from gpualign.cli.outputs.hits import HitOptions
 from gpualign.cli.outputs.pairs import OutputOptions, OutputSpec, output_spec
-from gpualign.core.errors import InputError
-from gpualign.core.formats.registry import Results, formats_of
-from gpualign.core.search.masking import NONE
-from gpualign.core.search.readings import BOTH
-from gpualign.core.task import Detail
+from gpualign.core.alignment.task import Detail
+from gpualign.core.common.errors import InputError
+from gpualign.core.output.formats.registry import Results, formats_of
+from gpualign.core.scoring.masking import NONE
+from gpualign.core.sequences.strands_frames import BOTH
 
 
 def scores_spec(o: HitOptions, strand: str | None, one_set: bool, with_self: bool) -> OutputSpec:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from gpualign.cli.outputs.keeping import can_resume
-from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError
-from gpualign.core.formats.registry import Results
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError
+from gpualign.core.output.formats.registry import Results
 
 if TYPE_CHECKING:
     from gpualign.jobs.pairs import Work
@@ -36,7 +36,7 @@ class Shard:
 
     def rows(self, work: Work) -> tuple[int, int]:
         """Its queries, start and stop, where each of all takes so much work, float64[queries]."""
-        from gpualign.core.shares import row_bounds
+        from gpualign.core.planning.sharding import row_bounds
 
         bounds = row_bounds(work, self.count)
         return bounds[self.number - 1], bounds[self.number]
@@ -50,7 +50,7 @@ class ShardType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # gen
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Shard:
         if isinstance(value, Shard):
             return value
-        from gpualign.core.shares import MOST_SHARDS
+        from gpualign.core.planning.sharding import MOST_SHARDS
 
         match = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", str(value))
         if match is None or not 1 <= int(match[1]) <= int(match[2]) <= MOST_SHARDS:

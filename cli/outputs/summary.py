@@ -16,10 +16,10 @@ import click
 from gpualign.cli import signals
 from gpualign.cli.outputs.files import STDIN_NAME, STDIO, ClosedPipe, OutputFiles, check_place, digest_file, naming_output
 from gpualign.cli.stages import PLANNING, WRITING, Stages
-from gpualign.core.errors import InputError
+from gpualign.core.common.errors import InputError
 
 if TYPE_CHECKING:
-    from gpualign.core.background import Aside
+    from gpualign.core.common.threads import Aside
     from gpualign.jobs.engines import Resources
     from gpualign.jobs.inputs import Inputs
 
@@ -62,7 +62,7 @@ class RunSummary:
         self._stages.enter(PLANNING)
         if self.path is None:
             return
-        from gpualign.core.background import Aside
+        from gpualign.core.common.threads import Aside
         from gpualign.jobs.budget import default_memory
 
         self._counts = counts

@@ -13,7 +13,7 @@ from gpualign.cli.pictures.groups import Coloured, strips_of
 from gpualign.cli.pictures.heatmaps import SIMILARITIES, DrawnTree, HeatMap, Order, Scale, block_means, shown_text
 from gpualign.cli.pictures.layout import DIAGONAL, LABEL, MISSING, SMALL, TITLE, Parts, number_size, ticks, wrapped
 from gpualign.cli.pictures.legends import draw_bar, draw_legends, legends_of, most_entries
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
 
 if TYPE_CHECKING:
     from gpualign.cli.inputs.groups import Grouping

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpualign.cli.inputs.quantities import Quantity
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
 
 if TYPE_CHECKING:
     from gpualign.cli.inputs.groups import Grouping

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.arrays import Reals
-from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError
+from gpualign.core.common.arrays import Reals
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError
 
 if TYPE_CHECKING:
+    from gpualign.core.alignment.task import Task
     from gpualign.core.distance.calls import Samples
     from gpualign.core.distance.metrics import Metric
-    from gpualign.core.sinks.value import Value
-    from gpualign.core.task import Task
+    from gpualign.core.output.matrix_value import Value
     from gpualign.core.trees.tree import Tree
 
 

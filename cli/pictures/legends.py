@@ -11,7 +11,7 @@ import numpy as np
 from gpualign.cli.pictures.groups import Coloured, Gradient
 from gpualign.cli.pictures.heatmaps import HeatMap, Scale, shown_text
 from gpualign.cli.pictures.layout import DIAGONAL, LABEL, MISSING, SMALL, Parts, ticks, width_of, wrapped
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
 
 _BAR = 0.16
 """Inches."""

@@ -19,9 +19,9 @@ import numpy as np
 from gpualign.cli.outputs.files import OutputFiles, naming_output
 from gpualign.cli.pictures.drawing import Style, draw
 from gpualign.cli.pictures.heatmaps import HeatMap, Order, as_it_is, by_tree, order_of, reordered, scale_of
-from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError, RunError
-from gpualign.core.nearest import did_you_mean
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError, RunError
+from gpualign.core.common.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from gpualign.cli.inputs.groups import Grouping

@@ -9,8 +9,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.dataclass import dataclass
-from gpualign.core.rect import Rect
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.planning.rectangle import Rect
 
 CountMatrix: TypeAlias = npt.NDArray[np.int32]
 

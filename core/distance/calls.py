@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core import _sites
-from gpualign.core.arrays import Codes
-from gpualign.core.dataclass import dataclass
-from gpualign.core.ids import Names
+from gpualign.core.common.arrays import Codes
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.distance import _sites
+from gpualign.core.sequences.ids import Names
 
 Calls = npt.NDArray[np.unsignedinteger[Any]]
 """Codes (uint8), or numbers of alleles (uint32); the highest number is a missing call in both."""

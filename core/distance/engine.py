@@ -10,10 +10,10 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
 from gpualign.core.distance.bands import Band, Bands, CountedBands
-from gpualign.core.distance.choice import ChosenPairs, Rule, choose_of_bands
-from gpualign.core.distance.recipe import PanelRecipe, Wanted, count_names
+from gpualign.core.distance.count_recipe import PanelRecipe, Wanted, count_names
+from gpualign.core.distance.pair_selection import ChosenPairs, Rule, choose_of_bands
 
 Bits: TypeAlias = npt.NDArray[np.uint64]
 

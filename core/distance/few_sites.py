@@ -16,12 +16,12 @@ from dataclasses import field
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
 from gpualign.core.distance.bands import Band, Bands, CountMatrix
-from gpualign.core.distance.choice import COMPARED
+from gpualign.core.distance.count_recipe import Operation, PanelRecipe, Term
 from gpualign.core.distance.engine import Counter, Panel
 from gpualign.core.distance.metrics import CountArray
-from gpualign.core.distance.recipe import Operation, PanelRecipe, Term
+from gpualign.core.distance.pair_selection import COMPARED
 
 _SHARE = 8
 """If more than one in so many samples has to be counted with all others, counting along with the distances takes less."""

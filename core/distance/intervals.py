@@ -11,9 +11,9 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError, parameter
-from gpualign.core.unpack import unpack
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.files.decompression import unpack
 
 Places = npt.NDArray[np.int64]
 

@@ -1,6 +1,6 @@
 """Distances from counts, each with its formula. Pure.
 
-For a pair of samples: n sites are compared, d of them have different calls, a alleles differ (core/distance/recipe.py counts them).
+For a pair of samples: n sites are compared, d of them have different calls, a alleles differ (core/distance/count_recipe.py counts them).
 docs/metrics.md tells the same with examples.
 """
 
@@ -15,11 +15,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.common.suggestions import did_you_mean
 from gpualign.core.distance.calls import Kind
-from gpualign.core.distance.recipe import Measure, Wanted
-from gpualign.core.errors import InputError, parameter
-from gpualign.core.nearest import did_you_mean
+from gpualign.core.distance.count_recipe import Measure, Wanted
 
 CountArray: TypeAlias = npt.NDArray[np.signedinteger]
 Values: TypeAlias = npt.NDArray[Any]

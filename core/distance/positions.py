@@ -9,9 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError
 from gpualign.core.distance.intervals import OPEN_END, OPEN_START, Intervals
-from gpualign.core.errors import InputError
 
 _MOST_NAMED = 5
 

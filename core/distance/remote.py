@@ -9,17 +9,17 @@ from typing import Any, cast
 
 import numpy as np
 
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import RunError
 from gpualign.core.distance.bands import Band, Bands, CountedBands, CountMatrix
-from gpualign.core.distance.choice import ChosenPairs, Rule, choose_of_bands, record_bytes
+from gpualign.core.distance.count_recipe import PanelRecipe, Wanted
 from gpualign.core.distance.engine import Bits, ChosenParts, Counter, DistanceEngine, Panel, empty_planes
-from gpualign.core.distance.recipe import PanelRecipe, Wanted
-from gpualign.core.errors import RunError
-from gpualign.core.remote.engine import describe_fleet
-from gpualign.core.remote.fleet import AHEAD, CALLS_A_WORKER, Fleet, Parcel, Part
-from gpualign.core.remote.limits import TILE_SECONDS
-from gpualign.core.remote.packing import narrow
-from gpualign.core.road import Closable
+from gpualign.core.distance.pair_selection import ChosenPairs, Rule, choose_of_bands, record_bytes
+from gpualign.core.execution.pipeline import Closable
+from gpualign.core.execution.remote.coordinator import AHEAD, CALLS_A_WORKER, Fleet, Parcel, Part
+from gpualign.core.execution.remote.engine import describe_fleet
+from gpualign.core.execution.remote.serialization import narrow
+from gpualign.core.execution.remote.tile_sizes import TILE_SECONDS
 
 _PIECE_BYTES = 32 << 20
 """Of counts that come back in one piece, at most."""

@@ -12,33 +12,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError
+from gpualign.core.distance.band_plan import DistancePlan, plan_bands
 from gpualign.core.distance.bands import Band, CountMatrix
-from gpualign.core.distance.budget import DistanceBudget
+from gpualign.core.distance.bit_planes import pack_panels
+from gpualign.core.distance.call_coverage import Coverage, fewest_sites
 from gpualign.core.distance.calls import Kind, Samples, count_pairs
-from gpualign.core.distance.choice import ChosenPairs, Rule
-from gpualign.core.distance.coverage import Coverage, fewest_sites
+from gpualign.core.distance.count_recipe import Need, Wanted, agreeing_site, count_bytes, keep_counts
 from gpualign.core.distance.engine import Counter, DistanceEngine, Panel
 from gpualign.core.distance.few_sites import FewSites, uncounted
 from gpualign.core.distance.few_sites import counted as count_few
+from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import CountArray, Counts, Metric, MissingRule, Values
-from gpualign.core.distance.near import kinship_rule, near_rule
-from gpualign.core.distance.pack import pack_panels
-from gpualign.core.distance.plan import DistancePlan, plan_bands
-from gpualign.core.distance.recipe import Need, Wanted, agreeing_site, count_bytes, keep_counts
-from gpualign.core.distance.scratch import Scratch
-from gpualign.core.distance.sinks.base import AnySink, BandDistances, NearDistances
-from gpualign.core.distance.sources.base import Omitted, Selection, Source
-from gpualign.core.distance.store import PanelStore
-from gpualign.core.distance.workers import Workers
-from gpualign.core.errors import InputError
-from gpualign.core.road import UNMARKED, Marks, Totals, deliver
-from gpualign.core.sinks.matrix_files import NumberType
+from gpualign.core.distance.output.base import AnySink, BandDistances, NearDistances
+from gpualign.core.distance.pair_selection import ChosenPairs, Rule
+from gpualign.core.distance.panel_store import PanelStore
+from gpualign.core.distance.readers.base import Omitted, Selection, Source
+from gpualign.core.distance.threads import Workers
+from gpualign.core.distance.threshold_rules import kinship_rule, near_rule
+from gpualign.core.execution.pipeline import UNMARKED, Marks, Totals, deliver
+from gpualign.core.files.scratch import Scratch
+from gpualign.core.output.matrix_files import NumberType
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
-    from gpualign.core.road import Progress
+    from gpualign.core.execution.pipeline import Progress
 
 _MOST_SITES = (1 << 31) // 4
 """A site adds up to 4 to a count of 32 bits (recipe.py: two steps of weight 2)."""

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError, parameter
 from gpualign.core.distance.calls import Kind
 from gpualign.core.distance.intervals import Intervals
-from gpualign.core.distance.sources.base import Source
-from gpualign.core.distance.sources.counts import SiteCounts
-from gpualign.core.distance.workers import Workers
-from gpualign.core.errors import InputError, parameter
+from gpualign.core.distance.readers.base import Source
+from gpualign.core.distance.readers.site_counts import SiteCounts
+from gpualign.core.distance.threads import Workers
 
 if TYPE_CHECKING:
     from fractions import Fraction

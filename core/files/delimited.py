@@ -9,8 +9,8 @@ from dataclasses import field
 from itertools import chain
 from typing import BinaryIO
 
-from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError
 from gpualign.core.files.delimiters import BLANK, delimiter_of
 from gpualign.core.files.quoting import hide_quoted, is_quoted, unquoted
 from gpualign.core.files.squares import number_of

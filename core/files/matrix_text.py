@@ -12,9 +12,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from gpualign.core.arrays import Reals
-from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError, quoted
+from gpualign.core.common.arrays import Reals
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.files.squares import Cells, Square, filled, number_of, numbers_of, square_of, triangles_of, without_half
 
 Row = tuple[int, list[str]]

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from gpualign.core.errors import InputError, quoted
+from gpualign.core.common.errors import InputError, quoted
 from gpualign.core.files.matrix_text import TextMatrix
 from gpualign.core.files.squares import Square, number_of, square_of
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gpualign.core.errors import InputError
+from gpualign.core.common.errors import InputError
 
 _HIDDEN = {b",": b"\x1e", b";": b"\x1f", b" ": b"\x1d"}
 """Stand-ins for quoted delimiters until their cell becomes text: control characters, which no id or call may hold then."""

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.arrays import Reals
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.arrays import Reals
+from gpualign.core.common.dataclass import dataclass
 
 Cells = Sequence[str]
 

@@ -1,1 +1,1 @@
-"""What searches have beside alignments: hits and their order, strands, E-values."""
+"""Database search: score cutoffs, best hits in order, and their writer."""

@@ -1,7 +1,7 @@
 """The road of a search: its engine keeps only the best few targets of a query, and yet no hit that passes a threshold is lost.
 
 A search for the best hits is one run. A search for every hit that passes first asks for the `_FIRST` best, which is nearly always
-enough (core/search/floors.py says when it is), and then searches the queries again that may have more, keeping all targets. Queries
+enough (core/search/score_cutoffs.py says when it is), and then searches the queries again that may have more, keeping all targets. Queries
 are searched a group at a time, because hits are written in their order: those behind a query that is searched again wait for it.
 """
 
@@ -15,22 +15,22 @@ from typing import Protocol
 
 import numpy as np
 
-from gpualign.core.arrays import Integers
-from gpualign.core.bands import bands_in_order
-from gpualign.core.budget import Budget
-from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Engine, Prepared
-from gpualign.core.plan import Pairing, Plan
-from gpualign.core.road import UNMARKED, Marks, Progress, Sink, Totals, deliver
-from gpualign.core.runner import plan_task
-from gpualign.core.search.floors import EvalueFloors, score_floors
-from gpualign.core.search.gather import BestAssembly, Found, PassingAssembly
-from gpualign.core.search.hits import Answers
-from gpualign.core.search.order import HitOrder
-from gpualign.core.search.readings import Sides
-from gpualign.core.search.significance import SearchSpace
-from gpualign.core.sinks.hits import HitFilter
-from gpualign.core.task import Task
+from gpualign.core.alignment.hits import Answers
+from gpualign.core.alignment.task import Task
+from gpualign.core.common.arrays import Integers
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.execution.band_assembly import bands_in_order
+from gpualign.core.execution.engine import Engine, Prepared
+from gpualign.core.execution.pipeline import UNMARKED, Marks, Progress, Sink, Totals, deliver
+from gpualign.core.execution.runner import plan_task
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import Pairing, Plan
+from gpualign.core.scoring.evalues import SearchSpace
+from gpualign.core.search.hit_assembly import BestAssembly, Found, PassingAssembly
+from gpualign.core.search.hit_ordering import HitOrder
+from gpualign.core.search.hit_writer import HitFilter
+from gpualign.core.search.score_cutoffs import EvalueFloors, score_floors
+from gpualign.core.sequences.strands_frames import Sides
 
 _FIRST = 1000
 """Targets of a query that are kept at first, where every hit above a threshold is wanted."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpualign.core.arrays import Reals
-from gpualign.core.cluster.edges import Edges
+from gpualign.core.clustering.edges import Edges
+from gpualign.core.common.arrays import Reals
 from gpualign.core.trees.tree import Tree
 
 _ROUNDING = 1e-12
@@ -23,7 +23,7 @@ def neighbour_joining(ids: Sequence[str], condensed: Reals) -> Tree:
     """
     from scipy.spatial.distance import squareform
 
-    from gpualign.core._joining import Joining
+    from gpualign.core.trees._joining import Joining
 
     if len(ids) < 3:
         return _of_two(ids, condensed)

@@ -13,8 +13,8 @@ from dataclasses import field
 
 import numpy as np
 
-from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError
 from gpualign.core.trees.tree import Tree
 
 _QUOTED = re.compile(r"[\s()\[\]':;,\"]")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpualign.core.arrays import Integers, Reals
+from gpualign.core.common.arrays import Integers, Reals
 from gpualign.core.trees.tree import Tree
 
 

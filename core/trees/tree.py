@@ -7,8 +7,8 @@ from dataclasses import field, replace
 
 import numpy as np
 
-from gpualign.core.arrays import Integers, Reals
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.arrays import Integers, Reals
+from gpualign.core.common.dataclass import dataclass
 
 _ROUNDING = 1e-12
 """Of the longest branch: more than sums and differences of distances of this size are wrong by."""

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpualign.core.budget import Budget
-from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import RunError
-from gpualign.core.near.sample import sample
-from gpualign.core.near.steps import Costs, Left, Steps, candidates, choose, usual_letters, worth_joining
-from gpualign.core.plan import BANDS_IN_FLIGHT, Limits
-from gpualign.core.task import Task
+from gpualign.core.alignment.task import Task
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import RunError
+from gpualign.core.near_pairs.filter_cascade import Costs, Left, Steps, candidates, choose, usual_letters, worth_joining
+from gpualign.core.near_pairs.sampling import sample
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import BANDS_IN_FLIGHT, Limits
 from gpualign.cpu import _near, _neighbours
 from gpualign.cpu._kernels import Cancel
 from gpualign.cpu.machine import pick_instruction_set

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpualign.core.near.bounds import EditBound
-from gpualign.core.near.steps import Steps
-from gpualign.core.sequences import SequenceSet
+from gpualign.core.near_pairs.filter_cascade import Steps
+from gpualign.core.scoring.edit_bounds import EditBound
+from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu import _near
 
 _BUILT_AT_A_TIME = 1 << 20

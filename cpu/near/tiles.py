@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gpualign.core.arrays import Integers, distinct
-from gpualign.core.near.bounds import EditBound
-from gpualign.core.near.pairs import NearPairs, join_pairs
-from gpualign.core.plan import Tile
-from gpualign.core.task import Task
-from gpualign.core.tile_results import TilePairs, TileScores
+from gpualign.core.alignment.pair_list import NearPairs, join_pairs
+from gpualign.core.alignment.task import Task
+from gpualign.core.alignment.tile_results import TilePairs, TileScores
+from gpualign.core.common.arrays import Integers, distinct
+from gpualign.core.planning.tile_plan import Tile
+from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.cpu import _near, _neighbours
 from gpualign.cpu._kernels import Cancel
 from gpualign.cpu.near.recipe import NearRecipe

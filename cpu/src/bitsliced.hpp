@@ -10,8 +10,8 @@
 // Edit distance is S = 2, X = 1 (match 0, mismatch -1, gap 1, the score negated): the five-operation form of Myers' cell.
 //
 // u and z are kept complemented: then no cell needs a negation, where instruction sets have and-not, but no or-not.
-// S = 1 .. 4 exist, with every X that has no factor in common with S: others do not come up (core/bounds.py). Three-input operations a cell
-// of S = 2, 3, 4 with X = 1: 5, 11, 19; two-input ones: 8, 18, 32.
+// S = 1 .. 4 exist, with every X that has no factor in common with S: others do not come up (core/scoring/recurrence_forms.py). Three-input
+// operations a cell of S = 2, 3, 4 with X = 1: 5, 11, 19; two-input ones: 8, 18, 32.
 //
 // Layout: masks [column][letter slot], one vector each. A strip of kSliceRows rows keeps its planes in L1; the boundary keeps
 // S planes a column. kSliceColumns columns advance together. The sum along the last row is taken by vertical counters:

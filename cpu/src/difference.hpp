@@ -14,7 +14,7 @@
 //
 // Bounds, with S = max(0, largest s'): -2o <= z <= S + o, -o <= u, v <= S + o, -2o <= x, y <= S + o, -3o <= z - o. So the element type is
 // chosen by the scoring alone, whatever the lengths: signed bytes where 3o <= 128 and S + o <= 127. With linear gaps nothing is negative,
-// and bytes are unsigned: S <= 255 (core/bounds.py; tests/test_bounds.py checks every value that the recurrence forms).
+// and bytes are unsigned: S <= 255 (core/scoring/recurrence_forms.py; tests/test_bounds.py checks every value that the recurrence forms).
 // Elements lie in unsigned vectors, whose sums are the same; maxima and comparisons take them as signed where gaps are affine.
 // H'(m,n) = -o + sum over j <= n of v(m,j).
 //

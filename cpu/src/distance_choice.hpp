@@ -1,4 +1,4 @@
-// Of the counts of a tile those of the pairs that are wanted: see core/distance/choice.py.
+// Of the counts of a tile those of the pairs that are wanted: see core/distance/pair_selection.py.
 #pragma once
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>

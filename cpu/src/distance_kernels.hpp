@@ -1,4 +1,4 @@
-// Counts of pairs from bit planes, for one instruction set. See core/distance/recipe.py for what is counted.
+// Counts of pairs from bit planes, for one instruction set. See core/distance/count_recipe.py for what is counted.
 //
 // A vector holds 64 * kWords sites. For each pair and vector an operation makes one vector of bits to be counted:
 //   Differ  OR over planes of (x ^ y), and the calls of both: 1 or 2 logic operations a plane

@@ -15,7 +15,7 @@
 
 namespace gpualign::GPUALIGN_ISA {
 
-// As core/src/walk.hpp has them, which a variant may not include.
+// As core/alignment/src/walk.hpp has them, which a variant may not include.
 constexpr int kDiagonal = 1, kUp = 2, kExtendLeft = 4, kExtendUp = 8;
 
 template <class E, bool kAffine>

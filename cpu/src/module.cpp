@@ -8,7 +8,7 @@
 #include <cstring>
 #include <tuple>
 
-#include "../../core/src/owned_array.hpp"
+#include "core/common/src/owned_array.hpp"
 #include "dispatch.hpp"
 #include "local_paths.hpp"
 #include "local_tile.hpp"

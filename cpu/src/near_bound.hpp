@@ -10,7 +10,7 @@ namespace gpualign {
 
 // Pairs of m and n letters whose edit distance is at most floor(per_letter * (m + n) + per_shorter * min(m, n) + constant); and of which,
 // where coverage is above 0, either has coverage * max(m, n) letters in a part that is inside * min(m, n) edits from one of the other.
-// core/near/bounds.py has the proofs.
+// core/scoring/edit_bounds.py has the proofs.
 class Bound {
  public:
   Bound(double per_letter, double per_shorter, double constant, double inside, double coverage)

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include "../../core/src/owned_array.hpp"
+#include "core/common/src/owned_array.hpp"
 #include "dispatch.hpp"
 #include "near_bound.hpp"
 #include "near_records.hpp"

@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "../../core/src/threads.hpp"
 #include "bounded_edits.hpp"
+#include "core/common/src/threads.hpp"
 #include "neighbour_hashes.hpp"
 #include "neighbour_search.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "../../core/src/threads.hpp"
+#include "core/common/src/threads.hpp"
 #include "neighbour_hashes.hpp"
 
 #if defined(__SSE2__)

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "../../core/src/walk.hpp"
+#include "core/alignment/src/walk.hpp"
 #include "work.hpp"
 
 namespace gpualign {

@@ -1,5 +1,5 @@
 // Sums of a term of each site over the sites that both samples of a pair have calls at, for one instruction set. A term depends on the two
-// genotypes; it is an integer, so the sums are exact, in whatever order they are made. See core/distance/relationship.py for the terms.
+// genotypes; it is an integer, so the sums are exact, in whatever order they are made. See core/distance/grm.py for the terms.
 //
 // Most genotypes are homozygous for the first allele. So for 64 sites and a block of columns a table is made of what each site adds to the
 // sums of these columns where the row has another genotype, or no call, in place of that: of a row only those sites are looked at. A row of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import RunError
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import RunError
 from gpualign.gpu.kernels import Kernel, capability
 
 LEAST_CUDA = 12

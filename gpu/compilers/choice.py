@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpualign.core.errors import RunError
+from gpualign.core.common.errors import RunError
 from gpualign.gpu.compilers.base import Compiler, unfit, wheel
 from gpualign.gpu.compilers.nvcc import Nvcc, find_nvcc
 from gpualign.gpu.compilers.nvrtc import find_nvrtc

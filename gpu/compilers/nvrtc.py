@@ -13,7 +13,7 @@ from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 
-from gpualign.core.errors import RunError
+from gpualign.core.common.errors import RunError
 from gpualign.gpu.compilers.base import STANDARD, Source, failure
 from gpualign.gpu.kernels import capability
 

@@ -9,9 +9,9 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.dataclass import dataclass
-from gpualign.core.plan import DIAGONAL_BANDS
-from gpualign.core.task import Task
+from gpualign.core.alignment.task import Task
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.planning.tile_plan import DIAGONAL_BANDS
 from gpualign.gpu.batches import Batch
 from gpualign.gpu.kernels import Hardware, Kernel
 from gpualign.gpu.layouts import Arrays, Layout, Room, shared_arrays

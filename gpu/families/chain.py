@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpualign.core.bounds import fits_bytes
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.scoring.recurrence_forms import fits_bytes
 from gpualign.gpu.families import rebased
 from gpualign.gpu.families.base import Variant
 from gpualign.gpu.families.chained import SHARED_BYTES, Chained

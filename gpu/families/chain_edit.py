@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
 from gpualign.gpu.families.base import Variant
 from gpualign.gpu.families.chained import SHARED_BYTES, Chained
 from gpualign.gpu.kernels import Kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
 from gpualign.gpu import arguments as structs
 from gpualign.gpu.arguments import arguments
 from gpualign.gpu.families.base import QUEUE_BYTES, Extent, Launcher, Placed, Variant, WayBack

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
 from gpualign.gpu import arguments as structs
 from gpualign.gpu.arguments import arguments
 from gpualign.gpu.families.base import Launcher, Placed, Variant

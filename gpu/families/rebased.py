@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gpualign.core.bounds import fits_bytes, fits_profile
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.scoring.recurrence_forms import fits_bytes, fits_profile
 from gpualign.gpu.kernels import Kernel
 from gpualign.gpu.recipe import Recipe
 

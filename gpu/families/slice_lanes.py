@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.arrays import Integers
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.arrays import Integers
+from gpualign.core.common.dataclass import dataclass
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gpualign.core.bounds import UnaryForm
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.scoring.recurrence_forms import UnaryForm
 from gpualign.gpu import arguments as structs
 from gpualign.gpu.arguments import arguments
 from gpualign.gpu.families.base import Extent, Launcher, Placed, Variant, WayBack, best_rows

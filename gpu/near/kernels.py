@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
 from gpualign.gpu.distance_kernels import MMA, POPC, DistanceKernel, usable_kernels
 from gpualign.gpu.kernels import Kernel
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpualign.core.dataclass import dataclass
-from gpualign.core.near.pairs import NearPairs
-from gpualign.core.near.steps import words
+from gpualign.core.alignment.pair_list import NearPairs
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.near_pairs.filter_cascade import words
 from gpualign.gpu.arguments import (
     DISTANCE,
     NEAR_BOUND,

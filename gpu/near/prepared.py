@@ -8,13 +8,13 @@ from dataclasses import field
 
 import numpy as np
 
-from gpualign.core.budget import Budget
-from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import RunError
-from gpualign.core.plan import Limits, Tile
-from gpualign.core.pool import Counter, run_workers
-from gpualign.core.task import Task
-from gpualign.core.tile_results import TileResult
+from gpualign.core.alignment.task import Task
+from gpualign.core.alignment.tile_results import TileResult
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import RunError
+from gpualign.core.execution.worker_pool import Counter, run_workers
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import Limits, Tile
 from gpualign.gpu.device import Device
 from gpualign.gpu.losses import Lost
 from gpualign.gpu.near.kernels import LENGTHS, Screen, has_tensor_cores, screens
@@ -34,7 +34,8 @@ _MOST_FOUND = 1 << 22
 
 @dataclass(frozen=True)
 class CudaNearPrepared:
-    """Implements `gpualign.core.engine.Prepared`. seconds: that it takes, about. screens: one of each device. found: near pairs that come
+    """Implements `gpualign.core.execution.engine.Prepared`. seconds: that it takes, about. screens: one of each device. found: near pairs
+    that come
     back at a time at most."""
 
     task: Task

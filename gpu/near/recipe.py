@@ -8,12 +8,12 @@ from dataclasses import field, replace
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.dataclass import dataclass
-from gpualign.core.near.bounds import EditBound
-from gpualign.core.near.sample import sample
-from gpualign.core.near.steps import Costs, Left, Steps, candidates, choose, usual_letters
-from gpualign.core.sequences import SequenceSet
-from gpualign.core.task import Task
+from gpualign.core.alignment.task import Task
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.near_pairs.filter_cascade import Costs, Left, Steps, candidates, choose, usual_letters
+from gpualign.core.near_pairs.sampling import sample
+from gpualign.core.scoring.edit_bounds import EditBound
+from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.gpu.distance_kernels import CHUNK_WORDS
 from gpualign.gpu.near.sketches import sketches
 

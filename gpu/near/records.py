@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.sequences import SequenceSet
-from gpualign.core.task import Task
+from gpualign.core.alignment.task import Task
+from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.gpu.arguments import NEAR_MAKE, NEAR_RECORDS, arguments
 from gpualign.gpu.device import Device, Memory, wait_for
 from gpualign.gpu.near.kernels import RECORDS, THREADS

@@ -8,11 +8,11 @@ from dataclasses import field
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.arrays import Integers
-from gpualign.core.dataclass import dataclass
-from gpualign.core.near.bounds import EditBound
-from gpualign.core.plan import Tile
-from gpualign.core.task import Task
+from gpualign.core.alignment.task import Task
+from gpualign.core.common.arrays import Integers
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.planning.tile_plan import Tile
+from gpualign.core.scoring.edit_bounds import EditBound
 from gpualign.gpu.arguments import NEAR_ROW
 
 _MOST_SLACK = 1 << 20

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.sequences import SequenceSet
+from gpualign.core.sequences.sequence_set import SequenceSet
 
 _FIBONACCI = np.uint64(0x9E3779B97F4A7C15)
 

@@ -6,13 +6,13 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import field
 
-from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import RunError
-from gpualign.core.near.pairs import NearPairs, join_pairs
-from gpualign.core.near.steps import words
-from gpualign.core.plan import Tile
-from gpualign.core.task import Task
-from gpualign.core.tile_results import TilePairs, TileResult
+from gpualign.core.alignment.pair_list import NearPairs, join_pairs
+from gpualign.core.alignment.task import Task
+from gpualign.core.alignment.tile_results import TilePairs, TileResult
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import RunError
+from gpualign.core.near_pairs.filter_cascade import words
+from gpualign.core.planning.tile_plan import Tile
 from gpualign.gpu.device import Device, OutOfMemory, wait_for
 from gpualign.gpu.near.kernels import Screen
 from gpualign.gpu.near.launcher import PAIR_BYTES, Capacity, Counts, Launcher

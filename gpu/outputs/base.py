@@ -10,9 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core._placing import copy_rows
-from gpualign.core.dataclass import dataclass
-from gpualign.core.tile_results import TileResult
+from gpualign.core.alignment.tile_results import TileResult
+from gpualign.core.common._placing import copy_rows
+from gpualign.core.common.dataclass import dataclass
 from gpualign.gpu.batches import Batch
 from gpualign.gpu.device import Event
 from gpualign.gpu.families.base import Placed, Variant, WayBack

@@ -8,11 +8,11 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.dataclass import dataclass
-from gpualign.core.plan import Tile
-from gpualign.core.search.hits import BestTargets
-from gpualign.core.task import Task
-from gpualign.core.tile_results import TileHits
+from gpualign.core.alignment.hits import BestTargets
+from gpualign.core.alignment.task import Task
+from gpualign.core.alignment.tile_results import TileHits
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.planning.tile_plan import Tile
 from gpualign.gpu import arguments as structs
 from gpualign.gpu.arguments import arguments
 from gpualign.gpu.batches import Batch

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from gpualign.core.plan import Tile
-from gpualign.core.task import Task
+from gpualign.core.alignment.task import Task
+from gpualign.core.planning.tile_plan import Tile
 from gpualign.gpu.outputs.base import TileOutput
 from gpualign.gpu.outputs.hits import HitsOfTile
 from gpualign.gpu.outputs.matrices import BatchMatrices

@@ -7,11 +7,11 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core._walks import walk_matrices
-from gpualign.core.bounds import usable_pairs
-from gpualign.core.runs import RunsBuilder
-from gpualign.core.task import Detail
-from gpualign.core.tile_results import STATISTICS, Runs
+from gpualign.core.alignment._walks import walk_matrices
+from gpualign.core.alignment.path_builder import RunsBuilder
+from gpualign.core.alignment.task import Detail
+from gpualign.core.alignment.tile_results import STATISTICS, Runs
+from gpualign.core.scoring.recurrence_forms import usable_pairs
 from gpualign.gpu.outputs.base import Host
 from gpualign.gpu.outputs.paths import BatchPaths, PathResults
 from gpualign.gpu.slots import Slot

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.dataclass import dataclass
-from gpualign.core.plan import Tile
-from gpualign.core.runs import RunsBuilder
-from gpualign.core.task import Detail, Task
-from gpualign.core.tile_results import STATISTICS, Runs, Statistics, TileAlignments, TileScores
+from gpualign.core.alignment.path_builder import RunsBuilder
+from gpualign.core.alignment.task import Detail, Task
+from gpualign.core.alignment.tile_results import STATISTICS, Runs, Statistics, TileAlignments, TileScores
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.planning.tile_plan import Tile
 from gpualign.gpu import arguments as structs
 from gpualign.gpu.arguments import arguments
 from gpualign.gpu.batches import Batch

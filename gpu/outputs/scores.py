@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.dataclass import dataclass
-from gpualign.core.plan import Tile
-from gpualign.core.task import Task
-from gpualign.core.tile_results import TileScores
+from gpualign.core.alignment.task import Task
+from gpualign.core.alignment.tile_results import TileScores
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.planning.tile_plan import Tile
 from gpualign.gpu.batches import Batch
 from gpualign.gpu.families.base import Variant
 from gpualign.gpu.layouts import Layout, aligned

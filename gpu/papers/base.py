@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import field
 
-from gpualign.core.dataclass import dataclass
-from gpualign.core.plan import Limits, Tile
-from gpualign.core.task import Task
-from gpualign.core.tile_results import TileResult
+from gpualign.core.alignment.task import Task
+from gpualign.core.alignment.tile_results import TileResult
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.planning.tile_plan import Limits, Tile
 from gpualign.gpu.device import Device
 from gpualign.gpu.papers.session import Log
 
 
 @dataclass(frozen=True)
 class PaperPrepared:
-    """Implements `gpualign.core.engine.Prepared`; compute: results of tiles, one after the other."""
+    """Implements `gpualign.core.execution.engine.Prepared`; compute: results of tiles, one after the other."""
 
     task: Task
     limits: Limits

@@ -15,17 +15,17 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core._walks import walk_scores
-from gpualign.core.arrays import Integers
-from gpualign.core.bounds import usable_pairs
-from gpualign.core.budget import Budget
-from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Capabilities
-from gpualign.core.errors import InputError, RunError
-from gpualign.core.plan import Limits, Pairing, Tile
-from gpualign.core.runs import RunsBuilder
-from gpualign.core.task import Detail, EndGaps, Mode, Task
-from gpualign.core.tile_results import STATISTICS, Runs, TileAlignments, TileResult, TileScores
+from gpualign.core.alignment._walks import walk_scores
+from gpualign.core.alignment.path_builder import RunsBuilder
+from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
+from gpualign.core.alignment.tile_results import STATISTICS, Runs, TileAlignments, TileResult, TileScores
+from gpualign.core.common.arrays import Integers
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError, RunError
+from gpualign.core.execution.engine import Capabilities
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import Limits, Pairing, Tile
+from gpualign.core.scoring.recurrence_forms import usable_pairs
 from gpualign.gpu.arguments import LI, arguments
 from gpualign.gpu.device import Bytes, Device, Event, Stream, wait_for
 from gpualign.gpu.kernels import Kernel
@@ -93,7 +93,7 @@ class Lane:
 
 
 class LiEngine(OneDevice):
-    """Implements `gpualign.core.engine.Engine` for global alignments with linear gaps.
+    """Implements `gpualign.core.execution.engine.Engine` for global alignments with linear gaps.
 
     method: one of METHODS. sizes: of blocks and tiles. log: told of the seconds of a batch's kernels and of their cells; batches
     then do not overlap.

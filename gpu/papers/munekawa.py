@@ -11,15 +11,15 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.budget import Budget
-from gpualign.core.dataclass import dataclass
-from gpualign.core.engine import Capabilities
-from gpualign.core.errors import InputError, RunError
-from gpualign.core.plan import Limits, Tile
-from gpualign.core.search.hits import best_targets
-from gpualign.core.sequences import SequenceSet
-from gpualign.core.task import Mode, Task
-from gpualign.core.tile_results import TileHits, TileResult, TileScores
+from gpualign.core.alignment.hits import best_targets
+from gpualign.core.alignment.task import Mode, Task
+from gpualign.core.alignment.tile_results import TileHits, TileResult, TileScores
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError, RunError
+from gpualign.core.execution.engine import Capabilities
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import Limits, Tile
+from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.gpu.arguments import MUNEKAWA, arguments
 from gpualign.gpu.device import Device
 from gpualign.gpu.kernels import Kernel
@@ -59,7 +59,7 @@ def lay_out(sequences: SequenceSet, numbers: npt.NDArray[np.int64]) -> Targets:
 
 
 class MunekawaEngine(OneDevice):
-    """Implements `gpualign.core.engine.Engine` for local scores.
+    """Implements `gpualign.core.execution.engine.Engine` for local scores.
 
     method: one of METHODS; rows: letters of a strip; log: told of the seconds of kernels and of their cells.
     """

@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.arrays import Codes
+from gpualign.core.common.arrays import Codes
+from gpualign.core.common.errors import InputError
 from gpualign.core.distance.bands import Band, Bands, CountedBands, CountMatrix
 from gpualign.core.distance.calls import MISSING
+from gpualign.core.distance.count_recipe import Operation, Wanted
 from gpualign.core.distance.engine import WORD_BITS, Counter, Panel
-from gpualign.core.distance.recipe import Operation, Wanted
-from gpualign.core.errors import InputError
 from gpualign.gpu.arguments import PAYNE, arguments
 from gpualign.gpu.device import Bytes, Device
 from gpualign.gpu.kernels import Kernel

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.errors import RunError
+from gpualign.core.common.errors import RunError
 from gpualign.gpu.device import Device, Memory, OutOfMemory, Stream, wait_for
 from gpualign.gpu.kernels import Kernel
 

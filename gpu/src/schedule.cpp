@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "../../core/src/owned_array.hpp"
+#include "core/common/src/owned_array.hpp"
 
 namespace nb = nanobind;
 using namespace gpualign;

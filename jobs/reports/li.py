@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpualign.core.alphabet import DNA
-from gpualign.core.dataclass import dataclass
-from gpualign.core.scoring import ScoringOptions, make_scoring
-from gpualign.core.task import Detail, Task
+from gpualign.core.alignment.task import Detail, Task
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
+from gpualign.core.sequences.alphabet import DNA
 from gpualign.cpu.engine import CpuEngine
 from gpualign.cpu.machine import usable_cpus
 from gpualign.gpu.device import Device

@@ -6,7 +6,7 @@ import statistics
 import time
 from collections.abc import Callable
 
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
 
 _LONG_ENOUGH = 20.0
 """Seconds after which work is not repeated again."""

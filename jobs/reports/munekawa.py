@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.alphabet import PROTEIN
-from gpualign.core.scoring import ScoringOptions, make_scoring
-from gpualign.core.task import Mode, Task
+from gpualign.core.alignment.task import Mode, Task
+from gpualign.core.scoring.scoring import ScoringOptions, make_scoring
+from gpualign.core.sequences.alphabet import PROTEIN
 from gpualign.cpu.engine import CpuEngine
 from gpualign.gpu.device import Device
 from gpualign.gpu.engine import CudaEngine

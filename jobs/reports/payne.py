@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpualign.core.arrays import Codes
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.arrays import Codes
+from gpualign.core.common.dataclass import dataclass
 from gpualign.core.distance.bands import Band
+from gpualign.core.distance.bit_planes import pack_panel, used_codes
+from gpualign.core.distance.count_recipe import Measure, Wanted
 from gpualign.core.distance.engine import Counter, DistanceEngine, Panel
-from gpualign.core.distance.pack import pack_panel, used_codes
-from gpualign.core.distance.recipe import Measure, Wanted
-from gpualign.core.distance.workers import Workers
+from gpualign.core.distance.threads import Workers
 from gpualign.cpu import _distance
 from gpualign.cpu.distance import CpuDistanceEngine
 from gpualign.gpu.device import Device

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, field, replace
 from typing import Any, BinaryIO
 
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
 from gpualign.jobs.reports.measure import Timing
 
 

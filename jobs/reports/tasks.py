@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.budget import Budget
-from gpualign.core.engine import Engine
-from gpualign.core.plan import Pairing
-from gpualign.core.runner import Discard, plan_task, run_plan
-from gpualign.core.sequences import SequenceSet
-from gpualign.core.task import Task
+from gpualign.core.alignment.task import Task
+from gpualign.core.execution.engine import Engine
+from gpualign.core.execution.runner import Discard, plan_task, run_plan
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import Pairing
+from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.machine import usable_cpus
 
 

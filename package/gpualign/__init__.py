@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gpualign._sequences import Sequences, read
     from gpualign._sw import sw
     from gpualign._tree import Tree, tree
-    from gpualign.core.errors import InputError, InputWarning, RunError
+    from gpualign.core.common.errors import InputError, InputWarning, RunError
     from gpualign.jobs.engines import devices
 
 _HOMES = {

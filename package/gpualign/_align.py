@@ -8,18 +8,18 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from gpualign._scoring import Scoring, checked_scoring
-from gpualign.core.alphabet import ALPHABETS, INVALID, Alphabet, checked_name, detect
-from gpualign.core.ambiguity import Rule, default_rule, find_ambiguous
-from gpualign.core.arrays import Codes
-from gpualign.core.band_results import BandResults
-from gpualign.core.blocks import PairBlock
-from gpualign.core.errors import InputError
-from gpualign.core.identity import DEFAULT
-from gpualign.core.scoring import Scoring as Costs
-from gpualign.core.sequences import SequenceSet, encode_letters
-from gpualign.core.sinks.blocks import BlocksSink
-from gpualign.core.task import Detail, EndGaps, Mode, Task
-from gpualign.core.text import TextColumn
+from gpualign.core.alignment.ambiguity import Rule, default_rule, find_ambiguous
+from gpualign.core.alignment.band_results import BandResults
+from gpualign.core.alignment.identity import DEFAULT
+from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
+from gpualign.core.common.arrays import Codes
+from gpualign.core.common.errors import InputError
+from gpualign.core.output.pairwise_text import BlocksSink
+from gpualign.core.results.blocks import PairBlock
+from gpualign.core.scoring.scoring import Scoring as Costs
+from gpualign.core.sequences.alphabet import ALPHABETS, INVALID, Alphabet, checked_name, detect
+from gpualign.core.sequences.sequence_set import SequenceSet, encode_letters
+from gpualign.core.sequences.string_column import TextColumn
 from gpualign.jobs.align import make_aligner
 
 _WIDTH = 80

@@ -13,14 +13,14 @@ from gpualign._results import Matrix
 from gpualign._running import LOG, Progress, Reporter, check_numbers, resources
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import Source, inputs_of
-from gpualign.core.cluster.clustering import Clustering
-from gpualign.core.cluster.given import MatrixOfPairs
-from gpualign.core.cluster.greedy import ORDERS
+from gpualign.core.alignment.identity import DEFAULT, DEFINITIONS
+from gpualign.core.clustering.clusters import Clustering
+from gpualign.core.clustering.greedy import ORDERS
+from gpualign.core.clustering.known_distances import MatrixOfPairs
+from gpualign.core.common.errors import InputError
+from gpualign.core.common.fractions import check_fraction
 from gpualign.core.distance.metrics import METRICS
-from gpualign.core.errors import InputError
-from gpualign.core.fractions import check_fraction
-from gpualign.core.identity import DEFAULT, DEFINITIONS
-from gpualign.core.search.readings import BOTH, PLUS
+from gpualign.core.sequences.strands_frames import BOTH, PLUS
 from gpualign.jobs.cluster import METHODS, ClusterJob, ClusterOptions, prepare, prepare_given
 
 if TYPE_CHECKING:

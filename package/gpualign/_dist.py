@@ -16,18 +16,18 @@ from gpualign._files import checked_output, filled_values
 from gpualign._results import Matrix
 from gpualign._running import LOG, Progress, Reporter, checked_count, resources
 from gpualign._sequences import Path, checked_path, is_numbered
+from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.common.fractions import exact_fraction, sites_or_fraction
 from gpualign.core.distance.metrics import METRICS, MissingRule
-from gpualign.core.distance.scratch import TemporaryFiles
-from gpualign.core.distance.sinks.matrix import MatrixSink
+from gpualign.core.distance.output.matrix import MatrixSink
+from gpualign.core.distance.readers.array import CallArray, read_arrays
+from gpualign.core.distance.readers.base import Source
+from gpualign.core.distance.readers.detection import CallFile, fileset_files, fileset_path
 from gpualign.core.distance.site_filters import SiteFilters
-from gpualign.core.distance.sources.array import CallArray, read_arrays
-from gpualign.core.distance.sources.base import Source
-from gpualign.core.distance.sources.kinds import CallFile, fileset_files, fileset_path
 from gpualign.core.distance.tables.options import CallOptions, TableType
-from gpualign.core.errors import InputError, parameter
-from gpualign.core.fractions import exact_fraction, sites_or_fraction
-from gpualign.core.opening import open_file
-from gpualign.core.sinks.matrix_files import ArrayMaker, FilledArray
+from gpualign.core.files.paths import open_file
+from gpualign.core.files.scratch import TemporaryFiles
+from gpualign.core.output.matrix_files import ArrayMaker, FilledArray
 from gpualign.jobs.dist import DistOptions, named_engine, prepare
 from gpualign.jobs.dist import read as read_calls
 from gpualign.jobs.samples import SampleFilters

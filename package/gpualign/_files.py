@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from gpualign._sequences import Path
-from gpualign.core.errors import InputError, RunError
-from gpualign.core.sinks.matrix_files import ArrayMaker, FilledArray, NpyArray
-from gpualign.core.sinks.memory import MemoryArray
+from gpualign.core.common.errors import InputError, RunError
+from gpualign.core.output.matrix_files import ArrayMaker, FilledArray, NpyArray
+from gpualign.core.output.memory import MemoryArray
 
 
 def checked_output(out: Path, *inputs: object) -> FilePath:

@@ -7,9 +7,9 @@ from typing import BinaryIO, cast
 from gpualign._files import checked_output, new_file
 from gpualign._running import LOG
 from gpualign._sequences import Path, Sequences, checked_path
-from gpualign.core.alphabet import checked_name
-from gpualign.core.index import open_index
-from gpualign.core.opening import open_file
+from gpualign.core.files.paths import open_file
+from gpualign.core.sequences.alphabet import checked_name
+from gpualign.core.sequences.database_index import open_index
 from gpualign.jobs.index import build
 from gpualign.jobs.inputs import ReadOptions
 

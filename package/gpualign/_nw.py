@@ -12,18 +12,18 @@ from gpualign._results import Matrix, Pairs, Table, join_columns
 from gpualign._running import LOG, Progress, Reporter, check_numbers, checked_count, checked_score, resources
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import Path, Source, inputs_of
-from gpualign.core.ambiguity import Rule, check_rule
-from gpualign.core.errors import InputError
-from gpualign.core.fields import parse_fields, tell_descriptions
-from gpualign.core.filter import Filter
-from gpualign.core.fractions import check_fraction
-from gpualign.core.identity import DEFAULT, DEFINITIONS
-from gpualign.core.plan import Pairing
-from gpualign.core.search.readings import BOTH, PLUS
-from gpualign.core.sinks.matrix import MatrixSink
-from gpualign.core.sinks.matrix_files import ArrayMaker, FilledArray
-from gpualign.core.sinks.value import Value
-from gpualign.core.task import Detail, EndGaps
+from gpualign.core.alignment.ambiguity import Rule, check_rule
+from gpualign.core.alignment.identity import DEFAULT, DEFINITIONS
+from gpualign.core.alignment.task import Detail, EndGaps
+from gpualign.core.common.errors import InputError
+from gpualign.core.common.fractions import check_fraction
+from gpualign.core.output.matrix import MatrixSink
+from gpualign.core.output.matrix_files import ArrayMaker, FilledArray
+from gpualign.core.output.matrix_value import Value
+from gpualign.core.planning.tile_plan import Pairing
+from gpualign.core.results.columns import parse_fields, tell_descriptions
+from gpualign.core.results.filter import Filter
+from gpualign.core.sequences.strands_frames import BOTH, PLUS
 from gpualign.jobs.near import NearJob
 from gpualign.jobs.nw import NwOptions, Wanted, prepare, prepare_wanted
 from gpualign.jobs.pairs import PairsJob

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.errors import InputError, RunError, quoted
-from gpualign.core.sinks.matrix_files import condensed_start
+from gpualign.core.common.errors import InputError, RunError, quoted
+from gpualign.core.output.matrix_files import condensed_start
 
 if TYPE_CHECKING:
     import pandas as pd
     from scipy.sparse import csr_matrix
 
-    from gpualign.core.fields import Field
-    from gpualign.core.task import Task
+    from gpualign.core.alignment.task import Task
+    from gpualign.core.results.columns import Field
 
 Columns: TypeAlias = "dict[str, npt.NDArray[Any] | list[str]]"
 """Columns of a table by name: arrays of numbers, lists of text."""

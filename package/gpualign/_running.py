@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from gpualign.core.errors import InputError, InputWarning, for_python
+from gpualign.core.common.errors import InputError, InputWarning, for_python
 from gpualign.jobs.engines import Resources, checked_resources
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpualign._running import checked_count
-from gpualign.core import matrices
-from gpualign.core.errors import InputError
-from gpualign.core.scoring import ScoringOptions
+from gpualign.core.common.errors import InputError
+from gpualign.core.scoring import matrices
+from gpualign.core.scoring.scoring import ScoringOptions
 
 
 @dataclass(frozen=True)

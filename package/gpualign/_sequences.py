@@ -9,12 +9,12 @@ from typing import Any, BinaryIO, TypeAlias, cast, overload
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core.alphabet import PROTEIN, Alphabet, checked_name
-from gpualign.core.errors import InputError
-from gpualign.core.opening import open_file
-from gpualign.core.reader import RawRecords, count_letters, encode_all, read_raw
-from gpualign.core.sequences import SequenceSet
-from gpualign.core.text import TextColumn
+from gpualign.core.common.errors import InputError
+from gpualign.core.files.paths import open_file
+from gpualign.core.sequences.alphabet import PROTEIN, Alphabet, checked_name
+from gpualign.core.sequences.loading import RawRecords, count_letters, encode_all, read_raw
+from gpualign.core.sequences.sequence_set import SequenceSet
+from gpualign.core.sequences.string_column import TextColumn
 from gpualign.jobs.inputs import Inputs, ReadOptions
 
 Path: TypeAlias = "str | PathLike[str]"

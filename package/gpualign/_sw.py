@@ -14,18 +14,18 @@ from gpualign._results import Hits, join_columns
 from gpualign._running import LOG, Progress, Reporter, check_numbers, checked_count, checked_score, resources
 from gpualign._scoring import Scoring, checked_scoring
 from gpualign._sequences import Source, inputs_of, translated_inputs_of
-from gpualign.core.arrays import Booleans
-from gpualign.core.blocks import Block
-from gpualign.core.errors import InputError
-from gpualign.core.fields import Field, hit_fields, parse_fields
-from gpualign.core.fractions import check_fraction
-from gpualign.core.identity import DEFAULT, DEFINITIONS
-from gpualign.core.opening import is_index
-from gpualign.core.search.readings import BOTH, MINUS, PLUS
-from gpualign.core.sinks.pairs import PairsSink
-from gpualign.core.sinks.writer import Nowhere
-from gpualign.core.task import Detail
-from gpualign.core.translation import STANDARD
+from gpualign.core.alignment.identity import DEFAULT, DEFINITIONS
+from gpualign.core.alignment.task import Detail
+from gpualign.core.common.arrays import Booleans
+from gpualign.core.common.errors import InputError
+from gpualign.core.common.fractions import check_fraction
+from gpualign.core.files.paths import is_index
+from gpualign.core.output.pairs import PairsSink
+from gpualign.core.output.writer import Nowhere
+from gpualign.core.results.blocks import Block
+from gpualign.core.results.columns import Field, hit_fields, parse_fields
+from gpualign.core.sequences.strands_frames import BOTH, MINUS, PLUS
+from gpualign.core.sequences.translation import STANDARD
 from gpualign.jobs.sw import SearchJob, SwOptions, prepare
 
 if TYPE_CHECKING:

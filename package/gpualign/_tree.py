@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from gpualign._cluster import pairs_of
 from gpualign._results import Matrix
 from gpualign._running import LOG
-from gpualign.core.errors import InputError
+from gpualign.core.common.errors import InputError
 from gpualign.core.trees.newick import newick
 from gpualign.jobs.tree import METHODS, check_libraries, check_root, make_tree
 

@@ -25,7 +25,7 @@ from fuzz.reference import NoOpinion, Refuse
 
 
 def _sequences(rng, folder):
-    from gpualign.core.reader import encode_all, read_raw
+    from gpualign.core.sequences.loading import encode_all, read_raw
 
     data = texts._text(rng, rng.choice([texts.fasta, texts.fastq]))[0]
 
@@ -38,7 +38,7 @@ def _sequences(rng, folder):
 
 
 def _alignment(rng, folder):
-    from gpualign.core.distance.sources.fasta import AlignmentText, read_alignments
+    from gpualign.core.distance.readers.alignment import AlignmentText, read_alignments
 
     data = texts._text(rng, texts.aligned)[0]
 
@@ -57,7 +57,7 @@ def _alignment(rng, folder):
 
 
 def _table(rng, folder):
-    from gpualign.core.distance.sources.table import read_tables
+    from gpualign.core.distance.readers.table import read_tables
     from gpualign.core.distance.tables.options import CallOptions
 
     data = texts.table(rng)
@@ -92,7 +92,7 @@ def _matrix(rng, folder):
 
 
 def _index(rng, folder):
-    from gpualign.core.index import open_index
+    from gpualign.core.sequences.database_index import open_index
 
     rewritten = rng.random() < 0.5
     data = (binaries._rewritten_header if rewritten else binaries.damage)(rng, binaries.index())
@@ -118,7 +118,7 @@ READERS = {"FASTA and FASTQ": _sequences, "alignments": _alignment, "tables": _t
 
 def check(seed, number, folder):
     """(kind, detail) of what is wrong with how text `number` was read, or None."""
-    from gpualign.core.errors import GpualignError
+    from gpualign.core.common.errors import GpualignError
 
     rng = random.Random(f"inside:{seed}:{number}")
     name = rng.choice(list(READERS))

@@ -129,7 +129,7 @@ def _delete(rng, lines):
 
 def _forge(rng, lines):
     """A last line: all is complete, and the parts have but to take their names."""
-    from gpualign.core.journal import Finished, chained, last_line
+    from gpualign.core.files.journal import Finished, chained, last_line
 
     parts = [("x.tsv.part", "x.tsv"), ("x.npy.part", "x.npy"), ("x.tsv.part", "in.fa"), ("in.fa", "x.tsv"), ("x.npz.part", None)]
     part, final = rng.choice(parts)

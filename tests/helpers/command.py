@@ -34,7 +34,7 @@ def gpualign_here(*arguments):
     """(stdout as bytes, stderr as text) of a command in this process, where parts of it can be replaced. What it raises is not caught, but
     errors are spelled as the command line spells them."""
     from gpualign.cli.main import cli
-    from gpualign.core.errors import GpualignError, for_command_line
+    from gpualign.core.common.errors import GpualignError, for_command_line
 
     with redirect_stdout(io.TextIOWrapper(io.BytesIO(), "utf-8")) as out, redirect_stderr(io.StringIO()) as messages:
         try:

@@ -7,15 +7,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from gpualign.core.distance.budget import DistanceBudget
 from gpualign.core.distance.calls import MISSING, Kind, alleles_of, make_samples
+from gpualign.core.distance.memory_budget import DistanceBudget
 from gpualign.core.distance.metrics import METRICS, MissingRule
+from gpualign.core.distance.output.matrix import MatrixSink
+from gpualign.core.distance.output.pairs import PairsSink
+from gpualign.core.distance.readers.base import DenseSource
 from gpualign.core.distance.runner import DistanceTask, measure, prepare
-from gpualign.core.distance.sinks.matrix import MatrixSink
-from gpualign.core.distance.sinks.pairs import PairsSink
-from gpualign.core.distance.sources.base import DenseSource
-from gpualign.core.runner import Discard
-from gpualign.core.sinks.memory import MemoryArray
+from gpualign.core.execution.runner import Discard
+from gpualign.core.output.memory import MemoryArray
 from gpualign.cpu.distance import CpuDistanceEngine
 
 

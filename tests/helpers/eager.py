@@ -5,7 +5,7 @@ import sys
 
 EAGER = (
     "import gpualign.cli.outputs.resumption as r; r._WAIT = 0; r._SHARE = 0; r._PAUSE = 0; r._SYNC_PAUSE = 0.02;"
-    "import dataclasses, gpualign.core.runner as c; make = c.make_plan;"
+    "import dataclasses, gpualign.core.execution.runner as c; make = c.make_plan;"
     "c.make_plan = lambda q, t, p, limits, *more: make(q, t, p, dataclasses.replace(limits, band_rows=8), *more);"
     "import gpualign.core.distance.runner as d; bands = d.plan_bands;"
     "d.plan_bands = lambda q, t, upper, memory, size: bands(q, t, upper, min(memory, 16 * t * size), size);"

@@ -21,7 +21,7 @@ def one_thread(monkeypatch):
 
 def three_threads(monkeypatch):
     """Whatever the machine has. Tiles are single rows and finished out of order, so that a few sequences are work for all three."""
-    from gpualign.core.pool import Counter
+    from gpualign.core.execution.worker_pool import Counter
     from gpualign.cpu import distance_tiles, engine
 
     next_tile = Counter.next_tile
@@ -55,7 +55,7 @@ def cuda_on_host(monkeypatch):
 
 def side_by_side(monkeypatch):
     """The same beside the CPU: small tiles, that whoever asks first gets."""
-    from gpualign.core.dispatch import Dispatch
+    from gpualign.core.execution.load_balancing import Dispatch
     from gpualign.gpu import engine
 
     cuda_on_host(monkeypatch)

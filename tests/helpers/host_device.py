@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gpualign.core.errors import RunError
+from gpualign.core.common.errors import RunError
 from gpualign.gpu.arguments import CONTRACT
 from gpualign.gpu.device import OutOfMemory
 from gpualign.gpu.kernels import Hardware

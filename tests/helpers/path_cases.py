@@ -3,8 +3,8 @@
 import numpy as np
 from work import edit, scoring, sequence_set, two_valued
 
-from gpualign.core.alphabet import DNA, PROTEIN
-from gpualign.core.matrices import by_name
+from gpualign.core.scoring.matrices import by_name
+from gpualign.core.sequences.alphabet import DNA, PROTEIN
 
 SCHEMES = {
     "default": scoring(by_name("NUC.4.4").table(DNA)[0], 10, 1),

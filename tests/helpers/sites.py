@@ -5,9 +5,9 @@ from io import BytesIO
 import numpy as np
 
 from gpualign.core.distance.calls import MISSING
-from gpualign.core.distance.recipe import Need
-from gpualign.core.distance.sources.base import Omitted, Selection
-from gpualign.core.distance.workers import Workers
+from gpualign.core.distance.count_recipe import Need
+from gpualign.core.distance.readers.base import Omitted, Selection
+from gpualign.core.distance.threads import Workers
 
 
 def panels_of(source, need=Need.CALLS, complete=False, panel_bytes=1 << 20):

@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gpualign.core.budget import Budget
-from gpualign.core.plan import Pairing, make_plan
-from gpualign.core.reader import encode_all, read_raw
-from gpualign.core.scoring import Scoring
-from gpualign.core.sequences import SequenceSet
-from gpualign.core.task import Detail, EndGaps, Mode, Task
-from gpualign.core.tile_results import TileAlignments
+from gpualign.core.alignment.task import Detail, EndGaps, Mode, Task
+from gpualign.core.alignment.tile_results import TileAlignments
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import Pairing, make_plan
+from gpualign.core.scoring.scoring import Scoring
+from gpualign.core.sequences.loading import encode_all, read_raw
+from gpualign.core.sequences.sequence_set import SequenceSet
 from gpualign.cpu.engine import CpuEngine
 
 

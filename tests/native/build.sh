@@ -11,7 +11,7 @@ flags=(-std=c++17 -O1 -g1 -Wall -Wextra -Wno-psabi -Wno-maybe-uninitialized -pth
 if [[ ${flags[*]} == *address* && $("$compiler" --version) != *clang* ]]; then flags+=(--param asan-instrumentation-with-call-threshold=0); fi
 here=$(cd "$(dirname "$0")" && pwd)
 source=$here/../../cpu/src
-core=$here/../../core/src
+root=$here/../..
 case $what in
   kernels)
     variants=variant.cpp
@@ -19,7 +19,7 @@ case $what in
     ;;
   distance)
     variants=distance_variant.cpp
-    files=("$core"/alignment_{scanner,reader}.cpp)
+    files=("$root"/core/distance/src/alignment_{scanner,reader}.cpp)
     ;;
   near)
     variants=near_variant.cpp
@@ -33,7 +33,7 @@ trap 'rm -rf "$objects"' EXIT
 variant() {
   local own=("${flags[@]}")
   if [[ $1 != baseline ]]; then own=("${own[@]/address,undefined/address}"); fi
-  "$compiler" "${own[@]}" -DGPUALIGN_ISA="$1" "${@:2}" -c "$source/$variants" -o "$objects/$1.o"
+  "$compiler" "${own[@]}" -DGPUALIGN_ISA="$1" "${@:2}" -I"$root" -c "$source/$variants" -o "$objects/$1.o"
 }
 avx512=(-mavx512bw -mavx512vl -mavx512dq -mpopcnt)
 variant baseline -DGPUALIGN_PORTABLE &
@@ -52,4 +52,4 @@ case $("$compiler" -dumpmachine) in
   *) define=GPUALIGN_BASELINE_ONLY ;;
 esac
 wait
-"$compiler" "${flags[@]}" -D"$define" -I"$source" -I"$core" "$here/check_$what.cpp" "${files[@]}" "$objects"/*.o -o "$output"
+"$compiler" "${flags[@]}" -D"$define" -I"$root" "$here/check_$what.cpp" "${files[@]}" "$objects"/*.o -o "$output"

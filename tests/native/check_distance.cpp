@@ -9,9 +9,9 @@
 #include <thread>
 #include <vector>
 
-#include "alignment_scanner.hpp"
-#include "dispatch.hpp"
-#include "distance.hpp"
+#include "core/distance/src/alignment_scanner.hpp"
+#include "cpu/src/dispatch.hpp"
+#include "cpu/src/distance.hpp"
 
 using namespace gpualign;
 

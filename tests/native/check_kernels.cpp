@@ -7,10 +7,10 @@
 #include <random>
 #include <vector>
 
-#include "dispatch.hpp"
-#include "local_paths.hpp"
-#include "path_tile.hpp"
-#include "tile.hpp"
+#include "cpu/src/dispatch.hpp"
+#include "cpu/src/local_paths.hpp"
+#include "cpu/src/path_tile.hpp"
+#include "cpu/src/tile.hpp"
 
 using namespace gpualign;
 using Records = std::vector<std::vector<uint8_t>>;
@@ -91,7 +91,7 @@ Recipe unary_recipe(const Weights& w, int letters) {
   r.family = Family::kBitsliced;
   r.letters = letters;
   const int match = w.match + 2 * w.open, mismatch = std::max(0, w.mismatch + 2 * w.open);
-  const int factor = std::gcd(match, mismatch);  // as core/bounds.py does
+  const int factor = std::gcd(match, mismatch);  // as core/scoring/recurrence_forms.py does
   r.match_steps = match / factor;
   r.mismatch_steps = mismatch / factor;
   r.sum_factor = factor;

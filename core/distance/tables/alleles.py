@@ -13,11 +13,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core import _sites
-from gpualign.core.arrays import Codes
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.arrays import Codes
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import parameter
+from gpualign.core.distance import _sites
 from gpualign.core.distance.tables.options import MOST_PLOIDY
-from gpualign.core.errors import parameter
 from gpualign.core.files.quoting import text_of
 
 CELL_BYTES = 4

@@ -19,13 +19,13 @@ from dataclasses import field
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core import _sites
-from gpualign.core.arrays import Codes
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.arrays import Codes
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.distance import _sites
 from gpualign.core.distance.calls import MISSING, NUCLEOTIDES, Kind, cell_table, number_table
 from gpualign.core.distance.tables.alleles import is_slip
 from gpualign.core.distance.tables.options import MOST_PLOIDY, CallOptions, TableType
-from gpualign.core.errors import InputError, parameter
 
 MINUS_ONE: int = _sites.MINUS_ONE
 

@@ -8,12 +8,12 @@ from dataclasses import field
 import numpy as np
 import numpy.typing as npt
 
-from gpualign.core import _sites
-from gpualign.core.dataclass import dataclass
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.common.suggestions import did_you_mean
+from gpualign.core.distance import _sites
 from gpualign.core.distance.tables.options import CallOptions
 from gpualign.core.distance.tables.titles import NAME_OF_SITE, annotation_width, is_metadata, serial_stems, stem
-from gpualign.core.errors import InputError, parameter
-from gpualign.core.nearest import did_you_mean
 
 _MOST_NAMED = 8
 _RAW = ("FID", "IID", "PAT", "MAT", "SEX", "PHENOTYPE")

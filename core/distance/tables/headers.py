@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gpualign.core import _sites
-from gpualign.core.arrays import Codes
+from gpualign.core.common.arrays import Codes
+from gpualign.core.distance import _sites
 from gpualign.core.distance.calls import MISSING
 from gpualign.core.distance.tables.alleles import AlleleCells
 

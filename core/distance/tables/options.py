@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
-from gpualign.core.dataclass import dataclass
-from gpualign.core.errors import InputError, parameter
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError, parameter
 
 MOST_PLOIDY = 8
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from gpualign.core.common.errors import parameter
 from gpualign.core.distance.tables.alleles import NO_ALLELE
-from gpualign.core.errors import parameter
 
 ROWS_LOOKED_AT = 256
 """Samples that are enough to tell."""

@@ -1,0 +1,1 @@
+"""Alignments: tasks, results of tiles and bands, paths, and definitions of identity."""

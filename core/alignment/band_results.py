@@ -1,0 +1,42 @@
+"""Results of a band: all queries of a range against all their targets."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.alignment.tile_results import Runs, Statistics
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.planning.tile_plan import Band
+
+Scores = npt.NDArray[np.signedinteger]
+
+
+@dataclass(frozen=True)
+class BandResults:
+    """All results of a band: arrays are [queries of the band][targets from band.first_target on], in record order.
+
+    scores, statistics, runs and minus as in `TileAlignments`; statistics and runs are there where the task's detail asks for them.
+    """
+
+    band: Band
+    scores: Scores
+    statistics: Statistics | None
+    runs: Runs | None
+    minus: npt.NDArray[np.bool_] | None = None
+
+    def part(self, rows: slice, columns: slice) -> BandResults:
+        """The results of some queries and targets, counted within the band, as those of a band that has no others."""
+        band, part = self.band, (rows, columns)
+        band = replace(
+            band,
+            start=band.start + rows.start,
+            stop=band.start + rows.stop,
+            first_target=band.first_target + columns.start,
+            target_stop=band.first_target + columns.stop,
+        )
+        statistics = None if self.statistics is None else self.statistics[part]
+        minus = None if self.minus is None else self.minus[part]
+        return BandResults(band, self.scores[part], statistics, self.runs and self.runs.part(part), minus)

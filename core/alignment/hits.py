@@ -1,0 +1,96 @@
+"""Hits of a search: which of a query's targets are its best. Pure.
+
+The order of hits: a larger score first; of equal ones, the target that stands first in its file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import field
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.common.arrays import Integers
+from gpualign.core.common.dataclass import dataclass
+
+
+@dataclass(frozen=True)
+class Hits:
+    """Pairs of records and their scores, int64[hits] each. Those of one query stand together, best first."""
+
+    queries: Integers = field(repr=False)
+    targets: Integers = field(repr=False)
+    scores: Integers = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def part(self, index: slice | npt.NDArray[np.bool_] | Integers) -> Hits:
+        """Some of them."""
+        return Hits(self.queries[index], self.targets[index], self.scores[index])
+
+
+@dataclass(frozen=True)
+class Answers:
+    """hits: of the next records, of all their strands; records: all before this one have been answered with them."""
+
+    hits: Hits
+    records: int
+
+
+NO_HITS = Hits(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
+
+
+def join_hits(parts: Sequence[Hits]) -> Hits:
+    """All of them, one after the other; a part at least."""
+    if len(parts) == 1:
+        return parts[0]
+    columns = ([p.queries for p in parts], [p.targets for p in parts], [p.scores for p in parts])
+    return Hits(*(np.concatenate(column) for column in columns))
+
+
+class BestTargets:
+    """The best targets of some queries, from parts of the database that come in any order.
+
+    scores, targets: [queries][top], best first, targets as records; places that no target has taken score 0.
+    """
+
+    def __init__(self, queries: int, top: int, dtype: np.dtype[np.signedinteger], ranks: Integers) -> None:
+        self.scores: npt.NDArray[np.signedinteger] = np.zeros((queries, top), dtype=dtype)
+        self.targets: Integers = np.zeros((queries, top), dtype=np.int64)
+        self._ranks = ranks
+
+    def add(self, rows: slice | Integers, scores: npt.NDArray[np.signedinteger], targets: Integers) -> None:
+        """Some targets of some queries: scores [rows][targets] and their records."""
+        all_scores, all_targets = np.hstack((self.scores[rows], scores)), np.hstack((self.targets[rows], targets))
+        top = self.scores.shape[1]
+        self.scores[rows], self.targets[rows] = best_targets(all_scores, all_targets, self._ranks, top)
+
+
+def order_best(scores: npt.NDArray[np.signedinteger], ranks: Integers, top: int) -> Integers:
+    """Columns of the `top` best of each row, best first: int64[rows][min(top, columns)].
+
+    scores, ranks: [rows][columns]; ranks, below 2**31, are places in the file.
+    """
+    columns = scores.shape[1]
+    if scores.dtype == np.int64 and scores.size and int(scores.max()) >= 2**31:
+        return np.stack([np.lexsort((r, -s))[:top] for s, r in zip(scores, ranks, strict=True)])
+    # One number a pair, the smaller the better, so that a partition finds the best without sorting the rest.
+    keys = (-scores.astype(np.int64) << 31) + ranks
+    if columns <= top:
+        return np.argsort(keys, axis=1, kind="stable")
+    best = np.argpartition(keys, top - 1, axis=1)[:, :top]
+    return np.take_along_axis(best, np.argsort(np.take_along_axis(keys, best, axis=1), axis=1), axis=1)
+
+
+def best_targets(
+    scores: npt.NDArray[np.signedinteger], targets: Integers, ranks: Integers, top: int
+) -> tuple[npt.NDArray[np.signedinteger], Integers]:
+    """Scores and records of the `top` best targets of each query, best first: arrays [queries][min(top, targets)].
+
+    scores: [queries][targets]; targets: records, [targets] or [queries][targets]; ranks: place in the file by record.
+    """
+    records = np.broadcast_to(targets, scores.shape)
+    order = order_best(scores, ranks[records], top)
+    return np.take_along_axis(scores, order, axis=1), np.take_along_axis(records, order, axis=1)

@@ -1,0 +1,58 @@
+"""Lists of pairs: what is left of the matrix of pairs when a threshold has been applied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import field
+from typing import Any
+
+import numpy as np
+
+from gpualign.core.common.arrays import Integers
+from gpualign.core.common.dataclass import dataclass
+
+
+@dataclass(frozen=True)
+class NearPairs:
+    """queries, targets: int64[pairs], record numbers; distances: int64[pairs], edit distances."""
+
+    queries: Integers = field(repr=False)
+    targets: Integers = field(repr=False)
+    distances: Integers = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    @property
+    def nbytes(self) -> int:
+        return self.queries.nbytes + self.targets.nbytes + self.distances.nbytes
+
+    def part(self, which: Any) -> NearPairs:  # whatever indexes an array
+        return NearPairs(self.queries[which], self.targets[which], self.distances[which])
+
+    def turned(self) -> NearPairs:
+        """Each pair the other way round."""
+        return NearPairs(self.targets, self.queries, self.distances)
+
+    def in_order(self) -> NearPairs:
+        """By query, then by target, then by distance."""
+        same, later = self.queries[1:] == self.queries[:-1], self.queries[1:] > self.queries[:-1]
+        if (later | (same & (self.targets[1:] > self.targets[:-1]))).all():
+            return self
+        first = self.queries.min()
+        columns = (self.queries - first, self.targets, self.distances)
+        bits = [int(column.max()).bit_length() for column in columns]
+        if sum(bits) > 63:
+            return self.part(np.lexsort((self.distances, self.targets, self.queries)))
+        # A number a pair: sorting numbers is several times as fast as finding the order of columns.
+        packed = ((columns[0] << bits[1] | columns[1]) << bits[2]) | columns[2]
+        packed.sort()
+        targets = packed >> bits[2] & ((1 << bits[1]) - 1)
+        return NearPairs((packed >> (bits[1] + bits[2])) + first, targets, packed & ((1 << bits[2]) - 1))
+
+
+def join_pairs(parts: Sequence[NearPairs]) -> NearPairs:
+    """All of them, one part behind the other."""
+    none = np.zeros(0, dtype=np.int64)
+    columns = ((part.queries, part.targets, part.distances) for part in (NearPairs(none, none, none), *parts))
+    return NearPairs(*(np.concatenate(column) for column in zip(*columns, strict=True)))

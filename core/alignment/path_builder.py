@@ -1,0 +1,52 @@
+"""Paths of many pairs, put together from parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.alignment.tile_results import Runs
+
+_LARGE = 1 << 20
+"""Bytes of a piece that is not worth a copy."""
+
+
+class RunsBuilder:
+    """Runs of an array of pairs of this shape, from parts that come in any order."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self._starts = np.zeros(shape, dtype=np.int64)
+        self._sizes = np.zeros(shape, dtype=np.int32)
+        self._pieces: list[npt.NDArray[np.uint8]] = []
+        self._held = 0
+
+    def add(self, place: Any, runs: Runs) -> None:  # whatever indexes an array
+        """Those of the pairs at `place`, an index of the array."""
+        self._starts[place] = runs.starts + self._held if self._held else runs.starts
+        self._sizes[place] = runs.sizes
+        self._take(runs.pieces)
+
+    def add_columns(self, first_row: int, columns: npt.NDArray[np.int64], runs: Runs, threads: int) -> None:
+        """Those of a tile: of [first_row + r][columns[c]] for all r and c, where the array is [rows][columns]; in so many threads."""
+        from gpualign.core.common.scatter import put
+
+        put(self._starts, first_row, columns, runs.starts + self._held if self._held else runs.starts, threads)
+        put(self._sizes, first_row, columns, runs.sizes, threads)
+        self._take(runs.pieces)
+
+    def _take(self, pieces: Sequence[npt.NDArray[np.uint8]]) -> None:
+        for piece in pieces:
+            self._pieces.append(piece)
+            self._held += len(piece)
+
+    def build(self) -> Runs:
+        """All of them. Large pieces stay what they are, small ones are joined, so that there are few."""
+        pieces: list[npt.NDArray[np.uint8]] = []
+        for large, some in groupby(self._pieces, lambda piece: len(piece) >= _LARGE):
+            group = list(some)
+            pieces += group if large else [np.concatenate(group)]
+        return Runs(pieces or [np.zeros(0, dtype=np.uint8)], self._starts, self._sizes)

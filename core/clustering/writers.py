@@ -1,0 +1,114 @@
+"""Clusters as a table, also of typed columns, as .uc, and representatives as FASTA. Streams take bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.clustering.clusters import Clustering
+from gpualign.core.common.arrays import Integers, Reals
+from gpualign.core.output.writer import ByteWriter
+from gpualign.core.sequences.alphabet import Alphabet
+from gpualign.core.sequences.ids import Names
+from gpualign.core.sequences.sequence_set import SequenceSet
+from gpualign.core.sequences.string_column import TextColumn
+
+_LINES = 10_000
+
+
+def write_table(stream: ByteWriter, ids: Sequence[str], clustering: Clustering, whole: bool, separator: str = "\t") -> None:
+    """A row a record, in input order: id, cluster (from 1), size of the cluster, representative, distance to it (nan: not known).
+
+    whole: distances are counts; others have six decimals. Between commas ids are quoted.
+    """
+    if separator == ",":
+        ids = list(TextColumn.of(ids).quoted)
+    labels, of = clustering.labels.tolist(), clustering.representatives.tolist()
+    sizes, distances = clustering.sizes.tolist(), clustering.distances.tolist()
+
+    def rows() -> Iterator[str]:
+        yield separator.join(("id", "cluster", "size", "representative", "distance")) + "\n"
+        for name, label, distance in zip(ids, labels, distances, strict=True):
+            text = f"{distance:.0f}" if whole else f"{distance:.6f}"
+            yield separator.join((name, str(label + 1), str(sizes[label]), ids[of[label]], text)) + "\n"
+
+    _write(stream, rows())
+
+
+def write_typed(stream: ByteWriter, container: str, ids: Sequence[str], clustering: Clustering, whole: bool) -> None:
+    """The same as typed columns, through pyarrow; container: one of core/output/arrow.py. Distances are int32 if whole, else float64, and
+    null where they are not known."""
+    from gpualign.core.output.arrow import TableWriter, TypedColumn
+
+    names, labels = Names(list(ids)), clustering.labels
+    counts = TypedColumn("cluster", np.dtype(np.int32)), TypedColumn("size", np.dtype(np.int32))
+    distance = TypedColumn("distance", np.dtype(np.int32 if whole else np.float64))
+    table = TableWriter(stream, container, [TypedColumn("id", ids=names), *counts, TypedColumn("representative", ids=names), distance])
+    table.begin()
+    records = np.arange(len(labels), dtype=np.int64)
+    sizes = np.asarray(clustering.sizes)[labels]
+    table.write([records, labels + 1, sizes, clustering.representatives[labels], clustering.distances])
+    table.finish()
+
+
+def write_uc(
+    stream: ByteWriter,
+    ids: Sequence[str],
+    clustering: Clustering,
+    lengths: Integers | None,
+    identities: Reals | None,
+    cigars: Sequence[str] | None,
+    minus: npt.NDArray[np.bool_] | None = None,
+) -> None:
+    """The ten columns of usearch and vsearch: cluster by cluster a line S of the representative and lines H of the others, then lines C.
+
+    lengths: of the records; identities: with the representatives, from 0 to 1, nan: not known; cigars: as .uc has them. What is not
+    known (None) is *. minus: of which records the reverse complement is aligned, None: of none.
+    """
+    labels = clustering.labels
+    of, sizes = clustering.representatives.tolist(), clustering.sizes.tolist()
+    members = np.split(np.argsort(labels, kind="stable"), np.cumsum(sizes)[:-1])
+
+    def length(record: int) -> str:
+        return "*" if lengths is None else str(int(lengths[record]))
+
+    def percent(record: int) -> str:
+        return "*" if identities is None or np.isnan(identities[record]) else f"{100 * identities[record]:.1f}"
+
+    def rows() -> Iterator[str]:
+        for cluster, seed in enumerate(of):
+            yield f"S\t{cluster}\t{length(seed)}\t*\t*\t*\t*\t*\t{ids[seed]}\t*\n"
+            for record in members[cluster].tolist():
+                if record != seed:
+                    cigar = "*" if cigars is None else cigars[record]
+                    strand = "-" if minus is not None and minus[record] else "+"
+                    yield f"H\t{cluster}\t{length(record)}\t{percent(record)}\t{strand}\t0\t0\t{cigar}\t{ids[record]}\t{ids[seed]}\n"
+        for cluster, seed in enumerate(of):
+            yield f"C\t{cluster}\t{sizes[cluster]}\t*\t*\t*\t*\t*\t{ids[seed]}\t*\n"
+
+    _write(stream, rows())
+
+
+def write_representatives(stream: ByteWriter, sequences: SequenceSet, alphabet: Alphabet, clustering: Clustering) -> None:
+    """The representatives as FASTA in the order of the clusters, with their descriptions, each sequence on one line, in upper case."""
+    chosen = sequences.select(clustering.representatives)
+    described = chosen.descriptions or [""] * len(chosen)
+
+    def rows() -> Iterator[str]:
+        for k, (name, description) in enumerate(zip(chosen.ids, described, strict=True)):
+            codes = chosen.codes[chosen.offsets[k] : chosen.offsets[k + 1]]
+            yield f">{name}{' ' if description else ''}{description}\n{alphabet.decoding[codes].tobytes().decode()}\n"
+
+    _write(stream, rows())
+
+
+def _write(stream: ByteWriter, rows: Iterator[str]) -> None:
+    held: list[str] = []
+    for row in rows:
+        held.append(row)
+        if len(held) == _LINES:
+            stream.write("".join(held).encode("utf-8", "surrogateescape"))
+            held.clear()
+    stream.write("".join(held).encode("utf-8", "surrogateescape"))

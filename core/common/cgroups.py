@@ -1,0 +1,152 @@
+"""What Linux's control groups let this process have: containers, batch systems and systemd limit CPUs and memory by them.
+
+cgroup v2 (https://docs.kernel.org/admin-guide/cgroup-v2.html) and v1. Limits of a group hold for all that is in it, so the tightest on the
+way to the top counts. Without control groups, or where they cannot be read, nothing is limited.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import PurePosixPath
+from typing import TypeVar
+
+from gpualign.core.common.dataclass import dataclass
+
+Found = TypeVar("Found")
+
+Read = Callable[[str], str | None]
+"""What a file of this path holds, None where it cannot be read."""
+
+_UNIFIED = ""
+"""Stands for cgroup v2 among the controllers of v1."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """None: no limit. cpus: CPU seconds a second; memory: bytes; free: of the memory that is left to this process, at most, as others of a
+    group, and what this process had when it was asked, take the rest. What the kernel keeps of files only counts as free."""
+
+    cpus: float | None = None
+    memory: int | None = None
+    free: int | None = None
+
+
+@cache
+def own_limits() -> Limits:
+    """Those of this process, as they are when it is asked first."""
+    return find_limits(_read)
+
+
+def _read(path: str) -> str | None:
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            return file.read()
+    except OSError:
+        return None
+
+
+def find_limits(read: Read) -> Limits:
+    """The limits that these files tell of."""
+    groups = _groups(read("/proc/self/cgroup") or "")
+    mounts = _mounts(read("/proc/self/mountinfo") or "")
+    quotas = [*_each(groups, mounts, _UNIFIED, read, _quota), *_each(groups, mounts, "cpu", read, _quota_of_v1)]
+    memory = [*_each(groups, mounts, _UNIFIED, read, _memory), *_each(groups, mounts, "memory", read, _memory_of_v1)]
+    return Limits(
+        min(quotas, default=None), min((limit for limit, _ in memory), default=None), min((free for _, free in memory), default=None)
+    )
+
+
+def _groups(text: str) -> dict[str, str]:
+    """From /proc/PID/cgroup: controller -> path of the group."""
+    found = {}
+    for line in text.splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        for controller in controllers.split(",") if number != "0" else [_UNIFIED]:
+            found[controller] = path
+    return found
+
+
+def _mounts(text: str) -> list[tuple[frozenset[str], str, str]]:
+    """From /proc/PID/mountinfo: (controllers, group at the root of the mount, mount point) of each hierarchy that is mounted."""
+    found = []
+    for line in text.splitlines():
+        fields, _, types = line.partition(" - ")
+        kind, *more = types.split(" ")
+        if kind not in ("cgroup", "cgroup2"):
+            continue
+        controllers = frozenset([_UNIFIED] if kind == "cgroup2" else more[-1].split(","))
+        root, point = (_unescaped(field) for field in fields.split(" ")[3:5])
+        found.append((controllers, root, point))
+    return found
+
+
+def _unescaped(field: str) -> str:
+    """Spaces and the like are octal numbers."""
+    return re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), field) if "\\" in field else field
+
+
+def _each(
+    groups: dict[str, str],
+    mounts: list[tuple[frozenset[str], str, str]],
+    controller: str,
+    read: Read,
+    tell: Callable[[Read, PurePosixPath], Found | None],
+) -> Iterator[Found]:
+    """What `tell` finds in the folders of a controller's groups, from this process's own to the topmost that can be seen."""
+    group = groups.get(controller)
+    if group is None:
+        return
+    for controllers, root, point in mounts:
+        if controller not in controllers:
+            continue
+        # Within a container the group is often the root of the mount, whatever it is called outside.
+        path = PurePosixPath(group)
+        inner = path.relative_to(root) if path.is_relative_to(root) and ".." not in path.parts else PurePosixPath()
+        for folder in (inner, *inner.parents):
+            if (found := tell(read, PurePosixPath(point) / folder)) is not None:
+                yield found
+        return
+
+
+def _quota(read: Read, folder: PurePosixPath) -> float | None:
+    quota, _, period = (read(f"{folder}/cpu.max") or "max").partition(" ")
+    return _share(_number(quota), _number(period))
+
+
+def _quota_of_v1(read: Read, folder: PurePosixPath) -> float | None:
+    return _share(_number(read(f"{folder}/cpu.cfs_quota_us")), _number(read(f"{folder}/cpu.cfs_period_us")))
+
+
+def _share(quota: int | None, period: int | None) -> float | None:
+    return quota / period if quota and period else None
+
+
+def _memory(read: Read, folder: PurePosixPath) -> tuple[int, int] | None:
+    """(limit, what of it is free). Above "high" processes are slowed down until nearly all they have is taken from them."""
+    limits = [limit for name in ("max", "high") if (limit := _number(read(f"{folder}/memory.{name}"))) is not None]
+    return _free(min(limits, default=None), _number(read(f"{folder}/memory.current")), read(f"{folder}/memory.stat"), "")
+
+
+def _memory_of_v1(read: Read, folder: PurePosixPath) -> tuple[int, int] | None:
+    """Where there is no limit, a number stands for it that is larger than any machine."""
+    limit, used = (_number(read(f"{folder}/memory.{name}_in_bytes")) for name in ("limit", "usage"))
+    return _free(limit if limit and limit < 1 << 60 else None, used, read(f"{folder}/memory.stat"), "total_")
+
+
+def _free(limit: int | None, used: int | None, statistics: str | None, prefix: str) -> tuple[int, int] | None:
+    if limit is None:
+        return None
+    names = f"{prefix}inactive_file", f"{prefix}active_file"
+    files = sum(
+        _number(count) or 0 for name, _, count in (line.partition(" ") for line in (statistics or "").splitlines()) if name in names
+    )
+    return limit, max(0, limit - max(0, (used or 0) - files))
+
+
+def _number(text: str | None) -> int | None:
+    """None for what is none, as "max"; v1 writes -1 for that."""
+    found = (text or "").strip()
+    return int(found) if found.isdecimal() else None

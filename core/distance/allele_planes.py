@@ -1,0 +1,65 @@
+"""From numbers of alleles to bit planes.
+
+The alleles of a locus are numbered from 0 on, and the bits of these codes are planes: two samples differ where any bit does. A locus with
+k alleles needs ceil(log2 k) planes, so loci are put in the order of what they need, and each panel has as many planes as the first of its
+loci needs. Their order is of no account: sites are only counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.distance import _sites
+from gpualign.core.distance.count_recipe import make_code_recipe
+from gpualign.core.distance.engine import WORD_BITS, Bits, Counter, Panel, empty_planes
+from gpualign.core.distance.threads import Workers
+
+AlleleNumbers = npt.NDArray[np.uint32]
+Loci = npt.NDArray[np.int64]
+
+
+def bits_needed(alleles: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Of codes of so many alleles each: ceil(log2 k), 0 where there is one or none."""
+    return np.array([max(0, int(k) - 1).bit_length() for k in alleles], dtype=np.int64)
+
+
+def panels_of_loci(bits: npt.NDArray[np.int64], counter: Counter) -> Iterator[Loci]:
+    """The loci of each panel, those with the most bits first, so that vectors of a kernel are full and few planes are more than needed."""
+    order = np.argsort(-bits, kind="stable")
+    line = counter.words(1) * WORD_BITS  # sites that a plane's least words have room for
+    lines = [order[start : start + line] for start in range(0, len(order), line)]
+    for _, alike in groupby(lines, key=lambda loci: int(bits[loci[0]])):
+        run = list(alike)
+        while run:
+            # As many lines at once as a kernel takes without padding.
+            count = next(n for n in range(len(run), 0, -1) if counter.words(n * line) == n * counter.words(1))
+            yield np.concatenate(run[:count])
+            del run[:count]
+
+
+def pack_alleles(numbers: AlleleNumbers, counter: Counter, workers: Workers) -> Iterator[Panel]:
+    """Bit planes of numbers of alleles, uint32[samples][loci], `NO_ALLELE` where there is none, as a counter wants them."""
+    samples, loci = numbers.shape
+    codes = np.empty((loci, samples), dtype=np.uint32)
+    alleles, lacking = np.empty(loci, dtype=np.int64), np.empty(loci, dtype=np.int64)
+    workers.map(lambda share: _sites.code_alleles(numbers, *share, codes, alleles, lacking), workers.shares(loci))
+    bits = bits_needed(alleles)
+    for some in panels_of_loci(bits, counter):
+        yield _panel(codes, some, int(bits[some].max()), bool(lacking[some].any()), counter, workers)
+
+
+def _panel(codes: AlleleNumbers, loci: Loci, bits: int, missing: bool, counter: Counter, workers: Workers) -> Panel:
+    recipe = make_code_recipe(counter.wanted, bits, missing)
+    called = missing and bool(recipe.terms)
+    planes: Bits = empty_planes(bits + called, codes.shape[1], counter.words(len(loci)))
+
+    def pack(share: tuple[int, int]) -> None:
+        _sites.pack_alleles(codes, loci, bits, called, *share, planes)
+
+    if len(planes):
+        workers.map(pack, workers.shares(codes.shape[1]))
+    return Panel(planes, len(loci), recipe)

@@ -1,0 +1,137 @@
+"""From codes of a panel to its bit planes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.common.arrays import Codes
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.distance import _sites
+from gpualign.core.distance.allele_planes import pack_alleles
+from gpualign.core.distance.calls import MISSING, Calls
+from gpualign.core.distance.count_recipe import SECOND_ALLELE, Measure, make_recipe
+from gpualign.core.distance.engine import Bits, Counter, Panel, empty_planes
+from gpualign.core.distance.threads import Workers
+
+_PLANES_AT_ONCE = 8
+
+_TWO = frozenset({0, 1})
+"""Codes of calls where a site has two, whatever they are."""
+
+_FINDING = 1e-9
+"""Seconds a call that a thread takes at most to find the sites with two, and to code them; half of the comparisons' time is saved."""
+
+
+def used_codes(codes: Codes, workers: Workers) -> frozenset[int]:
+    """The codes that occur in a panel."""
+    seen = workers.map(lambda share: _sites.seen_codes(codes[share[0] : sum(share)]), workers.shares(len(codes)))
+    return frozenset(np.flatnonzero(np.any(seen, axis=0)).tolist())
+
+
+def count_calls(calls: Calls, workers: Workers) -> npt.NDArray[np.int64]:
+    """Sites at which each sample has a call: int64[samples]."""
+    called = np.empty(len(calls), dtype=np.int64)
+
+    def count(share: tuple[int, int]) -> None:
+        if calls.dtype == np.uint8:
+            _sites.count_calls(calls.view(np.uint8), *share, called)
+        else:
+            some = slice(share[0], sum(share))
+            called[some] = np.count_nonzero(calls[some] != _sites.NO_ALLELE, axis=1)
+
+    workers.map(count, workers.shares(len(calls)))
+    return called
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Some sites of a panel. used: codes that may occur at them. runs: int64[runs][first, last + 1]. reference: uint8[all sites], where
+    calls are coded as 0 if they are its, else as 1."""
+
+    used: frozenset[int]
+    runs: npt.NDArray[np.int64]
+    reference: Codes | None = None
+
+    @property
+    def sites(self) -> int:
+        return int((self.runs[:, 1] - self.runs[:, 0]).sum())
+
+
+def pack_panels(calls: Calls, counter: Counter, workers: Workers) -> Iterator[Panel]:
+    """Bit planes of codes, uint8[samples][sites], or of numbers of alleles, uint32, as a counter wants them, in as many panels as are
+    best."""
+    if counter.wanted.numbered:
+        yield from pack_alleles(calls.view(np.uint32), counter, workers)
+        return
+    codes = calls.view(np.uint8)
+    for part in _parts(codes, used_codes(codes, workers), counter, workers):
+        yield _pack(codes, part, counter, workers)
+
+
+def pack_panel(codes: Codes, used: frozenset[int], counter: Counter, workers: Workers) -> Panel:
+    """Bit planes of codes, uint8[samples][sites], of which `used` occur, as a counter wants them."""
+    return _pack(codes, _whole(codes, used), counter, workers)
+
+
+def _parts(codes: Codes, used: frozenset[int], counter: Counter, workers: Workers) -> list[_Part]:
+    """Sites with few calls apart from others, where planes of both take less than planes of all."""
+    wanted, whole, reference = counter.wanted, _whole(codes, used), None
+    if wanted.apart(used):
+        more = np.any((codes > SECOND_ALLELE) & (codes != MISSING), axis=0)
+        few = used & {*range(SECOND_ALLELE + 1), MISSING}
+    elif wanted.measure is Measure.DIFFERENCES and len(used - {MISSING}) > len(_TWO) and _pays(len(codes), used, counter):
+        reference, more = _two_calls(codes, workers)
+        few = used & {MISSING} | _TWO
+    else:
+        return [whole]
+    parts = [part for part in (_Part(few, _runs(~more), reference), _Part(used, _runs(more))) if part.sites]
+
+    def words(part: _Part) -> int:
+        return len(make_recipe(wanted, part.used, counter.products_only).planes) * counter.words(part.sites)
+
+    return parts if sum(map(words, parts)) < words(whole) else [whole]
+
+
+def _pays(samples: int, used: frozenset[int], counter: Counter) -> bool:
+    """Whether comparing each sample with half of all takes longer than finding what halves that. Where calls are missing the logic of two
+    calls takes hardly less time than that of four, but half of the products are left out."""
+    halves = counter.products_only or MISSING not in used
+    return halves and samples / 2 / counter.rate / 2 > _FINDING / counter.threads
+
+
+def _whole(codes: Codes, used: frozenset[int]) -> _Part:
+    return _Part(used, np.array([[0, codes.shape[1]]], dtype=np.int64))
+
+
+def _runs(chosen: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """Where chosen sites follow each other: int64[runs][first, last + 1]."""
+    return np.flatnonzero(np.diff(chosen, prepend=False, append=False)).reshape(-1, 2)
+
+
+def _two_calls(codes: Codes, workers: Workers) -> tuple[Codes, npt.NDArray[np.bool_]]:
+    """(a call of each site, sites with more than two different ones)."""
+    sites = codes.shape[1]
+    one, more = np.empty(sites, dtype=np.uint8), np.empty(sites, dtype=np.uint8)
+    workers.map(lambda share: _sites.find_two(codes, *share, one, more), workers.shares(sites))
+    return one, more.view(np.bool_)
+
+
+def _pack(codes: Codes, part: _Part, counter: Counter, workers: Workers) -> Panel:
+    samples, sites = len(codes), part.sites
+    recipe = make_recipe(counter.wanted, part.used, counter.products_only)
+    bits: Bits = empty_planes(len(recipe.planes), samples, counter.words(sites))
+    for first in range(0, len(recipe.planes), _PLANES_AT_ONCE):
+        table = np.zeros(256, dtype=np.uint8)
+        some = recipe.planes[first : first + _PLANES_AT_ONCE]
+        for number, plane in enumerate(some):
+            table[list(plane)] |= 1 << number
+        out = bits[first : first + len(some)]
+
+        def pack(share: tuple[int, int], table: Codes = table, out: Bits = out) -> None:
+            _sites.pack(codes, part.runs, part.reference, table, *share, out)
+
+        workers.map(pack, workers.shares(samples))
+    return Panel(bits, sites, recipe)

@@ -1,0 +1,67 @@
+"""What the calls of samples tell about the sites that two of them have in common. Pure.
+
+Of n sites, samples with calls at p and at q of them have p + q - n in common at least, and the smaller of p and q at most.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.distance.calls import count_pairs
+from gpualign.core.distance.metrics import CountArray
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+
+def fewest_sites(least: int | Fraction, sites: int) -> int:
+    """Sites that a pair must have in common: `least` of them, or that fraction of `sites`, rounded up; at least one."""
+    return max(1, least if isinstance(least, int) else math.ceil(least * sites))
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """queries, targets: sites at which each of them has a call, int64[]. upper: the queries are the first of the targets, each with later
+    ones. sites: that there are; least: that a pair must have in common."""
+
+    queries: CountArray = field(repr=False)
+    targets: CountArray = field(repr=False)
+    upper: bool
+    sites: int
+    least: int
+
+    @property
+    def suffices(self) -> bool:
+        """Whether no pair, and no sample with itself, can have fewer than `least` sites."""
+        return self._always(self.queries, self.targets)
+
+    @property
+    def decides(self) -> bool:
+        """Whether `lacking` is exact, so that nothing needs to be counted."""
+        return self._always(self.queries[self.queries >= self.least], self.targets[self.targets >= self.least])
+
+    def lacking(self, queries: slice, targets: slice) -> npt.NDArray[np.bool_]:
+        """bool[queries][targets]: pairs of which a sample alone has fewer than `least` calls."""
+        lacking: npt.NDArray[np.bool_] = (self.queries[queries] < self.least)[:, None] | (self.targets[targets] < self.least)[None, :]
+        return lacking
+
+    @property
+    def lacking_pairs(self) -> int:
+        """Pairs of which a sample alone has fewer than `least` calls; none of a sample with itself where that is not wanted."""
+        queries, targets = (int(np.count_nonzero(called >= self.least)) for called in (self.queries, self.targets))
+        return count_pairs(len(self.queries), len(self.targets), self.upper) - count_pairs(queries, targets, self.upper)
+
+    def _always(self, queries: CountArray, targets: CountArray) -> bool:
+        """Whether the two with the fewest calls have enough in common; a sample has all of its sites with itself."""
+        if not len(queries) or not len(targets):
+            return True
+        if self.upper:
+            # No pair has fewer calls than that of the poorest query and the poorest of all others.
+            targets = np.append(np.delete(targets, queries.argmin()), self.sites)
+        return int(queries.min()) + int(targets.min()) - self.sites >= self.least

@@ -1,0 +1,271 @@
+"""What is counted for a panel of sites, and from which bit planes. Pure.
+
+A plane holds a bit for each call: whether its code is in a set. All counts of a pair of samples x, y come from three operations on
+planes, summed over sites:
+
+    DIFFER  popcount(((p0(x) ^ p0(y)) | (p1(x) ^ p1(y)) | ...) & m(x) & m(y))      p: planes of the code's bits, m: called
+    AND     popcount(l0(x) & r0(y)) + popcount(l1(x) & r1(y)) + ...
+    RELATE  the sum of what the two genotypes add at sites with calls of both (relationship.py), by the planes of one and of two second
+            alleles and of calls
+
+DIFFER is the shorter way where a processor has logic to spare; binary tensor cores have AND alone, with a plane for each code. Where a site
+may have thousands of different calls, as loci have alleles, DIFFER is the way everywhere: it takes a plane for each bit of a code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.distance.calls import MISSING, NUCLEOTIDES, alleles_of
+
+Plane = frozenset[int]
+
+SECOND_ALLELE = 2
+"""Codes above this are of genotypes with a third allele."""
+
+
+class Measure(Enum):
+    """What is counted of a pair beside the sites that both have calls at.
+
+    DIFFERENCES: sites with different calls. ALLELES: alleles that differ (|a - b| for counts a, b of one allele). SUBSTITUTIONS:
+    transitions of each kind, and the bases of both samples. KINSHIP: heterozygous genotypes of each and of both, and opposite homozygotes.
+    RELATIONSHIP: no count, but the sum of standardised products of genotypes.
+    """
+
+    DIFFERENCES = "differences"
+    ALLELES = "alleles"
+    SUBSTITUTIONS = "substitutions"
+    KINSHIP = "kinship"
+    RELATIONSHIP = "relationship"
+
+
+class Need(Enum):
+    """Which sites matter. DIFFERENCES: those at which calls differ. COMPARED: also how many others are compared. CALLS: every call."""
+
+    DIFFERENCES = "differences"
+    COMPARED = "compared"
+    CALLS = "calls"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """compared: also the sites at which both samples have calls. near: not of every pair, but of those that a rule (choice.py) chooses.
+    numbered: a site may have any number of calls, whose codes' bits are planes; otherwise calls are few."""
+
+    measure: Measure
+    compared: bool
+    near: bool = False
+    numbered: bool = False
+
+    @property
+    def need(self) -> Need:
+        """The sites that must be looked at."""
+        if self.measure in (Measure.SUBSTITUTIONS, Measure.KINSHIP, Measure.RELATIONSHIP):
+            return Need.CALLS
+        return Need.COMPARED if self.compared else Need.DIFFERENCES
+
+    def apart(self, used: frozenset[int]) -> bool:
+        """Whether sites with two alleles are better counted apart from the others, which take more planes."""
+        return self.measure is Measure.ALLELES and max(used - {MISSING}, default=0) > SECOND_ALLELE
+
+
+class Operation(Enum):
+    """See the head of this file."""
+
+    DIFFER = "differ"
+    AND = "and"
+    RELATE = "relate"
+
+
+@dataclass(frozen=True)
+class Term:
+    """weight times what `operation` counts goes to the matrix `count`. left, right: planes of the first and of the second sample;
+    mask: the plane of calls, None where none is missing."""
+
+    count: str
+    operation: Operation
+    left: tuple[int, ...]
+    right: tuple[int, ...]
+    mask: int | None = None
+    weight: int = 1
+
+
+@dataclass(frozen=True)
+class PanelRecipe:
+    """planes: the codes of each; none where planes are the bits of codes. constants: what each site adds to a count of every pair."""
+
+    planes: tuple[Plane, ...]
+    terms: tuple[Term, ...]
+    constants: tuple[tuple[str, int], ...] = ()
+
+
+COUNTS = {
+    Measure.DIFFERENCES: ("differences",),
+    Measure.ALLELES: ("alleles",),
+    Measure.SUBSTITUTIONS: ("matches", "ag", "ct", "a", "c", "g"),
+    Measure.KINSHIP: ("ibs0", "both_het", "query_het", "target_het"),
+    Measure.RELATIONSHIP: ("products",),
+}
+"""Matrices of each measure beside `compared`, as `make_recipe` counts them."""
+
+
+def count_names(wanted: Wanted, products_only: bool) -> tuple[str, ...]:
+    """The matrices that recipes of a run fill."""
+    if wanted.measure is Measure.DIFFERENCES and products_only:
+        return "compared", "matches"
+    names = COUNTS[wanted.measure]
+    return ("compared", *names) if wanted.compared or wanted.measure is Measure.SUBSTITUTIONS else names
+
+
+def count_bytes(name: str) -> int:
+    """That a pair takes in a matrix of this count; sums are of 64 bits, and made into floats when they are done."""
+    return 16 if name in COUNTS[Measure.RELATIONSHIP] else 4
+
+
+def agreeing_site(measure: Measure, code: int) -> dict[str, int]:
+    """What a site at which all samples have the call `code` adds to counts of every pair, where a run has these counts."""
+    added = {"compared": 1, "matches": 1}
+    if measure is Measure.SUBSTITUTIONS and (base := NUCLEOTIDES[code].lower()) in COUNTS[measure]:
+        added[base] = 2  # of both samples
+    if measure is Measure.KINSHIP and _second_alleles(code) == 1:
+        added |= {"both_het": 1, "query_het": 1, "target_het": 1}
+    return added
+
+
+def keep_counts(recipe: PanelRecipe, names: tuple[str, ...]) -> PanelRecipe:
+    """The recipe without the counts that are not in `names`."""
+    terms = tuple(term for term in recipe.terms if term.count in names)
+    return PanelRecipe(recipe.planes, terms, tuple((name, weight) for name, weight in recipe.constants if name in names))
+
+
+class _Planes:
+    """Planes by number, each once."""
+
+    def __init__(self) -> None:
+        self.planes: dict[Plane, int] = {}
+
+    def add(self, codes: Iterable[int]) -> int:
+        return self.planes.setdefault(frozenset(codes), len(self.planes))
+
+
+def make_recipe(wanted: Wanted, used: frozenset[int], products_only: bool) -> PanelRecipe:
+    """For a panel with the codes `used`, MISSING among them where calls are missing; products_only: AND is all there is."""
+    calls = sorted(used - {MISSING})
+    missing = MISSING in used
+    planes = _Planes()
+    names = count_names(wanted, products_only)
+    terms: list[Term] = []
+    constants: list[tuple[str, int]] = []
+    if not calls:
+        return PanelRecipe((), ())
+    if "compared" in names:
+        if missing:
+            called = planes.add(calls)
+            terms.append(Term("compared", Operation.AND, (called,), (called,)))
+        else:
+            constants.append(("compared", 1))
+    if wanted.measure is Measure.DIFFERENCES:
+        terms += _matches(calls, planes) if products_only else _differences(calls, missing, planes)
+    elif wanted.measure is Measure.ALLELES:
+        terms += _alleles(calls, missing, products_only, planes)
+    elif wanted.measure is Measure.KINSHIP:
+        terms += _kinship(calls, planes)
+    elif wanted.measure is Measure.RELATIONSHIP:
+        terms += _relationship(calls, missing, planes)
+    else:
+        terms += _substitutions(calls, planes)
+    return PanelRecipe(tuple(planes.planes), tuple(terms), tuple(constants))
+
+
+def make_code_recipe(wanted: Wanted, bits: int, missing: bool) -> PanelRecipe:
+    """For a panel with calls of any codes: planes 0 .. bits - 1 are the bits of codes, and where calls are `missing` plane `bits` is the
+    calls."""
+    called = bits if missing else None
+    terms: list[Term] = []
+    if wanted.compared and called is not None:
+        terms.append(Term("compared", Operation.AND, (called,), (called,)))
+    if bits:
+        terms.append(Term("differences", Operation.DIFFER, tuple(range(bits)), tuple(range(bits)), called))
+    return PanelRecipe((), tuple(terms), (("compared", 1),) if wanted.compared and not missing else ())
+
+
+def _matches(calls: list[int], planes: _Planes) -> list[Term]:
+    of_codes = tuple(planes.add([code]) for code in calls)
+    return [Term("matches", Operation.AND, of_codes, of_codes)]
+
+
+def _differences(calls: list[int], missing: bool, planes: _Planes) -> list[Term]:
+    if len(calls) == 1:
+        return []
+    bits = (len(calls) - 1).bit_length()  # of the calls' numbers, from 0 on
+    of_bits = tuple(planes.add(call for number, call in enumerate(calls) if number >> bit & 1) for bit in range(bits))
+    return [Term("differences", Operation.DIFFER, of_bits, of_bits, planes.add(calls) if missing else None)]
+
+
+def _alleles(calls: list[int], missing: bool, products_only: bool, planes: _Planes) -> list[Term]:
+    """Counts of an allele as steps: |a - b| = [a >= 1 xor b >= 1] + [a >= 2 xor b >= 2].
+
+    With more than two alleles the steps of all of them are twice the alleles that differ; with two those of the second are as many.
+    Counts are kept in halves where a panel has more.
+    """
+    counts = {code: alleles_of(code) for code in calls}
+    highest = max(upper for _, upper in counts.values())
+    several = highest > 1
+    terms: list[Term] = []
+    for allele in range(highest + 1) if several else [1]:
+        for least in (1, 2):
+            step = [code for code in calls if counts[code].count(allele) >= least]
+            if not step or len(step) == len(calls):
+                continue
+            plane = planes.add(step)
+            weight = 1 if several else 2
+            if not products_only:
+                terms.append(Term("alleles", Operation.DIFFER, (plane,), (plane,), planes.add(calls) if missing else None, weight))
+                continue
+            called = planes.add(calls)
+            terms.append(Term("alleles", Operation.AND, (plane, called), (called, plane), weight=weight))
+            terms.append(Term("alleles", Operation.AND, (plane,), (plane,), weight=-2 * weight))
+    return terms
+
+
+def _substitutions(calls: list[int], planes: _Planes) -> list[Term]:
+    """tn93's counts; `a`, `c`, `g`: these bases in both samples, at sites where both have calls."""
+    base = {letter: planes.add([code]) for code, letter in enumerate(NUCLEOTIDES)}
+    called = planes.add(calls)
+    terms = [Term("matches", Operation.AND, tuple(base.values()), tuple(base.values()))]
+    terms += [
+        Term(one + other, Operation.AND, (base[one.upper()], base[other.upper()]), (base[other.upper()], base[one.upper()]))
+        for one, other in ("ag", "ct")
+    ]
+    terms += [Term(letter, Operation.AND, (base[letter.upper()], called), (called, base[letter.upper()])) for letter in "acg"]
+    return terms
+
+
+def _second_alleles(code: int) -> int:
+    """Alleles of a genotype that are not the first one: all others count as one, as in plink2."""
+    return sum(allele > 0 for allele in alleles_of(code))
+
+
+def _kinship(calls: list[int], planes: _Planes) -> list[Term]:
+    """king's counts, at sites where both have calls: samples with no common allele, both heterozygous, the one or the other so."""
+    of_counts = [[code for code in calls if _second_alleles(code) == count] for count in range(3)]
+    terms: list[Term] = []
+    if of_counts[0] and of_counts[2]:
+        first, second = planes.add(of_counts[0]), planes.add(of_counts[2])
+        terms.append(Term("ibs0", Operation.AND, (first, second), (second, first)))
+    if of_counts[1]:
+        het, called = planes.add(of_counts[1]), planes.add(calls)
+        terms.append(Term("both_het", Operation.AND, (het,), (het,)))
+        terms.append(Term("query_het", Operation.AND, (het,), (called,)))
+        terms.append(Term("target_het", Operation.AND, (called,), (het,)))
+    return terms
+
+
+def _relationship(calls: list[int], missing: bool, planes: _Planes) -> list[Term]:
+    one, two = ([code for code in calls if _second_alleles(code) == count] for count in (1, 2))
+    if not one and not two:
+        return []  # all have the first allele
+    alleles = planes.add(one), planes.add(two)
+    return [Term("products", Operation.RELATE, alleles, alleles, planes.add(calls) if missing else None)]

@@ -1,0 +1,45 @@
+"""Distances of pairs as rows of typed columns, and as a sparse matrix."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpualign.core.distance.calls import Samples
+from gpualign.core.distance.output.base import NearDistances
+from gpualign.core.distance.output.pairs import PairsSink
+from gpualign.core.output.arrow import TableWriter, TypedColumn
+from gpualign.core.output.matrix_files import NumberType
+from gpualign.core.output.sparse import CsrRows, Spools
+from gpualign.core.output.writer import ByteWriter
+
+
+class ArrowPairsSink(PairsSink):
+    """Columns query, target, `value` (distance or kinship) and, with `compared`, the compared sites. dtype: of values, null where a pair
+    has none."""
+
+    def __init__(self, stream: ByteWriter, container: str, value: str, dtype: NumberType, compared: bool) -> None:
+        self._output = stream, container
+        self._numbers = [TypedColumn(value, dtype), *([TypedColumn("compared", np.dtype(np.int32))] if compared else [])]
+
+    def begin(self, samples: Samples) -> None:
+        super().begin(samples)
+        ids = TypedColumn("query", ids=samples.queries), TypedColumn("target", ids=samples.targets)
+        self._table = TableWriter(*self._output, [*ids, *self._numbers])
+        self._table.begin()
+
+    def write_pairs(self, pairs: NearDistances) -> None:
+        self._table.write([pairs.queries, pairs.targets, pairs.values, *([pairs.compared] if pairs.compared is not None else [])])
+
+    def finish(self) -> None:
+        self._table.finish()
+
+
+class CsrPairsSink(PairsSink):
+    """Distances + 1, in spools, of which `pack_csr` makes a file. dtype: of distances, NaN where a pair has none."""
+
+    def __init__(self, spools: Spools, dtype: NumberType) -> None:
+        self._rows = CsrRows(spools, dtype)
+        self.dtype = dtype
+
+    def write_pairs(self, pairs: NearDistances) -> None:
+        self._rows.add(pairs.queries, pairs.targets, pairs.values)

@@ -1,0 +1,99 @@
+"""Whole matrices of distances, filled band by band."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.distance.bands import Band
+from gpualign.core.distance.calls import Samples
+from gpualign.core.distance.output.base import BandDistances
+from gpualign.core.output.matrix_files import ArrayMaker, FilledArray, NumberType, Places, condensed_places, condensed_start, matrix_places
+from gpualign.core.output.mirroring import Placement
+
+
+class _ArraySink:
+    """Fills `values`, of `dtype`, an array that `make` makes. make_compared: makes `compared`, int32, for the compared sites; or None.
+    rows: start, stop of those that the arrays have; None: all."""
+
+    def __init__(
+        self, dtype: NumberType, make: ArrayMaker, make_compared: ArrayMaker | None = None, rows: tuple[int, int] | None = None
+    ) -> None:
+        self._rows = rows
+        self._dtype = dtype
+        self._make = make
+        self._make_compared = make_compared
+
+    def _open(self, shape: tuple[int, ...], places: Places) -> None:
+        self.values = self._make(shape, self._dtype)
+        self.compared: FilledArray | None = self._make_compared(shape, np.dtype(np.int32)) if self._make_compared else None
+        for array in self._arrays:
+            array.places = places
+
+    @property
+    def _arrays(self) -> list[FilledArray]:
+        return [array for array in (self.values, self.compared) if array]
+
+    def _place(self, array: FilledArray, values: npt.NDArray[Any], band: Band) -> None:
+        raise NotImplementedError
+
+    def write(self, distances: BandDistances) -> None:
+        self._place(self.values, distances.values, distances.band)
+        if self.compared and distances.compared is not None:
+            self._place(self.compared, distances.compared, distances.band)
+
+    def finish(self) -> None:
+        for array in self._arrays:
+            array.flush()
+
+
+class MatrixSink(_ArraySink):
+    """Element [i][j]: query i, target j; of one set mirrored, but not in a part, which has the targets that any of its rows needs.
+    threads: that write."""
+
+    def __init__(
+        self,
+        dtype: NumberType,
+        make: ArrayMaker,
+        make_compared: ArrayMaker | None = None,
+        rows: tuple[int, int] | None = None,
+        *,
+        threads: int = 1,
+    ) -> None:
+        super().__init__(dtype, make, make_compared, rows)
+        self._threads = threads
+
+    def begin(self, samples: Samples) -> None:
+        self._first_target = samples.first_target
+        start, stop = self._rows or (0, len(samples.queries))
+        origin = start, start if samples.one_set else 0
+        mirror, columns = samples.one_set and self._rows is None, len(samples.targets) - origin[1]
+        self._open((stop - start, columns), matrix_places(start, columns, mirror))
+        self._placements = {array: Placement(array, mirror, self._threads, origin) for array in self._arrays}
+
+    def _place(self, array: FilledArray, values: npt.NDArray[Any], band: Band) -> None:
+        columns = band.first_target - self._first_target, band.target_stop - self._first_target
+        self._placements[array].place(values, (band.start, band.stop), columns)
+
+    def finish(self) -> None:
+        for placement in self._placements.values():
+            placement.finish()
+        super().finish()
+
+
+class CondensedSink(_ArraySink):
+    """The pairs i < j of one set in a vector, as scipy.spatial.distance has them."""
+
+    def begin(self, samples: Samples) -> None:
+        self._count = len(samples.queries)
+        start, stop = self._rows or (0, self._count)
+        self._first = condensed_start(start, self._count)
+        self._open((condensed_start(stop, self._count) - self._first,), condensed_places(start, self._count))
+
+    def _place(self, array: FilledArray, values: npt.NDArray[Any], band: Band) -> None:
+        for row in range(band.start, band.stop):
+            start = condensed_start(row, self._count) - self._first
+            array.reserve(start + self._count - row - 1)
+            array.values[start : start + self._count - row - 1] = values[row - band.start, row + 1 - band.first_target :]

@@ -1,0 +1,241 @@
+"""Aligned FASTA: rows of one length, such as core-genome alignments.
+
+The file is read once, a regular one by several threads. Rows are kept as their differences from the first calls of each site, so that
+memory grows with what distinguishes the samples and sites at which all agree cost nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.common.arrays import Codes
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError
+from gpualign.core.distance import _sites
+from gpualign.core.distance.calls import MISSING, Kind, Samples, letter_table
+from gpualign.core.distance.count_recipe import Need
+from gpualign.core.distance.metrics import CountArray
+from gpualign.core.distance.positions import Columns, Positions
+from gpualign.core.distance.readers.base import Omitted, Selection, kept_rows
+from gpualign.core.distance.readers.site_counts import SiteCounts, count_sites
+from gpualign.core.distance.threads import Workers
+from gpualign.core.files.decompression import PlainText
+from gpualign.core.files.scratch import Scratch
+from gpualign.core.sequences.ids import Names, unique_ids, unique_in_files
+
+_PIECE = 4 << 20
+"""Of a stream."""
+
+_CHUNK = 1 << 20
+"""Of a file: what a thread takes at a time."""
+
+_AMINO_ACIDS = b"EFILPQefilpq"
+"""Letters that no nucleotide code has; about a third of a protein's."""
+
+
+class AlignmentSource:
+    """Implements `base.Source`. source: its name for messages; chosen: 1 for sites that count, else 0, uint8[columns]; kept: which records
+    are the samples, bool[records]; None: all.
+
+    The scanner knows of all records which sites vary and which lack calls. Among some of them no other sites do, so those are looked at.
+    """
+
+    def __init__(
+        self,
+        scanner: _sites.AlignmentScanner,
+        samples: Samples,
+        kind: Kind,
+        source: str,
+        chosen: npt.NDArray[np.uint8] | None = None,
+        kept: npt.NDArray[np.bool_] | None = None,
+    ) -> None:
+        self._scanner = scanner
+        self._source = source
+        self._chosen = chosen
+        self._kept = kept
+        self.samples = samples
+        self.kind = kind
+
+    @property
+    def sites(self) -> int:
+        return self._scanner.length if self._chosen is None else int(np.count_nonzero(self._chosen))
+
+    @property
+    def nbytes(self) -> int:
+        return self._scanner.nbytes
+
+    @cached_property
+    def called(self) -> CountArray:
+        scanner = self._scanner
+        called = np.array(scanner.called if self._chosen is None else scanner.called_at(self._chosen), dtype=np.int64)
+        return called if self._kept is None else called[self._kept]
+
+    def count_called(self, panel_bytes: int, workers: Workers) -> CountArray:
+        return self.called
+
+    def locate(self) -> Positions:
+        return Columns(self._source, self._scanner.length)
+
+    def count(self, minor: bool, panel_bytes: int, workers: Workers) -> SiteCounts:
+        found = np.full(self._scanner.length, self.samples.total, dtype=np.uint32)
+        if self._kept is None:
+            self._scanner.count_calls(found)
+        else:
+            lacking = self._find(varying=True, constant=True, missing=True, complete=False)
+            for some, codes in self._filled(lacking, True, panel_bytes, workers):
+                found[some] = count_sites(codes, self.kind, False, workers).called
+        if not minor:
+            return SiteCounts.of(self.kind, self._of_chosen(found), None)
+        # A site at which all calls are equal has one allele.
+        rarer = np.zeros(len(found), dtype=np.int64)
+        varying = self._find(varying=True, constant=False, missing=True, complete=True)
+        for some, codes in self._filled(varying, False, panel_bytes, workers):
+            of_some = count_sites(codes, self.kind, True, workers).minor
+            assert of_some is not None
+            rarer[some] = of_some
+        return SiteCounts.of(self.kind, self._of_chosen(found), self._of_chosen(rarer))
+
+    def _of_chosen(self, values: npt.NDArray[Any]) -> CountArray:
+        return (values if self._chosen is None else values[self._chosen.view(bool)]).astype(np.int64)
+
+    def only(self, keep: npt.NDArray[np.bool_]) -> AlignmentSource:
+        chosen = keep.copy() if self._chosen is None else self._chosen.view(bool).copy()
+        if self._chosen is not None:
+            chosen[chosen] = keep
+        return AlignmentSource(self._scanner, self.samples, self.kind, self._source, chosen.view(np.uint8), self._kept)
+
+    def with_samples(self, keep: npt.NDArray[np.bool_]) -> AlignmentSource:
+        kept = kept_rows(self._kept, keep)
+        return AlignmentSource(self._scanner, self.samples.only(keep), self.kind, self._source, self._chosen, kept)
+
+    def _find(self, varying: bool, constant: bool, missing: bool, complete: bool) -> npt.NDArray[np.uint32]:
+        """Of those that count, as the scanner finds them."""
+        found = self._scanner.sites(varying, constant, missing, complete)
+        return found if self._chosen is None else found[self._chosen[found].view(bool)]
+
+    def panels(self, selection: Selection, panel_bytes: int, omitted: Omitted, workers: Workers) -> Iterator[Codes]:
+        if selection.complete and self._kept is not None:
+            # Sites at which only samples that were left out lack calls are complete.
+            need = Need.COMPARED if selection.need is Need.DIFFERENCES else selection.need
+            for codes in self.panels(Selection(need, complete=False), panel_bytes, omitted, workers):
+                complete = np.ascontiguousarray(codes[:, ~np.any(codes == MISSING, axis=0)])
+                if complete.shape[1]:
+                    yield complete
+            return
+        incomplete = not selection.complete
+        everything = selection.need is Need.CALLS
+        # Of sites at which all calls are equal, only which samples have one can matter; where all have one, nothing does.
+        differing = self._find(varying=True, constant=everything and incomplete, missing=incomplete, complete=True)
+        equal = self._find(varying=False, constant=True, missing=False, complete=True)
+        if everything and incomplete:
+            differing = np.setdiff1d(differing, equal, assume_unique=True)
+        omitted.sites_by_code = {code: count for code, count in enumerate(self._scanner.reference(equal)) if count}
+        yield from self._fill(differing, False, panel_bytes, workers)
+        if selection.need is Need.COMPARED and incomplete:
+            yield from self._fill(self._find(varying=False, constant=True, missing=True, complete=False), True, panel_bytes, workers)
+
+    def _fill(self, sites: npt.NDArray[np.uint32], calls_only: bool, panel_bytes: int, workers: Workers) -> Iterator[Codes]:
+        return (codes for _, codes in self._filled(sites, calls_only, panel_bytes, workers))
+
+    def _filled(
+        self, sites: npt.NDArray[np.uint32], calls_only: bool, panel_bytes: int, workers: Workers
+    ) -> Iterator[tuple[npt.NDArray[np.uint32], Codes]]:
+        """(some of the sites, the samples' calls there) in turn. calls_only: 0 for every call."""
+        records = self._scanner.records
+        held = records + (0 if self._kept is None else self.samples.total)
+        step = max(1, min(len(sites), max(512, panel_bytes // held)))
+        room = np.empty(step * records, dtype=np.uint8)  # the system clears fresh memory, which takes as long as filling it
+        for start in range(0, len(sites), step):
+            some = sites[start : start + step]
+            codes: Codes = room[: records * len(some)].reshape(records, len(some))
+            rows = _sites.AlignedSites(self._scanner, some, calls_only)
+
+            def fill(share: tuple[int, int], rows: _sites.AlignedSites = rows, codes: Codes = codes) -> None:
+                rows.fill(*share, codes)
+
+            workers.map(fill, workers.shares(records))
+            yield some, codes if self._kept is None else codes[self._kept]
+
+
+@dataclass(frozen=True)
+class AlignmentText:
+    """An input that is open. stream: of its text; source: its name for messages; plain: where the text lies in a file, if it does; joins:
+    as of `CallFile`."""
+
+    stream: BinaryIO
+    source: str
+    plain: PlainText | None = None
+    joins: bool = False
+
+
+def read_alignments(
+    inputs: Iterable[AlignmentText], every_letter: bool, allow_duplicates: bool, memory: int, scratch: Scratch, threads: int = 1
+) -> AlignmentSource:
+    """Read one aligned FASTA file, or two with the same sites, or two sets of several files. every_letter: as for `calls.letter_table`.
+    threads: as many read what lies in a file; what comes out does not depend on them.
+
+    Raises `InputError` naming file and record for rows of unequal length, repeated ids, letters that no alignment has.
+    """
+    scanner = _sites.AlignmentScanner(letter_table(every_letter), scratch().fileno(), memory)
+    files: list[_File] = []
+    for text in inputs:
+        source, before = text.source, scanner.records
+        try:
+            if text.plain is not None:
+                _read_file(scanner, text.plain, threads)
+            else:
+                while data := text.stream.read(_PIECE):
+                    scanner.feed(data)
+            scanner.finish()
+        except InputError:
+            raise
+        except ValueError as error:
+            raise InputError(f"{source}: {error}") from None
+        if scanner.records == before:
+            raise InputError(f"{source}: no records")
+        files.append(_File(source, before, scanner.records, text.joins))
+    sets = _names_of_sets(scanner.ids, files, allow_duplicates)
+    if not every_letter:
+        sampled = sum(scanner.letters(byte) for byte in range(256) if chr(byte).isalpha())
+        if sum(scanner.letters(byte) for byte in _AMINO_ACIDS) > sampled / 10:
+            raise InputError(f"{files[0].source}: these look like proteins, not nucleotides; --all-letters compares every letter")
+    kind = Kind.LETTER if every_letter else Kind.NUCLEOTIDE
+    return AlignmentSource(scanner, Samples(sets[0], sets[-1]), kind, files[0].source)
+
+
+@dataclass(frozen=True)
+class _File:
+    """Records [start, stop) of all that were read. joins: as of `CallFile`."""
+
+    source: str
+    start: int
+    stop: int
+    joins: bool
+
+
+def _names_of_sets(ids: list[str], files: Sequence[_File], allow_duplicates: bool) -> list[Names]:
+    """With unique ids in each set. Raises `InputError` for those that two records of a set have, naming both files."""
+    sets: list[list[_File]] = []
+    for file in files:
+        if file.joins:
+            sets[-1].append(file)
+        else:
+            sets.append([file])
+    found = []
+    for some in sets:
+        names = [name for file in some for name in unique_ids(ids[file.start : file.stop], file.source, allow_duplicates)]
+        if len(some) > 1:
+            names = unique_in_files(names, [(file.start - some[0].start, file.source) for file in some], allow_duplicates)
+        found.append(Names(names, tuple(file.stop - file.start for file in some)))
+    return found
+
+
+def _read_file(scanner: _sites.AlignmentScanner, text: PlainText, threads: int) -> None:
+    readers = scanner.begin(text.descriptor, text.start, text.stop, _CHUNK, threads)
+    with Workers(readers) as workers:
+        workers.repeat(scanner.read_some)

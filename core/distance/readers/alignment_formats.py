@@ -1,0 +1,141 @@
+"""Alignments in the formats of CLUSTAL and PHYLIP, read by Biopython and handed on as FASTA."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Callable
+from typing import Any, BinaryIO
+
+from gpualign.core.common.errors import InputError
+from gpualign.core.files.kinds import FileKind
+from gpualign.core.files.scratch import Scratch
+
+_FORMATS = {FileKind.CLUSTAL: ("clustal",), FileKind.PHYLIP: ("phylip-relaxed", "phylip", "phylip-sequential")}
+"""Biopython's names. PHYLIP's ids end at a blank or after ten letters, and its rows may be cut into blocks in two ways."""
+
+_LAYOUT = re.compile(r"(\s*\d+[ \t]+\d+)[ \t]+[IS][ \t]*(?=[\r\n])")
+"""PHYLIP's first line with the letter for interleaved or sequential rows, which Biopython does not know. Both are tried anyway."""
+
+_ENDS = 10
+"""A parser that reads the end of a file more often is in a loop."""
+
+Rows = list[tuple[str, str]]
+
+
+def as_fasta(stream: BinaryIO, kind: FileKind, source: str, scratch: Scratch, warn: Callable[[str], None]) -> BinaryIO:
+    """The rows of an alignment as FASTA, in a scratch file. Blanks in ids become underscores, with a warning.
+
+    Raises `InputError` for what no variant of the format is, and for what is something else in each of two variants.
+    """
+    text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape").read()
+    text = _LAYOUT.sub(r"\1", text, count=1) if kind is FileKind.PHYLIP else _without_marks(text)
+    found: list[Rows] = []
+    reason = ""
+    for name in _FORMATS[kind]:
+        try:
+            rows = _parse(text, name)
+        except (ValueError, IndexError, AssertionError) as error:
+            reason = reason or str(error)
+            continue
+        if rows not in found:
+            found.append(rows)
+    sequential = _sequential(text) if kind is FileKind.PHYLIP else None
+    if sequential is not None and sequential not in found:
+        found.append(sequential)
+    if not found:
+        wanted = (
+            "expected {:,} rows of {:,} letters each".format(*_counts(text)) if kind is FileKind.PHYLIP else reason or "its rows differ"
+        )
+        raise InputError(f"{source} is {kind.value} that cannot be read ({wanted}); write it as FASTA")
+    if any("." in letters for _, letters in found[0]):
+        raise InputError(
+            f"{source} is {kind.value} with '.', which may be a gap, or the letter of the first row; write gaps as '-', and letters"
+        )
+    if len(found) > 1:
+        raise InputError(f"{source} is {kind.value} whose ids or blocks can be read in two ways; write it as FASTA")
+    out = scratch()
+    changed = []
+    for name, letters in found[0]:
+        written = "_".join(name.split())
+        if written != name:
+            changed.append((name, written))
+        out.write(f">{written}\n{letters}\n".encode("utf-8", "surrogateescape"))
+    if changed:
+        warn(f"{source}: blanks in ids are written as underscores, such as {changed[0][0]!r} as {changed[0][1]!r}")
+    out.seek(0)
+    return out
+
+
+def _without_marks(text: str) -> str:
+    """CLUSTAL without what marks columns under a block: where an editor has cut off blanks there, Biopython counts lines wrongly."""
+    lines = (line if line[:1].strip() else "" for line in text.split("\n"))
+    return "\n".join([*lines, ""]).lstrip()
+
+
+class _Text(io.StringIO):
+    """Text that cannot be read behind its end, where Biopython's parsers look for the rest of a file that is cut off, for ever."""
+
+    _ends = 0
+
+    def readline(self, size: int = -1, /) -> str:  # type: ignore[override]  # of later Pythons None is a size as well
+        line = super().readline(size)
+        self._ends += not line
+        if self._ends > _ENDS:
+            raise ValueError("it ends too early")
+        return line
+
+
+def _parse(text: str, name: str) -> Rows:
+    """Rows by Biopython, under their ids in the file. Raises `ValueError` where this is none of the format, or more than one alignment."""
+    from Bio import AlignIO
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        read: Any = AlignIO.parse
+        alignments = list(read(_Text(text), name))
+    if len(alignments) != 1:
+        raise ValueError(f"{len(alignments)} alignments")
+    rows = [(str(record.id).strip(), str(record.seq)) for record in alignments[0]]
+    if name != "clustal":
+        _check_counts(text, rows)
+    return rows
+
+
+def _counts(text: str) -> tuple[int, int]:
+    """(rows, letters of each) by PHYLIP's first line."""
+    rows, letters = text.split(None, 2)[:2]
+    return int(rows), int(letters)
+
+
+def _check_counts(text: str, rows: Rows) -> None:
+    """Raises `ValueError` where rows are not those that PHYLIP's first line tells of, or something is behind them."""
+    count, sites = _counts(text)
+    characters = sum(len("".join(name.split())) + len(letters) for name, letters in rows)
+    if len("".join(text.split()[2:])) != characters and len(rows) == count:
+        raise ValueError(f"there is more than the {count:,} rows that the first line says")
+    for name, letters in rows:
+        if len(letters) != sites or any(letter.isdigit() for letter in letters):
+            raise ValueError(f"{name!r} has {len(letters):,} letters, the first line says {sites:,}")
+    if len(rows) != count:
+        raise ValueError(f"{len(rows):,} rows, the first line says {count:,}")
+
+
+def _sequential(text: str) -> Rows | None:
+    """Rows of relaxed PHYLIP one after the other, each over as many lines as it needs, as RAxML and PhyML write; None for what is none."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    sites = _counts(text)[1]
+    rows: Rows = []
+    at = 1
+    while at < len(lines):
+        name, *parts = lines[at].split()
+        letters, at = "".join(parts), at + 1
+        while len(letters) < sites and at < len(lines):
+            letters, at = letters + "".join(lines[at].split()), at + 1
+        rows.append((name, letters))
+    try:
+        _check_counts(text, rows)
+    except ValueError:
+        return None
+    return rows

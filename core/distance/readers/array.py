@@ -1,0 +1,279 @@
+"""Arrays of calls that a caller has in memory: genotypes as numbers, or letters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.common.arrays import Codes
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.distance import _sites
+from gpualign.core.distance.calls import MISSING, Kind, make_samples
+from gpualign.core.distance.readers.base import Block, DenseSource
+from gpualign.core.distance.tables.codings import letter_coding, number_coding, raw_letters, raw_numbers
+from gpualign.core.distance.tables.matrices import ROWS_LOOKED_AT, Likeness, likeness
+from gpualign.core.distance.tables.options import CallOptions, TableType
+from gpualign.core.distance.tables.titles import is_metadata, serial_stems, stem
+from gpualign.core.sequences.ids import unique_ids
+
+Warn = Callable[[str], None]
+
+_LETTERS = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-.*?~"
+_NO_CALL = (-1, -9)
+_NUMBER = re.compile("-?[0-9]{1,18}")
+_LOOKED_AT = 1 << 20
+"""Cells whose codes are looked at together."""
+_WORDS = {
+    "numbers": f"0, 1, 2, or for a missing call -1 or -9 (255 in unsigned bytes, nan in floats) or what {parameter('missing_code')} names",
+    "digits": "0, 1, 2, or for a missing call empty, ., -, ? or N",
+    "letters": "letters, or for a missing call empty, ., -, ? or N",
+}
+
+
+@dataclass(frozen=True)
+class CallArray:
+    """calls: [samples][sites], of one of these types; masked ones have no calls where they are masked.
+
+    Numbers (integers, floats, bool): genotypes, 0, 1 or 2 of an allele; -1, -9, nan and in unsigned bytes 255 are missing calls. Text of
+    one character (S1, U1): 0, 1, 2 or letters, as in a table. Unsigned bytes whose first one is a letter's: letters in ASCII.
+
+    ids: of the samples, None: they are numbered from 1. source: its name for messages. titles: of the sites, None where they have none.
+    """
+
+    calls: npt.NDArray[Any] = field(repr=False)
+    ids: Sequence[str] | None = None
+    source: str = "array"
+    titles: Sequence[str] | None = None
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """How an array is read.
+
+    kind: of its calls
+    cells: what its cells are, for messages
+    decode: makes codes of some of its cells, BAD of those that are no calls
+    """
+
+    kind: Kind
+    cells: str
+    decode: Callable[[npt.NDArray[Any]], Codes]
+
+
+def read_arrays(inputs: Sequence[CallArray], options: CallOptions, warn: Warn) -> DenseSource:
+    """Read one array, or two with the same sites. Of options, those for the shape of tables are refused. warn: receives what was assumed.
+
+    Nothing is copied, and the arrays are no part of a budget: the caller holds them. Raises `InputError` naming array, sample and site,
+    for numbers that can be read in two ways, and, when panels are made, for cells that are no calls.
+    """
+    _check_options(options)
+    for array in inputs:
+        _check_shape(array)
+        _check_titles(array, inputs[0])
+    readings = [_reading(array, options, _codes_of_numbers(inputs, options), warn) for array in inputs]
+    first, sites = inputs[0], inputs[0].calls.shape[1]
+    for array, reading in zip(inputs[1:], readings[1:], strict=True):
+        if reading.kind is not readings[0].kind:
+            raise InputError(f"{array.source} holds {reading.kind.value}, {first.source} {readings[0].kind.value}")
+        if array.calls.shape[1] != sites:
+            raise InputError(f"{array.source}: {array.calls.shape[1]:,} sites, {first.source} has {sites:,}; sites must be the same")
+    ids = [unique_ids(_ids(array), array.source, options.allow_duplicates) for array in inputs]
+    blocks = [_block(array, reading, names) for array, reading, names in zip(inputs, readings, ids, strict=True)]
+    return DenseSource(make_samples(*ids), readings[0].kind, sites, blocks)
+
+
+def _check_shape(array: CallArray) -> None:
+    if array.calls.ndim != 2:
+        raise InputError(f"{array.source}: an array of shape {array.calls.shape}; calls have two dimensions, [samples][sites]")
+    for count, what in zip(array.calls.shape, ("samples", "sites"), strict=True):
+        if not count:
+            raise InputError(f"{array.source}: no {what}")
+
+
+def _ids(array: CallArray) -> list[str]:
+    count = len(array.calls)
+    if array.ids is None:
+        return [str(number) for number in range(1, count + 1)]
+    if len(array.ids) != count:
+        raise InputError(f"{array.source}: {len(array.ids):,} ids for {count:,} samples")
+    for number, name in enumerate(array.ids, 1):
+        if name is None or name != name:
+            raise InputError(f"{array.source}: sample {number} has no id; found {name!r}")
+    return [str(name) for name in array.ids]
+
+
+def _check_titles(array: CallArray, first: CallArray) -> None:
+    """Raises `InputError` for titles of something else than sites, for other titles than those of the first array, and for a matrix."""
+    titles = array.titles
+    if titles is None:
+        return
+    others = [title for title in titles if is_metadata(title)]
+    serial = serial_stems(others, titles)
+    if others := [title for title in others if stem(title) not in serial]:
+        raise InputError(f"{array.source}: column {others[0]!r} is metadata, by its title; drop it, or give frame.to_numpy() to count it")
+    if first.titles is not None and list(titles) != list(first.titles):
+        place = next((k for k, (one, other) in enumerate(zip(titles, first.titles, strict=False)) if one != other), None)
+        names = "other sites" if place is None else f"site {place + 1} is {titles[place]!r}, in samples it is {first.titles[place]!r}"
+        raise InputError(f"others: {names}; sites must be the same, in the same order")
+    count = min(*array.calls.shape, ROWS_LOOKED_AT)
+    if array.ids is not None and array.calls.shape[0] == array.calls.shape[1] and array.calls.dtype.kind in "iuf":
+        numbers = np.nan_to_num(array.calls[:count, :count]).astype(np.int64)
+        if likeness(numbers, list(map(str, array.ids)), titles) is Likeness.BY_IDS:
+            raise InputError(f"{array.source}: this is a matrix (its rows and columns have the same ids); expected calls [samples][sites]")
+
+
+def _check_options(options: CallOptions) -> None:
+    """Raises `InputError` for options that are of files alone."""
+    if options.transpose:
+        raise InputError("transpose is for tables; give array.T")
+    of_files = {"no_header": options.no_header, "columns": options.columns is not None, "ignore_columns": options.ignore_columns}
+    for name, given in of_files.items():
+        if given:
+            raise InputError(_of_files(name))
+    if options.type is TableType.ALLELES:
+        raise InputError(_of_files("type", options.type.value))
+    options.check()
+
+
+def _of_files(name: str, value: str | None = None) -> str:
+    return f"{parameter(name, value)} is for tables in files; arrays hold genotypes or letters"
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """Meaning of numbers.
+
+    codes: the code of each number that is a call
+    missing: numbers that are missing calls
+    kind: of the calls
+    """
+
+    codes: dict[int, int]
+    missing: tuple[int, ...]
+    kind: Kind
+
+
+def _codes_of_numbers(inputs: Sequence[CallArray], options: CallOptions) -> _Numbers:
+    """Decide what numbers mean in all of the arrays. Raises `InputError` where -1 may be a genotype or a missing call."""
+    missing = tuple(int(code) for code in options.missing_codes if _NUMBER.fullmatch(code))
+    if options.type is TableType.CENTRED:
+        return _Numbers({-1: 0, 0: 1, 1: 2}, (-9, *missing), Kind.GENOTYPE)
+    codes = {0: 0, 1: 1, 2: 2}
+    if options.ploidy is not None:
+        codes = {0: 0, 1: 2} if options.ploidy == 1 else {dosage: dosage for dosage in range(options.ploidy + 1)}
+    kind = Kind.DOSAGE if (options.ploidy or 2) > 2 else Kind.GENOTYPE
+    if options.ploidy is None and options.type is TableType.AUTO and -1 not in missing:
+        numbers = [array for array in inputs if array.calls.dtype.kind in "if"]
+        if any(np.any(array.calls == -1) for array in numbers) and not any(np.any(array.calls == 2) for array in inputs):
+            centred, code = parameter("type", TableType.CENTRED.value), parameter("missing_code", "-1")
+            raise InputError(f"{inputs[0].source}: -1 without a 2 may be a genotype ({centred}) or a missing call ({code}); say which")
+    return _Numbers(codes, (*_NO_CALL, *missing), kind)
+
+
+def _reading(array: CallArray, options: CallOptions, numbers: _Numbers, warn: Warn) -> _Reading:
+    """How an array is read. Raises `InputError` for types and for letters that are no calls, or can be read in two ways."""
+    calls = np.ma.getdata(array.calls)
+    text = calls.dtype.kind in "SU" and calls.dtype.itemsize == np.dtype(f"{calls.dtype.kind}1").itemsize
+    letters = calls.dtype == np.uint8 and int(calls[0, 0]) in _LETTERS and int(calls[0, 0]) not in numbers.missing
+    if not text and calls.dtype.kind not in "iufb":
+        raise InputError(
+            f"{array.source}: an array of type {calls.dtype}; calls are numbers (0, 1, 2), or letters of type S1, U1 or unsigned bytes"
+        )
+    if not text and not letters:
+        _check_of_numbers(array, options)
+        return _Reading(numbers.kind, "numbers", lambda block: _of_numbers(block, numbers))
+    digits = text and not _has_letters(calls)
+    raw = raw_numbers(options.missing_codes) if digits else raw_letters(options.every_letter, options.missing_codes)
+    if text:
+        raw[0] = MISSING  # an empty cell
+    if options.every_letter and not digits:
+        return _Reading(Kind.LETTER, "letters", lambda block: raw[_bytes(block)])
+    seen = _seen(calls, raw)
+    coding = number_coding(seen, options, reads_alleles=False) if digits else letter_coding(seen, options)
+    if coding.problem is not None:
+        raise InputError(f"{array.source}: {coding.problem}")
+    if coding.kind is Kind.ALLELE:
+        raise InputError(f"{array.source}: numbers from 1 to 9 are no genotypes; expected 0, 1, 2")
+    if coding.assumed is not None:
+        warn(f"{array.source}: {coding.assumed}")
+    table = coding.codes[raw]
+    return _Reading(coding.kind, "digits" if digits else "letters", lambda block: table[_bytes(block)])
+
+
+def _check_of_numbers(array: CallArray, options: CallOptions) -> None:
+    """Raises `InputError` for options that are of letters."""
+    for name, given in (
+        (parameter("all_letters"), options.every_letter),
+        (parameter("type", options.type.value), options.type is TableType.ABH),
+    ):
+        if given:
+            raise InputError(f"{array.source}: {name} is for letters, and the calls are numbers")
+    for code in options.missing_codes:
+        if not _NUMBER.fullmatch(code):
+            raise InputError(f"{array.source}: {parameter('missing_code')} {code!r} is no number, and the calls are numbers")
+
+
+def _seen(calls: npt.NDArray[Any], raw: Codes) -> npt.NDArray[np.int64]:
+    """1 for each raw code that occurs, else 0: int64[256]."""
+    seen = np.zeros(256, dtype=bool)
+    rows = max(1, _LOOKED_AT // calls.shape[1])
+    for start in range(0, len(calls), rows):
+        seen |= _sites.seen_codes(raw[_bytes(calls[start : start + rows])])
+    return seen.astype(np.int64)
+
+
+def _has_letters(calls: npt.NDArray[Any]) -> bool:
+    """Tell whether the first call is a letter; N is none."""
+    telling = np.zeros(256, dtype=np.uint8)
+    telling[list(b"012")] = 1
+    telling[[byte for byte in _LETTERS if chr(byte).isalpha() and byte not in b"Nn"]] = 2
+    for row in calls:
+        found = telling[_bytes(row)]
+        if found.any():
+            return bool(found[np.flatnonzero(found)[0]] == 2)
+    return False
+
+
+def _bytes(text: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    """Characters as bytes, 255 for those beyond, which are no letters."""
+    if text.dtype.kind == "U":
+        native = text.astype(text.dtype.newbyteorder("="), copy=False)
+        return np.minimum(native.view(np.uint32), 255).astype(np.uint8)
+    return text.view(np.uint8)
+
+
+def _of_numbers(block: npt.NDArray[Any], numbers: _Numbers) -> Codes:
+    codes: Codes = np.full(block.shape, _sites.BAD, dtype=np.uint8)
+    for value, code in numbers.codes.items():
+        codes[block == value] = code
+    for mark in (*numbers.missing, *([255] if block.dtype == np.uint8 else [])):
+        codes[block == mark] = MISSING
+    if block.dtype.kind == "f":
+        codes[np.isnan(block)] = MISSING
+    return codes
+
+
+def _block(array: CallArray, reading: _Reading, ids: list[str]) -> Block:
+    calls = np.ma.getdata(array.calls)
+    masked = np.ma.getmaskarray(array.calls) if isinstance(array.calls, np.ma.MaskedArray) else None
+
+    def read(start: int, stop: int, _: object) -> Codes:
+        codes = reading.decode(calls[:, start:stop])
+        if masked is not None:
+            codes[masked[:, start:stop]] = MISSING
+        if len(bad := np.argwhere(codes == _sites.BAD)):
+            sample, site = (int(place) for place in bad[0])
+            found = calls[sample, start + site]
+            raise InputError(
+                f"{array.source}: sample {sample + 1} ({ids[sample]!r}), site {start + site + 1}: {found.item()!r} in an array of "
+                f"{reading.kind.value}; expected {_WORDS[reading.cells]}"
+            )
+        return np.ascontiguousarray(codes)
+
+    return read

@@ -1,0 +1,126 @@
+"""PLINK 1 binary filesets: FILE.bed, FILE.bim, FILE.fam. The file is mapped; calls count the first allele of the .bim.
+
+Read here and not by a library: unpacking two bits a call is the feeding of the kernels, and bed-reader takes longer to import (0.2 s) than
+most runs take (tests compare with it).
+"""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.common.arrays import Codes
+from gpualign.core.common.errors import InputError
+from gpualign.core.distance import _sites
+from gpualign.core.distance.calls import Kind, make_samples
+from gpualign.core.distance.positions import Variants
+from gpualign.core.distance.readers.base import Block, DenseSource
+from gpualign.core.distance.readers.plink_fileset import (
+    SITE_MAJOR,
+    Site,
+    names_of,
+    positions_of,
+    split_at_blanks,
+    swap_back,
+    swapped_sites,
+    with_founders,
+)
+from gpualign.core.distance.threads import Workers
+from gpualign.core.sequences.ids import unique_ids
+
+_SAMPLES = 4  # of a byte
+
+
+_COLUMNS = 6
+_TITLES = frozenset(("FID", "IID", "FAMILY", "CHR", "CHROM", "CHROMOSOME"))
+
+
+def _columns(path: Path) -> list[list[str]]:
+    """The six columns of a .bim or .fam file; empty lines are left out, as in PLINK. Raises `InputError` for others, and for titles."""
+    rows = []
+    try:
+        with open(path, "rb") as stream:
+            for number, line in enumerate(stream, 1):
+                cells = split_at_blanks(line.removeprefix(codecs.BOM_UTF8) if number == 1 else line)
+                if not cells:
+                    continue
+                if cells[0].startswith("#") or cells[0].upper() in _TITLES:
+                    raise InputError(f"{path}: line {number} begins with {cells[0]!r}; this file has neither titles nor comments")
+                if len(cells) != _COLUMNS and not _is_person(cells):
+                    raise InputError(f"{path}: line {number} has {len(cells)} columns; expected {_COLUMNS}")
+                rows.append(cells[:_COLUMNS])
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; it belongs to {path.with_suffix('.bed')}") from None
+    return rows
+
+
+def _is_person(cells: Sequence[str]) -> bool:
+    """Tell whether a line of a .fam has a person without a phenotype, or with several: the parents are not told, and the sex is one."""
+    return len(cells) >= _COLUMNS - 1 and cells[1] != "0" and cells[2:4] == ["0", "0"] and cells[4] in ("0", "1", "2")
+
+
+class _Fileset:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        lines = _columns(path.with_suffix(".fam"))
+        people = [(family, person) for family, person, *_ in lines]
+        self.ids = names_of(people)
+        self.parents = [(father, mother) for _, _, father, mother, *_ in lines]
+        self.sites: list[Site] = [
+            (chromosome, position, first, second) for chromosome, _, _, position, first, second in _columns(path.with_suffix(".bim"))
+        ]
+        row_bytes = -(-len(people) // 4)
+        size, expected = path.stat().st_size, 3 + len(self.sites) * row_bytes
+        with open(path, "rb") as stream:
+            mode = stream.read(3)[2:]
+        if mode != bytes([SITE_MAJOR]):
+            raise InputError(f"{path}: not in site-major order; `plink --make-bed` writes it so")
+        if not people or not self.sites:
+            raise InputError(f"{path}: no {'sites' if people else 'samples'}")
+        if size != expected:
+            raise InputError(
+                f"{path}: {size:,} bytes; {len(people):,} samples and {len(self.sites):,} sites take {expected:,}: "
+                "a truncated or foreign file"
+            )
+        self._packed = np.memmap(path, dtype=np.uint8, mode="r", offset=3, shape=(len(self.sites), row_bytes))
+
+    def positions(self) -> Variants:
+        """Raises `InputError` where the .bim has something else in their place."""
+        return positions_of(self, f"{self.path.with_suffix('.bim')}: line {{}}, column 4")
+
+    def block(self, swapped: npt.NDArray[np.bool_] | None) -> Block:
+        """Of `swapped` sites the other allele is counted."""
+
+        def read(start: int, stop: int, workers: Workers) -> Codes:
+            codes: Codes = np.empty((len(self.ids), stop - start), dtype=np.uint8)
+            packed = np.ascontiguousarray(self._packed[start:stop])
+            if (behind := len(codes) % _SAMPLES) and (packed[:, -1] >> 2 * behind).any():
+                raise InputError(f"{self.path}: calls behind those of the last of {len(codes):,} samples; its .fam has too few lines")
+            samples = -(-len(codes) // (_SAMPLES * workers.parts)) * _SAMPLES
+
+            def decode(first: int) -> None:
+                _sites.decode_bed(packed, first // _SAMPLES, codes[first : first + samples])
+
+            workers.map(decode, range(0, len(codes), samples))
+            if swapped is not None:
+                swap_back(codes, swapped[start:stop])
+            return codes
+
+        return read
+
+
+def read_filesets(paths: Sequence[Path], allow_duplicates: bool, nonfounders: bool = False) -> DenseSource:
+    """Open one fileset by its .bed, or two with the same sites. nonfounders: these count as founders.
+
+    Raises `InputError` for files that do not belong together.
+    """
+    filesets = [_Fileset(path) for path in paths]
+    ids = [unique_ids(f.ids, str(f.path), allow_duplicates) for f in filesets]
+    blocks = [f.block(swapped_sites(filesets[0], f) if f is not filesets[0] else None) for f in filesets]
+    first = filesets[0]
+    samples = make_samples(*ids) if nonfounders else with_founders(make_samples(*ids), [f.parents for f in filesets])
+    return DenseSource(samples, Kind.GENOTYPE, len(first.sites), blocks, positions=first.positions)

@@ -1,0 +1,100 @@
+"""What PLINK's filesets of both versions have in common: lines of tables, names of samples, alleles that stand the other way round."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.common.arrays import Codes
+from gpualign.core.common.errors import InputError
+from gpualign.core.distance.calls import MISSING, Samples
+from gpualign.core.distance.positions import Variants
+
+SITE_MAJOR = 1
+"""The third one of a .bed that can be read; those of .pgen are larger."""
+
+_POSITION = re.compile("-?[0-9]{1,18}")
+
+_UNKNOWN = frozenset("0.")
+"""Names of an allele that no sample has."""
+
+_NO_PARENT = frozenset(("", "0"))
+
+Site: TypeAlias = tuple[str, ...]
+"""Chromosome, position, alleles."""
+
+
+class Fileset(Protocol):
+    """An open fileset. path: of its calls."""
+
+    @property
+    def path(self) -> Path: ...
+
+    @property
+    def sites(self) -> Sequence[Site]: ...
+
+
+def split_at_blanks(line: bytes, most: int = -1) -> list[str]:
+    """The first cells of a line, at blanks; the rest is one more."""
+    return [cell.decode("utf-8", "surrogateescape") for cell in line.split(None, most)]  # bytes end at ASCII blanks alone
+
+
+def names_of(people: Sequence[tuple[str, str]]) -> list[str]:
+    """Of families (where they are told) and persons: as in VCF files that PLINK writes, where a person's id alone is not unique."""
+    ids = [person for _, person in people]
+    return (
+        ids if len(set(ids)) == len(ids) or not all(family for family, _ in people) else [f"{family}_{person}" for family, person in people]
+    )
+
+
+def with_founders(samples: Samples, parents: Sequence[Sequence[tuple[str, str]]]) -> Samples:
+    """Samples with those marked that are founders, as in PLINK: neither parent is told, whether or not parents are in the file. parents: of
+    each fileset, father and mother of each sample, 0 or nothing where they are not known."""
+    founders = np.array([all(parent in _NO_PARENT for parent in both) for some in parents for both in some], dtype=np.bool_)
+    return samples if founders.all() else replace(samples, founders=founders)
+
+
+def positions_of(fileset: Fileset, place: str) -> Variants:
+    """Where the sites lie. place: of the one with the number {}, for messages. Raises `InputError` where something else stands there."""
+    sites = []
+    for number, (chromosome, position, *_) in enumerate(fileset.sites, 1):
+        if not _POSITION.fullmatch(position):
+            raise InputError(f"{place.format(number)}: {position!r} is no position, by which sites are to be chosen")
+        sites.append((chromosome, int(position)))
+    return Variants.of(str(fileset.path), sites)
+
+
+def swapped_sites(one: Fileset, other: Fileset) -> npt.NDArray[np.bool_] | None:
+    """Sites whose two alleles stand the other way round in the second fileset, bool[sites]; None: nowhere. An allele that no sample of a
+    fileset has may be unknown there. Raises `InputError`."""
+    if len(one.sites) != len(other.sites):
+        raise InputError(f"{other.path}: {len(other.sites):,} sites, {one.path} has {len(one.sites):,}; sites must be the same")
+    out = np.zeros(len(one.sites), dtype=bool)
+    for k, (a, b) in enumerate(zip(one.sites, other.sites, strict=True)):
+        if a == b or (a[:2] == b[:2] and len(a) == len(b) == 4 and _fit(a[2:], b[2:])):
+            continue
+        if a[:2] != b[:2] or not len(a) == len(b) == 4 or not _fit(a[2:], b[:1:-1]):
+            raise InputError(
+                f"{other.path}: site {k + 1} is {' '.join(b)}, in {one.path} it is {' '.join(a)}; sites and alleles must be the same"
+            )
+        out[k] = True
+    return out if out.any() else None
+
+
+def _fit(some: Site, others: Site) -> bool:
+    """Tell whether two alleles can be the same two in this order; an unknown one may be any but the one beside it."""
+    merged = [b if a in _UNKNOWN else a for a, b in zip(some, others, strict=True) if a == b or a in _UNKNOWN or b in _UNKNOWN]
+    known = [allele for allele in merged if allele not in _UNKNOWN]
+    return len(merged) == len(some) and len(set(known)) == len(known)
+
+
+def swap_back(codes: Codes, swapped: npt.NDArray[np.bool_]) -> None:
+    """Count the other one of two alleles at these sites."""
+    some = np.flatnonzero(swapped)
+    codes[:, some] = np.where(codes[:, some] == MISSING, MISSING, 2 - codes[:, some])

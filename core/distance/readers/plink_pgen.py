@@ -1,0 +1,189 @@
+"""PLINK 2 binary filesets: FILE.pgen, FILE.pvar or FILE.pvar.zst, FILE.psam. Calls are read by pgenlib, which is PLINK 2's own library.
+
+Hard calls alone are compared: dosages and phase are left out.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.common.arrays import Codes
+from gpualign.core.common.errors import InputError, RunError
+from gpualign.core.distance.calls import MISSING, MOST_ALLELES, Kind, make_samples
+from gpualign.core.distance.positions import Variants
+from gpualign.core.distance.readers.base import Block, DenseSource
+from gpualign.core.distance.readers.plink_fileset import (
+    Site,
+    names_of,
+    positions_of,
+    split_at_blanks,
+    swap_back,
+    swapped_sites,
+    with_founders,
+)
+from gpualign.core.distance.threads import Workers
+from gpualign.core.files.decompression import unpack
+from gpualign.core.sequences.ids import unique_ids
+
+_HEADER = struct.Struct("<3xII")  # the mode, variants and samples
+_OPTIONAL = ("FID", "PAT", "MAT")
+_CELLS = 1 << 20
+"""Calls that are read at a time, so that they are still in a cache when they are turned to rows of samples."""
+
+
+def pvar_of(path: Path) -> Path:
+    """The table of variants of a .pgen, packed or not."""
+    packed = path.with_suffix(".pvar.zst")
+    return packed if packed.is_file() and not path.with_suffix(".pvar").is_file() else path.with_suffix(".pvar")
+
+
+def _lines(path: Path, pgen: Path) -> Iterator[tuple[int, bytes]]:
+    """Numbered lines, without those that begin with ## and empty ones."""
+    try:
+        with open(path, "rb") as stream:
+            for number, line in enumerate(unpack(stream, str(path))[1], 1):
+                if line.strip() and not line.startswith(b"##"):
+                    yield number, line
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; it belongs to {pgen}") from None
+
+
+def _columns(path: Path, pgen: Path, wanted: Sequence[str], unnamed: dict[int, Sequence[int]]) -> list[list[str]]:
+    """The columns `wanted` of a .psam or .pvar, a list a line; those that it lacks are empty.
+
+    unnamed: where they are in files without a header, by the number of columns, the last for any that are more.
+    """
+    places: Sequence[int] | None = None
+    least, rows = 0, []
+    for number, line in _lines(path, pgen):
+        if places is None and line.startswith(b"#"):
+            names = split_at_blanks(line[1:])
+            places = [names.index(name) if name in names else -1 for name in wanted]
+            least = max(places) + 1
+            lacking = [name for name, place in zip(wanted, places, strict=True) if place < 0 and name not in _OPTIONAL]
+            if lacking:
+                raise InputError(f"{path}: line {number} has no column {lacking[0]}; the columns are {', '.join(names)}")
+            continue
+        cells = split_at_blanks(line, least or -1)
+        if places is None:
+            fitting = [count for count in unnamed if count <= len(cells)]
+            if not fitting:
+                raise InputError(f"{path}: line {number} has {len(cells)} columns, at least {min(unnamed)} are wanted")
+            places = unnamed[max(fitting)]
+            least = max(places) + 1
+        if len(cells) < least:
+            raise InputError(f"{path}: line {number} has {len(cells)} columns, at least {least} are wanted")
+        rows.append([cells[place] if place >= 0 else "" for place in places])
+    return rows
+
+
+class _Fileset:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        pvar, psam = pvar_of(path), path.with_suffix(".psam")
+        # Without a header a .psam is a .fam.
+        people = _columns(psam, path, ("FID", "IID", "PAT", "MAT"), {2: (0, 1, -1, -1), 5: (0, 1, 2, 3)})
+        self.ids = names_of([(family, person) for family, person, *_ in people])
+        self.parents = [(father, mother) for _, _, father, mother in people]
+        # Without a header a .pvar is a .bim: chromosome, id, position in centimorgans or not, position, the other allele, the reference.
+        variants = _columns(pvar, path, ("CHROM", "POS", "REF", "ALT"), {5: (0, 2, 4, 3), 6: (0, 3, 5, 4)})
+        self.sites: list[Site] = [(chromosome, position, ref, *alt.split(",")) for chromosome, position, ref, alt in variants]
+        self._alleles = np.array([len(site) - 2 for site in self.sites], dtype=np.int64)
+        self._check(pvar, psam)
+        offsets = None if (self._alleles <= 2).all() else np.concatenate(([0], np.cumsum(self._alleles))).astype(np.uintp)
+        self._opening: dict[str, Any] = {"raw_sample_ct": len(self.ids), "variant_ct": len(self.sites), "allele_idx_offsets": offsets}
+        with closing(self._open()):
+            pass  # what is wrong with the file's head is told before anything is done
+
+    def _check(self, pvar: Path, psam: Path) -> None:
+        with open(self.path, "rb") as stream:
+            head = stream.read(_HEADER.size)
+        if len(head) < _HEADER.size:
+            raise InputError(f"{self.path}: a truncated .pgen file of {len(head)} bytes; copy or make it again")
+        for path, there, count, what in zip(
+            (pvar, psam), (len(self.sites), len(self.ids)), _HEADER.unpack(head), ("variants", "samples"), strict=True
+        ):
+            if there != count:
+                raise InputError(f"{self.path}: {count:,} {what}, but {path} has {there:,}; files of one fileset belong together")
+            if not count:
+                raise InputError(f"{self.path}: no {what}")
+        most = int(self._alleles.argmax())
+        if self._alleles[most] > MOST_ALLELES:
+            found = f"{self._alleles[most]} alleles; up to {MOST_ALLELES} are told apart"
+            raise InputError(f"{pvar}: variant {most + 1} ({':'.join(self.sites[most][:2])}) has {found}")
+
+    def _open(self) -> Any:
+        if find_spec("pgenlib") is None:
+            raise RunError("reading .pgen needs Pgenlib: pip install 'gpualign[pgen]'")
+        import pgenlib
+
+        try:
+            return pgenlib.PgenReader(bytes(self.path), **self._opening)
+        except RuntimeError as error:
+            said = error.args[0].decode("utf-8", "replace").strip() if isinstance(error.args[0], bytes) else str(error)
+            raise InputError(f"{self.path}: cannot be read as .pgen ({said})") from None
+
+    def positions(self) -> Variants:
+        """Raises `InputError` where the .pvar has something else in their place."""
+        return positions_of(self, f"{pvar_of(self.path)}: variant {{}}")
+
+    def block(self, swapped: npt.NDArray[np.bool_] | None) -> Block:
+        """Of `swapped` sites the other allele is counted."""
+
+        def read(start: int, stop: int, workers: Workers) -> Codes:
+            codes: Codes = np.empty((len(self.ids), stop - start), dtype=np.uint8)
+            step = max(1, _CELLS // len(self.ids))
+            # A reader is for one thread, and each opens the file itself.
+            shares = [(first, min(stop, first + step)) for first in range(start, stop, step)]
+            lots = [shares[k :: workers.parts] for k in range(workers.parts)]
+
+            def fill(lot: list[tuple[int, int]]) -> None:
+                with closing(self._open()) as reader:
+                    for first, last in lot:
+                        codes[:, first - start : last - start] = self._read(reader, first, last).T
+
+            workers.map(fill, [lot for lot in lots if lot])
+            if swapped is not None:
+                swap_back(codes, swapped[start:stop])
+            return codes
+
+        return read
+
+    def _read(self, reader: Any, start: int, stop: int) -> Codes:
+        """Of variants start .. stop: uint8[variants][samples]."""
+        try:
+            if (self._alleles[start:stop] <= 2).all():
+                counts = np.empty((stop - start, len(self.ids)), dtype=np.int8)
+                reader.read_range(start, stop, counts)
+                return np.where(counts < 0, MISSING, counts).astype(np.uint8)
+            alleles = np.empty((stop - start, 2 * len(self.ids)), dtype=np.int32)
+            reader.read_alleles_range(start, stop, alleles)
+        except RuntimeError as error:
+            if stop - start > 1:
+                for variant in range(start, stop):  # which one it is
+                    self._read(reader, variant, variant + 1)
+            where = f"variant {start + 1} ({':'.join(self.sites[start][:2])})"
+            raise InputError(f"{self.path}: {where} cannot be read ({error}): a damaged file; copy or make it again") from None
+        lower, upper = np.minimum(alleles[:, ::2], alleles[:, 1::2]), np.maximum(alleles[:, ::2], alleles[:, 1::2])
+        return np.where(lower < 0, MISSING, upper * (upper + 1) // 2 + lower).astype(np.uint8)
+
+
+def read_pgen_filesets(paths: Sequence[Path], allow_duplicates: bool, nonfounders: bool = False) -> DenseSource:
+    """Open one fileset by its .pgen, or two with the same sites. nonfounders: these count as founders.
+
+    Raises `InputError` for files that do not belong together, `RunError` without pgenlib.
+    """
+    filesets = [_Fileset(path) for path in paths]
+    ids = [unique_ids(f.ids, str(f.path), allow_duplicates) for f in filesets]
+    blocks = [f.block(swapped_sites(filesets[0], f) if f is not filesets[0] else None) for f in filesets]
+    first = filesets[0]
+    samples = make_samples(*ids) if nonfounders else with_founders(make_samples(*ids), [f.parents for f in filesets])
+    return DenseSource(samples, Kind.GENOTYPE, len(first.sites), blocks, positions=first.positions)

@@ -1,0 +1,203 @@
+"""Tables of text: a row a sample, or transposed a row a site. What their cells mean is decided when all of them have been read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.common.arrays import Codes
+from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.distance import _sites
+from gpualign.core.distance.calls import MISSING, NUCLEOTIDES, Calls, Kind, make_samples
+from gpualign.core.distance.readers.base import Block, DenseSource
+from gpualign.core.distance.readers.table_cells import CellType, Storage, numbers_of_codes
+from gpualign.core.distance.readers.table_rows import TableReader, TableRows
+from gpualign.core.distance.tables.alleles import CELL_BYTES, AlleleCells, advise_missing, describe_genotypes
+from gpualign.core.distance.tables.codings import MINUS_ONE, Coding, alleles_assumed, describe_ambiguous, letter_coding, number_coding
+from gpualign.core.distance.tables.columns import describe_left_out, describe_rows_left_out
+from gpualign.core.distance.tables.options import CallOptions, TableType
+from gpualign.core.distance.tables.outliers import ROWS_LOOKED_AT, describe_outliers
+from gpualign.core.files.delimited import open_delimited
+from gpualign.core.files.scratch import Scratch
+from gpualign.core.sequences.ids import unique_ids
+
+Warn = Callable[[str], None]
+
+
+def read_tables(inputs: Sequence[tuple[BinaryIO, str]], options: CallOptions, memory: int, scratch: Scratch, warn: Warn) -> DenseSource:
+    """Read one table, or two with the same sites; inputs: of each its text and its name. memory: bytes that calls may take; warn: receives
+    what was assumed, and what is left out.
+
+    Two tables hold the same kind of calls: they are taken for alleles if either of them looks so. Raises `InputError` naming file, line
+    and column for ragged rows, cells that are no calls, repeated ids and sites that differ; and for tables that can be read in two ways,
+    naming both and the parameters that decide.
+    """
+    alleles = AlleleCells(options.missing_codes)
+    readers = [TableReader(open_delimited(stream, source), options, alleles) for stream, source in inputs]
+    automatic = options.type is TableType.AUTO and not options.every_letter and options.ploidy is None
+    of_alleles = options.type is TableType.ALLELES or (automatic and any(reader.is_of_alleles for reader in readers))
+    storage = Storage(memory // len(inputs), scratch)
+    tables = [reader.read(of_alleles, storage) for reader in readers]
+    transpose = any(table.plan.options.transpose for table in tables)
+    _check_sites(tables, transpose)
+    kind, decode = _meaning(tables, alleles, warn)
+    for table in tables:
+        _report(table, warn)
+        if kind is Kind.ALLELE and table.cells is CellType.ALLELES:
+            _report_outliers(table, transpose, warn)
+    ids = [unique_ids(t.column_ids if transpose else t.row_ids, t.source, options.allow_duplicates) for t in tables]
+    blocks = [_block(table, kind, decode, transpose) for table in tables]
+    held = sum(table.store.nbytes for table in tables)
+    sites = len(tables[0].row_ids if transpose else tables[0].column_ids)
+    return DenseSource(make_samples(*ids), kind, sites, blocks, held, 2 * CELL_BYTES if kind is Kind.ALLELE else 1)
+
+
+def _check_sites(tables: Sequence[TableRows], transpose: bool) -> None:
+    """Raises `InputError` for a second table that has other sites."""
+    first, *others = ((t.row_ids if transpose else t.column_ids, t.source) for t in tables)
+    for sites, source in others:
+        differing = [k for k, (one, other) in enumerate(zip(first[0], sites, strict=False)) if one != other]
+        if differing or len(sites) != len(first[0]):
+            place = differing[0] if differing else min(len(sites), len(first[0]))
+            names = [repr(some[place]) if place < len(some) else "nothing" for some in (first[0], sites)]
+            raise InputError(f"{source}: site {place + 1} is {names[1]}, in {first[1]} it is {names[0]}; sites must be the same")
+
+
+def _meaning(tables: Sequence[TableRows], alleles: AlleleCells, warn: Warn) -> tuple[Kind, Codes | None]:
+    """(kind of the calls, the code of each raw one; None where they are codes already). Raises `InputError` where nothing is sure."""
+    known = [table for table in tables if table.cells is not None]
+    for table in known[1:]:
+        if (table.cells is CellType.LETTERS) is not (known[0].cells is CellType.LETTERS):
+            raise InputError(f"{table.source} holds {_name(table)}, {known[0].source} {_name(known[0])}")
+    options = next((table.plan.options for table in tables if table.plan.export), tables[0].plan.options)
+    if any(table.cells is CellType.ALLELES for table in known):
+        _check_alleles(known, options, alleles, any(table.plan.options.transpose for table in tables))
+        if options.type is TableType.AUTO:
+            warn(f"{tables[0].source}: {alleles_assumed()}")
+        return Kind.ALLELE, None
+    letters = any(table.cells is CellType.LETTERS for table in known)
+    if letters and options.every_letter:
+        return Kind.LETTER, None
+
+    def coding_of(some: Sequence[TableRows]) -> Coding:
+        counts = np.sum([table.counts for table in some], axis=0)
+        return letter_coding(counts, options) if letters else number_coding(counts, options, any(table.of_scheme for table in some))
+
+    try:
+        coding = coding_of(tables)
+    except InputError as error:
+        raise InputError(f"{tables[0].source}: {error.message}") from None
+    if coding.problem is not None:
+        at_fault = next((table for table in tables if coding_of([table]).problem == coding.problem), tables[0])
+        raise InputError(f"{at_fault.source}: {coding.problem}")
+    _refuse_others(tables, coding, options)
+    if coding.assumed is not None:
+        reason = next((table for table in tables if coding_of([table]).assumed == coding.assumed), tables[0])
+        warn(f"{reason.source}: {coding.assumed}")
+    for table in tables:
+        if coding.kind is Kind.NUCLEOTIDE and options.type is TableType.AUTO and (report := describe_ambiguous(table.counts)) is not None:
+            warn(f"{table.source}: {report}")
+    seen = np.flatnonzero(sum(table.counts for table in tables))
+    return coding.kind, None if (coding.codes[seen] == seen).all() else coding.codes
+
+
+def _name(table: TableRows) -> str:
+    """What a table holds, for a message."""
+    assert table.cells is not None
+    return table.cells.value
+
+
+def _check_alleles(tables: Sequence[TableRows], options: CallOptions, alleles: AlleleCells, transpose: bool) -> None:
+    """Raises `InputError` where numbers may be none of alleles."""
+    if options.type is TableType.ALLELES or any(table.of_scheme for table in tables):
+        return
+    first = next((table.first[0] for table in tables if table.cells is CellType.ALLELES and table.first), None)
+    if alleles.are_rare and first is not None:
+        say, leave, number = parameter("type", TableType.ALLELES.value), parameter("ignore_columns"), first.rsplit("'", 2)[1]
+        raise InputError(
+            f"{first} in a table of genotypes; expected 0, 1, 2; {advise_missing(number)}; {leave} leaves out columns that are no sites;"
+            f" alleles are read with {say}"
+        )
+    if alleles.problem is not None:
+        raise InputError(f"{tables[0].source}: {alleles.problem}")
+    if alleles.zeros and not alleles.telling:
+        for table in (one for one in tables if one.cells is CellType.ALLELES):
+            if (problem := describe_genotypes(*_some_loci(table, transpose), transpose)) is not None:
+                raise InputError(f"{table.source}: {problem}")
+
+
+def _refuse_others(tables: Sequence[TableRows], coding: Coding, options: CallOptions) -> None:
+    """Raises `InputError` for the first cell that is no call of this coding."""
+    for table in tables:
+        bad = [raw for raw in np.flatnonzero(table.counts).tolist() if coding.codes[raw] == _sites.BAD]
+        if not bad:
+            continue
+        raw, numbers = bad[0], table.cells is CellType.NUMBERS
+        shown = _spelled(raw, numbers)
+        allowed = [_spelled(one, True) for one in (MINUS_ONE, *range(10)) if coding.codes[one] not in (_sites.BAD, MISSING)]
+        expected = ", ".join(allowed) if numbers else "A, H, B"
+        says = options.type is not TableType.AUTO or options.ploidy is not None
+        others = f"; alleles are read with {parameter('type', 'alleles')}, dosages of polyploids with {parameter('ploidy')}"
+        advice = f"; {advise_missing(shown)}{'' if says or not numbers else others}"
+        place = table.first.get(raw, table.source)
+        what = f"{shown!r} in a table of {coding.kind.value}"
+        raise InputError(f"{place}: {what}; expected {expected}{advice}")
+
+
+def _spelled(raw: int, number: bool) -> str:
+    """A raw code as it stands in cells."""
+    if number:
+        return "-1" if raw == MINUS_ONE else str(raw)
+    return NUCLEOTIDES[raw] if raw < len(NUCLEOTIDES) else chr(raw)
+
+
+def _report(table: TableRows, warn: Warn) -> None:
+    """Say what of a table is not read."""
+    columns, corner = table.plan.columns, table.plan.corner
+    if corner:
+        transpose = parameter("transpose")
+        warn(f"{table.source}: rows are read as samples, although the first cell is {corner!r}; {transpose} reads columns as samples")
+    if columns.left_out:
+        warn(f"{table.source}: {describe_left_out(columns.left_out, table.plan.options.transpose)}")
+    if table.rows_left_out:
+        warn(f"{table.source}: {describe_rows_left_out(table.rows_left_out)}")
+    empty = [(columns.untitled, "column"), (table.empty_rows, "row")]
+    if any(count for count, _ in empty):
+        counted = " and ".join(f"{count:,} empty {what}{'s'[: count != 1]}" for count, what in empty if count)
+        warn(f"{table.source}: {counted} left out")
+
+
+def _report_outliers(table: TableRows, transpose: bool, warn: Warn) -> None:
+    """Say which loci are unlike the others."""
+    numbers, titles = _some_loci(table, transpose)
+    if (report := describe_outliers(numbers, titles, transpose)) is not None:
+        warn(f"{table.source}: {report}")
+
+
+def _some_loci(table: TableRows, transpose: bool) -> tuple[npt.NDArray[np.uint32], Sequence[str]]:
+    """Numbers of alleles of the first samples, uint32[samples][loci], and the names of the loci."""
+    if transpose:
+        loci, samples = len(table.row_ids), min(len(table.column_ids), ROWS_LOOKED_AT)
+        return table.store.columns(0, CELL_BYTES * samples).view(np.uint32)[:loci].T, table.row_ids
+    return table.store.rows(0, ROWS_LOOKED_AT).view(np.uint32), table.column_ids
+
+
+def _block(table: TableRows, kind: Kind, decode: Codes | None, transpose: bool) -> Block:
+    store = table.store
+    of_numbers = table.cells is CellType.ALLELES
+    dtype: np.dtype[Any] = np.dtype(np.uint32 if of_numbers else np.uint8)
+
+    def read(start: int, stop: int, _: object) -> Calls:
+        if transpose:
+            raw = np.ascontiguousarray(store.rows(start, stop).view(dtype).T)
+        else:
+            raw = store.columns(start * dtype.itemsize, stop * dtype.itemsize).view(dtype)
+        if kind is Kind.ALLELE and not of_numbers:
+            return numbers_of_codes(raw if decode is None else decode[raw])
+        calls: Calls = raw if decode is None else decode[raw]
+        return calls
+
+    return read

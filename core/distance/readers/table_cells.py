@@ -1,0 +1,312 @@
+"""CellType of a table's rows: read as raw codes or as numbers of alleles, and refused where they are neither.
+
+A row goes into a store as it comes. What raw codes mean is decided later (`codings`). A table whose first cells are digits may turn out to
+hold alleles: then what is stored becomes numbers of alleles.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.common.arrays import Codes
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.distance import _sites
+from gpualign.core.distance.calls import MISSING
+from gpualign.core.distance.readers.base import RowStore
+from gpualign.core.distance.tables.alleles import CELL_BYTES, NO_ALLELE, AlleleCells, advise_missing, describe_no_allele, look_for_alleles
+from gpualign.core.distance.tables.codings import MINUS_ONE, raw_letters, raw_numbers
+from gpualign.core.distance.tables.columns import Columns
+from gpualign.core.distance.tables.options import CallOptions, TableType
+from gpualign.core.files.quoting import text_of
+from gpualign.core.files.scratch import Scratch
+
+_GENOTYPE = r"[0-9]+[/|][0-9]+|[A-Za-z][/|][A-Za-z]|[ACGT]{2,8}|[AB]{2}|[lmnphk]{2}x?[lmnphk]{0,2}"
+"""Genotypes of several letters or numbers, as HapMap, GWASpoly and JoinMap write them."""
+_MISSING_WORDS = "empty, ., -, ?, N, NA, -1 or -9"
+_CELLS_SHOWN = 20
+_LOOKED_AT = 1 << 20
+"""Bytes of rows that are looked at together."""
+
+
+class CellType(Enum):
+    """Type of the cells of a table: NUMBERS and LETTERS are bytes, raw codes of `codings`; ALLELES numbers of 32 bits."""
+
+    NUMBERS = "genotypes"
+    LETTERS = "letters"
+    ALLELES = "alleles"
+
+
+@dataclass(frozen=True)
+class TablePlan:
+    """Facts about a table that are known before its rows are read.
+
+    source: its name for messages
+    delimiter: what stands between cells
+    first_line: the number of its first line with cells
+    columns: what is done with them
+    options: how the table is read; PLINK's exports say so by themselves
+    headed: whether its first line is a header for sure
+    of_scheme: whether its titles are those of a typing scheme, whose tables hold alleles
+    beyond: whether its first lines have numbers that no genotype has
+    export: ".raw" or ".traw" if PLINK wrote it
+    corner: its first cell, if that says that rows are sites, and they are read as samples; else empty
+    """
+
+    source: str
+    delimiter: str
+    first_line: int
+    columns: Columns
+    options: CallOptions
+    headed: bool
+    of_scheme: bool = False
+    beyond: bool = False
+    export: str | None = None
+    corner: str = ""
+
+    @property
+    def row(self) -> str:
+        """What its rows are, for messages."""
+        return "site" if self.options.transpose else "sample"
+
+    @property
+    def column(self) -> str:
+        """What its columns are, for messages."""
+        return "sample" if self.options.transpose else "site"
+
+
+@dataclass
+class Storage:
+    """Where rows go. limit: bytes that they may take in memory."""
+
+    limit: int
+    scratch: Scratch
+
+    def rows_of(self, width: int) -> RowStore:
+        """A store of rows with so many bytes each."""
+        return RowStore(width, self.limit, self.scratch)
+
+
+class TableCells:
+    """The cells of one table.
+
+    cells: what they are, None where no call has told yet
+    store: a row of raw codes, or of numbers of alleles, for each row
+    first: place of the first cell of each raw code, for messages; of alleles, under 0, of the first that no genotype has
+    """
+
+    def __init__(self, plan: TablePlan, alleles: AlleleCells, of_alleles: bool, storage: Storage) -> None:
+        """alleles: reads cells that are alleles; of_alleles: all of them are."""
+        self._plan = plan
+        self._columns = plan.columns
+        self._options = plan.options
+        self._alleles = alleles
+        self._storage = storage
+        self._width = len(plan.columns.actions) or len(plan.columns.titles)
+        self._rows = 0
+        self._calls: _sites.CallParser | None = None
+        self._parser: _sites.AlleleParser | None = None
+        self._decimals: list[_sites.Decimals] = []
+        if of_alleles:
+            self._read_alleles()
+        self.cells: CellType | None = CellType.ALLELES if of_alleles else None
+        self.store = storage.rows_of(len(plan.columns.titles) * (CELL_BYTES if of_alleles else 1))
+        self.first: dict[int, str] = {}
+
+    @property
+    def counts(self) -> npt.NDArray[np.int64]:
+        """How often each raw code occurs, int64[256]."""
+        return np.array(self._calls.counts if self._calls else [0] * 256, dtype=np.int64)
+
+    def numbers(self, rows: int) -> npt.NDArray[np.uint32]:
+        """Numbers in the first rows, uint32[rows][columns], 0 for what is none."""
+        if self.cells is CellType.ALLELES:
+            found = self.store.rows(0, rows).view(np.uint32)
+            return np.where(found == NO_ALLELE, 0, found)
+        codes = self.store.rows(0, rows)
+        return np.where(codes > 9, 0, codes).astype(np.uint32)
+
+    def decide(self, cells: Sequence[str]) -> None:
+        """Find out by the first call, in the cells after an id, whether the table holds numbers or letters, where that is not known."""
+        if self.cells is not None:
+            return
+        actions, missing = self._columns.actions, self._options.missing_codes
+        for column, cell in enumerate(cells):
+            if cell in missing or (column < len(actions) and actions[column] != _sites.READ):
+                continue
+            if re.fullmatch(r"(?:[0-9]|-1)(?:[.,]00?)?", cell):
+                if self._options.every_letter:
+                    raise self._no_letters()
+                self.cells = CellType.NUMBERS
+            elif len(cell) == 1 and cell.isalpha() and cell not in ("NnXxIi" if self._plan.beyond else "Nn"):
+                self.cells = CellType.LETTERS
+            if self.cells is not None:
+                self._calls = self._call_parser()
+                return
+
+    def _call_parser(self) -> _sites.CallParser:
+        options = self._options
+        letters = self.cells is CellType.LETTERS
+        table = raw_letters(options.every_letter, options.missing_codes) if letters else raw_numbers(options.missing_codes)
+        parser = _sites.CallParser(self._plan.delimiter, table, self._columns.actions, list(options.missing_codes))
+        self._decimals.append(parser.decimals)
+        return parser
+
+    def _read_alleles(self) -> None:
+        self._parser = self._alleles.parser(self._plan.delimiter, self._columns.actions)
+        self._decimals.append(self._parser.decimals)
+
+    def add(self, line: bytes, start: int, number: int, name: str) -> None:
+        """Read the cells of a line after its first delimiter, which is at byte `start` or, if there is none, -1. number, name: of the line
+        and of its row, for the `InputError` that is raised for ragged rows and for cells that are no calls."""
+        self._rows += 1
+        if self.cells is None and start >= 0:
+            self.decide(cells_of(line[start + 1 :], self._plan.delimiter))
+        if self.cells is CellType.ALLELES:
+            self._add_alleles(line, start, number, name)
+            return
+        row = self.store.new_row()
+        if self._calls is None:
+            self._calls = self._call_parser()
+        cells, bad, fresh = self._calls.parse(line, start + 1, row) if start >= 0 else (0, -1, False)
+        if cells == self._width and bad < 0 and not fresh:
+            return
+        if bad >= 0 and self._is_allele(line, bad):
+            self._become_alleles()
+            self._add_alleles(line, start, number, name)
+            return
+        self._check(line, number, name, cells, bad)
+        for code in np.flatnonzero(self._calls.counts).tolist():
+            if code not in self.first:
+                self.first[code] = self._place(number, name, int(np.flatnonzero(row == code)[0]))
+
+    def _add_alleles(self, line: bytes, start: int, number: int, name: str) -> None:
+        row, columns = self.store.new_row().view(np.uint32), self._columns
+        assert self._parser is not None
+        cells, bad, place = 0, -1, -1
+        if start >= 0:
+            cells, bad, place = self._alleles.parse(self._parser, line, start + 1, self._plan.delimiter, columns.actions, row)
+        self._check(line, number, name, cells, bad if place < 0 else columns.number_of(place))
+        if not self.first:
+            places = np.flatnonzero((row > 2) & (row != NO_ALLELE))
+            if len(places):
+                self.first[0] = f"{self._place(number, name, int(places[0]))}: {str(row[places[0]])!r}"
+
+    def _is_allele(self, line: bytes, column: int) -> bool:
+        """Tell whether a cell that is no call makes this a table of alleles."""
+        options = self._options
+        if self.cells is CellType.LETTERS or options.type is not TableType.AUTO or options.ploidy is not None or options.every_letter:
+            return False
+        cell = cells_of(line, self._plan.delimiter)[column + 1]
+        if (self._plan.of_scheme or self._plan.beyond) and self._alleles.could_be_allele(cell):
+            return True
+        look = look_for_alleles([[cell]])
+        self._alleles.telling = self._alleles.telling or look.telling
+        return look.proven
+
+    def _become_alleles(self) -> None:
+        """Make numbers of alleles of the rows so far, but for the last one: 0 and -1 are missing ones."""
+        store, rows = self.store, self._rows - 1
+        store.done()
+        out = self._storage.rows_of(store.width * CELL_BYTES)
+        step = max(1, (1 << 20) // max(1, store.width))
+        for start in range(0, rows, step):
+            for codes in store.rows(start, min(rows, start + step)):
+                numbers = numbers_of_codes(codes)
+                zeros, beyond = int(np.count_nonzero(codes == 0)), int(np.count_nonzero((codes > 2) & (codes < 10)))
+                self._alleles.count(numbers, zeros + int(np.count_nonzero(numbers != NO_ALLELE)), beyond, zeros)
+                out.new_row().view(np.uint32)[:] = numbers
+        large = next((code for code in self.first if 2 < code < 10), None)
+        self.first = {} if large is None else {0: f"{self.first[large]}: {str(large)!r}"}
+        self.store, self.cells, self._calls = out, CellType.ALLELES, None
+        self._read_alleles()
+
+    # ---- what is no call
+
+    def check_decimals(self) -> None:
+        """Raises `InputError` where commas may be anything but decimal ones: beside decimal points, or beside whole numbers in their
+        column; of a site, that may also be a row."""
+        commas = [decimals.commas for decimals in self._decimals if decimals.commas]
+        points = any(decimals.points for decimals in self._decimals)
+        mixed_row = any(decimals.mixed_line for decimals in self._decimals)
+        if not commas or (self._options.transpose and not mixed_row and not points):
+            return
+        with_comma = np.sum(commas, axis=0)
+        numbers = np.zeros_like(with_comma)
+        step = max(1, _LOOKED_AT // self.store.width)
+        for start in range(0, self._rows, step):
+            block = self.store.rows(start, min(self._rows, start + step))
+            numbers += self._are_numbers(block.view(np.uint32) if self.cells is CellType.ALLELES else block).sum(axis=0)
+        unlike = np.flatnonzero((with_comma > 0) & (points | (with_comma < numbers)))
+        if len(unlike):
+            place = int(unlike[0])
+            column, beside = self._columns.number_of(place) + 2, "decimal points" if points else "whole numbers in it"
+            where = f"{self._plan.source}: column {column} ({self._columns.titles[place]!r})"
+            raise InputError(f"{where} has cells such as '7,0' beside {beside}: each may be a decimal or two numbers; write whole numbers")
+
+    def _are_numbers(self, cells: npt.NDArray[np.uint8] | npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
+        """Which cells are numbers, but 0: bool of the same shape."""
+        missing = NO_ALLELE if self.cells is CellType.ALLELES else MISSING
+        numbers: npt.NDArray[np.bool_] = (cells != 0) & (cells != missing)
+        return numbers
+
+    def _place(self, number: int, name: str, place: int) -> str:
+        column, title = self._columns.number_of(place) + 2, self._columns.titles[place]
+        return f"{self._plan.source}: line {number} ({name!r}), column {column} ({title!r})"
+
+    def _check(self, line: bytes, number: int, name: str, cells: int, bad: int) -> None:
+        """Raises `InputError` for a row with another number of cells, or with a cell that is no call, in column `bad`."""
+        if cells != self._width:
+            raise InputError(
+                f"{self._plan.source}: line {number} ({name!r}) has {cells + 1} cell{'s'[: cells > 0]}, the header has {self._width + 1}"
+            )
+        if bad < 0:
+            return
+        cell, columns = cells_of(line, self._plan.delimiter)[bad + 1], self._columns
+        if len(columns.actions) and columns.actions[bad] == _sites.EMPTY:
+            where = f"{self._plan.source}: line {number} ({name!r}), column {bad + 2}"
+            raise InputError(f"{where}: {cell[:_CELLS_SHOWN]!r} in a column without a title; give the column one, or empty it")
+        where = self._place(number, name, columns.place_of(bad))
+        options, letters = self._options, self.cells is CellType.LETTERS
+        undecided = options.type is TableType.AUTO and options.ploidy is None and not options.every_letter
+        if self.cells is CellType.ALLELES or (self._plan.beyond and undecided and not letters):
+            raise InputError(f"{where}: {describe_no_allele(cell, self._options.transpose)}")
+        kind, expected = ("letters", "A, C, G, T") if letters else ("genotypes", "0, 1, 2")
+        if letters and options.every_letter:
+            expected = "a letter"
+        advice = f"; {missing}" if (missing := advise_missing(cell)) and not options.every_letter else ""
+        if not options.transpose and len(cell) > 1:
+            advice += f"; a table whose rows are sites is read with {parameter('transpose')}"
+        if number == self._plan.first_line:
+            advice = f"; if the first line is a header, leave out {parameter('no_header')}"
+        elif re.fullmatch(_GENOTYPE, cell):
+            advice = "; write genotypes as how many alleles are not the reference: 0, 1 or 2"
+        elif not letters and look_for_alleles([[cell]]).proven:
+            if options.every_letter:
+                raise self._no_letters()
+            advice = f"; alleles are read with {parameter('type', 'alleles')}"
+        shown = f"{cell[:_CELLS_SHOWN]!r} in a table of {kind}"
+        raise InputError(f"{where}: {shown}; expected {expected}, or for a missing call {_MISSING_WORDS}{advice}")
+
+    def _no_letters(self) -> InputError:
+        every = parameter("all_letters")
+        return InputError(f"{every} is for alignments and tables of letters; {self._plan.source} is a table of genotypes or alleles")
+
+
+def numbers_of_codes(codes: Codes) -> npt.NDArray[np.uint32]:
+    """Numbers of alleles of raw codes: 0, -1 and missing calls are missing ones."""
+    numbers = codes.astype(np.uint32)
+    numbers[(codes == 0) | (codes == MINUS_ONE) | (codes == MISSING)] = NO_ALLELE
+    return numbers
+
+
+def cells_of(line: bytes, delimiter: str) -> list[str]:
+    """Text of the cells of a line."""
+    if b'"' in line:
+        return [text_of(cell) for cell in line.rstrip(b"\r\n").split(delimiter.encode())]
+    return [cell.strip() for cell in line.rstrip(b"\r\n").decode("utf-8", "surrogateescape").split(delimiter)]

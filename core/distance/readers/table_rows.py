@@ -1,0 +1,354 @@
+"""Rows of one table of text: which line is the header, which columns and rows are read, and their ids."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import field, replace
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.common.arrays import Codes
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError, parameter, quoted
+from gpualign.core.distance import _sites
+from gpualign.core.distance.calls import cell_table, number_table
+from gpualign.core.distance.readers.base import RowStore
+from gpualign.core.distance.readers.plink_fileset import names_of
+from gpualign.core.distance.readers.table_cells import CellType, Storage, TableCells, TablePlan, cells_of
+from gpualign.core.distance.tables.alleles import AlleleCells, look_for_alleles
+from gpualign.core.distance.tables.codings import with_missing
+from gpualign.core.distance.tables.columns import Columns, plan_columns, plink_export
+from gpualign.core.distance.tables.headers import could_be_alleles, could_be_calls
+from gpualign.core.distance.tables.matrices import ROWS_LOOKED_AT, Likeness, SquareOfIds, are_distances, likeness
+from gpualign.core.distance.tables.options import CallOptions, TableType
+from gpualign.core.distance.tables.titles import NAME_OF_SITE, NAMES_OF_SITES, is_metadata, serial_stems, stem
+from gpualign.core.files.delimited import DelimitedText
+from gpualign.core.files.quoting import text_of
+from gpualign.core.files.squares import numbers_of
+from gpualign.core.sequences.ids import is_id_title, is_title_of_ids
+
+_LOOKED_AT = 1 << 16
+"""Bytes of a table, in whole lines, that tell whether it holds alleles; a line of data at least."""
+_NUCLEOTIDE_CODES = "ACGTUNRYSWKMBDHVX"
+_EMPTY_LINE = b'\t,; "\r\n'
+
+
+@dataclass
+class TableRows:
+    """One table as it was read.
+
+    plan: how
+    row_ids: ids of its rows
+    cells: what they are; None where no call told
+    store: a row of raw codes, or of numbers of alleles, for each row
+    counts: how often each raw code occurs, int64[256]
+    first: places of cells, as of `TableCells`
+    rows_left_out: titles of metadata before rows that are not read
+    empty_rows: how many rows are empty
+    """
+
+    plan: TablePlan
+    row_ids: list[str]
+    cells: CellType | None
+    store: RowStore
+    counts: npt.NDArray[np.int64]
+    first: dict[int, str]
+    rows_left_out: list[str]
+    empty_rows: int
+
+    @property
+    def source(self) -> str:
+        """Its name for messages."""
+        return self.plan.source
+
+    @property
+    def of_scheme(self) -> bool:
+        """Tell whether titles are those of a typing scheme, whose tables hold alleles."""
+        return self.plan.of_scheme
+
+    @property
+    def column_ids(self) -> list[str]:
+        """Ids of the columns that are read."""
+        return self.plan.columns.titles
+
+
+class TableReader:
+    """Reads one table. alleles: reads cells that are alleles, also of another table of the run."""
+
+    def __init__(self, text: DelimitedText, options: CallOptions, alleles: AlleleCells) -> None:
+        self._source = text.source
+        self._delimiter = text.delimiter
+        self._mark = text.delimiter.encode()
+        self._first = text.first
+        self._alleles = alleles
+        self._lines = text.plain_lines()
+        self._begun: list[bytes] = []
+        self._of_alleles = False
+        self._serial: frozenset[str] = frozenset()
+        self._begin()
+        self.plan, self._of_alleles = self._make_plan(options)
+
+    @property
+    def is_of_alleles(self) -> bool:
+        """Tell whether the table holds alleles for sure, by its first lines."""
+        return self._of_alleles
+
+    def _begin(self) -> None:
+        """Read the first lines. Raises `InputError` for a text without lines."""
+        size = 0
+        for line in self._lines:
+            self._begun.append(line)
+            size += len(line)
+            if size > _LOOKED_AT and len(self._begun) > 1:
+                break
+        if not self._begun:
+            raise InputError(f"{self._source}: empty file; expected a table, an alignment, a VCF or a .bed file")
+
+    def _make_plan(self, options: CallOptions) -> tuple[TablePlan, bool]:
+        """(how the table is read, whether it holds alleles for sure). Raises `InputError` for a table without rows."""
+        header = self._begun[0]
+        export = None if options.no_header else plink_export(cells_of(header, self._delimiter))
+        if export is not None:
+            options = _options_of_export(options, export, self._source)
+        body = self._begun[not options.no_header :]
+        row = next((line for line in body if not _is_empty(line)), None)
+        if row is None:
+            plan = TablePlan(self._source, self._delimiter, self._first, Columns([], np.empty(0, np.uint8)), options, options.no_header)
+            self._refuse_data(header, None, plan)
+            raise InputError(f"{self._source}: no {plan.row}s: the table ends after its header")
+        columns, headed = self._plan_columns(header, row, options)
+        scheme = any(map(_is_scheme, columns.left_out)) or text_of(header.split(self._mark, 1)[0]) == "FILE"
+        of_scheme = scheme and not options.transpose
+        corner = cells_of(header, self._delimiter)[0]
+        if options.transpose or options.no_header or corner.strip("# ").lower() not in NAMES_OF_SITES:
+            corner = ""
+        plan = TablePlan(self._source, self._delimiter, self._first, columns, options, headed, of_scheme, export=export, corner=corner)
+        if export is not None:
+            return plan, False
+        read = np.flatnonzero(columns.actions == _sites.READ).tolist()
+        found = []
+        rows = [cells_of(line, self._delimiter) for line in body]
+        others = {name for name, *_ in rows if is_metadata(name)} if _looks_at_titles(options) else set()
+        self._serial = serial_stems(others, (name for name, *_ in rows))
+        for name, *cells in rows:
+            if name not in others or stem(name) in self._serial:
+                found.append([cells[k] for k in read if k < len(cells)] if read else cells)
+        look = look_for_alleles(found, options.missing_codes)
+        self._alleles.telling = self._alleles.telling or look.telling
+        return replace(plan, beyond=look.beyond), look.proven
+
+    def read(self, of_alleles: bool, storage: Storage) -> TableRows:
+        """Read all rows. of_alleles: the cells are alleles. Raises `InputError` naming line and column."""
+        plan = self.plan
+        header = self._begun[0]
+        lines = chain(self._begun[not plan.options.no_header :], self._lines)
+        cells = TableCells(plan, self._alleles, of_alleles, storage)
+        if not plan.headed:
+            row = next(line for line in self._begun[1:] if not _is_empty(line))
+            cells.decide(cells_of(row, self._delimiter)[1:])
+            self._refuse_data(header, cells.cells, plan)
+        rows = self._read_rows(lines, self._first + (not plan.options.no_header), cells)
+        cells.check_decimals()
+        return TableRows(
+            plan=plan,
+            row_ids=rows.ids,
+            cells=cells.cells,
+            store=cells.store,
+            counts=cells.counts,
+            first=cells.first,
+            rows_left_out=rows.left_out,
+            empty_rows=rows.empty,
+        )
+
+    def _read_rows(self, lines: Iterable[bytes], first: int, cells: TableCells) -> _RowIds:
+        """Hand the cells of each line to `cells`. first: the number of the first line."""
+        rows = _RowIds()
+        people: list[tuple[str, str]] = []
+        columns, mark = self.plan.columns, self._mark
+        looks_at_titles = _looks_at_titles(self.plan.options)
+        square = SquareOfIds(columns.titles, not len(columns.actions) and not self.plan.options.no_header)
+        of_people = columns.id_cells != (0,)
+        names_site = NAME_OF_SITE.match
+        add, ids = cells.add, rows.ids
+        for number, line in enumerate(lines, first):
+            line = line.rstrip(b"\r\n")
+            if line[:1] in _EMPTY_LINE and _is_empty(line):
+                rows.empty += _has_cells(line)
+                continue
+            start = line.find(mark)
+            cell = line if start < 0 else line[:start]
+            name = text_of(cell) if b'"' in cell else cell.decode("utf-8", "surrogateescape").strip()
+            if of_people:
+                own = cells_of(mark.join(line.split(mark, 2)[:2]), self._delimiter)
+                people.append((own[0], own[-1]) if len(columns.id_cells) > 1 else ("", own[-1]))
+                name = own[-1]
+            elif looks_at_titles and not names_site(name) and is_metadata(name) and stem(name) not in self._serial:
+                rows.left_out.append(name)
+                continue
+            if not name:
+                which = f"{self._source}: {self.plan.row} {len(ids) + 1} has an empty id (line {number})"
+                raise InputError(f"{which}; give it one, or delete the line, such as those of chromosomes and positions in R/qtl's files")
+            if square.rows >= 0:
+                square.look(name, cells_of(line, self._delimiter)[1:] if name.isdecimal() else ())
+            try:
+                add(line, start, number, name)
+            except InputError:
+                if square.rows > 0 and are_distances(cells_of(line, self._delimiter)[1:]):
+                    raise self._matrix() from None
+                raise
+            ids.append(name)
+        cells.store.done()
+        if square.is_whole(rows.ids):
+            raise self._matrix()
+        if people:
+            rows.ids = names_of(people)
+        else:
+            self._refuse_symmetric(rows.ids, cells)
+        return rows
+
+    def _refuse_symmetric(self, ids: Sequence[str], cells: TableCells) -> None:
+        """Raises `InputError` for cells that are those of a matrix, whatever the ids."""
+        titles, options = self.plan.columns.titles, self.plan.options
+        if len(ids) - len(titles) not in (0, 1) or options.no_header or cells.cells is CellType.LETTERS:
+            return
+        count = min(len(ids), ROWS_LOOKED_AT)
+        numbers = cells.numbers(count)[:, :count].astype(np.int64)
+        names: Sequence[str] = titles
+        if len(ids) > len(titles):  # what stands first in rows may be the first column of a matrix without ids
+            first = numbers_of(ids[:count])
+            if first is None or (first % 1 != 0).any():
+                return
+            numbers, names = np.column_stack([first.astype(np.int64), numbers])[:, :count], []
+        found = likeness(numbers, ids, names)
+        if found is Likeness.BY_IDS:
+            raise self._matrix()
+        if found is Likeness.BY_VALUES and options.type is TableType.AUTO and options.ploidy is None:
+            calls, alleles = parameter("type", TableType.CALLS.value), parameter("type", TableType.ALLELES.value)
+            raise InputError(
+                f"{self._source}: this may be a matrix of distances ({found.value}; gpualign tree and cluster read it), or calls"
+                f" ({calls}, or {alleles}); say which"
+            )
+
+    def _matrix(self) -> InputError:
+        return InputError(
+            f"{self._source}: this is a matrix (its rows and columns have the same ids); expected calls of samples at sites. gpualign tree"
+            f" makes a tree of it, gpualign cluster with {parameter('distances')} clusters"
+        )
+
+    # ---- the header
+
+    def _plan_columns(self, header: bytes, row: bytes, options: CallOptions) -> tuple[Columns, bool]:
+        """(which columns are read, by the header and the first row, whether the first line is a header for sure)."""
+        titles, cells = cells_of(header, self._delimiter), cells_of(row, self._delimiter)
+        if len(titles) == 1 and len(cells) != 2:
+            what = "sample" if options.transpose else "site"
+            only = f"the first line has a single cell, {quoted(titles[0])}"
+            raise InputError(f"{self._source}: no {what}s: {only}; delete what is above the header")
+        headed = options.no_header
+        if options.no_header:
+            titles = [titles[0], *map(str, range(1, len(titles)))]
+            if len(titles) > 2 and all(line.rstrip(b"\r\n").endswith(self._mark) for line in self._begun if not _is_empty(line)):
+                titles[-1] = ""  # nothing is behind the last delimiter of a row
+        elif len(cells) == len(titles) + 1:  # R writes no title over the names of rows
+            rows = [line.rstrip(b"\r\n") for line in self._begun[1:] if not _is_empty(line)]
+            if is_title_of_ids(titles[0]) or all(line.endswith(self._mark) for line in rows):
+                raise InputError(
+                    f"{self._source}: the first row has a cell more than the header, which may lack a title over the ids, as R writes it,"
+                    f" or a {self._delimiter!r} at its end; give both lines the same number of cells"
+                )
+            titles, headed = ["", *titles], True
+        try:
+            columns = plan_columns(titles, options)
+        except InputError as error:
+            raise InputError(f"{self._source}: {error.message}") from None
+        # No row of calls has words of metadata, unless they are said to be missing calls.
+        return columns, headed or not set(columns.left_out) <= set(options.missing_codes)
+
+    def _refuse_data(self, header: bytes, cells: CellType | None, plan: TablePlan) -> None:
+        """Raises `InputError` for a first line that could be a row of this table. cells: of its rows, None where no call told."""
+        line = header.rstrip(b"\r\n")
+        start = line.find(self._mark) + 1
+        first, *titles = cells_of(line, self._delimiter)
+        missing = plan.options.missing_codes
+        named = [title for title in titles if title]
+        of_sites = plan.options.transpose and first.strip("# ").lower() in NAMES_OF_SITES
+        if not start or ((is_id_title(first) or of_sites) and len(set(named)) == len(named)):
+            return
+        undecided = plan.options.type in (TableType.AUTO, TableType.ALLELES) and plan.options.ploidy is None
+        if cells is CellType.ALLELES or (plan.beyond and undecided):
+            data = could_be_alleles(titles, missing)
+        else:
+            numbers = with_missing(_numbers_of_data(plan.options.ploidy), missing)
+            data = cells is not CellType.LETTERS and could_be_calls(line, start, self._delimiter, numbers, cells is None, missing)
+            letters = with_missing(_letters_of_data(plan.options.every_letter), missing)
+            data = data or (cells is not CellType.NUMBERS and could_be_calls(line, start, self._delimiter, letters, True, missing))
+        if data:
+            square = SquareOfIds(titles, True)
+            for name, *row in (cells_of(line, self._delimiter) for line in self._begun[1 : len(titles) + 1]):
+                square.look(name, row)
+            if square.rows == len(titles) > 1:
+                raise self._matrix()
+            raise InputError(
+                f"{self._source}: the first line may be a row of calls, or a header of {plan.column} ids; use {parameter('no_header')}"
+                " if it is a row, or write id into its first cell if it is a header"
+            )
+
+
+def _options_of_export(options: CallOptions, export: str, source: str) -> CallOptions:
+    """How an export of PLINK's is read. Raises `InputError` for options that say something else."""
+    if options.type not in (TableType.AUTO, TableType.CALLS) or options.ploidy is not None:
+        name = parameter("ploidy") if options.ploidy is not None else parameter("type", options.type.value)
+        raise InputError(f"{source}: PLINK's {export} holds genotypes 0, 1, 2; {name} is for other tables")
+    return replace(options, type=TableType.CALLS, transpose=options.transpose or export == ".traw")
+
+
+def _looks_at_titles(options: CallOptions) -> bool:
+    """Tell whether titles of metadata stand before rows."""
+    return options.transpose and not options.no_header
+
+
+def _numbers_of_data(ploidy: int | None) -> Codes:
+    """Codes of the numbers that mark a first line as calls. Others may be names of sites."""
+    table = number_table()
+    for digit in range(3, (ploidy or 0) + 1):
+        table[ord(str(digit))] = digit
+    return table
+
+
+@dataclass
+class _RowIds:
+    """Rows of a table, by what became of them.
+
+    ids: of rows that were read
+    left_out: titles of metadata, of rows that were not read
+    empty: rows in which every cell is empty
+    """
+
+    ids: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    empty: int = 0
+
+
+def _is_empty(line: bytes) -> bool:
+    return not line.strip(_EMPTY_LINE)
+
+
+def _has_cells(line: bytes) -> bool:
+    """Tell whether an empty line has delimiters."""
+    return bool(line.strip())
+
+
+def _letters_of_data(every_letter: bool) -> Codes:
+    """Codes of the letters that mark a first line as calls. E, F and so on do not, because they occur in titles."""
+    table = cell_table(every_letter)
+    if not every_letter:
+        table[[byte for byte in range(128) if chr(byte).isalpha() and chr(byte).upper() not in _NUCLEOTIDE_CODES]] = _sites.BAD
+    return table
+
+
+def _is_scheme(title: str) -> bool:
+    """Tell whether only tables of alleles have a column with this title."""
+    return re.search(r"(?<![A-Za-z])(cg|r|wg)?ST(?![a-z])|MLST|[Cc]lonal.?[Cc]omplex", title) is not None

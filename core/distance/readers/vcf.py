@@ -1,0 +1,210 @@
+"""VCF and BCF, plain or bgzipped, through cyvcf2: a site a record, all alleles told apart.
+
+A call with one allele (haploid) counts as two of it; phase is not looked at; a call of which an allele is missing is missing.
+
+The file is read by a process of its own (`vcf_records`): htslib crashes on some damaged files, and a crash must end as an error that names
+the file. That process ends when this one does, however that happens, and signals to this one do not reach the library.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.machinery import PathFinder
+from importlib.util import find_spec
+from threading import Thread
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+
+import gpualign
+from gpualign.core.common.errors import InputError, RunError
+from gpualign.core.common.threads import Aside
+from gpualign.core.distance.calls import Kind, make_samples
+from gpualign.core.distance.positions import Variants
+from gpualign.core.distance.readers import vcf_records
+from gpualign.core.distance.readers.base import Block, DenseSource, RowStore
+from gpualign.core.distance.readers.vcf_lines import VcfLines
+from gpualign.core.files.scratch import Scratch
+from gpualign.core.sequences.ids import unique_ids
+
+_PROGRAM = "import sys; sys.path[:] = {path!r}; from gpualign.core.distance.readers.vcf_records import main; main(sys.argv[1])"
+"""Modules are found where this process finds them, and nowhere else: not in the working directory."""
+
+
+_REFERENCE = 3
+"""Of a record its chromosome, position and reference allele; alternative ones follow."""
+
+_BGZF_HEAD = 18
+_BGZF_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
+"""SAM's specification, 4.1.2."""
+
+
+class _File:
+    """The records of one file, and their calls."""
+
+    def __init__(self, path: str, source: str, memory: int, scratch: Scratch) -> None:
+        self.source = source
+        self.sites: list[tuple[Any, ...]] = []
+        self.ids: list[str] = []
+        self.store = RowStore(0, memory, scratch)
+        _refuse_truncated(path, source)
+        lines, aside = VcfLines(path, source), Aside()
+        aside.begin(lines.check)
+        try:
+            self._read(path, memory, scratch)
+            aside.wait()
+        except InputError:
+            lines.last_record = len(self.sites) + vcf_records.MOST_RECORDS
+            aside.wait()  # the text may tell better what is wrong
+            raise
+        finally:
+            lines.last_record = 0
+        self.store.done()
+        if not self.sites:
+            raise InputError(f"{source}: no records")
+
+    def _read(self, path: str, memory: int, scratch: Scratch) -> None:
+        with _reading(path) as reader:
+            for kind, message in reader.messages():
+                if kind == vcf_records.IDS:
+                    self.ids = json.loads(message)
+                    self.store = RowStore(len(self.ids), memory, scratch)
+                elif kind == vcf_records.BLOCK:
+                    self._add(message)
+                elif kind == vcf_records.REFUSED:
+                    raise InputError(f"{self.source}: {json.loads(message)}{reader.last_words()}")
+                elif kind == vcf_records.END:
+                    return
+            raise self._crashed(reader)
+
+    def _add(self, message: bytes) -> None:
+        start = vcf_records.SIZE_BYTES
+        stop = start + int.from_bytes(message[:start], "little")
+        sites = [tuple(site) for site in json.loads(message[start:stop])]
+        self.sites += sites
+        for row in np.frombuffer(message, dtype=np.uint8, offset=stop).reshape(len(sites), len(self.ids)):
+            self.store.new_row()[:] = row
+
+    def _crashed(self, reader: _Reader) -> InputError | RunError:
+        code = reader.wait()
+        if code >= 0:
+            return RunError(f"{self.source}: the process that reads it ended with {code}{reader.last_words()}")
+        name = signal.Signals(-code).name
+        if -code in (signal.SIGKILL, signal.SIGTERM):
+            return RunError(f"{self.source}: the process that reads it was killed ({name}); was memory short?")
+        found = f"in or behind record {len(self.sites) + 1:,}" if self.ids else "at its beginning"
+        return InputError(f"{self.source}: a damaged file: the reader crashed {found} ({name}); make or copy it again{reader.last_words()}")
+
+    def block(self) -> Block:
+        return lambda start, stop, _: np.ascontiguousarray(self.store.rows(start, stop).T)
+
+
+class _Reader:
+    """The process that reads a file."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        self._process = process
+        self._messages = cast(BinaryIO, process.stdout)
+        self._lines: deque[bytes] = deque(maxlen=1)
+        # What the process prints is taken as it comes, so that it never waits; htslib's last error may say what is wrong.
+        errors = (line for line in process.stderr if line.startswith(b"[E::"))
+        self._listener = Thread(target=self._lines.extend, args=(errors,), daemon=True)
+        self._listener.start()
+
+    def messages(self) -> Iterator[tuple[bytes, bytes]]:
+        """(kind, content) as they come; ends where the process does, whether or not in the middle of a message."""
+        head_bytes = 1 + vcf_records.SIZE_BYTES
+        while len(head := self._messages.read(head_bytes)) == head_bytes:
+            size = int.from_bytes(head[1:], "little")
+            content = self._messages.read(size)
+            if len(content) < size:
+                return
+            yield head[:1], content
+
+    def last_words(self) -> str:
+        """htslib's last error, to be put behind a message. Ends the process."""
+        self.stop()
+        return f" {ascii(self._lines[0].decode('utf-8', 'replace').strip())[1:-1]}" if self._lines else ""
+
+    def wait(self) -> int:
+        """The exit code, negative for a signal."""
+        return self._process.wait()
+
+    def stop(self) -> None:
+        """End the process, wherever it is."""
+        self._process.kill()
+        self._process.wait()
+        self._listener.join()
+
+
+def _refuse_truncated(path: str, source: str) -> None:
+    """A bgzipped file ends in an empty block; htslib only remarks that it is not there, and what is cut off is lost."""
+    with open(path, "rb") as stream:
+        first = stream.read(_BGZF_HEAD)
+        if first[:4] != b"\x1f\x8b\x08\x04" or first[12:14] != b"BC":
+            return
+        stream.seek(max(0, stream.seek(0, 2) - len(_BGZF_END)))
+        if stream.read() != _BGZF_END:
+            raise InputError(f"{source}: a truncated file: the mark at the end of bgzipped files is not there; copy or make it again")
+
+
+def _without_site() -> list[str]:
+    """Python's option to start without looking for what sites bring, which an editable installation of gpualign is found by."""
+    found = PathFinder.find_spec("gpualign", sys.path)
+    return ["-S"] if found is not None and found.submodule_search_locations == list(gpualign.__path__) else []
+
+
+@contextmanager
+def _reading(path: str) -> Iterator[_Reader]:
+    if find_spec("cyvcf2") is None:
+        raise RunError("reading VCF and BCF needs cyvcf2: pip install 'gpualign[snp]'")
+    command = [sys.executable, "-I", *_without_site(), "-c", _PROGRAM.format(path=sys.path), path]
+    pipe = subprocess.PIPE
+    # A session of its own: Ctrl-C is for this process, which ends the other one.
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, start_new_session=True) as process:
+        reader = _Reader(process)
+        try:
+            yield reader
+        finally:
+            reader.stop()
+
+
+def read_variants(inputs: Sequence[tuple[str, str]], allow_duplicates: bool, memory: int, scratch: Scratch) -> DenseSource:
+    """Read one file, or two with the same records; inputs: (path, name for messages).
+
+    Raises `InputError` naming file and record, `RunError` without cyvcf2.
+    """
+    files = [_File(path, source, memory // len(inputs), scratch) for path, source in inputs]
+    first = files[0]
+    for other in files[1:]:
+        for k, (a, b) in enumerate(zip(first.sites, other.sites, strict=False)):
+            if not _fit(a, b):
+                raise InputError(
+                    f"{other.source}: record {k + 1} is {_site(b)}, in {first.source} it is {_site(a)}; sites and alleles must be the same"
+                )
+        if len(first.sites) != len(other.sites):
+            raise InputError(
+                f"{other.source}: {len(other.sites):,} records, {first.source} has {len(first.sites):,}; sites must be the same"
+            )
+    ids = [unique_ids(f.ids, f.source, allow_duplicates) for f in files]
+    positions = Variants.of(first.source, first.sites)
+    blocks, held = [f.block() for f in files], sum(f.store.nbytes for f in files)
+    return DenseSource(make_samples(*ids), Kind.GENOTYPE, len(first.sites), blocks, held, positions=lambda: positions)
+
+
+def _fit(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
+    """Whether two records are of the same site; one without an alternative allele has calls of the reference alone."""
+    return a == b or (a[:_REFERENCE] == b[:_REFERENCE] and _REFERENCE in (len(a), len(b)))
+
+
+def _site(site: tuple[Any, ...]) -> str:
+    chromosome, position, *alleles = site
+    return f"{chromosome}:{position} {'/'.join(alleles)}"

@@ -1,0 +1,133 @@
+"""Records of a VCF or BCF file as another process reads them and sends them, so that a damaged file can crash that process alone.
+
+A message is its kind (a byte), the size of what follows (8 bytes), and that:
+    IDS      JSON: ids of the samples
+    BLOCK    JSON: [chromosome, position, alleles ...] of each record; then the calls of each record, a byte a sample
+    REFUSED  JSON: what is wrong with the file
+    END      nothing: all records were sent
+In a BLOCK 8 bytes with the size of its JSON come first.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from gpualign.core.common.arrays import Codes
+from gpualign.core.common.errors import InputError
+from gpualign.core.distance.calls import MISSING, MOST_ALLELES
+
+IDS, BLOCK, REFUSED, END = b"i", b"b", b"r", b"e"
+SIZE_BYTES = 8
+
+_BLOCK_BYTES = 1 << 20
+MOST_RECORDS = 4096
+"""Of a block: their sites take memory too."""
+_PADDING = -2
+"""htslib's second allele of a haploid call."""
+
+
+def size_bytes(size: int) -> bytes:
+    """As messages have it."""
+    return size.to_bytes(SIZE_BYTES, "little")
+
+
+def main(path: str) -> None:
+    """Read a file and send its records to standard output. Standard input is a pipe that ends when the receiver does."""
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # without a receiver there is nothing to say
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # the receiver decides; a batch system may send it to both
+    threading.Thread(target=_end_with_the_receiver, daemon=True).start()
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what a library prints is no message
+    sender = _Sender(out)
+    try:
+        _send_records(path, sender)
+    except InputError as error:
+        sender.send(REFUSED, json.dumps(str(error)).encode())
+    else:
+        sender.send(END, b"")
+
+
+def _end_with_the_receiver() -> None:
+    os.read(0, 1)  # not through sys.stdin, whose lock Python wants when it ends
+    os._exit(1)
+
+
+class _Sender:
+    def __init__(self, out: BinaryIO) -> None:
+        self._out = out
+
+    def send(self, kind: bytes, *parts: bytes | memoryview) -> None:
+        self._out.write(kind + size_bytes(sum(len(part) for part in parts)))
+        for part in parts:
+            self._out.write(part)
+        self._out.flush()
+
+
+def _send_records(path: str, sender: _Sender) -> None:
+    import cyvcf2
+
+    with _reported("cannot be read as VCF or BCF"):
+        reader = cyvcf2.VCF(path)
+        ids = list(reader.samples)
+    sender.send(IDS, json.dumps(ids).encode())
+    if not ids:
+        raise InputError("no samples; genotypes are wanted")
+    room: Codes = np.empty((min(MOST_RECORDS, max(1, _BLOCK_BYTES // len(ids))), len(ids)), dtype=np.uint8)
+    sites: list[tuple[Any, ...]] = []
+    sent = 0
+
+    def flush() -> None:
+        text = json.dumps(sites).encode()
+        sender.send(BLOCK, size_bytes(len(text)), text, room[: len(sites)].reshape(-1).data)
+
+    records = iter(reader)
+    while True:
+        with _reported(f"record {sent + len(sites) + 1} cannot be read"):
+            record = next(records, None)
+            if record is None:
+                break
+            sites.append((record.CHROM, record.POS, record.REF, *record.ALT))
+        _codes(record, f"record {sent + len(sites)} ({record.CHROM}:{record.POS})", room[len(sites) - 1])
+        if len(sites) == len(room):
+            flush()
+            sent += len(sites)
+            sites.clear()
+    if sites:
+        flush()
+
+
+@contextmanager
+def _reported(what: str) -> Iterator[None]:
+    """cyvcf2 raises bare exceptions."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as error:
+        raise InputError(f"{what} ({error})") from None
+
+
+def _codes(record: Any, name: str, out: Codes) -> None:
+    with _reported(f"{name} has no genotypes (GT)"):
+        genotype = record.genotype
+    alleles = genotype.array()[:, :-1]  # the last column is the phase
+    if alleles.shape[1] > 2:
+        raise InputError(f"{name} has calls of {alleles.shape[1]} alleles; genotypes of one or two are compared")
+    first = alleles[:, 0].astype(np.int64)
+    second = alleles[:, -1].astype(np.int64)
+    second = np.where(second == _PADDING, first, second)
+    upper = np.maximum(first, second)
+    if upper.max(initial=0) >= MOST_ALLELES:
+        raise InputError(f"{name} has calls of allele {upper.max()}; up to {MOST_ALLELES} alleles are told apart")
+    if upper.max(initial=0) > len(record.ALT):
+        raise InputError(f"{name} has calls of allele {upper.max()}, and {len(record.ALT)} alternative alleles")
+    lower = np.minimum(first, second)
+    out[:] = np.where(lower < 0, MISSING, upper * (upper + 1) // 2 + lower)

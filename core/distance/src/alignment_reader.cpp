@@ -1,0 +1,440 @@
+#include "alignment_reader.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <stdexcept>
+#include <system_error>
+
+#include "core/results/src/row_codes.hpp"
+
+namespace gpualign {
+
+namespace {
+
+constexpr int64_t kDifferenceBytes = 5, kRunBytes = 8;  // of a sparse row
+constexpr size_t kPiece = 256 << 10;                    // of a file: it stays in the L2 cache until it is compared
+constexpr uint8_t kNoLetter = '\n';                     // stands for no call of the reference: no line holds it
+
+std::string printable(uint8_t byte) {
+  if (byte > 32 && byte < 127) return std::string("'") + static_cast<char>(byte) + "'";
+  static const char digits[] = "0123456789abcdef";
+  return std::string("byte 0x") + digits[byte >> 4] + digits[byte & 15];
+}
+
+// A sample of letters is enough to tell nucleotides from amino acids. Which ones, the site decides: so it is the same sample however
+// the text is cut.
+constexpr int64_t kSampledSites = 128;  // a power of 2
+bool is_sampled(int64_t site) { return site < kSampledSites || site % kSampledSites == 0; }
+
+// Where the first record of a text begins; its size where none does. line_start: whether a line begins with it.
+size_t record_start(const char* text, size_t size, bool line_start) {
+  for (size_t at = 0; at < size;) {
+    const void* found = std::memchr(text + at, '>', size - at);
+    if (!found) return size;
+    at = static_cast<size_t>(static_cast<const char*>(found) - text);
+    if (at ? text[at - 1] == '\n' : line_start) return at;
+    at++;
+  }
+  return size;
+}
+
+// Bytes that were read, fewer than `size` only where the file ends.
+size_t read_at(int file, char* out, size_t size, int64_t offset) {
+  size_t done = 0;
+  while (done < size) {
+    const ssize_t got = pread(file, out + done, size - done, offset + static_cast<int64_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw std::system_error(errno, std::generic_category());
+    if (got == 0) break;
+    done += static_cast<size_t>(got);
+  }
+  return done;
+}
+
+}  // namespace
+
+void DenseRows::keep(CodeBuffer& codes, Row& row) {
+  const int64_t size = static_cast<int64_t>(codes.size());
+  row.is_dense = true;
+  if (left_.fetch_sub(size) >= size) {
+    held_ += size;
+    row.dense = std::move(codes);
+    codes = CodeBuffer();
+    return;
+  }
+  left_ += size;
+  row.offset = written_.fetch_add(size);
+  for (int64_t done = 0; done < size;) {
+    const ssize_t wrote = pwrite(file_, codes.data() + done, static_cast<size_t>(size - done), row.offset + done);
+    if (wrote <= 0) throw std::runtime_error("the scratch file cannot be written");
+    done += wrote;
+  }
+}
+
+const uint8_t* DenseRows::codes(const Row& row, int64_t first, int64_t last, CodeBuffer& buffer) const {
+  if (row.offset < 0) return row.dense.data() + first;
+  buffer.resize(static_cast<size_t>(last - first + 1));
+  for (size_t done = 0; done < buffer.size();) {
+    const ssize_t got = pread(file_, buffer.data() + done, buffer.size() - done, row.offset + first + static_cast<int64_t>(done));
+    if (got <= 0) throw std::runtime_error("the scratch file cannot be read");
+    done += static_cast<size_t>(got);
+  }
+  return buffer.data();
+}
+
+void Records::append(Records&& more) {
+  std::move(more.ids.begin(), more.ids.end(), std::back_inserter(ids));
+  called.insert(called.end(), more.called.begin(), more.called.end());
+  std::move(more.rows.begin(), more.rows.end(), std::back_inserter(rows));
+}
+
+std::string Refusal::message(int64_t before) const {
+  if (!record) return what;
+  const std::string number = std::to_string(before + record);
+  return "record " + (id.empty() ? number : "'" + id + "' (number " + number + ")") + what;
+}
+
+AlignmentReader::AlignmentReader(const uint8_t* table, uint32_t number, DenseRows& dense) : number_(number), dense_(dense) {
+  std::memcpy(table_, table, sizeof table_);
+}
+
+void AlignmentReader::follow(const AlignmentReader& first) {
+  if (length_ < 0) {
+    length_ = first.length_;
+    reference_ = first.reference_;
+  }
+  const auto sites = static_cast<size_t>(length_);
+  letters_.assign(sites, kNoLetter);
+  flags_.assign(sites, 0);
+  translates_ = first.translates_;
+}
+
+void AlignmentReader::learn(const AlignmentReader& other) {
+  const auto sites = static_cast<size_t>(length_);
+  for (size_t k = 0; k < sites; k++) {
+    const uint8_t here = reference_[k], there = other.reference_[k];
+    const bool both = here != kUnknown && there != kUnknown;
+    flags_[k] = static_cast<uint8_t>(flags_[k] | other.flags_[k] | (both && here != there ? kVaries : 0));
+    reference_[k] = here == kUnknown ? there : here;
+  }
+}
+
+void AlignmentReader::rest() {
+  std::vector<uint8_t>().swap(letters_);
+  std::vector<uint8_t>().swap(flags_);
+  std::string().swap(buffer_);
+}
+
+int64_t AlignmentReader::nbytes() const {
+  return sparse_bytes_ + static_cast<int64_t>(reference_.size() + letters_.size() + flags_.size());
+}
+
+Records AlignmentReader::take() {
+  Records out;
+  std::swap(out, records_);
+  out.ids.resize(out.rows.size());
+  return out;
+}
+
+void AlignmentReader::refuse(const std::string& what) const {
+  throw Refusal{static_cast<int64_t>(records_.ids.size()), records_.ids.back(), what};
+}
+
+void AlignmentReader::refuse_letter(uint8_t byte, int64_t site) const {
+  refuse(": " + printable(byte) + " at site " + std::to_string(site + 1) + " is no letter of an alignment");
+}
+
+void AlignmentReader::read(int file, int64_t begin, int64_t end, int64_t stop, bool first) {
+  buffer_.resize(kPiece);
+  bool found = first;
+  line_start_ = true;
+  if (!first) {
+    char before = 0;
+    read_at(file, &before, 1, begin - 1);
+    line_start_ = before == '\n';
+  }
+  for (int64_t at = begin; at < stop;) {
+    const size_t wanted = static_cast<size_t>(std::min<int64_t>(kPiece, (at < end ? end : stop) - at));
+    const size_t size = read_at(file, buffer_.data(), wanted, at);
+    if (!size) break;  // the file has become shorter
+    const char* text = buffer_.data();
+    if (!found) {
+      const size_t start = record_start(text, size, line_start_);
+      found = start < size;
+      line_start_ = found || text[size - 1] == '\n';
+      if (found) feed(text + start, size - start);
+    } else {
+      const size_t next = at < end ? size : record_start(text, size, line_start_);
+      feed(text, next);
+      if (next < size) break;
+    }
+    at += static_cast<int64_t>(size);
+    if (!found && at >= end) return;
+  }
+  finish();
+}
+
+void AlignmentReader::feed(const char* data, size_t size) {
+  const char* const end = data + size;
+  while (data < end) {
+    if (line_start_ && *data == '>') {
+      if (state_ == State::kLetters) end_record();
+      state_ = State::kHeader;
+      header_.clear();
+      data++;
+    }
+    line_start_ = false;
+    const char* stop = static_cast<const char*>(std::memchr(data, '\n', static_cast<size_t>(end - data)));
+    const char* const line_end = stop ? stop : end;
+    if (state_ == State::kHeader) {
+      header_.append(data, line_end);
+    } else {
+      take_letters(reinterpret_cast<const uint8_t*>(data), static_cast<size_t>(line_end - data));
+    }
+    data = line_end;
+    if (!stop) break;
+    data++;
+    line_start_ = true;
+    if (state_ == State::kHeader) begin_record();
+  }
+}
+
+void AlignmentReader::begin_record() {
+  const size_t first = header_.find_first_not_of(" \t\r\v\f");
+  if (first == std::string::npos) throw Refusal{static_cast<int64_t>(records_.ids.size()) + 1, "", " has no id behind its '>'"};
+  records_.ids.push_back(header_.substr(first, header_.find_first_of(" \t\r\v\f", first) - first));
+  state_ = State::kLetters;
+  site_ = 0;
+  current_.clear();
+  if (translates_ && length_ > 0) current_.reserve(static_cast<size_t>(length_));
+  sites_.clear();
+  codes_.clear();
+  starts_.clear();
+  stops_.clear();
+}
+
+void AlignmentReader::take_letters(const uint8_t* in, size_t size) {
+  if (size && in[size - 1] == '\r') size--;
+  if (!size) return;
+  if (state_ == State::kStart) {
+    for (size_t k = 0; k < size; k++)
+      if (table_[in[k]] != kSkip) throw Refusal{0, "", "letters before the first '>'"};
+    return;
+  }
+  if (translates_) {
+    translate_letters(in, size);
+    return;
+  }
+  const size_t done = site_ + static_cast<int64_t>(size) <= length_ ? match(in, size) : 0;
+  if (done < size) take_each(in + done, size - done);
+}
+
+void AlignmentReader::translate_letters(const uint8_t* in, size_t size) {
+  const size_t before = current_.size();
+  current_.resize(before + size);
+  uint8_t* out = current_.data() + before;
+  if (!translate(in, size, table_, out)) {
+    sample(in, static_cast<int64_t>(before), size);
+    return;
+  }
+  size_t kept = 0;
+  for (size_t k = 0; k < size; k++) {
+    const int64_t site = static_cast<int64_t>(before + kept);
+    if (out[k] == kBad) refuse_letter(in[k], site);
+    if (out[k] == kSkip) continue;
+    if (is_sampled(site)) histogram_[in[k]]++;
+    out[kept++] = out[k];
+  }
+  current_.resize(before + kept);
+}
+
+// Compares letters with those of the reference, and looks at those that differ; how many were taken: up to one that is no letter of a row.
+size_t AlignmentReader::match(const uint8_t* in, size_t size) {
+  const uint8_t* known = letters_.data() + site_;
+  size_t taken = 0, stop = size;
+  const auto take = [&](size_t count, uint64_t differing) {
+    const size_t some = differing ? look(in + taken, site_ + static_cast<int64_t>(taken), differing) : count;
+    if (some < count) stop = taken + some;
+    taken += std::min(some, count);
+  };
+  const auto take_words = [&](size_t end) {
+    while (taken + kWord <= end && taken < stop) take(kWord, load_word(in + taken) ^ load_word(known + taken));
+  };
+  while (taken + kSkim <= stop) {
+    if (skim(in + taken, known + taken))
+      taken += kSkim;
+    else
+      take_words(taken + kSkim);
+  }
+  if (taken < stop && size >= kSkim && skim(in + size - kSkim, known + size - kSkim)) taken = size;
+  take_words(stop);
+  if (taken < stop) {
+    const size_t rest = stop - taken;
+    uint64_t one = 0, other = 0;
+    std::memcpy(&one, in + taken, rest);
+    std::memcpy(&other, known + taken, rest);
+    take(rest, one ^ other);
+  }
+  sample(in, site_, taken);
+  site_ += static_cast<int64_t>(taken);
+  return taken;
+}
+
+// Takes those of eight letters that differ from the known ones; how many letters were taken.
+size_t AlignmentReader::look(const uint8_t* in, int64_t site, uint64_t differing) {
+  // Words are little-endian, as in the packing of planes: the first letter is the lowest byte.
+  while (differing) {
+    const int k = __builtin_ctzll(differing) / 8;
+    differing &= ~(uint64_t{255} << 8 * k);
+    const uint8_t code = table_[in[k]];
+    if (code == kMissing)
+      miss(site + k, 1);
+    else if (code >= kBad)
+      return static_cast<size_t>(k);
+    else
+      call(site + k, code, in[k]);
+  }
+  return kWord;
+}
+
+// One by one: letters with white space among them, or beyond the end of other rows, which are counted.
+void AlignmentReader::take_each(const uint8_t* in, size_t size) {
+  for (size_t k = 0; k < size; k++) {
+    const uint8_t code = table_[in[k]];
+    if (code == kBad) refuse_letter(in[k], site_);
+    if (code == kSkip) continue;
+    if (is_sampled(site_)) histogram_[in[k]]++;
+    if (site_ < length_) {
+      if (code == kMissing)
+        miss(site_, 1);
+      else
+        call(site_, code, in[k]);
+    }
+    site_++;
+  }
+}
+
+void AlignmentReader::call(int64_t site, uint8_t code, uint8_t letter) {
+  const auto k = static_cast<size_t>(site);
+  if (reference_[k] == kUnknown) reference_[k] = code;
+  if (reference_[k] == code) {
+    letters_[k] = letter;  // of the case that rows have here now
+    return;
+  }
+  flags_[k] |= kVaries;
+  sites_.push_back(static_cast<uint32_t>(site));
+  codes_.push_back(code);
+}
+
+void AlignmentReader::miss(int64_t site, int64_t count) {
+  const auto first = static_cast<uint32_t>(site), last = static_cast<uint32_t>(site + count);
+  if (!stops_.empty() && stops_.back() == first) {
+    stops_.back() = last;
+    return;
+  }
+  starts_.push_back(first);
+  stops_.push_back(last);
+}
+
+void AlignmentReader::sample(const uint8_t* in, int64_t site, size_t size) {
+  const int64_t last = site + static_cast<int64_t>(size);
+  int64_t next = site;
+  for (; next < std::min(last, kSampledSites); next++) histogram_[in[next - site]]++;
+  next += -next & (kSampledSites - 1);
+  for (; next < last; next += kSampledSites) histogram_[in[next - site]]++;
+}
+
+void AlignmentReader::finish() {
+  if (state_ == State::kHeader) throw Refusal{static_cast<int64_t>(records_.ids.size()) + 1, "", " has no letters"};
+  if (state_ == State::kLetters) end_record();
+  state_ = State::kStart;
+  line_start_ = true;
+}
+
+void AlignmentReader::end_record() {
+  const int64_t found = translates_ ? static_cast<int64_t>(current_.size()) : site_;
+  if (length_ < 0) {
+    if (found == 0) refuse(" has no letters");
+    if (found > INT64_C(0x7fffffff)) refuse(" has more than 2^31 - 1 sites");
+    length_ = found;
+    reference_.assign(static_cast<size_t>(length_), kUnknown);
+    letters_.assign(static_cast<size_t>(length_), kNoLetter);
+    flags_.assign(static_cast<size_t>(length_), 0);
+  }
+  if (found != length_)
+    refuse(" has " + std::to_string(found) + " sites, the first record has " + std::to_string(length_) +
+           "; rows of an alignment are equally long: align the sequences first, for instance with mafft, or compare them as they are with"
+           " gpualign nw --edit");
+  Row row;
+  row.reader = number_;
+  if (translates_)
+    end_translated(row);
+  else
+    end_matched(row);
+  translates_ = row.is_dense;
+  records_.rows.push_back(std::move(row));
+}
+
+void AlignmentReader::end_translated(Row& row) {
+  Likeness likeness;
+  for (int64_t start = 0; start < length_; start += kBlock)
+    compare(current_.data(), start, std::min(length_, start + kBlock), reference_.data(), flags_.data(), likeness);
+  records_.called.push_back(length_ - likeness.missing);
+  if (likeness.differences * kDifferenceBytes + (likeness.edges / 2 + 1) * kRunBytes >= length_) {
+    dense_.keep(current_, row);
+    return;
+  }
+  find_differences();
+  keep_sparse(row);
+}
+
+void AlignmentReader::end_matched(Row& row) {
+  int64_t missing = 0;
+  for (size_t k = 0; k < starts_.size(); k++) {
+    missing += stops_[k] - starts_[k];
+    for (uint32_t site = starts_[k]; site < stops_[k]; site++) flags_[site] |= kHasMissing;
+  }
+  records_.called.push_back(length_ - missing);
+  if (kDifferenceBytes * static_cast<int64_t>(sites_.size()) + kRunBytes * static_cast<int64_t>(starts_.size()) < length_) {
+    keep_sparse(row);
+    return;
+  }
+  // Where the reference was not known before, this row has set it, or has no call.
+  current_.assign(reference_.begin(), reference_.end());
+  for (size_t k = 0; k < sites_.size(); k++) current_[sites_[k]] = codes_[k];
+  for (size_t k = 0; k < starts_.size(); k++) std::fill(current_.begin() + starts_[k], current_.begin() + stops_[k], kMissing);
+  dense_.keep(current_, row);
+}
+
+// Of a row that was translated.
+void AlignmentReader::find_differences() {
+  const uint8_t* codes = current_.data();
+  const uint8_t* reference = reference_.data();
+  for (int64_t k = 0; k < length_;) {
+    if (k + static_cast<int64_t>(kSkim) <= length_ && skim(codes + k, reference + k)) {  // the reference holds no kMissing
+      k += kSkim;
+      continue;
+    }
+    if (codes[k] == kMissing) {
+      miss(k, 1);
+    } else if (codes[k] != reference[k]) {
+      sites_.push_back(static_cast<uint32_t>(k));
+      codes_.push_back(codes[k]);
+    }
+    k++;
+  }
+}
+
+void AlignmentReader::keep_sparse(Row& row) {
+  row.sites = sites_;
+  row.codes = codes_;
+  row.starts = starts_;
+  row.stops = stops_;
+  sparse_bytes_ += kDifferenceBytes * static_cast<int64_t>(sites_.size()) + kRunBytes * static_cast<int64_t>(starts_.size());
+}
+
+}  // namespace gpualign

@@ -1,0 +1,148 @@
+// Calls of a panel, codes[samples][sites]: sites with two different calls, and bit planes.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "core/results/src/row_codes.hpp"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace gpualign {
+
+// Which of 64 codes are `code`, the first in the lowest bit.
+inline uint64_t equal_codes(const uint8_t* codes, uint8_t code) {
+  uint64_t found = 0;
+#if defined(__SSE2__)
+  const __m128i wanted = _mm_set1_epi8(static_cast<char>(code));
+  for (int k = 0; k < 64; k += 16) {
+    const __m128i some = _mm_loadu_si128(reinterpret_cast<const __m128i*>(codes + k));
+    found |= static_cast<uint64_t>(static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(some, wanted)))) << k;
+  }
+#else
+  for (int k = 0; k < 64; k += 8) {
+    uint64_t eight = 0;
+    for (int j = 0; j < 8; j++) eight |= static_cast<uint64_t>(codes[k + j] == code) << 8 * j;
+    // The product gathers the lowest bits of eight bytes in its top byte, the first byte's lowest.
+    found |= (eight * 0x0102040810204080u >> 56) << k;
+  }
+#endif
+  return found;
+}
+
+// Of sites first .. last: the first sample's call that is not missing, else kMissing, and whether there are more than two different calls.
+inline void find_two(const uint8_t* codes, size_t samples, size_t sites, size_t first, size_t last, uint8_t* one, uint8_t* more) {
+  constexpr size_t kSites = 4096;  // whose state stays in the nearest cache
+  constexpr size_t kVector = kLanes;
+  for (size_t begin = first; begin < last; begin += kSites) {
+    const size_t here = std::min(kSites, last - begin);
+    uint8_t ones[kSites], twos[kSites], others[kSites] = {};
+    std::memset(ones, kMissing, sizeof ones);
+    std::memset(twos, kMissing, sizeof twos);
+    for (size_t s = 0; s < samples; s++) {
+      const uint8_t* row = codes + s * sites + begin;
+      for (size_t k = 0; k < here; k += kVector) {
+        Codes code, known = load(ones + k), second = load(twos + k), apart = load(others + k);
+        if (k + kVector <= here) {
+          code = load(row + k);
+        } else {
+          uint8_t end[kVector];
+          std::memset(end, kMissing, sizeof end);
+          std::memcpy(end, row + k, here - k);
+          code = load(end);
+        }
+        known = known == kMissing ? code : known;
+        const Codes other = (Codes)(code != known) & (Codes)(code != kMissing);
+        second = (Codes)(second == kMissing) & other ? code : second;
+        apart |= other & (Codes)(code != second);
+        std::memcpy(ones + k, &known, kVector);
+        std::memcpy(twos + k, &second, kVector);
+        std::memcpy(others + k, &apart, kVector);
+      }
+    }
+    std::memcpy(one + begin, ones, here);
+    for (size_t k = 0; k < here; k++) more[begin + k] = others[k] & 1;
+  }
+}
+
+// Sites from the first to before the second.
+using Run = int64_t[2];
+
+// Bit planes of some sites of some samples. Bit p of table[code] is the bit of plane p, for up to 8 planes; planes[p][sample][word] gets
+// bit k of word w from the sites' number 64 w + k. reference: where it is given, a call is coded as 0 if it is this one, else as 1.
+class PlanePacker {
+ public:
+  PlanePacker(const uint8_t* codes, size_t sites, const Run* runs, size_t run_count, const uint8_t* reference, const uint8_t* table)
+      : codes_(codes), sites_(sites), runs_(runs), run_count_(run_count), reference_(reference), table_(table) {
+    for (size_t r = 0; r < run_count; r++) chosen_ += static_cast<size_t>(runs[r][1] - runs[r][0]);
+    // Few codes are in any plane: looking for each is sooner done than looking up every site.
+    for (int code = 0; code < 256; code++)
+      if (table[code]) wanted_[kinds_++] = static_cast<uint8_t>(code);
+  }
+
+  size_t chosen() const { return chosen_; }
+
+  void pack(size_t first, size_t last, size_t samples, size_t count, size_t words, uint64_t* planes) const {
+    const bool as_it_is = !reference_ && run_count_ == 1 && chosen_ == sites_;
+    std::vector<uint8_t> room(as_it_is ? 0 : chosen_);
+    for (size_t s = first; s < last; s++) {
+      const uint8_t* row = codes_ + s * sites_;
+      if (!as_it_is) {
+        choose(row, room.data());
+        row = room.data();
+      }
+      pack_row(row, planes + s * words, samples * words, count, words);
+    }
+  }
+
+ private:
+  void choose(const uint8_t* row, uint8_t* out) const {
+    for (size_t r = 0; r < run_count_; r++) {
+      const int64_t begin = runs_[r][0], size = runs_[r][1] - begin;
+      const uint8_t* const from = row + begin;
+      if (!reference_) {
+        std::memcpy(out, from, static_cast<size_t>(size));
+      } else {
+        const uint8_t* const one = reference_ + begin;
+        int64_t k = 0;
+        for (; k + kLanes <= size; k += kLanes) {
+          const Codes code = load(from + k), missing = (Codes)(code == kMissing);
+          const Codes recoded = missing | ((Codes)(code != load(one + k)) & 1);
+          std::memcpy(out + k, &recoded, sizeof recoded);
+        }
+        for (; k < size; k++) out[k] = from[k] == kMissing ? kMissing : static_cast<uint8_t>(from[k] != one[k]);
+      }
+      out += size;
+    }
+  }
+
+  void pack_row(const uint8_t* row, uint64_t* out, size_t stride, size_t count, size_t words) const {
+    for (size_t w = 0; w < words; w++) {
+      uint64_t bits[8] = {};
+      const size_t here = 64 * w < chosen_ ? std::min<size_t>(64, chosen_ - 64 * w) : 0;
+      const uint8_t* some = row + 64 * w;
+      uint8_t last[64];
+      if (here && here < 64) some = static_cast<const uint8_t*>(std::memcpy(last, some, here));
+      const uint64_t valid = here ? ~uint64_t{0} >> (64 - here) : 0;
+      for (size_t k = 0; valid && k < kinds_; k++) {
+        const uint64_t found = equal_codes(some, wanted_[k]) & valid;
+        for (size_t p = 0; p < count; p++) bits[p] |= table_[wanted_[k]] >> p & 1 ? found : 0;
+      }
+      for (size_t p = 0; p < count; p++) out[p * stride + w] = bits[p];
+    }
+  }
+
+  const uint8_t* codes_;
+  size_t sites_;
+  const Run* runs_;
+  size_t run_count_;
+  const uint8_t *reference_, *table_;
+  size_t chosen_ = 0, kinds_ = 0;
+  uint8_t wanted_[256];
+};
+
+}  // namespace gpualign

@@ -1,0 +1,474 @@
+// gpualign.core.distance._sites: from files of calls to bit planes, at the speed of memory.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "alignment_scanner.hpp"
+#include "alleles.hpp"
+#include "calls.hpp"
+#include "core/sequences/src/letters.hpp"
+#include "table_cells.hpp"
+
+namespace nb = nanobind;
+using namespace gpualign;
+
+namespace {
+
+template <class T, int N>
+using Input = nb::ndarray<const T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+template <class T, int N>
+using Output = nb::ndarray<T, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
+using Table = nb::ndarray<const uint8_t, nb::shape<256>, nb::c_contig, nb::device::cpu>;
+
+// ---- tables of text
+constexpr uint8_t kMinusOne = 252;  // a call that is written as -1: a genotype in some tables, missing in others
+
+// A cell is one byte, a word for a missing call, -1, or a whole number that is written as a decimal ("1.0": pandas), with this point.
+uint8_t code_of(Cell cell, const uint8_t* table, const std::vector<std::string>& missing, char& point) {
+  if (cell.size > 1 && cell.is_one_of(missing)) return kMissing;
+  point = cell.take_off_zeros();
+  if (point && cell.size > 1 && cell.is_one_of(missing)) return kMissing;
+  if (cell.size == 1) return table[static_cast<uint8_t>(*cell.text)];
+  const auto is = [&](const char* word) { return cell.size == std::strlen(word) && std::memcmp(cell.text, word, cell.size) == 0; };
+  if (is("-1")) return table['0'] == kBad ? kMissing : kMinusOne;
+  if (cell.size == 0) return kMissing;
+  for (const char* word : {"NA", "-9", "na", "nan", "NaN", "N/A", "n/a", "#N/A", "<NA>", "None", "NULL", "null"})
+    if (is(word)) return kMissing;
+  return kBad;
+}
+
+// Adds to counts[256] how often each code is in a row, most of which are 0 to 3 or missing; whether one is the first of its kind.
+bool count_codes_of_row(const uint8_t* row, int64_t size, int64_t* counts) {
+  const auto kinds = [&] { return 256 - std::count(counts, counts + 256, int64_t{0}); };
+  const int64_t before = kinds();
+  constexpr uint8_t kUsual[] = {0, 1, 2, 3, kMissing};
+  constexpr int64_t kBlock = 255;  // a byte counts to 255, so that compilers count in vectors of bytes
+  for (int64_t start = 0; start < size; start += kBlock) {
+    const int64_t stop = std::min(size, start + kBlock);
+    int64_t known = 0;
+    uint8_t found[std::size(kUsual)];
+    for (size_t k = 0; k < std::size(kUsual); k++) {
+      uint8_t some = 0;
+      for (int64_t j = start; j < stop; j++) some = static_cast<uint8_t>(some + (row[j] == kUsual[k]));
+      found[k] = some;
+      known += some;
+    }
+    if (known < stop - start)
+      count_bytes(row + start, stop - start, counts);
+    else
+      for (size_t k = 0; k < std::size(kUsual); k++) counts[kUsual[k]] += found[k];
+  }
+  return kinds() != before;
+}
+
+// Reads rows of one table of calls.
+class CallParser {
+ public:
+  CallParser(char separator, Table table, Input<uint8_t, 1> columns, std::vector<std::string> missing)
+      : separator_(separator), columns_(columns.data(), columns.data() + columns.shape(0)), missing_(std::move(missing)) {
+    std::memcpy(table_, table.data(), sizeof table_);
+  }
+
+  // (cells of the line, the first bad one or -1, whether a code is the first of its kind).
+  std::tuple<int64_t, int64_t, bool> parse(nb::bytes line, int64_t start, Output<uint8_t, 1> out) {
+    if (start < 0 || static_cast<size_t>(start) > line.size()) throw nb::value_error("the line is shorter");
+    const char* text = line.c_str();
+    const int64_t room = static_cast<int64_t>(out.shape(0));
+    uint8_t* const row = out.data();
+    int64_t bad = -1;
+    decimals_here_.clear();
+    const auto take = [&](int64_t place, int64_t column, const char* from, const char* to) {
+      // Most cells are one byte.
+      char point = 0;
+      const uint8_t code = to - from == 1 ? table_[static_cast<uint8_t>(*from)] : code_of(Cell(from, to), table_, missing_, point);
+      if (point && code != 0 && code != kMissing) decimals_here_.emplace_back(point, place);
+      if (code == kBad && bad < 0) bad = column;
+      if (place < room) row[place] = code;
+    };
+    const LineCells cells = each_cell(text + start, text + line.size(), separator_, columns_, take);
+    if (cells.not_empty >= 0 && (bad < 0 || cells.not_empty < bad)) bad = cells.not_empty;
+    if (bad < 0 && !decimals_here_.empty()) {  // a line with a bad cell may be read again, as one of alleles
+      const auto is_number = [](uint8_t code) { return code != 0 && code != kMissing; };
+      decimals_.add(decimals_here_, room, std::count_if(row, row + std::min(cells.taken, room), is_number));
+    }
+    return {cells.cells, bad, count_codes_of_row(row, std::min(cells.taken, room), counts_)};
+  }
+
+  std::vector<int64_t> counts() const { return {counts_, counts_ + 256}; }
+  const Decimals& decimals() const { return decimals_; }
+
+ private:
+  char separator_;
+  uint8_t table_[256];
+  std::vector<uint8_t> columns_;
+  std::vector<std::string> missing_;
+  int64_t counts_[256] = {};
+  Decimals decimals_;
+  std::vector<std::pair<char, int64_t>> decimals_here_;
+};
+
+// ---- tables of alleles
+// Reads rows of one table of alleles.
+class AlleleParser {
+ public:
+  AlleleParser(char separator, Input<uint8_t, 1> columns, std::vector<std::string> missing)
+      : separator_(separator), columns_(columns.data(), columns.data() + columns.shape(0)), missing_{std::move(missing), false} {
+    for (const std::string& word : missing_.words)
+      missing_.numeric = missing_.numeric || (!word.empty() && word[0] >= '0' && word[0] <= '9');
+  }
+
+  // (cells of the line, the first column that should be empty and is not or -1, numbers, those above 2, zeros, places of cells that are
+  // something else).
+  std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, std::vector<int64_t>> parse(nb::bytes line, int64_t start,
+                                                                                      Output<uint32_t, 1> out) {
+    if (start < 0 || static_cast<size_t>(start) > line.size()) throw nb::value_error("the line is shorter");
+    const char* text = line.c_str();
+    AlleleRow row = read_alleles(text + start, text + line.size(), separator_, columns_, missing_, out.data(),
+                                 static_cast<int64_t>(out.shape(0)), decimals_);
+    return {row.line.cells, row.line.not_empty, row.numbers, row.beyond, row.zeros, std::move(row.others)};
+  }
+
+  const Decimals& decimals() const { return decimals_; }
+
+ private:
+  char separator_;
+  std::vector<uint8_t> columns_;
+  MissingAlleles missing_;
+  Decimals decimals_;
+};
+
+// ---- PLINK's .bed: two bits a call, from the lowest on: 0 two A1, 1 missing, 2 one of each, 3 two A2. Codes count A1.
+void decode_bed(Input<uint8_t, 2> packed, size_t first_byte, Output<uint8_t, 2> out) {
+  const size_t sites = packed.shape(0), samples = out.shape(0), stride = out.shape(1), groups = (samples + 3) / 4;
+  if (first_byte + groups > packed.shape(1) || stride != sites) throw nb::value_error("the shapes do not fit");
+  nb::gil_scoped_release unlocked;
+  constexpr uint64_t kOnes = 0x0101010101010101u;
+  const size_t bytes = packed.shape(1);
+  constexpr size_t kSites = 64;  // a cache line of a sample's calls at a time
+  for (size_t first = 0; first < sites; first += kSites) {
+    const size_t last = std::min(sites, first + kSites);
+    for (size_t group = 0; group < groups; group++) {
+      const size_t here = std::min<size_t>(4, samples - 4 * group);
+      for (size_t site = first; site < last; site += 8) {  // eight sites of four samples in a word
+        const size_t count = std::min<size_t>(8, last - site);
+        uint8_t four[8] = {};
+        for (size_t k = 0; k < count; k++) four[k] = packed.data()[(site + k) * bytes + first_byte + group];
+        uint64_t word;
+        std::memcpy(&word, four, sizeof word);
+        for (size_t s = 0; s < here; s++, word >>= 2) {
+          const uint64_t lower = word & kOnes, upper = word >> 1 & kOnes;
+          const uint64_t codes = (2 * kOnes - upper - (upper & lower)) | (lower & ~upper) * kMissing;
+          std::memcpy(out.data() + (4 * group + s) * stride + site, &codes, count);
+        }
+      }
+    }
+  }
+}
+
+// ---- bit planes
+void pack(Input<uint8_t, 2> codes, Input<int64_t, 2> runs, std::optional<Input<uint8_t, 1>> reference, Table table, size_t first_sample,
+          size_t samples, Output<uint64_t, 3> planes) {
+  const size_t sites = codes.shape(1), words = planes.shape(2), count = planes.shape(0);
+  if (runs.shape(1) != 2) throw nb::value_error("the shapes do not fit");
+  for (size_t r = 0; r < runs.shape(0); r++)
+    if (runs(r, 0) < 0 || runs(r, 0) > runs(r, 1) || runs(r, 1) > static_cast<int64_t>(sites)) throw nb::value_error("no such sites");
+  const PlanePacker packer(codes.data(), sites, reinterpret_cast<const Run*>(runs.data()), runs.shape(0),
+                           reference ? reference->data() : nullptr, table.data());
+  if (planes.shape(1) != codes.shape(0) || words * 64 < packer.chosen() || count > 8 || first_sample + samples > codes.shape(0) ||
+      (reference && reference->shape(0) != sites))
+    throw nb::value_error("the shapes do not fit");
+  nb::gil_scoped_release unlocked;
+  packer.pack(first_sample, first_sample + samples, planes.shape(1), count, words, planes.data());
+}
+
+void two_calls(Input<uint8_t, 2> codes, size_t first, size_t count, Output<uint8_t, 1> one, Output<uint8_t, 1> more) {
+  const size_t sites = codes.shape(1);
+  if (first + count > sites || one.shape(0) != sites || more.shape(0) != sites) throw nb::value_error("the shapes do not fit");
+  nb::gil_scoped_release unlocked;
+  gpualign::find_two(codes.data(), codes.shape(0), sites, first, first + count, one.data(), more.data());
+}
+
+// Sites with a call of samples first .. first + count, into out.
+void count_calls(Input<uint8_t, 2> codes, size_t first, size_t count, Output<int64_t, 1> out) {
+  const size_t sites = codes.shape(1);
+  if (first + count > codes.shape(0) || out.shape(0) != codes.shape(0)) throw nb::value_error("the shapes do not fit");
+  nb::gil_scoped_release unlocked;
+  for (size_t s = first; s < first + count; s++) {
+    const uint8_t* row = codes.data() + s * sites;
+    int64_t called = 0;
+    for (size_t start = 0; start < sites; start += 255) {  // a byte counts to 255, so that compilers count in vectors of bytes
+      const size_t stop = std::min(sites, start + 255);
+      uint8_t some = 0;
+      for (size_t k = start; k < stop; k++) some = static_cast<uint8_t>(some + (row[k] != kMissing));
+      called += some;
+    }
+    out(s) = called;
+  }
+}
+
+// How many samples have each of some codes at sites first .. first + count, into out[codes][all sites].
+void count_codes(Input<uint8_t, 2> codes, Input<uint8_t, 1> wanted, size_t first, size_t count, Output<uint32_t, 2> out) {
+  const size_t samples = codes.shape(0), sites = codes.shape(1);
+  if (first + count > sites || out.shape(0) != wanted.shape(0) || out.shape(1) != sites) throw nb::value_error("the shapes do not fit");
+  nb::gil_scoped_release unlocked;
+  constexpr size_t kSites = 1024;  // of which counts and a row's codes stay in the nearest cache
+  for (size_t begin = first; begin < first + count; begin += kSites) {
+    const size_t here = std::min(kSites, first + count - begin);
+    for (size_t k = 0; k < wanted.shape(0); k++) {
+      const uint8_t code = wanted(k);
+      uint32_t* const total = out.data() + k * sites + begin;
+      std::fill(total, total + here, 0);
+      for (size_t start = 0; start < samples; start += 255) {  // a byte counts to 255, so that compilers count in vectors of bytes
+        uint8_t some[kSites] = {};
+        for (size_t s = start; s < std::min(samples, start + 255); s++) {
+          const uint8_t* row = codes.data() + s * sites + begin;
+          for (size_t j = 0; j < here; j++) some[j] = static_cast<uint8_t>(some[j] + (row[j] == code));
+        }
+        for (size_t j = 0; j < here; j++) total[j] += some[j];
+      }
+    }
+  }
+}
+
+// Runs what reads files with Python's lock released; what the system reports becomes an OSError.
+template <class Action>
+auto reading(Action action) {
+  int code;
+  try {
+    nb::gil_scoped_release unlocked;
+    return action();
+  } catch (const std::system_error& error) {
+    code = error.code().value();
+  }
+  errno = code;
+  PyErr_SetFromErrno(PyExc_OSError);
+  throw nb::python_error();
+}
+
+std::vector<bool> seen_in(const uint8_t* codes, size_t size) {
+  std::vector<bool> seen(256);
+  std::vector<uint8_t> kinds;  // they are few: most stretches hold none but these
+  size_t k = 0;
+  for (; k + 64 <= size; k += 64) {
+    uint64_t known = 0;
+    for (const uint8_t code : kinds) known |= equal_codes(codes + k, code);
+    for (uint64_t other = ~known; other; other &= other - 1) {
+      const uint8_t code = codes[k + static_cast<size_t>(__builtin_ctzll(other))];
+      if (!seen[code]) kinds.push_back(code);
+      seen[code] = true;
+    }
+  }
+  for (; k < size; k++) seen[codes[k]] = true;
+  return seen;
+}
+
+}  // namespace
+
+NB_MODULE(_sites, m) {
+  nb::set_leak_warnings(false);  // an error's traceback still holds objects when the process ends
+  m.doc() = "From files of calls to bit planes. A call is a byte, its code; 255 is a missing one.";
+  m.attr("MISSING") = static_cast<int>(kMissing);
+  m.attr("SKIP") = static_cast<int>(kSkip);
+  m.attr("BAD") = static_cast<int>(kBad);
+  m.attr("NO_ALLELE") = kNoAllele;
+
+  nb::class_<AlignmentScanner>(m, "AlignmentScanner", "Reads aligned FASTA; keeps of each row what distinguishes it from the others.")
+      .def(
+          "__init__",
+          [](AlignmentScanner* self, Table table, int scratch, int64_t dense_bytes) {
+            new (self) AlignmentScanner(table.data(), scratch, dense_bytes);
+          },
+          nb::arg("table"), nb::arg("scratch"), nb::arg("dense_bytes"),
+          "table: the code of each byte, or SKIP or BAD. scratch: a file descriptor, for rows without likeness beyond dense_bytes.")
+      .def(
+          "feed",
+          [](AlignmentScanner& self, nb::bytes data) {
+            nb::gil_scoped_release unlocked;
+            self.feed(data.c_str(), data.size());
+          },
+          nb::arg("data"), "The next bytes of a file. Raises ValueError for what is no alignment.")
+      .def(
+          "finish",
+          [](AlignmentScanner& self) {
+            nb::gil_scoped_release unlocked;
+            self.finish();
+          },
+          "The file ends here; another one may follow. Raises ValueError.")
+      .def(
+          "begin",
+          [](AlignmentScanner& self, int file, int64_t start, int64_t stop, int64_t chunk, int threads) {
+            return reading([&] { return self.begin(file, start, stop, chunk, threads); });
+          },
+          nb::arg("file"), nb::arg("start"), nb::arg("stop"), nb::arg("chunk"), nb::arg("threads"),
+          "Instead of feed: bytes start .. stop of a regular file by its descriptor, in chunks of about so many bytes. How many of the\n"
+          "threads may call read_some, each with a number of its own, before finish is called. Raises OSError.")
+      .def(
+          "read_some", [](AlignmentScanner& self, int reader) { return reading([&] { return self.read_some(reader); }); },
+          nb::arg("reader"), "Reads a chunk; False when none is left. What is no alignment, finish tells. Raises OSError.")
+      .def_prop_ro(
+          "ids",
+          [](const AlignmentScanner& self) {
+            nb::list out;
+            for (const std::string& id : self.ids()) {
+              PyObject* text = PyUnicode_DecodeUTF8(id.data(), static_cast<Py_ssize_t>(id.size()), "surrogateescape");
+              out.append(nb::steal<nb::str>(text));
+            }
+            return out;
+          },
+          nb::sig("def ids(self) -> list[str]"), "Of the records so far.")
+      .def_prop_ro(
+          "records", [](const AlignmentScanner& self) { return self.ids().size(); }, "How many there are so far.")
+      .def_prop_ro("called", &AlignmentScanner::called, "Sites with a call, of each record so far.")
+      .def_prop_ro("length", &AlignmentScanner::length, "Sites of a row; -1 before the first.")
+      .def_prop_ro("nbytes", &AlignmentScanner::nbytes, "Memory that is held.")
+      .def("letters", &AlignmentScanner::letters, nb::arg("byte"), "How often a byte occurred in a sample of the letters.")
+      .def(
+          "sites",
+          [](const AlignmentScanner& self, bool varying, bool constant, bool missing, bool complete) {
+            auto* out = new std::vector<uint32_t>();
+            nb::capsule owner(out, [](void* p) noexcept { delete static_cast<std::vector<uint32_t>*>(p); });
+            for (int64_t k = 0; k < self.length(); k++)
+              if ((self.varies(k) ? varying : constant) && (self.has_missing(k) ? missing : complete))
+                out->push_back(static_cast<uint32_t>(k));
+            return nb::ndarray<nb::numpy, uint32_t, nb::ndim<1>>(out->data(), {out->size()}, owner);
+          },
+          nb::arg("varying"), nb::arg("constant"), nb::arg("missing"), nb::arg("complete"),
+          "uint32[]: sites that vary or are constant among the calls, and have missing calls or none.")
+      .def(
+          "reference",
+          [](const AlignmentScanner& self, Input<uint32_t, 1> sites) {
+            int64_t counts[256] = {};
+            for (size_t k = 0; k < sites.shape(0); k++) counts[self.reference()[sites(k)]]++;
+            return std::vector<int64_t>(counts, counts + 256);
+          },
+          nb::arg("sites"), "How often each code is the first call of these sites.")
+      .def(
+          "count_calls",
+          [](const AlignmentScanner& self, Output<uint32_t, 1> out) {
+            if (static_cast<int64_t>(out.shape(0)) != self.length()) throw nb::value_error("the shapes do not fit");
+            nb::gil_scoped_release unlocked;
+            self.count_calls(out.data());
+          },
+          nb::arg("out"), "How many rows have a call at each site, into uint32 out[sites].")
+      .def(
+          "called_at",
+          [](const AlignmentScanner& self, Input<uint8_t, 1> chosen) {
+            if (static_cast<int64_t>(chosen.shape(0)) != self.length()) throw nb::value_error("the shapes do not fit");
+            nb::gil_scoped_release unlocked;
+            return self.called_at(chosen.data());
+          },
+          nb::arg("chosen"), "chosen: 1 or 0 for each site. How many calls each row has at the chosen sites.");
+
+  nb::class_<AlignedSites>(m, "AlignedSites", "Calls of all rows of a scanner at some sites.")
+      .def(
+          "__init__",
+          [](AlignedSites* self, const AlignmentScanner& scanner, Input<uint32_t, 1> sites, bool calls_only) {
+            new (self) AlignedSites(scanner, sites.data(), static_cast<int64_t>(sites.shape(0)), calls_only);
+          },
+          nb::arg("scanner"), nb::arg("sites"), nb::arg("calls_only"), nb::keep_alive<1, 2>(),
+          "sites: ascending. calls_only: 0 for every call.")
+      .def(
+          "fill",
+          [](const AlignedSites& self, size_t first, size_t rows, Output<uint8_t, 2> out) {
+            if (out.shape(0) != self.rows() || first + rows > out.shape(0) || out.shape(1) != self.count())
+              throw nb::value_error("the shapes do not fit");
+            nb::gil_scoped_release unlocked;
+            self.fill(first, rows, out.data() + first * self.count());
+          },
+          nb::arg("first_row"), nb::arg("rows"), nb::arg("out"), "Codes of some rows, into their places of uint8[all rows][sites].");
+
+  m.attr("MINUS_ONE") = static_cast<int>(kMinusOne);
+  m.attr("READ") = static_cast<int>(Column::kRead);
+  m.attr("SKIP_COLUMN") = static_cast<int>(Column::kSkip);
+  m.attr("EMPTY") = static_cast<int>(Column::kEmpty);
+  nb::class_<Decimals>(m, "Decimals", "How whole numbers other than 0 are written as decimals.")
+      .def_ro("commas", &Decimals::commas, "How many in each column that is read have a comma; empty before the first one.")
+      .def_ro("points", &Decimals::points, "Whether some have a point.")
+      .def_ro("mixed_line", &Decimals::mixed_line, "Whether a line has numbers with a comma and others without.");
+  nb::class_<CallParser>(m, "CallParser", "Reads rows of one table of calls, and counts the codes in them.")
+      .def(
+          nb::init<char, Table, Input<uint8_t, 1>, std::vector<std::string>>(), nb::arg("separator"), nb::arg("table"), nb::arg("columns"),
+          nb::arg("missing"),
+          "table: codes of cells of one byte; MINUS_ONE is that of -1 among digits. columns: what is done with each, READ, SKIP_COLUMN or\n"
+          "EMPTY; of no columns: all are read. missing: further words for missing calls.")
+      .def("parse", &CallParser::parse, nb::arg("line"), nb::arg("start"), nb::arg("out"),
+           "Codes of a line's cells from byte `start` on, of the columns that are READ. Returns (cells, the first column with a bad cell,\n"
+           "or with a cell that should be EMPTY, or -1, whether a code occurred for the first time).")
+      .def_prop_ro("counts", &CallParser::counts, "How often each of the 256 codes occurred.")
+      .def_prop_ro("decimals", &CallParser::decimals, "How its numbers are written as decimals.");
+  nb::class_<AlleleParser>(m, "AlleleParser", "Reads rows of one table of alleles.")
+      .def(nb::init<char, Input<uint8_t, 1>, std::vector<std::string>>(), nb::arg("separator"), nb::arg("columns"), nb::arg("missing"),
+           "columns: as for CallParser; missing: words for missing alleles.")
+      .def("parse", &AlleleParser::parse, nb::arg("line"), nb::arg("start"), nb::arg("out"),
+           "Numbers of the alleles in a line's cells from byte `start` on, of the columns that are READ; NO_ALLELE for 0, empty cells and\n"
+           "missing ones. Returns (cells, the first column that should be EMPTY and is not or -1, numbers, those above 2, zeros, the\n"
+           "places in `out` of cells that are something else).")
+      .def_prop_ro("decimals", &AlleleParser::decimals, "How its numbers are written as decimals.");
+  m.def(
+      "code_alleles",
+      [](Input<uint32_t, 2> numbers, int64_t first, int64_t count, Output<uint32_t, 2> codes, Output<int64_t, 1> counts,
+         Output<int64_t, 1> lacking) {
+        const int64_t samples = static_cast<int64_t>(numbers.shape(0)), loci = static_cast<int64_t>(numbers.shape(1));
+        if (codes.shape(0) != numbers.shape(1) || codes.shape(1) != numbers.shape(0) || counts.shape(0) != numbers.shape(1) ||
+            lacking.shape(0) != numbers.shape(1) || first < 0 || count < 0 || first + count > loci)
+          throw nb::value_error("the shapes do not fit");
+        nb::gil_scoped_release unlocked;
+        code_alleles(numbers.data(), samples, loci, first, first + count, codes.data(), counts.data(), lacking.data());
+      },
+      nb::arg("numbers"), nb::arg("first_locus"), nb::arg("loci"), nb::arg("codes"), nb::arg("counts"), nb::arg("lacking"),
+      "numbers[samples][loci] of some loci as codes from 0 on, into their places of codes[loci][samples], NO_ALLELE where there is none;\n"
+      "counts[loci]: alleles; lacking[loci]: samples without one.");
+  m.def(
+      "pack_alleles",
+      [](Input<uint32_t, 2> codes, Input<int64_t, 1> loci, int bits, bool called, int64_t first, int64_t count,
+         Output<uint64_t, 3> planes) {
+        const int64_t samples = static_cast<int64_t>(codes.shape(1)), chosen = static_cast<int64_t>(loci.shape(0));
+        const bool known = std::all_of(loci.data(), loci.data() + chosen,
+                                       [&](int64_t locus) { return 0 <= locus && locus < static_cast<int64_t>(codes.shape(0)); });
+        if (!known || bits < 0 || bits > 32 || planes.shape(0) != static_cast<size_t>(bits + called) || planes.shape(1) != codes.shape(1) ||
+            planes.shape(2) * 64 < loci.shape(0) || first < 0 || count < 0 || first + count > samples)
+          throw nb::value_error("the shapes do not fit");
+        nb::gil_scoped_release unlocked;
+        pack_alleles(codes.data(), samples, loci.data(), chosen, bits, called, first, first + count, planes.data(),
+                     static_cast<int64_t>(planes.shape(2)));
+      },
+      nb::arg("codes"), nb::arg("loci"), nb::arg("bits"), nb::arg("called"), nb::arg("first_sample"), nb::arg("samples"), nb::arg("planes"),
+      "codes[all loci][samples] of the `loci`, for some samples, into planes[bits, and one more where `called`][samples][words]: the bits\n"
+      "of the codes, and which of them are alleles.");
+  m.def("decode_bed", &decode_bed, nb::arg("packed"), nb::arg("first_byte"), nb::arg("out"),
+        "uint8[sites][bytes] of a .bed file, from byte first_byte of each site on, into codes[samples][sites].");
+  m.def("pack", &pack, nb::arg("codes"), nb::arg("runs"), nb::arg("reference").none(), nb::arg("table"), nb::arg("first_sample"),
+        nb::arg("samples"), nb::arg("planes"),
+        "codes[samples][sites] of some samples, at the sites of some runs[runs][first, last + 1], into\n"
+        "uint64 planes[up to 8][samples][words]; bit p of table[code] goes to plane p. With a reference[sites] a call that is the\n"
+        "reference's is coded as 0, any other as 1.");
+  m.def("find_two", &two_calls, nb::arg("codes"), nb::arg("first_site"), nb::arg("sites"), nb::arg("one"), nb::arg("more"),
+        "Of some sites of codes[samples][sites], into their places: the first call in uint8 one[sites], MISSING where there is none,\n"
+        "and 1 in uint8 more[sites] where there are more than two different calls, else 0.");
+  m.def("count_calls", &count_calls, nb::arg("codes"), nb::arg("first_sample"), nb::arg("samples"), nb::arg("out"),
+        "Sites with a call, of some samples of codes[samples][sites], into their places of int64 out[samples].");
+  m.def("count_codes", &count_codes, nb::arg("codes"), nb::arg("wanted"), nb::arg("first_site"), nb::arg("sites"), nb::arg("out"),
+        "Samples that have each of the codes `wanted`, at some sites of codes[samples][sites], into their places of uint32\n"
+        "out[wanted][sites].");
+  m.def(
+      "seen_codes",
+      [](Input<uint8_t, 2> codes) {
+        nb::gil_scoped_release unlocked;
+        return seen_in(codes.data(), codes.size());
+      },
+      nb::arg("codes"), "Which of the 256 codes occur.");
+}

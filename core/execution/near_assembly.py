@@ -1,0 +1,37 @@
+"""From the near pairs of tiles to those of bands, or of larger tiles."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from gpualign.core.alignment.pair_list import NearPairs, join_pairs
+from gpualign.core.alignment.tile_results import TilePairs, TileResult
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.planning.tile_plan import Band
+
+
+@dataclass(frozen=True)
+class NearBand:
+    """Near pairs of a band, all that were gathered, in any order, and how many pairs each step has left, as in `TilePairs`."""
+
+    band: Band
+    pairs: NearPairs
+    left: Mapping[str, int]
+
+
+class NearAssembly:
+    """Gathers the near pairs of a band, or of one of its tiles."""
+
+    def __init__(self, band: Band) -> None:
+        self._band = band
+        self._parts: list[NearPairs] = []
+        self._left: Counter[str] = Counter()
+
+    def add(self, result: TileResult) -> None:
+        assert isinstance(result, TilePairs)
+        self._parts.append(result.pairs)
+        self._left.update(result.left)
+
+    def done(self) -> NearBand:
+        return NearBand(self._band, join_pairs(self._parts), self._left)

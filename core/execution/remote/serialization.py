@@ -1,0 +1,99 @@
+"""Tiles and their results as they travel: numbers and arrays, in the narrowest integers that hold them."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.alignment.pair_list import NearPairs
+from gpualign.core.alignment.task import Task
+from gpualign.core.alignment.tile_results import STATISTICS, Runs, TileAlignments, TileHits, TilePairs, TileResult, TileScores
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.planning.target_order import by_length, ordered_targets
+from gpualign.core.planning.tile_plan import Band, Pairing, Tile
+
+Packed: TypeAlias = tuple[Any, ...]
+
+_WIDTHS = (np.int8, np.int16, np.int32)
+
+
+@dataclass(frozen=True)
+class PackedTile:
+    """queries: [start, stop); targets: int32[targets], or what `ordered_targets` makes them of, where they are all of the band's and stand
+    in the plan's order."""
+
+    queries: tuple[int, int]
+    targets: tuple[int, int, int, int] | npt.NDArray[np.int32]
+    pairing: str
+    cells: int
+
+
+def pack_tile(tile: Tile) -> PackedTile:
+    """For `unpack_tile` of the same task."""
+    band = tile.band
+    queries, pairing = (tile.query_start, tile.query_stop), tile.pairing.value
+    if band.group is None or tile.target_count < band.target_stop - band.first_target:
+        return PackedTile(queries, tile.targets.astype(np.int32), pairing, tile.cells)
+    return PackedTile(queries, (band.first_target, band.target_stop, band.stop, band.group), pairing, tile.cells)
+
+
+class TileMaker:
+    """Makes tiles of one task of what has arrived."""
+
+    def __init__(self, task: Task) -> None:
+        self._by_length = by_length(task.targets.lengths)
+
+    def unpack(self, packed: PackedTile) -> Tile:
+        """Number 0, in a band of its own."""
+        pairing = Pairing(packed.pairing)
+        if isinstance(packed.targets, tuple):
+            first, stop, *_ = packed.targets
+            band = Band(*packed.queries, first, stop, 0, 1)
+            make = partial(ordered_targets, self._by_length, *packed.targets)
+            return Tile(0, band, *packed.queries, stop - first, make, pairing, packed.cells)
+        targets = packed.targets.astype(np.int64)
+        band = Band(*packed.queries, int(targets.min()), int(targets.max()) + 1, 0, 1)
+        return Tile.against(targets, 0, band, packed.queries, pairing, packed.cells)
+
+
+def narrow(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The same whole numbers in fewer bytes, where they fit."""
+    low, high = (int(array.min()), int(array.max())) if array.size else (0, 0)
+    for width in _WIDTHS:
+        limits = np.iinfo(width)
+        if limits.min <= low and high <= limits.max:
+            return array.astype(width)
+    return array
+
+
+def pack_result(result: TileResult) -> Packed:
+    """For `unpack_result` of the same task."""
+    if isinstance(result, TilePairs):
+        pairs = result.pairs
+        return narrow(pairs.queries), narrow(pairs.targets), narrow(pairs.distances), dict(result.left)
+    if isinstance(result, TileHits):
+        return narrow(result.scores), narrow(result.targets)
+    if isinstance(result, TileScores):
+        return (narrow(result.scores),)
+    statistics = narrow(np.ascontiguousarray(result.statistics).view(np.int32))
+    if (runs := result.runs) is None:
+        return narrow(result.scores), statistics, None
+    return narrow(result.scores), statistics, (runs.data, narrow(runs.starts), narrow(runs.sizes))
+
+
+def unpack_result(task: Task, tile: Tile, packed: Packed) -> TileResult:
+    """The result of the tile, of a task of the same kind."""
+    if task.within is not None:
+        queries, targets, distances, left = packed
+        return TilePairs(tile, NearPairs(*(column.astype(np.int64) for column in (queries, targets, distances))), left)
+    scores = packed[0].astype(task.dtype)
+    if task.top is not None:
+        return TileHits(tile, scores, packed[1].astype(np.int64))
+    if len(packed) == 1:
+        return TileScores(tile, scores)
+    _, statistics, runs = packed
+    found = None if runs is None else Runs([runs[0]], runs[1].astype(np.int64), runs[2].astype(np.int32))
+    return TileAlignments(tile, scores, statistics.astype(np.int32).view(STATISTICS).reshape(tile.shape), found)

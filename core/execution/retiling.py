@@ -1,0 +1,161 @@
+"""A tile of one plan cut into tiles of another engine's size, and their results put together again.
+
+So one engine works within the plan of another: the CPU beside a GPU, a node of a cluster for whoever planned the job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Protocol, cast
+
+import numpy as np
+
+from gpualign.core.alignment.hits import BestTargets
+from gpualign.core.alignment.path_builder import RunsBuilder
+from gpualign.core.alignment.task import Detail, Task
+from gpualign.core.alignment.tile_results import STATISTICS, TileAlignments, TileHits, TilePairs, TileResult, TileScores
+from gpualign.core.execution.engine import Prepared
+from gpualign.core.execution.near_assembly import NearAssembly
+from gpualign.core.execution.pipeline import Closable
+from gpualign.core.planning.tile_plan import Band, Limits, Plan, Tile
+
+
+class Whole(Protocol):
+    """What is gathered of one tile."""
+
+    def add(self, part: TileResult, row: int, column: int) -> None:
+        """Results of pairs from (row, column) of the tile on."""
+
+    def result(self) -> TileResult:
+        """All that the parts make. Called once, when every part is there."""
+
+
+class _Scores:
+    def __init__(self, task: Task, tile: Tile) -> None:
+        self._tile = tile
+        self._scores = np.zeros(tile.shape, dtype=task.dtype)
+
+    def add(self, part: TileResult, row: int, column: int) -> None:
+        assert isinstance(part, TileScores)
+        rows, columns = part.scores.shape
+        self._scores[row : row + rows, column : column + columns] = part.scores
+
+    def result(self) -> TileResult:
+        return TileScores(self._tile, self._scores)
+
+
+class _Alignments:
+    def __init__(self, task: Task, tile: Tile) -> None:
+        self._tile = tile
+        self._scores = np.zeros(tile.shape, dtype=task.dtype)
+        self._statistics = np.zeros(tile.shape, dtype=STATISTICS)
+        self._runs = RunsBuilder(tile.shape) if task.detail is Detail.PATH else None
+
+    def add(self, part: TileResult, row: int, column: int) -> None:
+        assert isinstance(part, TileAlignments)
+        rows, columns = part.scores.shape
+        place = slice(row, row + rows), slice(column, column + columns)
+        self._scores[place] = part.scores
+        self._statistics[place] = part.statistics
+        if self._runs is not None and part.runs is not None:
+            self._runs.add(place, part.runs)
+
+    def result(self) -> TileResult:
+        return TileAlignments(self._tile, self._scores, self._statistics, None if self._runs is None else self._runs.build())
+
+
+class _Hits:
+    def __init__(self, task: Task, tile: Tile) -> None:
+        assert task.top is not None
+        self._tile = tile
+        self._columns = min(task.top, tile.shape[1])
+        self._best = BestTargets(tile.shape[0], task.top, task.dtype, task.targets.ranks)
+
+    def add(self, part: TileResult, row: int, column: int) -> None:
+        assert isinstance(part, TileHits)
+        self._best.add(slice(row, row + len(part.scores)), part.scores, part.targets)
+
+    def result(self) -> TileResult:
+        columns = slice(self._columns)  # beyond the tile's targets there is nothing but places that none has taken
+        return TileHits(self._tile, self._best.scores[:, columns], self._best.targets[:, columns])
+
+
+class _Pairs:
+    def __init__(self, tile: Tile) -> None:
+        self._tile = tile
+        self._gathered = NearAssembly(tile.band)
+
+    def add(self, part: TileResult, row: int, column: int) -> None:
+        self._gathered.add(part)
+
+    def result(self) -> TileResult:
+        near = self._gathered.done()
+        return TilePairs(self._tile, near.pairs, near.left)
+
+
+def _empty(task: Task, tile: Tile) -> Whole:
+    if task.within is not None:
+        return _Pairs(tile)
+    if task.top is not None:
+        return _Hits(task, tile)
+    return _Scores(task, tile) if task.detail is Detail.SCORE else _Alignments(task, tile)
+
+
+class Subtiles:
+    """A tile, in tiles of about the size that `limits` ask for, numbered from `first` on, which are the `index`-th band of their run.
+
+    They shrink near the end where workers share them: of the tile, or of what it says that follows (`Tile.left`).
+    """
+
+    def __init__(self, task: Task, tile: Tile, limits: Limits, first: int = 0, index: int = 0) -> None:
+        queries, targets = task.queries.lengths, task.targets.lengths
+        plan = Plan(queries, targets, tile.pairing, limits, tile.shape[0], max(1, tile.shape[1]), task.cost)
+        bands = [(k, min(tile.query_stop, k + limits.band_rows)) for k in range(tile.query_start, tile.query_stop, limits.band_rows)]
+        later = max(0, tile.left - tile.cells)
+        cuts = [
+            cut
+            for start, stop in bands
+            for cut in plan.cuts(start, stop, tile.targets, later + tile.cells * (tile.query_stop - start) // tile.shape[0])
+        ]
+        wanted = [(*cut, cells) for cut in cuts if (cells := plan.wanted_cells(*cut[:2], tile.targets[slice(*cut[2:])]))]
+        band = Band(tile.query_start, tile.query_stop, tile.band.first_target, tile.band.target_stop, index, len(wanted))
+        self._whole = _empty(task, tile)
+        self._places: dict[int, tuple[int, int]] = {}
+        self.tiles: list[Tile] = []
+        left = later + sum(cells for *_, cells in wanted)
+        for number, (start, stop, at, to, cells) in enumerate(wanted, first):
+            self._places[number] = start - tile.query_start, at
+            self.tiles.append(Tile.against(tile.targets[at:to], number, band, (start, stop), tile.pairing, cells, left))
+            left -= cells
+
+    def add(self, result: TileResult) -> bool:
+        """Take the result of one of `tiles`; whether it was the last one."""
+        self._whole.add(result, *self._places.pop(result.tile.number))
+        return not self._places
+
+    def result(self) -> TileResult:
+        """That of the whole tile, when all of them are there."""
+        return self._whole.result()
+
+
+def run_within(prepared: Prepared, tiles: Iterator[Tile]) -> Iterator[TileResult]:
+    """Results of tiles of any plan, each with a wanted pair at least, in any order, by an engine that cuts them to its own size. The next
+    tile is pulled when all of the one before have been taken. Closing the iterator stops all work."""
+    task, limits = prepared.task, prepared.limits
+    open_tiles: dict[int, Subtiles] = {}
+
+    def cut() -> Iterator[Tile]:
+        first = 0
+        for index, tile in enumerate(tiles):
+            parts = Subtiles(task, tile, limits, first, index)
+            first += len(parts.tiles)
+            for part in parts.tiles:
+                open_tiles[part.number] = parts
+                yield part
+
+    with closing(cast("Closable", results := prepared.run(cut()))):
+        for result in results:
+            parts = open_tiles.pop(result.tile.number)
+            if parts.add(result):
+                yield parts.result()

@@ -1,0 +1,76 @@
+"""The road of alignments: plan -> engine -> bands in order -> sink."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from gpualign.core.alignment.band_results import BandResults
+from gpualign.core.alignment.task import Task
+from gpualign.core.execution.band_assembly import PairAssembly, bands_in_order
+from gpualign.core.execution.engine import Engine, Prepared
+from gpualign.core.execution.pipeline import UNMARKED, Marks, Progress, Sink, Totals, deliver
+from gpualign.core.planning.memory_budget import Budget
+from gpualign.core.planning.tile_plan import Pairing, Plan, make_plan
+from gpualign.core.sequences.sequence_set import SequenceSet
+
+
+class Discard:
+    """A sink, and a progress, that take everything and keep nothing: for timing."""
+
+    def begin(self, plan: object) -> None:
+        pass
+
+    def write(self, band: object) -> None:
+        pass
+
+    def finish(self) -> None:
+        pass
+
+    def advance(self, work: int) -> None:
+        pass
+
+
+def plan_task(prepared: Prepared, pairing: Pairing, together: int = 1) -> Plan:
+    """Plan a prepared task; together: as for `make_plan`."""
+    task = prepared.task
+    return make_plan(task.queries.lengths, task.targets.lengths, pairing, prepared.limits, task.cost, together)
+
+
+def pair_bands(plan: Plan, prepared: Prepared, progress: Progress, threads: int = 1) -> Iterator[BandResults]:
+    """Compute every tile of the plan: whole bands, in order. Closing it stops all work. threads: that put results in their places."""
+    return bands_in_order(plan, prepared.run(plan.tiles()), partial(PairAssembly, prepared.task, threads), progress)
+
+
+def run_plan(
+    plan: Plan, prepared: Prepared, sink: Sink[Plan, BandResults], progress: Progress, marks: Marks = UNMARKED, threads: int = 1
+) -> Totals:
+    """Compute every tile of the plan and hand whole bands to the sink, in order. threads: as for `pair_bands`."""
+
+    def rows(results: BandResults) -> int:
+        band = results.band
+        return band.stop if band.target_stop == plan.targets else 0  # what is written of a query is more than those before it have
+
+    start = time.perf_counter()
+    deliver(plan, pair_bands(plan, prepared, progress, threads), sink, rows, marks)
+    return Totals(plan.pairs, plan.cells, time.perf_counter() - start)
+
+
+def estimate_rate(task: Task, engine: Engine, budget: Budget, longest: int = 2000) -> float:
+    """DP cells a second, measured on a small part of the task: its first records, cut at `longest` letters."""
+
+    def sample(sequences: SequenceSet, letters: int) -> SequenceSet:
+        lengths = np.minimum(sequences.lengths, longest)
+        count = max(1, int(np.searchsorted(np.cumsum(lengths), letters)))
+        codes = np.concatenate([sequences.codes[o : o + n] for o, n in zip(sequences.offsets[:count], lengths[:count], strict=False)])
+        offsets = np.concatenate(([0], np.cumsum(lengths[:count]))).astype(np.int64)
+        return SequenceSet(sequences.source, sequences.ids[:count], codes, offsets)
+
+    part = replace(task, queries=sample(task.queries, 40_000), targets=sample(task.targets, 1_000_000), top=None)
+    prepared = engine.prepare(part, budget)
+    nowhere = Discard()
+    return run_plan(plan_task(prepared, Pairing.ALL), prepared, nowhere, nowhere).rate

@@ -1,0 +1,56 @@
+"""The bound on the edit distance that a user's thresholds make. Pure; proofs in bounds.py."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpualign.core.alignment.task import EndGaps, Task
+from gpualign.core.common.arrays import distinct
+from gpualign.core.results.filter import Filter
+from gpualign.core.scoring.edit_bounds import EditBound, columns_bound, covered_bound, distance_bound, matches_bound, score_bound
+
+
+def edit_bound(filter: Filter, task: Task, definition: int) -> EditBound | None:
+    """What the edit distance of pairs that pass is at most, or None where the thresholds bound nothing. definition: of the identity.
+
+    Of several thresholds the one counts that is closest for sequences of usual lengths.
+    """
+    free_ends = task.end_gaps is not EndGaps.PENALISED
+    bounds: list[EditBound | None] = []
+    if filter.most_score is not None and task.scoring.edit and not free_ends:
+        bounds.append(distance_bound(filter.most_score))
+    if filter.least_score is not None:
+        letters = distinct(np.concatenate((task.queries.used_codes, task.targets.used_codes)))
+        if task.both_strands:
+            letters = distinct(np.concatenate((letters, task.alphabet.complement()[letters])))
+        bounds.append(score_bound(filter.least_score, task.scoring, letters, free_ends))
+    if filter.identity is not None:
+        bounds += _identity_bounds(filter.identity, filter.least_coverage, definition, free_ends, task)
+    lengths = np.array([task.queries.lengths.mean()], dtype=np.int64), np.array([task.targets.lengths.mean()], dtype=np.int64)
+    return min((one for one in bounds if one is not None), key=lambda one: int(one.most(*lengths)[0]), default=None)
+
+
+def _identity_bounds(identity: float, coverage: float | None, definition: int, free_ends: bool, task: Task) -> list[EditBound]:
+    """Those of an identity."""
+    found = []
+    if definition == 0:
+        found.append(matches_bound(identity))
+    if definition in (1, 4) and not free_ends:
+        found.append(columns_bound(identity))
+    if definition in (1, 2, 4) and coverage is not None:
+        found.append(covered_bound(identity, coverage))
+    if task.ambiguous is None:
+        return found
+    shortest = int(min(task.queries.lengths.min(), task.targets.lengths.min()))
+    return [one.with_ambiguous(task.ambiguous.most, shortest) for one in found]
+
+
+def what_would_bound(filter: Filter, task: Task, definition: int) -> str | None:
+    """Where an identity is asked for that bounds nothing: why, and what to add; for people. None where there is nothing to say."""
+    if filter.identity is None or edit_bound(filter, task, definition) is not None:
+        return None
+    if definition == 3:
+        return "--identity-def 3 counts a gap of any length as one difference; other definitions leave out most pairs unseen"
+    ends = "gaps at the ends do not count in --identity-def 2" if task.end_gaps is EndGaps.PENALISED else "gaps at the ends are free"
+    other = ", or --identity-def 1, which counts them," if task.end_gaps is EndGaps.PENALISED else ""
+    return f"{ends}; with --min-coverage, say 0.98{other} most pairs are left out unseen"

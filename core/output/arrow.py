@@ -1,0 +1,268 @@
+"""Tables of typed columns, as Parquet or Arrow, written through pyarrow.
+
+Batches are cut by what the rows hold, never by the blocks that they come in, which depend on memory and engine: the same rows are the same
+bytes, with the same release of pyarrow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.alignment.identity import DEFAULT
+from gpualign.core.alignment.task import Task
+from gpualign.core.common.arrays import Booleans, Integers
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError
+from gpualign.core.output.matrix_files import Named
+from gpualign.core.output.pairs import PairsSink
+from gpualign.core.output.writer import ByteWriter
+from gpualign.core.results.blocks import Block
+from gpualign.core.results.columns import Field
+from gpualign.core.results.filter import Filter
+from gpualign.core.sequences.string_column import TextColumn
+
+BATCH_ROWS = 1 << 18
+"""Rows of a batch of Arrow, or of a row group of Parquet."""
+
+BATCH_TEXT = 16 << 20
+"""Bytes of text with which a batch ends before it has as many rows. Ids count where rows hold them in full, which is in Parquet."""
+
+_MOST_WAITING = 256
+"""Pieces of a batch, which take memory of their own however few rows they have."""
+
+PARQUET, FILE, STREAM = "parquet", "file", "stream"
+"""Containers: Parquet, and of Arrow's IPC formats that of files, which readers map, and that of streams, which they read from a pipe."""
+
+ColumnValues: TypeAlias = "npt.NDArray[Any] | TextColumn"
+
+
+def check_pyarrow(format: str) -> None:
+    """Raises `InputError` where pyarrow is not installed."""
+    try:
+        import pyarrow as pa  # noqa: F401
+    except ImportError:
+        raise InputError(f"--format {format} needs pyarrow: pip install 'gpualign[arrow]'") from None
+
+
+@dataclass(frozen=True)
+class TypedColumn:
+    """A column of numbers (dtype), of the ids of records (ids), or of other text (neither)."""
+
+    name: str
+    dtype: np.dtype[Any] | None = None
+    ids: Named | None = None
+
+
+class _Held:
+    """What pyarrow writes to. It keeps the bytes until they are moved on, so that an output fails outside of pyarrow, and a writer that is
+    thrown away after a failure writes nothing."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def write(self, data: bytes) -> int:
+        self._parts.append(bytes(data))
+        self._size += len(data)
+        return len(data)
+
+    def tell(self) -> int:
+        return self._size
+
+    def flush(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+    def move(self, stream: ByteWriter) -> None:
+        """Write to a stream what has come since the last time."""
+        parts, self._parts = self._parts, []
+        for part in parts:
+            stream.write(part)
+
+
+class TableWriter:
+    """Writes a table to a binary stream, which it needs not seek in. Raises `InputError` for ids that are no UTF-8.
+
+    Numbers may be missing, and are then null. Ids are plain text in Parquet, which encodes repeated texts by itself, and
+    dictionary-encoded in Arrow, which does not.
+    """
+
+    def __init__(self, stream: ByteWriter, container: str, columns: Sequence[TypedColumn]) -> None:
+        import pyarrow as pa
+
+        self._stream = stream
+        self._container = container
+        self._columns = columns
+        self._ids = {column.name: _checked_ids(column.name, column.ids) for column in columns if column.ids is not None}
+        self._id_sizes = {column.name: column.ids.id_column.lengths for column in columns if column.ids is not None}
+        id_type = pa.string() if container == PARQUET else pa.dictionary(pa.int32(), pa.string())
+        types = [id_type if c.ids is not None else pa.large_string() if c.dtype is None else pa.from_numpy_dtype(c.dtype) for c in columns]
+        self._schema = pa.schema(list(zip((c.name for c in columns), types, strict=True)))
+        self._waiting: list[Any] = []  # record batches, with numbers of records for ids
+        self._rows = self._text = 0
+
+    def begin(self) -> None:
+        """Write what stands before the first row."""
+        self._held = _Held()
+        self._writer = _open_writer(self._held, self._container, self._schema)
+        self._held.move(self._stream)
+
+    def write(self, values: Sequence[ColumnValues]) -> None:
+        """Add rows. values: of each column the numbers (NaN: missing), the records whose ids stand there, or texts."""
+        import pyarrow as pa
+
+        arrays, text = [], np.zeros((), dtype=np.int64)
+        for column, of_rows in zip(self._columns, values, strict=True):
+            if isinstance(of_rows, TextColumn):
+                arrays.append(_texts(of_rows))
+                text = text + np.diff(of_rows.offsets)
+            elif column.ids is not None:
+                arrays.append(pa.array(of_rows.astype(np.int32)))
+                if self._container == PARQUET:
+                    text = text + self._id_sizes[column.name][of_rows]
+            else:
+                arrays.append(_numbers(of_rows, column.dtype))
+        self._add(pa.record_batch(arrays, names=self._schema.names), text)
+
+    def _add(self, rows: Any, text: Integers) -> None:
+        """Cut rows, with so many bytes of text each, where batches end."""
+        ends, start = np.cumsum(np.broadcast_to(text, rows.num_rows), dtype=np.int64), 0
+        while start < rows.num_rows:
+            before = int(ends[start - 1]) if start else 0
+            full = int(np.searchsorted(ends, before + BATCH_TEXT - self._text)) + 1  # the row that fills the batch is part of it
+            stop = min(start + BATCH_ROWS - self._rows, full, rows.num_rows)
+            self._waiting.append(rows.slice(start, stop - start))
+            self._rows += stop - start
+            self._text += int(ends[stop - 1]) - before
+            if self._rows == BATCH_ROWS or self._text >= BATCH_TEXT:
+                self._write_batch()
+            start = stop
+        if len(self._waiting) >= _MOST_WAITING:
+            import pyarrow as pa
+
+            self._waiting = pa.Table.from_batches(self._waiting).combine_chunks().to_batches()
+
+    def _write_batch(self) -> None:
+        import pyarrow as pa
+
+        joined = pa.Table.from_batches(self._waiting)
+        arrays = [
+            self._named(name, column.combine_chunks()) if name in self._ids else column.combine_chunks()
+            for name, column in zip(joined.column_names, joined.columns, strict=True)
+        ]
+        self._waiting.clear()
+        self._rows = self._text = 0
+        del joined
+        self._writer.write_batch(pa.record_batch(arrays, schema=self._schema))
+        self._held.move(self._stream)
+
+    def _named(self, column: str, records: Any) -> Any:
+        """The ids of records, as the container has them."""
+        import pyarrow as pa
+
+        ids = self._ids[column]
+        return ids.take(records) if self._container == PARQUET else pa.DictionaryArray.from_arrays(records, ids)
+
+    def finish(self) -> None:
+        """All rows are there."""
+        if self._rows:
+            self._write_batch()
+        self._writer.close()
+        self._held.move(self._stream)
+
+
+def _open_writer(held: _Held, container: str, schema: Any) -> Any:
+    """What decides about bytes is said here, whatever the defaults of a release are."""
+    import pyarrow as pa
+
+    if container == PARQUET:
+        from pyarrow import parquet
+
+        return parquet.ParquetWriter(
+            held, schema, version="2.6", data_page_version="1.0", compression="zstd", compression_level=1, store_schema=False
+        )
+    options = pa.ipc.IpcWriteOptions(compression=None)
+    return pa.ipc.new_file(held, schema, options=options) if container == FILE else pa.ipc.new_stream(held, schema, options=options)
+
+
+def _checked_ids(column: str, records: Named) -> Any:
+    """The ids of records, which are different from each other."""
+    texts = _texts(records.id_column)
+    try:
+        texts.validate(full=True)
+    except ValueError:
+        _refuse_id(column, records)
+        raise
+    return texts.cast("string")
+
+
+def _refuse_id(column: str, records: Named) -> None:
+    for number, name in enumerate(records.ids, 1):
+        try:
+            name.encode("utf-8")
+        except UnicodeEncodeError:
+            raise InputError(
+                f"{column} {number}: the id {name!a} is no UTF-8, as parquet and arrow want text to be; change the id, or write tsv"
+            ) from None
+
+
+def _texts(column: TextColumn) -> Any:
+    import pyarrow as pa
+
+    return pa.LargeStringArray.from_buffers(len(column.offsets) - 1, pa.py_buffer(column.offsets), pa.py_buffer(column.text))
+
+
+def _numbers(values: npt.NDArray[Any], dtype: np.dtype[Any] | None) -> Any:
+    import pyarrow as pa
+
+    if values.dtype.kind != "f":
+        return pa.array(values.astype(dtype, copy=False))
+    missing = np.isnan(values)
+    return pa.array(np.where(missing, 0, values).astype(dtype), mask=missing)
+
+
+class ArrowSink(PairsSink):
+    """Writes pairs as rows of typed columns. task: of the queries as they were given."""
+
+    def __init__(
+        self,
+        stream: ByteWriter,
+        task: Task,
+        container: str,
+        fields: Sequence[Field],
+        filter: Filter | None = None,
+        identity_definition: int = DEFAULT,
+    ) -> None:
+        super().__init__(stream, task, filter, identity_definition)
+        self._fields = fields
+        self._table = TableWriter(stream, container, [_column(field, task) for field in fields])
+
+    def open(self) -> None:
+        self._table.begin()
+
+    def write_block(self, block: Block, keep: Booleans | None) -> None:
+        records = dict(zip(("query", "target"), block.written_records(keep), strict=True))
+
+        def values(field: Field) -> ColumnValues:
+            if field.side is not None:
+                return records[field.side]
+            return np.asarray(field.take(block, keep)) if field.values is not None else field.take_text(block, keep)
+
+        self._table.write([values(field) for field in self._fields])
+
+    def finish(self) -> None:
+        self._table.finish()
+
+
+def _column(field: Field, task: Task) -> TypedColumn:
+    if field.side is not None:
+        return TypedColumn(field.name, ids=task.queries if field.side == "query" else task.targets)
+    return TypedColumn(field.name, field.dtype(task) if field.dtype else None)

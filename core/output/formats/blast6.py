@@ -1,0 +1,65 @@
+"""The twelve columns of BLAST's -outfmt 6, without a header.
+
+Alignments without an E-value, as global ones, have -1 in that column and a bit score of 0, as in vsearch's --blast6out. Of the
+reverse complement of a query, the ends on the target are told the wrong way round, as BLAST does; where translations are aligned, the
+ends on whichever sequence was read as its reverse complement.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpualign.core.alignment.task import Detail, Task
+from gpualign.core.common.arrays import Booleans
+from gpualign.core.results import columns as fields
+from gpualign.core.results._rows import Column
+from gpualign.core.results.blocks import Block
+
+
+class M8:
+    """Query, target, percent identity, length, mismatches, gap openings, ends of both from 1, E-value, bit score."""
+
+    detail = Detail.STATISTICS
+    remembers = False
+    has_letters = False
+
+    def header(self, task: Task) -> bytes:
+        return b""
+
+    def columns(self, block: Block, keep: Booleans | None) -> list[Column]:
+        turned = (np.False_, block.minus) if block.codons == (1, 1) else (block.minus, block.target_minus)
+        return [
+            fields.query_ids(block),
+            fields.target_ids(block),
+            fields.identities(100, 3)(block),
+            fields.lengths(block),
+            fields.statistic("mismatches")(block),
+            fields.statistic("gap_opens")(block),
+            *_ends(block, "query", turned[0]),
+            *_ends(block, "target", turned[1]),
+            block.evalues(blast_evalue, unknown="-1"),
+            block.bits(blast_bits, unknown="0"),
+        ]
+
+
+def _ends(block: Block, side: str, turned: Booleans | np.bool_) -> list[Column]:
+    """First and last letter of one side, the last one first where it is turned."""
+    starts, ends = block.statistics[f"{side}_start"] + np.int32(1), block.statistics[f"{side}_end"]
+    return [block.numbers(np.where(turned, ends, starts)), block.numbers(np.where(turned, starts, ends))]
+
+
+def blast_evalue(value: float) -> str:
+    """An E-value as BLAST's tables write it."""
+    if value < 1e-180:
+        return "0.0"
+    for limit, form in ((9e-4, "%.2e"), (0.1, "%.3f"), (1.0, "%.2f"), (10.0, "%.1f")):
+        if value < limit:
+            return form % value
+    return f"{value:.0f}"
+
+
+def blast_bits(value: float) -> str:
+    """A bit score as BLAST's tables write it."""
+    if value > 99999:
+        return f"{value:.3e}"
+    return str(int(value)) if value > 99.9 else f"{value:.1f}"

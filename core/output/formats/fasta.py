@@ -1,0 +1,28 @@
+"""Aligned pairs as FASTA: two records a pair, the query's and the target's aligned letters with gaps."""
+
+from __future__ import annotations
+
+from gpualign.core.alignment.task import Detail, Task
+from gpualign.core.common.arrays import Booleans
+from gpualign.core.results import columns as fields
+from gpualign.core.results._rows import Column
+from gpualign.core.results.blocks import Block
+
+
+class AlignedFasta:
+    """Each sequence on one line."""
+
+    detail = Detail.PATH
+    remembers = False
+    has_letters = True
+
+    def header(self, task: Task) -> bytes:
+        return b""
+
+    def columns(self, block: Block, keep: Booleans | None) -> list[Column]:
+        return [
+            fields.query_ids(block).between(">", "\n"),
+            block.path("query").between("", "\n"),
+            fields.target_ids(block).between(">", "\n"),
+            block.path("target"),
+        ]

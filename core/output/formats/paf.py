@@ -1,0 +1,42 @@
+"""PAF, minimap2's pairwise mapping format (https://github.com/lh3/miniasm/blob/master/PAF.md), with NM, AS and cg."""
+
+from __future__ import annotations
+
+from gpualign.core.alignment.task import Detail, Task
+from gpualign.core.common.arrays import Booleans
+from gpualign.core.output.formats.base import alignment_score
+from gpualign.core.results import columns as fields
+from gpualign.core.results._rows import Column
+from gpualign.core.results.blocks import Block
+
+
+class Paf:
+    """Ends are 0-based and half-open; the strand is -, where the reverse complement of one of the two is aligned; the mapping quality is
+    255 (missing). Of translations ends and lengths are in nucleotides, and all else in amino acids, as miniprot has it."""
+
+    detail = Detail.PATH
+    remembers = False
+    has_letters = False
+
+    def header(self, task: Task) -> bytes:
+        return b""
+
+    def columns(self, block: Block, keep: Booleans | None) -> list[Column]:
+        statistics = block.statistics
+        return [
+            fields.query_ids(block),
+            fields.query_lengths(block),
+            fields.statistic("query_start")(block),
+            fields.statistic("query_end")(block),
+            block.strands(),
+            fields.target_ids(block),
+            fields.target_lengths(block),
+            fields.statistic("target_start")(block),
+            fields.statistic("target_end")(block),
+            fields.statistic("matches")(block),
+            fields.lengths(block),
+            Column.constant("255"),
+            block.numbers(statistics["mismatches"] + statistics["gaps"]).between("NM:i:"),
+            alignment_score(block).between("AS:i:"),
+            block.path("cigar").between("cg:Z:"),
+        ]

@@ -1,0 +1,186 @@
+"""Every output format: its name, its suffixes, what it can hold, and what writes it. A new format is one entry of `FORMATS`.
+
+Nothing is loaded before it is used: commands read the names for their help.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from gpualign.core.common.dataclass import dataclass
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from gpualign.core.output.formats.base import RowFormat
+    from gpualign.core.output.matrix_files import Named
+    from gpualign.core.output.writer import ByteWriter
+    from gpualign.core.results.columns import Field
+
+    RowsMaker = Callable[[list[Field]], RowFormat]
+    MatrixWriter = Callable[[ByteWriter, npt.NDArray[Any], "Labels", int], None]
+
+
+class Results(Enum):
+    """What a command writes: alignments of all pairs, hits of a search, local scores of all pairs, distances, clusters."""
+
+    PAIRS = "pairs"
+    HITS = "hits"
+    SCORES = "scores"
+    DISTANCES = "distances"
+    CLUSTERS = "clusters"
+
+
+class Layout(Enum):
+    """ROWS: a row a pair; BLOCKS: a block of lines a pair, for people; COLUMNS: a row a pair in typed columns, binary; MATRIX: text of a
+    matrix; ARRAY: binary; SPARSE: the same, of some pairs."""
+
+    ROWS = "rows"
+    BLOCKS = "blocks"
+    COLUMNS = "columns"
+    MATRIX = "matrix"
+    ARRAY = "array"
+    SPARSE = "sparse"
+
+
+def _tsv(fields: list[Field]) -> RowFormat:
+    from gpualign.core.output.formats.tsv import Tsv
+
+    return Tsv(fields)
+
+
+def _csv(fields: list[Field]) -> RowFormat:
+    from gpualign.core.output.formats.tsv import Csv
+
+    return Csv(fields)
+
+
+def _m8(fields: list[Field]) -> RowFormat:
+    from gpualign.core.output.formats.blast6 import M8
+
+    return M8()
+
+
+def _paf(fields: list[Field]) -> RowFormat:
+    from gpualign.core.output.formats.paf import Paf
+
+    return Paf()
+
+
+def _sam(fields: list[Field]) -> RowFormat:
+    from gpualign.core.output.formats.sam import Sam
+
+    return Sam()
+
+
+def _fasta(fields: list[Field]) -> RowFormat:
+    from gpualign.core.output.formats.fasta import AlignedFasta
+
+    return AlignedFasta()
+
+
+@dataclass(frozen=True)
+class Labels:
+    """What stands around the values of a matrix: the records of its rows and columns, a title, decimals of values that are no counts."""
+
+    queries: Named
+    targets: Named
+    title: str
+    decimals: int
+
+
+def _separated(separator: str) -> MatrixWriter:
+    def write(stream: ByteWriter, values: npt.NDArray[Any], labels: Labels, threads: int) -> None:
+        from gpualign.core.output.matrix_files import write_matrix_text
+
+        write_matrix_text(stream, values, labels.queries, labels.targets, separator, labels.decimals, threads)
+
+    return write
+
+
+def _phylip(stream: ByteWriter, values: npt.NDArray[Any], labels: Labels, threads: int) -> None:
+    from gpualign.core.output.matrix_files import write_phylip
+
+    write_phylip(stream, values, labels.queries, labels.decimals, threads)
+
+
+def _mega(stream: ByteWriter, values: npt.NDArray[Any], labels: Labels, threads: int) -> None:
+    from gpualign.core.output.formats.mega import write_mega
+
+    write_mega(stream, labels.queries, values, labels.title, labels.decimals, threads)
+
+
+@dataclass(frozen=True)
+class Format:
+    """layouts: what it holds, and how. rows: makes the format of rows, which has these columns if it can choose; matrix: writes a finished
+    matrix, with so many threads that make text; square: what it is called where it is for one set alone; lists: whether text also holds
+    lists of near pairs, and what separates their columns; has_fields: whether columns can be chosen."""
+
+    name: str
+    layouts: dict[Results, Layout]
+    suffixes: tuple[str, ...] = ()
+    rows: RowsMaker | None = None
+    matrix: MatrixWriter | None = None
+    square: str | None = None
+    lists: str | None = None
+    has_fields: bool = False
+
+    @property
+    def is_array(self) -> bool:
+        """Whether it is a binary matrix of every pair."""
+        return Layout.ARRAY in self.layouts.values()
+
+    @property
+    def needs_file(self) -> bool:
+        """Whether it cannot go to standard output."""
+        return self.is_array or Layout.SPARSE in self.layouts.values()
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it can be read without a program, and may be packed."""
+        return not self.needs_file and Layout.COLUMNS not in self.layouts.values()
+
+    @property
+    def keeps_any_pairs(self) -> bool:
+        """Whether it holds distances of any choice of pairs, be it one that is made as they come."""
+        return self.lists is not None or self.layouts.get(Results.DISTANCES) in (Layout.COLUMNS, Layout.SPARSE)
+
+
+def _of_pairs(layout: Layout, hits: bool = True) -> dict[Results, Layout]:
+    return {Results.PAIRS: layout, Results.HITS: layout} if hits else {Results.PAIRS: layout}
+
+
+_ROWS, _COLUMNS, _MATRIX, _ARRAY = Layout.ROWS, Layout.COLUMNS, Layout.MATRIX, Layout.ARRAY
+_OF_EVERY_PAIR = (Results.PAIRS, Results.SCORES, Results.DISTANCES)
+_OF_TEXT = {results: _MATRIX if results is Results.DISTANCES else _ROWS for results in Results}
+"""What tsv and csv are without being told otherwise."""
+
+FORMATS: dict[str, Format] = {
+    format.name: format
+    for format in (
+        Format("tsv", _OF_TEXT, (".tsv",), _tsv, _separated("\t"), lists="\t", has_fields=True),
+        Format("csv", _OF_TEXT, (".csv",), _csv, _separated(","), lists=",", has_fields=True),
+        Format("matrix", dict.fromkeys(_OF_EVERY_PAIR, _MATRIX), matrix=_separated("\t")),
+        Format("molten", {Results.DISTANCES: _ROWS}, lists="\t"),
+        Format("parquet", dict.fromkeys(Results, _COLUMNS), (".parquet",), has_fields=True),
+        Format("arrow", dict.fromkeys(Results, _COLUMNS), (".arrow", ".feather"), has_fields=True),
+        Format("m8", _of_pairs(_ROWS), (".m8",), rows=_m8),
+        Format("paf", _of_pairs(_ROWS), (".paf",), rows=_paf),
+        Format("sam", _of_pairs(_ROWS), (".sam",), rows=_sam),
+        Format("aln", _of_pairs(Layout.BLOCKS), (".aln",)),
+        Format("uc", {Results.CLUSTERS: _ROWS}, (".uc",)),
+        Format("fasta", _of_pairs(_ROWS, hits=False) | {Results.CLUSTERS: _ROWS}, (".fasta", ".fa"), rows=_fasta),
+        Format("npy", dict.fromkeys(_OF_EVERY_PAIR, _ARRAY), (".npy",)),
+        Format("npz", dict.fromkeys(_OF_EVERY_PAIR, _ARRAY), (".npz",)),
+        Format("csr", dict.fromkeys(_OF_EVERY_PAIR, Layout.SPARSE)),
+        Format("phylip", {Results.PAIRS: _MATRIX, Results.DISTANCES: _MATRIX}, (".phy",), matrix=_phylip, square="phylip"),
+        Format("mega", {Results.DISTANCES: _MATRIX}, (".meg",), matrix=_mega, square="mega"),
+    )
+}
+
+
+def formats_of(results: Results) -> tuple[str, ...]:
+    """Names of the formats that hold such results."""
+    return tuple(name for name, format in FORMATS.items() if results in format.layouts)

@@ -1,0 +1,117 @@
+"""SAM 1.6: targets are the references, queries the reads; with NM, AS and MD.
+
+Gaps in the query at the ends of an alignment have no place in SAM: POS is the first letter of the target that meets one of the
+query, or a letter inserted before it. Letters of the query beyond the alignment are soft-clipped. Alignments that hold no letter of the
+query are unmapped reads, put at the target's first letter. Hits of a search on the other strand have the flag 16 and the reverse
+complement of the query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign import __version__
+from gpualign.core.alignment.task import Detail, Task
+from gpualign.core.common.arrays import Booleans
+from gpualign.core.common.errors import InputError
+from gpualign.core.output.formats.base import alignment_score
+from gpualign.core.results import columns as fields
+from gpualign.core.results._rows import Column
+from gpualign.core.results.blocks import Block
+
+_LONGEST = 254
+"""Bytes of a read's name."""
+
+_OF_READS = bytes(byte for byte in range(ord("!"), ord("~") + 1) if byte != ord("@"))
+_OF_REFERENCES = bytes(byte for byte in range(ord("!"), ord("~") + 1) if byte not in b"\\,\"`'()[]{}<>")
+"""Characters that the specification allows in names."""
+
+_UNMAPPED = 4
+_SECONDARY = 256
+_REVERSE = 16
+
+
+def describe_names(task: Task) -> Iterator[str]:
+    """Report the ids, of queries and of targets, that have characters which the specification does not allow in names. Raises `InputError`
+    for those that are refused."""
+    _check_names(task)
+    sides = (
+        ("query", task.queries, _OF_READS, "reads: printable ASCII without @"),
+        ("target", task.targets, _OF_REFERENCES, "references: printable ASCII without \\ , \" ` ' and brackets"),
+    )
+    for side, records, allowed, rule in sides:
+        ids = records.id_column.tight()
+        odd = np.ones(256, dtype=np.bool_)
+        odd[list(allowed)] = False
+        found = np.flatnonzero(np.add.reduceat(odd[ids.text], ids.offsets[:-1], dtype=np.int64))
+        if len(found):
+            name = ids[int(found[0])][:40]
+            is_one = len(found) == 1
+            which = f"{side} id {name!r} is" if is_one else f"{len(found):,} {side} ids, {name!r} the first, are"
+            yield (
+                f"{which} not what SAM allows in names of {rule}; written unchanged, but some programs refuse the file: "
+                f"rename {'the record' if is_one else 'these records'}, or write paf"
+            )
+
+
+def _check_names(task: Task) -> None:
+    for name in task.queries.ids:
+        if name[0] == "@" or name == "*" or len(name.encode("utf-8", "surrogateescape")) > _LONGEST:
+            raise InputError(f"{name[:40]!r} is no name for a read in SAM: an @ begins headers, * is none, and {_LONGEST} bytes are most")
+    for name in task.targets.ids:
+        if name[0] in "*=":
+            raise InputError(f"{name[:40]!r} is no name for a reference in SAM: * and = that names begin with have a meaning of their own")
+
+
+class Sam:
+    """The first row of a query is its primary alignment, the others are flagged secondary."""
+
+    detail = Detail.PATH
+    remembers = True  # which rows are primary alignments
+    has_letters = True
+
+    def __init__(self) -> None:
+        self._seen = -1  # the last record that has a row
+
+    def header(self, task: Task) -> bytes:
+        """Raises `InputError` for an id or a letter with which no reader would open the file."""
+        _check_names(task)
+        stop = task.alphabet.letters.find("*")
+        if stop in task.queries.used_codes:
+            at = int(np.argmax(task.queries.codes == stop))
+            name = task.queries.ids[int(np.searchsorted(task.queries.offsets, at, side="right")) - 1]
+            raise InputError(f"{name[:40]!r} has a *, which is no letter of a read in SAM; take paf, m8 or a table")
+        targets = task.targets
+        references = ((targets.ids[i], targets.lengths[i]) for i in np.argsort(targets.ranks).tolist())
+        lines = ["@HD\tVN:1.6\tSO:unknown\tGO:query", *(f"@SQ\tSN:{name}\tLN:{length}" for name, length in references)]
+        lines.append(f"@PG\tID:gpualign\tPN:gpualign\tVN:{__version__}")
+        return ("\n".join(lines) + "\n").encode("utf-8", "surrogateescape")
+
+    def _flags(self, block: Block, wanted: Booleans) -> npt.NDArray[np.int32]:
+        unmapped = block.statistics["query_start"] == block.statistics["query_end"]
+        flags: npt.NDArray[np.int32] = (_SECONDARY + _UNMAPPED * unmapped + _REVERSE * block.minus).astype(np.int32)
+        given = block.given[wanted]
+        primary = np.zeros(wanted.shape, dtype=np.bool_)
+        primary[wanted] = np.diff(given, prepend=self._seen) > 0
+        flags[primary] -= _SECONDARY
+        self._seen = int(given[-1]) if len(given) else self._seen
+        return flags
+
+    def columns(self, block: Block, keep: Booleans | None) -> list[Column]:
+        return [
+            fields.query_ids(block),
+            block.numbers(self._flags(block, block.wanted(keep))),
+            fields.target_ids(block),
+            block.path("sam_position"),
+            Column.constant("255"),
+            block.path("sam_cigar"),
+            Column.constant("*\t0\t0"),
+            block.query_letters(),
+            Column.constant("*"),
+            block.path("sam_distance").between("NM:i:"),
+            alignment_score(block).between("AS:i:"),
+            block.path("sam_md").between("MD:Z:"),
+        ]

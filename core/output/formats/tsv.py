@@ -1,0 +1,42 @@
+"""A table with the columns of --fields, with a line of their names: separated by tabs, or by commas as RFC 4180 has it."""
+
+from __future__ import annotations
+
+from gpualign.core.alignment.task import Detail, Task
+from gpualign.core.common.arrays import Booleans
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.results._rows import Column
+from gpualign.core.results.blocks import Block
+from gpualign.core.results.columns import Field, detail_of
+
+
+@dataclass(frozen=True)
+class Tsv:
+    """The chosen fields."""
+
+    fields: list[Field]
+    remembers = False
+
+    @property
+    def detail(self) -> Detail:
+        return detail_of(self.fields)
+
+    @property
+    def has_letters(self) -> bool:
+        return any(field.has_letters for field in self.fields)
+
+    def header(self, task: Task) -> bytes:
+        return ("\t".join(f.name for f in self.fields) + "\n").encode()
+
+    def columns(self, block: Block, keep: Booleans | None) -> list[Column]:
+        return [f.column(block) for f in self.fields]
+
+
+class Csv(Tsv):
+    """Texts with commas or quotes in quotes."""
+
+    def header(self, task: Task) -> bytes:
+        return super().header(task).replace(b"\t", b",")
+
+    def columns(self, block: Block, keep: Booleans | None) -> list[Column]:
+        return [(f.quoted or f.column)(block).between("", ",") for f in self.fields]

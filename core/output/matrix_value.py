@@ -1,0 +1,61 @@
+"""What of each pair a matrix holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.alignment.identity import DEFAULT
+from gpualign.core.alignment.task import Detail, Task
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.results.blocks import Block, PairBlock
+
+if TYPE_CHECKING:
+    from gpualign.core.alignment.band_results import BandResults
+    from gpualign.core.output.matrix_files import NumberType
+
+
+@dataclass(frozen=True)
+class Value:
+    """What a matrix holds: "score" (int32 or int64), "identity" or "distance", which is 1 - identity (float64). edit: scores are edit
+    distances, and so are distances."""
+
+    name: str
+    identity_definition: int
+    edit: bool = False
+
+    @property
+    def kind(self) -> str:
+        """score, identity or distance, for people and programs."""
+        return "distance" if self.edit and self.name == "score" else self.name
+
+    @property
+    def _of_engine(self) -> bool:
+        """Whether it is what engines compute of every pair."""
+        return self.name == "score" or (self.edit and self.name == "distance")
+
+    @property
+    def detail(self) -> Detail:
+        return Detail.SCORE if self._of_engine else Detail.STATISTICS
+
+    @property
+    def array_name(self) -> str:
+        return "scores" if self.kind == "score" else self.kind
+
+    def dtype(self, task: Task) -> NumberType:
+        return task.dtype if self._of_engine else np.dtype(np.float64)
+
+    def of(self, block: Block) -> npt.NDArray[Any]:
+        """Values of a block's pairs, of the shape of its scores."""
+        if self._of_engine:
+            return block.scores
+        return block.identity_fraction if self.name == "identity" else block.distance_fraction
+
+    def of_band(self, task: Task, results: BandResults) -> npt.NDArray[Any]:
+        """Values of a band's pairs: [queries][targets]."""
+        return self.of(PairBlock(task, self.identity_definition, results))
+
+
+SCORES = Value("score", DEFAULT)

@@ -1,0 +1,25 @@
+"""Sinks that keep results in memory, or nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.output.matrix_files import NumberType, Places
+
+
+class MemoryArray:
+    """An array for sinks that fill one (`gpualign.core.output.matrix_files.ArrayMaker`)."""
+
+    places: Places | None = None
+
+    def __init__(self, shape: tuple[int, ...], dtype: NumberType) -> None:
+        self.values: npt.NDArray[Any] = np.zeros(shape, dtype=dtype)
+
+    def reserve(self, stop: int) -> None:
+        pass
+
+    def flush(self) -> None:
+        pass

@@ -1,0 +1,111 @@
+"""Alignments for people: blocks of three lines, the letters of both sequences and what they have in common between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gpualign.core.alignment.identity import DEFAULT
+from gpualign.core.alignment.task import Task
+from gpualign.core.common.arrays import Booleans
+from gpualign.core.output.pairs import PairsSink
+from gpualign.core.output.writer import ByteWriter
+from gpualign.core.results.blocks import Block, Pair
+from gpualign.core.results.filter import Filter
+from gpualign.core.results.hit_blocks import as_hits
+from gpualign.core.sequences.alphabet import PROTEIN
+
+_LEAST_LETTERS = 10
+
+
+class BlocksSink(PairsSink):
+    """Writes each pair as a summary and its alignment, in lines of `width` characters at most (but ten letters at least).
+
+    Between the sequences | stands for equal letters, . for unequal ones, of proteins + for those of a positive score; numbers at the ends
+    count letters from 1, of translations nucleotides.
+    """
+
+    def __init__(
+        self, stream: ByteWriter, task: Task, width: int, filter: Filter | None = None, identity_definition: int = DEFAULT
+    ) -> None:
+        super().__init__(stream, task, filter, identity_definition)
+        self._width = width
+        self._shows_similar = task.alphabet.name == PROTEIN.name and not task.scoring.edit
+
+    def write_block(self, block: Block, keep: Booleans | None) -> None:
+        for pair in np.argwhere(block.wanted(keep)).tolist():
+            text = "".join(f"{line}\n" for line in self._pair(block, tuple(pair)))
+            self.stream.write(text.encode("utf-8", "surrogateescape"))
+
+    def _pair(self, block: Block, pair: Pair) -> Iterator[str]:
+        task = block.task
+        query, target = block.records(pair)
+        counts = block.statistics[pair]
+        num, den = (int(part[pair]) for part in block.identity)
+        gaps, opens = int(counts["gaps"]), int(counts["gap_opens"])
+        percent = 100 * num / den if den else 0.0
+        lengths = block.record_lengths[0][query], block.record_lengths[1][target]
+        of_what = ["letter" if codon == 1 else "nucleotide" for codon in block.codons]
+        yield f"query    {task.queries.ids[query]} ({_count(lengths[0], of_what[0])})"
+        yield f"target   {task.targets.ids[target]} ({_count(lengths[1], of_what[1])})"
+        yield f"{'distance' if task.scoring.edit else 'score':<9}{block.scores[pair]}"
+        significance = block.significance(pair)
+        if significance is not None:
+            yield "bits     {:.1f}, E-value {:.3g}".format(*significance)
+        if block.codons != (1, 1):
+            yield f"frame    {', '.join(self._frames(block, pair))}"
+        elif block.minus[pair]:
+            yield "strand   reverse complement of the query"
+        yield f"identity {percent:.2f} % ({num} of {den})"
+        yield f"gaps     {opens} with {_count(gaps, 'letter')}" if gaps else "gaps     0"
+        yield ""
+        # Numbers of the first letters, and what each letter adds to them.
+        ends = [(side, bool(turned[pair])) for side, turned in (("query", block.minus), ("target", block.target_minus))]
+        firsts = [int(counts[f"{side}_end"] if turned else counts[f"{side}_start"] + 1) for side, turned in ends]
+        steps = [-codon if turned else codon for codon, (_, turned) in zip(block.codons, ends, strict=True)]
+        names = task.queries.ids[query], task.targets.ids[target]
+        yield from self._lines(block, pair, names, firsts, steps)
+
+    def _frames(self, block: Block, pair: Pair) -> Iterator[str]:
+        """The reading frames of what is translated, for people."""
+        for side, codon, frames in zip(("query", "target"), block.codons, as_hits(block).frames, strict=True):
+            if codon != 1:
+                yield f"{frames[pair]:+d} of the {side}"
+
+    def _lines(self, block: Block, pair: Pair, names: tuple[str, str], firsts: list[int], steps: list[int]) -> Iterator[str]:
+        query, target = block.records(pair)
+        upper, middle, lower = (block.path_text(pair, kind) for kind in ("query", "markers", "target"))
+        if self._shows_similar:
+            middle = self._with_similar(upper, middle, lower)
+        label = min(max(map(len, names)), 20)
+        digits = len(str(int(max(block.record_lengths[0][query], block.record_lengths[1][target]))))
+        letters = max(_LEAST_LETTERS, self._width - label - 2 * digits - 3)
+        positions, step = np.array(firsts), np.array(steps)
+        within = step - np.sign(step)  # from the first to the last nucleotide of a codon
+        for at in range(0, len(middle), letters):
+            parts = upper[at : at + letters], lower[at : at + letters]
+            used = [len(part) - part.count("-") for part in parts]
+            last = positions + step * (np.array(used) - 1) + within
+            yield f"{names[0][:label]:<{label}} {positions[0]:>{digits}} {parts[0]} {last[0]}"
+            yield f"{'':<{label + digits + 2}}{middle[at : at + letters]}".rstrip()
+            yield f"{names[1][:label]:<{label}} {positions[1]:>{digits}} {parts[1]} {last[1]}"
+            yield ""
+            positions = last + np.sign(step)
+        if not middle:
+            yield "no letters are aligned"
+            yield ""
+
+    def _with_similar(self, upper: str, middle: str, lower: str) -> str:
+        """The line between two sequences, with + where unequal letters have a positive score."""
+        signs = np.frombuffer(middle.encode(), dtype=np.uint8)
+        unequal = np.flatnonzero(signs == ord("."))
+        codes = (PROTEIN.encoding[np.frombuffer(line.encode(), dtype=np.uint8)[unequal]] for line in (upper, lower))
+        similar = self.task.scoring.substitution[tuple(codes)] > 0
+        changed = signs.copy()
+        changed[unequal[similar]] = ord("+")
+        return str(changed.tobytes(), "ascii")
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -1,0 +1,81 @@
+"""Pairs as rows, in any of the formats of gpualign.core.output.formats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+from gpualign.core.alignment.band_results import BandResults
+from gpualign.core.alignment.identity import DEFAULT
+from gpualign.core.alignment.task import Task
+from gpualign.core.common.arrays import Booleans
+from gpualign.core.common.threads import InOrder
+from gpualign.core.execution.pipeline import Closable
+from gpualign.core.output.formats.base import RowFormat
+from gpualign.core.output.pairs import BLOCK_RUNS_OF_CIGARS, PairsSink
+from gpualign.core.output.writer import ByteWriter, keep_freed_memory, write_pieces
+from gpualign.core.results._rows import Column
+from gpualign.core.results.blocks import Block
+from gpualign.core.results.filter import Filter
+
+if TYPE_CHECKING:
+    from gpualign.core.results.near_results import NearResults
+
+_MAKERS = 2
+
+_Rows: TypeAlias = tuple[Block, list[Column] | None, Booleans | None]
+"""What the text of a block's rows is made of; None: columns that do not depend on other blocks."""
+
+
+class TableSink(PairsSink):
+    """Writes a format of rows to a binary stream.
+
+    threads: that make text of a band's blocks. Two of them, of Python, make columns as well, and have the others help with the text: more
+    would wait for each other's turns. The caller's thread filters, and makes the columns, in order, of formats that remember what they have
+    seen; also those of the first block, with whatever all blocks share.
+    """
+
+    def __init__(
+        self,
+        stream: ByteWriter,
+        task: Task,
+        format: RowFormat,
+        filter: Filter | None = None,
+        identity_definition: int = DEFAULT,
+        threads: int = 1,
+    ) -> None:
+        super().__init__(stream, task, filter, identity_definition)
+        self._format = format
+        makers = min(threads, _MAKERS)
+        self._threads = InOrder(makers)
+        self.block_threads = -(-threads // makers)
+        if not format.has_letters:
+            self.block_runs = BLOCK_RUNS_OF_CIGARS
+        self._begun = False
+        if threads > _MAKERS:
+            keep_freed_memory()
+
+    def header(self) -> bytes:
+        return self._format.header(self.task)
+
+    def write(self, results: BandResults | NearResults) -> None:
+        with closing(cast("Closable", texts := self._threads.map(self._text, self._rows(results)))):
+            for text in texts:
+                write_pieces(self.stream, text)
+
+    def write_block(self, block: Block, keep: Booleans | None) -> None:
+        write_pieces(self.stream, self._text((block, None, keep)))
+
+    def finish(self) -> None:
+        self._threads.close()
+
+    def _rows(self, results: BandResults | NearResults) -> Iterator[_Rows]:
+        for block, keep in self.filtered(results):
+            here = self._format.remembers or not self._begun
+            self._begun = True
+            yield block, self._format.columns(block, keep) if here else None, keep
+
+    def _text(self, rows: _Rows) -> list[bytearray]:
+        block, columns, keep = rows
+        return block.rows(self._format.columns(block, keep) if columns is None else columns, keep, self.block_threads)

@@ -1,0 +1,51 @@
+"""Pairs chosen by groups of records: those of one group, or of two. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import field
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.common.arrays import Integers
+from gpualign.core.common.dataclass import dataclass
+
+
+@dataclass(frozen=True, eq=False)
+class GroupPairs:
+    """queries, targets: int64[records], the group of each; within: pairs of one group are wanted, else those of two."""
+
+    queries: Integers = field(repr=False)
+    targets: Integers = field(repr=False)
+    within: bool
+
+    def wanted(self, queries: Integers, targets: Integers) -> npt.NDArray[np.bool_]:
+        """Which pairs of records, arrays that broadcast."""
+        found: npt.NDArray[np.bool_] = (self.queries[queries] == self.targets[targets]) == self.within
+        return found
+
+    def sums(self, weights: Integers, firsts: Integers | None) -> Integers:
+        """Of each query, the sum of the weights of its wanted targets, or of those from firsts[query] on: int64[queries]."""
+        if firsts is None:
+            firsts = np.zeros(len(self.queries), dtype=np.int64)
+        order = np.argsort(self.targets, kind="stable")
+        keys = self.targets[order] * (len(self.targets) + 1) + order  # by group, then by record
+        before = np.concatenate(([0], np.cumsum(weights[order], dtype=np.int64)))
+        start = np.searchsorted(keys, self.queries * (len(self.targets) + 1) + firsts)
+        stop = np.searchsorted(keys, (self.queries + 1) * (len(self.targets) + 1))
+        same: Integers = before[stop] - before[start]
+        if self.within:
+            return same
+        every = np.concatenate(([0], np.cumsum(weights, dtype=np.int64)))
+        others: Integers = every[-1] - every[firsts] - same
+        return others
+
+    @property
+    def digest(self) -> str:
+        """SHA-256, in hexadecimal, of what decides."""
+        import hashlib
+
+        found = hashlib.sha256(b"within" if self.within else b"between")
+        for groups in (self.queries, self.targets):
+            found.update(groups.astype("<i8").tobytes())
+        return found.hexdigest()

@@ -1,0 +1,452 @@
+"""Blocks of results: what columns, filters and sinks of pairs draw on. A block is a rectangle of pairs or a list of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.alignment.band_results import BandResults, Scores
+from gpualign.core.alignment.identity import distance, fraction, identity
+from gpualign.core.alignment.task import Task
+from gpualign.core.alignment.tile_results import Runs, Statistics
+from gpualign.core.common.arrays import Booleans, Integers
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.planning.tile_plan import Pairing
+from gpualign.core.results._rows import Alignments, Column, format_block
+from gpualign.core.sequences.string_column import TextColumn
+
+if TYPE_CHECKING:
+    from gpualign.core.alignment.aligned_pairs import Aligned
+    from gpualign.core.alignment.ambiguity import Ambiguous
+    from gpualign.core.alignment.pair_list import NearPairs
+
+
+T = TypeVar("T", bound=np.generic)
+
+Pair: TypeAlias = tuple[int, ...]
+"""The place of a pair in the arrays of its block."""
+
+
+@dataclass(frozen=True)
+class Block(ABC):
+    """Pairs with their results, as whoever writes them sees them.
+
+    Arrays of pairs have the shape of `scores`. Statistics and what is made of them need a task with `Detail.STATISTICS`, paths one
+    with `Detail.PATH`. identity_definition: a number of core/alignment/identity.py.
+    """
+
+    task: Task
+    identity_definition: int
+
+    @property
+    @abstractmethod
+    def scores(self) -> Scores:
+        """int32 or int64; edit distances for unit costs."""
+
+    @property
+    @abstractmethod
+    def aligned(self) -> Statistics:
+        """As engines count: pairs of the same letter are matches."""
+
+    @cached_property
+    def statistics(self) -> Statistics:
+        """As people count: ambiguity letters by the task's rule, and the ends of a reverse complement or a translation on the sequence
+        that was given."""
+        return self._by_rule
+
+    @property
+    def _by_rule(self) -> Statistics:
+        """`aligned`, where no ambiguity letters are to count otherwise."""
+        ambiguous = self.task.ambiguous
+        return self.aligned if ambiguous is None else self._count_again(ambiguous)
+
+    @abstractmethod
+    def _count_again(self, ambiguous: Ambiguous) -> Statistics:
+        """By this rule."""
+
+    @property
+    @abstractmethod
+    def lengths(self) -> tuple[Integers, Integers]:
+        """Letters of the queries and of the targets as they were aligned, int64 of shapes that go with that of `scores`."""
+
+    @property
+    def given_lengths(self) -> tuple[Integers, Integers]:
+        """The same of the records that were given: nucleotides, where their translations were aligned."""
+        return self.lengths
+
+    @property
+    def record_lengths(self) -> tuple[Integers, Integers]:
+        """The same by records of `task.queries` and `task.targets`: int64[records]."""
+        return self.task.queries.lengths, self.task.targets.lengths
+
+    @property
+    @abstractmethod
+    def given(self) -> Integers:
+        """The records that were given and are the queries, or that they are readings of, in input order: int64. Those of consecutive
+        pairs do not fall."""
+
+    @property
+    @abstractmethod
+    def target_records(self) -> Integers:
+        """The same of the targets: int64 of a shape that goes with that of `scores`."""
+
+    @property
+    def minus(self) -> Booleans:
+        """Which queries are reverse complements of what was given, or translations of these."""
+        return np.broadcast_to(np.False_, self.scores.shape)
+
+    @property
+    def target_minus(self) -> Booleans:
+        """Which targets are translations of reverse complements."""
+        return np.broadcast_to(np.False_, self.scores.shape)
+
+    @property
+    def codons(self) -> tuple[int, int]:
+        """Letters of the queries and of the targets, as they were given, that an aligned letter stands for: 3 of translations, else 1."""
+        return 1, 1
+
+    @abstractmethod
+    def records(self, pair: Pair) -> tuple[int, int]:
+        """The records of `task.queries` and `task.targets` that a pair has."""
+
+    def significance(self, pair: Pair) -> tuple[float, float] | None:
+        """Bit score and E-value of a pair, or None where they are not known."""
+        return None
+
+    @abstractmethod
+    def wanted(self, keep: Booleans | None) -> Booleans:
+        """The pairs that are written, where a filter keeps these (None: all)."""
+
+    def written_records(self, keep: Booleans | None) -> tuple[Integers, Integers]:
+        """Of these pairs, in order, the records that were given as queries and as targets: int64[pairs]."""
+        wanted = self.wanted(keep)
+        given, targets = (np.broadcast_to(records, wanted.shape)[wanted] for records in (self.given, self.target_records))
+        return given, targets
+
+    @abstractmethod
+    def query_text(self, texts: TextColumn) -> Column:
+        """A column of texts that go with the records of `task.queries`."""
+
+    @abstractmethod
+    def target_text(self, texts: TextColumn) -> Column:
+        """A column of texts that go with the records of `task.targets`."""
+
+    @abstractmethod
+    def query_numbers(self, values: Integers) -> Column:
+        """A column of numbers that go with the records of `task.queries`."""
+
+    @abstractmethod
+    def target_numbers(self, values: Integers) -> Column:
+        """A column of numbers that go with the records of `task.targets`."""
+
+    @abstractmethod
+    def query_letters(self) -> Column:
+        """The whole queries, as they were aligned."""
+
+    def strands(self) -> Column:
+        """+, or - where one of the two, the query or the target, is a reverse complement."""
+        return Column.constant("+")
+
+    def bits(self, form: Callable[[float], str], unknown: str) -> Column:
+        """Bit scores as `form` writes them; `unknown` where they are not known."""
+        return Column.constant(unknown)
+
+    def evalues(self, form: Callable[[float], str], unknown: str) -> Column:
+        """E-values likewise."""
+        return Column.constant(unknown)
+
+    @abstractmethod
+    def path_text(self, pair: Pair, kind: str) -> str:
+        """What the column `path(kind)` has for one pair."""
+
+    @abstractmethod
+    def rows(self, columns: Sequence[Column], keep: Booleans | None, threads: int = 1) -> list[bytearray]:
+        """The rows of the wanted pairs, made of columns of this block; of those that `keep` has (None: all). Pieces of text, one behind the
+        other."""
+
+    @property
+    @abstractmethod
+    def _alignments(self) -> Alignments: ...
+
+    @abstractmethod
+    def _grid(self, values: npt.NDArray[T]) -> npt.NDArray[T]:
+        """Values of pairs as the compiled columns take them: [rows][targets], contiguous."""
+
+    @cached_property
+    def identity(self) -> tuple[Integers, Integers]:
+        """Numerators and denominators."""
+        return identity(self.statistics, *self.lengths, self.identity_definition)
+
+    @cached_property
+    def identity_fraction(self) -> npt.NDArray[np.float64]:
+        return fraction(*self.identity)
+
+    @cached_property
+    def distance_fraction(self) -> npt.NDArray[np.float64]:
+        """1 - identity."""
+        return distance(*self.identity)
+
+    def covered(self, side: str) -> tuple[Integers, Integers]:
+        """Aligned letters of the "query" or the "target" as it was given, and all of them."""
+        spans = self.statistics[f"{side}_end"].astype(np.int64) - self.statistics[f"{side}_start"]
+        return spans, np.broadcast_to(self.given_lengths[0 if side == "query" else 1], spans.shape)
+
+    @property
+    def paired(self) -> tuple[Integers, Integers]:
+        """Letters that are aligned with a letter, equal or not, and all letters of the longer sequence, as they were aligned."""
+        pairs = self.aligned["matches"].astype(np.int64) + self.aligned["mismatches"]
+        return pairs, np.broadcast_to(np.maximum(*self.lengths), pairs.shape)
+
+    def numbers(self, values: npt.NDArray[np.signedinteger]) -> Column:
+        """A column of a whole number of each pair, int32 or int64."""
+        return Column.pair_numbers(self._grid(values))
+
+    def fractions(self, values: npt.NDArray[np.float64], decimals: int) -> Column:
+        """A column of a real number of each pair, rounded."""
+        return Column.pair_fixed(self._grid(values), decimals)
+
+    def ratio(self, parts: tuple[Integers, Integers], factor: int, decimals: int) -> Column:
+        """A column of factor * numerator / denominator of each pair, rounded; 0 where the denominator is 0."""
+        num, den = map(self._grid, parts)
+        return Column.pair_ratio(num, den, factor=factor, decimals=decimals)
+
+    def path(self, kind: str) -> Column:
+        """A column of text made of each path, of a kind that core/results/src/alignments.hpp names."""
+        return Column.path(self._alignments, kind)
+
+
+@dataclass(frozen=True)
+class PairBlock(Block):
+    """A rectangle of pairs: arrays are [queries of the band][targets of the band]. `pairing` says which pairs are wanted; others
+    hold anything."""
+
+    results: BandResults
+    pairing: Pairing = Pairing.ALL
+
+    @property
+    def scores(self) -> Scores:
+        return self.results.scores
+
+    @property
+    def aligned(self) -> Statistics:
+        assert self.results.statistics is not None  # the detail of every column is asked for
+        return self.results.statistics
+
+    def _count_again(self, ambiguous: Ambiguous) -> Statistics:
+        assert self.results.runs is not None  # likewise
+        unclear = (ambiguous.queries[self._queries, None] > 0) | (ambiguous.targets[None, self._targets] > 0)
+        which = np.nonzero(self.wanted(unclear))
+        found: Statistics = self.aligned.copy()
+        records = which[0] + self._queries.start, which[1] + self._targets.start
+        found[which] = _count_by(ambiguous, self.task, records, self.aligned[which], self.results.runs.part(which))
+        return found
+
+    @property
+    def lengths(self) -> tuple[Integers, Integers]:
+        return self.task.queries.lengths[self._queries, None], self.task.targets.lengths[None, self._targets]
+
+    @property
+    def given(self) -> Integers:
+        return np.broadcast_to(np.arange(self._queries.start, self._queries.stop)[:, None], self._shape)
+
+    @property
+    def target_records(self) -> Integers:
+        return np.arange(self._targets.start, self._targets.stop)[None, :]
+
+    def records(self, pair: Pair) -> tuple[int, int]:
+        row, column = pair
+        return self._queries.start + row, self._targets.start + column
+
+    def wanted(self, keep: Booleans | None) -> Booleans:
+        found: Booleans = np.arange(self._shape[1])[None, :] >= np.array(self._firsts)[:, None]
+        return found if keep is None else found & keep
+
+    def query_text(self, texts: TextColumn) -> Column:
+        return Column.query_text(texts.text, texts.offsets[self._queries.start :])
+
+    def target_text(self, texts: TextColumn) -> Column:
+        return Column.target_text(texts.text, texts.offsets[self._targets.start :])
+
+    def query_numbers(self, values: Integers) -> Column:
+        return Column.query_numbers(values[self._queries])
+
+    def target_numbers(self, values: Integers) -> Column:
+        return Column.target_numbers(values[self._targets])
+
+    def query_letters(self) -> Column:
+        queries = self.task.queries
+        offsets = queries.offsets[self._queries.start : self._queries.stop + 1]
+        return Column.query_text(self.task.alphabet.decoding[queries.codes[offsets[0] : offsets[-1]]], offsets - offsets[0])
+
+    def path_text(self, pair: Pair, kind: str) -> str:
+        row, column = pair
+        return self._alignments.text(row, column, kind).decode()
+
+    def rows(self, columns: Sequence[Column], keep: Booleans | None, threads: int = 1) -> list[bytearray]:
+        return format_block(columns, 0, *self._shape, self._firsts, keep, threads)
+
+    @cached_property
+    def _alignments(self) -> Alignments:
+        assert self.results.runs is not None  # likewise
+        none = np.zeros(0, dtype=np.int64)
+        return _make_alignments(self.task, (self._queries.start, self._targets.start), self.results.runs, self.aligned, (none, none))
+
+    def _grid(self, values: npt.NDArray[T]) -> npt.NDArray[T]:
+        return np.ascontiguousarray(values)
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        rows, columns = self.scores.shape
+        return rows, columns
+
+    @property
+    def _queries(self) -> slice:
+        return slice(self.results.band.start, self.results.band.start + self._shape[0])
+
+    @property
+    def _targets(self) -> slice:
+        return slice(self.results.band.first_target, self.results.band.first_target + self._shape[1])
+
+    @cached_property
+    def _firsts(self) -> list[int]:
+        """Of each query, the first of the targets that is wanted."""
+        wanted = self.pairing.first_targets(np.arange(self._queries.start, self._queries.stop, dtype=np.int64))
+        firsts: list[int] = np.maximum(wanted - self._targets.start, 0).tolist()
+        return firsts
+
+
+@dataclass(frozen=True)
+class ListBlock(Block):
+    """Listed pairs: arrays are [pairs]."""
+
+    @property
+    @abstractmethod
+    def listed(self) -> tuple[Integers, Integers]:
+        """The records of each pair, of `task.queries` and of `task.targets`: int64[pairs]."""
+
+    @property
+    @abstractmethod
+    def _paths(self) -> tuple[Statistics, Runs]:
+        """Of what was aligned."""
+
+    def _count_again(self, ambiguous: Ambiguous) -> Statistics:
+        queries, targets = self.listed
+        counted, runs = self._paths
+        which = np.flatnonzero((ambiguous.queries[queries] > 0) | (ambiguous.targets[targets] > 0))
+        found: Statistics = counted.copy()
+        found[which] = _count_by(ambiguous, self.task, (queries[which], targets[which]), counted[which], runs.part(which))
+        return found
+
+    @property
+    def lengths(self) -> tuple[Integers, Integers]:
+        queries, targets = self.listed
+        return self.task.queries.lengths[queries], self.task.targets.lengths[targets]
+
+    def records(self, pair: Pair) -> tuple[int, int]:
+        queries, targets = self.listed
+        return int(queries[pair]), int(targets[pair])
+
+    def wanted(self, keep: Booleans | None) -> Booleans:
+        return np.ones(len(self.scores), dtype=np.bool_) if keep is None else keep
+
+    @property
+    def target_records(self) -> Integers:
+        return self.listed[1]
+
+    def query_text(self, texts: TextColumn) -> Column:
+        return Column.listed_text(texts.text, texts.offsets, self.listed[0])
+
+    def target_text(self, texts: TextColumn) -> Column:
+        return Column.listed_text(texts.text, texts.offsets, self.listed[1])
+
+    def query_numbers(self, values: Integers) -> Column:
+        return Column.target_numbers(values[self.listed[0]])
+
+    def target_numbers(self, values: Integers) -> Column:
+        return Column.target_numbers(values[self.listed[1]])
+
+    def query_letters(self) -> Column:
+        codes = self.task.queries.gather(self.listed[0])
+        return text_column(TextColumn(self.task.alphabet.decoding[codes.text], codes.offsets))
+
+    def path_text(self, pair: Pair, kind: str) -> str:
+        (place,) = pair
+        return self._alignments.text(0, place, kind).decode()
+
+    def rows(self, columns: Sequence[Column], keep: Booleans | None, threads: int = 1) -> list[bytearray]:
+        return format_block(columns, 0, 1, len(self.scores), [0], None if keep is None else self._grid(keep), threads)
+
+    @cached_property
+    def _alignments(self) -> Alignments:
+        counted, runs = self._paths
+        grid = Runs(runs.pieces, self._grid(runs.starts), self._grid(runs.sizes))
+        return _make_alignments(self.task, (0, 0), grid, self._grid(counted), self.listed)
+
+    def _grid(self, values: npt.NDArray[T]) -> npt.NDArray[T]:
+        return np.ascontiguousarray(values)[None, :]
+
+
+@dataclass(frozen=True)
+class NearBlock(ListBlock):
+    """Pairs of a list. results: their statistics and runs are there where the task's detail asks for them."""
+
+    pairs: NearPairs
+    results: Aligned
+
+    @property
+    def listed(self) -> tuple[Integers, Integers]:
+        return self.pairs.queries, self.pairs.targets
+
+    @property
+    def scores(self) -> Scores:
+        return self.results.scores
+
+    @property
+    def aligned(self) -> Statistics:
+        assert self.results.statistics is not None  # the detail of every column is asked for
+        return self.results.statistics
+
+    @property
+    def given(self) -> Integers:
+        return self.pairs.queries
+
+    @property
+    def _paths(self) -> tuple[Statistics, Runs]:
+        assert self.results.runs is not None  # likewise
+        return self.aligned, self.results.runs
+
+
+def _count_by(ambiguous: Ambiguous, task: Task, records: tuple[Integers, Integers], statistics: Statistics, runs: Runs) -> Statistics:
+    """Statistics of listed pairs by a rule. records: int64[pairs] of `task.queries` and of `task.targets`; runs of [pairs]."""
+    from gpualign.core.alignment.recount import recount
+
+    return recount(task.queries, task.targets, records, statistics, runs, ambiguous.counts_as(task.alphabet))
+
+
+def text_column(texts: TextColumn) -> Column:
+    """A column of a text of each listed pair: pairs stand side by side in one row, as targets do."""
+    return Column.target_text(texts.text, texts.offsets)
+
+
+def _make_alignments(task: Task, first: tuple[int, int], runs: Runs, counted: Statistics, records: tuple[Integers, Integers]) -> Alignments:
+    """Paths of [rows][targets]; first: the query and target of the first pair; records: queries and targets of a single row instead."""
+    queries, targets = task.queries, task.targets
+    return Alignments(
+        queries.codes,
+        queries.offsets,
+        first[0],
+        targets.codes,
+        targets.offsets,
+        first[1],
+        task.alphabet.letters,
+        runs.pieces,
+        runs.starts,
+        runs.sizes,
+        np.ascontiguousarray(counted).view(np.int32).reshape(*counted.shape, -1),
+        *records,
+    )

@@ -1,0 +1,277 @@
+"""The columns of the table of pairs. A new column is one entry of `FIELDS`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.alignment.identity import columns, fraction
+from gpualign.core.alignment.task import Detail, Task
+from gpualign.core.common.arrays import Booleans
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError
+from gpualign.core.common.suggestions import did_you_mean
+from gpualign.core.results._rows import Column
+from gpualign.core.results.blocks import Block
+from gpualign.core.results.hit_blocks import HitBlock, as_hits
+from gpualign.core.sequences.string_column import TextColumn
+
+if TYPE_CHECKING:
+    from gpualign.core.common.arrays import Reals
+    from gpualign.core.sequences.sequence_set import SequenceSet
+
+
+def query_ids(block: Block) -> Column:
+    """Ids of the queries."""
+    return block.query_text(block.task.queries.id_column)
+
+
+def target_ids(block: Block) -> Column:
+    """Ids of the targets."""
+    return block.target_text(block.task.targets.id_column)
+
+
+def described(sequences: SequenceSet) -> TextColumn:
+    """Descriptions. Raises `InputError` where they were not read."""
+    if sequences.descriptions is None:
+        raise InputError(f"{sequences.source}: descriptions of the records are not known; read them from FASTA or FASTQ")
+    return sequences.descriptions
+
+
+def query_lengths(block: Block) -> Column:
+    """Letters of the queries as they were given."""
+    return block.query_numbers(block.record_lengths[0])
+
+
+def target_lengths(block: Block) -> Column:
+    """Letters of the targets as they were given."""
+    return block.target_numbers(block.record_lengths[1])
+
+
+Values = Callable[[Block], npt.NDArray[Any]]
+"""A number of each pair: an array that broadcasts to the shape of `block.scores`."""
+
+
+def numbers(values: Values) -> Callable[[Block], Column]:
+    """The column of whole numbers."""
+    return lambda block: block.numbers(values(block))
+
+
+def counted(name: str, add: int = 0) -> Values:
+    """A field of `STATISTICS`, plus a constant."""
+    return lambda block: block.statistics[name] + np.int32(add)
+
+
+def statistic(name: str, add: int = 0) -> Callable[[Block], Column]:
+    """The column of such a field."""
+    return numbers(counted(name, add))
+
+
+def lengths(block: Block) -> Column:
+    """Columns of the alignments."""
+    return block.numbers(columns(block.statistics))
+
+
+def identities(factor: int, decimals: int) -> Callable[[Block], Column]:
+    """Identities times `factor`."""
+    return lambda block: block.ratio(block.identity, factor, decimals)
+
+
+def coverage(side: str) -> Callable[[Block], Column]:
+    """Fractions of the letters of one side that are aligned."""
+    return lambda block: block.ratio(block.covered(side), 1, DECIMALS)
+
+
+def path(kind: str) -> Callable[[Block], Column]:
+    """Text made of the path, of a kind that core/results/src/alignments.hpp names."""
+    return lambda block: block.path(kind)
+
+
+@dataclass(frozen=True)
+class Field:
+    """name as --fields takes it, what it holds, how a block's column is made, and what of each alignment that needs; of_hits: only
+    searches have it; values: its numbers, NaN where there is none, and dtype: their type, None for text; side: "query" or "target", where
+    the text is the id of that record; quoted: the column as csv has it, None: the same; has_letters: text of a record's letters."""
+
+    name: str
+    meaning: str
+    column: Callable[[Block], Column]
+    detail: Detail = Detail.SCORE
+    of_hits: bool = False
+    values: Values | None = None
+    dtype: Callable[[Task], np.dtype[Any]] | None = None
+    side: str | None = None
+    quoted: Callable[[Block], Column] | None = None
+    has_letters: bool = False
+
+    def take(self, block: Block, keep: Booleans | None) -> npt.NDArray[Any] | list[str]:
+        """Of the wanted pairs of a block, in order, those that `keep` has (None: all): an array of numbers, or texts."""
+        if self.values is not None:
+            return np.broadcast_to(self.values(block), block.scores.shape)[block.wanted(keep)]
+        return b"".join(block.rows([self.column(block)], keep)).decode("utf-8", "surrogateescape").split("\n")[:-1]
+
+    def take_text(self, block: Block, keep: Booleans | None) -> TextColumn:
+        """The same texts, not decoded."""
+        rows = b"".join(block.rows([self.column(block)], keep))
+        ends = np.flatnonzero(np.frombuffer(rows, dtype=np.uint8) == ord("\n"))
+        text = rows.translate(None, b"\n")  # which no text holds
+        return TextColumn(np.frombuffer(text, dtype=np.uint8), np.concatenate(([0], ends - np.arange(len(ends)))))
+
+
+DECIMALS = 6
+"""Of identities and the like."""
+
+_STATISTICS, _PATH = Detail.STATISTICS, Detail.PATH
+
+
+def _type(name: str) -> Callable[[Task], np.dtype[Any]]:
+    return lambda task: np.dtype(name)
+
+
+_INT32, _INT64, _REAL = map(_type, ("int32", "int64", "float64"))
+
+
+def _count(name: str, meaning: str, values: Values, dtype: Callable[[Task], np.dtype[Any]] = _INT32) -> Field:
+    """A field of whole numbers."""
+    return Field(name, meaning, numbers(values), _STATISTICS, values=values, dtype=dtype)
+
+
+def _result(name: str, meaning: str) -> Field:
+    """A field of what engines compute of every pair."""
+    return Field(name, meaning, numbers(lambda b: b.scores), values=lambda b: b.scores, dtype=lambda task: task.dtype)
+
+
+def _text(name: str, meaning: str, along: Callable[[Block], Callable[[TextColumn], Column]], texts: Callable[[Block], TextColumn]) -> Field:
+    """A field of texts that records have."""
+    return Field(name, meaning, lambda block: along(block)(texts(block)), quoted=lambda block: along(block)(texts(block).quoted))
+
+
+def _coverage(name: str, meaning: str, side: str) -> Field:
+    return Field(name, meaning, coverage(side), _STATISTICS, values=lambda block: fraction(*block.covered(side)), dtype=_REAL)
+
+
+def _of_hits(name: str, meaning: str, column: Callable[[HitBlock], Column], values: Callable[[HitBlock], Reals]) -> Field:
+    """A field that only searches have."""
+    return Field(
+        name, meaning, lambda block: column(as_hits(block)), of_hits=True, values=lambda block: values(as_hits(block)), dtype=_REAL
+    )
+
+
+def _frame(name: str, meaning: str, side: int) -> Field:
+    """A field of reading frames."""
+
+    def frames(block: Block) -> npt.NDArray[np.int32]:
+        return as_hits(block).frames[side].astype(np.int32)
+
+    return Field(name, meaning, numbers(frames), of_hits=True, values=frames, dtype=_INT32)
+
+
+FIELDS: dict[str, Field] = {
+    f.name: f
+    for f in (
+        Field("query", "id of the query", query_ids, side="query", quoted=lambda b: b.query_text(b.task.queries.id_column.quoted)),
+        Field("target", "id of the target", target_ids, side="target", quoted=lambda b: b.target_text(b.task.targets.id_column.quoted)),
+        _result("score", "alignment score; with --edit the edit distance"),
+        Field(
+            "distance",
+            "1 - identity; with --edit the edit distance",
+            lambda b: b.fractions(b.distance_fraction, DECIMALS),
+            _STATISTICS,
+            values=lambda b: b.distance_fraction,
+            dtype=_REAL,
+        ),
+        _text("qtitle", "what follows the query's id in its file", lambda b: b.query_text, lambda b: described(b.task.queries)),
+        _text("ttitle", "what follows the target's id in its file", lambda b: b.target_text, lambda b: described(b.task.targets)),
+        Field("qlen", "letters of the query", query_lengths, values=lambda b: b.given_lengths[0], dtype=_INT64),
+        Field("tlen", "letters of the target", target_lengths, values=lambda b: b.given_lengths[1], dtype=_INT64),
+        Field(
+            "identity",
+            "fraction of equal letters, by --identity-def",
+            identities(1, DECIMALS),
+            _STATISTICS,
+            values=lambda b: b.identity_fraction,
+            dtype=_REAL,
+        ),
+        _count("matches", "columns with equal letters", counted("matches")),
+        _count("mismatches", "columns with unequal letters", counted("mismatches")),
+        _count("length", "columns of the alignment", lambda b: columns(b.statistics), _INT64),
+        _count("gap_opens", "gaps", counted("gap_opens")),
+        _count("gaps", "letters in gaps", counted("gaps")),
+        Field("cigar", "runs of = (equal), X (unequal), I (query only), D (target only)", path("cigar"), _PATH),
+        Field("cigar_m", "the same with M for = and X", path("cigar_m"), _PATH),
+        _count("qstart", "first aligned letter of the query, from 1", counted("query_start", 1)),
+        _count("qend", "last aligned letter of the query", counted("query_end")),
+        _count("tstart", "first aligned letter of the target, from 1", counted("target_start", 1)),
+        _count("tend", "last aligned letter of the target", counted("target_end")),
+        Field("qaln", "aligned part of the query, with gaps", path("query"), _PATH, has_letters=True),
+        Field("taln", "aligned part of the target, with gaps", path("target"), _PATH, has_letters=True),
+        _coverage("qcov", "fraction of the query that is aligned", "query"),
+        _coverage("tcov", "fraction of the target that is aligned", "target"),
+        Field(
+            "coverage",
+            "fraction of the longer sequence that is aligned with letters of the other",
+            lambda b: b.ratio(b.paired, 1, DECIMALS),
+            _STATISTICS,
+            values=lambda b: fraction(*b.paired),
+            dtype=_REAL,
+        ),
+        Field("strand", "+, or - where the reverse complement of one of the two is aligned", lambda b: b.strands()),
+        _frame("qframe", "reading frame of the query, 1 to 3 or -1 to -3; 0 where it is not translated", 0),
+        _frame("tframe", "reading frame of the target", 1),
+        _of_hits("bits", "bit score", lambda hits: hits.bits("{:.1f}".format, "nan"), HitBlock.bit_scores),
+        _of_hits("evalue", "hits this good that chance would give", lambda hits: hits.evalues("{:.3g}".format, "nan"), HitBlock.chances),
+    )
+}
+
+_EDITS = _result("distance", "edit distance")
+"""What the column distance holds with --edit."""
+
+HIT_FIELDS = "query,target,score,bits,evalue,strand,identity,length,qstart,qend,tstart,tend,qcov,tcov"
+UNTRACED_HIT_FIELDS = "query,target,score,bits,evalue,strand,qlen,tlen"
+
+
+def hit_fields(traced: bool, translated: bool) -> str:
+    """The columns of hits where nobody chooses them: of translations, frames in the place of the strand."""
+    shown = HIT_FIELDS if traced else UNTRACED_HIT_FIELDS
+    return shown.replace("strand", "qframe,tframe") if translated else shown
+
+
+def default_fields(
+    edit: bool, min_identity: bool = False, max_distance: bool = False, strand: bool = False, min_coverage: bool = False
+) -> str:
+    """The columns of pairs where nobody chooses them: what engines compute, of which strand, and what these thresholds look at."""
+    shown = ["query", "target", "distance" if edit else "score"]
+    if max_distance and not edit:
+        shown.append("distance")
+    if strand:
+        shown.insert(3, "strand")
+    return ",".join([*shown, *(["identity"] if min_identity else []), *(["coverage"] if min_coverage else [])])
+
+
+def tell_descriptions(text: str | None) -> set[str]:
+    """Those of a comma-separated list of fields that descriptions of records have to be read for."""
+    return {"qtitle", "ttitle"} & {name.strip() for name in (text or "").split(",")}
+
+
+def detail_of(fields: Sequence[Field]) -> Detail:
+    """What of each alignment these fields need together."""
+    return max((f.detail for f in fields), key=list(Detail).index)
+
+
+def parse_fields(text: str, of_hits: bool = False, edit: bool = False) -> list[Field]:
+    """Fields from a comma-separated list, those of hits among them or not. edit: scores are edit distances. Raises `InputError` for
+    unknown, repeated or no names."""
+    there_is = [f.name for f in FIELDS.values() if of_hits or not f.of_hits]
+    wanted = [name.strip() for name in text.split(",") if name.strip()]
+    if not wanted:
+        raise InputError(f"--fields names no column; there are {', '.join(there_is)}")
+    for name in wanted:
+        if name not in there_is:
+            raise InputError(f"--fields: no column is called {name!r}; there are {', '.join(there_is)}{did_you_mean(name, there_is)}")
+        if wanted.count(name) > 1:
+            raise InputError(f"--fields names {name!r} twice")
+    known = {**FIELDS, "distance": _EDITS} if edit else FIELDS
+    return [known[name] for name in wanted]

@@ -1,0 +1,86 @@
+"""Thresholds: which pairs are written. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.alignment.identity import fraction
+from gpualign.core.common.arrays import Booleans
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.results.blocks import Block
+
+if TYPE_CHECKING:
+    from gpualign.core.planning.group_pairs import GroupPairs
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Pairs that are written: least_score <= score <= most_score, identity >= least_identity, 1 - identity <= most_distance, and of
+    either sequence a fraction of least_coverage or more of its letters in pairs, equal or unequal; None is no bound. groups: of records,
+    whose pairs are wanted or not.
+
+    nearest: of each query only so many of them, the nearest first: by distance or identity where those are bounded, else by score; of equal
+    ones the first of the file. Blocks then hold all pairs of their queries. same: query i and target i are one record, which is not its
+    own neighbour.
+    """
+
+    least_score: int | None = None
+    most_score: int | None = None
+    least_identity: float | None = None
+    most_distance: float | None = None
+    least_coverage: float | None = None
+    nearest: int | None = None
+    same: bool = False
+    groups: GroupPairs | None = None
+
+    @property
+    def by_statistics(self) -> bool:
+        """Whether more than scores decides."""
+        return any(bound is not None for bound in (self.least_identity, self.most_distance, self.least_coverage))
+
+    @property
+    def identity(self) -> float | None:
+        """The identity that a pair has at least if it passes."""
+        bounds = [self.least_identity, None if self.most_distance is None else 1 - self.most_distance]
+        return max((bound for bound in bounds if bound is not None), default=None)
+
+    def keeps(self, block: Block) -> Booleans | None:
+        """Which pairs of a block; None where every one is written."""
+        if self == Filter():
+            return None
+        found = block.scores
+        keep = np.ones(found.shape, dtype=bool)
+        if self.groups is not None:
+            keep &= self.groups.wanted(block.given, block.target_records)
+        if self.least_score is not None:
+            keep &= found >= self.least_score
+        if self.most_score is not None:
+            keep &= found <= self.most_score
+        if self.least_identity is not None:
+            keep &= block.identity_fraction >= self.least_identity
+        if self.most_distance is not None:
+            keep &= block.distance_fraction <= self.most_distance
+        if self.least_coverage is not None:
+            keep &= fraction(*block.paired) >= self.least_coverage
+        return keep if self.nearest is None else self._nearest(block, block.wanted(keep), self.nearest)
+
+    def _nearest(self, block: Block, keep: Booleans, most: int) -> Booleans:
+        """Of the pairs to keep, the `most` nearest of each query."""
+        queries, targets = block.written_records(keep)
+        if self.same:
+            keep[keep] = queries != targets
+            queries, targets = block.written_records(keep)
+        if self.identity is not None:
+            far: npt.NDArray[Any] = -block.identity_fraction[keep]
+        else:
+            far = block.scores[keep] if block.task.scoring.edit else -block.scores[keep].astype(np.int64)
+        order = np.lexsort((targets, far, queries))
+        ordered = queries[order]
+        place = np.arange(len(order)) - np.searchsorted(ordered, ordered)  # among the pairs of its query
+        chosen = np.zeros(len(order), dtype=np.bool_)
+        chosen[order] = place < most
+        keep[keep] = chosen
+        return keep

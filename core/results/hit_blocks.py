@@ -1,0 +1,183 @@
+"""Blocks of pairs whose queries or targets are readings of the records that were given: strands or translations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpualign.core.alignment.band_results import Scores
+from gpualign.core.alignment.tile_results import Runs, Statistics
+from gpualign.core.common.arrays import Booleans, Integers
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.results._rows import Column
+from gpualign.core.results.blocks import Block, ListBlock, Pair, text_column
+from gpualign.core.sequences.string_column import TextColumn
+
+if TYPE_CHECKING:
+    from gpualign.core.alignment.aligned_pairs import Aligned
+    from gpualign.core.alignment.hits import Hits
+    from gpualign.core.common.arrays import Reals
+    from gpualign.core.scoring.evalues import SearchSpace
+    from gpualign.core.sequences.strands_frames import Sides
+
+
+@dataclass(frozen=True)
+class ReadingBlock(ListBlock):
+    """Listed pairs of readings of the records that were given: strands or translations. sides: what the queries and targets are."""
+
+    sides: Sides
+
+    @cached_property
+    def statistics(self) -> Statistics:
+        found = self._by_rule
+        if self.codons == (1, 1) and not self.minus.any():
+            return found
+        placed: Statistics = found.copy()
+        for side, readings, numbers in zip(("query", "target"), (self.sides.queries, self.sides.targets), self.listed, strict=True):
+            starts, ends = readings.place(numbers, found[f"{side}_start"], found[f"{side}_end"])
+            placed[f"{side}_start"], placed[f"{side}_end"] = starts, ends
+        return placed
+
+    @property
+    def given(self) -> Integers:
+        return self.sides.queries.records(self.listed[0])
+
+    @property
+    def target_records(self) -> Integers:
+        return self.sides.targets.records(self.listed[1])
+
+    @property
+    def given_lengths(self) -> tuple[Integers, Integers]:
+        queries, targets = self.record_lengths
+        return queries[self.listed[0]], targets[self.listed[1]]
+
+    @property
+    def record_lengths(self) -> tuple[Integers, Integers]:
+        return self.sides.queries.lengths, self.sides.targets.lengths
+
+    @cached_property
+    def minus(self) -> Booleans:
+        return self.sides.queries.is_minus(self.listed[0])
+
+    @cached_property
+    def target_minus(self) -> Booleans:
+        return self.sides.targets.is_minus(self.listed[1])
+
+    @property
+    def codons(self) -> tuple[int, int]:
+        return self.sides.queries.letters, self.sides.targets.letters
+
+    @cached_property
+    def frames(self) -> tuple[Integers, Integers]:
+        """Reading frames of the queries and the targets, -3 to 3: int64[pairs]; 0 where they were not translated."""
+        of_queries, of_targets = self.sides.queries, self.sides.targets
+        none = np.zeros(len(self.scores), dtype=np.int64)
+        queries, targets = self.listed
+        return (
+            of_queries.frames_of(queries) if of_queries.translated else none,
+            of_targets.frames_of(targets) if of_targets.translated else none,
+        )
+
+    def strands(self) -> Column:
+        opposite = self.minus != self.target_minus
+        return text_column(TextColumn.of(["-" if minus else "+" for minus in opposite.tolist()]))
+
+
+@dataclass(frozen=True)
+class BetterStrandBlock(ReadingBlock):
+    """Pairs of a list, each of its better strand. queries: int64[pairs], of `task.queries`, which are strands; targets: likewise, of
+    `task.targets`. results: of those strands."""
+
+    queries: Integers
+    targets: Integers
+    results: Aligned
+
+    @property
+    def listed(self) -> tuple[Integers, Integers]:
+        return self.queries, self.targets
+
+    @property
+    def scores(self) -> Scores:
+        return self.results.scores
+
+    @property
+    def aligned(self) -> Statistics:
+        assert self.results.statistics is not None  # the detail of every column is asked for
+        return self.results.statistics
+
+    @property
+    def _paths(self) -> tuple[Statistics, Runs]:
+        assert self.results.runs is not None  # likewise
+        return self.aligned, self.results.runs
+
+
+@dataclass(frozen=True)
+class HitBlock(ReadingBlock):
+    """Hits of a search.
+
+    space: what E-values are counted in, or None. traced: statistics and paths, `STATISTICS`[hits] and runs of [hits], or None where no
+    column needs them.
+    """
+
+    hits: Hits
+    space: SearchSpace | None
+    traced: tuple[Statistics, Runs] | None
+
+    @property
+    def listed(self) -> tuple[Integers, Integers]:
+        return self.hits.queries, self.hits.targets
+
+    @property
+    def scores(self) -> Scores:
+        return self.hits.scores
+
+    @property
+    def aligned(self) -> Statistics:
+        return self._paths[0]
+
+    def significance(self, pair: Pair) -> tuple[float, float] | None:
+        known = self._significance
+        return None if known is None else (float(known[0][pair]), float(known[1][pair]))
+
+    def bits(self, form: Callable[[float], str], unknown: str) -> Column:
+        known = self._significance
+        return Column.constant(unknown) if known is None else text_column(TextColumn.of([form(value) for value in known[0].tolist()]))
+
+    def evalues(self, form: Callable[[float], str], unknown: str) -> Column:
+        known = self._significance
+        return Column.constant(unknown) if known is None else text_column(TextColumn.of([form(value) for value in known[1].tolist()]))
+
+    def bit_scores(self) -> Reals:
+        """Of each hit; NaN where they are not known."""
+        return np.full(len(self.hits), np.nan) if self._significance is None else self._significance[0]
+
+    def chances(self) -> Reals:
+        """The E-value of each hit; NaN where it is not known."""
+        return np.full(len(self.hits), np.nan) if self._significance is None else self._significance[1]
+
+    @property
+    def _paths(self) -> tuple[Statistics, Runs]:
+        assert self.traced is not None  # the detail of every column is asked for
+        return self.traced
+
+    @cached_property
+    def _significance(self) -> tuple[Reals, Reals] | None:
+        """Bit scores and E-values."""
+        if self.space is None:
+            return None
+        return self.space.parameters.bits(self.hits.scores), hit_evalues(self.space, self.sides, self.hits)
+
+
+def hit_evalues(space: SearchSpace, sides: Sides, hits: Hits) -> Reals:
+    """E-values of hits, float64[hits]."""
+    return space.evalues(hits.scores, sides.queries.sequences.lengths[hits.queries], sides.targets.chance_lengths[hits.targets])
+
+
+def as_hits(block: Block) -> HitBlock:
+    """Narrow a block to hits, for columns that only hits have. Raises `TypeError` for other blocks: a caller's mistake."""
+    if not isinstance(block, HitBlock):
+        raise TypeError("only hits of a search have this column")
+    return block

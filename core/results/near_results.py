@@ -1,0 +1,35 @@
+"""Near pairs with what is known of each, as they go to sinks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from gpualign.core.alignment.aligned_pairs import Aligned
+from gpualign.core.alignment.pair_list import NearPairs
+from gpualign.core.common.dataclass import dataclass
+
+
+@dataclass(frozen=True)
+class NearResults:
+    """Pairs of some consecutive queries, in order, and their alignments. rows: with them all pairs of the queries before this one are
+    there."""
+
+    pairs: NearPairs
+    aligned: Aligned
+    rows: int = 0
+
+    def parts(self, pairs: int, run_bytes: int) -> Iterator[NearResults]:
+        """The same in parts of up to so many pairs and bytes of runs, but at least all pairs of a query."""
+        sizes = np.zeros(len(self.pairs), dtype=np.int64) if self.aligned.runs is None else self.aligned.runs.sizes
+        held = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
+        ends = np.flatnonzero(np.diff(self.pairs.queries, append=-1)) + 1  # of the pairs of each query
+        start = 0
+        while start < len(self.pairs):
+            most = min(start + pairs, int(np.searchsorted(held, held[start] + run_bytes, side="right")) - 1)
+            reach = int(np.searchsorted(ends, max(most, start + 1), side="right"))
+            stop = int(ends[reach - 1]) if reach and ends[reach - 1] > start else int(ends[reach])
+            which = np.arange(start, stop)
+            yield NearResults(self.pairs.part(which), self.aligned.part(which))
+            start = stop

@@ -1,0 +1,1 @@
+"""Scoring: substitution matrices, gap costs, ranges of the recurrences, bounds on edits, E-values, masking."""

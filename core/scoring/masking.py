@@ -1,0 +1,92 @@
+"""Hard masking of sequences of low complexity: SEG for proteins, symmetric DUST for nucleotides.
+
+The definitions and their sources are in core/scoring/src/seg.hpp and core/scoring/src/dust.hpp; parameters are NCBI's defaults.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.common.arrays import distinct
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError
+from gpualign.core.scoring.scoring import Scoring
+from gpualign.core.sequences.alphabet import Alphabet
+from gpualign.core.sequences.sequence_set import SequenceSet
+
+SEG, DUST, NONE = "seg", "dust", "none"
+
+_METHODS = {"protein": SEG, "dna": DUST}
+_AT_ONCE = 4 << 20
+"""Letters, about, between two chances to stop."""
+
+
+@dataclass(frozen=True)
+class Masked:
+    """sequences: as given, but that `letters` of them have become X or N. whole: int64, records that had letters masked and have nothing
+    else left."""
+
+    sequences: SequenceSet
+    letters: int
+    whole: npt.NDArray[np.int64] = field(repr=False)
+
+
+def method_for(alphabet: Alphabet) -> str:
+    """The method that fits an alphabet."""
+    return _METHODS[alphabet.name]
+
+
+def check_method(method: str, alphabet: Alphabet) -> None:
+    """Raises `InputError` where a method is for other sequences than these."""
+    fitting = method_for(alphabet)
+    if method not in (NONE, fitting):
+        kind = {SEG: "proteins", DUST: "DNA"}[method]
+        raise InputError(f"--mask {method} is for {kind}; these are {alphabet.name} sequences: --mask {fitting} or {NONE}")
+
+
+def find_intervals(sequences: SequenceSet, alphabet: Alphabet) -> npt.NDArray[np.int64]:
+    """Where sequences are of low complexity: int64[intervals][2], half-open positions in `sequences.codes`, ascending. No interval
+    holds letters of two records."""
+    from gpualign.core.scoring import _masking
+
+    find = {SEG: _masking.seg, DUST: _masking.dust}[method_for(alphabet)]
+    parts = [np.zeros((0, 2), dtype=np.int64)]
+    first = 0
+    while first < len(sequences):
+        reach = int(np.searchsorted(sequences.offsets, sequences.offsets[first] + _AT_ONCE, side="right")) - 1
+        stop = max(first + 1, reach)
+        parts.append(find(sequences.codes, sequences.offsets[first : stop + 1]))
+        first = stop
+    return np.concatenate(parts)
+
+
+def mask(sequences: SequenceSet, alphabet: Alphabet) -> Masked:
+    """Mask what is of low complexity, by the method that fits the alphabet. The same set, where that is nothing."""
+    intervals = find_intervals(sequences, alphabet)
+    codes = sequences.codes.copy()
+    unknown = alphabet.unknown
+    for begin, end in intervals.tolist():
+        codes[begin:end] = unknown
+    changed = int(np.count_nonzero(codes != sequences.codes))
+    if not changed:
+        return Masked(sequences, 0, np.zeros(0, dtype=np.int64))
+    touched = distinct(np.searchsorted(sequences.offsets, intervals[:, 0], side="right") - 1)
+    whole = [i for i in touched.tolist() if (codes[sequences.offsets[i] : sequences.offsets[i + 1]] == unknown).all()]
+    return Masked(replace(sequences, codes=codes, counts=None), changed, np.array(whole, dtype=np.int64))
+
+
+def mask_scoring(scoring: Scoring, alphabet: Alphabet) -> Scoring:
+    """A scoring by which a masked letter of a query is never worth anything, though N may equal N (--match) and a matrix may lack it.
+
+    The scoring itself, where its matrix says so: those of BLAST do.
+    """
+    code = alphabet.unknown
+    row = scoring.substitution[code]
+    if row.any() and row.max() <= 0:
+        return scoring
+    table = scoring.substitution.copy()
+    table[code] = min(0, int(table.min())) if not row.any() else np.where(row > 0, min(0, int(row.min())), row)
+    return replace(scoring, substitution=table, match=None, mismatch=None)

@@ -1,0 +1,184 @@
+"""What an alignment is worth: a substitution table, gap costs, or unit-cost edit distance.
+
+A gap of n letters costs gap_open + (n - 1) * gap_extend: with 10 and 1, a gap of 3 costs 12.
+
+>>> from gpualign.core.sequences.alphabet import DNA
+>>> make_scoring(DNA, ScoringOptions()).gap_cost(3)
+12
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import field
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError
+from gpualign.core.scoring import matrices
+from gpualign.core.scoring.matrices import SubstitutionMatrix
+from gpualign.core.sequences.alphabet import Alphabet
+from gpualign.core.sequences.sequence_set import SequenceSet
+
+LIMIT = 2**31 - 1
+"""Scores and costs of one column of an alignment must fit 32 bits."""
+
+_DEFAULTS = {"dna": (5, -4, 10, 1, "NUC.4.4"), "protein": (5, -4, 11, 1, "BLOSUM62")}
+
+# With gaps as cheap as those, the local score of random DNA grows with its length instead of its logarithm, and says nothing; BLAST
+# has parameters for 16 and 6 beside 5/-4. Those of proteins are BLAST's own default, which it calls 11/1.
+_LOCAL_GAPS = {"dna": (16, 6), "protein": (12, 1)}
+
+
+@dataclass(frozen=True)
+class ScoringOptions:
+    """What a user asked for; None = not given. `gap` is the linear form of both gap costs."""
+
+    match: int | None = None
+    mismatch: int | None = None
+    gap: int | None = None
+    gap_open: int | None = None
+    gap_extend: int | None = None
+    matrix: SubstitutionMatrix | None = None
+    edit: bool = False
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """substitution: int64[letters][letters] by code, row = query letter; gap costs are positive.
+
+    With `edit`, results are edit distances (to be minimised); the table then is 0 for equal letters, -1 for others, and
+    both gap costs are 1, so that the distance is the negated score. `match` and `mismatch` are set where the table has
+    just those two values (equal letters, unequal letters); else `matrix` is the name of the matrix.
+    """
+
+    name: str
+    substitution: npt.NDArray[np.int64] = field(repr=False)
+    gap_open: int
+    gap_extend: int
+    match: int | None = None
+    mismatch: int | None = None
+    edit: bool = False
+    matrix: str | None = None
+
+    @property
+    def linear(self) -> bool:
+        return self.gap_open == self.gap_extend
+
+    def gap_cost(self, letters: int) -> int:
+        """Cost of a gap of one or more letters."""
+        return self.gap_open + (letters - 1) * self.gap_extend
+
+    def bounds(self, query_length: int, target_length: int) -> tuple[int, int]:
+        """Least and largest value that the result of a pair can have (scores; distances with `edit`).
+
+        An optimal score is at most the best column times the shorter length, and at least that of the alignment that
+        deletes one sequence and inserts the other.
+        """
+        if self.edit:
+            return 0, max(query_length, target_length)
+        best = max(0, int(self.substitution.max()))
+        return -(self.gap_cost(query_length) + self.gap_cost(target_length)), best * min(query_length, target_length)
+
+    def keeps_equals_whole(self, codes: npt.NDArray[np.uint8]) -> bool:
+        """Whether the best alignment of a sequence of these codes with itself is surely the one without gaps, identity 1 or distance 0.
+
+        It is where a pair of letters scores at most the mean of what each scores with itself, and a letter in a gap at most half of that:
+        summed over both copies, no other alignment has more, and of equal ones that of the diagonal is taken.
+        """
+        table = self.substitution[np.ix_(codes, codes)]
+        own = np.diagonal(table)
+        return bool((2 * table <= own[:, None] + own[None, :]).all() and (own >= -2 * self.gap_extend).all())
+
+    def dtype(self, query_length: int, target_length: int) -> np.dtype[np.signedinteger]:
+        """int32 where every result of pairs up to these lengths fits, else int64."""
+        low, high = self.bounds(query_length, target_length)
+        return np.dtype(np.int32 if low >= -LIMIT and high <= LIMIT else np.int64)
+
+
+def _two_valued(letters: int, match: int, mismatch: int) -> npt.NDArray[np.int64]:
+    return np.where(np.eye(letters, dtype=bool), match, mismatch).astype(np.int64)
+
+
+def _check_costs(gap_open: int, gap_extend: int) -> None:
+    if gap_open < 0 or gap_extend < 0:
+        raise InputError(f"gap costs are given as positive numbers; found gap open {gap_open}, gap extend {gap_extend}")
+    if gap_extend > gap_open:
+        raise InputError(
+            f"gap extend ({gap_extend}) costs more than gap open ({gap_open}): a gap of n letters costs open + (n-1) * extend, "
+            "so open must be at least extend"
+        )
+
+
+def _check_matrix_covers(
+    matrix: SubstitutionMatrix, covered: npt.NDArray[np.bool_], alphabet: Alphabet, sets: Sequence[SequenceSet]
+) -> None:
+    for sequences in sets:
+        for code in sequences.used_codes:
+            if not covered[code]:
+                record = sequences.first_with(int(code))
+                raise InputError(
+                    f"matrix {matrix.name} has no row for the letter {alphabet.letters[code]!r}, "
+                    f"which record {sequences.ids[record]!r} of {sequences.file_of(record)} holds"
+                )
+
+
+def is_of_proteins(matrix: SubstitutionMatrix) -> bool:
+    """Whether a matrix has scores for amino acids, which are no nucleotide letters."""
+    return set("EFILPQ") <= set(matrix.letters)
+
+
+def make_scoring(alphabet: Alphabet, options: ScoringOptions, sets: Sequence[SequenceSet] = (), local: bool = False) -> Scoring:
+    """The scoring that a user asked for, with the defaults of the alphabet.
+
+    DNA: NUC.4.4 (EDNAFULL: 5/-4 and its values for ambiguity letters), open 10, extend 1 (local: 16 and 6); protein: BLOSUM62, 11, 1
+    (local: 12 and 1).
+    With match or mismatch, equal letters score match and all others mismatch. Raises `InputError` for contradicting
+    options, a matrix that lacks a letter of `sets`, and weights that do not fit 32 bits.
+    """
+    o = options
+    if o.edit:
+        given = [n for n in ("match", "mismatch", "gap", "gap_open", "gap_extend", "matrix") if getattr(o, n) is not None]
+        if given:
+            raise InputError(f"--edit fixes every cost at 1; it cannot be combined with --{given[0].replace('_', '-')}")
+        return Scoring("edit distance", _two_valued(len(alphabet), 0, -1), 1, 1, 0, -1, edit=True)
+    if o.matrix is not None and (o.match is not None or o.mismatch is not None):
+        raise InputError("--matrix and --match/--mismatch are two ways to say the same; give one of them")
+    if o.gap is not None and (o.gap_open is not None or o.gap_extend is not None):
+        raise InputError("--gap is the linear form of --gap-open and --gap-extend; give one or the other")
+
+    match, mismatch, gap_open, gap_extend, matrix_name = _DEFAULTS[alphabet.name]
+    if local:
+        gap_open, gap_extend = _LOCAL_GAPS[alphabet.name]
+    if o.gap is not None:
+        gap_open = gap_extend = o.gap
+    gap_open = gap_open if o.gap_open is None else o.gap_open
+    gap_extend = gap_extend if o.gap_extend is None else o.gap_extend
+    _check_costs(gap_open, gap_extend)
+    gaps = f"gap {gap_open}" if gap_open == gap_extend else f"gap open {gap_open}, extend {gap_extend}"
+
+    if o.match is not None or o.mismatch is not None:
+        match = match if o.match is None else o.match
+        mismatch = mismatch if o.mismatch is None else o.mismatch
+        scoring = Scoring(
+            f"match {match}, mismatch {mismatch}{' (a reward: penalties are negative)' if mismatch > 0 else ''}, {gaps}",
+            _two_valued(len(alphabet), match, mismatch),
+            gap_open,
+            gap_extend,
+            match,
+            mismatch,
+        )
+    else:
+        matrix = o.matrix if o.matrix is not None else matrices.by_name(matrix_name)
+        table, covered = matrix.table(alphabet)
+        _check_matrix_covers(matrix, covered, alphabet, sets)
+        scoring = Scoring(f"{matrix.name}, {gaps}", table, gap_open, gap_extend, matrix=matrix.name)
+    largest = int(np.abs(scoring.substitution).max()) + 4 * gap_open
+    if largest > LIMIT:
+        raise InputError(
+            f"the weights do not fit 32 bits: the largest substitution score and 4 gap openings add up to {largest:,}, the limit is "
+            f"{LIMIT:,}; divide all of them by the same number"
+        )
+    return scoring

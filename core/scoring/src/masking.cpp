@@ -1,0 +1,42 @@
+// gpualign.core.scoring._masking: regions of low complexity.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include "core/common/src/owned_array.hpp"
+#include "dust.hpp"
+#include "seg.hpp"
+
+namespace nb = nanobind;
+using namespace gpualign;
+
+namespace {
+
+template <class T>
+using Array = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class Finder>
+nb::ndarray<nb::numpy, int64_t> find(Array<uint8_t> codes, Array<int64_t> offsets) {
+  std::vector<int64_t> flat;
+  {
+    nb::gil_scoped_release unlocked;
+    Finder finder;
+    std::vector<Interval> found;
+    for (size_t i = 0; i + 1 < offsets.shape(0); i++) {
+      finder.find(codes.data() + offsets(i), offsets(i + 1) - offsets(i), offsets(i), found);
+      for (const Interval& interval : found) flat.insert(flat.end(), {interval.begin, interval.end});
+      found.clear();
+    }
+  }
+  const size_t count = flat.size() / 2;
+  return owned_array(std::move(flat), {count, 2});
+}
+
+}  // namespace
+
+NB_MODULE(_masking, m) {
+  m.doc() = "Regions of low complexity in encoded sequences.";
+  m.def("seg", &find<Seg>, nb::arg("codes"), nb::arg("offsets"),
+        "Of proteins, codes below 20 being amino acids: int64[intervals][2], positions in codes, half-open, in order, "
+        "none touching another.");
+  m.def("dust", &find<Dust>, nb::arg("codes"), nb::arg("offsets"), "Of nucleotide sequences, codes below 4 being A, C, G and T: as `seg`.");
+}

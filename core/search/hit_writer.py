@@ -1,0 +1,150 @@
+"""Has the hits of a search traced, and writes them a few queries at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import field
+
+import numpy as np
+
+from gpualign.core.alignment.hits import Answers, Hits
+from gpualign.core.alignment.identity import DEFAULT
+from gpualign.core.alignment.task import Task
+from gpualign.core.alignment.tile_results import Runs, Statistics
+from gpualign.core.common.arrays import Integers, distinct
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.output.pairs import PairsSink
+from gpualign.core.results.filter import Filter
+from gpualign.core.results.hit_blocks import HitBlock, hit_evalues
+from gpualign.core.scoring.evalues import SearchSpace
+from gpualign.core.sequences.strands_frames import Sides
+
+_CHUNK = 8192
+"""Hits that are traced and written at a time, at most."""
+
+_CHUNK_LETTERS = 4 << 20
+"""Letters of their queries, which formats may repeat for each hit, about."""
+
+Trace = Callable[[Hits], tuple[Statistics, Runs]]
+
+
+@dataclass(frozen=True)
+class HitFilter:
+    """Hits that are written: of the `most` best of each query (None: of all) those that score `least_score` or more, have at most
+    `most_evalue` and are not the query itself, where `without_self`; of traced ones those that `rows` keeps."""
+
+    most: int | None
+    least_score: int = 1
+    most_evalue: float | None = None
+    without_self: bool = False
+    rows: Filter = field(default_factory=Filter)
+
+    @property
+    def top(self) -> int | None:
+        """Targets of each query that have to be known: one more than are written, which tells whether there are more. None: all that
+        pass, since of two hits the one of the smaller score may have the smaller E-value."""
+        return None if self.most is None or self.most_evalue is not None else self.most + 1 + self.without_self
+
+
+NOTABLE = 1e-3
+"""An E-value up to which one would rather not miss a hit."""
+
+
+@dataclass
+class Unwritten:
+    """queries: those with more hits than the filter's `most` that score enough and have a small enough E-value. notable: of them, where no
+    threshold of E-values is given, those whose next one has an E-value up to `NOTABLE`."""
+
+    queries: int = 0
+    notable: int = 0
+
+
+class HitsWriter:
+    """Writes hits through a sink of pairs, `report`, whose columns may be those of hits.
+
+    task: the search; sides: what its queries and targets are. space: what E-values are counted in, or None. trace: paths of hits, or None
+    where rows tell none.
+    """
+
+    def __init__(
+        self,
+        report: PairsSink,
+        task: Task,
+        sides: Sides,
+        filter: HitFilter,
+        space: SearchSpace | None,
+        trace: Trace | None,
+        identity_definition: int = DEFAULT,
+    ) -> None:
+        self._report = report
+        self._task = task
+        self._sides = sides
+        self._filter = filter
+        self._space = space
+        self._trace = trace
+        self._identity_definition = identity_definition
+        self.written = 0
+        self.unwritten = Unwritten()
+
+    def begin(self, plan: object) -> None:
+        """Write what stands before the first hit."""
+        self._report.open()
+
+    def write(self, found: Answers) -> None:
+        """Take all hits of the next records, of all their readings, that may be written, in order of the queries."""
+        hits = self._best_of_readings(found.hits)
+        letters = np.cumsum(self._task.queries.lengths[hits.queries])
+        start = 0
+        while start < len(hits):
+            before = int(letters[start - 1]) if start else 0
+            reach = int(np.searchsorted(letters, before + _CHUNK_LETTERS, side="right"))
+            end = max(start + 1, min(start + _CHUNK, reach))
+            self._write(hits.part(slice(start, end)))
+            start = end
+
+    def finish(self) -> None:
+        """No hit follows."""
+        self._report.finish()
+
+    def _best_of_readings(self, hits: Hits) -> Hits:
+        """Of each two records the best of their readings, of equal ones the first; then the best targets of each record."""
+        of_queries, of_targets = self._sides.queries, self._sides.targets
+        records = of_queries.records(hits.queries)
+        if self._filter.without_self:
+            others = records != of_targets.records(hits.targets)
+            hits, records = hits.part(others), records[others]
+        ranks = self._task.targets.ranks[hits.targets]
+        order = np.lexsort((hits.queries, ranks, -hits.scores, records))
+        hits, records = hits.part(order), records[order]
+        if of_queries.per_record > 1 or of_targets.per_record > 1:
+            _, firsts = np.unique(records * len(of_targets.given) + of_targets.records(hits.targets), return_index=True)
+            firsts.sort()
+            hits, records = hits.part(firsts), records[firsts]
+        if self._filter.most is None:
+            return hits
+        places = np.arange(len(hits)) - np.searchsorted(records, records)  # within each record's hits
+        self._count_unwritten(hits, records, places - self._filter.most)
+        return hits.part(places < self._filter.most)
+
+    def _count_unwritten(self, hits: Hits, records: Integers, beyond: Integers) -> None:
+        """Those with beyond >= 0 are not written; 0 is the first of a record."""
+        limit = self._filter.most_evalue
+        chosen = beyond == 0 if limit is None else beyond >= 0
+        evalues = None if self._space is None else hit_evalues(self._space, self._sides, hits.part(chosen))
+        if evalues is not None and limit is not None:
+            self.unwritten.queries += len(distinct(records[chosen][evalues <= limit]))
+            return
+        self.unwritten.queries += int(chosen.sum())
+        if evalues is not None:
+            self.unwritten.notable += int((evalues <= NOTABLE).sum())
+
+    def _write(self, hits: Hits) -> None:
+        if self._space is not None and self._filter.most_evalue is not None:
+            hits = hits.part(hit_evalues(self._space, self._sides, hits) <= self._filter.most_evalue)
+        if not len(hits):
+            return
+        traced = None if self._trace is None else self._trace(hits)
+        block = HitBlock(self._task, self._identity_definition, self._sides, hits, self._space, traced)
+        keep = self._filter.rows.keeps(block)
+        self._report.write_block(block, keep)
+        self.written += len(hits) if keep is None else int(keep.sum())

@@ -1,0 +1,141 @@
+"""Parameters of E-values for scorings that have no published ones, from simulated sequences.
+
+Method: random sequences with the letter frequencies of the database are searched against each other. The best scores of pairs
+of unrelated sequences have the distribution P(S < x) = exp(-A e^(-lambda x)) with A = K (L - l)^2 for two sequences of L letters
+(Altschul & Gish 1996); lambda and A are those of the greatest likelihood, for scores as whole multiples of the scoring's
+step. alpha and beta are the regression line of the lengths of the alignments over their scores (Altschul et al. 2001), l is the
+mean length. Sequences of two lengths are compared: where scores grow as fast as the length rather than its logarithm, E-values
+have no meaning, and none are given.
+
+The simulation always begins with the same random numbers, so the same input has the same E-values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.alignment.tile_results import Statistics
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.scoring.evalues import Parameters
+from gpualign.core.scoring.scoring import Scoring
+from gpualign.core.sequences.sequence_set import SequenceSet
+
+SEQUENCES = 100
+"""On either side; every pair is compared."""
+
+LENGTH = 800
+_SHORT = LENGTH // 4
+_TRACED = 2000
+_LARGEST_GROWTH = 2.5
+"""Of the mean score when the length grows fourfold. In the logarithmic phase ln(4^2) / lambda is added; in the linear one the mean
+grows fourfold."""
+
+_SEED = 20010521
+
+
+class Simulator(Protocol):
+    """Local alignments of all pairs of two sets."""
+
+    def scores(self, queries: SequenceSet, targets: SequenceSet) -> npt.NDArray[np.int64]:
+        """int64[queries][targets]."""
+
+    def statistics(
+        self, queries: SequenceSet, targets: SequenceSet, pairs: npt.NDArray[np.int64], scores: npt.NDArray[np.int64]
+    ) -> Statistics:
+        """STATISTICS[pairs] of some pairs (int64[pairs][2]) with these scores above 0."""
+
+
+def letter_frequencies(sequences: SequenceSet, unambiguous: int) -> npt.NDArray[np.float64]:
+    """Frequencies by code of the first `unambiguous` codes; all alike where a set has none of them."""
+    counts = sequences.code_counts[:unambiguous].astype(np.float64)
+    return counts / counts.sum() if counts.any() else np.full(unambiguous, 1 / unambiguous)
+
+
+def simulate_parameters(scoring: Scoring, frequencies: npt.NDArray[np.float64], simulator: Simulator) -> Parameters | None:
+    """Parameters of a scoring for sequences with these letter frequencies, by code; None where its scores are not of the logarithmic
+    phase, or have no positive value."""
+    used = np.flatnonzero(frequencies)
+    if not (scoring.substitution[np.ix_(used, used)] > 0).any():
+        return None
+    rng = np.random.default_rng(_SEED)
+
+    def random_set(length: int) -> SequenceSet:
+        codes = rng.choice(len(frequencies), SEQUENCES * length, p=frequencies).astype(np.uint8)
+        return SequenceSet("simulated", [f"r{i}" for i in range(SEQUENCES)], codes, np.arange(SEQUENCES + 1, dtype=np.int64) * length)
+
+    short = simulator.scores(random_set(_SHORT), random_set(_SHORT))
+    queries, targets = random_set(LENGTH), random_set(LENGTH)
+    scores = simulator.scores(queries, targets)
+    if scores.mean() > _LARGEST_GROWTH * max(1.0, float(short.mean())):
+        return None
+    step = _step(scoring)
+    lambda_, size = fit_gumbel(scores.ravel(), step)
+    sample = np.argwhere(scores > 0)[:: max(1, scores.size // _TRACED)]
+    found = simulator.statistics(queries, targets, sample, scores[sample[:, 0], sample[:, 1]])
+    lengths = (found["query_end"] - found["query_start"] + found["target_end"] - found["target_start"]) / 2
+    alpha, beta = np.polyfit(scores[sample[:, 0], sample[:, 1]], lengths, 1)
+    effective = LENGTH - float(lengths.mean())
+    source = f"simulation of {scores.size:,} pairs of {LENGTH} letters"
+    return Parameters(lambda_, size / effective**2, max(float(alpha), 0.0), float(beta), 1, source)
+
+
+def _step(scoring: Scoring) -> int:
+    """What all scores are multiples of."""
+    return max(1, math.gcd(*(int(x) for x in np.unique(np.abs(scoring.substitution))), scoring.gap_open, scoring.gap_extend))
+
+
+@dataclass(frozen=True)
+class _Counts:
+    """Distinct scores and how often each was found."""
+
+    scores: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64]
+    step: int
+
+    def log_likelihood(self, lambda_: float, log_size: float) -> float:
+        """Of P(S < x) = exp(-size e^(-lambda x)) for scores that are multiples of `step`."""
+        below = np.exp(log_size - lambda_ * self.scores)
+        above = np.exp(log_size - lambda_ * (self.scores + self.step))
+        # ln(exp(-above) - exp(-below))
+        return float((self.counts * (-above + np.log(-np.expm1(above - below)))).sum())
+
+
+def fit_gumbel(scores: npt.NDArray[np.int64], step: int) -> tuple[float, float]:
+    """(lambda, size) of the greatest likelihood for P(S < x) = exp(-size e^(-lambda x)); scores: multiples of `step`, not all equal."""
+    distinct, counts = np.unique(scores, return_counts=True)
+    data = _Counts(distinct, counts, step)
+    spread = float(scores.std())
+    if spread == 0:
+        raise ValueError("all scores are equal")
+    # The standard deviation of a Gumbel distribution is pi / (lambda sqrt 6), its mean (ln size + 0.5772) / lambda.
+    guess = math.pi / (spread * math.sqrt(6))
+    mean = float(scores.mean()) + step / 2
+
+    def best_size(lambda_: float) -> float:
+        centre = lambda_ * mean - np.euler_gamma
+        return _maximise(lambda log_size: data.log_likelihood(lambda_, log_size), centre - 3, centre + 3)
+
+    lambda_ = _maximise(lambda x: data.log_likelihood(x, best_size(x)), guess / 2, guess * 2)
+    return lambda_, math.exp(best_size(lambda_))
+
+
+def _maximise(function: Callable[[float], float], low: float, high: float, tolerance: float = 1e-6) -> float:
+    """Where a function with one maximum between low and high has it, by golden sections."""
+    ratio = (math.sqrt(5) - 1) / 2
+    a, b = high - ratio * (high - low), low + ratio * (high - low)
+    at_a, at_b = function(a), function(b)
+    while high - low > tolerance * max(1.0, abs(low)):
+        if at_a < at_b:
+            low, a, at_a = a, b, at_b
+            b = low + ratio * (high - low)
+            at_b = function(b)
+        else:
+            high, b, at_b = b, a, at_a
+            a = high - ratio * (high - low)
+            at_a = function(a)
+    return (low + high) / 2

@@ -1,0 +1,1 @@
+"""Sequences: alphabets, parsing, sequence sets, translation, strands and reading frames, and the database index."""

@@ -1,0 +1,374 @@
+"""A database in one file, as the engines take it: sequences sorted by length, read through a memory map.
+
+Layout, all numbers little-endian: a header of 4,096 bytes, then sections that begin on multiples of 4,096:
+  lengths   int64[records]   letters of each record, ascending
+  places    int64[records]   where each stood in the file that was indexed
+  id_ends   int64[records]   where its id ends among the ids
+  ids       uint8[...]       ids, UTF-8
+  codes     uint8[letters]   letters by code of the alphabet
+  checks    uint32[...]      CRC-32 of every 16 MiB of the sections before
+The header is a magic number, the format's version (uint32), the length of a description (uint32), the description in JSON, and
+the CRC-32 of all that (uint32). A reader refuses versions that it does not know.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from array import array
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError, RunError
+from gpualign.core.common.threads import in_order
+from gpualign.core.files.paths import INDEX_MAGIC
+from gpualign.core.sequences._records import count_codes
+from gpualign.core.sequences.alphabet import ALPHABETS, DNA, Alphabet, Census
+from gpualign.core.sequences.loading import Gaps, LowerCase, UnknownLetters, clean, unique
+from gpualign.core.sequences.parser import Records, read_records
+from gpualign.core.sequences.sequence_set import SequenceSet, encode_letters
+from gpualign.core.sequences.string_column import TextColumn
+
+VERSION = 1
+_PAGE = 4096
+_CHECKED = 16 << 20
+_BATCH_LETTERS = 8 << 20
+"""Letters in hand while an index is built."""
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where sections begin, in bytes."""
+
+    records: int
+    letters: int
+    id_bytes: int
+
+    def sections(self) -> dict[str, tuple[int, int, np.dtype[Any]]]:
+        """Start, length in bytes and type, by name."""
+        found: dict[str, tuple[int, int, np.dtype[Any]]] = {}
+        at = _PAGE
+        for name, count, kind in (
+            ("lengths", self.records, "<i8"),
+            ("places", self.records, "<i8"),
+            ("id_ends", self.records, "<i8"),
+            ("ids", self.id_bytes, "u1"),
+            ("codes", self.letters, "u1"),
+        ):
+            dtype = np.dtype(kind)
+            found[name] = at, count * dtype.itemsize, dtype
+            at = _up(at + count * dtype.itemsize)
+        found["checks"] = at, -(-(at - _PAGE) // _CHECKED) * 4, np.dtype("<u4")
+        return found
+
+    @property
+    def size(self) -> int:
+        start, length, _ = self.sections()["checks"]
+        return start + length
+
+
+def _up(count: int) -> int:
+    return -(-count // _PAGE) * _PAGE
+
+
+def open_index(path: str) -> tuple[SequenceSet, Alphabet]:
+    """The database of an index, its letters left on disk until they are used.
+
+    Everything that others rely on is checked, whoever wrote the file: raises `InputError` for one that is damaged, truncated, of another
+    version, or that contradicts itself. (Counts of letters are believed but for their sum and the highest code that occurs.)
+    """
+    with open(path, "rb") as stream:
+        header = stream.read(_PAGE)
+    try:
+        alphabet, layout, counts = _described(_description(path, header))
+        size = os.path.getsize(path)
+        if size != layout.size:
+            what = "truncated" if size < layout.size else "too long"
+            raise InputError(f"{path}: the index is {what}: it has {size:,} bytes of {layout.size:,}; build it again")
+        parts = {
+            name: np.memmap(path, dtype=dtype, mode="r", offset=start, shape=(length // dtype.itemsize,))
+            for name, (start, length, dtype) in layout.sections().items()
+        }
+        code_counts = np.array(counts + [0] * (256 - len(counts)), dtype=np.int64)
+        _verify(path, layout, parts["checks"], int(np.flatnonzero(code_counts)[-1]))
+        offsets = _offsets(parts["lengths"], layout)
+        ids = _checked_ids(parts["ids"], parts["id_ends"], layout)
+        places = _checked_places(parts["places"], layout)
+    except _Contradiction as error:
+        raise InputError(f"{path}: the index is damaged: {error}; build it again") from None
+    return SequenceSet(path, ids, np.asarray(parts["codes"]), offsets, places, code_counts), alphabet
+
+
+class _Contradiction(Exception):
+    """What is wrong with an index whose checksums are right, for people."""
+
+
+def _description(path: str, header: bytes) -> object:
+    import json
+
+    if not header.startswith(INDEX_MAGIC):
+        raise InputError(f"{path}: no index; gpualign index makes one of a FASTA or FASTQ file")
+    if len(header) < _PAGE:
+        raise InputError(f"{path}: the index is truncated: its header has {len(header):,} bytes of {_PAGE:,}; build it again")
+    version, length = (int.from_bytes(header[at : at + 4], "little") for at in (8, 12))
+    if version != VERSION:
+        hint = "it was made by a newer gpualign, so update this one" if version > VERSION else "build it again"
+        raise InputError(f"{path}: an index of version {version}; this gpualign reads version {VERSION} ({hint})")
+    end = 16 + length
+    if end + 4 > _PAGE or zlib.crc32(header[:end]) != int.from_bytes(header[end : end + 4], "little"):
+        raise _Contradiction("the checksum of its header is wrong")
+    try:
+        found: object = json.loads(header[16:end])
+    except (ValueError, RecursionError):
+        raise _Contradiction("its header holds no description") from None
+    return found
+
+
+def _described(description: object) -> tuple[Alphabet, _Layout, list[int]]:
+    """Alphabet, layout and how often each code occurs. The numbers of the layout may yet be larger than any file."""
+    found = description if isinstance(description, dict) else {}
+    alphabet = next((a for a in ALPHABETS.values() if a.name == found.get("alphabet")), None)
+    if alphabet is None:
+        raise _Contradiction("its header names no alphabet, dna or protein")
+    records, letters, id_bytes = (found.get(name) for name in ("records", "letters", "id_bytes"))
+    # type(), as bool is an int. Every record has a letter and an id.
+    if type(records) is not int or type(letters) is not int or type(id_bytes) is not int or not 1 <= records <= min(letters, id_bytes):
+        raise _Contradiction("its header does not tell how many records, letters and bytes of ids there are")
+    counts = found.get("counts")
+    if not isinstance(counts, list) or len(counts) != len(alphabet) or any(type(count) is not int or count < 0 for count in counts):
+        raise _Contradiction(f"its header does not tell how often each of {len(alphabet)} letters occurs")
+    if sum(counts) != letters:
+        raise _Contradiction(f"the counts in its header add up to {sum(counts):,} letters of {letters:,}")
+    return alphabet, _Layout(records, letters, id_bytes), counts
+
+
+def _offsets(lengths: npt.NDArray[np.int64], layout: _Layout) -> npt.NDArray[np.int64]:
+    """int64[records + 1]: where records begin and end among the letters."""
+    offsets = np.zeros(layout.records + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    # A sum past 64 bits would turn negative on its way, as one length alone cannot pass over all negative numbers.
+    if lengths[0] < 1 or (lengths[1:] < lengths[:-1]).any() or offsets.min() < 0 or offsets[-1] != layout.letters:
+        raise _Contradiction("the lengths of its records are not ascending, or do not add up to its letters")
+    return offsets
+
+
+def _checked_places(places: npt.NDArray[np.int64], layout: _Layout) -> npt.NDArray[np.int64]:
+    """int64[records], each number below `records` once."""
+    taken = np.zeros(layout.records, dtype=bool)
+    if places.min() >= 0 and places.max() < layout.records:
+        taken[places] = True
+    if not taken.all():
+        raise _Contradiction("the places of its records in their file are not all of them")
+    return np.asarray(places).astype(np.int64)
+
+
+def _checked_ids(text: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64], layout: _Layout) -> TextColumn:
+    """Ids, which have a letter at least and no white space."""
+    if ends[0] < 1 or (ends[1:] <= ends[:-1]).any() or ends[-1] != layout.id_bytes:
+        raise _Contradiction("the ends of its ids are not ascending, or not those of all ids")
+    if text.min() <= ord(" ") and (raw := text.tobytes()).split(None, 1) != [raw]:
+        raise _Contradiction("an id holds white space")
+    return TextColumn(np.asarray(text), np.append(0, ends))
+
+
+def _chunks(layout: _Layout) -> Iterator[tuple[int, int]]:
+    stop = layout.sections()["checks"][0]
+    for start in range(_PAGE, stop, _CHECKED):
+        yield start, min(stop, start + _CHECKED)
+
+
+def _scan(file: BinaryIO, layout: _Layout) -> list[tuple[int, int]]:
+    """CRC-32 and highest code, 0 without codes, of each chunk, so that all is read once."""
+    first, letters, _ = layout.sections()["codes"]
+    # Mapped, as it is when it is searched: a copy of 10 MB would take 10 ms, most of them for the memory that it is put in.
+    whole = np.memmap(file, dtype=np.uint8, mode="r")
+
+    def look(chunk: tuple[int, int]) -> tuple[int, int]:
+        start, stop = chunk
+        codes = whole[max(first, start) : max(min(first + letters, stop), start)]
+        return zlib.crc32(whole[start:stop].data), int(codes.max(initial=0))
+
+    return list(in_order(look, _chunks(layout), min(8, os.cpu_count() or 1)))  # reading, zlib and NumPy let other threads run
+
+
+def _verify(path: str, layout: _Layout, expected: npt.NDArray[np.uint32], highest: int) -> None:
+    """Checksums, and that no code is above `highest`."""
+    with open(path, "rb") as file:
+        chunks = _scan(file, layout)
+    for number, ((found, _), wanted) in enumerate(zip(chunks, expected.tolist(), strict=True)):
+        if found != wanted:
+            at = _PAGE + number * _CHECKED
+            raise _Contradiction(f"the checksum of the bytes from {at:,} on is wrong")
+    if (code := max(code for _, code in chunks)) > highest:
+        raise _Contradiction(f"a letter has code {code}; the highest that its header counts is {highest}")
+
+
+@dataclass
+class Built:
+    """What an index was made of. empty: ids of records without letters, which are left out. gaps: what was removed. dna: the first record
+    that looks like DNA, where proteins were asked for. lower: letters that were masked, None where that was not asked for."""
+
+    records: int
+    letters: int
+    empty: list[str]
+    gaps: Gaps
+    dna: str | None = None
+    lower: LowerCase | None = None
+
+
+class IndexBuilder:
+    """Makes an index of a stream of records, of which it keeps few at a time: memory is some 60 bytes a record.
+
+    scratch: makes an unnamed file in `folder`, for the letters and ids on their way. degap: remove gaps, instead of refusing them.
+    mask_lower: as for `encode`; unknown: as for `read_raw`. `unended` is as of `RawRecords`, after `read`.
+    """
+
+    def __init__(
+        self,
+        source: str,
+        folder: Path,
+        scratch: Callable[[], BinaryIO],
+        allow_duplicates: bool = False,
+        degap: bool = False,
+        mask_lower: bool = False,
+        unknown: UnknownLetters | None = None,
+    ) -> None:
+        self._source = source
+        self._allow_duplicates = allow_duplicates
+        self._degap = degap
+        self._gaps = Gaps()
+        self._lower = LowerCase() if mask_lower else None
+        self._unknown = unknown
+        self._folder = folder
+        with self._naming_folder():
+            self._letters, self._ids = scratch(), scratch()  # closed by __exit__
+        self._ends, self._id_ends, self._numbers = array("q"), array("q"), array("q")
+        self._empty: list[str] = []
+        self._alphabet = DNA
+        self.unended: str | None = None
+
+    def __enter__(self) -> IndexBuilder:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for file in (self._letters, self._ids):
+            with suppress(OSError):  # what a full disk has not taken is thrown away
+                file.close()
+
+    def read(self, stream: BinaryIO, alphabet: str) -> Alphabet:
+        """Take all records of a FASTA or FASTQ file; alphabet: "dna", "protein" or "auto". Raises `InputError`, and
+        `RunError` where the folder is full."""
+        census, number, last = Census(), 0, ""
+        for some in read_records(stream, self._source, _BATCH_LETTERS):
+            records, numbers = clean(some, number, self._source, self._empty, self._gaps if self._degap else None, self._unknown)
+            number += len(some)
+            last = some.ids[len(some) - 1] if len(some) else last  # the last part may have none
+            self.unended = last if some.unended else None
+            if alphabet != DNA.name:
+                census.take(records.ids, records.letters, "record {!r}".format, records.kinds)
+            if self._lower is not None and len(records):
+                self._lower.take(records.ids, records.letters)
+            self._store(records)
+            self._numbers.frombytes(numbers.tobytes())
+        self._alphabet = census.alphabet() if alphabet == "auto" else ALPHABETS[alphabet]
+        self._dna = None if alphabet == "auto" else census.dna
+        if not self._ends:
+            raise InputError(f"{self._source}: no records" + (" with letters" if self._empty else ""))
+        with self._naming_folder():
+            self._letters.flush()
+            self._ids.flush()
+        self._check_letters()
+        return self._alphabet
+
+    def _store(self, records: Records) -> None:
+        for file, ends, column in ((self._letters, self._ends, records.letters), (self._ids, self._id_ends, records.ids)):
+            with self._naming_folder():
+                file.write(column.text.data)
+            ends.frombytes((column.offsets[1:] + (ends[-1] if ends else 0)).tobytes())
+
+    @contextmanager
+    def _naming_folder(self) -> Iterator[None]:
+        """Errors of the system while letters and ids are put aside name the folder."""
+        try:
+            yield
+        except OSError as error:
+            raise RunError(f"cannot write to {self._folder.absolute()}, where the index is made: {error.strerror or error}") from None
+
+    def _stored(self, file: BinaryIO, ends: array[int]) -> TextColumn:
+        return TextColumn(np.memmap(file, dtype=np.uint8, mode="r", shape=(ends[-1],)), np.append(0, np.frombuffer(ends, dtype=np.int64)))
+
+    def _check_letters(self) -> None:
+        letters, ids = self._stored(self._letters, self._ends), self._stored(self._ids, self._id_ends)
+        self._counts = np.zeros(len(self._alphabet), dtype=np.int64)
+        for part in _batches(np.diff(letters.offsets)):
+            first, last = letters.offsets[part.start], letters.offsets[part.stop]
+            offsets = letters.offsets[part.start : part.stop + 1] - first
+
+            def name(record: int, start: int = part.start) -> str:
+                return ids[start + record]
+
+            codes = encode_letters(
+                self._source, TextColumn(letters.text[first:last], offsets), self._alphabet, name, self._lower is not None
+            )
+            self._counts += count_codes(codes)[: len(self._alphabet)]
+
+    def _unique_ids(self) -> TextColumn:
+        """Ids in file order, repeated ones numbered or refused."""
+        numbers = np.frombuffer(self._numbers, dtype=np.int64)
+        return unique(self._stored(self._ids, self._id_ends), numbers, self._source, self._allow_duplicates)
+
+    def write(self, file: BinaryIO) -> Built:
+        """Write the index to an open binary file, writable and readable."""
+        letters, ids = self._stored(self._letters, self._ends), self._unique_ids()
+        lengths = np.diff(letters.offsets)
+        order = np.argsort(lengths, kind="stable").astype(np.int64)
+        layout = _Layout(len(lengths), self._ends[-1], int(ids.offsets[-1]))
+        sections = layout.sections()
+        file.write(self._header(layout))
+        for name, numbers in (("lengths", lengths[order]), ("places", order), ("id_ends", np.cumsum(np.diff(ids.offsets)[order]))):
+            file.seek(sections[name][0])
+            file.write(numbers.astype("<i8").tobytes())
+        for name, stored, encoding in (("ids", ids, None), ("codes", letters, self._alphabet.encoding_of(self._lower is not None))):
+            file.seek(sections[name][0])
+            for part in _batches(np.diff(stored.offsets)[order]):
+                text = stored.select(order[part]).text
+                file.write((text if encoding is None else encoding[text]).tobytes())
+        start = sections["checks"][0]
+        file.truncate(start)
+        file.flush()
+        checks = np.array([checksum for checksum, _ in _scan(file, layout)], dtype="<u4")
+        file.seek(start)
+        file.write(checks.tobytes())
+        return Built(layout.records, layout.letters, self._empty, self._gaps, self._dna, self._lower)
+
+    def _header(self, layout: _Layout) -> bytes:
+        import json
+
+        description = json.dumps(
+            {
+                "alphabet": self._alphabet.name,
+                "records": layout.records,
+                "letters": layout.letters,
+                "id_bytes": layout.id_bytes,
+                "counts": self._counts.tolist(),
+            }
+        ).encode()
+        start = INDEX_MAGIC + VERSION.to_bytes(4, "little") + len(description).to_bytes(4, "little") + description
+        return (start + zlib.crc32(start).to_bytes(4, "little")).ljust(_PAGE, b"\0")
+
+
+def _batches(lengths: npt.NDArray[np.int64]) -> Iterator[slice]:
+    """Consecutive records of about `_BATCH_LETTERS` letters, at least one."""
+    ends = np.cumsum(lengths)
+    start = 0
+    while start < len(lengths):
+        before = int(ends[start - 1]) if start else 0
+        stop = max(start + 1, int(np.searchsorted(ends, before + _BATCH_LETTERS, side="right")))
+        yield slice(start, stop)
+        start = stop

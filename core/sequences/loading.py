@@ -1,0 +1,236 @@
+"""FASTA and FASTQ, plain or compressed, from a binary stream. What a file is, its content says, never its name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import field, replace
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.sequences._records import repeated
+from gpualign.core.sequences.alphabet import ALPHABETS, INVALID, Alphabet, Census, Kinds
+from gpualign.core.sequences.eager_encoding import EncodedAhead
+from gpualign.core.sequences.ids import file_of, number_repeated, refuse_repeated
+from gpualign.core.sequences.parser import Records, read_records
+from gpualign.core.sequences.sequence_set import SequenceSet, encode
+from gpualign.core.sequences.string_column import TextColumn, join_columns
+
+_IS_GAP = np.zeros(256, dtype=bool)
+_IS_GAP[list(b"-.")] = True
+
+
+@dataclass
+class Gaps:
+    """Gaps that were removed, - and . alike: how many, and of how many records."""
+
+    letters: int = 0
+    records: int = 0
+
+    def remove(self, letters: TextColumn) -> TextColumn:
+        """The letters of records without gaps, which are counted."""
+        gaps = _IS_GAP[letters.text]
+        before = np.concatenate(([0], np.cumsum(gaps)))[letters.offsets]
+        self.letters += int(before[-1])
+        self.records += int(np.count_nonzero(np.diff(before)))
+        return TextColumn(letters.text[~gaps], letters.offsets - before)
+
+
+@dataclass
+class UnknownLetters:
+    """Letters of no alphabet, `.` and `?`, that are read as N of DNA or X of proteins.
+
+    letters: how many
+    total: of how many letters in all
+    records: of how many records
+    """
+
+    alphabet: Alphabet
+    letters: int = 0
+    total: int = 0
+    records: int = 0
+
+    def replace(self, letters: TextColumn) -> TextColumn:
+        """The letters of records with N or X in the place of unknown ones, which are counted."""
+        unknown: npt.NDArray[np.bool_] = self._are_unknown[letters.text]
+        before = np.concatenate(([0], np.cumsum(unknown)))[letters.offsets]
+        self.letters += int(before[-1])
+        self.total += int(letters.offsets[-1])
+        self.records += int(np.count_nonzero(np.diff(before)))
+        return TextColumn(np.where(unknown, np.uint8(ord(self.letter)), letters.text), letters.offsets) if before[-1] else letters
+
+    @property
+    def letter(self) -> str:
+        """N or X."""
+        return self.alphabet.letters[self.alphabet.unknown]
+
+    @cached_property
+    def _are_unknown(self) -> npt.NDArray[np.bool_]:
+        known = self.alphabet.encoding != INVALID
+        return np.array([byte < 128 and (chr(byte).isalpha() or chr(byte) in ".?") and not known[byte] for byte in range(256)])
+
+
+@dataclass(frozen=True)
+class RawRecords:
+    """Records as read: letters are ASCII, in the case of the file, but for those encoded ahead. empty: ids of records that were left out.
+    gaps: what was removed. unknown: what was replaced. descriptions, listed, kinds, ahead: as of `Records`. unended: the last
+    id of a file whose last line has no line end, else None."""
+
+    source: str
+    ids: TextColumn
+    letters: TextColumn
+    empty: list[str]
+    gaps: Gaps = field(default_factory=Gaps)
+    unknown: UnknownLetters | None = None
+    descriptions: TextColumn | None = None
+    listed: bool = False
+    kinds: Kinds | None = None
+    ahead: EncodedAhead | None = None
+    unended: str | None = None
+
+
+def clean(
+    records: Records, before: int, source: str, empty: list[str] | None, gaps: Gaps | None, unknown: UnknownLetters | None = None
+) -> tuple[Records, npt.NDArray[np.int64]]:
+    """Records that can be used, and their numbers in the file, in which `before` others come first.
+
+    empty: takes the ids of records without letters, which are left out; without it they are refused. gaps: removes and counts gaps;
+    unknown: replaces and counts unknown letters.
+    Raises `InputError` for records without id or letters.
+    """
+    ids, letters = records.ids, records.letters
+    if gaps is not None:
+        letters = gaps.remove(letters)
+    if unknown is not None:
+        letters = unknown.replace(letters)
+    nameless, hollow = (np.flatnonzero(column.offsets[1:] == column.offsets[:-1]) for column in (ids, letters))
+    if len(nameless) and (empty is not None or not len(hollow) or nameless[0] <= hollow[0]):
+        raise InputError(f"{source}: record {before + nameless[0] + 1} has no id behind its '>' or '@'")
+    kinds = records.kinds if letters is records.letters else None
+    if not len(hollow):
+        numbers = np.arange(before + 1, before + len(ids) + 1, dtype=np.int64)
+        return Records(ids, letters, records.descriptions, kinds=kinds, ahead=records.ahead), numbers
+    if empty is None:
+        record = f"record {ids[int(hollow[0])]!r} (number {before + hollow[0] + 1})"
+        raise InputError(f"{source}: {record} has no letters; {parameter('drop_empty')} leaves such records out")
+    empty.extend(ids.select(hollow))
+    kept = np.flatnonzero(letters.lengths)
+    described = records.descriptions.select(kept) if records.descriptions is not None else None
+    letters = TextColumn(letters.text, np.append(0, letters.offsets[kept + 1]))
+    return Records(ids.select(kept), letters, described, kinds=kinds and kinds.among(kept), ahead=records.ahead), kept + before + 1
+
+
+def unique(ids: TextColumn, numbers: npt.NDArray[np.int64], source: str, allow_duplicates: bool) -> TextColumn:
+    """The ids, repeated ones numbered with `allow_duplicates` or else refused. numbers: of the records in their file. Raises
+    `InputError`."""
+    again = repeated(ids.text, ids.offsets)
+    if not len(again):
+        return ids
+    if not allow_duplicates:
+        record, first = again[0].tolist()
+        raise InputError(
+            f"{source}: records {numbers[first]} and {numbers[record]} have the same id {ids[record]!r}; "
+            "make ids unique, or number repeated ones with --allow-duplicates"
+        )
+    names = list(ids)
+    number_repeated(names, again[:, 0].tolist())
+    return TextColumn.of(names)
+
+
+def unique_in_files(files: Sequence[RawRecords], allow_duplicates: bool) -> list[RawRecords]:
+    """The records of several files that are read as one set, with ids that are unique among all of them, as `unique` makes them. Raises
+    `InputError` naming both files."""
+    ids = join_columns(raw.ids for raw in files)
+    again = repeated(ids.text, ids.offsets)
+    if not len(again):
+        return list(files)
+    starts = np.cumsum([0, *(len(raw.ids) for raw in files)]).tolist()
+    if not allow_duplicates:
+        record, first = again[0].tolist()
+        known = [(start, raw.source) for start, raw in zip(starts, files, strict=False)]
+        refuse_repeated(ids[record], file_of(first, known), file_of(record, known))
+    names = list(ids)
+    number_repeated(names, again[:, 0].tolist())
+    numbered = TextColumn.of(names)
+    return [replace(raw, ids=numbered[start:stop].tight()) for raw, (start, stop) in zip(files, pairwise(starts), strict=True)]
+
+
+def read_raw(
+    stream: BinaryIO,
+    source: str,
+    allow_duplicates: bool = False,
+    allow_empty: bool = False,
+    degap: bool = False,
+    described: bool = False,
+    encode_ahead: bool = False,
+    unknown: UnknownLetters | None = None,
+) -> RawRecords:
+    """Read a whole file.
+
+    Raises `InputError` for a record without id or letters, and for repeated ids. With `allow_empty` records without letters are left
+    out; with `allow_duplicates` repeated ids are numbered; with `degap` gaps are removed, before anything else is asked of the letters;
+    `unknown` replaces letters of no alphabet; with `described` descriptions are kept; with `encode_ahead` letters may be encoded, for
+    those who want nothing but their codes.
+    """
+    gaps, empty = Gaps(), list[str]()
+    # Where letters are removed or replaced, their kinds are yet to be counted.
+    as_they_are = not degap and unknown is None
+    (everything,) = read_records(stream, source, described=described, encode_ahead=encode_ahead and as_they_are)
+    records, numbers = clean(everything, 0, source, empty if allow_empty else None, gaps if degap else None, unknown)
+    if not len(records):
+        raise InputError(f"{source}: no records" + (" with letters" if empty else ""))
+    return RawRecords(
+        source,
+        unique(records.ids, numbers, source, allow_duplicates),
+        records.letters,
+        empty,
+        gaps,
+        unknown,
+        records.descriptions,
+        everything.listed,
+        records.kinds,
+        records.ahead,
+        everything.ids[len(everything) - 1] if everything.unended else None,
+    )
+
+
+def count_letters(inputs: Sequence[RawRecords], named: bool = True) -> Census:
+    """What the letters of records that were read look like. named: records are called by their file too."""
+    census = Census()
+    for raw in inputs:
+        assert raw.ahead is None or raw.kinds is not None  # codes are no letters to be counted
+        census.take(raw.ids, raw.letters, partial("{}record {!r}".format, f"{raw.source}: " if named else ""), raw.kinds)
+    return census
+
+
+@dataclass
+class LowerCase:
+    """Letters in lower case that were masked: how many, of how many in all, and the ids of records that have no others."""
+
+    letters: int = 0
+    total: int = 0
+    whole: list[str] = field(default_factory=list)
+
+    def take(self, ids: TextColumn, letters: TextColumn) -> None:
+        """Count those of some records, none of them empty."""
+        start = int(letters.offsets[0])
+        text = letters.text[start : int(letters.offsets[-1])]
+        found = np.add.reduceat((text >= ord("a")) & (text <= ord("z")), letters.offsets[:-1] - start, dtype=np.int64)
+        self.letters += int(found.sum())
+        self.total += len(text)
+        self.whole.extend(ids.select(np.flatnonzero(found == letters.lengths)))
+
+
+def encode_all(inputs: Sequence[RawRecords], alphabet: str, mask_lower: bool = False) -> tuple[Alphabet, list[SequenceSet]]:
+    """Encode the inputs of one run in one alphabet: "dna", "protein" or "auto" (as `alphabet.detect` finds it from all of them).
+    mask_lower: as for `encode`.
+
+    Their letters are lost: codes take the same memory.
+    """
+    chosen = count_letters(inputs, len(inputs) > 1).alphabet() if alphabet == "auto" else ALPHABETS[alphabet]
+    return chosen, [encode(raw.source, raw.ids, raw.letters, chosen, raw.descriptions, mask_lower, raw.ahead) for raw in inputs]

@@ -1,0 +1,169 @@
+"""Encoded sequences as every engine takes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError, parameter
+from gpualign.core.sequences._records import count_codes
+from gpualign.core.sequences._records import encode as encode_into
+from gpualign.core.sequences.alphabet import INVALID, Alphabet
+from gpualign.core.sequences.eager_encoding import EncodedAhead
+from gpualign.core.sequences.ids import file_of
+from gpualign.core.sequences.string_column import TextColumn, join_columns
+
+
+@dataclass(frozen=True)
+class SequenceSet:
+    """Records of one input, in its order.
+
+    codes: uint8[total letters], record i is codes[offsets[i]:offsets[i+1]]; offsets: int64[count + 1]. No record is empty.
+    places: int64[count], where records stand in their file; None where they are in its order. counts: int64[256], how often each
+    code occurs, where that is known. descriptions: what follows ids in the file, None where that was not read. parts: the first records of
+    several files that it was read from, and their names; empty for one file.
+    """
+
+    source: str
+    ids: Sequence[str]
+    codes: npt.NDArray[np.uint8] = field(repr=False)
+    offsets: npt.NDArray[np.int64] = field(repr=False)
+    places: npt.NDArray[np.int64] | None = field(default=None, repr=False)
+    counts: npt.NDArray[np.int64] | None = field(default=None, repr=False)
+    descriptions: TextColumn | None = field(default=None, repr=False)
+    parts: tuple[tuple[int, str], ...] = field(default=(), repr=False)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def files(self) -> tuple[tuple[int, str], ...]:
+        """The first record of each file, and its name."""
+        return self.parts or ((0, self.source),)
+
+    def file_of(self, record: int) -> str:
+        """The name of the file that holds a record."""
+        return file_of(record, self.files)
+
+    @cached_property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Letters of each record: int64[count]."""
+        return np.diff(self.offsets)
+
+    @cached_property
+    def longest(self) -> int:
+        """Letters of the longest record."""
+        return int(self.lengths.max(initial=0))
+
+    @cached_property
+    def id_column(self) -> TextColumn:
+        return TextColumn.of(self.ids)
+
+    @cached_property
+    def used_codes(self) -> npt.NDArray[np.uint8]:
+        """The codes that occur, ascending."""
+        return np.flatnonzero(self.code_counts).astype(np.uint8)
+
+    @cached_property
+    def code_counts(self) -> npt.NDArray[np.int64]:
+        """How often each code occurs: int64[256]."""
+        return count_codes(self.codes) if self.counts is None else self.counts
+
+    @property
+    def nbytes(self) -> int:
+        return self.codes.nbytes + self.offsets.nbytes
+
+    @cached_property
+    def ranks(self) -> npt.NDArray[np.int64]:
+        """int64[count]: places in the file."""
+        return np.arange(len(self), dtype=np.int64) if self.places is None else self.places
+
+    def gather(self, records: npt.NDArray[np.int64]) -> TextColumn:
+        """Codes of some records, back to back in this order."""
+        return TextColumn(self.codes, self.offsets).select(records)
+
+    def select(self, records: npt.NDArray[np.int64]) -> SequenceSet:
+        """A set of some records, in this order."""
+        part = self.gather(records)
+        described = self.descriptions.select(records) if self.descriptions is not None else None
+        return SequenceSet(self.source, self.id_column.select(records), part.text, part.offsets, descriptions=described)
+
+    def first(self, count: int) -> SequenceSet:
+        """The first records, without a copy."""
+        described = self.descriptions[:count] if self.descriptions is not None else None
+        codes, offsets = self.codes[: self.offsets[count]], self.offsets[: count + 1]
+        return SequenceSet(self.source, self.ids[:count], codes, offsets, descriptions=described)
+
+    def first_with(self, code: int) -> int:
+        """The first record that holds this code."""
+        position = int(np.argmax(self.codes == code))
+        return int(np.searchsorted(self.offsets, position, side="right")) - 1
+
+
+def join_sets(sets: Sequence[SequenceSet]) -> SequenceSet:
+    """The records of all, in the order of their files."""
+    first, *others = sets
+    if not others:
+        return first
+    codes = join_columns(TextColumn(part.codes, part.offsets) for part in sets)
+    ids = join_columns(part.id_column for part in sets)
+    texts = [part.descriptions for part in sets if part.descriptions is not None]
+    described = join_columns(texts) if len(texts) == len(sets) else None
+    starts = np.cumsum([0, *map(len, sets)]).tolist()
+    parts = tuple((start + at, name) for start, one in zip(starts, sets, strict=False) for at, name in one.files)
+    source = f"{first.source} and " + (others[0].source if len(others) == 1 else f"{len(others):,} other files")
+    return SequenceSet(source, ids, codes.text, codes.offsets, descriptions=described, parts=parts)
+
+
+def encode(
+    source: str,
+    ids: Sequence[str],
+    letters: TextColumn,
+    alphabet: Alphabet,
+    descriptions: TextColumn | None = None,
+    mask_lower: bool = False,
+    ahead: EncodedAhead | None = None,
+) -> SequenceSet:
+    """Encode records: their codes take the place of the letters where that memory can be written to. mask_lower: letters in lower case
+    become N or X. ahead: which letters, in memory that can be written to, are codes already.
+
+    Raises `InputError` naming the record, position and letter that is not of the alphabet.
+    """
+    whole = letters.tight()
+    done = 0 if ahead is None else ahead.settle(alphabet, whole.text)
+    codes = encode_letters(source, whole, alphabet, ids.__getitem__, mask_lower, done)
+    return SequenceSet(source, ids, codes, whole.offsets, descriptions=descriptions)
+
+
+def encode_letters(
+    source: str, letters: TextColumn, alphabet: Alphabet, name: Callable[[int], str], mask_lower: bool = False, done: int = 0
+) -> npt.NDArray[np.uint8]:
+    """Codes of the letters of records, in their place as `encode` says, the first `done` of which they have; name(i) is the id of record i.
+    Raises `InputError` as it does."""
+    codes = letters.text if letters.text.flags.writeable else np.empty(len(letters.text), dtype=np.uint8)
+    at = encode_into(letters.text[done:], alphabet.encoding_of(mask_lower), INVALID, codes[done:])
+    if at >= 0:
+        at += done
+        record = int(np.searchsorted(letters.offsets, at, side="right")) - 1
+        letter = chr(int(letters.text[at]))
+        unknown = parameter("unknown", "n" if alphabet.name == "dna" else "x")
+        if letter in "-.":
+            hint = (
+                "a gap; sequences to be aligned have none: remove gaps with --degap, or if these are the rows of an alignment, "
+                "compare them with gpualign dist"
+            )
+            if letter == ".":
+                hint += f"; or an unknown letter: {unknown} reads it as one"
+        elif alphabet.name == "dna" and letter.isascii() and letter.isalpha():
+            hint = f"not an IUPAC nucleotide letter (if these are proteins: {parameter('alphabet', 'protein')}; {unknown} reads it as N)"
+        elif letter == "?":
+            hint = f"not a {alphabet.name} letter; {unknown} reads it as {alphabet.letters[alphabet.unknown]}"
+        else:
+            hint = f"not a {alphabet.name} letter"
+        raise InputError(f"{source}: record {name(record)!r}: {letter!r} at position {at - int(letters.offsets[record]) + 1} is {hint}")
+    return codes

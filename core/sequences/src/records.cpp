@@ -1,0 +1,185 @@
+// gpualign.core.sequences._records: records of text files, and their letters.
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/tuple.h>
+
+#include "core/common/src/owned_array.hpp"
+#include "gather.hpp"
+#include "letters.hpp"
+#include "record_scanner.hpp"
+#include "repeated.hpp"
+
+namespace nb = nanobind;
+using namespace gpualign;
+
+namespace {
+
+template <class T>
+using Input = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Column = std::pair<nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>, nb::ndarray<nb::numpy, int64_t>>;
+
+void check_offsets(const Input<uint8_t>& text, const Input<int64_t>& offsets) {
+  if (!offsets.size() || offsets(0) < 0 || offsets(offsets.size() - 1) > static_cast<int64_t>(text.size()))
+    throw nb::value_error("the offsets do not fit the text");
+  for (size_t i = 1; i < offsets.size(); i++)
+    if (offsets(i) < offsets(i - 1)) throw nb::value_error("the offsets descend");
+}
+
+// Strings up to the last end. text: for free().
+Column column_of(uint8_t* text, LargeVector<int64_t>&& ends) {
+  nb::capsule owner(text, [](void* p) noexcept { std::free(p); });
+  const size_t size = static_cast<size_t>(ends.back()), count = ends.size();
+  return {nb::ndarray<nb::numpy, uint8_t, nb::ndim<1>>(text, {size}, owner), owned_array(std::move(ends), {count})};
+}
+
+Column taken(StringColumn& column) { return column_of(column.text.take(), std::exchange(column.ends, {0})); }
+
+ByteSet byte_set(const Input<bool>& members) {
+  if (members.size() != 128) throw nb::value_error("a set of bytes is bool[128]");
+  return ByteSet(members.data());
+}
+
+Encoding encoding_of(const Input<uint8_t>& table, uint8_t invalid) {
+  if (table.size() != 256) throw nb::value_error("a table of codes is uint8[256]");
+  return Encoding(table.data(), invalid);
+}
+
+std::tuple<int64_t, int64_t, int64_t> parts(const Kinds& found) { return {found.plain, found.first_other, found.first_clear}; }
+
+std::string_view view(const nb::bytes& text) { return {text.c_str(), text.size()}; }
+
+}  // namespace
+
+NB_MODULE(_records, m) {
+  nb::set_leak_warnings(false);  // an error's traceback still holds objects when the process ends
+  m.doc() = "Records of FASTA and FASTQ files, and their letters.";
+
+  nb::class_<RecordScanner>(m, "RecordScanner", "Takes records from text: ids and letters, those in ASCII and of ordinary form.")
+      .def(
+          "__init__",
+          [](RecordScanner* self, bool fastq, size_t letters, bool described) {
+            new (self) RecordScanner(fastq ? RecordScanner::Kind::kFastq : RecordScanner::Kind::kFasta, letters, described);
+          },
+          nb::arg("fastq"), nb::arg("letters"), nb::arg("described") = false,
+          "letters: how many there may be, 0 if that is not known; described: whether what follows ids is kept.")
+      .def(
+          "feed",
+          [](RecordScanner& self, Input<uint8_t> data, bool last) {
+            nb::gil_scoped_release unlocked;
+            const RecordScanner::Fed fed = self.feed(reinterpret_cast<const char*>(data.data()), data.size(), last);
+            return std::make_pair(fed.taken, fed.strange);
+          },
+          nb::arg("data"), nb::arg("last"),
+          "Text that begins with a record; last: and ends with the file. (a, b): data[:a] is taken, data[a:b] wants another reader,\n"
+          "and with FASTQ all that follows as well.")
+      .def(
+          "append",
+          [](RecordScanner& self, const nb::bytes& id, const nb::bytes& letters, const nb::bytes& description) {
+            self.append(view(id), view(letters), view(description));
+          },
+          nb::arg("id"), nb::arg("letters"), nb::arg("description") = nb::bytes(""), "A record that another reader read.")
+      .def(
+          "count_kinds",
+          [](RecordScanner& self, Input<bool> plain, Input<bool> other, int64_t clear_length, double clear_part) {
+            const ByteSet in_plain = byte_set(plain), in_other = byte_set(other);
+            nb::gil_scoped_release unlocked;
+            return parts(self.count_kinds(in_plain, in_other, clear_length, clear_part));
+          },
+          nb::arg("plain"), nb::arg("other"), nb::arg("clear_length"), nb::arg("clear_part"),
+          "As `count_kinds`, of the records that were taken since this was last called, while their letters are at hand; numbered from "
+          "the\n"
+          "first that is held.")
+      .def(
+          "encode",
+          [](RecordScanner& self, Input<uint8_t> table, uint8_t invalid) {
+            const Encoding encoding = encoding_of(table, invalid);
+            nb::gil_scoped_release unlocked;
+            return self.encode(encoding);
+          },
+          nb::arg("table"), nb::arg("invalid"),
+          "Codes, table[letter], take the place of the letters that are held, from the first that has none, up to the first for which it\n"
+          "is `invalid`: how many letters have codes now. The kinds of their records are counted before.")
+      .def_prop_ro(
+          "records", [](const RecordScanner& self) { return self.records(); }, "Records so far, those that were taken too.")
+      .def_prop_ro(
+          "letters", [](RecordScanner& self) { return self.letters().text.size(); }, "Letters that are held.")
+      .def(
+          "take",
+          [](RecordScanner& self) {
+            self.begin_again();
+            return std::make_tuple(taken(self.ids()), taken(self.letters()), taken(self.descriptions()));
+          },
+          "Ids, letters and descriptions, each as (uint8[bytes], int64[records + 1] offsets); nothing is held afterwards. Descriptions "
+          "that\n"
+          "are not kept are a column without strings.");
+
+  m.def(
+      "count_kinds",
+      [](Input<uint8_t> letters, Input<int64_t> offsets, Input<bool> plain, Input<bool> other, int64_t clear_length, double clear_part) {
+        check_offsets(letters, offsets);
+        const ByteSet in_plain = byte_set(plain), in_other = byte_set(other);
+        nb::gil_scoped_release unlocked;
+        const int64_t records = static_cast<int64_t>(offsets.size()) - 1;
+        return parts(count_kinds(letters.data(), offsets.data(), records, in_plain, in_other, clear_length, clear_part));
+      },
+      nb::arg("letters"), nb::arg("offsets"), nb::arg("plain"), nb::arg("other"), nb::arg("clear_length"), nb::arg("clear_part"),
+      "plain, other: bool[128], sets of letters. (letters in plain, the first record with one in other, the first of at least\n"
+      "clear_length letters with none in other and clear_part of them in plain); -1 where no record is like that.");
+  m.def(
+      "count_codes",
+      [](Input<uint8_t> codes) {
+        std::vector<int64_t> counts(256);
+        {
+          nb::gil_scoped_release unlocked;
+          count_bytes(codes.data(), static_cast<int64_t>(codes.size()), counts.data());
+        }
+        return owned_array(std::move(counts), {256});
+      },
+      nb::arg("codes"), "int64[256]: how often each code occurs.");
+  m.def(
+      "encode",
+      [](Input<uint8_t> letters, Input<uint8_t> table, uint8_t invalid,
+         nb::ndarray<uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> out) {
+        if (out.size() != letters.size()) throw nb::value_error("the shapes do not fit");
+        const Encoding encoding = encoding_of(table, invalid);
+        nb::gil_scoped_release unlocked;
+        return encoding.encode(letters.data(), static_cast<int64_t>(letters.size()), out.data());
+      },
+      nb::arg("letters"), nb::arg("table"), nb::arg("invalid"), nb::arg("out"),
+      "out = table[letters]; -1, or the first place where it is `invalid`, where it ends. out may be letters.");
+  m.def(
+      "repeated",
+      [](Input<uint8_t> text, Input<int64_t> offsets) {
+        check_offsets(text, offsets);
+        std::vector<int64_t> flat;
+        {
+          nb::gil_scoped_release unlocked;
+          for (const auto& [string, first] :
+               repeated(reinterpret_cast<const char*>(text.data()), offsets.data(), static_cast<int64_t>(offsets.size()) - 1))
+            flat.insert(flat.end(), {string, first});
+        }
+        const size_t count = flat.size() / 2;
+        return owned_array(std::move(flat), {count, 2});
+      },
+      nb::arg("text"), nb::arg("offsets"), "int64[strings][2]: each string that equals an earlier one, and the first that it equals.");
+  m.def(
+      "gather",
+      [](Input<uint8_t> text, Input<int64_t> offsets, Input<int64_t> picked) -> Column {
+        const int64_t strings = static_cast<int64_t>(offsets.size()) - 1, count = static_cast<int64_t>(picked.size());
+        // Not the offsets of all: a few strings of many may be wanted, again and again.
+        for (int64_t k = 0; k < count; k++) {
+          if (picked(k) < 0 || picked(k) >= strings) throw nb::index_error("there is no such string");
+          const int64_t start = offsets(picked(k)), stop = offsets(picked(k) + 1);
+          if (start < 0 || stop < start || stop > static_cast<int64_t>(text.size()))
+            throw nb::value_error("the offsets do not fit the text");
+        }
+        Gathered found = [&] {
+          nb::gil_scoped_release unlocked;
+          return gather(text.data(), offsets.data(), picked.data(), count);
+        }();
+        return column_of(found.text, std::move(found.ends));
+      },
+      nb::arg("text"), nb::arg("offsets"), nb::arg("picked"),
+      "The strings with these numbers, in their order: (uint8[bytes], int64[picked + 1] offsets).");
+}

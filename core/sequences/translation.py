@@ -1,0 +1,116 @@
+"""Translation of nucleotide sequences by NCBI's genetic codes.
+
+Frame f in 1, 2, 3 begins with letter f of a record, frame -f with letter f of its reverse complement; letters behind the last whole codon
+are left out. A codon with ambiguous letters is the amino acid, or the stop, that all codons are which it may stand for; else X. Stops
+are *. Codons that are a stop in some places and an amino acid in others (codes 27, 28 and 31) are the amino acid. Every codon is read
+alike: none is a start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from gpualign.core.common.dataclass import dataclass
+from gpualign.core.common.errors import InputError
+from gpualign.core.sequences.alphabet import DNA, PROTEIN
+from gpualign.core.sequences.sequence_set import SequenceSet
+
+STANDARD = 1
+"""The number of the standard genetic code."""
+
+CODON = 3
+"""Letters of a codon."""
+
+FRAMES = (1, 2, 3, -1, -2, -3)
+
+_AT_ONCE = 1 << 18
+"""Codons that are translated at a time; their places take 50 bytes each."""
+
+
+def codon_table(code: int) -> npt.NDArray[np.uint8]:
+    """The amino acid of each codon in one of NCBI's genetic codes: uint8[15][15][15] codes of `PROTEIN` by those of `DNA`.
+
+    Raises `InputError` for a number that no code has.
+    """
+    from Bio.Data import CodonTable, IUPACData
+
+    known = CodonTable.unambiguous_dna_by_id
+    if code not in known:
+        raise InputError(f"--genetic-code {code}: NCBI's genetic codes that are known here are {_in_ranges(sorted(known))}")
+    acids = dict.fromkeys(known[code].stop_codons, "*") | known[code].forward_table
+    bases = DNA.letters[: DNA.unambiguous]
+    # Of each codon the set of what it may be, a bit each.
+    found = np.array([[[1 << PROTEIN.letters.index(acids[a + b + c]) for c in bases] for b in bases] for a in bases])
+    stands_for = [[bases.index(base) for base in IUPACData.ambiguous_dna_values[letter]] for letter in DNA.letters]
+    for axis in range(CODON):
+        found = np.stack([np.bitwise_or.reduce(found.take(some, axis), axis) for some in stands_for], axis)
+    unknown = 1 << PROTEIN.letters.index("X")
+    one = np.where(found & (found - 1) == 0, found, unknown)
+    table: npt.NDArray[np.uint8] = np.log2(one).round().astype(np.uint8)
+    return table
+
+
+def _in_ranges(numbers: Sequence[int]) -> str:
+    """Ascending numbers, for people."""
+    starts = [n for n in numbers if n - 1 not in numbers]
+    ends = [n for n in numbers if n + 1 not in numbers]
+    return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in zip(starts, ends, strict=True))
+
+
+def skipped(lengths: npt.NDArray[np.int64], frames: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Letters before the first codon, for records of so many letters in these frames: int64 of their common shape.
+
+    A frame in which a record has no codon, as one of three or four letters has, is read as the first of its strand.
+    """
+    skip = np.abs(frames) - 1
+    return np.where(lengths - skip >= CODON, skip, 0)
+
+
+@dataclass(frozen=True)
+class _Places:
+    """firsts: where the first codon of each translation begins in the codes of all records; steps: from one codon to the next; offsets:
+    int64[translations + 1], where translations begin."""
+
+    firsts: npt.NDArray[np.int64]
+    steps: npt.NDArray[np.int64]
+    offsets: npt.NDArray[np.int64]
+
+
+def _places(sequences: SequenceSet, frames: tuple[int, ...]) -> _Places:
+    lengths, wanted = sequences.lengths[:, None], np.array(frames, dtype=np.int64)
+    skip = skipped(lengths, wanted)
+    offsets = np.zeros(skip.size + 1, dtype=np.int64)
+    np.cumsum(((lengths - skip) // CODON).ravel(), out=offsets[1:])
+    firsts = np.where(wanted > 0, sequences.offsets[:-1, None] + skip, sequences.offsets[1:, None] - skip - CODON)
+    return _Places(firsts.ravel(), np.tile(np.where(wanted > 0, CODON, -CODON), len(sequences)), offsets)
+
+
+def translate(sequences: SequenceSet, frames: tuple[int, ...], code: npt.NDArray[np.uint8]) -> SequenceSet:
+    """Each record in each of these frames, which are neighbours: `len(frames)` times as many proteins, with the ids of the records.
+
+    sequences: of nucleotides, a codon at least each; code: as `codon_table` has it.
+    """
+    places, count = _places(sequences, frames), len(frames)
+    letters = len(DNA)
+    complement = DNA.complement()
+    turned = code.transpose(2, 1, 0)[np.ix_(complement, complement, complement)]
+    table = np.concatenate((code.ravel(), turned.ravel()))
+    codes = np.empty(int(places.offsets[-1]), dtype=np.uint8)
+    for start in range(0, len(codes), _AT_ONCE):
+        stop = min(start + _AT_ONCE, len(codes))
+        first, last = np.searchsorted(places.offsets, (start, stop - 1), side="right") - 1
+        ends = np.clip(places.offsets[first : last + 2], start, stop)
+        of = np.repeat(np.arange(first, last + 1), np.diff(ends))
+        steps = places.steps[of]
+        at = places.firsts[of] + steps * (np.arange(start, stop) - places.offsets[of])
+        codon = np.where(steps > 0, 0, letters**CODON)
+        for place in range(CODON):
+            codon += sequences.codes[at + place] * np.int64(letters ** (CODON - 1 - place))
+        codes[start:stop] = table[codon]
+    of = np.repeat(np.arange(len(sequences)), count)
+    described = sequences.descriptions.select(of) if sequences.descriptions is not None else None
+    ranks = None if sequences.places is None else sequences.places[of] * count + np.tile(np.arange(count), len(sequences))
+    return SequenceSet(sequences.source, sequences.id_column.select(of), codes, places.offsets, ranks, descriptions=described)

@@ -1,0 +1,40 @@
+#include "joining.hpp"
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <stdexcept>
+
+#include "core/common/src/owned_array.hpp"
+
+namespace nb = nanobind;
+using namespace gpualign;
+
+namespace {
+
+using Square = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+size_t checked(Square distances) {
+  if (distances.shape(0) != distances.shape(1) || distances.shape(0) < 3)
+    throw std::invalid_argument("a square matrix of three records or more is wanted");
+  return distances.shape(0);
+}
+
+}  // namespace
+
+NB_MODULE(_joining, m) {
+  nb::set_leak_warnings(false);  // an error's traceback still holds objects when the process ends
+  m.doc() = "Neighbour joining.";
+  nb::class_<Joining>(m, "Joining", "Neighbour joining of float64[count][count] distances, symmetric and finite, count >= 3.")
+      .def(
+          "__init__", [](Joining* self, Square distances) { new (self) Joining(distances.data(), checked(distances)); },
+          nb::arg("distances"))
+      .def("join", &Joining::join, nb::arg("most"), nb::call_guard<nb::gil_scoped_release>(),
+           "Do up to so many joins; how many are left. It wants to be called until none is.")
+      .def(
+          "parents", [](const Joining& self) { return owned_array(std::vector<int64_t>(self.parents()), {self.parents().size()}); },
+          "int64[2 * count - 2]: of each node, records first, -1 of the root.")
+      .def(
+          "lengths", [](const Joining& self) { return owned_array(std::vector<double>(self.lengths()), {self.lengths().size()}); },
+          "float64[2 * count - 2]: of the branches to the parents; some may be negative.");
+}
